@@ -1,0 +1,56 @@
+# A handful of verbs. Each works from a fresh clone with Python 3.11 and a package index:
+# `make setup` happens by itself.
+PY ?= $(shell command -v python3.11 || command -v python3)
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+CODE := src tests $(wildcard benchmarks) $(wildcard examples)
+QUICK := $(wildcard tests/unit tests/property tests/contract tests/arch)
+BENCHMARKS := $(shell grep -l __main__ benchmarks/*.py 2>/dev/null)
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test check quick fix docs lock bench
+
+help:            ## what you can say
+	@grep -hE '^[a-z%-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 14
+
+.venv/stamp: requirements.lock pyproject.toml $(wildcard examples/*/pyproject.toml)
+	$(PY) -m venv .venv
+	$(PIP) install --only-binary :all: -r requirements.lock
+	$(PIP) install --no-deps --no-build-isolation -e . \
+	  $(foreach plugin,$(wildcard examples/*/pyproject.toml),-e $(dir $(plugin)))
+	@touch $@
+
+setup: .venv/stamp   ## .venv with the locked dependencies
+	@true
+
+demo: setup      ## crawl the built-in web and show what can be asked
+	$(BIN)/gossamer demo
+
+test: setup      ## all tests
+	$(BIN)/pytest
+
+check: setup     ## format, lint, types, import contracts, sizes, dead links
+	$(BIN)/ruff format --check $(CODE)
+	$(BIN)/ruff check $(CODE)
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/pytest -q tests/arch
+	@$(BIN)/python tests/arch/house.py
+
+quick: setup     ## unit, property, contract and arch tests that take no time
+	$(BIN)/pytest -q -m "not slow" $(QUICK)
+
+fix: setup       ## format, and mend what can be mended
+	$(BIN)/ruff format $(CODE)
+	$(BIN)/ruff check --fix $(CODE)
+
+docs: setup      ## write the generated parts of docs/OPERATING.md
+	$(BIN)/python tests/arch/operating.py
+
+lock:            ## choose versions anew (needs uv)
+	uv pip compile --extra dev --python-version 3.11 --no-header --no-annotate \
+	  --upgrade -o requirements.lock pyproject.toml
+
+bench-%: setup   ## one benchmark: make bench-cpu
+	$(BIN)/python benchmarks/$*.py
+
+bench: $(patsubst benchmarks/%.py,bench-%,$(BENCHMARKS))   ## all benchmarks

@@ -1,0 +1,40 @@
+"""Structured logging: one event is one line, control characters escaped, secrets redacted."""
+
+import logging
+import re
+import sys
+from typing import TextIO
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+_SECRET = re.compile(
+    r"(?i)(://)[^/?#\s]*@|((?:api[-_]?key|access[-_]?key|auth|token|secret|password|passwd|pwd"
+    r"|sig|signature|credential|jwt)=)[^&#\s]+"
+)
+
+
+def escape(text: str) -> str:
+    r"""Return text that cannot start a line or steer a terminal: controls become \x escapes."""
+    return _CONTROL.sub(lambda m: m.group().encode("unicode_escape").decode("ascii"), text)
+
+
+def redact(text: str) -> str:
+    """Return text without user info and known secret parameters in its URLs."""
+    return _SECRET.sub(lambda m: m.group(1) or f"{m.group(2)}[redacted]", text)
+
+
+def tell(event: str, **fields: object) -> None:
+    """Log one event: a noun and a past tense, such as host.parked, with its fields."""
+    logger = logging.getLogger("gossamer")
+    if logger.isEnabledFor(logging.INFO):
+        words = " ".join(f"{name}={escape(redact(str(value)))}" for name, value in fields.items())
+        logger.info("%s %s", event, words)
+
+
+def set_up(*, verbose: bool, stream: TextIO = sys.stderr) -> None:
+    """Send events to a stream: everything when verbose, warnings only otherwise."""
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+    logger = logging.getLogger("gossamer")
+    logger.handlers[:] = [handler]
+    logger.setLevel(logging.INFO if verbose else logging.WARNING)
+    logger.propagate = False

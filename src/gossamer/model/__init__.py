@@ -1,0 +1,53 @@
+"""The nouns: frozen values that the rooms pass to each other. No I/O, no policy.
+
+Neighbours: everyone. Not for: rules (those live in the room that applies them).
+"""
+
+from gossamer.model.document import Body, Document
+from gossamer.model.extraction import Extraction
+from gossamer.model.ledger import FINAL, Counters, UrlRecord, UrlState, Visit
+from gossamer.model.link import EMBEDDED, FOLLOWED, Link, LinkKind
+from gossamer.model.outcome import (
+    Failed,
+    FailureKind,
+    Fetched,
+    FetchOutcome,
+    Redirected,
+    RefusalKind,
+    Refused,
+)
+from gossamer.model.record import CopyOf, Row, StoreRef, Turn
+from gossamer.model.task import Task
+from gossamer.model.url import HostKey, Url
+from gossamer.model.verdict import Objection, Reject
+
+__all__ = [
+    "EMBEDDED",
+    "FINAL",
+    "FOLLOWED",
+    "Body",
+    "CopyOf",
+    "Counters",
+    "Document",
+    "Extraction",
+    "Failed",
+    "FailureKind",
+    "FetchOutcome",
+    "Fetched",
+    "HostKey",
+    "Link",
+    "LinkKind",
+    "Objection",
+    "Redirected",
+    "RefusalKind",
+    "Refused",
+    "Reject",
+    "Row",
+    "StoreRef",
+    "Task",
+    "Turn",
+    "Url",
+    "UrlRecord",
+    "UrlState",
+    "Visit",
+]

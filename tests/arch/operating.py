@@ -1,0 +1,83 @@
+"""Write the generated parts of docs/OPERATING.md: knobs, reasons, exit codes. `make docs` runs it.
+
+The parts stand between comments; everything else on that page is written by hand.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from gossamer.cli.flags import FLAGS
+from gossamer.cli.words import EXIT_CODES, FAILURES, FETCH_REFUSALS, LINK_REFUSALS, Gloss
+from gossamer.settings import describe_knobs, describe_sections
+
+PATH = Path(__file__).parents[2] / "docs" / "OPERATING.md"
+_PART = re.compile(r"(<!-- generated: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
+_MANY = 6
+
+
+def generated() -> str:
+    """Return the page as it should be, made of the page as it is."""
+    lines = {
+        "knobs": _knobs(),
+        "links": _reasons(LINK_REFUSALS),
+        "refusals": _reasons(FETCH_REFUSALS),
+        "failures": _reasons(FAILURES),
+        "codes": _codes(),
+    }
+    parts = {name: "\n".join(some) for name, some in lines.items()}
+    text = PATH.read_text(encoding="utf-8")
+    return _PART.sub(lambda m: f"{m[1]}{parts[m[2]]}\n{m[3]}", text)
+
+
+def _knobs() -> Iterator[str]:
+    flags = {flag.knob: flag.name.partition("/")[0] for flag in FLAGS}
+    about = {"": "The top of the file.", **describe_sections()}
+    section = None
+    for knob in describe_knobs():
+        if knob.section != section:
+            section = knob.section
+            title = f"\n### [{section}]\n" if section else "### The top\n"
+            yield f"{title}\n{about[section]}\n\n| knob | takes | default | meaning | flag |"
+            yield "|---|---|---|---|---|"
+        flag = f"`{flags[knob.path]}`" if knob.path in flags else ""
+        kind = _cell(knob.kind)
+        yield f"| `{knob.name}` | {kind} | {_default(knob.default)} | {_cell(knob.doc)} | {flag} |"
+
+
+def _default(value: object) -> str:
+    match value:
+        case None:
+            return "not set"
+        case bool():
+            return f"`{str(value).lower()}`"
+        case int():
+            return f"`{value:_}`"
+        case tuple() if len(value) > _MANY:
+            return f"{len(value)} of them, see `crawl.toml`"
+        case tuple() | dict():
+            return "none" if not value else f"`{list(value)}`"
+        case _:
+            return f"`{value}`" if value != "" else '`""`'
+
+
+def _reasons(table: Mapping[str, Gloss]) -> Iterator[str]:
+    yield "| reason | means | what to do |"
+    yield "|---|---|---|"
+    for reason, gloss in table.items():
+        yield f"| `{reason}` | {_cell(gloss.meaning)} | {_cell(gloss.advice)} |"
+
+
+def _codes() -> Iterator[str]:
+    yield "| code | means |"
+    yield "|---|---|"
+    for code, meaning in EXIT_CODES.items():
+        yield f"| {code} | {_cell(meaning)} |"
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+if __name__ == "__main__":
+    PATH.write_text(generated(), encoding="utf-8")

@@ -1,0 +1,32 @@
+"""Knobs: each one is documented, and read by someone."""
+
+import ast
+
+from house import SOURCE, sources, tree_of
+
+from gossamer.settings import describe_knobs
+
+
+def names_read() -> set[str]:
+    """Return every attribute that any file but config.py and settings.py reads."""
+    found: set[str] = set()
+    for path in sources():
+        if path in (SOURCE / "config.py", SOURCE / "settings.py"):
+            continue
+        for node in ast.walk(tree_of(path)):
+            if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
+                found.add(node.attr)
+    return found
+
+
+def test_every_knob_is_documented() -> None:
+    assert [knob.path for knob in describe_knobs() if not knob.doc] == []
+
+
+def test_every_knob_is_read_by_someone() -> None:
+    read = names_read()
+    assert [knob.path for knob in describe_knobs() if knob.name not in read] == []
+
+
+def test_there_are_no_more_knobs_than_fit_on_a_page() -> None:
+    assert len(describe_knobs()) <= 90
