@@ -1,0 +1,144 @@
+"""Canonical form: the ordered list of steps after the WHATWG parser has had its say.
+
+Each step takes and returns a text and leaves alone what it does not know. The steps keep what a
+server sees: only spellings that RFC 3986 calls equivalent are merged (hex digits in upper case,
+unreserved characters decoded; reserved ones such as %2F or %3D stay as they are), and only
+parameters that are known to name a visit, not a page, are removed. Applying the list twice changes
+nothing more.
+"""
+
+import re
+from collections.abc import Callable
+from typing import NamedTuple
+
+from gossamer.config import UrlConfig
+
+_UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
+
+_TRIPLET = re.compile(r"%[0-9A-Fa-f]{2}")
+_SAFE_TRIPLET = re.compile(r"(?<!%)(?<!%[0-9A-Fa-f])%[0-9A-F]{2}")
+"""A triplet behind a stray % stays: decoded, it could complete a new triplet (%2%65 is no %2e)."""
+
+_CREDENTIALS = re.compile(r"^([a-z][a-z0-9+.-]*://)[^/?#]*@")
+
+_PATH_SESSION = re.compile(r"(?i)(?<=[^/.])(?:;(?:jsessionid|phpsessid)=[^;/]*)+")
+"""Behind a dot it stays: without it, /..;jsessionid=1/ would become a step upwards."""
+_ASP_SESSION = re.compile(r"(?i)/\((?:[a-z]\([0-9a-z_-]{20,}\))+\)(?=/)")
+
+_SESSION = (
+    r"(?:jsessionid|phpsessid|sessionid|session_id|sessid|aspsessionid[a-z]*|cfid|cftoken)(?:=.*)?"
+    r"|sid=(?=[a-z,-]*[0-9])[0-9a-z,-]{16,}"
+)
+"""A bare `sid` often names a story: it must look drawn at random to count."""
+
+_TRACKING = (
+    r"(?:utm_[a-z_]+|mtm_[a-z_]+|hsa_[a-z]+|(?:g|d|fb|y|tw|tt)clid|msclkid|gclsrc|gbraid|wbraid"
+    r"|mc_[ce]id|igshid|igsh|li_fat_id|_ga|_gl|_hsenc|_hsmi|hsctatracking|mkt_tok|vero_id"
+    r"|oly_(?:anon|enc)_id|wickedid|srsltid|rb_clickid|gad_source|gad_campaignid)(?:=.*)?"
+)
+
+_SESSION_PARAMETER = re.compile(_SESSION, re.DOTALL | re.IGNORECASE)
+_TRACKING_PARAMETER = re.compile(_TRACKING, re.DOTALL | re.IGNORECASE)
+
+SUSPECT_QUERY = re.compile(rf"[?&](?:{_SESSION}|{_TRACKING})", re.DOTALL)
+"""Found in the lower-case form of every query that the two steps below could change."""
+
+
+_TOUCHED = re.compile(r"[#%(;?@]")
+"""Without one of these marks no step has anything to do."""
+
+
+class Step(NamedTuple):
+    """One step towards the canonical form: what it does, in words, and how."""
+
+    words: str
+    apply: Callable[[str, UrlConfig], str]
+
+
+def drop_fragment(text: str, _rules: UrlConfig) -> str:
+    """Drop what a browser never sends, and blanks before it: a second reading would drop them."""
+    return text.partition("#")[0].rstrip(" ") if "#" in text else text
+
+
+def drop_credentials(text: str, _rules: UrlConfig) -> str:
+    """Drop user name and password, so that neither queue, log nor archive sees them."""
+    return _CREDENTIALS.sub(r"\1", text) if "@" in text else text
+
+
+def unify_escapes(text: str, _rules: UrlConfig) -> str:
+    """Write escapes in upper case and unreserved characters plainly."""
+    if "%" not in text:
+        return text
+    upper = _TRIPLET.sub(lambda m: m.group().upper(), text)
+    return _SAFE_TRIPLET.sub(_decode_unreserved, upper)
+
+
+def _decode_unreserved(triplet: re.Match[str]) -> str:
+    letter = chr(int(triplet.group()[1:], 16))
+    return letter if letter in _UNRESERVED else triplet.group()
+
+
+def drop_session_ids(text: str, rules: UrlConfig) -> str:
+    """Drop session ids from path and query."""
+    if not rules.strip_session_ids:
+        return text
+    place, mark, query = text.partition("?")
+    start = place.index("/", place.index("://") + 3)
+    origin, path = place[:start], place[start:]
+    if ";" in path:
+        path = _PATH_SESSION.sub("", path)
+    if "(" in path:
+        path = _ASP_SESSION.sub("", path)
+    return _without(origin + path + mark + query, _SESSION_PARAMETER)
+
+
+def drop_tracking(text: str, rules: UrlConfig) -> str:
+    """Drop parameters that tell who sent the visitor."""
+    return _without(text, _TRACKING_PARAMETER) if rules.strip_tracking else text
+
+
+def drop_empty_query(text: str, _rules: UrlConfig) -> str:
+    """Drop a lone question mark."""
+    return text[:-1] if text.find("?") == len(text) - 1 else text
+
+
+def _without(text: str, unwanted: re.Pattern[str]) -> str:
+    """Return the URL without the parameters that match; untouched, byte by byte, if none does."""
+    path, mark, query = text.partition("?")
+    if not mark:
+        return text
+    parameters = query.split("&")
+    kept = [parameter for parameter in parameters if not unwanted.fullmatch(parameter)]
+    if len(kept) == len(parameters):
+        return text
+    return f"{path}?{'&'.join(kept)}" if kept else path
+
+
+ANY_STEPS: tuple[Step, ...] = (
+    Step("fragment dropped", drop_fragment),
+    Step("user name and password dropped", drop_credentials),
+)
+"""For every scheme."""
+
+WEB_STEPS: tuple[Step, ...] = (
+    *ANY_STEPS,
+    Step("escapes unified", unify_escapes),
+    Step("session id dropped", drop_session_ids),
+    Step("tracking parameters dropped", drop_tracking),
+    Step("empty query dropped", drop_empty_query),
+)
+"""For http and https."""
+
+
+def steps_for(text: str) -> tuple[Step, ...]:
+    """Return the steps for a URL that the WHATWG parser wrote (so its scheme is in lower case)."""
+    return WEB_STEPS if text.startswith(("http://", "https://")) else ANY_STEPS
+
+
+def canonical(text: str, rules: UrlConfig) -> str:
+    """Return the canonical form of a URL that the WHATWG parser wrote."""
+    if not _TOUCHED.search(text):
+        return text
+    for step in steps_for(text):
+        text = step.apply(text, rules)
+    return text

@@ -1,0 +1,55 @@
+"""Host names: which domain someone registered, and how a name is shown to people."""
+
+import unicodedata
+from functools import cache, lru_cache
+
+import ada_url
+from publicsuffixlist import PublicSuffixList
+
+HOSTS_KEPT = 65_536
+"""Entries of each cache by host: enough for the hosts in play, and bounded."""
+
+_LATIN_LOOKALIKES = frozenset("асԁеһіјӏорԛѕԝхуɡαοριν")
+"""Cyrillic and Greek letters that print like a Latin one: a name made of them alone deceives."""
+_EAST_ASIAN = frozenset({"CJK", "HIRAGANA", "KATAKANA", "HANGUL", "BOPOMOFO", "LATIN"})
+"""Scripts that honest names of East Asia mix."""
+
+
+@cache
+def _suffixes() -> PublicSuffixList:
+    """Return the bundled public suffix list; read at the first question, 0.1 s."""
+    return PublicSuffixList()
+
+
+@lru_cache(maxsize=HOSTS_KEPT)
+def registrable_domain(host: str) -> str:
+    """Return the name that someone registered: example.co.uk for www.example.co.uk.
+
+    An IP address, a single label and a public suffix are their own domain.
+    """
+    name = host.rstrip(".")
+    if "." not in name or name[0] == "[" or name.rpartition(".")[2].isdigit():
+        return name
+    domain = _suffixes().privatesuffix(name)
+    return domain if isinstance(domain, str) else name
+
+
+def unicode_host(host: str) -> str:
+    """Return a host as people read it, with its ASCII form beside it when it could deceive."""
+    if "xn--" not in host:
+        return host
+    shown: str = ada_url.idna_to_unicode(host.encode("ascii", "ignore"))
+    if not shown:
+        return host
+    if any(_may_deceive(label) for label in shown.split(".")):
+        return f"{shown} ({host})"
+    return shown
+
+
+def _may_deceive(label: str) -> bool:
+    """Tell whether a label mixes scripts, or is written wholly in look-alikes of Latin letters."""
+    letters = [letter for letter in label if letter.isalpha()]
+    scripts = {unicodedata.name(letter, "?").split()[0] for letter in letters}
+    if len(scripts) > 1:
+        return not scripts <= _EAST_ASIAN
+    return bool(letters) and _LATIN_LOOKALIKES.issuperset(letters)

@@ -1,0 +1,65 @@
+"""Domains, ring points and keys."""
+
+import pytest
+
+from gossamer.config import UrlConfig
+from gossamer.urls import (
+    fingerprint,
+    host_key,
+    parse,
+    registrable_domain,
+    ring_of,
+    unicode_host,
+)
+
+
+@pytest.mark.parametrize(
+    ("host", "domain"),
+    [
+        ("www.example.co.uk", "example.co.uk"),
+        ("example.org", "example.org"),
+        ("a.b.test", "b.test"),
+        ("someone.github.io", "someone.github.io"),
+        ("co.uk", "co.uk"),
+        ("localhost", "localhost"),
+        ("127.0.0.1", "127.0.0.1"),
+        ("[::1]", "[::1]"),
+        ("www.example.org.", "example.org"),
+        ("www.xn--bcher-kva.example", "xn--bcher-kva.example"),
+        ("", ""),
+        (".", ""),
+    ],
+)
+def test_a_host_belongs_to_the_domain_that_someone_registered(host: str, domain: str) -> None:
+    assert registrable_domain(host) == domain
+
+
+def test_hosts_of_one_domain_share_a_ring_point_but_not_a_key() -> None:
+    assert ring_of("a.example.org") == ring_of("b.example.org") < 2**24
+    one, other = host_key("a.example.org"), host_key("b.example.org")
+    assert one[:3] == other[:3] == ring_of("example.org").to_bytes(3, "big")
+    assert one != other
+    assert len(one) == len(other) == 11
+
+
+def test_a_fingerprint_starts_with_the_ring_point() -> None:
+    url = parse("http://a.example.org/x", UrlConfig())
+    assert url is not None
+    assert url.key == fingerprint(url.text, url.host)
+    assert url.key >> 40 == ring_of(url.host)
+
+
+@pytest.mark.parametrize(
+    ("host", "shown"),
+    [
+        ("example.org", "example.org"),
+        ("xn--bcher-kva.example", "bücher.example"),
+        ("xn--80ak6aa92e.com", "аррӏе.com (xn--80ak6aa92e.com)"),
+        ("xn--pple-43d.com", "аpple.com (xn--pple-43d.com)"),
+        ("xn--e1afmkfd.example", "пример.example"),
+        ("xn--wgv71a119e.example", "日本語.example"),
+        ("xn--99999999999999.example", "xn--99999999999999.example"),
+    ],
+)
+def test_a_host_is_shown_as_people_write_it_unless_it_could_deceive(host: str, shown: str) -> None:
+    assert unicode_host(host) == shown
