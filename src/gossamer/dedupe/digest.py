@@ -1,0 +1,69 @@
+"""Exact copies: a 64-bit fingerprint of each content, and the page that had it first."""
+
+from collections.abc import Callable
+
+import xxhash
+from msgspec import msgpack
+
+from gossamer.model import CopyOf, Document, Row
+
+CONTENT = b"x"
+"""Prefix of a row: fingerprint → the page that had this content first."""
+
+_encode = msgpack.Encoder().encode
+_decode = msgpack.Decoder(CopyOf).decode
+
+
+def content_fingerprint(document: Document) -> int | None:
+    """Return the fingerprint of what the author wrote; None if there is nothing whole to compare.
+
+    It is taken of the decoded body, so one page sent with two codings is one content.
+    """
+    if document.truncated or not document.body.sent_bytes:
+        return None
+    decoded = document.body.decoded()
+    return xxhash.xxh3_64_intdigest(decoded) if decoded else None
+
+
+class ContentSeen:
+    """The first page of each content, by fingerprint. Rows in and rows out, like every station.
+
+    `read_row` reads committed rows; what `rows_to_commit` gave out must be readable there before
+    the next question.
+    """
+
+    def __init__(self, read_row: Callable[[bytes], bytes | None]) -> None:
+        self._read_row = read_row
+        self._pending: dict[int, CopyOf | None] = {}
+
+    def first_copy(self, fingerprint: int | None) -> CopyOf | None:
+        """Return the page that had this content first, those of the open commit group included."""
+        if fingerprint is None:
+            return None
+        if fingerprint in self._pending:
+            return self._pending[fingerprint]
+        value = self._read_row(_row_key(fingerprint))
+        return None if value is None else _decode(value)
+
+    def remember(self, fingerprint: int, original: CopyOf) -> None:
+        """Make a page the first of its content; it replaces any page known before."""
+        self._pending[fingerprint] = original
+
+    def forget(self, fingerprint: int, url: str) -> None:
+        """Drop a content whose first page changed or went; not if another page was first."""
+        first = self.first_copy(fingerprint)
+        if first is not None and first.url == url:
+            self._pending[fingerprint] = None
+
+    def rows_to_commit(self) -> list[Row]:
+        """Return what was remembered or forgotten since the last call."""
+        rows: list[Row] = [
+            (_row_key(fingerprint), None if original is None else _encode(original))
+            for fingerprint, original in self._pending.items()
+        ]
+        self._pending.clear()
+        return rows
+
+
+def _row_key(fingerprint: int) -> bytes:
+    return CONTENT + fingerprint.to_bytes(8, "big")

@@ -1,0 +1,12 @@
+"""NEW TO US? Every URL fingerprint that the crawl has ever queued, and a quick answer.
+
+An in-memory table holds the newest fingerprints, sorted runs on disk hold the rest (8 bytes each).
+Neighbours: `urls` makes the fingerprints; `crawl` asks, commits the rows that come out of here,
+and runs the background work. Not for: content (that is `dedupe`) or queues (`frontier`).
+"""
+
+from gossamer.seen.runs import verify
+from gossamer.seen.url_seen import UrlSeen
+from gossamer.seen.work import Work
+
+__all__ = ["UrlSeen", "Work", "verify"]

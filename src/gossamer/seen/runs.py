@@ -1,0 +1,235 @@
+"""Run: fingerprints on disk, sorted, each once; written whole and never changed.
+
+A file is a header of one page, then the keys as little-endian uint64. Ring bits come first in a
+key, so one domain's URLs are neighbours, and a page of the file answers many of a document's links.
+"""
+
+import mmap
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from struct import Struct
+
+import numpy as np
+import xxhash
+
+from gossamer.errors import CannotGoOn, CorruptFile
+from gossamer.seen.kernels import BLOCK_KEYS, Flags, Keys, kernels
+
+MAGIC = b"GOSSRUN\n"
+VERSION = 1
+HEADER_BYTES = 4096
+"""A whole page, so that each block of keys lies in one page too."""
+CHUNK_KEYS = 128 * BLOCK_KEYS
+"""Keys that are read, merged and written at a time: half a MiB."""
+KEYS_PER_WORD = 8
+"""Eight bits of filter per key; about one in thirty absent keys passes it."""
+
+_FIELDS = Struct("<8sQQQ")
+_CHECKSUM = Struct("<Q")
+_KEY_BYTES = 8
+
+
+class Guide:
+    """What is kept in memory of a run: every 512th key and a filter that knows most absent keys.
+
+    The filter only ever says "certainly not here"; what passes it is looked up in the run.
+    """
+
+    __slots__ = ("_blocks", "_count", "words")
+
+    def __init__(self, most_keys: int) -> None:
+        self.words: Keys = np.zeros(most_keys // KEYS_PER_WORD + 1, np.uint64)
+        self._blocks: list[Keys] = []
+        self._count = 0
+
+    def append(self, keys: Keys) -> None:
+        """Take note of the next keys of the run."""
+        kernels().add_to_filter(self.words, keys)
+        self._blocks.append(keys[-self._count % BLOCK_KEYS :: BLOCK_KEYS].copy())
+        self._count += len(keys)
+
+    def index(self) -> Keys:
+        """Return every 512th key, the first included."""
+        return np.concatenate(self._blocks) if self._blocks else np.empty(0, np.uint64)
+
+
+class Run:
+    """One sorted file of keys, open for look-ups."""
+
+    __slots__ = (
+        "_held",
+        "_index",
+        "_map",
+        "_search",
+        "_words",
+        "checksum",
+        "count",
+        "number",
+        "path",
+    )
+
+    def __init__(self, path: Path, count: int, checksum: int, guide: Guide) -> None:
+        self.path = path
+        self.number = run_number(path)
+        self.count = count
+        self.checksum = checksum
+        with path.open("rb") as file:
+            self._map = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)
+        self._map.madvise(mmap.MADV_RANDOM)
+        self._held: Keys = np.frombuffer(self._map, np.uint64, count, HEADER_BYTES)
+        self._index, self._words = guide.index(), guide.words
+        self._search = kernels().search
+
+    def search(self, keys: Keys, unknown: Flags) -> int:
+        """Unflag the keys that are here; return how many had to be looked up on disk."""
+        return self._search(keys, unknown, self._held, self._index, self._words)
+
+    def let_go(self) -> None:
+        """Give the mapped pages back: they stay in the system's cache, but are not ours."""
+        self._map.madvise(mmap.MADV_DONTNEED)
+
+    def between(self, first: int, last: int) -> Iterator[Keys]:
+        """Yield the keys from first to last, both included, in order, a chunk at a time."""
+        held = self._held
+        start = int(np.searchsorted(held, np.uint64(first)))
+        end = int(np.searchsorted(held, np.uint64(last), side="right"))
+        for at in range(start, end, CHUNK_KEYS):
+            yield held[at : min(at + CHUNK_KEYS, end)].copy()
+
+
+def run_path(folder: Path, number: int) -> Path:
+    """Return the place of a run."""
+    return folder / f"run-{number:010d}.keys"
+
+
+def run_files(folder: Path) -> set[Path]:
+    """Return the runs in a folder, half-written ones included."""
+    name = "run-" + "[0-9]" * 10
+    return {*folder.glob(name + ".keys"), *folder.glob(name + ".tmp")}
+
+
+def run_number(path: Path) -> int:
+    """Return the number of a run by its file name."""
+    return int(path.stem.removeprefix("run-"))
+
+
+def write_run(path: Path, chunks: Iterable[Keys], most_keys: int) -> Run:
+    """Write sorted chunks of keys as a run that is whole and durable once it has its name.
+
+    `most_keys` is what the filter is made for: fewer may come.
+    """
+    temporary = path.with_suffix(".tmp")
+    guide = Guide(most_keys)
+    digest = xxhash.xxh3_64()
+    count = 0
+    try:
+        with temporary.open("wb") as file:
+            file.write(bytes(HEADER_BYTES))
+            for keys in chunks:
+                file.write(keys.data)
+                digest.update(keys.data)
+                guide.append(keys)
+                count += len(keys)
+            file.seek(0)
+            file.write(_header(count, digest.intdigest()))
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+        sync_folder(path.parent)
+    except OSError as problem:
+        raise CannotGoOn(
+            f"cannot write {path}: {problem.strerror}; make room or mend the disk, then start again"
+        ) from problem
+    return Run(path, count, digest.intdigest(), guide)
+
+
+def open_run(path: Path) -> Run:
+    """Return a run of an earlier session; its whole content is read once and must be undamaged."""
+    count, checksum = _read_header(path)
+    guide = Guide(count)
+    for keys in checked_chunks(path):
+        guide.append(keys)
+    return Run(path, count, checksum, guide)
+
+
+def verify(path: Path) -> int:
+    """Return how many keys a run file holds; raise CorruptFile if it is not as it was written."""
+    return sum(len(keys) for keys in checked_chunks(path))
+
+
+def checked_chunks(path: Path) -> Iterator[Keys]:
+    """Yield the keys of a file in order; raise CorruptFile, at the end at the latest, if damaged.
+
+    Read, not mapped: so a merge of gigabytes neither grows this process nor holds the interpreter.
+    """
+    count, expected = _read_header(path)
+    digest = xxhash.xxh3_64()
+    with path.open("rb") as file:
+        file.seek(HEADER_BYTES)
+        left = count * _KEY_BYTES
+        while left:
+            data = file.read(min(left, CHUNK_KEYS * _KEY_BYTES))
+            if not data:
+                raise CorruptFile(path, file.tell(), "it ends here; run `gossamer build DIR state`")
+            left -= len(data)
+            digest.update(data)
+            yield np.frombuffer(data, "<u8")
+    if digest.intdigest() != expected:
+        raise CorruptFile(
+            path, HEADER_BYTES, f"the checksum of its {count} keys is wrong; rebuild the state"
+        )
+
+
+def merged(sources: Sequence[Iterator[Keys]]) -> Iterator[Keys]:
+    """Yield the keys of several sorted sources in order, each key once, in bounded memory.
+
+    Each round takes every key up to the smallest last key at hand, so no equal key stays behind.
+    """
+    heads = {number: next(source, None) for number, source in enumerate(sources)}
+    while live := {number: head for number, head in heads.items() if head is not None}:
+        limit = min(head[-1] for head in live.values())
+        parts = []
+        for number, head in live.items():
+            cut = int(np.searchsorted(head, limit, side="right"))
+            parts.append(head[:cut])
+            heads[number] = head[cut:] if cut < len(head) else next(sources[number], None)
+        keys = np.sort(np.concatenate(parts))
+        is_first = np.ones(len(keys), np.bool_)
+        np.not_equal(keys[1:], keys[:-1], out=is_first[1:])
+        yield keys[is_first]
+
+
+def sync_folder(folder: Path) -> None:
+    """Make the names in a folder durable."""
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _header(count: int, checksum: int) -> bytes:
+    fields = _FIELDS.pack(MAGIC, VERSION, count, checksum)
+    return fields + _CHECKSUM.pack(xxhash.xxh3_64_intdigest(fields))
+
+
+def _read_header(path: Path) -> tuple[int, int]:
+    """Return count and checksum of a run file; raise CorruptFile unless header and length agree."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(_FIELDS.size + _CHECKSUM.size)
+            found_bytes = os.fstat(file.fileno()).st_size
+    except FileNotFoundError:
+        raise CorruptFile(path, 0, "the file is missing; rebuild the state") from None
+    if len(head) < _FIELDS.size + _CHECKSUM.size:
+        raise CorruptFile(path, len(head), "it ends within its header; rebuild the state")
+    magic, version, count, checksum = _FIELDS.unpack_from(head)
+    if head != _header(count, checksum) or (magic, version) != (MAGIC, VERSION):
+        raise CorruptFile(path, 0, "its header is not that of a run; rebuild the state")
+    expected_bytes = HEADER_BYTES + count * _KEY_BYTES
+    if found_bytes != expected_bytes:
+        raise CorruptFile(
+            path, found_bytes, f"{expected_bytes} bytes were expected; rebuild the state"
+        )
+    return count, checksum
