@@ -1,0 +1,63 @@
+"""WHAT WE KEEP: pages, text and links as WARC files, and the shard's state in RocksDB.
+
+A turn becomes an `Entry` (`TurnWriter`), a group of entries is appended (`Archive`), and one state
+write (`State`) makes it count. After any death `repair` brings the files back to what counts.
+`read_page` and `iter_links` read them again.
+
+Neighbours: `crawl` commits through this room and repairs with it; `graph`, `search` and
+`build state` read the archive. Not for: deciding what is worth keeping (the pipeline does), or
+knowing what the rows of other rooms mean.
+"""
+
+from gossamer.store.archive import ROW_PREFIX, Archive, FileRow, file_row, read_file_row
+from gossamer.store.flight import FlightBoard
+from gossamer.store.layout import ArchiveKind, ArchiveName, CrawlFolder
+from gossamer.store.reader import (
+    FindPage,
+    Record,
+    Records,
+    StoredPage,
+    TellTorn,
+    iter_links,
+    iter_pages,
+    read_page,
+    read_record,
+    record_ids,
+)
+from gossamer.store.records.cdxj import surt
+from gossamer.store.records.entry import Entry, TurnWriter
+from gossamer.store.records.linksrecord import LinkRow, LinksRecord, decode_links
+from gossamer.store.repair import Repair, repair
+from gossamer.store.state import State, after_prefix
+
+__all__ = [
+    "ROW_PREFIX",
+    "Archive",
+    "ArchiveKind",
+    "ArchiveName",
+    "CrawlFolder",
+    "Entry",
+    "FileRow",
+    "FindPage",
+    "FlightBoard",
+    "LinkRow",
+    "LinksRecord",
+    "Record",
+    "Records",
+    "Repair",
+    "State",
+    "StoredPage",
+    "TellTorn",
+    "TurnWriter",
+    "after_prefix",
+    "decode_links",
+    "file_row",
+    "iter_links",
+    "iter_pages",
+    "read_file_row",
+    "read_page",
+    "read_record",
+    "record_ids",
+    "repair",
+    "surt",
+]

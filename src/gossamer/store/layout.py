@@ -1,0 +1,119 @@
+"""Where every file of a crawl lies, and what it is called. Names come only from numbers."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from msgspec import Struct
+
+ArchiveKind: TypeAlias = Literal["pages", "text", "links"]
+
+KINDS: tuple[ArchiveKind, ...] = ("pages", "text", "links")
+"""The three files of a set, in the order in which a group is appended: links come last."""
+
+_SUFFIX: dict[str, str] = {"pages": "warc.gz", "text": "warc.wet.gz", "links": "warc.gz"}
+_NAME = re.compile(
+    r"(pages|text|links)-([0-9]{2,9})-([0-9]{4,12})-([0-9]{5,12})\.(warc(?:\.wet)?\.gz)"
+)
+_KIND_BY_NAME: dict[str, ArchiveKind] = {"pages": "pages", "text": "text", "links": "links"}
+TEMPORARY = ".tmp"
+"""What the name of an unfinished index ends with; such files are removed at the next start."""
+
+
+class ArchiveName(Struct, frozen=True, order=True):
+    """One archive file: what it holds, whose it is, of which start of that shard, and its number.
+
+    The pages, text and links of one page lie in files with the same epoch and number.
+    """
+
+    kind: ArchiveKind
+    shard: int
+    epoch: int
+    number: int
+
+    @classmethod
+    def parse(cls, name: str) -> "ArchiveName | None":
+        """Return the name's parts, or None if the file is none of ours."""
+        match = _NAME.fullmatch(name)
+        if match is None:
+            return None
+        kind, shard, epoch, number, _suffix = match.groups()
+        parsed = cls(_KIND_BY_NAME[kind], int(shard), int(epoch), int(number))
+        return parsed if parsed.file_name == name else None
+
+    @property
+    def file_name(self) -> str:
+        """Return the file's name inside the archive folder."""
+        return f"{self._stem(self.kind)}.{_SUFFIX[self.kind]}"
+
+    @property
+    def cdxj_name(self) -> str:
+        """Return the name of the index of this set's pages file."""
+        return f"{self._stem('pages')}.cdxj"
+
+    @property
+    def age(self) -> tuple[int, int]:
+        """Return (epoch, number): a larger one was opened later by the same shard."""
+        return (self.epoch, self.number)
+
+    def sibling(self, kind: ArchiveKind) -> "ArchiveName":
+        """Return the file of another kind in the same set."""
+        return ArchiveName(kind, self.shard, self.epoch, self.number)
+
+    def _stem(self, kind: str) -> str:
+        return f"{kind}-{self.shard:02d}-{self.epoch:04d}-{self.number:05d}"
+
+
+@dataclass(frozen=True, slots=True)
+class CrawlFolder:
+    """The folder of one crawl."""
+
+    root: Path
+
+    @property
+    def config_path(self) -> Path:
+        """Return the file that holds every knob."""
+        return self.root / "crawl.toml"
+
+    @property
+    def archive(self) -> Path:
+        """Return the folder of the WARC files."""
+        return self.root / "archive"
+
+    @property
+    def lock_path(self) -> Path:
+        """Return the file that the process which runs the crawl keeps locked."""
+        return self.root / "lock"
+
+    @property
+    def control_path(self) -> Path:
+        """Return the socket through which a running crawl is asked and steered."""
+        return self.root / "control.sock"
+
+    def state(self, shard: int = 0) -> Path:
+        """Return a shard's state folder."""
+        return self.root / "state" / f"{shard:02d}"
+
+    def archive_path(self, file_name: str) -> Path:
+        """Return the path of an archive file; a name that is not ours is refused."""
+        if ArchiveName.parse(file_name) is None:
+            msg = f"not the name of an archive file: {file_name!r}"
+            raise ValueError(msg)
+        return self.archive / file_name
+
+    def archive_names(
+        self, *, kind: ArchiveKind | None = None, shard: int | None = None
+    ) -> Iterator[ArchiveName]:
+        """Yield the archive files that exist, oldest first within kind and shard."""
+        if not self.archive.is_dir():
+            return
+        names = [ArchiveName.parse(path.name) for path in self.archive.iterdir()]
+        for name in sorted(name for name in names if name is not None):
+            if kind in (None, name.kind) and shard in (None, name.shard):
+                yield name
+
+    def has_archive(self) -> bool:
+        """Tell whether any archive file exists, of any shard."""
+        return any(True for _ in self.archive_names())

@@ -1,0 +1,302 @@
+"""Read the archive again: one page by its place, or all records of a file in order."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from http import HTTPStatus
+from pathlib import Path
+from typing import BinaryIO, TypeAlias
+
+import msgspec
+from isal import isal_zlib
+from msgspec import Struct
+
+from gossamer.errors import CorruptFile
+from gossamer.model import StoreRef
+from gossamer.store.layout import CrawlFolder
+from gossamer.store.records.cdxj import CdxRow
+from gossamer.store.records.decode import decoded
+from gossamer.store.records.linksrecord import LinksRecord, decode_links
+
+CHUNK_BYTES = 128 * 1024
+"""Read size: small, because what follows a member in the chunk is copied once per member."""
+
+_NOT_GZIP: type[Exception] = isal_zlib.IsalError  # type: ignore[assignment]  # its stub names the class as an instance
+
+FindPage: TypeAlias = Callable[[str, str], StoreRef | None]
+"""Finds where the page with a URL and record id lies: for following a revisit."""
+
+TellTorn: TypeAlias = Callable[[str, int], None]
+"""Is told the name of a file that is not whole, and where its last whole record ends."""
+
+
+class Member(Struct, frozen=True, gc=False):
+    """One whole gzip member of a file: where it lies, and what it holds."""
+
+    offset: int
+    length: int
+    content: bytes
+
+
+class Members:
+    """Iterate over the whole members of a file from a boundary on; stop where one is not whole.
+
+    Afterwards `whole_until` is the end of the last whole member, and `found` says what stopped
+    the reading ("" at a clean end). A member is whole if it ends and its checksum fits.
+    """
+
+    __slots__ = ("_file", "found", "whole_until")
+
+    def __init__(self, file: BinaryIO, start: int = 0) -> None:
+        self._file = file
+        self.whole_until = start
+        self.found = ""
+
+    def __iter__(self) -> Iterator[Member]:
+        self._file.seek(self.whole_until)
+        chunk = self._file.read(CHUNK_BYTES)
+        while chunk:
+            whole = self._read_one(chunk)
+            if whole is None:
+                return
+            member, chunk = whole
+            self.whole_until += member.length
+            yield member
+            chunk = chunk or self._file.read(CHUNK_BYTES)
+
+    def _read_one(self, chunk: bytes) -> tuple[Member, bytes] | None:
+        """Return the next member and the bytes read beyond it, or None if it is not whole."""
+        inflate = isal_zlib.decompressobj(31)
+        parts: list[bytes] = []
+        taken = 0
+        while chunk:
+            try:
+                parts.append(inflate.decompress(chunk))
+            except _NOT_GZIP as error:
+                self.found = f"not a gzip member: {error}"
+                return None
+            taken += len(chunk)
+            if inflate.eof:
+                rest = inflate.unused_data
+                length = taken - len(rest)
+                return Member(self.whole_until, length, b"".join(parts)), rest
+            chunk = self._file.read(CHUNK_BYTES)
+        self.found = "the file ends inside a member"
+        return None
+
+
+@dataclass(slots=True, kw_only=True)
+class Record:
+    """One WARC record: its place, its header fields (lower-case names) and its block."""
+
+    offset: int
+    length: int
+    headers: dict[str, str]
+    block: bytes
+
+    @property
+    def record_id(self) -> str:
+        """Return the record's id, in angle brackets."""
+        return self.headers.get("warc-record-id", "")
+
+
+@dataclass(slots=True, kw_only=True)
+class StoredPage:
+    """A page as it was received."""
+
+    url: str
+    status: int
+    head: bytes
+    """Status line and header lines, ending with the blank line; b"" for a resource record."""
+    headers: tuple[tuple[str, str], ...]
+    """The server's header fields in order; names in lower case."""
+    payload: bytes
+    """The bytes as sent: chunk framing and content coding included."""
+    warc_headers: dict[str, str]
+    ref: StoreRef
+    original: StoreRef | None = None
+    """Where the payload was taken from, if this page is a revisit of another one."""
+
+    def header(self, name: str) -> str:
+        """Return the first value of a header field (lower-case name), or ""."""
+        return next((value for key, value in self.headers if key == name), "")
+
+    def decoded(self, max_bytes: int = 64 * 1024 * 1024) -> bytes:
+        """Return what the author wrote: chunk framing and content codings undone, up to a cap."""
+        return decoded(
+            self.payload,
+            is_chunked="chunked" in self.header("transfer-encoding").lower(),
+            codings=self.header("content-encoding").lower(),
+            max_bytes=max_bytes,
+        )
+
+
+class Records:
+    """Iterate over a file's whole records, from a record boundary on.
+
+    Afterwards `whole_until` is where the last whole record ends and `found` says what stopped the
+    reading there; "" means that the file ended cleanly.
+    """
+
+    __slots__ = ("_path", "found", "whole_until")
+
+    def __init__(self, path: Path, start: int = 0) -> None:
+        self._path = path
+        self.whole_until = start
+        self.found = ""
+
+    def __iter__(self) -> Iterator[Record]:
+        with self._path.open("rb") as file:
+            members = Members(file, self.whole_until)
+            for member in members:
+                record = _record(member)
+                if record is None:
+                    self.found = "not a WARC record"
+                    return
+                self.whole_until = members.whole_until
+                yield record
+            self.found = members.found
+
+
+def read_record(folder: CrawlFolder, ref: StoreRef) -> Record:
+    """Return the record at a place; raise `CorruptFile` if there is none."""
+    path = folder.archive_path(ref.file)
+    if not path.exists():
+        raise CorruptFile(path, ref.offset, "the file is missing")
+    records = Records(path, ref.offset)
+    record = next(iter(records), None)
+    if record is None:
+        raise CorruptFile(path, ref.offset, records.found or "the file ends here")
+    return record
+
+
+def read_page(folder: CrawlFolder, ref: StoreRef, find: FindPage | None = None) -> StoredPage:
+    """Return the stored page at a place. A revisit gets its payload from the page that it names.
+
+    Without `find`, or if it finds nothing, a revisit's payload is empty and `original` is None.
+    """
+    record = read_record(folder, ref)
+    page = _page(record, ref)
+    if record.headers.get("warc-type") != "revisit" or find is None:
+        return page
+    original = find(
+        record.headers.get("warc-refers-to-target-uri", ""),
+        record.headers.get("warc-refers-to", ""),
+    )
+    if original is not None:
+        page.payload = _page(read_record(folder, original), original).payload
+        page.original = original
+    return page
+
+
+def iter_pages(path: Path, on_torn: TellTorn | None = None) -> Iterator[StoredPage]:
+    """Yield the pages of one pages file; those of revisit records have no payload."""
+    for record in _told(Records(path), path.name, on_torn):
+        if record.headers.get("warc-type") in {"response", "revisit", "resource"}:
+            yield _page(record, StoreRef(path.name, record.offset, record.length))
+
+
+def iter_links(
+    folder: CrawlFolder, on_torn: TellTorn | None = None
+) -> Iterator[tuple[StoreRef, LinksRecord]]:
+    """Yield every record of the links archive, file by file, in the order of writing."""
+    for name in folder.archive_names(kind="links"):
+        path = folder.archive / name.file_name
+        for record in _told(Records(path), path.name, on_torn):
+            if record.headers.get("warc-type") != "metadata":
+                continue
+            try:
+                links = decode_links(record.block)
+            except msgspec.DecodeError as error:
+                raise CorruptFile(path, record.offset, str(error)) from error
+            yield StoreRef(path.name, record.offset, record.length), links
+
+
+def record_ids(path: Path) -> Iterator[tuple[str, StoreRef]]:
+    """Yield the id and place of every whole record of a file."""
+    for record in Records(path):
+        yield record.record_id, StoreRef(path.name, record.offset, record.length)
+
+
+def cdxj_lines(path: Path) -> Iterator[bytes]:
+    """Yield the index lines of a pages file, read from the file itself."""
+    for page in iter_pages(path):
+        kind = page.warc_headers["warc-type"]
+        media_type = page.header("content-type").partition(";")[0].strip().lower()
+        if kind == "resource":
+            media_type = page.warc_headers.get("content-type", "")
+        date = page.warc_headers.get("warc-date", "")
+        row = CdxRow(
+            page.url,
+            "".join(filter(str.isdigit, date))[:14],
+            "warc/revisit" if kind == "revisit" else media_type or "unk",
+            page.status,
+            page.warc_headers.get("warc-payload-digest", ""),
+        )
+        yield row.line(page.ref)
+
+
+def _told(records: Records, file_name: str, on_torn: TellTorn | None) -> Iterator[Record]:
+    yield from records
+    if records.found and on_torn is not None:
+        on_torn(file_name, records.whole_until)
+
+
+def _record(member: Member) -> Record | None:
+    """Return the record inside a member, or None if it is not one whole record."""
+    lines, blank, rest = member.content.partition(b"\r\n\r\n")
+    if not blank or not lines.startswith(b"WARC/1."):
+        return None
+    headers = {
+        name.strip().lower(): value.strip()
+        for name, _, value in (
+            line.partition(":") for line in lines.decode("utf-8", "replace").split("\r\n")[1:]
+        )
+    }
+    length = headers.get("content-length", "")
+    if not length.isdecimal() or rest[int(length) :] != b"\r\n\r\n":
+        return None
+    return Record(
+        offset=member.offset, length=member.length, headers=headers, block=rest[: int(length)]
+    )
+
+
+def _page(record: Record, ref: StoreRef) -> StoredPage:
+    head, payload = b"", record.block
+    status = HTTPStatus.OK.value
+    if record.headers.get("warc-type") != "resource":
+        head, payload = split_head(record.block)
+        status = _status(head)
+    return StoredPage(
+        url=record.headers.get("warc-target-uri", ""),
+        status=status,
+        head=head,
+        headers=_fields(head),
+        payload=payload,
+        warc_headers=record.headers,
+        ref=ref,
+    )
+
+
+def split_head(block: bytes) -> tuple[bytes, bytes]:
+    """Return the HTTP header with its blank line, and what follows it."""
+    ends = [
+        found + len(mark)
+        for mark in (b"\r\n\r\n", b"\n\n", b"\n\r\n")
+        if (found := block.find(mark)) >= 0
+    ]
+    end = min(ends, default=len(block))
+    return block[:end], block[end:]
+
+
+def _status(head: bytes) -> int:
+    words = head.split(None, 2)
+    return int(words[1]) if len(words) > 1 and words[1].isdigit() else 0
+
+
+def _fields(head: bytes) -> tuple[tuple[str, str], ...]:
+    lines = head.decode("latin-1").split("\n")[1:]
+    return tuple(
+        (name.strip().lower(), value.strip())
+        for name, colon, value in (line.partition(":") for line in lines)
+        if colon
+    )

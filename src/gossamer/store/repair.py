@@ -1,0 +1,224 @@
+"""Repair: bring the archive back to what the state committed, after any death.
+
+Every step may itself be killed and is then simply done again: what is reported as damaged stays
+reported until the caller has committed `Repair.rows`.
+"""
+
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from gossamer.errors import CannotGoOn
+from gossamer.model import Row
+from gossamer.store.archive import FileRow, file_row, read_file_row
+from gossamer.store.layout import KINDS, TEMPORARY, ArchiveName, CrawlFolder
+from gossamer.store.reader import Records, cdxj_lines
+from gossamer.store.records.cdxj import write_cdxj
+
+PAGE_TYPES = frozenset({"response", "revisit", "resource"})
+
+
+@dataclass(slots=True, kw_only=True)
+class Repair:
+    """What was found and done."""
+
+    rows: list[Row] = field(default_factory=list)
+    """To be committed before the crawl goes on: all files closed, at their repaired lengths."""
+    bad: list[tuple[str, int]] = field(default_factory=list)
+    """Files that lost committed bytes, and from which offset on: their URLs must be queued."""
+    deleted: list[str] = field(default_factory=list)
+    """Files that were never committed."""
+    cut: list[str] = field(default_factory=list)
+    """Files that were longer than committed."""
+    indexed: list[str] = field(default_factory=list)
+    """Indexes that were missing and have been written."""
+
+
+def repair(
+    folder: CrawlFolder,
+    shard: int,
+    rows: Iterable[tuple[bytes, bytes]],
+    *,
+    has_rebooted: bool = True,
+) -> Repair:
+    """Mend a shard's archive files; `rows` are those of its commit table.
+
+    To be called before `Archive.open`, which starts a new epoch: so every file is closed here.
+    Without a reboot the kernel still has all that was written, and nothing is read again.
+    """
+    committed = dict(read_file_row(key, value) for key, value in rows)
+    done = Repair()
+    try:
+        _clear(folder, shard, committed, done)
+        for names in _sets(committed):
+            _mend_set(folder, names, committed, done, has_rebooted=has_rebooted)
+        if folder.archive.is_dir():
+            _sync(folder, "")
+    except OSError as error:
+        raise CannotGoOn(
+            f"cannot repair {folder.archive}: {error.strerror or error}; "
+            "make room (or make it writable) and run the crawl again"
+        ) from error
+    return done
+
+
+def _clear(folder: CrawlFolder, shard: int, committed: dict[str, FileRow], done: Repair) -> None:
+    """Delete what was begun and never committed."""
+    highest: dict[str, tuple[int, int]] = {}
+    for name in map(ArchiveName.parse, committed):
+        if name is not None:
+            highest[name.kind] = max(highest.get(name.kind, (-1, -1)), name.age)
+    for name in folder.archive_names(shard=shard):
+        index = folder.archive / name.cdxj_name
+        index.with_name(index.name + TEMPORARY).unlink(missing_ok=True)
+        if name.age > highest.get(name.kind, (-1, -1)):
+            if name.kind == "pages":
+                index.unlink(missing_ok=True)
+            (folder.archive / name.file_name).unlink(missing_ok=True)
+            done.deleted.append(name.file_name)
+
+
+def _sets(committed: dict[str, FileRow]) -> Iterator[list[ArchiveName]]:
+    """Yield the committed files, set by set."""
+    names = [name for name in map(ArchiveName.parse, committed) if name is not None]
+    for first in sorted({name.sibling("pages") for name in names}):
+        siblings = [first.sibling(kind) for kind in KINDS]
+        yield [name for name in siblings if name.file_name in committed]
+
+
+def _mend_set(
+    folder: CrawlFolder,
+    names: list[ArchiveName],
+    committed: dict[str, FileRow],
+    done: Repair,
+    *,
+    has_rebooted: bool,
+) -> None:
+    rows = {name: committed[name.file_name] for name in names}
+    good = {
+        name: _good_length(folder, name, row, has_rebooted=has_rebooted)
+        for name, row in rows.items()
+    }
+    if any(good[name] < row.length for name, row in rows.items()):
+        good = _consistent(folder, rows, good)
+    for name, row in rows.items():
+        _cut(folder, name, good[name], done)
+        if good[name] < row.length:
+            done.bad.append((name.file_name, good[name]))
+        if row != FileRow(good[name], good[name], is_closed=True):
+            _sync(folder, name.file_name)
+            done.rows.append(
+                file_row(name.file_name, FileRow(good[name], good[name], is_closed=True))
+            )
+    _index(folder, names[0], done)
+
+
+def _good_length(
+    folder: CrawlFolder, name: ArchiveName, row: FileRow, *, has_rebooted: bool
+) -> int:
+    """Return how much of the committed length is really there."""
+    path = folder.archive / name.file_name
+    size = path.stat().st_size if path.exists() else 0
+    if size >= row.length and (row.synced >= row.length or not has_rebooted):
+        return row.length
+    # What was synced is taken as read; if even that is gone, every record is looked at.
+    start = row.synced if row.synced <= size else 0
+    records = Records(path, start)
+    if size:
+        for record in records:
+            if record.offset + record.length >= row.length:
+                break
+    return min(records.whole_until, row.length) if size else 0
+
+
+def _consistent(
+    folder: CrawlFolder, rows: dict[ArchiveName, FileRow], good: dict[ArchiveName, int]
+) -> dict[ArchiveName, int]:
+    """Return lengths at which the set agrees again: no page without links, and no reverse.
+
+    The files of a set are written in the same order, so the first record that misses its partner
+    is where each file ends.
+    """
+    is_sync_broken = any(good[name] < row.synced for name, row in rows.items())
+    synced = {name.kind: (name, 0 if is_sync_broken else row.synced) for name, row in rows.items()}
+    pages, text, links = (synced.get(kind) for kind in KINDS)
+    result = dict(good)
+    named = {ref for _, ref in _references(folder, links, good)}
+    kept: set[str] = set()
+    if pages is not None:
+        result[pages[0]], kept = _cut_pages(folder, pages, good[pages[0]], named)
+    for part in (text, links):
+        if part is None:
+            continue
+        for offset, ref in _references(folder, part, good):
+            if ref and ref not in kept:
+                result[part[0]] = offset
+                break
+    return result
+
+
+def _cut_pages(
+    folder: CrawlFolder, part: tuple[ArchiveName, int], end: int, named: set[str]
+) -> tuple[int, set[str]]:
+    """Return where the pages file must end, and the ids of the page records before that."""
+    kept: set[str] = set()
+    name, start = part
+    if end <= start:
+        return end, kept
+    begin = start
+    for record in Records(folder.archive / name.file_name, start):
+        if record.offset >= end:
+            break
+        if record.headers.get("warc-type") in PAGE_TYPES:
+            if record.record_id not in named:
+                return begin, kept
+            kept.add(record.record_id)
+            begin = record.offset + record.length
+        elif record.headers.get("warc-type") == "warcinfo":
+            begin = record.offset + record.length
+    return end, kept
+
+
+def _references(
+    folder: CrawlFolder, part: tuple[ArchiveName, int] | None, good: dict[ArchiveName, int]
+) -> Iterator[tuple[int, str]]:
+    """Yield the offset of each record past the last sync, and the page record that it names."""
+    if part is None:
+        return
+    name, start = part
+    if good[name] <= start:
+        return
+    for record in Records(folder.archive / name.file_name, start):
+        if record.offset >= good[name]:
+            return
+        yield record.offset, record.headers.get("warc-refers-to", "")
+
+
+def _cut(folder: CrawlFolder, name: ArchiveName, length: int, done: Repair) -> None:
+    path = folder.archive / name.file_name
+    if not path.exists() or path.stat().st_size <= length:
+        return
+    # The index goes first: one that points past the end must never outlive the cut.
+    if name.kind == "pages":
+        (folder.archive / name.cdxj_name).unlink(missing_ok=True)
+    os.truncate(path, length)
+    done.cut.append(name.file_name)
+
+
+def _index(folder: CrawlFolder, name: ArchiveName, done: Repair) -> None:
+    path = folder.archive / name.sibling("pages").file_name
+    index = folder.archive / name.cdxj_name
+    if path.exists() and not index.exists():
+        write_cdxj(index, cdxj_lines(path), is_synced=True)
+        done.indexed.append(index.name)
+
+
+def _sync(folder: CrawlFolder, file_name: str) -> None:
+    path = folder.archive / file_name
+    if not path.exists():
+        return
+    fd = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)

@@ -1,0 +1,223 @@
+"""State: a shard's rows in RocksDB, ordered by key, written in atomic batches.
+
+After `write` returns, the rows are in the kernel: kill -9 loses nothing. After `sync` they are on
+the disk: power loss takes nothing either. One process at a time may open a state for writing.
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from rocksdict import (
+    AccessType,
+    BlockBasedOptions,
+    Cache,
+    Checkpoint,
+    DbClosedError,
+    DBCompressionType,
+    Options,
+    Rdict,
+    ReadOptions,
+    WriteBatch,
+)
+
+from gossamer.errors import CannotGoOn
+from gossamer.model import Row
+
+MIB = 1024 * 1024
+CACHE_BYTES = 128 * MIB
+WRITE_BUFFER_BYTES = 64 * MIB
+OPEN_FILES = 128
+VERSION_KEY = b"v"
+VERSION = b"gossamer-state-1"
+
+_REMEDIES = (
+    ("lock hold", "another process has this crawl open; stop it, or wait until it ends"),
+    ("while lock file", "another process has this crawl open; stop it, or wait until it ends"),
+    ("no space", "the disk is full; free some space and run the command again"),
+    ("file too large", "the file size limit is reached; raise it and run the command again"),
+    ("read-only", "it cannot be written; check the mount and run the command again"),
+    ("permission denied", "it is not ours to write; check its owner and mode"),
+    ("corruption", "it is damaged; rebuild it with `gossamer build DIR state`"),
+    ("checksum", "it is damaged; rebuild it with `gossamer build DIR state`"),
+    ("no such file", "there is no whole state; rebuild it with `gossamer build DIR state`"),
+    ("invalid argument", "it was written by something else; `gossamer build DIR state` rebuilds"),
+    ("already closed", "it was closed before"),
+)
+
+
+class State:
+    """The rows of one shard. Keys begin with one byte that names their table."""
+
+    __slots__ = ("_db", "_plain", "path")
+
+    def __init__(self, path: Path, db: Rdict, plain: "_PlainErrors") -> None:
+        self.path = path
+        self._db = db
+        self._plain = plain
+
+    @classmethod
+    def open(cls, path: Path, *, is_read_only: bool = False) -> "State":
+        """Open a state folder, made if absent; refuse one of another format."""
+        plain = _PlainErrors(path)
+        if is_read_only and not (path / "CURRENT").exists():
+            raise CannotGoOn(f"{path} holds no state; `gossamer build DIR state` makes one")
+        access = AccessType.read_only(False) if is_read_only else AccessType.read_write()  # noqa: FBT003 -- rocksdict's own signature
+        with plain:
+            if not is_read_only:
+                path.mkdir(parents=True, exist_ok=True)
+            db = Rdict(str(path), _options(), access_type=access)
+        state = cls(path, db, plain)
+        state._check_version(is_read_only=is_read_only)
+        return state
+
+    @staticmethod
+    def exists(path: Path) -> bool:
+        """Tell whether a state was ever made there."""
+        return (path / "CURRENT").exists()
+
+    def get(self, key: bytes) -> bytes | None:
+        """Return a row's value, or None if there is no such row."""
+        with self._plain:
+            value: bytes | None = self._db.get(key)
+        return value
+
+    def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
+        """Return the values of many rows at once, None for those that do not exist."""
+        if not keys:
+            return []
+        with self._plain:
+            values: list[bytes | None] | None = self._db.get(list(keys))
+        return values or []
+
+    def scan(
+        self, prefix: bytes, start: bytes = b"", limit: int | None = None
+    ) -> Iterator[tuple[bytes, bytes]]:
+        """Yield the rows whose keys begin with a prefix, in order, from key `start` on.
+
+        The rows are those of the moment of the first step; later writes are not seen.
+        """
+        options = ReadOptions()
+        end = after_prefix(prefix)
+        if end is not None:
+            options.set_iterate_upper_bound(end)
+        with self._plain:
+            rows: Iterator[Any] = self._db.items(from_key=max(prefix, start), read_opt=options)
+            yield from islice(rows, limit)
+
+    def write(self, rows: Sequence[Row]) -> None:
+        """Write rows (None deletes): all of them or none, in the kernel when this returns."""
+        if not rows:
+            return
+        batch = WriteBatch(raw_mode=True)
+        put, delete = batch.put, batch.delete
+        for key, value in rows:
+            if value is None:
+                delete(key)
+            else:
+                put(key, value)
+        with self._plain:
+            self._db.write(batch)
+
+    def delete_range(self, start: bytes, end: bytes) -> None:
+        """Delete every row from key `start` up to, but not with, key `end`."""
+        batch = WriteBatch(raw_mode=True)
+        batch.delete_range(start, end)
+        with self._plain:
+            self._db.write(batch)
+
+    def sync(self) -> None:
+        """Make every write so far durable against power loss. May be called from a thread."""
+        with self._plain:
+            self._db.flush_wal(sync=True)
+
+    def checkpoint(self, path: Path) -> None:
+        """Make a consistent copy at a path that does not exist yet (hard links: cheap)."""
+        with self._plain:
+            Checkpoint(self._db).create_checkpoint(str(path))
+
+    def close(self) -> None:
+        """Release the folder. Closing twice does no harm."""
+        try:
+            with self._plain:
+                self._db.close()
+        except CannotGoOn as error:
+            if not isinstance(error.__cause__, DbClosedError):
+                raise
+
+    def _check_version(self, *, is_read_only: bool) -> None:
+        found = self.get(VERSION_KEY)
+        if found == VERSION:
+            return
+        is_empty = found is None and next(self.scan(b"", limit=1), None) is None
+        if is_empty and not is_read_only:
+            self.write([(VERSION_KEY, VERSION)])
+            self.sync()
+            return
+        self.close()
+        raise CannotGoOn(
+            f"{self.path} has format {found!r} and this program reads {VERSION!r}; "
+            "use the version that wrote it, or rebuild it with `gossamer build DIR state`"
+        )
+
+
+def after_prefix(prefix: bytes) -> bytes | None:
+    """Return the smallest key above every key that begins with a prefix, None if there is none."""
+    stem = prefix.rstrip(b"\xff")
+    return stem[:-1] + bytes((stem[-1] + 1,)) if stem else None
+
+
+class _PlainErrors:
+    """Turn RocksDB's errors inside a `with` into one line that says what to do.
+
+    rocksdict raises bare `Exception`, so that exact type is what is translated. (A class, since a
+    generator-based context manager costs a third of a `get`.)
+    """
+
+    __slots__ = ("_path",)
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def __enter__(self) -> None:
+        return
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if kind is Exception or kind is DbClosedError or isinstance(error, OSError):
+            raise CannotGoOn(f"the state {self._path}: {_advice(str(error))}") from error
+
+
+def _advice(text: str) -> str:
+    line = " ".join(text.split())
+    lower = line.lower()
+    for sign, remedy in _REMEDIES:
+        if sign in lower:
+            return f"{remedy} ({line})"
+    return f"RocksDB gave up; run the command again ({line})"
+
+
+def _options() -> Options:
+    """Return options for packed rows: 40 bytes and 59 us per lease at 48 M URLs were measured."""
+    options = Options(raw_mode=True)
+    options.create_if_missing(True)  # noqa: FBT003 -- rocksdict's own signature
+    options.set_compression_type(DBCompressionType.lz4())
+    options.set_bottommost_compression_type(DBCompressionType.zstd())
+    options.set_write_buffer_size(WRITE_BUFFER_BYTES)
+    options.set_max_write_buffer_number(2)
+    options.set_max_background_jobs(2)
+    options.set_max_open_files(OPEN_FILES)
+    options.set_keep_log_file_num(2)
+    options.set_max_log_file_size(MIB)
+    options.set_stats_dump_period_sec(0)
+    table = BlockBasedOptions()
+    table.set_block_cache(Cache(CACHE_BYTES))
+    table.set_bloom_filter(10, False)  # noqa: FBT003 -- rocksdict's own signature
+    options.set_block_based_table_factory(table)
+    return options

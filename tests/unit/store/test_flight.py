@@ -1,0 +1,50 @@
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+from gossamer.store import FlightBoard
+
+DIE_IN_FLIGHT = """
+import os, signal, sys
+from pathlib import Path
+from gossamer.store import FlightBoard
+board = FlightBoard(Path(sys.argv[1]), 4)
+board.take_off(11); board.take_off(22); board.take_off(33); board.land(22)
+if sys.argv[2] == "reading":
+    board.reading(33)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def die(path: Path, how: str) -> None:
+    done = subprocess.run([sys.executable, "-c", DIE_IN_FLIGHT, str(path), how], check=False)
+    assert done.returncode == -signal.SIGKILL
+
+
+def test_a_kill_blames_what_was_in_flight(tmp_path: Path) -> None:
+    die(tmp_path / "flight", "flying")
+    assert sorted(FlightBoard(tmp_path / "flight", 4).lost) == [11, 33]
+
+
+def test_a_kill_while_a_page_is_read_blames_that_page_alone(tmp_path: Path) -> None:
+    die(tmp_path / "flight", "reading")
+    assert FlightBoard(tmp_path / "flight", 4).lost == [33]
+
+
+def test_nobody_is_blamed_after_a_clean_end(tmp_path: Path) -> None:
+    board = FlightBoard(tmp_path / "flight", 2)
+    board.take_off(5)
+    board.land(5)
+    board.close()
+    assert FlightBoard(tmp_path / "flight", 2).lost == []
+
+
+def test_more_urls_than_slots_do_no_harm(tmp_path: Path) -> None:
+    board = FlightBoard(tmp_path / "flight", 1)
+    board.take_off(1)
+    board.take_off(2)
+    board.land(2)
+    board.land(1)
+    board.close()
+    assert (tmp_path / "flight").stat().st_size == 16

@@ -1,0 +1,248 @@
+"""Repair: back to what was committed, however the process died."""
+
+import os
+from pathlib import Path
+
+import pytest
+from store_samples import Shard, document, pages, turn, warcio_check
+
+from gossamer.store import (
+    CrawlFolder,
+    FileRow,
+    Records,
+    Repair,
+    State,
+    iter_links,
+    iter_pages,
+    read_file_row,
+    repair,
+)
+
+PAGES = "pages-00-0001-00000.warc.gz"
+TEXT = "text-00-0001-00000.warc.wet.gz"
+LINKS = "links-00-0001-00000.warc.gz"
+
+
+def contents(folder: CrawlFolder) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in sorted(folder.archive.iterdir())}
+
+
+def repaired(
+    folder: CrawlFolder, rows: list[tuple[bytes, bytes]], **how: bool
+) -> tuple[Repair, dict[str, FileRow]]:
+    """Repair twice: the second time, from the committed rows, there is nothing left to do."""
+    done = repair(folder, 0, rows, **how)
+    table = dict(rows) | dict(done.rows)
+    before = contents(folder)
+    again = repair(folder, 0, table.items(), **how)
+    assert (again.rows, again.bad, again.deleted, again.cut, again.indexed) == ([], [], [], [], [])
+    assert contents(folder) == before
+    return done, dict(read_file_row(*row) for row in table.items())
+
+
+def test_an_uncommitted_group_is_cut_off(tmp_path: Path) -> None:
+    shard = Shard(tmp_path)
+    shard.commit(pages(3))
+    before = contents(shard.folder)
+    shard.append(pages(3, first=3))
+    done, table = repaired(shard.folder, shard.die())
+    assert sorted(done.cut) == sorted([PAGES, TEXT, LINKS])
+    assert done.bad == []
+    after = contents(shard.folder)
+    assert {name: after[name] for name in before} == before
+    assert done.indexed == ["pages-00-0001-00000.cdxj"]
+    assert all(row.is_closed for row in table.values())
+    assert len(after["pages-00-0001-00000.cdxj"].splitlines()) == 3
+
+
+def test_files_that_were_never_committed_are_deleted(tmp_path: Path) -> None:
+    shard = Shard(tmp_path, file_bytes=100)
+    shard.commit(pages(1))
+    shard.append(pages(1, first=1))
+    assert len(list(shard.folder.archive.glob("*-00001.*"))) == 3
+    done, _ = repaired(shard.folder, shard.die())
+    assert len(done.deleted) == 3
+    assert not list(shard.folder.archive.glob("*-00001.*"))
+    assert [links.url for _, links in iter_links(shard.folder)] == ["http://one.test/0"]
+
+
+def test_a_first_group_that_was_never_committed_is_deleted(tmp_path: Path) -> None:
+    shard = Shard(tmp_path)
+    shard.append(pages(1))
+    done, _ = repaired(shard.folder, shard.die())
+    assert len(done.deleted) == 3
+    assert not shard.folder.has_archive()
+
+
+def test_a_kind_that_first_appears_in_an_uncommitted_group_is_deleted(tmp_path: Path) -> None:
+    shard = Shard(tmp_path)
+    shard.commit([turn(found=None)])
+    shard.append(pages(1))
+    done, _ = repaired(shard.folder, shard.die())
+    assert done.deleted == [TEXT]
+    assert sorted(done.cut) == sorted([PAGES, LINKS])
+
+
+def test_files_of_other_shards_and_strangers_are_left_alone(tmp_path: Path) -> None:
+    shard = Shard(tmp_path)
+    shard.commit(pages(1))
+    others = ["pages-01-0009-00000.warc.gz", "notes.txt", "pages-01-0009-00000.cdxj"]
+    for name in others:
+        (shard.folder.archive / name).write_text("x")
+    repaired(shard.folder, shard.die())
+    assert all((shard.folder.archive / name).read_text() == "x" for name in others)
+
+
+def test_older_files_that_the_state_does_not_know_are_kept(tmp_path: Path) -> None:
+    shard = Shard(tmp_path, epoch=5)
+    shard.commit(pages(1))
+    old = shard.folder.archive / "pages-00-0002-00000.warc.gz"
+    old.write_text("x")
+    done = repair(shard.folder, 0, shard.die())
+    assert done.deleted == []
+    assert old.exists()
+
+
+def test_after_a_clean_stop_nothing_is_done(tmp_path: Path) -> None:
+    shard = Shard(tmp_path)
+    shard.commit(pages(3))
+    shard.archive.close()
+    shard.state.write(shard.archive.rows_to_commit())
+    before = contents(shard.folder)
+    done, _ = repaired(shard.folder, shard.die())
+    assert (done.rows, done.bad, done.deleted, done.cut, done.indexed) == ([], [], [], [], [])
+    assert contents(shard.folder) == before
+
+
+def test_an_index_that_was_half_written_is_made_again(tmp_path: Path) -> None:
+    shard = Shard(tmp_path)
+    shard.commit(pages(3))
+    shard.archive.close()
+    shard.state.write(shard.archive.rows_to_commit())
+    index = shard.folder.archive / "pages-00-0001-00000.cdxj"
+    whole = index.read_bytes()
+    index.replace(index.with_name(index.name + ".tmp"))
+    done, _ = repaired(shard.folder, shard.die())
+    assert done.indexed == [index.name]
+    assert index.read_bytes() == whole
+    assert not list(shard.folder.archive.glob("*.tmp"))
+
+
+def test_an_index_never_points_past_the_end_of_a_cut_file(tmp_path: Path) -> None:
+    shard = Shard(tmp_path)
+    shard.commit(pages(2))
+    rows = list(shard.state.scan(b"a"))
+    shard.append(pages(2, first=2))
+    shard.archive.close()
+    shard.die()
+    repaired(shard.folder, rows)
+    index = shard.folder.archive / "pages-00-0001-00000.cdxj"
+    assert len(index.read_bytes().splitlines()) == 2
+
+
+@pytest.mark.parametrize("lost", [1, 50, 1000])
+@pytest.mark.parametrize("victim", [PAGES, TEXT, LINKS])
+def test_after_power_loss_the_set_ends_before_the_first_page_that_is_not_whole(
+    tmp_path: Path, victim: str, lost: int
+) -> None:
+    shard = Shard(tmp_path)
+    shard.commit(pages(3))
+    shard.archive.sync()
+    shard.commit(pages(4, first=3))
+    rows = shard.die()
+    path = shard.folder.archive / victim
+    os.truncate(path, path.stat().st_size - lost)
+    done, table = repaired(shard.folder, rows)
+    assert victim in [name for name, _ in done.bad]
+    for name, offset in done.bad:
+        assert (shard.folder.archive / name).stat().st_size == offset == table[name].length
+    stored = [page.url for page in iter_pages(shard.folder.archive / PAGES)]
+    assert 3 <= len(stored) <= 7
+    told = [links.url for _, links in iter_links(shard.folder)]
+    if victim != TEXT:
+        assert len(stored) < 7
+        assert stored == told
+    assert stored == [f"http://one.test/{n}" for n in range(len(stored))]
+    assert warcio_check(*shard.folder.archive.glob("*.gz")).returncode == 0
+
+
+def test_zeros_in_place_of_data_are_found_after_a_reboot(tmp_path: Path) -> None:
+    shard = Shard(tmp_path)
+    shard.commit(pages(2))
+    shard.archive.sync()
+    shard.commit(pages(2, first=2))
+    rows = shard.die()
+    path = shard.folder.archive / PAGES
+    good = {name: row.synced for name, row in (read_file_row(*row) for row in rows)}
+    with path.open("r+b") as file:
+        file.seek(good[PAGES] + 10)
+        file.write(bytes(2000))
+    done, _ = repaired(shard.folder, rows, has_rebooted=True)
+    assert (PAGES, good[PAGES]) in done.bad
+    assert [page.url for page in iter_pages(path)] == ["http://one.test/0", "http://one.test/1"]
+
+
+def test_a_file_that_lost_even_what_was_synced_is_read_from_its_beginning(tmp_path: Path) -> None:
+    shard = Shard(tmp_path)
+    shard.commit(pages(4))
+    shard.archive.sync()
+    shard.state.write(shard.archive.rows_to_commit())
+    rows = shard.die()
+    path = shard.folder.archive / PAGES
+    os.truncate(path, path.stat().st_size - 1)
+    done, _ = repaired(shard.folder, rows)
+    assert PAGES in [name for name, _ in done.bad]
+    assert len(list(iter_pages(path))) == 3
+
+
+def test_a_missing_file_is_bad_from_its_beginning(tmp_path: Path) -> None:
+    shard = Shard(tmp_path)
+    shard.commit(pages(2))
+    rows = shard.die()
+    (shard.folder.archive / PAGES).unlink()
+    done, table = repaired(shard.folder, rows)
+    assert (PAGES, 0) in done.bad
+    assert table[PAGES].length == 0
+
+
+def test_damage_stays_reported_until_it_is_committed(tmp_path: Path) -> None:
+    shard = Shard(tmp_path)
+    shard.commit(pages(3))
+    rows = shard.die()
+    path = shard.folder.archive / PAGES
+    os.truncate(path, path.stat().st_size - 1)
+    first = repair(shard.folder, 0, rows)
+    second = repair(shard.folder, 0, rows)
+    assert first.bad == second.bad
+    assert first.rows == second.rows
+
+
+def test_the_next_epoch_goes_on_where_the_repaired_one_ended(tmp_path: Path) -> None:
+    for epoch in range(1, 4):
+        folder = CrawlFolder(tmp_path)
+        state = State.open(folder.state())
+        done = repair(folder, 0, state.scan(b"a"), has_rebooted=False)
+        state.write(done.rows)
+        state.close()
+        shard = Shard(tmp_path, epoch=epoch)
+        shard.commit(pages(2, first=2 * epoch))
+        shard.append(pages(1, first=99))
+        shard.die()
+    state = State.open(folder.state())
+    repair(folder, 0, state.scan(b"a"), has_rebooted=False)
+    state.close()
+    urls = [links.url for _, links in iter_links(folder)]
+    assert urls == [f"http://one.test/{n}" for n in range(2, 8)]
+
+
+def test_a_torn_large_page_is_cut_whole(tmp_path: Path) -> None:
+    shard = Shard(tmp_path)
+    shard.commit(pages(1))
+    shard.append([turn(document(os.urandom(700_000), is_spooled=True))])
+    rows = shard.die()
+    os.truncate(shard.folder.archive / PAGES, 300_000)
+    repaired(shard.folder, rows)
+    assert len(list(iter_pages(shard.folder.archive / PAGES))) == 1
+    records = Records(shard.folder.archive / PAGES)
+    assert len(list(records)) == 3
+    assert records.found == ""

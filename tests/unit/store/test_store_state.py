@@ -1,0 +1,206 @@
+"""State: atomic batches that survive kill -9, and errors that say what to do."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from gossamer.errors import CannotGoOn
+from gossamer.store import State, after_prefix
+from gossamer.store.state import VERSION_KEY
+
+
+@pytest.fixture
+def state(tmp_path: Path) -> Iterator[State]:
+    state = State.open(tmp_path / "state" / "00")
+    yield state
+    state.close()
+
+
+def test_a_row_that_was_written_is_read(state: State) -> None:
+    state.write([(b"a", b"1"), (b"b", b"")])
+    assert state.get(b"a") == b"1"
+    assert state.get(b"b") == b""
+    assert state.get(b"c") is None
+
+
+def test_many_rows_come_in_the_order_asked_for(state: State) -> None:
+    state.write([(b"a", b"1"), (b"b", b"2")])
+    assert state.get_many([b"b", b"x", b"a"]) == [b"2", None, b"1"]
+    assert state.get_many([]) == []
+
+
+def test_a_row_without_a_value_is_deleted(state: State) -> None:
+    state.write([(b"a", b"1")])
+    state.write([(b"a", None), (b"never", None)])
+    assert state.get(b"a") is None
+
+
+def test_later_rows_of_one_batch_win(state: State) -> None:
+    state.write([(b"a", b"1"), (b"a", None), (b"a", b"2")])
+    assert state.get(b"a") == b"2"
+
+
+def test_a_scan_stays_inside_its_prefix_and_in_order(state: State) -> None:
+    state.write([(key, b"") for key in (b"p2", b"p\xff", b"p1", b"o", b"q", b"p")])
+    assert [key for key, _ in state.scan(b"p")] == [b"p", b"p1", b"p2", b"p\xff"]
+    assert [key for key, _ in state.scan(b"p", b"p2")] == [b"p2", b"p\xff"]
+    assert [key for key, _ in state.scan(b"p", limit=2)] == [b"p", b"p1"]
+    assert list(state.scan(b"p", b"z")) == []
+
+
+def test_a_scan_of_a_prefix_of_ff_bytes_reaches_the_end(state: State) -> None:
+    state.write([(b"\xff", b""), (b"\xff\xff", b"")])
+    assert [key for key, _ in state.scan(b"\xff")] == [b"\xff", b"\xff\xff"]
+    assert after_prefix(b"a\xff") == b"b"
+    assert after_prefix(b"\xff") is None
+
+
+def test_a_deleted_range_leaves_its_end(state: State) -> None:
+    state.write([(b"a", b""), (b"b", b""), (b"c", b"")])
+    state.delete_range(b"a", b"c")
+    assert [key for key, _ in state.scan(b"c")] == [b"c"]
+    assert state.get(b"a") is None
+
+
+def test_a_second_owner_is_refused_with_a_clear_line(state: State) -> None:
+    with pytest.raises(CannotGoOn, match="another process has this crawl open"):
+        State.open(state.path)
+
+
+def test_an_owner_in_another_process_is_named_too(state: State) -> None:
+    code = (
+        "import sys; from pathlib import Path; from gossamer.store import State\n"
+        "State.open(Path(sys.argv[1]))"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", code, str(state.path)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "another process has this crawl open" in ended.stderr
+
+
+def test_a_reader_sees_a_closed_state_and_cannot_write(tmp_path: Path) -> None:
+    state = State.open(tmp_path / "s")
+    state.write([(b"a", b"1")])
+    state.close()
+    reader = State.open(tmp_path / "s", is_read_only=True)
+    assert reader.get(b"a") == b"1"
+    with pytest.raises(CannotGoOn):
+        reader.write([(b"a", b"2")])
+    reader.close()
+
+
+def test_reading_a_folder_without_state_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(CannotGoOn, match="build DIR state"):
+        State.open(tmp_path / "none", is_read_only=True)
+    assert not State.exists(tmp_path / "none")
+
+
+def test_a_state_of_another_format_is_refused(tmp_path: Path) -> None:
+    state = State.open(tmp_path / "s")
+    state.write([(VERSION_KEY, b"gossamer-state-99")])
+    state.close()
+    with pytest.raises(CannotGoOn, match="gossamer-state-99"):
+        State.open(tmp_path / "s")
+
+
+def test_a_damaged_state_is_named_and_the_remedy_told(tmp_path: Path) -> None:
+    state = State.open(tmp_path / "s")
+    state.write([(b"a", b"1")])
+    state.close()
+    (tmp_path / "s" / "CURRENT").write_text("garbage")
+    with pytest.raises(CannotGoOn, match="build DIR state"):
+        State.open(tmp_path / "s")
+
+
+def test_a_checkpoint_is_a_whole_copy(state: State, tmp_path: Path) -> None:
+    state.write([(b"a", b"1")])
+    state.checkpoint(tmp_path / "copy")
+    state.write([(b"a", b"2")])
+    copy = State.open(tmp_path / "copy")
+    assert copy.get(b"a") == b"1"
+    copy.close()
+
+
+def test_a_closed_state_says_so(tmp_path: Path) -> None:
+    state = State.open(tmp_path / "s")
+    state.close()
+    state.close()
+    with pytest.raises(CannotGoOn, match="closed before"):
+        state.get(b"a")
+
+
+def test_a_full_disk_is_told_in_one_line(tmp_path: Path) -> None:
+    code = (
+        "import resource, sys; from pathlib import Path; from gossamer.store import State\n"
+        "from gossamer.errors import CannotGoOn\n"
+        "state = State.open(Path(sys.argv[1]))\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, 400_000))\n"
+        "import os\n"
+        "try:\n"
+        "    for n in range(100): state.write([(b'k%d' % n, os.urandom(10_000))])\n"
+        "except CannotGoOn as error:\n"
+        "    print(error, flush=True); os._exit(0)\n"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path / "s")],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.returncode == 0, ended.stderr
+    assert "file size limit" in ended.stdout
+    assert ended.stdout.count("\n") == 1
+    state = State.open(tmp_path / "s")
+    assert state.get(b"k0") is not None
+    state.close()
+
+
+WRITES_UNTIL_KILLED = """
+import sys
+from pathlib import Path
+from gossamer.store import State
+state = State.open(Path(sys.argv[1]))
+last = state.get(b"n")
+n = int(last) if last else 0
+while True:
+    n += 1
+    state.write([(b"n", b"%d" % n)] + [(b"row%d-%d" % (n, part), b"x" * 500) for part in range(20)])
+    sys.stdout.write(f"{n}\\n")
+    sys.stdout.flush()
+"""
+
+
+@pytest.mark.parametrize("after_write", ["", "    state.sync()\n"])
+def test_kill_9_loses_no_batch_that_was_written_and_tears_none(
+    tmp_path: Path, after_write: str
+) -> None:
+    code = WRITES_UNTIL_KILLED.replace("    sys.stdout.write", f"{after_write}    sys.stdout.write")
+    for kill in range(1, 4):
+        child = subprocess.Popen(
+            [sys.executable, "-c", code, str(tmp_path / "s")], stdout=subprocess.PIPE, text=True
+        )
+        assert child.stdout is not None
+        told = 0
+        for line in child.stdout:
+            told = int(line)
+            if told % 100 == 30 * kill:
+                break
+        os.kill(child.pid, signal.SIGKILL)
+        told = int(([str(told), *child.stdout.read().split("\n")[:-1]])[-1])
+        child.stdout.close()
+        assert child.wait() == -signal.SIGKILL
+        state = State.open(tmp_path / "s")
+        last = int(state.get(b"n") or b"0")
+        assert last in (told, told + 1)
+        rows = [b"row%d-%d" % (n, part) for n in range(1, last + 1) for part in range(20)]
+        assert None not in state.get_many(rows)
+        assert state.get(b"row%d-0" % (last + 1)) is None
+        state.close()
