@@ -1,0 +1,15 @@
+"""DO WE WANT IT? A chain of filters; the first objection wins, and is named and counted.
+
+They are asked in this order: scheme, port, block, allow, scope, nofollow, length, extension, depth,
+trap shapes, budget, the user's own. Rules that look at scheme, host and port only are asked once
+per origin, and their verdict is remembered.
+
+Neighbours: `crawl` hands over the links that `process` found and puts what is kept to `seen`.
+Not for: what a server permits (`fetch.robots`), or what a document holds (`process`).
+"""
+
+from gossamer.filter.api import UrlFilter, url_filter
+from gossamer.filter.build import build_chain
+from gossamer.filter.chain import FilterChain
+
+__all__ = ["FilterChain", "UrlFilter", "build_chain", "url_filter"]

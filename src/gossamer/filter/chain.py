@@ -1,0 +1,70 @@
+"""FilterChain: first objection wins; objections are counted."""
+
+from collections.abc import Callable, Sequence
+
+from gossamer.filter.api import UrlFilter
+from gossamer.model import FOLLOWED, Link, LinkKind, Objection, Url
+
+
+def _ignore(_seed: Url) -> None:
+    """Stand in for a scope in chains that have none."""
+
+
+class FilterChain:
+    """The filters of a crawl in their order. `build_chain` makes one from the configuration."""
+
+    def __init__(
+        self,
+        filters: Sequence[UrlFilter],
+        *,
+        kinds: frozenset[LinkKind] = FOLLOWED,
+        widen: Callable[[Url], None] = _ignore,
+        kept_by_host: dict[str, int] | None = None,
+    ) -> None:
+        self._filters = tuple(filters)
+        self._kinds = kinds
+        self._widen = widen
+        self._kept_by_host = {} if kept_by_host is None else kept_by_host
+        """While the links of one page are judged: those of them that are wanted, by host."""
+
+    def add_seed(self, seed: Url) -> None:
+        """Widen the scope by a seed that was added to the running crawl."""
+        self._widen(seed)
+
+    def judge(self, link: Link, depth: int, source: str = "") -> Objection | None:
+        """Return the first objection to a link; None if it is wanted.
+
+        `depth` is that of the link's target, `source` the text of the URL that links it.
+        """
+        for object_to in self._filters:
+            objection = object_to(link, depth, source)
+            if objection is not None:
+                return objection
+        return None
+
+    def keep(
+        self, links: Sequence[Link], depth: int, source: str = ""
+    ) -> tuple[list[Link], dict[str, int]]:
+        """Return the wanted links of a page, and how many each reason refused.
+
+        Links of kinds that are never followed (forms, and embeds unless asked for) are no
+        candidates: neither kept nor counted.
+        """
+        kept: list[Link] = []
+        refused: dict[str, int] = {}
+        filters, kinds, by_host = self._filters, self._kinds, self._kept_by_host
+        for link in links:
+            if link.kind not in kinds:
+                continue
+            for object_to in filters:
+                objection = object_to(link, depth, source)
+                if objection is not None:
+                    reason = objection.reason.value
+                    refused[reason] = refused.get(reason, 0) + 1
+                    break
+            else:
+                kept.append(link)
+                host = link.target.host
+                by_host[host] = by_host.get(host, 0) + 1
+        by_host.clear()
+        return kept, refused

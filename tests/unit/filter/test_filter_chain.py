@@ -1,0 +1,338 @@
+"""Each filter refuses what it is for, under its own name, and the first objection wins."""
+
+import sys
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from gossamer.config import FilterConfig, UrlConfig
+from gossamer.errors import ConfigError
+from gossamer.filter import FilterChain, build_chain, url_filter
+from gossamer.model import Link, LinkKind, Objection, Reject, Url
+from gossamer.urls import parse
+
+SEED = "http://www.example.org/docs/index.html"
+
+
+def url(text: str) -> Url:
+    found = parse(text, UrlConfig())
+    assert found is not None
+    return found
+
+
+def link(text: str, kind: LinkKind = LinkKind.ANCHOR, rel: str = "") -> Link:
+    return Link(target=url(text), kind=kind, rel=rel)
+
+
+def chain(
+    *,
+    seeds: tuple[str, ...] = (SEED,),
+    host_count: Callable[[str], int] | None = None,
+    **knobs: Any,
+) -> FilterChain:
+    config = FilterConfig(**{"scope": "any", **knobs})
+    count = host_count or (lambda _host: 0)
+    return build_chain(config, [url(seed) for seed in seeds], count, follow_embeds=False)
+
+
+def reason(filters: FilterChain, text: str, **given: Any) -> Reject | None:
+    depth, source = given.pop("depth", 1), given.pop("source", SEED)
+    objection = filters.judge(link(text, **given), depth, source)
+    return objection.reason if objection else None
+
+
+@pytest.mark.parametrize(
+    "text", ["mailto:a@b", "javascript:x()", "data:,x", "ws://h/", "about:blank"]
+)
+def test_what_cannot_be_fetched_is_refused_by_scheme(text: str) -> None:
+    assert reason(chain(), text) is Reject.SCHEME
+
+
+@pytest.mark.parametrize("text", ["file:///etc/passwd", "ftp://h.example/x"])
+def test_file_and_ftp_are_refused_from_web_pages_but_not_as_seeds_or_from_their_own(
+    text: str,
+) -> None:
+    filters = chain()
+    assert reason(filters, text) is Reject.SCHEME
+    assert reason(filters, text, kind=LinkKind.REDIRECT) is Reject.SCHEME
+    assert reason(filters, text, kind=LinkKind.SEED, source="") is None
+    assert reason(filters, text, source=text) is None
+
+
+@pytest.mark.parametrize("port", [22, 25, 6379, 6667, 11211])
+def test_ports_of_other_protocols_are_refused(port: int) -> None:
+    assert reason(chain(), f"http://h.example:{port}/") is Reject.BAD_PORT
+
+
+@pytest.mark.parametrize("text", ["http://h/", "https://h/", "http://h:8100/", "http://[::1]/"])
+def test_ordinary_ports_are_fine(text: str) -> None:
+    assert reason(chain(), text) is None
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "is_blocked"),
+    [
+        ("bad.example", "http://bad.example/x", True),
+        ("bad.example", "http://www.bad.example/x", False),
+        ("*.bad.example", "http://www.bad.example/x", True),
+        ("*.bad.example", "http://a.b.bad.example:8100/x", True),
+        ("*.bad.example", "http://bad.example/x", True),
+        ("*.bad.example", "http://notbad.example/x", False),
+        ("BAD.example", "http://bad.example./x", True),
+        ("bücher.example", "http://xn--bcher-kva.example/", True),
+        ("*.bücher.example", "http://a.xn--bcher-kva.example/", True),
+        ("docs-*.example", "http://docs-ant.example/", True),
+        ("docs-*.example", "http://docs.example/", False),
+        ("127.0.*", "http://127.0.0.1/", True),
+        ("[::1]", "http://[::1]:8100/", True),
+        ("*", "http://anything/", True),
+        ("*/private/*", "http://h/a/private/b", True),
+        ("*/private/*", "http://h/a/private", False),
+        ("http://h/x*", "http://h/xyz", True),
+        ("http://h/x*", "https://h/xyz", False),
+        ("h/x*", "https://h/xyz", True),
+        ("h/x*", "https://other/h/xyz", False),
+        ("/private/*", "https://h:81/private/x", True),
+        ("/private/*", "https://h/a/private/x", False),
+        ("*/a.php?*id=1*", "http://h/a.php?id=1&b=2", True),
+        ("*/a.b", "http://h/aXb", False),
+    ],
+)
+def test_a_block_pattern_matches_what_its_documentation_says(
+    pattern: str, text: str, *, is_blocked: bool
+) -> None:
+    assert reason(chain(block=(pattern,)), text) is (Reject.BLOCKED if is_blocked else None)
+
+
+def test_an_objection_names_the_pattern_that_decided() -> None:
+    filters = chain(block=("*.bad.example", "*/private/*", "*/x*y"))
+    for text, pattern in [
+        ("http://www.bad.example/", "*.bad.example"),
+        ("http://h/private/", "*/private/*"),
+        ("http://h/x1y", "*/x*y"),
+    ]:
+        assert filters.judge(link(text), 1, SEED) == Objection(Reject.BLOCKED, pattern)
+
+
+def test_a_pattern_with_many_stars_is_quick_even_on_a_hostile_url() -> None:
+    filters = chain(block=("*/" + "a*" * 30 + "b",))
+    assert reason(filters, "http://h/" + "a" * 60_000) is Reject.TOO_LONG
+
+
+def test_a_blocklist_file_adds_to_the_block_list(tmp_path: Path) -> None:
+    path = tmp_path / "block.txt"
+    path.write_text("# what we avoid\n\nbad.example  # the worst\n*/ads/*\n")
+    filters = chain(blocklist=str(path), block=("worse.example",))
+    for text in ("http://bad.example/", "http://h/ads/x", "http://worse.example/"):
+        assert reason(filters, text) is Reject.BLOCKED
+    assert reason(filters, "http://h/") is None
+
+
+def test_with_an_allow_list_only_what_matches_is_wanted_seeds_too() -> None:
+    filters = chain(allow=("*.test", "*/open/*"), block=("no.test",))
+    assert reason(filters, "http://a.test/") is None
+    assert reason(filters, "http://else.example/open/x") is None
+    assert reason(filters, "http://else.example/") is Reject.NOT_ALLOWED
+    assert reason(filters, SEED, kind=LinkKind.SEED, source="") is Reject.NOT_ALLOWED
+    assert reason(filters, "http://no.test/") is Reject.BLOCKED
+
+
+@pytest.mark.parametrize(
+    ("reach", "wanted", "unwanted"),
+    [
+        ("any", ["http://else.example/"], []),
+        ("domain", ["http://a.example.org/", "https://example.org/"], ["http://example.net/"]),
+        ("host", ["https://www.example.org/x"], ["http://a.example.org/", "http://example.org/"]),
+        (
+            "prefix",
+            ["http://www.example.org/docs/a", "https://www.example.org/docs/?x"],
+            ["http://www.example.org/", "http://www.example.org/docs2", "http://example.org/docs/"],
+        ),
+    ],
+)
+def test_scope_reaches_as_far_as_it_was_told(
+    reach: str, wanted: list[str], unwanted: list[str]
+) -> None:
+    filters = chain(scope=reach)
+    assert {reason(filters, text) for text in wanted} == {None}
+    assert {reason(filters, text) for text in unwanted} <= {Reject.OFF_SCOPE}
+
+
+@pytest.mark.parametrize("reach", ["domain", "host", "prefix"])
+def test_a_seed_added_to_a_running_crawl_widens_the_scope(reach: str) -> None:
+    filters = chain(scope=reach)
+    assert reason(filters, "http://new.example/a/b") is Reject.OFF_SCOPE
+    filters.add_seed(url("http://new.example/a/"))
+    assert reason(filters, "http://new.example/a/b") is None
+
+
+def test_nofollow_links_are_refused() -> None:
+    assert reason(chain(), "http://h/", rel="external nofollow") is Reject.NOFOLLOW
+    assert reason(chain(), "http://h/", rel="external") is None
+
+
+def test_long_urls_are_refused() -> None:
+    filters = chain(max_url_chars=20)
+    assert reason(filters, "http://h/" + "a" * 11) is None
+    assert reason(filters, "http://h/" + "a" * 12) is Reject.TOO_LONG
+
+
+def test_unwanted_extensions_are_refused_unless_a_seed_or_sitemap_names_the_file() -> None:
+    filters = chain(block_extensions=("zip", ".GZ"))
+    assert reason(filters, "http://h/a.ZIP") is Reject.EXTENSION
+    assert reason(filters, "http://h/a.tar.gz?x=y.html") is Reject.EXTENSION
+    assert reason(filters, "http://h/a.zip/") is None
+    assert reason(filters, "http://h.zip") is None
+    assert reason(filters, "http://h/zip") is None
+    assert reason(filters, "http://h/get?file=a.zip") is None
+    assert reason(filters, "http://h/s.xml.gz", kind=LinkKind.SITEMAP) is None
+    assert reason(filters, "http://h/a.zip", kind=LinkKind.SEED) is None
+
+
+def test_deep_links_are_refused_when_a_depth_is_given() -> None:
+    assert reason(chain(max_depth=2), "http://h/", depth=3) is Reject.TOO_DEEP
+    assert reason(chain(max_depth=2), "http://h/", depth=2) is None
+    assert reason(chain(), "http://h/", depth=1_000) is None
+
+
+@pytest.mark.parametrize(
+    ("target", "is_trap"),
+    [
+        ("/a/a/b", False),
+        ("/a/a/a", True),
+        ("/x/a/a/a/y", True),
+        ("/a/b/a/b", False),
+        ("/a/b/a/b/a/b", True),
+        ("/a/b/c/a/b/c/a/b/c/index.html", True),
+        ("/a/b/a/c/a/d/a", False),
+        ("/a/ab/abc", False),
+        ("/a/a/ab", False),
+        ("/docs/en/a/docs/en/b/docs/en", False),
+        ("/a////b", True),
+        ("/a//b/http://h/x", False),
+        ("/" + "/".join(map(str, range(24))), False),
+        ("/" + "/".join(map(str, range(25))), True),
+        ("/?a=1&a=2&a=3", False),
+        ("/?a=1&b=2&a=1&b=2&a=1", True),
+        ("/?x=/a/a/a", False),
+    ],
+)
+def test_paths_that_go_round_in_circles_are_refused(target: str, *, is_trap: bool) -> None:
+    expected = Reject.REPEATED_SEGMENTS if is_trap else None
+    assert reason(chain(), f"http://h{target}") is expected
+
+
+def test_a_host_has_a_budget() -> None:
+    filters = chain(max_urls_per_host=10, host_count={"full.example": 10}.__getitem__)
+    assert reason(filters, "http://full.example/") is Reject.HOST_BUDGET
+
+
+def test_the_links_of_one_page_share_the_budget() -> None:
+    filters = chain(max_urls_per_host=10, host_count={"a.example": 7, "b.example": 0}.__getitem__)
+    links = [link(f"http://{host}.example/{n}") for n in range(20) for host in "ab"]
+    for _ in range(2):
+        kept, refused = filters.keep(links, 1, "http://a.example/")
+        assert Counter(found.target.host for found in kept) == {"a.example": 3, "b.example": 10}
+        assert refused == {"host_budget": 27}
+    assert reason(filters, "http://a.example/") is None
+
+
+def test_the_first_objection_wins() -> None:
+    filters = chain(scope="host", block=("bad.example",), max_depth=0)
+    assert reason(filters, "http://bad.example/a.zip") is Reject.BLOCKED
+    assert reason(filters, "http://else.example/a.zip") is Reject.OFF_SCOPE
+    assert reason(filters, "http://www.example.org/a.zip") is Reject.EXTENSION
+    assert reason(filters, "http://www.example.org/a") is Reject.TOO_DEEP
+
+
+def test_keep_returns_the_wanted_links_and_counts_the_rest_by_reason() -> None:
+    filters = chain(scope="host")
+    links = [
+        link("http://www.example.org/a"),
+        link("http://else.example/"),
+        link("http://other.example/"),
+        link("mailto:a@b"),
+        link("http://www.example.org/form", LinkKind.FORM),
+        link("http://www.example.org/i.png", LinkKind.IMAGE),
+        link("http://www.example.org/b", LinkKind.FRAME),
+    ]
+    assert filters.keep(links, 1, SEED) == (
+        [links[0], links[6]],
+        {"off_scope": 2, "scheme": 1},
+    )
+
+
+def test_embeds_are_candidates_only_when_asked_for() -> None:
+    filters = build_chain(FilterConfig(scope="any"), [], lambda _host: 0, follow_embeds=True)
+    image, form = link("http://h/i.png", LinkKind.IMAGE), link("http://h/f", LinkKind.FORM)
+    assert filters.keep([image, form], 1, SEED) == ([image], {})
+
+
+def test_a_users_filter_refuses_with_its_own_words() -> None:
+    @url_filter
+    def no_print_views(found: Link) -> str | None:
+        return "print view" if found.target.text.endswith("/print") else None
+
+    @url_filter
+    def no_b(found: Link) -> bool:
+        return "b" in found.target.text
+
+    filters = build_chain(
+        FilterConfig(scope="any"),
+        [],
+        lambda _host: 0,
+        follow_embeds=False,
+        extra=[no_print_views, no_b],
+    )
+    assert filters.judge(link("http://h/print"), 1) == Objection(Reject.USER, "print view")
+    assert filters.judge(link("http://h/b"), 1) == Objection(Reject.USER, "no_b")
+    assert filters.judge(link("http://h/c"), 1) is None
+
+
+def test_a_users_filter_that_breaks_refuses_the_link_and_says_why() -> None:
+    @url_filter
+    def broken(found: Link) -> str:
+        return {"a": "b"}[found.text]
+
+    objection = FilterChain([broken]).judge(link("http://h/"), 1)
+    assert objection is not None
+    assert objection.reason is Reject.USER
+    assert "broken failed: KeyError" in objection.detail
+
+
+def test_a_users_filter_is_found_by_its_module_and_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = ModuleType("my_filters")
+    module.__dict__["no_x"] = lambda found: "x" in found.target.text and "an x"
+    module.__dict__["no_y"] = url_filter(lambda found: "y" in found.target.text)
+    monkeypatch.setitem(sys.modules, "my_filters", module)
+    filters = chain(user_filters=("my_filters:no_x", "my_filters:no_y"))
+    assert filters.judge(link("http://h/x"), 1) == Objection(Reject.USER, "an x")
+    assert reason(filters, "http://h/y") is Reject.USER
+    assert reason(filters, "http://h/z") is None
+
+
+@pytest.mark.parametrize(
+    ("knobs", "words"),
+    [
+        ({"block": ("a b",)}, "without blanks"),
+        ({"block": ("",)}, "without blanks"),
+        ({"allow": ("h.example:80",)}, "without port"),
+        ({"allow": ("h.example:8100",)}, "without port"),
+        ({"block": ("http:",)}, "host"),
+        ({"block": ("*.a?.*",)}, "letters, digits"),
+        ({"blocklist": "/does/not/exist"}, "readable text file"),
+        ({"user_filters": ("nothing",)}, "module:function"),
+        ({"user_filters": ("no_such_module_here:f",)}, "PYTHONPATH"),
+        ({"user_filters": ("sys:no_such_function",)}, "found NoneType"),
+    ],
+)
+def test_a_bad_pattern_or_filter_is_a_clear_configuration_error(
+    knobs: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(ConfigError, match=words) as caught:
+        chain(**knobs)
+    assert "\n" not in str(caught.value)
