@@ -1,0 +1,26 @@
+"""WHICH URL NEXT, AND WHEN?
+
+Mercator's frontier: waiting hosts are drawn by the grade of their best URL (`front`), active hosts
+lie on a bench ordered by the earliest moment at which each may be asked (`workbench`), and the
+URLs themselves are packed rows on disk, by host and grade (`rows`). Politeness is a pure function.
+
+Neighbours: none. `crawl` hands it tasks and answers, and commits the rows it gives back.
+Not for: fetching, robots rules, or deciding whether a URL is wanted.
+"""
+
+from gossamer.frontier.frontier import Frontier, ReadRows
+from gossamer.frontier.hosts import Answer
+from gossamer.frontier.look import Waiting, count_waiting, find_host, find_waiting
+from gossamer.frontier.politeness import AddressClocks, address_gap_s
+
+__all__ = [
+    "AddressClocks",
+    "Answer",
+    "Frontier",
+    "ReadRows",
+    "Waiting",
+    "address_gap_s",
+    "count_waiting",
+    "find_host",
+    "find_waiting",
+]

@@ -1,0 +1,142 @@
+"""The host table: one row per host, cached, written back with the next commit."""
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+
+from msgspec import Struct
+
+from gossamer.config import PolitenessConfig
+from gossamer.frontier.politeness import Gap, gap_after_fetch, gap_after_throttle
+from gossamer.frontier.rows import HostRow, decode_host, encode_host, host_row_key
+from gossamer.model import HostKey, Row
+from gossamer.urls import host_key
+
+CACHED_ROWS = 20_000
+
+
+class Answer(Struct, frozen=True, gc=False, kw_only=True):
+    """What politeness needs to know of an answer."""
+
+    latency_s: float
+    knows_rules: bool = False
+    """The host's own robots.txt was at hand, so that no Crawl-delay means that there is none."""
+    crawl_delay_s: float | None = None
+    is_throttled: bool = False
+    """A 429 or 503: the whole host wants to be left alone."""
+    retry_after_s: float | None = None
+
+
+def rest(row: HostRow, rules: PolitenessConfig, now: float, answer: Answer) -> None:
+    """Set a host's clock after an answer."""
+    if answer.knows_rules:
+        row.crawl_delay_s = answer.crawl_delay_s
+    if not answer.is_throttled:
+        row.throttles = 0
+    gap = usual_gap(row, rules, answer.latency_s)
+    if answer.is_throttled:
+        gap = gap_after_throttle(
+            rules, gap, retry_after_s=answer.retry_after_s, repeats=row.throttles
+        )
+        row.throttles += 1
+    row.gap_s = gap.seconds
+    if now + gap.seconds > row.next_at:
+        row.next_at, row.reason = now + gap.seconds, gap.reason
+
+
+def usual_gap(row: HostRow, rules: PolitenessConfig, latency_s: float = 0.0) -> Gap:
+    """Return the gap of a host that did not ask us to slow down."""
+    return gap_after_fetch(rules, latency_s=latency_s, crawl_delay_s=row.crawl_delay_s)
+
+
+def mend_clock(row: HostRow, rules: PolitenessConfig, now: float, *, must_wait: bool) -> bool:
+    """Set a host's clock at a start; tell whether it changed.
+
+    A host that had leases may just have been asked, so it waits its full gap. Only a clock that
+    was set back can have put a moment further into the future than the host's own gap.
+    """
+    if must_wait:
+        row.next_at = now + max(row.gap_s, usual_gap(row, rules).seconds)
+        row.reason = "restart"
+    elif row.next_at > now + row.gap_s:
+        row.next_at = now + row.gap_s
+    else:
+        return False
+    return True
+
+
+class HostTable:
+    """Host rows by key. A changed row, or one in use, stays in memory: there is only one of it."""
+
+    def __init__(self, read_row: Callable[[bytes], bytes | None]) -> None:
+        self._read_row = read_row
+        self._cache: OrderedDict[HostKey, HostRow] = OrderedDict()
+        self._changed: dict[HostKey, HostRow] = {}
+        self._in_use: dict[HostKey, HostRow] = {}
+        self.count = 0
+
+    def load(self, rows: Iterator[tuple[bytes, bytes]]) -> Iterator[tuple[HostKey, HostRow]]:
+        """Give every host's key and row at a start, and count them."""
+        for key, value in rows:
+            self.count += 1
+            yield key[1:], decode_host(value)
+
+    def row(self, host: str) -> HostRow:
+        """Return the row of a host, a new one if we never met it."""
+        key = host_key(host)
+        row = self.find(key)
+        if row is None:
+            row = HostRow(name=host)
+            self.count += 1
+            self.change(key, row)
+        return row
+
+    def find(self, key: HostKey) -> HostRow | None:
+        """Return a host's row, or None if we never met it."""
+        row = self._in_use.get(key) or self._cache.get(key) or self._changed.get(key)
+        if row is None:
+            value = self._read_row(host_row_key(key))
+            if value is None:
+                return None
+            row = decode_host(value)
+            self._keep(key, row)
+        return row
+
+    def known_urls(self, host: str) -> int:
+        """Return how many URLs of a host were ever taken in: what its budget counts."""
+        row = self.find(host_key(host))
+        return row.known if row is not None else 0
+
+    def note_known(self, host: str, count: int = 1) -> None:
+        """Count more URLs of a host."""
+        row = self.row(host)
+        row.known += count
+        self.change(host_key(host), row)
+
+    @property
+    def has_changes(self) -> bool:
+        """Tell whether a row has changed since the last commit."""
+        return bool(self._changed)
+
+    def use(self, key: HostKey, row: HostRow) -> None:
+        """Keep a row in memory until it is released."""
+        self._in_use[key] = row
+
+    def release(self, key: HostKey) -> None:
+        """Let go of a row that was in use."""
+        self._keep(key, self._in_use.pop(key))
+
+    def change(self, key: HostKey, row: HostRow) -> None:
+        """Note that a row has changed: it is written with the next commit."""
+        self._changed[key] = row
+
+    def rows_to_commit(self) -> Iterator[Row]:
+        """Give the changed rows and forget that they changed."""
+        changed, self._changed = self._changed, {}
+        for key, row in changed.items():
+            self._keep(key, row)
+            yield host_row_key(key), encode_host(row)
+
+    def _keep(self, key: HostKey, row: HostRow) -> None:
+        self._cache[key] = row
+        if len(self._cache) > CACHED_ROWS:
+            self._cache.popitem(last=False)

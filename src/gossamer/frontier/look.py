@@ -1,0 +1,85 @@
+"""Where does one URL wait? For `gossamer why`; reads rows, changes nothing."""
+
+from collections.abc import Callable, Iterator
+
+from msgspec import Struct
+
+from gossamer.frontier.frontier import ReadRows
+from gossamer.frontier.rows import (
+    DELAYED,
+    HOST,
+    LEASE,
+    QUEUE,
+    HostRow,
+    decode_host,
+    due_moment,
+    host_row_key,
+    unpack_tasks,
+    url_key_in,
+)
+from gossamer.model import Task, Url
+from gossamer.urls import host_key
+
+
+class Waiting(Struct, frozen=True, kw_only=True):
+    """A URL that is queued, leased, or waits for its next try."""
+
+    task: Task
+    state: str
+    next_at: float
+    """The moment from which the URL, or its host, may be asked."""
+    reason: str
+    """The rule that set that moment."""
+
+
+def find_waiting(rows: ReadRows, url: Url) -> Waiting | None:
+    """Return where a URL waits, or None if it is not queued."""
+    host = host_key(url.host)
+    value = rows.get(host_row_key(host))
+    if value is None:
+        return None
+    row = decode_host(value)
+    for key, _ in rows.scan(DELAYED):
+        if url_key_in(key) == url.key:
+            task = Task(url=url)
+            return Waiting(task=task, state="waiting", next_at=due_moment(key), reason="retry")
+    for state, prefix in (("leased", LEASE), ("queued", QUEUE)):
+        for task in _tasks(rows, prefix + host, row.name):
+            if task.url.key == url.key:
+                return Waiting(task=task, state=state, next_at=row.next_at, reason=row.reason)
+    return None
+
+
+def _tasks(rows: ReadRows, prefix: bytes, host: str) -> Iterator[Task]:
+    for key, value in rows.scan(prefix):
+        grade = 255 - key[12] if key[:1] == QUEUE else 0
+        yield from unpack_tasks(value, host, grade)
+
+
+class WaitingTotals(Struct, frozen=True, kw_only=True):
+    """How much there is to do, over all hosts."""
+
+    urls: int
+    hosts: int
+    known: int
+
+
+def count_waiting(rows: ReadRows, is_settled: Callable[[Task], bool]) -> WaitingTotals:
+    """Count the URLs of a stopped crawl that are queued, leased or wait for their next try."""
+    urls = hosts = known = 0
+    names: dict[bytes, str] = {}
+    for key, value in rows.scan(HOST):
+        row = decode_host(value)
+        names[key[1:]] = row.name
+        hosts, urls, known = hosts + 1, urls + row.queued, known + row.known
+    delayed = sum(1 for _ in rows.scan(DELAYED))
+    for key, value in rows.scan(LEASE):
+        tasks = unpack_tasks(value, names.get(key[1:12], ""), 0)
+        urls += sum(not is_settled(task) for task in tasks)
+    return WaitingTotals(urls=urls + delayed, hosts=hosts, known=known)
+
+
+def find_host(rows: ReadRows, host: str) -> HostRow | None:
+    """Return what is kept about a host, or None if we never met it."""
+    value = rows.get(host_row_key(host_key(host)))
+    return decode_host(value) if value is not None else None

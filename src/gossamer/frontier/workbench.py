@@ -1,0 +1,125 @@
+"""Active hosts, ordered by the earliest moment at which each may be asked again."""
+
+import heapq
+from collections import deque
+from dataclasses import dataclass, field
+
+from gossamer.frontier.hosts import HostTable
+from gossamer.frontier.rows import HostRow
+from gossamer.model import HostKey, Task
+
+BUSY_RETRY_S = 0.1
+
+
+@dataclass(slots=True, kw_only=True)
+class ActiveHost:
+    """A host with a back queue in memory: its row, and the tasks that are leased from disk."""
+
+    key: HostKey
+    row: HostRow
+    tasks: deque[Task] = field(default_factory=deque)
+    """Leased and committed: these may be asked for."""
+    uncommitted: list[Task] = field(default_factory=list)
+    """Leased, but the lease is not yet in the state: these may not."""
+    is_busy: bool = False
+    """A request to this host is in flight."""
+    taken: int = 0
+    """Tasks handed out since the host became active."""
+    ticket: int = 0
+    """Number of the host's valid entry in the heap; an entry with another number is stale."""
+
+    def hand_out(self) -> Task:
+        """Give the next task; the host is busy with it."""
+        self.is_busy = True
+        self.taken += 1
+        return self.tasks.popleft()
+
+    def has_work_besides(self, origin: str) -> bool:
+        """Tell whether a leased task belongs to another origin (scheme or port) of the host."""
+        return any(task.url.origin != origin for task in self.tasks)
+
+    def take_back(self, task: Task) -> None:
+        """Put a task that was handed out back to the head."""
+        self.taken -= 1
+        self.tasks.appendleft(task)
+
+
+class Workbench:
+    """Hosts that have work, ordered by when they may next be asked.
+
+    Invariant: an active host is on the heap or busy, never both; it may also await a commit.
+    A busy host is off the heap, so nobody can reach it a second time: one connection per host
+    follows from ownership, not from a lock.
+    """
+
+    def __init__(self, table: HostTable) -> None:
+        self._table = table
+        self.hosts: dict[HostKey, ActiveHost] = {}
+        self.awaiting: dict[HostKey, ActiveHost] = {}
+        """Hosts with something that only a commit will let go."""
+        self._heap: list[tuple[float, int, HostKey]] = []
+        self._tickets = 0
+
+    def open(self, key: HostKey, row: HostRow) -> ActiveHost:
+        """Make a host active; it is on nobody's list yet."""
+        self._table.use(key, row)
+        self.hosts[key] = host = ActiveHost(key=key, row=row)
+        return host
+
+    def reserve(self, key: HostKey, row: HostRow, now: float) -> float | None:
+        """Make a host busy outside its queue; None when done, else when to ask again."""
+        host = self.hosts.get(key)
+        if host is not None and host.is_busy:
+            return now + BUSY_RETRY_S
+        if row.next_at > now:
+            return row.next_at
+        host = host or self.open(key, row)
+        host.is_busy, host.ticket = True, 0
+        return None
+
+    def put(self, host: ActiveHost) -> None:
+        """Lay a host on the bench; it is ready from its row's `next_at` on."""
+        self._tickets += 1
+        host.ticket = self._tickets
+        heapq.heappush(self._heap, (host.row.next_at, self._tickets, host.key))
+
+    def take_ready(self, now: float) -> ActiveHost | None:
+        """Take the host that has been ready longest off the bench, if any is ready."""
+        while self._heap and self._heap[0][0] <= now:
+            _, ticket, key = heapq.heappop(self._heap)
+            host = self.hosts.get(key)
+            if host is not None and host.ticket == ticket:
+                host.ticket = 0
+                return host
+        return None
+
+    def release(self, host: ActiveHost) -> None:
+        """Lay a busy host back, unless it has nothing to do before the next commit."""
+        host.is_busy = False
+        if host.key not in self.awaiting or host.tasks:
+            self.put(host)
+
+    def committed(self) -> None:
+        """Let leases go that were committed."""
+        awaiting, self.awaiting = self.awaiting, {}
+        for host in awaiting.values():
+            host.tasks.extend(host.uncommitted)
+            host.uncommitted.clear()
+            if not host.is_busy and not host.ticket:
+                self.put(host)
+
+    def remove(self, host: ActiveHost) -> None:
+        """Forget a host that has no work left."""
+        del self.hosts[host.key]
+        self._table.release(host.key)
+        host.ticket = 0
+
+    def next_moment(self) -> float | None:
+        """Return when the next host becomes ready, or None if none lies on the bench."""
+        while self._heap:
+            moment, ticket, key = self._heap[0]
+            host = self.hosts.get(key)
+            if host is not None and host.ticket == ticket:
+                return moment
+            heapq.heappop(self._heap)
+        return None

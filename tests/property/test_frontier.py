@@ -1,0 +1,123 @@
+"""Everything put into the frontier comes out once, however often the process dies on the way."""
+
+from random import Random
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.unit.frontier.rows import DictRows
+
+from gossamer.config import FrontierConfig, PolitenessConfig, UrlConfig
+from gossamer.frontier import Answer, Frontier
+from gossamer.frontier.politeness import gap_after_fetch
+from gossamer.model import LinkKind, Task
+from gossamer.urls import parse
+
+DELAY_S = 1.0
+STEPS = st.lists(
+    st.sampled_from(["add", "take", "end", "retry", "commit", "wait", "die"]), max_size=120
+)
+
+
+class Crawler:
+    """A crawl without a network: a model of what must hold."""
+
+    def __init__(self, seed: int) -> None:
+        self.rows = DictRows()
+        self.random = Random(seed)
+        self.now = 1000.0
+        self.added = 0
+        self.settled: set[int] = set()
+        self.uncommitted: set[int] = set()
+        self.last_asked: dict[str, float] = {}
+        self.frontier = self.fresh()
+        self.busy: list[Task] = []
+        self.known: set[int] = set()
+        self.uncommitted_known: set[int] = set()
+
+    def fresh(self) -> Frontier:
+        rules = PolitenessConfig(delay_s=DELAY_S)
+        knobs = FrontierConfig(lease_urls=3, quantum_urls=5)
+        return Frontier(knobs, rules, self.rows, self.random)
+
+    def add(self) -> None:
+        self.added += 1
+        url = parse(f"http://h{self.added % 4}.test/{self.added}", UrlConfig())
+        assert url is not None
+        self.frontier.add([Task(url=url, depth=self.added % 6, kind=LinkKind.ANCHOR)])
+        self.uncommitted_known.add(url.key)
+
+    def take(self) -> None:
+        task = self.frontier.next(self.now)
+        if task is None:
+            return
+        host = task.url.host
+        assert host not in {busy.url.host for busy in self.busy}
+        assert self.now >= self.last_asked.get(host, 0.0) + DELAY_S
+        assert task.url.key not in self.settled | self.uncommitted
+        self.busy.append(task)
+
+    def end(self) -> None:
+        if self.busy:
+            task = self.busy.pop(0)
+            self.last_asked[task.url.host] = self.now
+            self.frontier.settle(task, self.now, Answer(latency_s=0.0))
+            self.frontier.conclude(task)
+            self.uncommitted.add(task.url.key)
+
+    def retry(self) -> None:
+        if self.busy:
+            task = self.busy.pop(0)
+            self.last_asked[task.url.host] = self.now
+            self.frontier.settle(task, self.now, Answer(latency_s=0.0))
+            self.frontier.delay(task, self.now + 2.5)
+
+    def commit(self) -> None:
+        self.rows.write(self.frontier.rows_to_commit())
+        self.frontier.committed()
+        self.settled |= self.uncommitted
+        self.known |= self.uncommitted_known
+        self.uncommitted, self.uncommitted_known = set(), set()
+
+    def wait(self) -> None:
+        self.now += 0.6
+
+    def die(self) -> None:
+        for task in self.busy:
+            self.last_asked[task.url.host] = self.now
+        self.busy, self.uncommitted, self.uncommitted_known = [], set(), set()
+        self.frontier = self.fresh()
+        self.frontier.recover(self.now, lambda t: t.url.key in self.settled, all_wait=False)
+        self.commit()
+
+
+@settings(max_examples=150, deadline=None)
+@given(steps=STEPS, seed=st.integers(0, 2**16))
+def test_every_url_is_given_out_until_it_is_settled_and_never_too_early(
+    steps: list[str], seed: int
+) -> None:
+    crawler = Crawler(seed)
+    for step in steps:
+        getattr(crawler, step)()
+    for _ in range(600):
+        crawler.take()
+        crawler.end()
+        crawler.commit()
+        crawler.wait()
+        if not crawler.frontier.queued:
+            break
+    assert crawler.settled == crawler.known
+    assert crawler.frontier.queued == 0
+
+
+@given(
+    latency_s=st.floats(0, 1000),
+    crawl_delay_s=st.none() | st.floats(0, 10_000),
+    min_delay_s=st.floats(0, 100),
+)
+def test_no_gap_is_shorter_than_the_minimum_or_the_crawl_delay(
+    latency_s: float, crawl_delay_s: float | None, min_delay_s: float
+) -> None:
+    rules = PolitenessConfig(min_delay_s=min_delay_s)
+    gap = gap_after_fetch(rules, latency_s=latency_s, crawl_delay_s=crawl_delay_s)
+    assert gap.seconds >= min_delay_s
+    assert gap.seconds >= (crawl_delay_s or 0.0)

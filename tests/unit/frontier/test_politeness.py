@@ -1,0 +1,65 @@
+import pytest
+
+from gossamer.config import PolitenessConfig
+from gossamer.frontier.politeness import (
+    address_gap_s,
+    gap_after_fetch,
+    gap_after_throttle,
+)
+
+
+def gap(latency_s: float, crawl_delay_s: float | None = None, **knobs: float) -> tuple[float, str]:
+    found = gap_after_fetch(
+        PolitenessConfig(**knobs), latency_s=latency_s, crawl_delay_s=crawl_delay_s
+    )
+    return found.seconds, found.reason
+
+
+def test_a_quick_host_waits_the_minimum() -> None:
+    assert gap(0.01) == (1.0, "min_delay")
+
+
+def test_a_slow_host_waits_ten_times_what_it_took() -> None:
+    assert gap(0.5) == (5.0, "adaptive_delay")
+
+
+def test_the_adaptive_gap_is_capped() -> None:
+    assert gap(60.0) == (30.0, "adaptive_delay")
+
+
+def test_a_crawl_delay_is_never_capped() -> None:
+    assert gap(0.1, crawl_delay_s=500.0) == (500.0, "crawl_delay")
+
+
+def test_a_fixed_delay_replaces_minimum_and_adaptive_gap() -> None:
+    assert gap(60.0, delay_s=0.0) == (0.0, "fixed_delay")
+
+
+def test_a_crawl_delay_holds_against_a_fixed_delay() -> None:
+    assert gap(0.1, crawl_delay_s=1.0, delay_s=0.0) == (1.0, "crawl_delay")
+
+
+@pytest.mark.parametrize(("repeats", "expected_s"), [(0, 10.0), (1, 20.0), (3, 80.0)])
+def test_throttling_without_a_moment_doubles(repeats: int, expected_s: float) -> None:
+    rules = PolitenessConfig()
+    usual = gap_after_fetch(rules, latency_s=0.1, crawl_delay_s=None)
+    found = gap_after_throttle(rules, usual, retry_after_s=None, repeats=repeats)
+    assert (found.seconds, found.reason) == (expected_s, "throttled")
+
+
+def test_retry_after_is_obeyed_to_the_second() -> None:
+    rules = PolitenessConfig(delay_s=0.0)
+    usual = gap_after_fetch(rules, latency_s=0.1, crawl_delay_s=None)
+    found = gap_after_throttle(rules, usual, retry_after_s=77.0, repeats=0)
+    assert (found.seconds, found.reason) == (77.0, "retry_after")
+
+
+def test_a_retry_after_shorter_than_the_usual_gap_does_not_shorten_it() -> None:
+    rules = PolitenessConfig(min_delay_s=5.0)
+    usual = gap_after_fetch(rules, latency_s=0.1, crawl_delay_s=None)
+    assert gap_after_throttle(rules, usual, retry_after_s=1.0, repeats=0) == usual
+
+
+def test_delay_zero_sets_the_address_gap_to_zero_too() -> None:
+    assert address_gap_s(PolitenessConfig(delay_s=0.0)) == 0.0
+    assert address_gap_s(PolitenessConfig()) == 0.25
