@@ -1,0 +1,35 @@
+"""ASK ONE SERVER FOR ONE URL: names to addresses, robots.txt, protocols, bodies, retries.
+
+Neighbours: `crawl` asks here for a task's URL and hands the outcome to `process`, `dedupe` and
+`store`. Not for: deciding which URL is next (`frontier`), following redirects or links (`crawl`),
+or reading what a document says (`process`).
+"""
+
+from gossamer.fetch.body.document import SpooledBody
+from gossamer.fetch.dns import Resolver
+from gossamer.fetch.fetcher import Fetcher
+from gossamer.fetch.guard import Guard
+from gossamer.fetch.retry import RETRY, RetryRule, next_try_at
+from gossamer.fetch.robots import RobotsRules, RobotsVerdict, parse_robots
+from gossamer.fetch.robots_cache import Ask, GivenUp, RobotsCache, Wait
+from gossamer.fetch.wire.wording import Validators, auth_by_origin, user_agent
+
+__all__ = [
+    "RETRY",
+    "Ask",
+    "Fetcher",
+    "GivenUp",
+    "Guard",
+    "Resolver",
+    "RetryRule",
+    "RobotsCache",
+    "RobotsRules",
+    "RobotsVerdict",
+    "SpooledBody",
+    "Validators",
+    "Wait",
+    "auth_by_origin",
+    "next_try_at",
+    "parse_robots",
+    "user_agent",
+]

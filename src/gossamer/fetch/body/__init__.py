@@ -1,0 +1,1 @@
+"""The body of an answer: as sent, in memory or a file, and as its author wrote it."""

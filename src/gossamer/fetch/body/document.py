@@ -1,0 +1,164 @@
+"""SpooledBody: the bytes of one answer, in memory while they are few, else in a temporary file.
+
+Every reader starts at the beginning. What was sent stays as it was sent; what the author wrote is
+made from it on demand, once.
+"""
+
+import tempfile
+from io import BytesIO
+from pathlib import Path
+from typing import BinaryIO
+
+from msgspec import Struct
+
+from gossamer.fetch.body.chunks import Dechunker
+from gossamer.fetch.body.decode import Caps, Decoded, decode
+
+_READ_BYTES = 1024 * 1024
+
+
+class Framing(Struct, frozen=True):
+    """How a body was wrapped for its way: chunked or not, and which content codings."""
+
+    is_chunked: bool = False
+    codings: tuple[str, ...] = ()
+
+
+PLAIN = Framing()
+
+
+class Spool:
+    """Takes bytes as they come: a list of pieces first, a temporary file when they grow."""
+
+    __slots__ = ("_file", "_max_memory_bytes", "_pieces", "size")
+
+    def __init__(self, max_memory_bytes: int) -> None:
+        self._pieces: list[bytes] = []
+        self._file: BinaryIO | None = None
+        self._max_memory_bytes = max_memory_bytes
+        self.size = 0
+
+    def add(self, piece: bytes) -> None:
+        """Append a piece; raises OSError when the temporary file cannot be written."""
+        self.size += len(piece)
+        if self._file is not None:
+            self._file.write(piece)
+            return
+        self._pieces.append(piece)
+        if self.size > self._max_memory_bytes:
+            self._file = _unlinked_file()
+            self._file.writelines(self._pieces)
+            self._pieces.clear()
+
+    def in_memory(self) -> bytes:
+        """Return what came so far, as long as it is little; b"" once it lies in a file."""
+        return b"".join(self._pieces)
+
+    def contents(self) -> bytes | BinaryIO:
+        """Return the bytes, or the file that holds them; the spool is done with them."""
+        if self._file is not None:
+            self._file.flush()
+            return self._file
+        pieces = self._pieces
+        return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+
+class SpooledBody:
+    """A `model.Body`. `decode_note` says, after `decoded`, what stood in the way of decoding."""
+
+    __slots__ = ("_caps", "_decoded", "_framing", "_payload", "_sent", "_sent_bytes")
+
+    def __init__(
+        self, sent: bytes | BinaryIO, sent_bytes: int, framing: Framing, caps: Caps
+    ) -> None:
+        self._sent = sent
+        self._sent_bytes = sent_bytes
+        self._framing = framing
+        self._caps = caps
+        self._payload: bytes | None = None
+        """The body without chunk framing, if it was undone already."""
+        self._decoded: Decoded | None = None
+
+    @property
+    def sent_bytes(self) -> int:
+        """Return how many bytes were received."""
+        return self._sent_bytes
+
+    @property
+    def is_spooled(self) -> bool:
+        """Tell whether the bytes as sent lie in a temporary file instead of memory."""
+        return not isinstance(self._sent, bytes)
+
+    @property
+    def decode_note(self) -> str:
+        """Return what went wrong in decoding; "" when nothing did."""
+        return self._decode().note
+
+    @property
+    def is_cut(self) -> bool:
+        """Tell whether the decoded bytes were cut off at a cap."""
+        return self._decode().is_cut
+
+    def open_sent(self) -> BinaryIO:
+        """Return a reader over the bytes as sent, at their beginning; closing it is harmless."""
+        if isinstance(self._sent, bytes):
+            return BytesIO(self._sent)
+        return Path(f"/proc/self/fd/{self._sent.fileno()}").open("rb")
+
+    def sent(self) -> bytes:
+        """Return the bytes as sent, whole."""
+        if isinstance(self._sent, bytes):
+            return self._sent
+        self._sent.seek(0)
+        return self._sent.read()
+
+    def decoded(self) -> bytes:
+        """Return the decoded bytes, whole; made once and kept until `release` or `close`."""
+        return self._decode().data
+
+    def release(self) -> None:
+        """Let go of the decoded bytes; they are made again when they are asked for."""
+        self._decoded = None
+
+    def close(self) -> None:
+        """Release memory and temporary files."""
+        if not isinstance(self._sent, bytes):
+            self._sent.close()
+        self._sent = b""
+        self._payload = None
+        self._decoded = Decoded(b"")
+
+    def dechunk(self) -> Dechunker:
+        """Undo the chunk framing and return what was met on the way; bytes after it are cut."""
+        dechunker = Dechunker()
+        payload: list[bytes] = []
+        with self.open_sent() as reader:
+            while not dechunker.is_done and (piece := reader.read(_READ_BYTES)):
+                payload += dechunker.feed(piece)
+        self._payload = b"".join(payload)
+        if dechunker.end is not None and dechunker.end < self._sent_bytes:
+            dechunker.oddities.add("bytes after the last chunk")
+            self._cut(dechunker.end)
+        return dechunker
+
+    def _cut(self, size: int) -> None:
+        if isinstance(self._sent, bytes):
+            self._sent = self._sent[:size]
+        else:
+            self._sent.truncate(size)
+            self._sent.flush()
+        self._sent_bytes = size
+
+    def _decode(self) -> Decoded:
+        if self._decoded is None:
+            if self._framing.is_chunked and self._payload is None:
+                self.dechunk()
+            payload = self._payload if self._payload is not None else self.sent()
+            limit = self._caps.limit(self._sent_bytes)
+            self._decoded = decode(payload, self._framing.codings, limit)
+            self._payload = None
+        return self._decoded
+
+
+def _unlinked_file() -> BinaryIO:
+    return tempfile.TemporaryFile(prefix="gossamer-")

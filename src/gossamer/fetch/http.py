@@ -1,0 +1,372 @@
+"""Http: one question, one answer, over HTTP/1.1 with or without TLS. Never raises for a server.
+
+libcurl does the talking; what comes back is kept as it was sent (header lines, chunk framing and
+content coding included) and judged here. Redirects are reported, not followed.
+"""
+
+import ssl
+from typing import Any
+
+import pycurl
+from msgspec import Struct
+
+from gossamer.clock import Clock
+from gossamer.config import FetchConfig
+from gossamer.errors import CannotGoOn
+from gossamer.fetch.body.decode import Caps
+from gossamer.fetch.body.document import SpooledBody
+from gossamer.fetch.guard import Guard
+from gossamer.fetch.wire.cookies import CookieJar
+from gossamer.fetch.wire.curl import Channel, CurlLoop, Ended
+from gossamer.fetch.wire.head import (
+    BadHead,
+    Head,
+    media_type_of,
+    read_head,
+    retry_after_s,
+    split_answer,
+)
+from gossamer.fetch.wire.wording import Validators, Wording, wire_text
+from gossamer.model import (
+    Document,
+    Failed,
+    FailureKind,
+    Fetched,
+    FetchOutcome,
+    Redirected,
+    RefusalKind,
+    Refused,
+    Url,
+)
+
+_BUFFER_BYTES = 128 * 1024
+_MAX_IDLE = 512
+_CURVES = "X25519:P-256:P-384:P-521"
+"""Classic key shares only: hybrid ones cost a tenth of a handshake and protect nothing public."""
+
+_ANSWER_LINES = 2
+_ELSEWHERE, _OUR_FAULT, _THEIR_FAULT = 300, 400, 500
+_NOT_MODIFIED = 304
+_REDIRECTS = frozenset({300, 301, 302, 303, 307, 308})
+_STATUS: dict[int, FailureKind] = {
+    401: FailureKind.UNAUTHORIZED,
+    404: FailureKind.NOT_FOUND,
+    407: FailureKind.UNAUTHORIZED,
+    410: FailureKind.GONE,
+    429: FailureKind.THROTTLED,
+    503: FailureKind.THROTTLED,
+}
+_CURL: dict[int, FailureKind] = {
+    1: FailureKind.BAD_HTTP,
+    3: FailureKind.BAD_HTTP,
+    5: FailureKind.PROXY_FAILED,
+    6: FailureKind.DNS_UNREACHABLE,
+    7: FailureKind.CONNECT_FAILED,
+    8: FailureKind.BAD_HTTP,
+    35: FailureKind.TLS_FAILED,
+    51: FailureKind.TLS_CERTIFICATE,
+    53: FailureKind.TLS_FAILED,
+    54: FailureKind.TLS_FAILED,
+    58: FailureKind.TLS_FAILED,
+    59: FailureKind.TLS_FAILED,
+    60: FailureKind.TLS_CERTIFICATE,
+    61: FailureKind.BAD_HTTP,
+    77: FailureKind.TLS_FAILED,
+    80: FailureKind.TLS_FAILED,
+    83: FailureKind.TLS_CERTIFICATE,
+    91: FailureKind.TLS_CERTIFICATE,
+    97: FailureKind.PROXY_FAILED,
+    100: FailureKind.HEADER_TOO_LARGE,
+}
+"""libcurl's errors; those that are not here mean that the connection broke."""
+
+_WORDS = (("header", FailureKind.HEADER_TOO_LARGE), ("chunk", FailureKind.BAD_HTTP))
+"""Words of libcurl's that tell what its general error for a broken connection hides."""
+
+_TIMED_OUT = 28
+_TRUNCATED: dict[FailureKind, str] = {
+    FailureKind.TOTAL_TIMEOUT: "time",
+    FailureKind.STALLED: "time",
+    FailureKind.DISCONNECTED: "disconnect",
+}
+"""What a body is marked with when its transfer failed so."""
+
+
+class Request(Struct, frozen=True):
+    """What is asked of a protocol module."""
+
+    url: Url
+    address: str
+    """The address to connect to; "" lets a proxy find it."""
+    validators: Validators | None
+    max_body_bytes: int
+
+
+class _Asked(Struct, frozen=True):
+    """A request that was made: its URL as sent, when, and how long it took."""
+
+    request: Request
+    text: str
+    at: float
+    took_s: float
+
+
+class Http:
+    """Asks http and https servers. Connections and handles are kept and used again."""
+
+    def __init__(self, config: FetchConfig, clock: Clock, guard: Guard, curl: CurlLoop) -> None:
+        self._config = config
+        self._clock = clock
+        self._guard = guard
+        self._curl = curl
+        self._wording = Wording(config)
+        self._cookies = CookieJar() if config.cookies else None
+        self._caps = Caps(config.max_decoded_bytes, config.max_ratio)
+        self._options = http_options(config, self._wording.usual)
+        self._idle: list[Channel] = []
+
+    async def fetch(self, request: Request) -> FetchOutcome:
+        """Ask once; every way in which it can end is an outcome."""
+        channel = self._idle.pop() if self._idle else self._new_channel()
+        is_reusable = False
+        try:
+            outcome = await self._ask(request, channel)
+            is_reusable = len(self._idle) < _MAX_IDLE
+        finally:
+            if is_reusable:
+                self._idle.append(channel)
+            else:
+                channel.close()
+        return outcome
+
+    async def _ask(self, request: Request, channel: Channel) -> FetchOutcome:
+        asked_at = self._clock.wall()
+        text = wire_text(request.url)
+        self._prepare(channel, request, text)
+        ended = await self._curl.perform(channel)
+        took_s = self._clock.steady() - channel.began_at
+        return self._judge(_Asked(request, text, asked_at, took_s), channel, ended)
+
+    def close(self) -> None:
+        """Free the handles."""
+        for channel in self._idle:
+            channel.close()
+        self._idle.clear()
+
+    def _new_channel(self) -> Channel:
+        return Channel(self._config, self._guard, self._options)
+
+    def _prepare(self, channel: Channel, request: Request, text: str) -> None:
+        channel.begin(request.max_body_bytes, self._clock.steady())
+        curl = channel.curl
+        curl.setopt(pycurl.URL, text)
+        address = request.address
+        if address != channel.connect_to:
+            channel.connect_to = address
+            host = f"[{address}]" if ":" in address else address
+            curl.setopt(pycurl.CONNECT_TO, [f"::{host}:"] if address else [])
+        cookie = self._cookies.header(request.url) if self._cookies is not None else ""
+        own = self._wording.special(request.url, request.validators, cookie)
+        if own is not None or channel.has_own_headers:
+            curl.setopt(pycurl.HTTPHEADER, own if own is not None else self._wording.usual)
+            channel.has_own_headers = own is not None
+
+    def _judge(self, asked: _Asked, channel: Channel, ended: Ended) -> FetchOutcome:
+        """Say what an ended transfer amounts to."""
+        if channel.refusal:
+            return Refused(kind=RefusalKind.PRIVATE_ADDRESS, detail=channel.refusal)
+        failed = None if not ended.code or channel.is_full else _failure(channel, ended)
+        lines = channel.lines
+        if len(lines) < _ANSWER_LINES:
+            if not channel.spool.size:
+                return failed or Failed(kind=FailureKind.DISCONNECTED, detail="no answer")
+            return self._judge_headless(asked, channel)
+        if self._is_too_large(channel.lines):
+            return Failed(kind=FailureKind.HEADER_TOO_LARGE, detail=f"{len(lines)} lines")
+        if lines[-1].strip():
+            return failed or Failed(kind=FailureKind.DISCONNECTED, detail="the header broke off")
+        head = read_head(lines)
+        if isinstance(head, BadHead):
+            return Failed(kind=FailureKind.BAD_HTTP, detail=head.detail)
+        if self._cookies is not None:
+            self._cookies.take(asked.request.url, head.headers)
+        return self._conclude(asked, channel, head, failed)
+
+    def _judge_headless(self, asked: _Asked, channel: Channel) -> FetchOutcome:
+        """Judge a body without a head: an answer behind a blank line, or none at all."""
+        answer = split_answer(channel.spool.in_memory())
+        head = read_head(answer.lines) if answer is not None else None
+        if answer is None or not isinstance(head, Head):
+            return Failed(kind=FailureKind.BAD_HTTP, detail="this is not HTTP/1")
+        body = SpooledBody(answer.body, len(answer.body), head.framing, self._caps)
+        document = self._document(asked, head, body)
+        document.oddities += ("blank line before the answer",)
+        failed = _check_chunks(document, body, None) if head.framing.is_chunked else None
+        if failed is None and head.content_length is not None and not answer.is_whole:
+            failed = Failed(kind=FailureKind.DISCONNECTED, detail="the body broke off")
+        return self._end(asked, document, failed)
+
+    def _conclude(
+        self, asked: _Asked, channel: Channel, head: Head, failed: Failed | None
+    ) -> FetchOutcome:
+        """Make the document, check where its body ends, and read its status."""
+        body = SpooledBody(channel.spool.contents(), channel.spool.size, head.framing, self._caps)
+        document = self._document(asked, head, body)
+        if channel.is_full:
+            document.truncated = "length"
+        if self._config.insecure and (error := channel.curl.getinfo(pycurl.SSL_VERIFYRESULT)):
+            document.oddities += (f"the certificate is not valid (error {error})",)
+        if head.framing.is_chunked:
+            failed = _check_chunks(document, body, failed)
+        elif failed is None and not channel.is_full and _has_excess(channel, head, asked.request):
+            document.oddities += ("bytes after the answer",)
+        return self._end(asked, document, failed)
+
+    def _end(self, asked: _Asked, document: Document, failed: Failed | None) -> FetchOutcome:
+        if failed is not None:
+            document.truncated = _TRUNCATED.get(failed.kind, "unspecified")
+            return Failed(kind=failed.kind, detail=failed.detail, document=document)
+        return outcome_of(document, asked.request.validators, asked.at + asked.took_s)
+
+    def _is_too_large(self, lines: list[bytes]) -> bool:
+        config = self._config
+        return len(lines) > config.max_header_lines or (
+            sum(map(len, lines)) > config.max_header_bytes
+        )
+
+    def _document(self, asked: _Asked, head: Head, body: SpooledBody) -> Document:
+        url = asked.request.url
+        media_type, charset = media_type_of(head.get("content-type"))
+        target = asked.text[len(url.origin) :] or "/"
+        return Document(
+            url=url,
+            status=head.status,
+            head=head.raw,
+            headers=head.headers,
+            body=body,
+            request=self._wording.archived(url, target, asked.request.validators),
+            address=asked.request.address,
+            fetched_at=asked.at,
+            latency_s=asked.took_s,
+            media_type=media_type,
+            charset=charset,
+            oddities=head.oddities,
+        )
+
+
+def outcome_of(document: Document, validators: Validators | None, now: float) -> FetchOutcome:
+    """Return what a whole answer means, by its status."""
+    status = document.status
+    if status < _ELSEWHERE or (status == _NOT_MODIFIED and validators is not None):
+        return Fetched(document=document)
+    if status < _OUR_FAULT:
+        target = _location(document) if status in _REDIRECTS else ""
+        if target:
+            return Redirected(document=document, target=target)
+        return Failed(
+            kind=FailureKind.BAD_REDIRECT, detail=f"{status} leads nowhere", document=document
+        )
+    usual = FailureKind.HTTP_4XX if status < _THEIR_FAULT else FailureKind.HTTP_5XX
+    return Failed(
+        kind=_STATUS.get(status, usual),
+        detail=str(status),
+        retry_after_s=retry_after_s(document.header("retry-after"), now),
+        document=document,
+    )
+
+
+def _location(document: Document) -> str:
+    """Return Location as a browser reads it: bytes beyond ASCII are UTF-8 if they can be."""
+    value = document.header("location")
+    if value.isascii():
+        return value
+    try:
+        return value.encode("latin-1").decode("utf-8")
+    except UnicodeDecodeError:
+        return value
+
+
+def _failure(channel: Channel, ended: Ended) -> Failed:
+    """Return the failure that a broken transfer stands for."""
+    if channel.problem.startswith("no socket"):
+        return Failed(kind=FailureKind.CONNECT_FAILED, detail=channel.problem)
+    if channel.problem:
+        raise CannotGoOn(f"cannot write a temporary file: {channel.problem}")
+    if ended.code == _TIMED_OUT:
+        return Failed(kind=_late(ended), detail=ended.message)
+    kind = _CURL.get(ended.code, FailureKind.DISCONNECTED)
+    if kind is FailureKind.DISCONNECTED:
+        kind = next((meaning for words, meaning in _WORDS if words in ended.message), kind)
+    return Failed(kind=kind, detail=ended.message)
+
+
+def _late(ended: Ended) -> FailureKind:
+    """Return what a transfer was too late with."""
+    if ended.overdue:
+        is_stalled = ended.overdue == "stalled"
+        return FailureKind.STALLED if is_stalled else FailureKind.FIRST_BYTE_TIMEOUT
+    is_total = ended.message.startswith("Operation")
+    return FailureKind.TOTAL_TIMEOUT if is_total else FailureKind.CONNECT_TIMEOUT
+
+
+def _check_chunks(document: Document, body: SpooledBody, failed: Failed | None) -> Failed | None:
+    """Undo the chunk framing; return why it cannot be trusted, if it cannot."""
+    chunks = body.dechunk()
+    document.oddities += tuple(sorted(chunks.oddities))
+    if chunks.error:
+        return Failed(kind=FailureKind.BAD_HTTP, detail=chunks.error)
+    if failed is None and chunks.end is None and not document.truncated:
+        return Failed(kind=FailureKind.DISCONNECTED, detail="the last chunk is missing")
+    return failed
+
+
+def _has_excess(channel: Channel, head: Head, request: Request) -> bool:
+    """Tell whether the server sent more than its answer, on a connection that is new and plain.
+
+    libcurl drops such bytes, and the connection with them; only the kernel's count shows them.
+    """
+    is_delimited = head.content_length is not None or not head.has_body
+    is_plain = request.url.scheme == "http" and bool(request.address)
+    return is_delimited and is_plain and channel.excess_bytes > 0
+
+
+def http_options(config: FetchConfig, headers: list[bytes]) -> dict[int, Any]:
+    """Return the options that are equal for all requests."""
+    verify = 0 if config.insecure else 1
+    options = base_options(config)
+    options |= {
+        pycurl.PROTOCOLS: pycurl.PROTO_HTTP | pycurl.PROTO_HTTPS,
+        pycurl.HTTP_VERSION: pycurl.CURL_HTTP_VERSION_1_1,
+        pycurl.HTTP09_ALLOWED: 1,  # so that we see it; _take_headless refuses it
+        pycurl.HTTP_CONTENT_DECODING: 0,
+        pycurl.HTTP_TRANSFER_DECODING: 0,
+        pycurl.FOLLOWLOCATION: 0,
+        pycurl.PATH_AS_IS: 1,
+        pycurl.HTTPHEADER: headers,
+        pycurl.SSL_VERIFYPEER: verify,
+        pycurl.SSL_VERIFYHOST: 2 * verify,
+        pycurl.SSL_EC_CURVES: _CURVES,
+    }
+    authorities = ssl.get_default_verify_paths()
+    if authorities.cafile:
+        options[pycurl.CAINFO] = authorities.cafile
+    if authorities.capath:
+        options[pycurl.CAPATH] = authorities.capath
+    return options
+
+
+def base_options(config: FetchConfig) -> dict[int, Any]:
+    """Return the options that every protocol of libcurl's shares."""
+    return {
+        pycurl.NOSIGNAL: 1,
+        pycurl.PROXY: config.proxy,
+        pycurl.NOPROXY: "",
+        pycurl.BUFFERSIZE: _BUFFER_BYTES,
+        pycurl.CONNECTTIMEOUT_MS: _milliseconds(config.connect_s),
+        pycurl.TIMEOUT_MS: _milliseconds(config.total_s),
+    }
+
+
+def _milliseconds(seconds: float) -> int:
+    """Return a time for libcurl, to which 0 would mean for ever."""
+    return max(1, int(seconds * 1000))

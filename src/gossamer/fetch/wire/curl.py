@@ -1,0 +1,363 @@
+"""CurlLoop: libcurl's many transfers on the running event loop. Channel: one reusable handle.
+
+libcurl's sockets sit in an epoll set of their own, whose descriptor the loop watches: one wake-up
+serves every socket that is ready, and Python is called once per wake-up instead of once per socket.
+Callbacks that libcurl makes must not raise: it would report error 11 without a word.
+"""
+
+import asyncio
+import os
+import resource
+import select
+import socket
+import struct
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, TypeAlias
+
+import pycurl
+from msgspec import Struct
+
+from gossamer.clock import Clock
+from gossamer.config import FetchConfig
+from gossamer.fetch.body.document import Spool
+from gossamer.fetch.guard import Guard
+from gossamer.fetch.wire.head import split_answer
+
+Foreign: TypeAlias = Any
+"""What comes from pycurl, or goes to it: it has no types."""
+
+MAX_CONNECTIONS = 4096
+_SWEEP_S = 1.0
+_SLOW_BYTES_PER_S = 50
+_TCP_INFO_BYTES = 256
+_TCP_BYTES_RECEIVED = struct.Struct("=128xQ")
+_EARLY_S = 0.001
+_DRAIN_BYTES = 65_536
+
+
+class Ended(Struct, frozen=True):
+    """How a transfer ended: libcurl's error (0 is success) and words, or our own reason."""
+
+    code: int
+    message: str = ""
+    overdue: str = ""
+    """ "first_byte" or "stalled" when we broke it off."""
+
+
+class Channel:
+    """A libcurl handle with what it is receiving. Used for one transfer after the other.
+
+    The options that are equal for all transfers are set once: setting one costs a microsecond.
+    """
+
+    __slots__ = (
+        *("_config", "_guard", "_max_body_bytes", "_slow_at", "_slow_bytes", "_socket"),
+        *("began_at", "connect_to", "curl", "excess_bytes", "has_own_headers", "is_full", "lines"),
+        *("problem", "refusal", "spool"),
+    )
+
+    def __init__(self, config: FetchConfig, guard: Guard, options: dict[int, Foreign]) -> None:
+        self._config = config
+        self._guard = guard
+        self.lines: list[bytes] = []
+        self.connect_to = ""
+        self.has_own_headers = False
+        self._socket: socket.socket | None = None
+        self.begin(0, 0.0)
+        curl = self.curl = pycurl.Curl()
+        for option, value in options.items():
+            curl.setopt(option, value)
+        # libcurl itself ends a header block of more than 300 KB, so that this needs no cap.
+        curl.setopt(pycurl.HEADERFUNCTION, self.lines.append)
+        curl.setopt(pycurl.WRITEFUNCTION, self._take)
+        curl.setopt(pycurl.OPENSOCKETFUNCTION, self._open_socket)
+
+    def begin(self, max_body_bytes: int, now: float) -> None:
+        """Make ready for a transfer."""
+        self.lines.clear()
+        self.spool = Spool(self._config.spool_bytes)
+        self._max_body_bytes = max_body_bytes
+        self.began_at = self._slow_at = now
+        self._slow_bytes = -1
+        self.excess_bytes = 0
+        """Bytes beyond head and body that came over a connection that was new."""
+        self.is_full = False
+        self.refusal = self.problem = ""
+
+    def overdue(self, now: float) -> str:
+        """Return why a transfer should be broken off ("first_byte" or "stalled"), or "".
+
+        A transfer stalls when it stays below 50 bytes a second for the configured time.
+        """
+        if not self.lines:
+            return "first_byte" if now - self.began_at > self._config.first_byte_s else ""
+        received = self.spool.size + len(self.lines)
+        is_new = self._slow_bytes < 0
+        if is_new or received - self._slow_bytes >= _SLOW_BYTES_PER_S * (now - self._slow_at):
+            self._slow_at, self._slow_bytes = now, received
+            return ""
+        return "stalled" if now - self._slow_at > self._config.stall_s else ""
+
+    def end(self) -> None:
+        """Count what came beyond head and body, and close our descriptor; libcurl has its own.
+
+        At once: an open one of ours would keep a connection alive that libcurl has closed.
+        """
+        if self._socket is None:
+            return
+        try:
+            info = self._socket.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _TCP_INFO_BYTES)
+            (received,) = _TCP_BYTES_RECEIVED.unpack_from(info)
+        except (OSError, struct.error):
+            received = 0
+        # The kernel counts the end of the stream as one more byte.
+        self.excess_bytes = max(0, received - 1 - sum(map(len, self.lines)) - self.spool.size)
+        self._close_socket()
+
+    def owns(self, fd: int) -> bool:
+        """Tell whether a descriptor is ours, not libcurl's."""
+        return self._socket is not None and self._socket.fileno() == fd
+
+    def _close_socket(self) -> None:
+        if self._socket is not None:
+            self._socket.close()
+            self._socket = None
+
+    def close(self) -> None:
+        """Free the handle."""
+        self._close_socket()
+        self.curl.close()
+
+    def _take(self, piece: bytes) -> int | None:
+        room = self._max_body_bytes - self.spool.size
+        try:
+            if len(piece) > room:
+                self.is_full = True
+                self.spool.add(piece[:room])
+                return -1
+            self.spool.add(piece)
+        except OSError as problem:
+            self.problem = str(problem)
+            return -1
+        return None if len(self.lines) > 1 else self._take_headless()
+
+    def _take_headless(self) -> int | None:
+        """Go on with a body that has no head only if the head may be in it.
+
+        An answer behind a blank line looks so to libcurl, and so does whatever is not HTTP/1.
+        """
+        answer = split_answer(self.spool.in_memory())
+        return None if answer is not None and not answer.is_whole else -1
+
+    def _open_socket(self, _purpose: int, peer: Foreign) -> Foreign:
+        """Open the socket for a connection, unless its real address may not be contacted."""
+        try:
+            host = peer.addr[0]
+            address = host.decode() if isinstance(host, bytes) else host
+            self.refusal = self._guard.objection(address) or ""
+            if self.refusal:
+                return pycurl.SOCKET_BAD
+            self._close_socket()
+            self._socket = socket.socket(peer.family, peer.socktype, peer.protocol)
+        except (OSError, ValueError, TypeError, IndexError, AttributeError) as problem:
+            self.problem = f"no socket: {problem}"
+            return pycurl.SOCKET_BAD
+        return self._socket
+
+
+class CurlLoop:
+    """Runs transfers. Belongs to the event loop that first used it.
+
+    `ends_idle` is for protocols in which a server speaks only when asked, as in HTTP/1: bytes that
+    come over an idle connection then end it.
+    """
+
+    def __init__(self, clock: Clock, *, ends_idle: bool) -> None:
+        self._clock = clock
+        self._ends_idle = ends_idle
+        self._live: dict[Foreign, tuple[Channel, asyncio.Future[Ended]]] = {}
+        self._epoll = select.epoll()
+        self._multi = pycurl.CurlMulti()
+        room = min(MAX_CONNECTIONS, max(16, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 2))
+        self._multi.setopt(pycurl.M_MAXCONNECTS, room)
+        self._multi.setopt(pycurl.M_MAX_TOTAL_CONNECTIONS, room)
+        self._multi.setopt(pycurl.M_SOCKETFUNCTION, self._watch)
+        self._multi.setopt(pycurl.M_TIMERFUNCTION, self._set_timer)
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._due: float | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._armed_for = 0.0
+        self._watched: set[int] = set()
+        self._is_kicked = False
+        self._sweeper: asyncio.TimerHandle | None = None
+
+    async def perform(self, channel: Channel) -> Ended:
+        """Run a channel's transfer to its end."""
+        loop = self._loop or self._attach()
+        future: asyncio.Future[Ended] = loop.create_future()
+        self._live[channel.curl] = (channel, future)
+        self._multi.add_handle(channel.curl)
+        if self._sweeper is None:
+            self._sweeper = loop.call_later(_SWEEP_S, self._sweep)
+        try:
+            return await future
+        finally:
+            self._remove(channel.curl)
+
+    def close(self) -> None:
+        """Break off what is under way and close every connection."""
+        for curl in list(self._live):
+            self._finish(curl, Ended(pycurl.E_ABORTED_BY_CALLBACK, "closed"))
+        if self._loop is not None:
+            self._loop.remove_reader(self._epoll.fileno())
+        for timer in (self._timer, self._sweeper):
+            if timer is not None:
+                timer.cancel()
+        self._loop = self._timer = self._sweeper = None
+        self._multi.close()
+        self._epoll.close()
+
+    def _attach(self) -> asyncio.AbstractEventLoop:
+        loop = self._loop = asyncio.get_running_loop()
+        loop.add_reader(self._epoll.fileno(), self._ready)
+        return loop
+
+    def _ready(self) -> None:
+        act = self._multi.socket_action
+        for fd, events in self._epoll.poll(0, 1024):
+            if fd not in self._watched:
+                self._end_idle(fd)
+                continue
+            action = pycurl.CSELECT_IN if events & select.EPOLLIN else 0
+            if events & select.EPOLLOUT:
+                action |= pycurl.CSELECT_OUT
+            if events & (select.EPOLLERR | select.EPOLLHUP):
+                action |= pycurl.CSELECT_ERR
+            act(fd, action)
+        self._collect()
+
+    def _collect(self) -> None:
+        while True:
+            queued, done, failed = self._multi.info_read(256)
+            for curl in done:
+                self._finish(curl, _SUCCESS)
+            for curl, code, message in failed:
+                self._finish(curl, Ended(code, message))
+            if not queued:
+                return
+
+    def _finish(self, curl: Foreign, ended: Ended) -> None:
+        future = self._remove(curl)
+        if future is not None and not future.done():
+            future.set_result(ended)
+
+    def _remove(self, curl: Foreign) -> asyncio.Future[Ended] | None:
+        entry = self._live.pop(curl, None)
+        if entry is None:
+            return None
+        self._multi.remove_handle(curl)
+        entry[0].end()
+        return entry[1]
+
+    def _sweep(self) -> None:
+        self._sweeper = None
+        now = self._clock.steady()
+        late = [(curl, channel.overdue(now)) for curl, (channel, _) in self._live.items()]
+        for curl, reason in late:
+            if reason:
+                self._finish(curl, Ended(pycurl.E_OPERATION_TIMEDOUT, overdue=reason))
+        if self._live and self._loop is not None:
+            self._sweeper = self._loop.call_later(_SWEEP_S, self._sweep)
+
+    def _watch(self, what: int, fd: int, _multi: object, _data: object) -> None:
+        """Keep the epoll set as libcurl wants it; idle connections stay in it, for _end_idle."""
+        if what == pycurl.POLL_REMOVE:
+            self._watched.discard(fd)
+            if self._ends_idle:
+                _quietly(self._epoll.modify, fd, select.EPOLLIN)
+            else:
+                _quietly(self._epoll.unregister, fd)
+            return
+        events = (select.EPOLLIN if what & pycurl.POLL_IN else 0) | (
+            select.EPOLLOUT if what & pycurl.POLL_OUT else 0
+        )
+        self._watched.add(fd)
+        if not _quietly(self._epoll.modify, fd, events):
+            # A child that inherits it would keep the connection, and its place in the epoll set,
+            # alive when libcurl has closed it: pycurl's copy of our descriptor is inheritable.
+            os.set_inheritable(fd, False)  # noqa: FBT003 - the standard library takes it so
+            _quietly(self._epoll.register, fd, events)
+
+    def _end_idle(self, fd: int) -> None:
+        """End a connection that became readable with nothing asked: it is closed, or it lies.
+
+        libcurl looks for such bytes only when a connection was idle for a second; before that it
+        would take them for the next answer. Emptied and shut down, the connection is useless to it.
+        """
+        _quietly(self._epoll.unregister, fd)
+        if any(channel.owns(fd) for channel, _ in self._live.values()):
+            return  # the number has come to a new connection since the event
+        try:
+            with socket.socket(fileno=os.dup(fd)) as line:
+                with suppress(BlockingIOError):
+                    while line.recv(_DRAIN_BYTES, socket.MSG_DONTWAIT):
+                        pass
+                line.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            return
+
+    def _set_timer(self, timeout_ms: int) -> None:
+        """Take note of when libcurl wants to be told that time has passed; it often changes."""
+        loop = self._loop
+        if loop is None or timeout_ms < 0:
+            self._due = None
+            return
+        self._due = loop.time() + timeout_ms / 1000
+        if timeout_ms == 0:
+            if not self._is_kicked:
+                self._is_kicked = True
+                loop.call_soon(self._on_kick)
+        elif self._timer is None or self._due < self._armed_for:
+            self._arm(loop, self._due)
+
+    def _arm(self, loop: asyncio.AbstractEventLoop, due: float) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._armed_for = due
+        self._timer = loop.call_at(due, self._on_alarm)
+
+    def _on_kick(self) -> None:
+        self._is_kicked = False
+        self._tick()
+
+    def _on_alarm(self) -> None:
+        self._timer = None
+        self._tick()
+        self._rearm()
+
+    def _rearm(self) -> None:
+        if self._due is not None and self._timer is None and self._loop is not None:
+            self._arm(self._loop, self._due)
+
+    def _tick(self) -> None:
+        """Tell libcurl that time has passed, if it has passed far enough."""
+        if self._loop is None or self._due is None or self._due > self._loop.time() + _EARLY_S:
+            return
+        # What came over idle connections must be seen before they are used again.
+        self._ready()
+        self._due = None
+        self._multi.socket_action(pycurl.SOCKET_TIMEOUT, 0)
+        self._collect()
+
+
+_SUCCESS = Ended(0)
+
+
+def _quietly(change: Callable[..., None], *arguments: int) -> bool:
+    """Change the epoll set; a descriptor that it does not know, or knows already, is no error."""
+    try:
+        change(*arguments)
+    except (OSError, ValueError):
+        return False
+    return True

@@ -1,0 +1,177 @@
+"""SpooledBody, decoding and chunk framing: as sent, as written, and never an exception."""
+
+import gzip
+import zlib
+
+import brotli
+import pytest
+import zstandard
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gossamer.fetch.body.chunks import Dechunker
+from gossamer.fetch.body.decode import KEPT_BYTES, Caps, codings_of, decode
+from gossamer.fetch.body.document import PLAIN, Framing, Spool, SpooledBody
+
+TEXT = b"What the author wrote. " * 500
+CAPS = Caps(64 * 2**20, 200)
+
+
+def raw_deflate(data: bytes) -> bytes:
+    engine = zlib.compressobj(wbits=-15)
+    return engine.compress(data) + engine.flush()
+
+
+@pytest.mark.parametrize(
+    ("header", "sent"),
+    [
+        ("", TEXT),
+        ("identity", TEXT),
+        ("gzip", gzip.compress(TEXT)),
+        ("X-GZIP", gzip.compress(TEXT)),
+        ("gzip", gzip.compress(TEXT[:99]) + gzip.compress(TEXT[99:])),
+        ("gzip", gzip.compress(TEXT) + b"\0" * 20),
+        ("deflate", zlib.compress(TEXT)),
+        ("deflate", raw_deflate(TEXT)),
+        ("br", brotli.compress(TEXT)),
+        ("zstd", zstandard.compress(TEXT)),
+        ("gzip, br", brotli.compress(gzip.compress(TEXT))),
+        ("deflate, gzip, zstd", zstandard.compress(gzip.compress(zlib.compress(TEXT)))),
+    ],
+)
+def test_codings_are_undone(header: str, sent: bytes) -> None:
+    decoded = decode(sent, codings_of(header), CAPS.limit(len(sent)))
+    assert (decoded.data, decoded.note) == (TEXT, "")
+
+
+@pytest.mark.parametrize("name", ["gzip", "deflate", "br", "zstd"])
+def test_a_bomb_is_cut_at_the_ratio(name: str) -> None:
+    zeros = bytes(64 * 2**20)
+    pack = {
+        "gzip": gzip.compress,
+        "deflate": zlib.compress,
+        "br": lambda data: brotli.compress(data, quality=4),
+        "zstd": zstandard.compress,
+    }[name]
+    sent = pack(zeros)
+    limit = Caps(2**30, 20).limit(len(sent))
+    decoded = decode(sent, (name,), limit)
+    assert decoded.is_cut
+    assert len(decoded.data) == min(limit, KEPT_BYTES)
+
+
+@pytest.mark.parametrize("name", ["gzip", "deflate", "br", "zstd"])
+def test_a_large_body_that_is_no_bomb_is_decoded_whole(name: str) -> None:
+    data = b"".join(b"%d some words to compress\n" % n for n in range(400_000))
+    pack = {"gzip": gzip.compress, "deflate": zlib.compress, "zstd": zstandard.compress}
+    sent = brotli.compress(data, quality=1) if name == "br" else pack[name](data)
+    decoded = decode(sent, (name,), CAPS.limit(len(sent)))
+    assert decoded.data == data
+    assert (decoded.note, decoded.is_cut) == ("", False)
+
+
+def test_a_bomb_within_a_bomb_is_cut_too() -> None:
+    sent = gzip.compress(gzip.compress(bytes(64 * 2**20)))
+    decoded = decode(sent, ("gzip", "gzip"), 2**20)
+    assert decoded.is_cut
+    assert len(decoded.data) == 2**20
+
+
+def test_a_small_body_may_grow_to_a_megabyte() -> None:
+    assert Caps(64 * 2**20, 200).limit(100) == 2**20
+    assert Caps(64 * 2**20, 200).limit(10_000) == 2_000_000
+    assert Caps(1000, 200).limit(10_000) == 1000
+
+
+@pytest.mark.parametrize("name", ["gzip", "deflate", "br"])
+def test_what_came_before_a_defect_is_kept(name: str) -> None:
+    noise = bytes(range(256)) * 200
+    sent = {"gzip": gzip.compress, "deflate": zlib.compress, "br": brotli.compress}[name](noise)
+    decoded = decode(sent[: len(sent) // 2], (name,), CAPS.limit(len(sent)))
+    assert decoded.note
+    assert noise.startswith(decoded.data)
+
+
+@pytest.mark.parametrize("header", ["compress", "gzip,gzip,gzip,gzip", "nonsense, gzip"])
+def test_what_cannot_be_decoded_stays_as_it_is(header: str) -> None:
+    decoded = decode(TEXT, codings_of(header), CAPS.limit(len(TEXT)))
+    assert decoded.data == TEXT
+    assert decoded.note
+
+
+@given(st.binary(max_size=300), st.lists(st.sampled_from(["gzip", "deflate", "br", "zstd"])))
+def test_decoding_never_raises(data: bytes, codings: list[str]) -> None:
+    decoded = decode(data, tuple(codings), 2**20)
+    assert len(decoded.data) <= 2**20
+
+
+@given(st.lists(st.binary(min_size=1, max_size=50)), st.integers(1, 20), st.binary(max_size=5))
+def test_chunks_give_back_what_was_put_in(parts: list[bytes], step: int, extra: bytes) -> None:
+    framed = b"".join(b"%x\r\n%b\r\n" % (len(part), part) for part in parts) + b"0\r\n\r\n"
+    dechunker = Dechunker()
+    found = b""
+    for at in range(0, len(framed + extra), step):
+        found += b"".join(dechunker.feed((framed + extra)[at : at + step]))
+    assert found == b"".join(parts)
+    assert (dechunker.end, dechunker.error, dechunker.oddities) == (len(framed), "", set())
+
+
+@given(st.binary(max_size=200))
+def test_dechunking_never_raises(data: bytes) -> None:
+    dechunker = Dechunker()
+    dechunker.feed(data)
+    assert dechunker.end is None or dechunker.end <= len(data)
+
+
+@pytest.mark.parametrize(
+    ("framed", "oddity"),
+    [
+        (b"5 \r\nhello\r\n0\r\n\r\n", "malformed chunk size line"),
+        (b"5;\r\nhello\r\n0\r\n\r\n", "malformed chunk size line"),
+        (b"5\nhello\n0\n\n", "chunk line ends with a bare LF"),
+        (b'5;a="b\r\nhello\r\n0\r\n\r\n', "malformed chunk size line"),
+    ],
+)
+def test_sloppy_framing_is_read_and_marked(framed: bytes, oddity: str) -> None:
+    dechunker = Dechunker()
+    assert b"".join(dechunker.feed(framed)) == b"hello"
+    assert oddity in dechunker.oddities
+
+
+@pytest.mark.parametrize("framed", [b"x\r\nhello\r\n", b"5\r\nhelloEvil\r\n0\r\n\r\n", b"-5\r\n"])
+def test_broken_framing_is_an_error(framed: bytes) -> None:
+    dechunker = Dechunker()
+    dechunker.feed(framed)
+    assert dechunker.error
+
+
+@pytest.mark.parametrize("size", [10, 64 * 1024, 64 * 1024 + 1, 1_000_000])
+def test_every_reader_starts_at_the_beginning(size: int) -> None:
+    data = bytes(range(250)) * (size // 250) + bytes(size % 250)
+    spool = Spool(64 * 1024)
+    for at in range(0, size, 10_000):
+        spool.add(data[at : at + 10_000])
+    body = SpooledBody(spool.contents(), spool.size, PLAIN, CAPS)
+    assert body.is_spooled is (size > 64 * 1024)
+    assert body.sent_bytes == size
+    for _ in range(2):
+        with body.open_sent() as reader, body.open_sent() as other:
+            assert reader.read(100) == data[:100]
+            assert other.read() == data
+        assert body.sent() == data
+        assert body.decoded() == data
+    body.close()
+    body.close()
+
+
+def test_bytes_after_the_last_chunk_are_not_kept() -> None:
+    for size in (10, 100_000):
+        payload = b"x" * size
+        framed = b"%x\r\n%b\r\n0\r\n\r\n" % (size, payload)
+        spool = Spool(1000)
+        spool.add(framed + b"Evil")
+        body = SpooledBody(spool.contents(), spool.size, Framing(is_chunked=True), CAPS)
+        assert body.decoded() == payload
+        assert body.sent() == framed
+        assert body.sent_bytes == len(framed)
+        body.close()

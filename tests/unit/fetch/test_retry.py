@@ -1,0 +1,51 @@
+"""Retry: the table is complete, and its promises hold."""
+
+import pytest
+
+from gossamer.fetch import RETRY, next_try_at
+from gossamer.model import Failed, FailureKind
+
+FINAL = (
+    FailureKind.DNS_NO_SUCH_HOST,
+    FailureKind.TLS_CERTIFICATE,
+    FailureKind.NOT_FOUND,
+    FailureKind.GONE,
+    FailureKind.UNAUTHORIZED,
+    FailureKind.KILLED_US,
+)
+
+
+def moments(kind: FailureKind) -> list[float]:
+    now, attempt, found = 0.0, 0, []
+    while (again_at := next_try_at(Failed(kind=kind), attempt, now)) is not None:
+        now, attempt = again_at, attempt + 1
+        found.append(now)
+    return found
+
+
+def test_every_kind_of_failure_has_a_row() -> None:
+    assert set(RETRY) == set(FailureKind)
+
+
+@pytest.mark.parametrize("kind", FINAL)
+def test_some_failures_are_final(kind: FailureKind) -> None:
+    assert moments(kind) == []
+
+
+def test_a_broken_connection_gets_five_tries() -> None:
+    assert len(moments(FailureKind.DISCONNECTED)) == 4
+
+
+def test_an_outage_of_dns_is_waited_out_without_a_flood() -> None:
+    tries = moments(FailureKind.DNS_UNREACHABLE)
+    gaps = [after - before for before, after in zip([0.0, *tries], tries, strict=False)]
+    assert min(gaps) >= 5
+    assert tries[-1] > 120
+    assert all(gap <= 10 for gap, at in zip(gaps, tries, strict=True) if at <= 120)
+    assert RETRY[FailureKind.DNS_UNREACHABLE].is_host_wide
+
+
+def test_retry_after_is_obeyed() -> None:
+    failed = Failed(kind=FailureKind.THROTTLED, retry_after_s=120.0)
+    assert next_try_at(failed, 0, 1000.0) == 1120.0
+    assert RETRY[FailureKind.THROTTLED].is_host_wide

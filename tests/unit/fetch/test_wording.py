@@ -1,0 +1,120 @@
+"""Wording, cookies and header reading: small pure things."""
+
+import pytest
+
+from gossamer import __version__
+from gossamer.config import FetchConfig
+from gossamer.errors import ConfigError
+from gossamer.fetch import user_agent
+from gossamer.fetch.wire.cookies import MAX_COOKIES, CookieJar
+from gossamer.fetch.wire.head import BadHead, Head, media_type_of, read_head, retry_after_s
+from gossamer.fetch.wire.wording import Wording
+from gossamer.model import Url
+
+HERE = Url("http://a.test/x/y", "a.test", "http://a.test", 0)
+
+
+def test_the_user_agent_names_us_and_the_operator() -> None:
+    assert user_agent(FetchConfig()) == f"gossamer/{__version__}"
+    assert user_agent(FetchConfig(contact="me@a.test")) == f"gossamer/{__version__} (+me@a.test)"
+    assert user_agent(FetchConfig(user_agent="mine/1")) == "mine/1"
+
+
+@pytest.mark.parametrize(
+    "line", ["no colon", "Bad Name: x", "Host: evil", "X: a\r\nY: b", "Content-Length: 5"]
+)
+def test_a_header_that_cannot_be_sent_is_an_operator_error(line: str) -> None:
+    with pytest.raises(ConfigError, match="headers"):
+        Wording(FetchConfig(headers=(line,)))
+
+
+def test_credentials_without_a_colon_are_an_operator_error() -> None:
+    with pytest.raises(ConfigError, match="USER:PASS") as caught:
+        Wording(FetchConfig(auth={"a.test": "s3cret"}))
+    assert "s3cret" not in str(caught.value)
+
+
+def test_a_host_keeps_few_and_small_cookies() -> None:
+    jar = CookieJar()
+    jar.take(HERE, tuple(("set-cookie", f"c{n}=1") for n in range(1000)))
+    jar.take(HERE, (("set-cookie", "big=" + "x" * 5000),))
+    cookies = jar.header(HERE).split("; ")
+    assert len(cookies) == MAX_COOKIES
+    assert "c999=1" in cookies
+
+
+def test_cookies_keep_to_their_path_and_can_be_taken_back() -> None:
+    jar = CookieJar()
+    jar.take(HERE, (("set-cookie", "a=1; Path=/x"), ("set-cookie", "b=2; path=/z; Secure")))
+    assert jar.header(HERE) == "a=1"
+    jar.take(HERE, (("set-cookie", "a=1; Max-Age=0"),))
+    assert jar.header(HERE) == ""
+
+
+def head(text: bytes) -> Head | BadHead:
+    return read_head(text.splitlines(keepends=True))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"HTTP/2 200\r\n\r\n",
+        b"HTTP/1.1 20 OK\r\n\r\n",
+        b"HTTP/1.1 600 OK\r\n\r\n",
+        b"HTTP/1.1 101 Switching\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 1, 2\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: +1\r\n\r\n",
+    ],
+)
+def test_a_head_in_doubt_is_refused(text: bytes) -> None:
+    assert isinstance(head(text), BadHead)
+
+
+@pytest.mark.parametrize(
+    ("text", "oddity"),
+    [
+        (b"HTTP/1.1 200 OK\nA: b\n\n", "header line ends with a bare LF"),
+        (b"HTTP/1.1 200 OK\r\nA b: c\r\n\r\n", "malformed header name"),
+        (b"HTTP/1.1 200 OK\r\nA: b\r\n c\r\n\r\n", "folded header line"),
+        (b"HTTP/1.1 200 OK\r\nA: \0\r\n\r\n", "NUL in the header"),
+        (
+            b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n",
+            "both Transfer-Encoding and Content-Length",
+        ),
+    ],
+)
+def test_an_odd_head_is_marked(text: bytes, oddity: str) -> None:
+    found = head(text)
+    assert isinstance(found, Head)
+    assert found.oddities == (oddity,)
+    assert found.raw == text
+
+
+def test_equal_lengths_twice_are_one_length() -> None:
+    found = head(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 5\r\n\r\n")
+    assert isinstance(found, Head)
+    assert found.content_length == 5
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ('text/HTML; Charset="UTF-8"', ("text/html", "utf-8")),
+        ("text/html;charset=x-sjis;a=b", ("text/html", "x-sjis")),
+        ("text/plain", ("text/plain", "")),
+        ("", ("", "")),
+        ("text/html, text/plain", ("text/html", "")),
+    ],
+)
+def test_content_types_are_taken_apart(value: str, expected: tuple[str, str]) -> None:
+    assert media_type_of(value) == expected
+
+
+def test_retry_after_is_seconds_or_a_date() -> None:
+    assert retry_after_s("120", 0.0) == 120.0
+    assert retry_after_s("Thu, 01 Jan 1970 00:01:00 GMT", 10.0) == 50.0
+    assert retry_after_s("Thu, 01 Jan 1970 00:01:00 GMT", 100.0) == 0.0
+    assert retry_after_s("soon", 0.0) is None
+    assert retry_after_s("", 0.0) is None
