@@ -1,0 +1,23 @@
+"""What does the page say, where does it point?
+
+A document comes in with its bytes; an `Extraction` goes out: title, text, language, robots
+directives and links. Which code reads a document is decided by its media type, and that code
+comes from entry points, so that a new type touches no file of ours (`api.py` says how).
+
+Neighbours: `fetch` makes the documents, `filter` judges the links, `store` keeps both.
+Not for: deciding which links are wanted, fetching anything, or keeping bytes.
+"""
+
+from gossamer.process.api import Processor, RawLink, ReadFunction, Tools, processor
+from gossamer.process.charset import decode
+from gossamer.process.registry import Registry
+
+__all__ = [
+    "Processor",
+    "RawLink",
+    "ReadFunction",
+    "Registry",
+    "Tools",
+    "decode",
+    "processor",
+]

@@ -1,0 +1,1 @@
+"""PDFs and pictures: processors with heavy libraries, loaded when first needed."""

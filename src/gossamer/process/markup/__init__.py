@@ -1,0 +1,1 @@
+"""Where links hide: HTML pages, response headers, scripts and styles, XML of feeds and sitemaps."""

@@ -1,0 +1,297 @@
+"""Where an HTML page points: the places where a browser or a crawler finds a link.
+
+turbohtml keeps an index of elements by tag: asking for one tag costs next to nothing, asking for
+an attribute on any tag walks the tree (15 us a page), asking for several tags at once is dearest.
+It also remembers only some twenty compiled selectors. Hence the shape of this file: tables by
+tag, few selectors, and no selector where a tag will do.
+"""
+
+from collections.abc import Iterator
+from itertools import islice
+
+import msgspec
+from turbohtml import Doctype, Element, Text
+from turbohtml import Document as Tree
+
+from gossamer.model import LinkKind
+from gossamer.process.api import RawLink
+from gossamer.process.markup import scan
+from gossamer.process.markup.rel import kind_of
+
+SMALL_BYTES = 256 * 1024
+"""A page of this size may have all of each link's text read: nested links cost half a second."""
+_TEXT_CHARS = 200
+_TEXT_NODES = 48
+"""Nodes of a link that are looked at for its text on larger pages, so that none costs a square."""
+_ANCHOR = LinkKind.ANCHOR
+_DATA = LinkKind.DATA
+_MAX_JSON_NODES = 5_000
+
+_IMAGE_ATTRIBUTES = {
+    "src": LinkKind.IMAGE,
+    "data-src": LinkKind.IMAGE,
+    "data-original": LinkKind.IMAGE,
+    "data-lazy-src": LinkKind.IMAGE,
+    "data-lazy": LinkKind.IMAGE,
+    "data-url": LinkKind.IMAGE,
+    "lowsrc": LinkKind.IMAGE,
+    "dynsrc": LinkKind.MEDIA,
+    "longdesc": LinkKind.DATA,
+}
+_PLACES: dict[str, dict[str, LinkKind]] = {
+    "area": {"href": LinkKind.AREA, "ping": LinkKind.FORM},
+    "iframe": {"src": LinkKind.FRAME, "data-src": LinkKind.FRAME, "longdesc": LinkKind.DATA},
+    "frame": {"src": LinkKind.FRAME, "longdesc": LinkKind.DATA},
+    "base": {"href": LinkKind.DATA},
+    "head": {"profile": LinkKind.DATA},
+    "html": {"manifest": LinkKind.MEDIA},
+    "img": _IMAGE_ATTRIBUTES,
+    "image": {"href": LinkKind.IMAGE, "src": LinkKind.IMAGE, "xlink:href": LinkKind.IMAGE},
+    "source": {"src": LinkKind.MEDIA, "data-src": LinkKind.MEDIA},
+    "video": {"src": LinkKind.MEDIA, "poster": LinkKind.IMAGE, "data-src": LinkKind.MEDIA},
+    "audio": {"src": LinkKind.MEDIA, "data-src": LinkKind.MEDIA},
+    "track": {"src": LinkKind.MEDIA},
+    "bgsound": {"src": LinkKind.MEDIA},
+    "embed": {"src": LinkKind.MEDIA},
+    "object": {"data": LinkKind.MEDIA, "codebase": LinkKind.DATA, "archive": LinkKind.MEDIA},
+    "applet": {"codebase": LinkKind.DATA, "archive": LinkKind.MEDIA},
+    "input": {"src": LinkKind.IMAGE, "formaction": LinkKind.FORM},
+    "button": {"formaction": LinkKind.FORM, "data-href": LinkKind.DATA},
+    "form": {"action": LinkKind.FORM},
+    "isindex": {"action": LinkKind.FORM},
+    "body": {"background": LinkKind.IMAGE},
+    "blockquote": {"cite": LinkKind.DATA},
+    "q": {"cite": LinkKind.DATA},
+    "ins": {"cite": LinkKind.DATA},
+    "del": {"cite": LinkKind.DATA},
+    "import": {"implementation": LinkKind.SCRIPT},
+}
+"""Tag, then attribute, then the kind of link it makes."""
+_SETS = {"srcset": LinkKind.IMAGE, "data-srcset": LinkKind.IMAGE, "imagesrcset": LinkKind.IMAGE}
+_SELECTED: tuple[tuple[str, str, LinkKind], ...] = (
+    ("table[background]", "background", LinkKind.IMAGE),
+    ("td[background]", "background", LinkKind.IMAGE),
+    ("th[background]", "background", LinkKind.IMAGE),
+    ("tr[data-href]", "data-href", LinkKind.DATA),
+)
+"""Attributes of elements that a page has by the hundred."""
+_PARAMETERS = frozenset({"data", "filename", "movie", "ref", "src", "url"})
+"""Parameters of an <object> that name what it shows."""
+_META = {
+    "og:url": LinkKind.DATA,
+    "og:image": LinkKind.IMAGE,
+    "og:image:url": LinkKind.IMAGE,
+    "og:image:secure_url": LinkKind.IMAGE,
+    "og:video": LinkKind.MEDIA,
+    "og:video:url": LinkKind.MEDIA,
+    "og:audio": LinkKind.MEDIA,
+    "twitter:url": LinkKind.DATA,
+    "twitter:image": LinkKind.IMAGE,
+    "twitter:image:src": LinkKind.IMAGE,
+    "twitter:player": LinkKind.MEDIA,
+    "msapplication-config": LinkKind.MEDIA,
+    "msapplication-starturl": LinkKind.DATA,
+    "msapplication-tileimage": LinkKind.IMAGE,
+    "thumbnail": LinkKind.IMAGE,
+    "url": LinkKind.DATA,
+}
+_DATA_KEYS = {
+    "url": LinkKind.DATA,
+    "mainEntityOfPage": LinkKind.DATA,
+    "item": LinkKind.DATA,
+    "relatedLink": LinkKind.DATA,
+    "significantLink": LinkKind.DATA,
+    "discussionUrl": LinkKind.DATA,
+    "sameAs": LinkKind.DATA,
+    "contentUrl": LinkKind.MEDIA,
+    "embedUrl": LinkKind.MEDIA,
+    "image": LinkKind.IMAGE,
+    "logo": LinkKind.IMAGE,
+    "thumbnailUrl": LinkKind.IMAGE,
+}
+
+
+def links_of(tree: Tree, body: bytes = b"", *, is_small: bool = False) -> list[RawLink]:
+    """Return every link of a page as written, anchors first.
+
+    `body` are the page's bytes, if at hand: a look at them is half the price of a walk of the tree.
+    """
+    found = anchors(tree, is_small=is_small)
+    for tag, attributes in _PLACES.items():
+        for element in tree.find_all(tag):
+            _placed(element, attributes, found)
+    for selector, attribute, kind in _SELECTED:
+        for element in tree.select(selector):
+            found.append((_said(element, attribute), kind, "", ""))
+    found += [(_said(e, "ping"), LinkKind.FORM, "", "") for e in tree.select("a[ping]")]
+    for element in tree.find_all("link"):
+        _link_element(element, found)
+    for element in tree.find_all("meta"):
+        found += _meta(element)
+    found += _in_scripts(tree, has_handlers=not body or b"nclick" in body)
+    found += _in_styles(tree)
+    found += _in_objects(tree)
+    return found
+
+
+def anchors(tree: Tree, *, is_small: bool = False) -> list[RawLink]:
+    """Return the page's <a href>, each reference once; one that may be followed comes first."""
+    text_of = _whole_text if is_small else _first_text
+    elements = tree.select("a[href]")
+    hrefs = [element.attr("href") or "" for element in elements]
+    # Three links in four repeat a reference: only the first of each is looked at more closely.
+    first = dict(zip(reversed(hrefs), range(len(hrefs) - 1, -1, -1), strict=True))
+    pages: dict[str, RawLink] = {}
+    followable: dict[str, int] | None = None
+    has_rel = bool(tree.select("a[href][rel]"))
+    for place in sorted(first.values()):
+        element, href = elements[place], hrefs[place]
+        page = href.partition("#")[0] if "#" in href else href
+        if not page or (page in pages and "nofollow" not in pages[page][3]):
+            continue
+        if page[0] in "jJ" and page[:11].lower() == "javascript:":
+            pages |= {url: (url, _DATA, "", "") for url in scan.script_urls(href)}
+            continue
+        rel = (element.attr("rel") or "").lower() if has_rel else ""
+        if "nofollow" in rel:
+            if followable is None:
+                followable = _followable(elements, hrefs)
+            element = elements[followable.get(page, place)]
+            rel = (element.attr("rel") or "").lower()
+        pages[page] = (page, _ANCHOR, text_of(element), rel)
+    return list(pages.values())
+
+
+def _followable(elements: list[Element], hrefs: list[str]) -> dict[str, int]:
+    """Return, by page, the first link to it that is not marked nofollow."""
+    places: dict[str, int] = {}
+    for place, href in enumerate(hrefs):
+        page = href.partition("#")[0]
+        if page not in places and "nofollow" not in (elements[place].attr("rel") or "").lower():
+            places[page] = place
+    return places
+
+
+def _whole_text(element: Element) -> str:
+    raw = element.text
+    if len(raw) <= _TEXT_CHARS and raw.isprintable() and "  " not in raw:
+        return raw.strip() or _first_text(element)
+    return " ".join(raw[: 2 * _TEXT_CHARS].split())[:_TEXT_CHARS]
+
+
+def _first_text(element: Element) -> str:
+    raw = "".join(_words(element))
+    return " ".join(raw[: 2 * _TEXT_CHARS].split())[:_TEXT_CHARS]
+
+
+def _words(element: Element) -> Iterator[str]:
+    for node in islice(element.descendants, _TEXT_NODES):
+        if type(node) is Text:
+            yield node.data
+        elif type(node) is Element and node.tag == "img":
+            yield node.attr("alt") or ""
+
+
+def _said(element: Element, name: str) -> str:
+    return element.attr(name) or ""
+
+
+def _placed(element: Element, attributes: dict[str, LinkKind], found: list[RawLink]) -> None:
+    for name, said in element.attrs.copy().items():
+        kind = attributes.get(name)
+        if kind is not None:
+            value = " ".join(said) if isinstance(said, list) else said
+            if value and not value.startswith("data:"):
+                found.append((value, kind, "", ""))
+        elif name in _SETS and isinstance(said, str):
+            found += [(href, _SETS[name], "", "") for href in scan.srcset_urls(said)]
+
+
+def _link_element(element: Element, found: list[RawLink]) -> None:
+    rel = _said(element, "rel").lower()
+    kind = kind_of(rel, _said(element, "as").lower(), _said(element, "type").lower())
+    if kind is not None:
+        found.append((_said(element, "href"), kind, _said(element, "hreflang"), rel))
+    images = element.attr("imagesrcset")
+    if images:
+        found += [(href, LinkKind.IMAGE, "", "") for href in scan.srcset_urls(images)]
+
+
+def _meta(element: Element) -> Iterator[RawLink]:
+    content = element.attr("content")
+    if not content:
+        return
+    equivalent = _said(element, "http-equiv").lower()
+    if equivalent == "refresh":
+        yield scan.refresh_url(content), LinkKind.REFRESH, "", ""
+    elif equivalent == "content-security-policy":
+        _, _, after = content.partition("report-uri ")
+        yield from ((href, LinkKind.FORM, "", "") for href in after.partition(";")[0].split())
+    else:
+        name = element.attr("property") or element.attr("name") or _said(element, "itemprop")
+        kind = _META.get(name.lower())
+        if kind is not None:
+            yield content, kind, "", ""
+
+
+def _in_scripts(tree: Tree, *, has_handlers: bool) -> Iterator[RawLink]:
+    for element in tree.find_all("script"):
+        source = element.attr("src") or element.attr("href") or element.attr("xlink:href")
+        if source:
+            yield source, LinkKind.SCRIPT, "", ""
+        elif "ld+json" in _said(element, "type"):
+            yield from _in_json_text(element.text)
+        else:
+            yield from ((href, LinkKind.DATA, "", "") for href in scan.script_urls(element.text))
+    handlers = [_said(element, "onload") for element in tree.find_all("body")]
+    if has_handlers:
+        handlers += [_said(element, "onclick") for element in tree.select("[onclick]")]
+    for code in handlers:
+        yield from ((href, LinkKind.DATA, "", "") for href in scan.script_urls(code))
+
+
+def _in_styles(tree: Tree) -> Iterator[RawLink]:
+    styles = [element.text for element in tree.find_all("style")]
+    styles += [_said(element, "style") for element in tree.select('[style*="url(" i]')]
+    for style in styles:
+        yield from ((href, LinkKind.CSS, "", "") for href in scan.css_urls(style))
+
+
+def _in_objects(tree: Tree) -> Iterator[RawLink]:
+    for element in tree.find_all("param"):
+        if _said(element, "name").lower() in _PARAMETERS:
+            yield _said(element, "value"), LinkKind.MEDIA, "", ""
+    for node in islice(tree.children, 4):
+        if isinstance(node, Doctype) and node.system_id and "://" not in node.system_id:
+            yield node.system_id, LinkKind.DATA, "", ""
+    if tree.find_all("svg"):
+        for element in tree.select("[xlink\\:href]"):
+            if element.tag == "a":
+                yield _said(element, "xlink:href"), LinkKind.ANCHOR, _first_text(element), ""
+
+
+def _in_json_text(text: str) -> Iterator[RawLink]:
+    try:
+        data: object = msgspec.json.decode(text)
+    except (msgspec.MsgspecError, RecursionError, UnicodeError):
+        return
+    yield from _in_json(data)
+
+
+def _in_json(data: object) -> Iterator[RawLink]:
+    waiting: list[tuple[str, object]] = [("", data)]
+    for _ in range(_MAX_JSON_NODES):
+        if not waiting:
+            return
+        key, value = waiting.pop()
+        match value:
+            case dict():
+                waiting += [(str(name), inner) for name, inner in value.items()]
+                if key == "item" and isinstance(value.get("@id"), str):
+                    waiting.append((key, value["@id"]))
+            case list():
+                waiting += [(key, inner) for inner in value]
+            case str() if key in _DATA_KEYS:
+                yield value, _DATA_KEYS[key], "", ""
+            case _:
+                pass

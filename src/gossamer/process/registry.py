@@ -1,0 +1,139 @@
+"""Which processors read this document, and what they found together."""
+
+import logging
+from collections.abc import Iterable, Sequence
+from importlib.metadata import EntryPoint, entry_points
+
+from gossamer.config import MIB
+from gossamer.log import escape
+from gossamer.model import Document, Extraction, Link
+from gossamer.process import sniff
+from gossamer.process.api import Processor, Tools, distinct_links
+from gossamer.process.charset import clean
+from gossamer.process.markup.headers import header_links, header_robots
+from gossamer.urls import join_all
+
+GROUP = "gossamer.processors"
+HOSTILE_BYTES = 8 * MIB
+"""A decoded body larger than this is read in the helper process."""
+_MAX_ERROR_CHARS = 300
+_REMEMBERED_TYPES = 1_000
+
+
+class Registry:
+    """The processors of this crawl, by media type."""
+
+    def __init__(self, processors: Sequence[Processor], tools: Tools) -> None:
+        self.processors = tuple(processors)
+        self.tools = tools
+        self.problems: tuple[str, ...] = ()
+        """Plug-ins that could not be loaded, one line each."""
+        self._readers_by_type: dict[str, tuple[Processor, ...]] = {}
+
+    @classmethod
+    def load(cls, tools: Tools, extra: Sequence[Processor] = ()) -> "Registry":
+        """Return a registry of all installed processors, and of those given by hand."""
+        loaded: list[Processor] = []
+        problems: list[str] = []
+        for point in _installed():
+            found = _loaded(point)
+            if isinstance(found, Processor):
+                loaded.append(found)
+            else:
+                problems.append(found)
+                logging.getLogger("gossamer").warning("processor.skipped %s", escape(found))
+        registry = cls([*loaded, *extra], tools)
+        registry.problems = tuple(problems)
+        return registry
+
+    def media_type(self, document: Document) -> str:
+        """Return the media type to read a document as: declared, corrected by its first bytes."""
+        return sniff.media_type(document)
+
+    def needs_helper(self, document: Document, media_type: str) -> bool:
+        """Tell whether a document is to be read where it can be killed: slow kind, or huge."""
+        readers = self._readers(media_type)
+        if any(reader.is_slow for reader in readers):
+            return True
+        return bool(readers) and len(document.body.decoded()) > HOSTILE_BYTES
+
+    def read(self, document: Document, media_type: str) -> Extraction:
+        """Return what all processors of a type found in a document. Never raises."""
+        found = Extraction()
+        for reader in self._readers(media_type):
+            found = _merged(found, self._read_by(reader, document))
+        found.media_type = media_type
+        self._add_header(found, document)
+        _clean(found)
+        return found
+
+    def _readers(self, media_type: str) -> tuple[Processor, ...]:
+        readers = self._readers_by_type.get(media_type)
+        if readers is None:
+            if len(self._readers_by_type) >= _REMEMBERED_TYPES:
+                self._readers_by_type.clear()
+            readers = tuple(p for p in self.processors if p.reads(media_type))
+            self._readers_by_type[media_type] = readers
+        return readers
+
+    def _read_by(self, reader: Processor, document: Document) -> Extraction:
+        try:
+            return reader.read(document, self.tools)
+        except Exception as crash:  # noqa: BLE001 -- strangers' code on strangers' bytes
+            told = f"{reader.name}: {type(crash).__name__}: {crash}"
+            return Extraction(errors=(clean(told)[:_MAX_ERROR_CHARS],))
+
+    def _add_header(self, found: Extraction, document: Document) -> None:
+        said = header_robots(document, self.tools.robots_agent)
+        if said:
+            found.robots = tuple(dict.fromkeys((*found.robots, *said)))
+        raw, canonical = header_links(document)
+        if raw:
+            more = self.tools.links(document.url.text, raw)
+            found.links = distinct_links(found.links + more)[: self.tools.process.max_links]
+        if canonical and not found.canonical:
+            target = join_all(document.url.text, [canonical], self.tools.urls)[0]
+            found.canonical = target.text if target is not None else ""
+
+
+def _installed() -> Iterable[EntryPoint]:
+    """Return the entry points of our group, each once, in an order that does not change."""
+    points = {(point.name, point.value): point for point in entry_points(group=GROUP)}
+    return [points[key] for key in sorted(points)]
+
+
+def _loaded(point: EntryPoint) -> Processor | str:
+    """Return the processor that an entry point names, or one line that says why there is none."""
+    try:
+        found: object = point.load()
+    except Exception as crash:  # noqa: BLE001 -- a stranger's package may fail in any way
+        return f"{point.name} ({point.value}) cannot be loaded: {type(crash).__name__}: {crash}"
+    if not isinstance(found, Processor):
+        return f"{point.name} ({point.value}) is a {type(found).__name__}, not a processor"
+    return found
+
+
+def _merged(first: Extraction, second: Extraction) -> Extraction:
+    """Return both as one: the first that says something wins, links and notes are gathered."""
+    return Extraction(
+        title=first.title or second.title,
+        text=first.text or second.text,
+        language=first.language or second.language,
+        canonical=first.canonical or second.canonical,
+        charset=first.charset or second.charset,
+        robots=tuple(dict.fromkeys((*first.robots, *second.robots))),
+        links=distinct_links(first.links + second.links) if first.links else second.links,
+        notes={**second.notes, **first.notes},
+        errors=first.errors + second.errors,
+    )
+
+
+def _clean(found: Extraction) -> None:
+    """Make every string encodable: an archive must not fail on a lone surrogate."""
+    found.title = clean(found.title)
+    found.text = clean(found.text)
+    texts = "".join([link.text for link in found.links])
+    if clean(texts) is not texts:
+        found.links = [
+            Link(link.target, link.kind, clean(link.text), link.rel) for link in found.links
+        ]

@@ -1,0 +1,191 @@
+"""What is this document really? Declared media type, corrected by the first bytes.
+
+Only reading depends on the answer: the archive keeps what the server said. A signature beats a
+declaration (a PNG sent as HTML is an image), a declared text stays text (HTML sent as text/plain
+was meant to be shown), and XML is told apart by its root element.
+"""
+
+import re
+import zlib
+
+from gossamer.model import Document
+
+FEEDS = ("application/rss+xml", "application/atom+xml", "application/rdf+xml")
+JSON_FEED = "application/feed+json"
+SITEMAP = "application/sitemap+xml"
+SITEMAP_TEXT = "text/x-sitemap"
+GZIP = "application/gzip"
+HTML = "text/html"
+BINARY = "application/octet-stream"
+PLAIN = "text/plain"
+
+HEAD_BYTES = 2_048
+_UNTYPED = frozenset(
+    {
+        "",
+        "*/*",
+        BINARY,
+        "binary/octet-stream",
+        "application/x-octet-stream",
+        "application/unknown",
+        "unknown/unknown",
+        "application/download",
+        "application/force-download",
+    }
+)
+_GZIPS = frozenset({GZIP, "application/x-gzip", "application/x-gunzip"})
+_MARKUPS = frozenset({HTML, "text/xml", "application/xml"})
+_MARKUP = b"\xef\xbb\xbf <\t\r\n"
+"""First bytes of ordinary markup: such a document needs no look at the signatures."""
+_SIGNATURES = (
+    (b"\x89PNG\r\n\x1a\n", "image/png"),
+    (b"\xff\xd8\xff", "image/jpeg"),
+    (b"GIF87a", "image/gif"),
+    (b"GIF89a", "image/gif"),
+    (b"%PDF-", "application/pdf"),
+    (b"\x1f\x8b\x08", GZIP),
+    (b"PK\x03\x04", "application/zip"),
+    (b"Rar!\x1a\x07", "application/vnd.rar"),
+    (b"7z\xbc\xaf\x27\x1c", "application/x-7z-compressed"),
+    (b"\xfd7zXZ\x00", "application/x-xz"),
+    (b"\x28\xb5\x2f\xfd", "application/zstd"),
+    (b"BZh", "application/x-bzip2"),
+    (b"OggS\x00", "application/ogg"),
+    (b"ID3", "audio/mpeg"),
+    (b"\x1aE\xdf\xa3", "video/webm"),
+    (b"wOFF", "font/woff"),
+    (b"wOF2", "font/woff2"),
+    (b"\x7fELF", BINARY),
+    (b"MZ\x90\x00", BINARY),
+    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "application/x-ole-storage"),
+)
+_ZIPPED_OFFICE = ("application/vnd.", "application/epub", "application/java-archive")
+_ROOT = re.compile(rb"<(?![?!])([A-Za-z_][\w.-]{0,30}:)?([A-Za-z_][\w.-]{0,30})[\s/>]")
+_ROOTS = {
+    b"rss": FEEDS[0],
+    b"feed": FEEDS[1],
+    b"rdf": FEEDS[2],
+    b"urlset": SITEMAP,
+    b"sitemapindex": SITEMAP,
+    b"html": "application/xhtml+xml",
+    b"svg": "image/svg+xml",
+}
+_HTML_TAGS = frozenset(
+    b"html head script iframe h1 div font table a style title b body br p meta link base".split()
+)
+_CONTROLS = bytes({*range(9), 0x0B, *range(0x0E, 0x1B), *range(0x1C, 0x20)})
+_MARKS = (b"\xef\xbb\xbf", b"\xfe\xff", b"\xff\xfe", b"\x00\x00\xfe\xff")
+
+
+def media_type(document: Document) -> str:
+    """Return the media type to read a document as; "" never, octet-stream if nothing is known."""
+    body = document.body.decoded()
+    declared = document.media_type
+    if body[:1] not in _MARKUP and (signed := _signature(body)):
+        return _of_signed(signed, declared, body, document)
+    if declared in _UNTYPED:
+        return _of_untyped(body[:HEAD_BYTES], document)
+    if declared in _GZIPS:
+        return _of_untyped(body[:HEAD_BYTES], document)
+    return _of_declared(declared, body[:HEAD_BYTES], document)
+
+
+def unzipped_head(body: bytes) -> bytes:
+    """Return the first bytes inside a gzip file; b"" if it is damaged."""
+    try:
+        return zlib.decompressobj(wbits=31).decompress(body[:HEAD_BYTES], HEAD_BYTES)
+    except zlib.error:
+        return b""
+
+
+def _signature(body: bytes) -> str:
+    for start, signed in _SIGNATURES:
+        if body.startswith(start):
+            return signed
+    if body[:4] == b"RIFF" and body[8:12] == b"WEBP":
+        return "image/webp"
+    return "video/mp4" if body[4:8] == b"ftyp" else ""
+
+
+def _of_signed(signed: str, declared: str, body: bytes, document: Document) -> str:
+    if signed == GZIP:
+        return _of_gzip(unzipped_head(body), document)
+    if signed == "application/zip" and declared.startswith(_ZIPPED_OFFICE):
+        return declared
+    return signed
+
+
+def _of_gzip(head: bytes, document: Document) -> str:
+    inside = _of_xml(head) or _of_text_sitemap(head, document.url.target)
+    return inside if inside in {SITEMAP, SITEMAP_TEXT} else GZIP
+
+
+def _of_untyped(head: bytes, document: Document) -> str:
+    if found := _of_xml(head):
+        return found
+    if is_binary(head):
+        return BINARY
+    root = _ROOT.search(head)
+    if (
+        root
+        and root[2].lower() in _HTML_TAGS
+        and head.lstrip(_MARKUP[:-4] + b"\t\r\n ")[:1] == b"<"
+    ):
+        return HTML
+    if head.lstrip()[:9].lower() == b"<!doctype":
+        return HTML
+    return _of_text_sitemap(head, document.url.target) or _of_json(head) or PLAIN
+
+
+def _of_declared(declared: str, head: bytes, document: Document) -> str:
+    if declared in _MARKUPS or declared.endswith("+xml"):
+        return _of_markup(declared, head)
+    if declared == PLAIN:
+        if is_binary(head):
+            return BINARY
+        return _of_text_sitemap(head, document.url.target) or PLAIN
+    if declared in {"application/json", "text/json"}:
+        return _of_json(head) or "application/json"
+    return declared
+
+
+def _of_markup(declared: str, head: bytes) -> str:
+    if declared == HTML:
+        found = _of_xml(head)
+        return found if found in {SITEMAP, *FEEDS} else HTML
+    found = _of_xml(head, is_xml=True)
+    return found or (declared if declared != "text/xml" else "application/xml")
+
+
+def _of_xml(head: bytes, *, is_xml: bool = False) -> str:
+    """Return the type that the root element tells, or "" if this is not XML that we know."""
+    start = head.lstrip(b"\xef\xbb\xbf \t\r\n")
+    if head[:2] in _MARKS:
+        start = head[2:].replace(b"\x00", b"")
+    if not start.startswith(b"<"):
+        return ""
+    root = _ROOT.search(start)
+    if root is None:
+        return ""
+    found = _ROOTS.get(root[2].lower(), "")
+    if found == "application/xhtml+xml" and not (is_xml or start.startswith(b"<?xml")):
+        return ""
+    return found
+
+
+def _of_text_sitemap(head: bytes, target: str) -> str:
+    is_named = "sitemap" in target.lower()
+    return SITEMAP_TEXT if is_named and head.lstrip(_MARKS[0]).startswith(b"http") else ""
+
+
+def _of_json(head: bytes) -> str:
+    if head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] not in {b"{", b"["}:
+        return ""
+    return JSON_FEED if b"jsonfeed.org/version" in head else "application/json"
+
+
+def is_binary(head: bytes) -> bool:
+    """Tell whether bytes cannot be text: they hold control characters, and no byte-order mark."""
+    if head.startswith(_MARKS):
+        return False
+    return len(head.translate(None, _CONTROLS)) != len(head)

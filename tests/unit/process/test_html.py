@@ -1,0 +1,76 @@
+"""What an HTML page says."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from gossamer.config import ProcessConfig
+from gossamer.model import Document
+from gossamer.process import Registry, Tools
+
+MakeDocument = Callable[..., Document]
+
+ENGLISH = "<p>The frontier hands out one address at a time and waits politely for the host.</p>" * 3
+
+
+def test_title_text_language_and_charset_are_read(
+    document: MakeDocument, registry: Registry
+) -> None:
+    page = f"<html><head><title> A \n title </title></head><body>{ENGLISH}</body></html>"
+    found = registry.read(document(page, charset="utf-8"), "text/html")
+    assert found.title == "A title"
+    assert "waits politely" in found.text
+    assert "title" not in found.text
+    assert (found.language, found.charset, found.media_type) == ("en", "utf-8", "text/html")
+
+
+def test_scripts_styles_and_templates_are_not_text(
+    document: MakeDocument, registry: Registry
+) -> None:
+    page = "<p>said</p><script>a=1</script><style>p{}</style><template>later</template>"
+    assert registry.read(document(page), "text/html").text.strip() == "said"
+
+
+def test_a_short_page_has_the_language_it_claims(
+    document: MakeDocument, registry: Registry
+) -> None:
+    found = registry.read(document("<html lang='de-AT'><p>ja</p>"), "text/html")
+    assert found.language == "de"
+
+
+def test_the_title_of_a_drawing_is_not_the_title_of_the_page(
+    document: MakeDocument, registry: Registry
+) -> None:
+    found = registry.read(document("<svg><title>icon</title></svg><p>x"), "text/html")
+    assert found.title == ""
+
+
+def test_canonical_is_absolute(document: MakeDocument, registry: Registry) -> None:
+    found = registry.read(document("<link rel=canonical href='/c?utm_source=x'>"), "text/html")
+    assert found.canonical == "http://h.test/c"
+
+
+@pytest.mark.parametrize("name", ["robots", "ROBOTS", "gossamer"])
+def test_robots_directives_apply_when_addressed_to_all_or_to_us(
+    document: MakeDocument, registry: Registry, name: str
+) -> None:
+    page = f'<meta name="{name}" content="NOINDEX, nofollow">'
+    found = registry.read(document(page), "text/html")
+    assert found.robots == ("noindex", "nofollow")
+    assert found.is_nofollow
+
+
+def test_robots_directives_for_others_are_not_ours(
+    document: MakeDocument, registry: Registry
+) -> None:
+    page = '<meta name="otherbot" content="nofollow">'
+    assert registry.read(document(page), "text/html").robots == ()
+
+
+def test_text_is_cut_at_its_limit(document: MakeDocument, tools: Tools) -> None:
+    short = replace(tools, process=ProcessConfig(max_text_chars=10, max_links=2))
+    page = "<p>abcdefghijklmnop</p><a href=1>1</a><a href=2>2</a><a href=3>3</a>"
+    found = Registry.load(short).read(document(page), "text/html")
+    assert len(found.text) == 10
+    assert len(found.links) == 2

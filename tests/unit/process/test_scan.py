@@ -1,0 +1,57 @@
+"""The scanners for small languages."""
+
+import pytest
+
+from gossamer.process.markup import scan
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("0; url=/x", "/x"),
+        ("0;url=/x", "/x"),
+        ("0; URL = '/x'", "/x"),
+        ('0; url="/x" trailing', "/x"),
+        ("  5 ; url=/x ", "/x"),
+        ("0,/x", "/x"),
+        ("0 url=/x", "/x"),
+        ("0;/x", "/x"),
+        ("url=/x", "/x"),
+        (".5;url=/x", "/x"),
+        ("0;url='/x", "/x"),
+        ("5", ""),
+        ("5;", ""),
+        ("", ""),
+    ],
+)
+def test_refresh_is_understood_in_all_spellings(text: str, expected: str) -> None:
+    assert scan.refresh_url(text) == expected
+
+
+def test_css_gives_urls_and_imports_but_no_data() -> None:
+    text = """@import "a.css"; @import url(b.css); p{background:url( 'c.png' ) } q{x:url(data:x)}
+    @font-face { src: url("d.woff") format("woff"), url(e.woff) }"""
+    assert scan.css_urls(text) == ["a.css", "b.css", "c.png", "d.woff", "e.woff"]
+
+
+def test_addresses_in_text_end_before_punctuation() -> None:
+    text = "See http://h.test/a, (https://h.test/b?c=d) and <http://h.test/e>."
+    assert scan.text_urls(text) == ["http://h.test/a", "https://h.test/b?c=d", "http://h.test/e"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *('"' * 1_000_000, "(" * 1_000_000, "@import" * 150_000, "url(" * 250_000),
+        *("url('" * 200_000, "@import " * 125_000, "url(" + " " * 1_000_000, "'\"" * 500_000),
+        *("location=" * 110_000, "window.open('" * 80_000, "location = '" * 80_000),
+        *(" " * 1_000_000, "," * 1_000_000, "0;" * 500_000, "http://" * 140_000),
+    ],
+    ids=lambda text: text[:12],
+)
+def test_every_scanner_is_linear(text: str) -> None:
+    for scanner in (
+        *(scan.css_urls, scan.script_urls, scan.srcset_urls),
+        *(scan.refresh_url, scan.text_urls),
+    ):
+        scanner(text)
