@@ -1,0 +1,14 @@
+"""THE CRAWLING ENGINE: carries URLs between the stations and commits what became of them.
+
+`pipeline` is the life of a URL after its fetch, `worker` what happens while its host is ours,
+`ledger` the commit, `wheel` the loop, `wiring` who plays which part, `crawl` the outside.
+
+Neighbours: every station below, `report` for questions; above it only hands (`cli`).
+Not for: rules. A rule lives in the station that applies it.
+"""
+
+from gossamer.crawl.crawl import Crawl, Ending
+from gossamer.crawl.rebuild import build_state
+from gossamer.crawl.seeds import Seed, read_seeds
+
+__all__ = ["Crawl", "Ending", "Seed", "build_state", "read_seeds"]

@@ -1,0 +1,211 @@
+"""The ledger: turns are committed in groups, and only what is committed has happened.
+
+One commit:
+1. the group's records are appended to the archive files, the links records last;
+2. one RocksDB batch: URL records, queue moves, host clocks, new fingerprints, counters, and the
+   archive files' lengths;
+3. only then are leases released and new ones dispatched.
+
+Killed before 2 nothing has happened: on the next start the archive is cut back to the committed
+lengths and the leased URLs go back to the queue. Killed after 2 everything has.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from gossamer.model import (
+    CopyOf,
+    Counters,
+    Document,
+    Failed,
+    Fetched,
+    Redirected,
+    Refused,
+    Row,
+    StoreRef,
+    Turn,
+    UrlRecord,
+    UrlState,
+    Visit,
+)
+from gossamer.report import COUNTERS, decode_record, encode_counters, encode_record, url_row_key
+from gossamer.store import Archive, Entry, State, TurnWriter
+
+VISITS_KEPT = 8
+REMARK_CHARS = 500
+
+
+class Committing(Protocol):
+    """The stations that want rows written with every commit."""
+
+    def rows_to_commit(self) -> Iterable[Row]:
+        """Give the rows that changed since the last commit."""
+        ...
+
+
+@dataclass(slots=True, kw_only=True)
+class Ledger:
+    """Gathers turns and commits them. The only writer of archive and state."""
+
+    state: State
+    archive: Archive
+    writer: TurnWriter
+    core: Committing
+    """Everyone who gives rows: frontier, URL-seen, content-seen, robots."""
+    on_committed: Callable[[], None]
+    remember_content: Callable[[int, CopyOf], None]
+    counters: Counters
+    syncs_each: bool = False
+    """Make every commit durable against power loss before it counts."""
+    group: list[tuple[UrlRecord, bytes, Entry | None]] = field(default_factory=list)
+    extra_rows: list[Row] = field(default_factory=list)
+    extra_entries: list[Entry] = field(default_factory=list)
+    opened_at: float | None = None
+    """When the oldest turn of the group was recorded."""
+    is_urgent: bool = False
+    """A turn must not wait for its group: the host asked us to slow down."""
+
+    def record(self, turn: Turn, now: float) -> None:
+        """Take a turn into the group; its records are made now, while the body is at hand."""
+        entry = self.writer.entry(turn) if turn.retry_at is None else None
+        document = document_of(turn)
+        key = url_row_key(turn.task.url.key)
+        record = self._url_record(turn, key, document)
+        if entry is not None and isinstance(turn.outcome, Fetched):
+            self._remember(turn, entry, turn.outcome.document.fetched_at)
+        count(self.counters, turn)
+        self.group.append((record, key, entry))
+        if self.opened_at is None:
+            self.opened_at = now
+        if document is not None:
+            document.body.close()
+
+    def _remember(self, turn: Turn, entry: Entry, fetched_at: float) -> None:
+        if turn.fingerprint is None or turn.copy_of is not None:
+            return
+        original = CopyOf(
+            url=turn.task.url.text,
+            record_id=entry.record_id,
+            payload_digest=entry.payload_digest,
+            fetched_at=fetched_at,
+        )
+        self.remember_content(turn.fingerprint, original)
+
+    def _url_record(self, turn: Turn, key: bytes, document: Document | None) -> UrlRecord:
+        state, reason, detail, target = judgement(turn)
+        task = turn.task
+        visits: list[Visit] = []
+        if task.attempt and (old := self.state.get(key)) is not None:
+            visits = decode_record(old).visits[-VISITS_KEPT + 1 :]
+        visits.append(Visit(turn.at, state.value, reason, document.status if document else 0))
+        return UrlRecord(
+            url=task.url.text,
+            state=state,
+            depth=task.depth,
+            via=task.via,
+            kind=task.kind.value,
+            reason=reason,
+            detail=detail,
+            attempts=task.attempt + (0 if isinstance(turn.outcome, Refused) else 1),
+            retry_at=turn.retry_at,
+            target=target,
+            copy_of=turn.copy_of.url if turn.copy_of else "",
+            fingerprint=turn.fingerprint,
+            etag=document.header("etag") if document else "",
+            modified=document.header("last-modified") if document else "",
+            visits=visits,
+        )
+
+    def is_due(self, now: float, *, size: int, wait_s: float) -> bool:
+        """Tell whether the group is full, old or urgent enough to be committed."""
+        if self.is_urgent or len(self.group) >= size:
+            return True
+        return self.opened_at is not None and now - self.opened_at >= wait_s
+
+    def commit(self) -> None:
+        """Make everything recorded so far happen: archive first, then one batch of rows."""
+        entries = [*self.extra_entries, *(e for _, _, e in self.group if e is not None)]
+        refs = self.archive.append(entries) if entries else []
+        try:
+            rows = [*self.extra_rows, *self._url_rows(refs[len(self.extra_entries) :])]
+            rows.extend(self.core.rows_to_commit())
+            rows.extend(self.archive.rows_to_commit())
+            if entries:
+                self.counters.archive_bytes += self.archive.group_bytes
+            rows.append((COUNTERS, encode_counters(self.counters)))
+            self.state.write(rows)
+        except BaseException:
+            self.archive.undo()  # or a clean close would count bytes that nobody committed
+            raise
+        if self.syncs_each:
+            self.archive.sync()
+            self.state.sync()
+        self.group, self.extra_rows, self.extra_entries = [], [], []
+        self.opened_at, self.is_urgent = None, False
+        self.on_committed()
+
+    def _url_rows(self, refs: Sequence[StoreRef | None]) -> list[Row]:
+        """Return the URL records of the group, each with the place of its page record."""
+        rows: list[Row] = []
+        place = iter(refs)
+        for record, key, entry in self.group:
+            ref = next(place) if entry is not None else None
+            if ref is not None:
+                last = record.visits[-1]
+                record.visits[-1] = Visit(last.at, last.state, last.reason, last.status, ref)
+            rows.append((key, encode_record(record)))
+        return rows
+
+
+def document_of(turn: Turn) -> Document | None:
+    """Return the document of a turn's outcome, if it has one."""
+    return None if isinstance(turn.outcome, Refused) else turn.outcome.document
+
+
+def judgement(turn: Turn) -> tuple[UrlState, str, str, str]:
+    """Return what became of a URL: state, reason, detail, and a redirect's target."""
+    match turn.outcome:
+        case Fetched(document=document):
+            errors = turn.found.errors if turn.found is not None else ()
+            told = remarks(document.truncated, document.oddities, errors)
+            return UrlState.ARCHIVED, "", told, ""
+        case Redirected(target=target):
+            found = turn.found.links[0].target.text if turn.found and turn.found.links else target
+            return UrlState.REDIRECTED, "redirect", "", found
+        case Failed(kind=kind, detail=detail):
+            state = UrlState.FAILED if turn.retry_at is None else UrlState.WAITING
+            return state, kind.value, detail, ""
+        case Refused(kind=refusal, detail=detail):
+            return UrlState.REFUSED, refusal.value, detail, ""
+
+
+def remarks(truncated: str, oddities: Sequence[str], errors: Sequence[str]) -> str:
+    """Return what is to be said of a stored page: cut, odd, or not understood; "" if nothing."""
+    cut = (f"truncated ({truncated})",) if truncated else ()
+    return "; ".join((*cut, *oddities, *errors))[:REMARK_CHARS]
+
+
+def count(counters: Counters, turn: Turn) -> None:
+    """Add a turn to the totals."""
+    for reason, n in turn.refused.items():
+        counters.refused[reason] = counters.refused.get(reason, 0) + n
+    match turn.outcome:
+        case Fetched():
+            counters.pages += 1
+            counters.revisits += turn.copy_of is not None
+            counters.html_pages += turn.found is not None and is_html(turn.found.media_type)
+            counters.seeds_fetched += turn.task.kind.value == "seed"
+        case Redirected():
+            counters.redirects += 1
+            counters.seeds_fetched += turn.task.kind.value == "seed"
+        case Failed(kind=kind):
+            tally = counters.failed if turn.retry_at is None else counters.retries
+            tally[kind.value] = tally.get(kind.value, 0) + 1
+        case Refused(kind=refusal):
+            counters.refused[refusal.value] = counters.refused.get(refusal.value, 0) + 1
+
+
+def is_html(media_type: str) -> bool:
+    """Tell whether a media type is HTML."""
+    return media_type in {"text/html", "application/xhtml+xml"}

@@ -1,0 +1,143 @@
+"""THE LIFE OF A URL after its fetch. Read this first.
+
+A finished fetch becomes a turn: was the content seen before, which links does it hold, which of
+them are new and wanted. Nothing here waits and nothing is written; the ledger commits turns.
+"""
+
+from collections.abc import Sequence
+from typing import assert_never
+
+from msgspec import Struct
+
+from gossamer.crawl.ports import Stations
+from gossamer.model import (
+    EMBEDDED,
+    FOLLOWED,
+    CopyOf,
+    Extraction,
+    Failed,
+    FailureKind,
+    Fetched,
+    FetchOutcome,
+    Link,
+    LinkKind,
+    Redirected,
+    Refused,
+    Task,
+    Turn,
+)
+from gossamer.urls import without_credentials
+
+SITEMAPS = frozenset({"application/sitemap+xml", "text/x-sitemap"})
+MAX_NESTING = 3
+"""So many indexes of sitemaps in a row are followed: an endless chain of them is a trap."""
+
+
+class Reading(Struct, frozen=True):
+    """What was learned of a fetched document before its turn: its content, and its copy."""
+
+    found: Extraction
+    fingerprint: int | None = None
+    copy_of: CopyOf | None = None
+
+
+def take_turn(
+    task: Task, outcome: FetchOutcome, reading: Reading | None, at: Stations, now: float
+) -> Turn:
+    """Carry a finished fetch back towards the frontier, and say what became of it."""
+    match outcome:
+        case Fetched():
+            turn = Turn(task=task, outcome=outcome, at=now)
+            if reading is not None:
+                turn.found, turn.copy_of = reading.found, reading.copy_of
+                turn.fingerprint = reading.fingerprint
+                links = followed_links(task, reading, at)
+                turn.new_tasks, turn.refused = next_tasks(task, links, at)
+            return turn
+        case Redirected():
+            return follow_redirect(Turn(task=task, outcome=outcome, at=now), outcome, at)
+        case Failed():
+            return Turn(
+                task=task, outcome=outcome, at=now, retry_at=at.retry_at(outcome, task.attempt, now)
+            )
+        case Refused():
+            return Turn(task=task, outcome=outcome, at=now)
+        case _:
+            assert_never(outcome)
+
+
+def next_tasks(
+    task: Task, links: Sequence[Link], at: Stations
+) -> tuple[list[Task], dict[str, int]]:
+    """Return tasks for those links that are new to us and wanted, and the refusals by reason.
+
+    The seen test comes before the filters because it is the cheaper one (three links in four are
+    known) and a refused link is never added to it: the answer is the same either way round.
+    """
+    fresh = new_to_us(links, at)
+    if not fresh:
+        return [], {}
+    depth = task.follow(fresh[0]).depth
+    wanted, refused = at.filters.keep(fresh, depth, task.url.text)
+    if wanted:
+        at.url_seen.add([link.target.key for link in wanted])
+    return [task.follow(link) for link in wanted], refused
+
+
+def new_to_us(links: Sequence[Link], at: Stations) -> list[Link]:
+    """Return the links whose target was never taken in, each target once."""
+    by_key: dict[int, Link] = {}
+    for link in links:
+        by_key.setdefault(link.target.key, link)
+    return [by_key[key] for key in at.url_seen.new_among(by_key.keys())]
+
+
+def followed_links(task: Task, reading: Reading, at: Stations) -> list[Link]:
+    """Return the links of a page that may lead to other pages."""
+    found = reading.found
+    if found.is_nofollow or is_mirror_in_place(task, reading.copy_of):
+        return []
+    if found.media_type in SITEMAPS:
+        return [link for link in found.links if sitemap_may_name(task, link)]
+    kinds = FOLLOWED | EMBEDDED if at.process.embeds else FOLLOWED
+    return [link for link in found.links if link.kind in kinds]
+
+
+def is_mirror_in_place(task: Task, copy_of: CopyOf | None) -> bool:
+    """Tell whether a duplicate lies in its original's directory: then its links are the same."""
+    if copy_of is None:
+        return False
+    return task.url.text.rpartition("/")[0] == copy_of.url.rpartition("/")[0]
+
+
+def sitemap_may_name(task: Task, link: Link) -> bool:
+    """Tell whether a sitemap may speak for a link: its own host, or the host that named it.
+
+    A sitemap that the user gave as a seed may speak for anyone; the scope decides. Indexes of
+    sitemaps that lead to further indexes are followed to a depth only: some have no end.
+    """
+    if link.is_sitemap and task.nesting >= MAX_NESTING:
+        return False
+    host = link.target.host
+    if task.kind is LinkKind.SEED or host == task.url.host:
+        return True
+    return task.via.partition("//")[2].startswith((f"{host}/", f"{host}:"))
+
+
+def follow_redirect(turn: Turn, outcome: Redirected, at: Stations) -> Turn:
+    """Turn a redirect into a link of its own, so that every hop meets robots and filters."""
+    task = turn.task
+    target = at.join(task.url.text, outcome.target, at.urls)
+    if target is None or target.key == task.url.key or task.hops >= at.max_redirects:
+        kind = (
+            FailureKind.TOO_MANY_REDIRECTS
+            if target is not None and task.hops >= at.max_redirects
+            else FailureKind.BAD_REDIRECT
+        )
+        detail = without_credentials(outcome.target)[:200]
+        turn.outcome = Failed(kind=kind, detail=detail, document=outcome.document)
+        return turn
+    link = Link(target=target, kind=LinkKind.REDIRECT)
+    turn.found = Extraction(links=[link])
+    turn.new_tasks, turn.refused = next_tasks(task, [link], at)
+    return turn

@@ -1,0 +1,53 @@
+"""What the pipeline needs of each station. Stations do not import this; they merely fit."""
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from gossamer.config import ProcessConfig, UrlConfig
+from gossamer.model import CopyOf, Failed, Link, Url
+
+
+class Filters(Protocol):
+    """Do we want it?"""
+
+    def keep(
+        self, links: Sequence[Link], depth: int, source: str
+    ) -> tuple[list[Link], dict[str, int]]:
+        """Return the links that no filter objects to, and the objections counted by reason."""
+        ...
+
+
+class UrlSeen(Protocol):
+    """New to us?"""
+
+    def new_among(self, keys: Collection[int]) -> list[int]:
+        """Return those of the keys that were never added, in order."""
+        ...
+
+    def add(self, keys: Sequence[int]) -> None:
+        """Remember keys."""
+        ...
+
+
+class ContentSeen(Protocol):
+    """Seen this content?"""
+
+    def first_copy(self, fingerprint: int | None) -> CopyOf | None:
+        """Return the first page that had this content, if there was one."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stations:
+    """The stops of a URL's way back from the fetch, in order."""
+
+    content_seen: ContentSeen
+    url_seen: UrlSeen
+    filters: Filters
+    urls: UrlConfig
+    process: ProcessConfig
+    max_redirects: int
+    retry_at: Callable[[Failed, int, float], float | None]
+    """When a task that failed after so many attempts is tried again; None means never."""
+    join: Callable[[str, str, UrlConfig], Url | None]

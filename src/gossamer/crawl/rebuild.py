@@ -1,0 +1,250 @@
+"""Rebuild the state from the archive, which is the source of truth.
+
+Works in a new folder and renames it, so that a kill leaves either no state or a whole one. First
+the archive is brought into order (what has no links record is cut off), then every record is
+walked through twice: once for what became of each URL, once for the links, which go through the
+same seen test and filters as when they were found.
+"""
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from random import Random
+
+from gossamer.clock import SystemClock
+from gossamer.crawl.ledger import is_html, remarks
+from gossamer.crawl.pipeline import Reading, followed_links, next_tasks
+from gossamer.crawl.wiring import Core, forget_boot, lock_folder, start_epoch, wire_core
+from gossamer.errors import CannotGoOn
+from gossamer.model import (
+    CopyOf,
+    Counters,
+    Extraction,
+    Link,
+    LinkKind,
+    StoreRef,
+    Task,
+    UrlRecord,
+    UrlState,
+    Visit,
+)
+from gossamer.report import COUNTERS, SHARD, encode_counters, encode_record, url_row_key
+from gossamer.settings import load_config
+from gossamer.store import (
+    ArchiveName,
+    CrawlFolder,
+    FileRow,
+    LinksRecord,
+    Records,
+    State,
+    decode_links,
+    file_row,
+    repair,
+)
+from gossamer.urls import parse
+
+COMMIT_RECORDS = 500
+STATES = {
+    "fetched": UrlState.ARCHIVED,
+    "redirected": UrlState.REDIRECTED,
+    "failed": UrlState.FAILED,
+    "refused": UrlState.REFUSED,
+}
+Progress = Callable[[dict[str, object]], None]
+
+
+def build_state(root: Path | str, on_progress: Progress | None = None) -> dict[str, object]:
+    """Make the state of a crawl anew from its archive; return what was found."""
+    folder = CrawlFolder(Path(root))
+    if not folder.config_path.exists() or not folder.has_archive():
+        raise CannotGoOn(f"{root} has no crawl.toml and archive to build a state from")
+    config = load_config(folder.config_path)
+    lock = lock_folder(folder)
+    try:
+        fresh = folder.root / "state.new"
+        shutil.rmtree(fresh, ignore_errors=True)
+        path = fresh / f"{SHARD:02d}"
+        state = State.open(path)
+        core = wire_core(state, path / "seen", config, Random(0), ())  # noqa: S311  # queue draws
+        counters = _replay(folder, core, on_progress or (lambda _: None))
+        state.sync()
+        answer: dict[str, object] = {"pages": counters.pages, "queued": core.frontier.queued}
+        core.url_seen.close()
+        state.close()
+        _put_in_place(folder, fresh)
+    finally:
+        os.close(lock)
+    return answer
+
+
+def _replay(folder: CrawlFolder, core: Core, on_progress: Progress) -> Counters:
+    mended = repair(folder, SHARD, _as_committed(folder))
+    core.state.write(mended.rows)
+    _continue_epochs(folder, core)
+    counters = Counters()
+    for n, (record, ref, digest) in enumerate(_walk(folder)):
+        _settle(record, ref, digest, core, counters)
+        if n % COMMIT_RECORDS == 0:
+            _commit(core, counters)
+            on_progress({"read": n, "of": "records"})
+    _commit(core, counters)
+    for n, (record, _, _) in enumerate(_walk(folder)):
+        _follow(record, core)
+        if n % COMMIT_RECORDS == 0:
+            _commit(core, counters)
+            on_progress({"read": n, "of": "links"})
+    _commit(core, counters)
+    return counters
+
+
+def _as_committed(folder: CrawlFolder) -> list[tuple[bytes, bytes]]:
+    """Return commit rows that claim every file whole: repair finds out what really is."""
+    rows = []
+    for name in folder.archive_names(shard=SHARD):
+        length = folder.archive_path(name.file_name).stat().st_size
+        row = FileRow(length=length, synced=0, is_closed=False)
+        key, value = file_row(name.file_name, row)
+        rows.append((key, value or b""))
+    return rows
+
+
+def _continue_epochs(folder: CrawlFolder, core: Core) -> None:
+    """Begin after the last epoch that the archive has, so that no file name is used twice.
+
+    The hosts' clocks are not in the archive: without a boot id every host waits at the next start.
+    """
+    last = max((name.epoch for name in folder.archive_names(shard=SHARD)), default=0)
+    start_epoch(core.state, SystemClock(), after=last)
+    forget_boot(core.state)
+
+
+def _walk(folder: CrawlFolder) -> Iterator[tuple[LinksRecord, StoreRef | None, str]]:
+    """Give every links record with the place and payload digest of its page record."""
+    for name in folder.archive_names(kind="links", shard=SHARD):
+        pages = _page_places(folder, name.sibling("pages"))
+        for record in Records(folder.archive_path(name.file_name)):
+            if record.headers.get("warc-type") == "metadata":
+                links = decode_links(record.block)
+                ref, digest = pages.get(links.page, (None, ""))
+                yield links, ref, digest
+
+
+def _page_places(folder: CrawlFolder, name: ArchiveName) -> dict[str, tuple[StoreRef, str]]:
+    path = folder.archive_path(name.file_name)
+    if not path.exists():
+        return {}
+    return {
+        record.record_id: (
+            StoreRef(name.file_name, record.offset, record.length),
+            record.headers.get("warc-payload-digest", ""),
+        )
+        for record in Records(path)
+        if record.headers.get("warc-type") in {"response", "revisit", "resource"}
+    }
+
+
+def _settle(
+    links: LinksRecord, ref: StoreRef | None, digest: str, core: Core, counters: Counters
+) -> None:
+    """Write down what became of one URL."""
+    url = parse(links.url, core.stations.urls)
+    state = STATES.get(links.outcome)
+    if url is None or state is None:
+        return
+    key = url_row_key(url.key)
+    if core.url_seen.new_among([url.key]):
+        core.url_seen.add([url.key])
+        core.frontier.hosts.note_known(url.host)
+        _count(links, state, counters)
+    record = UrlRecord(
+        url=links.url,
+        state=state,
+        depth=links.depth,
+        via=links.via,
+        kind=links.kind,
+        reason=links.reason,
+        detail=_detail(links, state),
+        attempts=links.attempt + 1,
+        target=links.links[0][0] if state is UrlState.REDIRECTED and links.links else "",
+        copy_of=links.copy_of,
+        fingerprint=links.fp,
+        visits=[Visit(links.at, state.value, links.reason, links.status, ref)],
+    )
+    core.state.write([(key, encode_record(record))])
+    if links.fp is not None and not links.copy_of and state is UrlState.ARCHIVED:
+        core.content_seen.remember(links.fp, CopyOf(links.url, links.page, digest, links.at))
+
+
+def _detail(links: LinksRecord, state: UrlState) -> str:
+    """Return what the ledger wrote down beside a URL's state."""
+    if state is UrlState.ARCHIVED:
+        return remarks(links.truncated, links.oddities, links.errors)
+    return "" if state is UrlState.REDIRECTED else links.detail
+
+
+def _count(links: LinksRecord, state: UrlState, counters: Counters) -> None:
+    """Add one URL to the totals, as the ledger did when it was fetched."""
+    is_seed = links.kind == LinkKind.SEED
+    match state:
+        case UrlState.ARCHIVED:
+            counters.pages += 1
+            counters.html_pages += is_html(links.media_type)
+            counters.revisits += bool(links.copy_of)
+            counters.seeds_fetched += is_seed
+        case UrlState.REDIRECTED:
+            counters.redirects += 1
+            counters.seeds_fetched += is_seed
+        case UrlState.FAILED:
+            counters.failed[links.reason] = counters.failed.get(links.reason, 0) + 1
+        case _:
+            counters.refused[links.reason] = counters.refused.get(links.reason, 0) + 1
+    counters.seeds += is_seed
+    counters.requests += links.outcome != "refused"
+
+
+def _follow(links: LinksRecord, core: Core) -> None:
+    """Queue the links of one record that were never fetched."""
+    url = parse(links.url, core.stations.urls)
+    if url is None:
+        return
+    task = Task(
+        url=url,
+        depth=links.depth,
+        via=links.via,
+        kind=LinkKind(links.kind),
+        hops=links.hops,
+        nesting=links.nesting,
+    )
+    if links.outcome == "seed":
+        found = [Link(target=url, kind=LinkKind.SEED)]
+        task = Task(url=url, depth=-1)
+    else:
+        targets = ((parse(row[0], core.stations.urls), row) for row in links.links)
+        found = [
+            Link(target=target, kind=LinkKind(row[1]), text="", rel=row[3])
+            for target, row in targets
+            if target is not None
+        ]
+    if links.outcome == "fetched":
+        extraction = Extraction(links=found, robots=links.robots, media_type=links.media_type)
+        copy_of = CopyOf(links.copy_of, "", "", 0.0) if links.copy_of else None
+        found = followed_links(task, Reading(found=extraction, copy_of=copy_of), core.stations)
+    tasks, _ = next_tasks(task, found, core.stations)
+    core.frontier.add(tasks)
+
+
+def _commit(core: Core, counters: Counters) -> None:
+    rows = core.rows_to_commit()
+    core.state.write([*rows, (COUNTERS, encode_counters(counters))])
+    core.frontier.committed()
+
+
+def _put_in_place(folder: CrawlFolder, fresh: Path) -> None:
+    """Replace the old state, if there is one, by the new one."""
+    state, old = folder.root / "state", folder.root / "state.old"
+    shutil.rmtree(old, ignore_errors=True)
+    if state.exists():
+        state.rename(old)
+    fresh.rename(state)
+    shutil.rmtree(old, ignore_errors=True)

@@ -1,0 +1,40 @@
+"""WHAT IS KNOWN? Totals, and everything decided about one URL, from the state's rows.
+
+Neighbours: `crawl` writes the rows and asks here for a running crawl, `cli` for a stopped one.
+Not for: deciding anything. It only reads.
+"""
+
+from gossamer.report.control import ControlSocket
+from gossamer.report.explanation import explain_url
+from gossamer.report.inquiry import SHARD, add, seed_urls, show, status, why, why_sources
+from gossamer.report.records import (
+    COUNTERS,
+    URL,
+    decode_counters,
+    decode_record,
+    encode_counters,
+    encode_record,
+    url_row_key,
+)
+from gossamer.report.totals import Standing, status_of
+
+__all__ = [
+    "COUNTERS",
+    "SHARD",
+    "URL",
+    "ControlSocket",
+    "Standing",
+    "add",
+    "decode_counters",
+    "decode_record",
+    "encode_counters",
+    "encode_record",
+    "explain_url",
+    "seed_urls",
+    "show",
+    "status",
+    "status_of",
+    "url_row_key",
+    "why",
+    "why_sources",
+]

@@ -1,0 +1,89 @@
+"""The control socket: how others ask a running crawl, and add seeds to it.
+
+A Unix socket in the crawl's folder. One line of JSON asks, one line of JSON answers. Only the
+process that holds the folder's lock listens; a socket file alone means a stopped crawl.
+"""
+
+import asyncio
+import json
+import os
+import socket
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from gossamer.errors import CannotGoOn, GossamerError
+
+ASK_TIMEOUT_S = 120.0
+"""`why` may have to read the whole links archive."""
+MAX_LINE_BYTES = 16 * 1024 * 1024
+
+Answering = Callable[[Mapping[str, object]], Awaitable[Mapping[str, object]]]
+
+
+@contextmanager
+def _short_path(path: Path) -> Iterator[str]:
+    """Give a path of bounded length: a Unix socket's may have 107 bytes, a crawl's folder more."""
+    descriptor = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        yield f"/proc/self/fd/{descriptor}/{path.name}"
+    finally:
+        os.close(descriptor)
+
+
+class ControlSocket:
+    """The listening end, inside a running crawl."""
+
+    def __init__(self, path: Path, answering: Answering) -> None:
+        self._path = path
+        self._answering = answering
+        self._server: asyncio.AbstractServer | None = None
+
+    async def open(self) -> None:
+        """Listen; a socket file that a dead crawl left behind is replaced."""
+        self._path.unlink(missing_ok=True)
+        with _short_path(self._path) as short:
+            self._server = await asyncio.start_unix_server(
+                self._serve, path=short, limit=MAX_LINE_BYTES
+            )
+        self._path.chmod(0o600)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            question = json.loads(await reader.readline())
+            answer = dict(await self._answering(question))
+        except (ValueError, KeyError, TypeError, GossamerError) as error:
+            answer = {"error": f"not a question that a crawl can answer: {error}"}
+        try:
+            writer.write(json.dumps(answer).encode() + b"\n")
+            await writer.drain()
+        finally:
+            writer.close()
+
+    def close(self) -> None:
+        """Stop listening and remove the socket file."""
+        if self._server is not None:
+            self._server.close()
+        self._path.unlink(missing_ok=True)
+
+
+def ask_running(path: Path, question: Mapping[str, object]) -> dict[str, object] | None:
+    """Return a running crawl's answer, or None if none is running (any more) in that folder."""
+    if not path.exists():
+        return None
+    with socket.socket(socket.AF_UNIX) as line:
+        line.settimeout(ASK_TIMEOUT_S)
+        try:
+            with _short_path(path) as short:
+                line.connect(short)
+            line.sendall(json.dumps(dict(question)).encode() + b"\n")
+            with line.makefile("rb") as answers:
+                said = answers.readline()
+        except TimeoutError as error:
+            raise CannotGoOn(
+                f"the crawl in {path.parent} gave no answer in {ASK_TIMEOUT_S:g} s; ask again later"
+            ) from error
+        except OSError:  # nobody listens, or the crawl ended while we asked
+            return None
+    answer: dict[str, object] | None = json.loads(said) if said.endswith(b"\n") else None
+    return answer

@@ -1,0 +1,161 @@
+"""Questions about a crawl in a folder, whether it runs or not: status, why, show, add."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+
+from gossamer.config import Config
+from gossamer.errors import CannotGoOn, ConfigError
+from gossamer.fetch import RobotsCache
+from gossamer.filter import build_chain
+from gossamer.frontier import count_waiting, find_host
+from gossamer.model import FINAL, LinkKind, StoreRef, Task, Url
+from gossamer.report.control import ask_running
+from gossamer.report.explanation import Linker, RobotsSays, Rows, Sources, explain_url
+from gossamer.report.records import COUNTERS, decode_counters, decode_record, url_row_key
+from gossamer.report.totals import Standing, status_of
+from gossamer.settings import load_config
+from gossamer.store import (
+    CrawlFolder,
+    Records,
+    State,
+    StoredPage,
+    decode_links,
+    read_page,
+)
+from gossamer.urls import parse
+
+SHARD = 0
+
+
+def status(folder: Path | str) -> dict[str, object]:
+    """Return the status of a crawl, running or stopped."""
+    place = _existing(folder)
+    if (answer := ask_running(place.control_path, {"ask": "status"})) is not None:
+        return answer
+    with _stopped_state(place) as state:
+
+        def is_settled(task: Task) -> bool:
+            value = state.get(url_row_key(task.url.key))
+            return value is not None and decode_record(value).state in FINAL
+
+        waiting = count_waiting(state, is_settled)
+        standing = Standing(queued=waiting.urls, hosts=waiting.hosts, known_urls=waiting.known)
+        return status_of(decode_counters(state.get(COUNTERS)), standing)
+
+
+def why(folder: Path | str, url: str) -> dict[str, object]:
+    """Return everything known and decided about one URL."""
+    place = _existing(folder)
+    if (answer := ask_running(place.control_path, {"ask": "why", "url": url})) is not None:
+        return answer
+    with _stopped_state(place) as state:
+        return explain_url(url, why_sources(place, load_config(place.config_path), state))
+
+
+def show(folder: Path | str, url: str) -> StoredPage | None:
+    """Return the stored page of a URL, a copy's content included; None if none is stored."""
+    answer = why(folder, url)
+    visits = answer.get("visits")
+    if not isinstance(visits, list):
+        return None
+    places = [_ref(visit) for visit in visits]
+    stored = [ref for ref in places if ref is not None]
+    if not stored:
+        return None
+    return read_page(_existing(folder), stored[-1], lambda target, _id: _place(folder, target))
+
+
+def _place(folder: Path | str, url: str) -> StoreRef | None:
+    """Return where a URL's page lies."""
+    visits = why(folder, url).get("visits")
+    return _ref(visits[-1]) if isinstance(visits, list) and visits else None
+
+
+def add(folder: Path | str, seeds: Sequence[tuple[str, str]]) -> dict[str, object] | None:
+    """Hand seeds (URL and label) to a running crawl; None if none is running in the folder."""
+    return ask_running(_existing(folder).control_path, {"ask": "add", "seeds": list(seeds)})
+
+
+def why_sources(folder: CrawlFolder, config: Config, rows: Rows) -> Sources:
+    """Return where `why` finds its facts: the state's rows, the filters, the links archive."""
+    seeds = seed_urls(config)
+    keys = {seed.key for seed in seeds}
+
+    def known(host: str) -> int:
+        row = find_host(rows, host)
+        return row.known if row is not None else 0
+
+    chain = build_chain(config.filter, seeds, known, follow_embeds=config.process.embeds)
+    robots = RobotsCache(config.robots, config.fetch.robots_agent, rows.get)
+
+    def robots_says(url: Url) -> RobotsSays | None:
+        rules = robots.peek(url, 0.0)
+        if rules is None:
+            return None
+        verdict = rules.verdict(url.target)
+        return RobotsSays(
+            allowed=verdict.allowed,
+            line=verdict.line,
+            number=verdict.number,
+            crawl_delay_s=rules.crawl_delay_s,
+        )
+
+    return Sources(
+        rows=rows,
+        urls=config.urls,
+        judge=chain.judge,
+        robots=robots_says,
+        find_linker=lambda text: find_linker(folder, text),
+        is_seed=lambda url: url.key in keys,
+    )
+
+
+def find_linker(folder: CrawlFolder, text: str) -> Linker | None:
+    """Return the first record of the links archive that links a URL."""
+    needle = msgspec.json.encode(text)
+    for name in folder.archive_names(kind="links"):
+        for record in Records(folder.archive_path(name.file_name)):
+            # A look at the bytes is enough for nearly all records.
+            if needle not in record.block or record.headers.get("warc-type") != "metadata":
+                continue
+            links = decode_links(record.block)
+            for target, kind, _, rel in links.links:
+                if target == text:
+                    return Linker(url=links.url, depth=links.depth, kind=LinkKind(kind), rel=rel)
+    return None
+
+
+def seed_urls(config: Config) -> list[Url]:
+    """Return the seeds that are URLs; the scope is measured from them."""
+    urls = [parse(text, config.urls) for text in config.seeds]
+    return [url for url in urls if url is not None]
+
+
+def _ref(visit: object) -> StoreRef | None:
+    match visit:
+        case {"file": str(file), "offset": int(offset), "length": int(length)} if file:
+            return StoreRef(file, offset, length)
+        case _:
+            return None
+
+
+def _existing(folder: Path | str) -> CrawlFolder:
+    place = CrawlFolder(Path(folder))
+    if not place.config_path.exists() and not place.archive.is_dir():
+        raise ConfigError(f"{folder} is not a crawl: expected a folder with crawl.toml in it")
+    return place
+
+
+@contextmanager
+def _stopped_state(folder: CrawlFolder) -> Iterator[State]:
+    path = folder.state(SHARD)
+    if not State.exists(path):
+        raise CannotGoOn(f"{folder.root} has no state; run `gossamer build {folder.root} state`")
+    state = State.open(path, is_read_only=True)
+    try:
+        yield state
+    finally:
+        state.close()
