@@ -1,0 +1,163 @@
+"""`gossamer status`, `why`, `show`, `add`, `build`: look at a crawl, running or stopped."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from gossamer.cli.screen import harmless, out, print_json, status_view, why_view
+from gossamer.errors import CannotGoOn, ConfigError
+
+if TYPE_CHECKING:
+    from gossamer.store import StoredPage
+
+NOT_STORED = 1
+
+Folder = Annotated[Path, typer.Argument(metavar="DIR", help="The crawl's folder.")]
+Address = Annotated[str, typer.Argument(metavar="URL", help="Any spelling of it.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one line of JSON instead.")]
+
+
+def status(folder: Folder, *, json: Json = False) -> None:
+    """Pages, queue, hosts and rates; refusals by reason, errors by kind."""
+    place = _crawl_folder(folder)
+    from gossamer.report import status as status_of  # noqa: PLC0415 - keeps --help fast
+
+    facts = status_of(place)
+    if json:
+        print_json(facts)
+    else:
+        out().print(status_view(facts, folder))
+
+
+def why(folder: Folder, url: Address, *, json: Json = False) -> None:
+    """Everything known and decided about one URL."""
+    place = _crawl_folder(folder)
+    from gossamer.report import why as why_of  # noqa: PLC0415 - keeps --help fast
+
+    facts = why_of(place, url)
+    if json:
+        print_json(facts)
+    else:
+        out().print(why_view(facts))
+
+
+def show(
+    folder: Folder,
+    url: Address,
+    *,
+    headers: Annotated[bool, typer.Option("--headers", help="The server's header.")] = False,
+    text: Annotated[bool, typer.Option("--text", help="The text that was extracted.")] = False,
+    raw: Annotated[bool, typer.Option("--raw", help="Header and body, bytes as sent.")] = False,
+) -> int:
+    """Give the stored page back: its content as the author wrote it, unless told otherwise."""
+    if headers + text + raw > 1:
+        raise ConfigError("--headers, --text and --raw: give one of them")
+    place = _crawl_folder(folder)
+    from gossamer.report import show as show_of  # noqa: PLC0415 - keeps --help fast
+
+    page = show_of(place, url)
+    if page is None:
+        sys.stderr.write(
+            f"gossamer: {harmless(url)} is not in the archive; `gossamer why` says more\n"
+        )
+        return NOT_STORED
+    if headers:
+        _write(page.head)
+    elif raw:
+        _write(page.head + page.payload)
+    elif text:
+        _write(_stored_text(folder, page).encode())
+    else:
+        _write(page.decoded())
+    return 0
+
+
+def add(
+    folder: Folder,
+    seed: Annotated[list[str] | None, typer.Argument(metavar="SEED...", help="URLs.")] = None,
+    *,
+    seeds: Annotated[
+        Path | None,
+        typer.Option("--seeds", metavar="FILE", help="A URL and maybe a label per line."),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Give more seeds to a crawl, running or stopped."""
+    if not seed and not seeds:
+        raise ConfigError("nothing to add: give a SEED, or --seeds FILE")
+    place = _crawl_folder(folder)
+    from gossamer.crawl import Crawl, Seed, read_seeds  # noqa: PLC0415 - keeps --help fast
+    from gossamer.report import add as add_to  # noqa: PLC0415 - keeps --help fast
+
+    given = [Seed(url=url) for url in seed or ()] + (read_seeds(seeds) if seeds else [])
+    facts = add_to(place, [(one.url, one.label) for one in given])
+    if facts is None:
+        facts = Crawl(place, given).add()
+    if "error" in facts:
+        raise ConfigError(str(facts["error"]))
+    if json:
+        print_json(facts)
+    else:
+        out().print(f"added: {facts.get('added', 0)}")
+        _tell_refused(facts.get("refused"))
+
+
+def _tell_refused(refused: object) -> None:
+    for url, reason in refused.items() if isinstance(refused, dict) else ():
+        out().print(f"refused: {harmless(url)} ({harmless(reason)})", markup=False)
+
+
+def build(
+    folder: Folder,
+    what: Annotated[str, typer.Argument(metavar="state", help="What to build again.")],
+    *,
+    json: Json = False,
+) -> None:
+    """Build the state again from the archive, after it was lost or damaged."""
+    if what != "state":
+        raise ConfigError(f"build: expected state, found {what!r}")
+    place = _crawl_folder(folder)
+    from gossamer.crawl import build_state  # noqa: PLC0415 - keeps --help fast
+
+    aside = out(is_aside=True)
+    facts = build_state(place, lambda told: aside.print(harmless(told), markup=False))
+    if json:
+        print_json(facts)
+        return
+    words = ", ".join(f"{name.replace('_', ' ')}: {value}" for name, value in facts.items())
+    out().print(f"The state is built again. {harmless(words)}", markup=False)
+
+
+def _crawl_folder(folder: Path) -> Path:
+    """Return the folder if there is a crawl in it."""
+    if not any((folder / name).exists() for name in ("crawl.toml", "archive", "state")):
+        raise ConfigError(f"{folder} is not the folder of a crawl: there is no crawl.toml in it")
+    return folder
+
+
+def _stored_text(folder: Path, page: "StoredPage") -> str:
+    """Return the text that was extracted from a page when it was stored."""
+    from gossamer.store import ArchiveName, CrawlFolder, Records  # noqa: PLC0415 - keeps --help fast
+
+    place = page.original or page.ref
+    name = ArchiveName.parse(place.file)
+    if name is None:
+        raise CannotGoOn(f"{place.file} is not the name of an archive file")
+    path = CrawlFolder(folder).archive / name.sibling("text").file_name
+    wanted = page.warc_headers.get("warc-refers-to" if page.original else "warc-record-id", "")
+    for record in Records(path) if path.exists() else ():
+        if record.headers.get("warc-refers-to") == wanted:
+            return record.block.decode("utf-8", "replace")
+    return ""
+
+
+def _write(content: bytes) -> None:
+    """Write bytes as they are to a file or pipe; on a terminal, as text that cannot steer it."""
+    if not sys.stdout.isatty():
+        sys.stdout.buffer.write(content)
+        sys.stdout.buffer.flush()
+        return
+    for line in content.decode("utf-8", "replace").splitlines():
+        out().print(harmless(line.replace("\t", "    ")), markup=False, soft_wrap=True)

@@ -1,0 +1,126 @@
+"""What every reason for not having a page means, and what one can do about it.
+
+The keys are the values of `Reject`, `RefusalKind` and `FailureKind`; a test holds them together.
+`docs/OPERATING.md` and the summary of a crawl are made from this table.
+"""
+
+from msgspec import Struct
+
+
+class Gloss(Struct, frozen=True):
+    """A reason in words."""
+
+    meaning: str
+    advice: str
+
+
+LINK_REFUSALS: dict[str, Gloss] = {
+    "scheme": Gloss(
+        "the link is not http or https",
+        "nothing: mailto:, javascript: and the like lead to no page; file: and ftp: only as seeds",
+    ),
+    "off_scope": Gloss("it leads outside the scope of the seeds", "--scope any, or more seeds"),
+    "not_allowed": Gloss("it matches none of the --allow patterns", "add an --allow pattern"),
+    "blocked": Gloss(
+        "it matches a --block pattern or a line of filter.blocklist",
+        "remove that pattern; `gossamer why` names it",
+    ),
+    "extension": Gloss(
+        "its file extension is one that is not asked for", "shorten filter.block_extensions"
+    ),
+    "too_long": Gloss("the URL is longer than filter.max_url_chars", "raise filter.max_url_chars"),
+    "too_deep": Gloss("it is more links away from a seed than --max-depth", "raise --max-depth"),
+    "repeated_segments": Gloss(
+        "a part of its path repeats, as in an endless maze", "raise filter.max_repeats"
+    ),
+    "host_budget": Gloss(
+        "its host has used up filter.max_urls_per_host", "raise filter.max_urls_per_host"
+    ),
+    "bad_port": Gloss(
+        "its port belongs to another service (mail, databases)", "nothing: browsers refuse it too"
+    ),
+    "nofollow": Gloss("the page asked robots not to follow the link", "nothing: it is obeyed"),
+    "not_followed": Gloss(
+        "links of its kind, or of the page that holds it, are recorded and not followed",
+        "--embeds for images, scripts and styles; a sitemap may name its own host only",
+    ),
+    "user": Gloss("a filter of your own objected", "look at the filter; `why` quotes it"),
+}
+"""Refused as a link, before it was queued."""
+
+FETCH_REFUSALS: dict[str, Gloss] = {
+    "robots_disallowed": Gloss(
+        "robots.txt of its host forbids it",
+        "nothing, unless the host is yours: then name it in robots.own_hosts",
+    ),
+    "robots_unreachable": Gloss(
+        "robots.txt of its host could not be had, so nothing may be asked",
+        "run again later; robots.retries and robots.retry_s say how long it was tried",
+    ),
+    "private_address": Gloss(
+        "its host is at a private, loopback or link-local address",
+        "--allow-net CIDR for a network of your own, or --allow-private",
+    ),
+    "bad_port": LINK_REFUSALS["bad_port"],
+    "unsupported_scheme": Gloss("there is no protocol module for its scheme", "use http or https"),
+    "content_type": Gloss("its media type is not wanted", "look at process.media_types"),
+}
+"""Refused when its turn came, before or instead of keeping it."""
+
+FAILURES: dict[str, Gloss] = {
+    "dns_no_such_host": Gloss("there is no host of that name", "check the spelling"),
+    "dns_unreachable": Gloss("the name servers did not answer", "check the network; it is retried"),
+    "connect_failed": Gloss("nothing listens there, or a network is down", "retried; then final"),
+    "connect_timeout": Gloss("no connection within fetch.connect_s", "retried; raise the limit"),
+    "tls_failed": Gloss("the TLS handshake failed", "look at the detail in `gossamer why`"),
+    "tls_certificate": Gloss(
+        "the certificate is not valid for that host", "--insecure, if you accept that"
+    ),
+    "first_byte_timeout": Gloss("no answer within fetch.first_byte_s", "retried; raise the limit"),
+    "total_timeout": Gloss("not complete within fetch.total_s", "raise the limit"),
+    "stalled": Gloss("hardly a byte came for fetch.stall_s", "retried; raise the limit"),
+    "disconnected": Gloss("the server hung up in the middle", "retried; then final"),
+    "bad_http": Gloss("the answer is not HTTP", "nothing: its framing cannot be trusted"),
+    "header_too_large": Gloss(
+        "more header than fetch.max_header_bytes or max_header_lines", "raise the limit"
+    ),
+    "too_many_redirects": Gloss("more hops than fetch.max_redirects", "most often a loop"),
+    "bad_redirect": Gloss("a redirect to nowhere, or to a scheme that is not followed", "nothing"),
+    "proxy_failed": Gloss("the proxy did not do its work", "check --proxy"),
+    "not_found": Gloss("the server has no such page (404)", "a broken link; `why` names the page"),
+    "gone": Gloss("the server says that the page is gone (410)", "nothing"),
+    "unauthorized": Gloss("the server wants to know who asks (401, 407)", "--auth or --header"),
+    "http_4xx": Gloss("another answer from 400 to 499", "look at the status in `gossamer why`"),
+    "throttled": Gloss("the server asked us to slow down (429, 503)", "the host was slowed down"),
+    "http_5xx": Gloss("the server failed (500 to 599)", "retried; then final"),
+    "unreadable_file": Gloss("a file: seed that cannot be read", "check its permissions"),
+    "killed_us": Gloss("the crawl died again and again with it in hand", "please report it"),
+    "internal_error": Gloss("our own code failed on it", "please report it with the detail"),
+}
+"""Asked for, and not had."""
+
+ENDINGS: dict[str, str] = {
+    "finished": "Finished: nothing is left to fetch.",
+    "max_pages": "Stopped at --max-pages; there is more to fetch.",
+    "max_time": "Stopped at --max-time; there is more to fetch.",
+    "max_bytes": "Stopped at --max-bytes; there is more to fetch.",
+    "stopped": "Stopped on request; nothing is lost.",
+    "requested": "Stopped on request; nothing is lost.",
+    "no_seed": "No seed could be fetched.",
+}
+
+EXIT_CODES: dict[int, str] = {
+    0: "done: finished, or a limit (--max-pages, --max-time, --max-bytes) was reached",
+    1: "no seed could be fetched; for `show`: there is no such page in the archive",
+    2: "wrong usage or configuration; one line says what",
+    3: "stopped early on request (Ctrl-C, SIGTERM); run again to go on",
+    4: "could not go on (disk, lock, state); the line says what to do",
+}
+
+
+def meaning_of(reason: str) -> str:
+    """Return what a reason means, or "" for one that is not in the tables."""
+    for table in (LINK_REFUSALS, FETCH_REFUSALS, FAILURES):
+        if reason in table:
+            return table[reason].meaning
+    return ""

@@ -1,0 +1,75 @@
+"""Flags: a flag turns its knob; one that is not given leaves it alone."""
+
+import pytest
+
+from gossamer.cli.flags import FLAGS, with_flags
+from gossamer.config import Config, FilterConfig, LimitsConfig
+from gossamer.errors import ConfigError
+from gossamer.settings import describe_knobs
+
+
+def test_no_flags_change_nothing() -> None:
+    config = Config(limits=LimitsConfig(max_pages=7))
+    assert with_flags(config, {}) == config
+    assert with_flags(config, {flag.parameter: None for flag in FLAGS}) == config
+
+
+def test_a_flag_turns_its_knob_and_leaves_its_neighbours_alone() -> None:
+    old = Config(limits=LimitsConfig(max_pages=7, max_bytes=9))
+    new = with_flags(old, {"max_pages": 8})
+    assert new == Config(limits=LimitsConfig(max_pages=8, max_bytes=9))
+
+
+def test_a_repeatable_flag_replaces_the_list() -> None:
+    old = Config(filter=FilterConfig(allow=("a.test", "b.test")))
+    assert with_flags(old, {"allow": ["c.test"]}).filter.allow == ("c.test",)
+    assert with_flags(old, {"allow": []}).filter.allow == ("a.test", "b.test")
+
+
+def test_tables_are_read_from_pairs() -> None:
+    given = {
+        "resolve": ["A.test:127.0.0.1", "b.test:::1"],
+        "auth": ["a.test=user:pa:ss=word"],
+    }
+    fetch = with_flags(Config(), given).fetch
+    assert fetch.resolve == {"a.test": "127.0.0.1", "b.test": "::1"}
+    assert fetch.auth == {"a.test": "user:pa:ss=word"}
+
+
+def test_a_switch_can_be_turned_off_again() -> None:
+    on = with_flags(Config(), {"insecure": True})
+    assert on.fetch.insecure
+    assert not with_flags(on, {"insecure": False}).fetch.insecure
+    assert with_flags(on, {"insecure": None}).fetch.insecure
+
+
+def test_a_delay_of_zero_is_given_and_not_forgotten() -> None:
+    assert with_flags(Config(), {"delay": 0.0}).politeness.delay_s == 0.0
+    assert with_flags(Config(), {"max_pages": 0}).limits.max_pages == 0
+
+
+@pytest.mark.parametrize(
+    ("given", "complaint"),
+    [
+        ({"max_pages": -1}, "--max-pages: expected whole number ≥ 0, or not set, found -1"),
+        ({"scope": "x"}, '--scope: expected one of "any", "domain"'),
+        ({"order": "best"}, '--order: expected one of "bfs", found'),
+        ({"resolve": ["a.test"]}, "--resolve: expected HOST:ADDR"),
+        ({"resolve": ["a.test:b.test"]}, "--resolve: expected an IP address"),
+        ({"auth": ["nobody"]}, "--auth: expected HOST=USER:PASS"),
+        ({"header": ["no colon"]}, '--header: expected "Name: value"'),
+        ({"allow_net": ["10.0.0.0/99"]}, "--allow-net: expected a network"),
+        ({"concurrency": 0}, "--concurrency: expected whole number from 1 to 4096, found 0"),
+        ({"delay": float("nan")}, "--delay: expected number ≥ 0"),
+    ],
+)
+def test_a_wrong_value_is_named_by_its_flag(given: dict[str, object], complaint: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        with_flags(Config(), given)
+    assert complaint in str(caught.value)
+
+
+def test_every_flag_turns_a_knob_that_exists() -> None:
+    knobs = {knob.path for knob in describe_knobs()}
+    assert {flag.knob for flag in FLAGS} <= knobs
+    assert len({flag.parameter for flag in FLAGS}) == len(FLAGS)

@@ -1,0 +1,163 @@
+"""Screen: people read sentences; nothing from the web steers their terminal."""
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+from rich.console import Console, RenderableType
+
+from gossamer.cli.screen import (
+    harmless,
+    print_json,
+    progress,
+    progress_line,
+    status_view,
+    summary,
+    why_view,
+)
+
+STATUS: dict[str, object] = {
+    "pages": 1234,
+    "html_pages": 1200,
+    "queued": 56,
+    "in_flight": 3,
+    "hosts": 7,
+    "known_urls": 2000,
+    "refused": {"off_scope": 10, "robots_disallowed": 20},
+    "failed": {"not_found": 4},
+    "finished": False,
+    "running": True,
+    "active_hosts": 5,
+    "requests": 1300,
+    "redirects": 9,
+    "revisits": 8,
+    "retries": {},
+    "archive_bytes": 3 * 1024 * 1024,
+    "seconds": 12.5,
+    "pages_per_s": 98.7,
+    "paused": "",
+    "stop_reason": "",
+}
+
+HOSTILE = "http://u:SECRET@a.test/\x1b[31m\u202e?token=SECRET\nnext"
+
+
+def seen(what: RenderableType, width: int = 100) -> str:
+    stream = io.StringIO()
+    Console(file=stream, width=width).print(what)
+    return stream.getvalue()
+
+
+def test_the_progress_line_has_pages_rate_queue_hosts_and_errors() -> None:
+    line = progress_line(STATUS).plain
+    assert line == "1,234 pages · 98.7/s · 56 queued · 5 active hosts · 4 errors"
+
+
+def test_a_pause_is_told_in_the_progress_line() -> None:
+    assert progress_line({**STATUS, "paused": "disk is full"}).plain.endswith(
+        "paused: disk is full"
+    )
+
+
+def test_without_a_terminal_progress_is_a_plain_line_now_and_then() -> None:
+    stream = io.StringIO()
+    with progress(Console(file=stream, width=40)) as tell:
+        for _ in range(11):
+            tell(STATUS)
+    lines = stream.getvalue().splitlines()
+    assert len(lines) == 3
+    assert all(line.startswith("1,234 pages") and line.endswith("4 errors") for line in lines)
+    assert "\x1b" not in stream.getvalue()
+
+
+def test_the_summary_says_what_was_had_where_it_lies_and_what_was_not() -> None:
+    text = seen(summary("max_pages", STATUS, Path("mycrawl")))
+    assert "Stopped at --max-pages" in text
+    assert "1,234 stored, 1,200 of them HTML, 8 copies" in text
+    assert "mycrawl/archive (3.0 MiB of WARC)" in text
+    assert text.index("robots_disallowed") < text.index("off_scope")
+    assert "robots.txt of its host forbids it" in text
+    assert "gossamer crawl --into mycrawl" in text
+    assert "gossamer why mycrawl URL" in text
+
+
+def test_a_finished_crawl_is_not_told_to_go_on() -> None:
+    text = seen(summary("finished", STATUS, Path("mycrawl")))
+    assert "Finished: nothing is left to fetch." in text
+    assert "goes on" not in text
+
+
+def test_the_status_of_a_running_crawl_begins_with_its_progress() -> None:
+    assert seen(status_view(STATUS, Path("c"))).startswith("1,234 pages")
+    assert seen(status_view({**STATUS, "running": False}, Path("c"))).startswith("Not running")
+
+
+def test_why_opens_with_the_sentence_and_then_lists_the_facts() -> None:
+    facts: dict[str, object] = {
+        "url": "HTTP://a.test/x#y",
+        "canonical": "http://a.test/x",
+        "steps": ["fragment dropped: http://a.test/x"],
+        "fingerprint": "00ff",
+        "ring": 12,
+        "shard": 0,
+        "state": "refused",
+        "reason": "robots_disallowed",
+        "detail": "Disallow: /x",
+        "depth": 2,
+        "grade": None,
+        "via": "http://a.test/",
+        "kind": "a",
+        "robots": {"allowed": False, "line": "Disallow: /x", "number": 3, "crawl_delay_s": 2.0},
+        "filter": None,
+        "next_at": 0.0,
+        "next_reason": "crawl-delay",
+        "attempts": 1,
+        "copy_of": "",
+        "visits": [
+            {
+                "at": 0.0,
+                "state": "archived",
+                "reason": "",
+                "status": 200,
+                "file": "pages-00-0001-00000.warc.gz",
+                "offset": 5,
+                "length": 6,
+            }
+        ],
+        "explanation": "Not fetched: robots_disallowed: Disallow: /x.",
+    }
+    text = seen(why_view(facts))
+    assert text.startswith("Not fetched: robots_disallowed: Disallow: /x.")
+    assert "forbidden by line 3: Disallow: /x, crawl-delay 2.0 s" in text
+    assert "1970-01-01 00:00:00 UTC crawl-delay" in text
+    assert "200  archived  pages-00-0001-00000.warc.gz at 5, 6 bytes" in text
+    assert "fragment dropped" in text
+
+
+def test_why_of_something_that_is_no_url_is_short() -> None:
+    facts = {"url": "x", "canonical": None, "state": "unknown", "explanation": "Not a URL."}
+    assert "key" not in seen(why_view(facts))
+
+
+@pytest.mark.parametrize("name", ["url", "canonical", "detail", "via", "explanation"])
+def test_strings_from_the_web_neither_steer_the_terminal_nor_show_secrets(name: str) -> None:
+    facts = {"url": "x", "canonical": "x", "state": "queued", "explanation": "e", name: HOSTILE}
+    text = seen(why_view(facts), width=400)
+    assert "\x1b" not in text
+    assert "\u202e" not in text
+    assert "SECRET" not in text
+
+
+def test_markup_in_strings_from_the_web_is_shown_as_it_is() -> None:
+    facts = {"url": "x", "canonical": "x", "state": "queued", "explanation": "[bold]x[/bold]"}
+    assert "[bold]x[/bold]" in seen(why_view(facts))
+    assert harmless("[red]") == "[red]"
+
+
+def test_json_is_one_line_of_standard_output(capsys: pytest.CaptureFixture[str]) -> None:
+    print_json({"a": "x\ny\u2028"})
+    captured = capsys.readouterr()
+    assert captured.out.count("\n") == 1
+    assert json.loads(captured.out) == {"a": "x\ny\u2028"}
+    assert captured.err == ""
