@@ -1,0 +1,93 @@
+"""Judges a crawl of a fake web by the server's log and the archive, never by what it says."""
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from gossamer.testing import FakeWeb, Visit, hits
+from tests.e2e.archive import Archive
+
+FILES = ("/files/report.pdf", "/img/chart.png", "/data/table.json", "/feed.xml", "/atom.xml")
+"""What the home of every fake site links to besides pages."""
+
+
+@dataclass(frozen=True)
+class Judge:
+    """What a fake web really holds."""
+
+    web: FakeWeb
+
+    def wanted(self) -> set[str]:
+        """Return every URL that a complete crawl stores: all HTML pages, and the files."""
+        truth = self.web.truth()
+        homes = [i for i in range(self.web.hosts) if self.web.url(i, "/") in truth]
+        with_files = [i for i in homes if self.web.atlas.site(i).has_extras]
+        files = {self.web.url(i, path) for i in with_files for path in FILES}
+        return truth | {url for url in files if self.is_allowed(url)}
+
+    def is_allowed(self, url: str) -> bool:
+        """Tell whether robots.txt lets us ask for a URL."""
+        return self.web.allows(_host(url), _target(url))
+
+    def body(self, url: str) -> bytes | None:
+        """Return what the web serves under a URL; None if that is not a 200."""
+        answer = self.web.answer(_host(url), _target(url))
+        return answer.body if answer.status == 200 else None
+
+    def assert_complete(self, archive: Archive) -> None:
+        """Nothing lost, nothing stored twice, nothing stored wrongly."""
+        wanted = self.wanted()
+        right = Counter(r.url for r in archive.pages if r.payload == self.body(r.url))
+        wrong = [r.url for r in archive.pages if r.payload != self.body(r.url)]
+        assert not wrong, f"stored with other bytes than were served: {wrong}"
+        self._assert_copies(archive)
+        copies = Counter(r.url for r in archive.revisits)
+        lost = sorted(url for url in wanted if not right[url] + copies[url])
+        assert not lost, f"lost {len(lost)} of {len(wanted)}: {lost[:20]}"
+        twice = {url: n for url, n in (right + copies).items() if n > 1}
+        assert not twice, f"stored twice: {twice}"
+
+    def _assert_copies(self, archive: Archive) -> None:
+        """Every revisit names a stored page with the same content."""
+        stored = {record.url: record for record in archive.pages}
+        for copy in archive.revisits:
+            original = stored[copy.headers["warc-refers-to-target-uri"]]
+            assert self.body(copy.url) == original.payload, copy.url
+            digest = "warc-payload-digest"
+            assert copy.headers[digest] == original.headers[digest], copy.url
+
+    def assert_obedient(self, visits: Iterable[Visit]) -> None:
+        """No request that robots.txt forbids."""
+        asked = {(v.host, v.target) for v in visits if not v.target.startswith("/robots")}
+        assert not [what for what in asked if not self.web.allows(*what)]
+
+
+def page_hits(visits: Iterable[Visit]) -> Counter[tuple[str, str]]:
+    """Return how often each page was asked for, robots.txt left out."""
+    return hits(visit for visit in visits if not visit.target.startswith("/robots"))
+
+
+def repeated(visits: Iterable[Visit]) -> int:
+    """Return the sum of requests beyond the first for each page."""
+    return sum(times - 1 for times in page_hits(visits).values())
+
+
+def settled(status: dict[str, object]) -> int:
+    """Return how many URLs are archived, redirected, failed or refused by robots."""
+    refused, failed = status["refused"], status["failed"]
+    assert isinstance(refused, dict)
+    assert isinstance(failed, dict)
+    late = ("robots_disallowed", "robots_unreachable", "private_address", "content_type")
+    by_us = sum(refused.get(reason, 0) for reason in late)
+    numbers = [status["pages"], status["redirects"], by_us, *failed.values()]
+    return sum(n for n in numbers if isinstance(n, int))
+
+
+def _host(url: str) -> str:
+    return urlsplit(url).hostname or ""
+
+
+def _target(url: str) -> str:
+    parts = urlsplit(url)
+    return f"{parts.path}?{parts.query}" if parts.query else parts.path
