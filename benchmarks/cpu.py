@@ -1,0 +1,138 @@
+"""CPU per page of the whole pipeline on the local real web: `make bench-cpu`.
+
+Runs the command line itself, three times, to 5,000 pages from the hub, and asserts the work: pages
+stored, no robots violation, no repeated URL in nginx's log. CPU is user + system of all processes
+of the crawl, start-up included. A fourth run in this process is sampled for each stage's share.
+"""
+
+import json
+import platform
+import resource
+import shutil
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+from types import FrameType
+
+import turbohtml
+from realweb import FLAGS, SEED, bring_up, html_kb_served, new_log, save
+
+from gossamer import Config, Crawl
+from gossamer.config import FetchConfig, FilterConfig, LimitsConfig, PolitenessConfig
+from gossamer.store import CrawlFolder, iter_pages
+
+PAGES = 5000
+RUNS = 3
+GOSSAMER = str(Path(sys.executable).parent / "gossamer")
+
+
+def one_run(folder: Path) -> dict[str, float]:
+    """Crawl once; return pages, CPU and wall seconds, memory."""
+    new_log()
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    began = time.perf_counter()
+    command = [GOSSAMER, "crawl", SEED, "--into", str(folder), *FLAGS]
+    command += ["--concurrency", "64", "--max-pages", str(PAGES), "--json"]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    wall_s = time.perf_counter() - began
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    status = json.loads(done.stdout.splitlines()[-1])
+    assert status["pages"] == PAGES, status
+    time.sleep(0.2)
+    return {
+        "pages": status["pages"],
+        "html_pages": status["html_pages"],
+        "cpu_s": after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime,
+        "wall_s": wall_s,
+        "rss_mb": after.ru_maxrss / 1024,
+        "html_kb": html_kb_served(),
+    }
+
+
+def stages(folder: Path) -> tuple[dict[str, float], list[list[object]]]:
+    """Crawl once here, under a CPU-time sampler; return shares by room and the top ten."""
+    rooms: Counter[str] = Counter()
+    functions: Counter[str] = Counter()
+
+    def sample(_number: int, frame: FrameType | None) -> None:
+        while frame is not None and "/gossamer/" not in frame.f_code.co_filename:
+            frame = frame.f_back
+        if frame is None:
+            rooms["python"] += 1
+            return
+        place = frame.f_code.co_filename.split("/gossamer/")[-1]
+        rooms[place.partition("/")[0]] += 1
+        functions[f"{place}:{frame.f_code.co_qualname}"] += 1
+
+    signal.signal(signal.SIGPROF, sample)
+    signal.setitimer(signal.ITIMER_PROF, 0.002, 0.002)
+    Crawl(
+        folder,
+        [SEED],
+        Config(
+            filter=FilterConfig(scope="any", allow=("*.test",)),
+            fetch=FetchConfig(allow_private=True),
+            politeness=PolitenessConfig(delay_s=0.0),
+            limits=LimitsConfig(max_pages=PAGES),
+        ),
+    ).run()
+    signal.setitimer(signal.ITIMER_PROF, 0)
+    total = sum(rooms.values())
+    shares = {room: round(n / total, 3) for room, n in rooms.most_common()}
+    return shares, [[name, round(n / total, 3)] for name, n in functions.most_common(10)]
+
+
+def parse_us_per_kb(folder: Path) -> float:
+    """Return what the HTML parser alone costs on pages just crawled: how quick this machine is."""
+    crawl = CrawlFolder(folder)
+    name = next(crawl.archive_names(kind="pages")).file_name
+    pages = [page.decoded() for page in iter_pages(crawl.archive_path(name)) if page.status == 200]
+    bodies = [body for body in pages[::10] if body[:1] == b"<"]
+    began = time.process_time()
+    for body in bodies:
+        turbohtml.parse(body, positions=False)
+    return 1e9 * (time.process_time() - began) / sum(map(len, bodies))
+
+
+def main() -> None:
+    """Measure, print a table, keep the result."""
+    bring_up()
+    runs: list[dict[str, float]] = []
+    base = Path(tempfile.mkdtemp(prefix="gossamer-bench-"))
+    try:
+        for n in range(RUNS):
+            runs.append(one_run(base / f"run{n}"))
+            print({name: round(value, 2) for name, value in runs[-1].items()})
+        parse_us = parse_us_per_kb(base / "run0")
+        shares, top = stages(base / "stages")
+    finally:
+        shutil.rmtree(base, ignore_errors=True)
+    for name, share in top:
+        print(f"{share:6.1%}  {name}")
+    cpu_ms = [1000 * run["cpu_s"] / run["pages"] for run in runs]
+    kb_per_page = statistics.median(run["html_kb"] / run["pages"] for run in runs)
+    save(
+        "cpu",
+        {
+            "cpu_ms_per_page": round(statistics.median(cpu_ms), 3),
+            "cpu_ms_per_page_runs": [round(value, 3) for value in cpu_ms],
+            "pages": PAGES,
+            "pages_per_s": round(statistics.median(r["pages"] / r["wall_s"] for r in runs), 1),
+            "rss_mb": round(max(run["rss_mb"] for run in runs), 1),
+            "html_kb_per_page": round(kb_per_page, 1),
+            "us_per_kb": round(statistics.median(1e6 * r["cpu_s"] / r["html_kb"] for r in runs), 2),
+            "parse_us_per_kb": round(parse_us, 2),
+            "stages": shares,
+            "top_functions": top,
+            "python": platform.python_version(),
+        },
+    )
+
+
+if __name__ == "__main__":
+    main()
