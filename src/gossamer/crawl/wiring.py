@@ -61,6 +61,8 @@ from gossamer.store import (
 from gossamer.urls import join, parse
 
 META, DEATHS = b"m", b"k"
+BACK_QUEUES = 3
+"""Active hosts per fetch in flight, at least: so that some are always ready (Mercator)."""
 DEATH, LEAST_SHARE, MAX_BLAME = 12, 3, 36
 """A death's blame is shared by the URLs in hand, a quarter each at least; a URL that carries three
 whole ones is not tried again. So one that is alone in hand, or being read, has three deaths, and a
@@ -239,6 +241,7 @@ def wire_core(
     url_seen = UrlSeen.open(seen_folder, config.seen, [*state.scan(b"s"), *state.scan(b"S")])
     content_seen = ContentSeen(state.get)
     frontier = Frontier(config.frontier, config.politeness, state, random)
+    frontier.at_least = BACK_QUEUES * config.concurrency
     chain = build_chain(
         config.filter,
         seed_urls(config),

@@ -54,6 +54,8 @@ class Frontier:
     def __init__(
         self, config: FrontierConfig, rules: PolitenessConfig, rows: ReadRows, random: Random
     ) -> None:
+        self.at_least = 1
+        """Hosts that are kept active while there are any (Mercator: three per fetch in flight)."""
         self._config = config
         self._rules = rules
         self._rows = rows
@@ -137,6 +139,8 @@ class Frontier:
             for task, row in self._delayed.take_due(now):
                 self._pending.append(row)
                 self.add([task], are_new=False)
+        if self.active_hosts < self.at_least:
+            self._activate()
         while (host := self._bench.take_ready(now)) is not None:
             if host.tasks:
                 if len(host.tasks) * 4 <= self._config.lease_urls and not host.uncommitted:
@@ -191,19 +195,15 @@ class Frontier:
         self._bench.release(host)
 
     def reserve(self, host: str, now: float) -> float | None:
-        """Make a host busy for a request outside its queue; None when done, else when to ask again.
-
-        Settle it with a task of that host.
-        """
+        """Make a host busy until it is settled; None when done, else when to ask again."""
         return self._bench.reserve(host_key(host), self.hosts.row(host), now)
 
     def put_back(
         self, task: Task, until: float, reason: str, *, is_of_origin: bool = False
     ) -> None:
-        """Return a task to the head of its busy host's queue; the host waits until a moment.
+        """Return a task to the head of its host's queue; the host waits until a moment.
 
-        If the reason is of the task's origin alone and others have work, only the task waits.
-        Follow it with `settle`, or nothing will wake the host.
+        If the reason is of its origin alone and others have work, only it waits. Settle it, too.
         """
         host = self._bench.hosts[host_key(task.url.host)]
         if is_of_origin and host.has_work_besides(task.url.origin):

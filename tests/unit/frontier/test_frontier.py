@@ -257,3 +257,24 @@ def test_after_a_reboot_no_try_waits_for_a_date_of_a_wrong_clock() -> None:
     reborn.recover(100.0, lambda _task: False, all_wait=True)
     commit(reborn, rows)
     assert take(reborn, rows, 200.0) is not None
+
+
+def test_enough_hosts_are_active_although_the_first_is_always_ready() -> None:
+    rows = DictRows()
+    f = frontier(rows, 0.0)
+    f.at_least = 3
+    f.add([task(f"http://a.test/{n}") for n in range(100)])
+    first = take(f, rows, 0.0)
+    assert first is not None
+    f.add([task("http://b.test/1"), task("http://c.test/1")])
+    commit(f, rows)
+    f.settle(first, 0.0, QUICK)
+    given = set()
+    for _ in range(8):
+        found = take(f, rows, 0.0)
+        assert found is not None
+        given.add(found.url.host)
+        f.settle(found, 0.0, QUICK)
+        f.conclude(found)
+        commit(f, rows)
+    assert given == {"a.test", "b.test", "c.test"}
