@@ -1,10 +1,7 @@
 """A processor from a package of its own works without touching a file of ours."""
 
-from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, distribution
-from io import BytesIO
 from pathlib import Path
-from typing import BinaryIO
 
 import pytest
 
@@ -13,33 +10,10 @@ from gossamer.config import ProcessConfig, UrlConfig
 from gossamer.model import Document, LinkKind
 from gossamer.process import Registry, Tools
 from gossamer.urls import parse
+from tests.bodies import Bytes
 
 RULES = UrlConfig()
 TABLE = b"name,home\nAda,http://h.test/ada\nBob,\n"
-
-
-@dataclass
-class Bytes:
-    """A body that was never sent."""
-
-    data: bytes
-    is_spooled: bool = False
-
-    @property
-    def sent_bytes(self) -> int:
-        return len(self.data)
-
-    def open_sent(self) -> BinaryIO:
-        return BytesIO(self.data)
-
-    def sent(self) -> bytes:
-        return self.data
-
-    def decoded(self) -> bytes:
-        return self.data
-
-    def close(self) -> None:
-        pass
 
 
 @pytest.fixture(scope="module")

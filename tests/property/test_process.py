@@ -1,11 +1,8 @@
 """Whatever the bytes, a document is read: nothing raises, and every string can be stored."""
 
-from dataclasses import dataclass
-from io import BytesIO
-from typing import BinaryIO
-
 from hypothesis import assume, given
 from hypothesis import strategies as some
+from tests.bodies import Bytes
 
 from gossamer.config import ProcessConfig, UrlConfig
 from gossamer.model import Document, Extraction
@@ -39,30 +36,6 @@ SCRAPS = some.sampled_from(
 )
 BODIES = some.one_of(some.binary(max_size=300), some.lists(SCRAPS, max_size=40).map(b"".join))
 TEXTS = some.text(max_size=50)
-
-
-@dataclass
-class Bytes:
-    """A body that was never sent."""
-
-    data: bytes
-    is_spooled: bool = False
-
-    @property
-    def sent_bytes(self) -> int:
-        return len(self.data)
-
-    def open_sent(self) -> BinaryIO:
-        return BytesIO(self.data)
-
-    def sent(self) -> bytes:
-        return self.data
-
-    def decoded(self) -> bytes:
-        return self.data
-
-    def close(self) -> None:
-        pass
 
 
 def read(body: bytes, media_type: str, charset: str, header: str) -> Extraction:

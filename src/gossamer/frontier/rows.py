@@ -7,7 +7,7 @@
 
 All keys but `d` begin with the ring, so a registrable domain's rows are neighbours on disk.
 A packed row holds the tasks of one host and one commit, grouped by the page that linked them, so
-that the page's URL is stored once (40 bytes per URL measured, against 149 one by one).
+that the page's URL is stored once (a prototype took 40 bytes per URL).
 """
 
 from collections.abc import Callable, Iterable, Sequence

@@ -1,11 +1,9 @@
 """A document made by hand, and the tools that processors get."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from io import BytesIO
-from typing import BinaryIO
 
 import pytest
+from tests.bodies import Bytes
 
 from gossamer.config import ProcessConfig, UrlConfig
 from gossamer.model import Document
@@ -13,30 +11,6 @@ from gossamer.process import Registry, Tools
 from gossamer.urls import parse
 
 RULES = UrlConfig()
-
-
-@dataclass
-class Bytes:
-    """A body that was never sent."""
-
-    data: bytes
-    is_spooled: bool = False
-
-    @property
-    def sent_bytes(self) -> int:
-        return len(self.data)
-
-    def open_sent(self) -> BinaryIO:
-        return BytesIO(self.data)
-
-    def sent(self) -> bytes:
-        return self.data
-
-    def decoded(self) -> bytes:
-        return self.data
-
-    def close(self) -> None:
-        pass
 
 
 MakeDocument = Callable[..., Document]
