@@ -221,6 +221,8 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """URLs to start from."""
     concurrency: Annotated[int, Meta(ge=1, le=4096)] = 64
     """Fetches in flight at once, turns that wait for their commit included."""
+    shards: Annotated[int, Meta(ge=0, le=256)] = 0
+    """Processes that share the crawl, each with its own hosts; 0 means one per core."""
     politeness: PolitenessConfig = field(default_factory=PolitenessConfig)
     fetch: FetchConfig = field(default_factory=FetchConfig)
     robots: RobotsConfig = field(default_factory=RobotsConfig)

@@ -33,7 +33,6 @@ class Wish(Struct, kw_only=True):
     into: Path
     seeds: Path | None = None
     config: Path | None = None
-    shards: int = 1
     json: bool = False
     verbose: bool = False
 
@@ -70,11 +69,6 @@ _OWN: tuple[tuple[str, object, object], ...] = (
         None,
     ),
     (
-        "shards",
-        Annotated[int, typer.Option("--shards", metavar="N", help="Processes; 1 in this version.")],
-        1,
-    ),
-    (
         "json",
         Annotated[bool, typer.Option("--json", help="End with the status as one line of JSON.")],
         False,
@@ -93,8 +87,6 @@ def crawl(**given: Any) -> int:  # noqa: ANN401 - the parser hands over what `_s
     A flag that is not given keeps the value in DIR/crawl.toml; one that is given changes it there.
     """
     wish = Wish(**{name: given[name] for name, _, _ in _OWN})
-    if wish.shards != 1:
-        raise ConfigError(f"--shards: expected 1 (one shard in this version), found {wish.shards}")
     set_up(verbose=wish.verbose)
     old, new = settle(wish, given)
     is_new = not (wish.into / "crawl.toml").exists()

@@ -47,6 +47,7 @@ FLAGS: tuple[Flag, ...] = (
     Flag("--order", "frontier.order", "text", _WANT, "bfs"),
     Flag("--sitemaps/--no-sitemaps", "process.sitemaps", "switch", _WANT),
     Flag("--embeds/--no-embeds", "process.embeds", "switch", _WANT),
+    Flag("--shards", "shards", "count", _HOW, "N"),
     Flag("--concurrency", "concurrency", "count", _HOW, "N"),
     Flag("--delay", "politeness.delay_s", "number", _HOW, "S"),
     Flag("--max-body", "fetch.max_body_bytes", "count", _HOW, "N"),

@@ -1,30 +1,40 @@
 """Crawl: start, watch, stop. What the command line and Python programs use."""
 
 import asyncio
-import gc
+import os
 import signal
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+import threading
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from random import Random, SystemRandom
 
 import uvloop
 from msgspec import Struct
-from msgspec.structs import replace
 
 from gossamer.clock import SystemClock
+from gossamer.cluster import Ring, read_charter
 from gossamer.config import Config
+from gossamer.crawl.mend import ensure_shards
+from gossamer.crawl.opening import Place, lock_folder
 from gossamer.crawl.seeds import Seed, plant, url_of_seed
+from gossamer.crawl.shards import (
+    Fleet,
+    Progress,
+    answer,
+    first_cause,
+    live_status,
+    quiet_collector,
+    with_seeds,
+)
 from gossamer.crawl.wiring import Extras, Shard, open_shard
-from gossamer.errors import ConfigError, GossamerError
 from gossamer.filter import UrlFilter
 from gossamer.process import Processor
-from gossamer.report import ControlSocket, Standing, explain_url, status_of, why_sources
+from gossamer.report import ControlSocket
 from gossamer.settings import check, load_config, save_config
 from gossamer.store import CrawlFolder
-from gossamer.urls import without_credentials
 
-Progress = Callable[[dict[str, object]], None]
+LIMITS = frozenset({"max_pages", "max_time", "max_bytes"})
+"""Reasons to end that were asked for beforehand: exit code 0."""
 
 
 class Ending(Struct, frozen=True, kw_only=True):
@@ -40,6 +50,10 @@ class Ending(Struct, frozen=True, kw_only=True):
 
 class Crawl:
     """A crawl in a folder. Running it again goes on where it stopped, or was killed.
+
+    One process per core shares the work (`Config.shards`). With processors or filters of your own,
+    or outside the main thread, it is this process alone unless `shards` says otherwise: what a
+    function of yours remembers would be lost in another process.
 
     >>> Crawl("mycrawl", ["https://example.org/"]).run()   # doctest: +SKIP
     """
@@ -57,7 +71,8 @@ class Crawl:
         self._seeds = [seed if isinstance(seed, Seed) else Seed(url=seed) for seed in seeds]
         self._config = config
         self._extras = Extras(processors=processors, filters=filters)
-        self._shard: Shard | None = None
+        self._stop: Callable[[str], None] | None = None
+        self._is_stopping = False
 
     def run(
         self,
@@ -69,57 +84,109 @@ class Crawl:
         `on_progress` is told the status once a second; `on_saved` is called when the folder is
         ours and its crawl.toml says what was asked.
         """
-        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-            try:
-                return runner.run(self._run(on_progress, on_saved))
-            except BaseExceptionGroup as group:
-                raise _first_cause(group) from group
+        config = self._settled_config()
+        shards = how_many_shards(config, self._extras)
+        folder = CrawlFolder(self.folder)
+        self._is_stopping = False
+        with lock_folder(folder, SystemClock()) as lock:
+            ensure_shards(folder, config, shards)
+            if not folder.config_path.exists() or load_config(folder.config_path) != config:
+                save_config(folder.config_path, config)
+            on_saved()
+            make_loop = uvloop.new_event_loop if shards == 1 else asyncio.new_event_loop
+            with asyncio.Runner(loop_factory=make_loop) as runner:
+                try:
+                    if shards == 1:
+                        return runner.run(self._run_alone(config, on_progress))
+                    return runner.run(self._run_fleet(config, shards, lock, on_progress))
+                except BaseExceptionGroup as group:
+                    raise first_cause(group) from group
 
     def stop(self, reason: str = "stopped") -> None:
         """Ask for no more pages; what is under way is kept."""
-        if self._shard is not None:
-            self._shard.wheel.stop(reason)
+        if self._stop is not None:
+            self._stop(reason)
 
     def add(self) -> dict[str, object]:
         """Queue the seeds, with their labels, without crawling: for a crawl that does not run."""
-        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-            return runner.run(self._add_only())
+        config = self._settled_config()
+        folder = CrawlFolder(self.folder)
+        with (
+            lock_folder(folder, SystemClock()),
+            asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner,
+        ):
+            shards = read_charter(folder.charter_path).shards
+            ensure_shards(folder, config, shards)
+            refused: dict[str, str] = {}
+            for shard in range(shards):
+                refused |= runner.run(self._add_to(config, Ring(shards), shard))
+            save_config(folder.config_path, config)
+        return {"added": len(self._seeds) - len(refused), "refused": refused}
 
-    async def _add_only(self) -> dict[str, object]:
-        shard = self._open(config := self._settled_config())
+    async def _add_to(self, config: Config, ring: Ring, number: int) -> dict[str, str]:
+        shard = self._open(config, ring, number)
         try:
             refused = plant(shard, self._seeds)
             shard.ledger.commit()
-            save_config(shard.folder.config_path, config)
         finally:
             await shard.close()
-        return {"added": len(self._seeds) - len(refused), "refused": refused}
+        return refused
 
-    def _open(self, config: Config) -> Shard:
+    def _open(self, config: Config, ring: Ring, number: int) -> Shard:
         random = Random(SystemRandom().getrandbits(64))  # noqa: S311  # record ids, queue draws
-        return open_shard(CrawlFolder(self.folder), config, SystemClock(), random, self._extras)
+        place = Place(folder=CrawlFolder(self.folder), shard=number, ring=ring)
+        return open_shard(place, config, SystemClock(), random, self._extras)
 
-    async def _run(self, on_progress: Progress | None, on_saved: Callable[[], None]) -> Ending:
-        config = self._settled_config()
-        self._shard = shard = self._open(config)
-        control = ControlSocket(shard.folder.control_path, self._answer)
+    def _all_seeds(self, config: Config) -> list[Seed]:
+        return [*self._seeds, *(Seed(url=url) for url in config.seeds)]
+
+    async def _run_alone(self, config: Config, on_progress: Progress | None) -> Ending:
+        """Crawl in this process."""
+        shard = self._open(config, Ring(), 0)
+
+        async def reply(question: Mapping[str, object]) -> dict[str, object]:
+            said = await answer(shard, question)
+            if question.get("ask") == "add":  # a later start must know these seeds too
+                save_config(shard.place.folder.config_path, shard.wheel.config)
+            return said
+
+        control = ControlSocket(shard.place.folder.control_path, reply)
         try:
-            path = shard.folder.config_path
-            if not path.exists() or load_config(path) != config:
-                save_config(path, config)
-            on_saved()
-            refused = plant(shard, [*self._seeds, *(Seed(url=url) for url in config.seeds)])
-            self._listen_to_signals()
+            refused = plant(shard, self._all_seeds(config))
+            self._listen_to_signals(shard.wheel.stop)
             await control.open()
             if on_progress is not None:
                 shard.wheel.on_chores = lambda: on_progress(live_status(shard))
-            with _quiet_collector():
+            with quiet_collector():
                 is_finished = await shard.wheel.run()
-            return _ending(shard, is_finished=is_finished, refused=refused)
+            reason = "" if is_finished else shard.wheel.stop_reason or shard.wheel.limit_reached()
+            return _ending(reason, live_status(shard), refused, shard.ledger.counters.seeds_fetched)
         finally:
             control.close()
             await shard.close()
-            self._shard = None
+            self._stop = None
+
+    async def _run_fleet(
+        self, config: Config, shards: int, lock: int, on_progress: Progress | None
+    ) -> Ending:
+        """Crawl in as many processes as there are shards; this one only watches."""
+        fleet = Fleet(
+            folder=CrawlFolder(self.folder),
+            config=config,
+            seeds=self._all_seeds(config),
+            extras=self._extras,
+            shards=shards,
+            lock=lock,
+            clock=SystemClock(),
+        )
+        self._listen_to_signals(fleet.supervisor.dismiss)
+        try:
+            await fleet.run(on_progress)
+        finally:
+            self._stop = None
+        reason = fleet.supervisor.end_reason or ""
+        counters = fleet.counters()
+        return _ending(reason, fleet.status(), fleet.refused_seeds(), counters.seeds_fetched)
 
     def _settled_config(self) -> Config:
         """Return the configuration: what was given, or what the folder remembers."""
@@ -127,13 +194,14 @@ class Crawl:
         config = self._config
         if config is None:
             config = load_config(path) if path.exists() else Config()
-        settled = _with_seeds(config, self._seeds)
+        settled = with_seeds(config, self._seeds)
         check(settled)
         for text in settled.seeds:
             url_of_seed(text, settled.urls)
         return settled
 
-    def _listen_to_signals(self) -> None:
+    def _listen_to_signals(self, stop: Callable[[str], None]) -> None:
+        self._stop = stop
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
             try:
@@ -143,101 +211,33 @@ class Crawl:
 
     def _on_signal(self, number: int) -> None:
         """Stop cleanly; at the second signal, at once: the next start repairs what is open."""
-        if self._shard is not None and not self._shard.wheel.stop_reason:
+        if not self._is_stopping:
+            self._is_stopping = True
             self.stop()
         else:
             signal.signal(number, signal.SIG_DFL)
             signal.raise_signal(number)
 
-    async def _answer(self, question: Mapping[str, object]) -> dict[str, object]:
-        """Answer a question that came through the control socket."""
-        shard = self._shard
-        if shard is None:
-            raise KeyError("the crawl is closing")
-        match question.get("ask"):
-            case "status":
-                return live_status(shard)
-            case "why":
-                sources = why_sources(shard.folder, shard.wheel.config, shard.core.state)
-                # It may have to read the whole links archive: not on the loop.
-                return await asyncio.to_thread(explain_url, str(question["url"]), sources)
-            case "add":
-                return self._add(shard, question)
-            case other:
-                raise KeyError(f"unknown question {other!r}")
 
-    @staticmethod
-    def _add(shard: Shard, question: Mapping[str, object]) -> dict[str, object]:
-        given = question.get("seeds")
-        seeds = (
-            [Seed(url=str(u), label=str(la)) for u, la in given] if isinstance(given, list) else []
-        )
-        try:
-            refused = plant(shard, seeds)
-        except ConfigError as error:
-            return {"error": str(error)}
-        # The scope is measured from the seeds in crawl.toml: a later start must know these too.
-        shard.wheel.config = _with_seeds(shard.wheel.config, seeds)
-        save_config(shard.folder.config_path, shard.wheel.config)
-        shard.wheel.nudge.set()
-        return {"added": len(seeds) - len(refused), "refused": refused}
+def how_many_shards(config: Config, extras: Extras) -> int:
+    """Return how many processes share the crawl: as many as asked for, or one per core."""
+    if config.shards:
+        return config.shards
+    is_ours_alone = extras.processors or extras.filters
+    if is_ours_alone or threading.current_thread() is not threading.main_thread():
+        return 1
+    return len(os.sched_getaffinity(0))
 
 
-def _with_seeds(config: Config, more: Sequence[Seed]) -> Config:
-    """Return the configuration with further seeds, each once, credentials removed."""
-    texts = (*config.seeds, *(seed.url for seed in more))
-    return replace(config, seeds=tuple(dict.fromkeys(map(without_credentials, texts))))
-
-
-def live_status(shard: Shard) -> dict[str, object]:
-    """Return the status of a shard that runs in this process."""
-    wheel = shard.wheel
-    standing = Standing(
-        queued=shard.core.frontier.queued - len(wheel.in_flight),
-        in_flight=len(wheel.in_flight),
-        hosts=shard.core.frontier.hosts.count,
-        known_urls=shard.core.url_seen.known,
-        active_hosts=shard.core.frontier.active_hosts,
-        is_running=True,
-        paused=wheel.paused,
-        stop_reason=wheel.stop_reason,
-    )
-    return status_of(shard.ledger.counters, standing)
-
-
-@contextmanager
-def _quiet_collector() -> Iterator[None]:
-    """Keep the collector from walking what lives as long as the crawl (8-22 us a page)."""
-    before = gc.get_threshold()
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(50_000, 20, 50)
-    try:
-        yield
-    finally:
-        gc.set_threshold(*before)
-        gc.unfreeze()
-
-
-def _ending(shard: Shard, *, is_finished: bool, refused: Mapping[str, str]) -> Ending:
-    counters = shard.ledger.counters
-    status = live_status(shard)
+def _ending(
+    reason: str, status: dict[str, object], refused: Mapping[str, str], seeds_fetched: int
+) -> Ending:
     status["running"] = False
-    if is_finished and not counters.seeds_fetched:
+    is_finished = not reason
+    if is_finished and not seeds_fetched:
         status["refused_seeds"] = dict(refused)
         return Ending(is_finished=True, reason="no_seed", exit_code=1, status=status)
     if is_finished:
         return Ending(is_finished=True, reason="finished", exit_code=0, status=status)
-    if stop := shard.wheel.stop_reason:
-        return Ending(is_finished=False, reason=stop, exit_code=3, status=status)
-    reason = shard.wheel.limit_reached()
-    return Ending(is_finished=False, reason=reason, exit_code=0, status=status)
-
-
-def _first_cause(group: BaseExceptionGroup[BaseException]) -> BaseException:
-    """Return the error that ended a crawl, out of the group that a TaskGroup wraps it in."""
-    for error in group.exceptions:
-        inner = _first_cause(error) if isinstance(error, BaseExceptionGroup) else error
-        if isinstance(inner, GossamerError):
-            return inner
-    return group.exceptions[0]
+    exit_code = 0 if reason in LIMITS else 3
+    return Ending(is_finished=False, reason=reason, exit_code=exit_code, status=status)

@@ -84,6 +84,26 @@ def next_tasks(
     return [task.follow(link) for link in wanted], refused
 
 
+def accept(tasks: Sequence[Task], at: Stations) -> tuple[list[Task], dict[str, int]]:
+    """Return those tasks from another shard that are new to us and wanted, and the refusals.
+
+    The sender has judged them already; only what we alone know (the hosts' budgets) may differ.
+    """
+    by_key = {task.url.key: task for task in reversed(tasks)}
+    wanted: list[Task] = []
+    refused: dict[str, int] = {}
+    for key in at.url_seen.new_among(list(by_key)):
+        task = by_key[key]
+        kept, objections = at.filters.keep(
+            [Link(target=task.url, kind=task.kind)], task.depth, task.via
+        )
+        wanted += [task] if kept else []
+        for reason, count in objections.items():
+            refused[reason] = refused.get(reason, 0) + count
+    at.url_seen.add([task.url.key for task in wanted])
+    return wanted, refused
+
+
 def new_to_us(links: Sequence[Link], at: Stations) -> list[Link]:
     """Return the links whose target was never taken in, each target once."""
     by_key: dict[int, Link] = {}

@@ -51,3 +51,38 @@ class Stations:
     retry_at: Callable[[Failed, int, float], float | None]
     """When a task that failed after so many attempts is tried again; None means never."""
     join: Callable[[str, str, UrlConfig], Url | None]
+
+
+class Seat(Protocol):
+    """A shard's seat among the others: what the wheel must know of them. Alone, hardly anything."""
+
+    @property
+    def is_blocked(self) -> bool:
+        """Tell whether nothing new may be asked for: too much waits for other shards."""
+        ...
+
+    @property
+    def has_uncommitted(self) -> bool:
+        """Tell whether a commit would write something for other shards."""
+        ...
+
+    @property
+    def commits(self) -> int:
+        """Return how many commits there were: what a sync that begins now will cover."""
+        ...
+
+    def pages_left(self, used: int, wanted: int) -> int:
+        """Return how many pages may be asked for beyond those stored or under way."""
+        ...
+
+    def may_leave(self) -> bool:
+        """Tell whether an idle shard may end: nobody will send it anything."""
+        ...
+
+    def rest(self) -> None:
+        """Be told that nothing is under way, before the wheel waits."""
+        ...
+
+    def durable(self, commits: int) -> None:
+        """Be told how many commits a sync has covered."""
+        ...

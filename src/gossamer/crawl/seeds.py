@@ -45,6 +45,8 @@ def plant(shard: Shard, seeds: Sequence[Seed]) -> dict[str, str]:
     for seed in seeds:
         url = url_of_seed(seed.url, shard.core.stations.urls)
         shard.core.filters.add_seed(url)
+        if shard.core.splitter is not None and not shard.core.splitter.is_ours(url.key):
+            continue  # its owner plants it; ours is only to know the scope
         link = Link(target=url, kind=LinkKind.SEED)
         objection = shard.core.filters.judge(link, 0, "")
         if objection is not None:
@@ -65,7 +67,7 @@ def _queue(shard: Shard, url: Url, label: str) -> None:
     ):
         tasks.append(Task(url=sitemap, kind=LinkKind.SITEMAP, via=url.text))
     for task in _new(shard, tasks):
-        shard.core.frontier.add([task])
+        shard.core.add([task])
         if task.kind is LinkKind.SEED:
             record = shard.ledger.writer.seed_record(url.text, label, now)
             shard.ledger.extra_entries.append(Entry(links=record))

@@ -9,6 +9,7 @@ from pathlib import Path
 from gossamer.clock import CrawlTime
 from gossamer.config import Config
 from gossamer.crawl.ledger import Ledger
+from gossamer.crawl.ports import Seat
 from gossamer.crawl.worker import Worker
 from gossamer.errors import GossamerError
 from gossamer.frontier import Frontier
@@ -21,6 +22,7 @@ GRACE_S = 8.0
 """How long a clean stop waits for answers that are under way."""
 CHORES_S = 1.0
 STARVING_FRACTION = 0.1
+UNLIMITED = 1 << 60
 
 
 @dataclass(slots=True, kw_only=True)
@@ -34,6 +36,7 @@ class Wheel:
     worker: Worker
     url_seen: UrlSeen
     board: FlightBoard
+    seat: Seat
     folder: Path
     in_flight: dict[int, asyncio.Task[None]] = field(default_factory=dict)
     stop_reason: str = ""
@@ -43,6 +46,9 @@ class Wheel:
     seconds_before: float = 0.0
     """Crawling time of earlier runs."""
     nudge: asyncio.Event = field(default_factory=asyncio.Event)
+    syncing: asyncio.Lock = field(default_factory=asyncio.Lock)
+    error: BaseException | None = None
+    """What work beside the wheel has failed with."""
     on_chores: Callable[[], None] = lambda: None
 
     async def run(self) -> bool:
@@ -70,13 +76,28 @@ class Wheel:
         self.stop_reason = reason
         self.nudge.set()
 
+    def fail(self, error: BaseException) -> None:
+        """End the crawl with an error that came up beside the wheel."""
+        self.error = error
+        self.nudge.set()
+
     def _is_over(self) -> bool:
         if self.stop_reason:
             return True
         if self.limit_reached() and not self.in_flight:
             return True
-        idle = not self.in_flight and not self.ledger.group and not self.frontier.has_uncommitted
-        return idle and not self.frontier.queued
+        return self.is_idle and self.seat.may_leave()
+
+    @property
+    def is_idle(self) -> bool:
+        """Tell whether nothing is queued, leased, under way or uncommitted here."""
+        busy = self.in_flight or self.ledger.group or self.has_uncommitted
+        return not busy and not self.frontier.queued
+
+    @property
+    def has_uncommitted(self) -> bool:
+        """Tell whether there is anything besides turns that a commit would write."""
+        return self.frontier.has_uncommitted or self.seat.has_uncommitted
 
     def limit_reached(self) -> str:
         """Return the name of the limit that has been reached, or ""."""
@@ -93,16 +114,16 @@ class Wheel:
     async def _turn(self, group: asyncio.TaskGroup) -> None:
         """Dispatch what may go, commit what is due, then wait for something to happen."""
         self.nudge.clear()
+        if self.error is not None:
+            raise self.error
         is_starving = self._dispatch(group) > 0 and self.frontier.has_leases_to_commit
         now = self.time.now()
-        if self.ledger.opened_at is None and self.frontier.has_uncommitted:
+        if self.ledger.opened_at is None and self.has_uncommitted:
             self.ledger.opened_at = now  # clocks and woken tasks wait no longer than turns
         store = self.config.store
         wait_s = store.commit_s * (STARVING_FRACTION if is_starving else 1.0)
         size = min(store.commit_pages, max(1, self.config.concurrency // 2))
-        nothing_under_way = not self.in_flight and (
-            self.ledger.group or self.frontier.has_uncommitted
-        )
+        nothing_under_way = not self.in_flight and (self.ledger.group or self.has_uncommitted)
         if nothing_under_way or self.ledger.is_due(now, size=size, wait_s=wait_s):
             self.ledger.commit()
             return
@@ -118,14 +139,12 @@ class Wheel:
         return free
 
     def _free_slots(self) -> int:
-        if self.paused or self.limit_reached():
+        if self.paused or self.seat.is_blocked or self.limit_reached():
             return 0
         # Uncommitted turns count as in flight: a kill repeats at most `concurrency` requests.
         free = self.config.concurrency - len(self.in_flight) - len(self.ledger.group)
-        if self.config.limits.max_pages is not None:
-            left = self.config.limits.max_pages - self.ledger.counters.pages - len(self.in_flight)
-            free = min(free, left)
-        return free
+        used = self.ledger.counters.pages + len(self.in_flight)
+        return min(free, self.seat.pages_left(used, free))
 
     async def _ask(self, task: Task) -> None:
         try:
@@ -145,6 +164,8 @@ class Wheel:
         until = now + CHORES_S
         if self.ledger.opened_at is not None:
             until = min(until, self.ledger.opened_at + wait_s)
+        if not self.in_flight:
+            self.seat.rest()
         if self._free_slots() > 0 and (moment := self.frontier.next_moment()) is not None:
             until = min(until, moment)
         timer = asyncio.get_running_loop().call_later(max(0.0, until - now), self.nudge.set)
@@ -166,13 +187,20 @@ class Wheel:
             self._count_seconds()
             self._look_at_disk()
             if self.config.store.sync == "second":
-                await in_thread(self._sync)
+                await self.sync()
             self.url_seen.discard_replaced()
             if (work := self.url_seen.due()) is not None:
                 await in_thread(work.do)
                 self.ledger.extra_rows.extend(self.url_seen.install(work))
                 self.ledger.commit()
             self.on_chores()
+
+    async def sync(self) -> None:
+        """Move the durable point up to the last commit, and tell the seat."""
+        async with self.syncing:
+            commits = self.seat.commits
+            await in_thread(self._sync)
+            self.seat.durable(commits)
 
     def _sync(self) -> None:
         """Make everything committed so far durable: archive first, then the state."""
@@ -188,6 +216,31 @@ class Wheel:
 
     def _count_seconds(self) -> None:
         self.ledger.counters.seconds = self.seconds_before + self.time.now() - self.began_at
+
+
+class Alone:
+    """The seat of a crawl's only shard."""
+
+    is_blocked = False
+    has_uncommitted = False
+    commits = 0
+
+    def __init__(self, max_pages: int | None) -> None:
+        self._max_pages = UNLIMITED if max_pages is None else max_pages
+
+    def pages_left(self, used: int, wanted: int) -> int:  # noqa: ARG002  # others may want them
+        """Return how many pages may be asked for beyond those stored or under way."""
+        return self._max_pages - used
+
+    def may_leave(self) -> bool:
+        """Return True: there is nobody who could send us anything."""
+        return True
+
+    def rest(self) -> None:
+        """Do nothing: nobody wants to know."""
+
+    def durable(self, commits: int) -> None:
+        """Do nothing: nobody waits for a receipt."""
 
 
 async def in_thread(work: Callable[[], object]) -> None:

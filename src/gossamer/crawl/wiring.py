@@ -1,26 +1,24 @@
 """Config → a shard: who plays which part, and what is mended before the play begins."""
 
-import fcntl
-import os
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from pathlib import Path
 from random import Random
 
 import msgspec
-from msgspec import Struct
 
 from gossamer import __version__
 from gossamer.clock import Clock, CrawlTime
+from gossamer.cluster import OUTBOX, Outbox, Splitter, outbox_rows
 from gossamer.config import Config
 from gossamer.crawl.ledger import Ledger
 from gossamer.crawl.offload import SafeReader
+from gossamer.crawl.opening import Place, fold_counters, open_state, read_meta, start_epoch
+from gossamer.crawl.pipeline import accept
 from gossamer.crawl.ports import Stations
-from gossamer.crawl.wheel import Wheel
+from gossamer.crawl.wheel import Alone, Wheel
 from gossamer.crawl.worker import Worker
 from gossamer.dedupe import ContentSeen
-from gossamer.errors import CannotGoOn
 from gossamer.fetch import Fetcher, Resolver, RobotsCache, auth_by_origin, next_try_at
 from gossamer.filter import FilterChain, UrlFilter, build_chain
 from gossamer.frontier import AddressClocks, Frontier, address_gap_s
@@ -40,7 +38,6 @@ from gossamer.model import (
 from gossamer.process import Processor, Registry, Tools
 from gossamer.report import (
     COUNTERS,
-    SHARD,
     URL,
     decode_counters,
     decode_record,
@@ -51,7 +48,6 @@ from gossamer.seen import UrlSeen
 from gossamer.store import (
     ROW_PREFIX,
     Archive,
-    CrawlFolder,
     FlightBoard,
     Repair,
     State,
@@ -60,23 +56,13 @@ from gossamer.store import (
 )
 from gossamer.urls import join, parse
 
-META, DEATHS = b"m", b"k"
+DEATHS = b"k"
 BACK_QUEUES = 3
 """Active hosts per fetch in flight, at least: so that some are always ready (Mercator)."""
 DEATH, LEAST_SHARE, MAX_BLAME = 12, 3, 36
 """A death's blame is shared by the URLs in hand, a quarter each at least; a URL that carries three
 whole ones is not tried again. So one that is alone in hand, or being read, has three deaths, and a
 bystander of random kills is not failed for what others may have done."""
-BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
-
-
-class Meta(Struct, kw_only=True):
-    """What a shard knows of its own past starts."""
-
-    epoch: int = 0
-    boot_id: str = ""
-    offset_s: float = 0.0
-    """Crawl time minus the steady clock: valid for as long as the machine is not rebooted."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -90,19 +76,33 @@ class Core:
     frontier: Frontier
     filters: FilterChain
     stations: Stations
+    shards: int = 1
+    splitter: Splitter | None = None
+    outbox: Outbox | None = None
 
     def rows_to_commit(self) -> list[Row]:
         """Give the rows that changed since the last commit, of all stations."""
-        parts = (self.frontier, self.url_seen, self.content_seen, self.robots)
-        return [row for part in parts for row in part.rows_to_commit()]
+        rows = self.frontier.rows_to_commit()
+        rows += self.url_seen.rows_to_commit()
+        rows += self.content_seen.rows_to_commit()
+        rows += self.robots.rows_to_commit()
+        if self.outbox is not None:
+            rows += self.outbox.rows_to_commit()
+        return rows
+
+    def add(self, tasks: list[Task]) -> None:
+        """Take new tasks to their owner: our frontier, or the outbox for another shard."""
+        if self.splitter is None or self.outbox is None:
+            self.frontier.add(tasks)
+        else:
+            self.splitter.route(tasks, self.frontier.add, self.outbox.post)
 
 
 @dataclass(slots=True, kw_only=True)
 class Shard:
     """One shard, wired up and repaired, ready to turn."""
 
-    folder: CrawlFolder
-    lock: int
+    place: Place
     core: Core
     ledger: Ledger
     board: FlightBoard
@@ -113,7 +113,6 @@ class Shard:
     async def close(self) -> None:
         """Close everything in order, whatever fails; the archive's last rows are committed."""
         with ExitStack() as last:
-            last.callback(os.close, self.lock)
             last.callback(self.board.close)
             last.callback(self.core.state.close)
             last.callback(self.core.url_seen.close)
@@ -133,112 +132,47 @@ class Extras:
     filters: Sequence[UrlFilter] = ()
 
 
-def lock_folder(folder: CrawlFolder) -> int:
-    """Make the folder ours; one process at a time may crawl in it."""
-    try:
-        folder.root.mkdir(parents=True, exist_ok=True)
-        lock = os.open(folder.lock_path, os.O_RDWR | os.O_CREAT, 0o644)
-    except OSError as error:
-        raise CannotGoOn(
-            f"cannot write to {folder.root}: {error.strerror}; choose a folder that is writable"
-        ) from error
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as error:
-        holder = os.pread(lock, 32, 0).decode("ascii", "replace").strip()
-        os.close(lock)
-        raise CannotGoOn(
-            f"another process (pid {holder or 'unknown'}) is crawling in {folder.root}; "
-            "stop it first, or ask it with `gossamer status`"
-        ) from error
-    os.ftruncate(lock, 0)
-    os.pwrite(lock, f"{os.getpid()}\n".encode(), 0)
-    return lock
-
-
-def open_state(folder: CrawlFolder) -> State:
-    """Open the state; an archive without a state is not touched."""
-    path = folder.state(SHARD)
-    if not State.exists(path) and folder.has_archive():
-        raise CannotGoOn(
-            f"{folder.root} has an archive but no state; nothing was changed. "
-            f"Run `gossamer build {folder.root} state`, then crawl on"
-        )
-    return State.open(path)
-
-
-def read_meta(state: State) -> Meta:
-    """Return what the state knows of past starts."""
-    value = state.get(META)
-    return msgspec.msgpack.decode(value, type=Meta) if value is not None else Meta()
-
-
-def forget_boot(state: State) -> None:
-    """Let the next start treat all clocks as after a reboot: every host waits its full gap."""
-    meta = read_meta(state)
-    meta.boot_id = ""
-    state.write([(META, msgspec.msgpack.encode(meta))])
-
-
-def start_epoch(state: State, clock: Clock, after: int = 0) -> tuple[CrawlTime, bool]:
-    """Begin a new epoch (later than `after`), durable before anything else; was there a reboot?"""
-    boot_id = BOOT_ID.read_text().strip() if BOOT_ID.exists() else ""
-    meta = read_meta(state)
-    has_rebooted = meta.boot_id != boot_id or not boot_id
-    time = CrawlTime.anchored(clock) if has_rebooted else CrawlTime(clock, meta.offset_s)
-    is_first = meta.epoch == 0
-    meta = Meta(epoch=max(meta.epoch, after) + 1, boot_id=boot_id, offset_s=time.offset_s)
-    state.write([(META, msgspec.msgpack.encode(meta))])
-    state.sync()
-    return time, has_rebooted and not is_first
-
-
-def open_shard(
-    folder: CrawlFolder, config: Config, clock: Clock, random: Random, extras: Extras
-) -> Shard:
-    """Wire up a shard on a folder, and mend what its last death left behind."""
-    lock = lock_folder(folder)
-    try:
-        state = open_state(folder)
-        time, has_rebooted = start_epoch(state, clock)
-        mended = repair(folder, SHARD, state.scan(ROW_PREFIX), has_rebooted=has_rebooted)
-        seen_folder = folder.state(SHARD) / "seen"
-        core = wire_core(state, seen_folder, config, random, extras.filters)
-        writer = TurnWriter(software=f"gossamer/{__version__}", rng=random)
-        desk = _desk(folder, config, core, time.now, writer)
-        worker, reader = _staff(config, time, core, desk, extras.processors)
-        wheel = Wheel(
-            config=config,
-            time=time,
-            frontier=core.frontier,
-            ledger=desk.ledger,
-            worker=worker,
-            url_seen=core.url_seen,
-            board=desk.board,
-            folder=folder.root,
-        )
-        shard = Shard(
-            folder=folder,
-            lock=lock,
-            core=core,
-            ledger=desk.ledger,
-            board=desk.board,
-            worker=worker,
-            reader=reader,
-            wheel=wheel,
-        )
-        _recover(shard, mended, time, all_wait=has_rebooted)
-    except BaseException:
-        os.close(lock)
-        raise
+def open_shard(place: Place, config: Config, clock: Clock, random: Random, extras: Extras) -> Shard:
+    """Wire up a shard on a folder that is ours, and mend what its last death left behind."""
+    state = open_state(place)
+    last = max((name.epoch for name in place.folder.archive_names(shard=place.shard)), default=0)
+    time, has_rebooted = start_epoch(state, clock, after=last)
+    fold_counters(state)
+    mended = repair(place.folder, place.shard, state.scan(ROW_PREFIX), has_rebooted=has_rebooted)
+    core = wire_core(state, place, config, random, extras.filters)
+    writer = TurnWriter(software=f"gossamer/{__version__}", rng=random)
+    desk = _desk(place, config, core, time.now, writer)
+    worker, reader = _staff(config, time, core, desk, extras.processors)
+    wheel = Wheel(
+        config=config,
+        time=time,
+        frontier=core.frontier,
+        ledger=desk.ledger,
+        worker=worker,
+        url_seen=core.url_seen,
+        board=desk.board,
+        seat=Alone(config.limits.max_pages),
+        folder=place.folder.root,
+    )
+    shard = Shard(
+        place=place,
+        core=core,
+        ledger=desk.ledger,
+        board=desk.board,
+        worker=worker,
+        reader=reader,
+        wheel=wheel,
+    )
+    _recover(shard, mended, time, all_wait=has_rebooted)
     return shard
 
 
 def wire_core(
-    state: State, seen_folder: Path, config: Config, random: Random, filters: Sequence[UrlFilter]
+    state: State, place: Place, config: Config, random: Random, filters: Sequence[UrlFilter]
 ) -> Core:
     """Build the stations that live on the rows of a state."""
-    url_seen = UrlSeen.open(seen_folder, config.seen, [*state.scan(b"s"), *state.scan(b"S")])
+    rows = [*state.scan(b"s"), *state.scan(b"S")]
+    url_seen = UrlSeen.open(state.path / "seen", config.seen, rows)
     content_seen = ContentSeen(state.get)
     frontier = Frontier(config.frontier, config.politeness, state, random)
     frontier.at_least = BACK_QUEUES * config.concurrency
@@ -249,9 +183,11 @@ def wire_core(
         follow_embeds=config.process.embeds,
         extra=filters,
     )
+    is_split = place.ring.shards > 1
+    splitter = Splitter(place.ring, place.shard, url_seen) if is_split else None
     stations = Stations(
         content_seen=content_seen,
-        url_seen=url_seen,
+        url_seen=splitter or url_seen,
         filters=chain,
         urls=config.urls,
         process=config.process,
@@ -267,6 +203,9 @@ def wire_core(
         frontier=frontier,
         filters=chain,
         stations=stations,
+        shards=place.ring.shards,
+        splitter=splitter,
+        outbox=Outbox(place.ring, place.shard, read_meta(state).epoch) if is_split else None,
     )
 
 
@@ -279,12 +218,16 @@ class Desk:
 
 
 def _desk(
-    folder: CrawlFolder, config: Config, core: Core, now: Callable[[], float], writer: TurnWriter
+    place: Place, config: Config, core: Core, now: Callable[[], float], writer: TurnWriter
 ) -> Desk:
     """Build the ledger and the flight board of the epoch that has just begun."""
     epoch = read_meta(core.state).epoch
     archive = Archive.open(
-        folder, SHARD, epoch, config.store, lambda name: writer.warcinfo(name, now())
+        place.folder,
+        place.shard,
+        epoch,
+        config.store,
+        lambda name: writer.warcinfo(name, now()),
     )
     ledger = Ledger(
         state=core.state,
@@ -296,7 +239,7 @@ def _desk(
         counters=decode_counters(core.state.get(COUNTERS)),
         syncs_each=config.store.sync == "each",
     )
-    board = FlightBoard(folder.state(SHARD) / "flight", config.concurrency)
+    board = FlightBoard(place.state / "flight", config.concurrency)
     return Desk(ledger=ledger, board=board)
 
 
@@ -310,6 +253,7 @@ def _staff(
 
     async def read(document: Document, media_type: str) -> Extraction:
         if registry.needs_helper(document, media_type):
+            desk.board.land(document.url.key)  # what a helper reads cannot be what kills us
             return await reader.read(document, media_type)
         desk.board.reading(document.url.key)
         found = registry.read(document, media_type)
@@ -320,7 +264,8 @@ def _staff(
     worker = Worker(
         time=time,
         frontier=core.frontier,
-        addresses=AddressClocks(address_gap_s(config.politeness)),
+        # Each shard knows its own requests only: with n of them each keeps n times the gap.
+        addresses=AddressClocks(address_gap_s(config.politeness) * core.shards),
         robots=core.robots,
         resolver=Resolver(config.fetch, time.clock),
         fetcher=Fetcher(msgspec.structs.replace(config.fetch, auth=auth), time.clock),
@@ -329,6 +274,7 @@ def _staff(
         media_type_of=registry.media_type,
         read=read,
         robots_bytes=config.robots.max_bytes,
+        add=core.add,
     )
     return worker, reader
 
@@ -352,9 +298,24 @@ def _recover(shard: Shard, mended: Repair, time: CrawlTime, *, all_wait: bool) -
         shard.ledger.record(Turn(task=task, outcome=failed, at=now), now)
     shard.ledger.extra_rows.extend(mended.rows)
     _queue_lost_pages(shard, mended)
+    _recover_outbox(shard)
     shard.ledger.commit()
     if mended.cut or mended.deleted or mended.bad:
         tell("archive.repaired", cut=mended.cut, deleted=mended.deleted, bad=mended.bad)
+
+
+def _recover_outbox(shard: Shard) -> None:
+    """Take up the letters that no receiver has acknowledged; after a re-split some are our own."""
+    core = shard.core
+    rows = core.state.scan(OUTBOX)
+    if core.outbox is not None:
+        ours = core.outbox.recover(rows)
+    else:
+        letters = list(outbox_rows(rows))
+        ours = [task for _, tasks in letters for task in tasks]
+        shard.ledger.extra_rows.extend((key, None) for key, _ in letters)
+    tasks, _ = accept(ours, core.stations)
+    core.add(tasks)
 
 
 def _share_blame(shard: Shard) -> dict[int, int]:

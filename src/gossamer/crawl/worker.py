@@ -50,6 +50,8 @@ class Worker:
     media_type_of: Callable[[Document], str]
     read: Callable[[Document, str], Awaitable[Extraction]]
     robots_bytes: int
+    add: Callable[[list[Task]], None]
+    """Takes new tasks to their owner: our frontier, or another shard."""
 
     async def ask(self, task: Task) -> None:
         """Give a task its turn, or put it back with the moment and the reason to wait for."""
@@ -157,7 +159,7 @@ class Worker:
         ]
         links = [Link(target=t, kind=LinkKind.SITEMAP) for t in targets if t is not None]
         source = Task(url=replace(url, text=robots_url), depth=-1)
-        self.frontier.add(next_tasks(source, links, self.stations)[0])
+        self.add(next_tasks(source, links, self.stations)[0])
 
     async def _addresses(self, url: Url) -> tuple[str, ...] | Failed:
         if url.scheme not in BY_HOST_NAME:
@@ -233,7 +235,7 @@ class Worker:
     def _record(self, turn: Turn, now: float) -> None:
         if turn.retry_at is None:
             self.frontier.conclude(turn.task)
-        self.frontier.add(turn.new_tasks)
+        self.add(turn.new_tasks)
         self.ledger.record(turn, now)
         self.ledger.is_urgent |= is_throttled(turn.outcome)
 

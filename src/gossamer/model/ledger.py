@@ -70,3 +70,19 @@ class Counters(Struct, kw_only=True):
     seeds_fetched: int = 0
     seconds: float = 0.0
     """Time spent crawling, all runs together."""
+
+
+class Standing(Struct, kw_only=True, frozen=True):
+    """What the counters do not hold: the state of queue and process at this moment."""
+
+    queued: int
+    in_flight: int = 0
+    hosts: int
+    known_urls: int
+    active_hosts: int = 0
+    is_running: bool = False
+    paused: str = ""
+    stop_reason: str = ""
+    outbox: int = 0
+    """URLs on their way to the shard that owns their host."""
+    shards: int = 1

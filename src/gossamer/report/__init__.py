@@ -6,7 +6,7 @@ Not for: deciding anything. It only reads.
 
 from gossamer.report.control import ControlSocket
 from gossamer.report.explanation import explain_url
-from gossamer.report.inquiry import SHARD, add, seed_urls, show, status, why, why_sources
+from gossamer.report.inquiry import add, seed_urls, show, status, why, why_sources
 from gossamer.report.records import (
     COUNTERS,
     URL,
@@ -14,26 +14,27 @@ from gossamer.report.records import (
     decode_record,
     encode_counters,
     encode_record,
+    sum_counters,
     url_row_key,
 )
-from gossamer.report.totals import Standing, status_of
+from gossamer.report.totals import merge_standings, status_of
 
 __all__ = [
     "COUNTERS",
-    "SHARD",
     "URL",
     "ControlSocket",
-    "Standing",
     "add",
     "decode_counters",
     "decode_record",
     "encode_counters",
     "encode_record",
     "explain_url",
+    "merge_standings",
     "seed_urls",
     "show",
     "status",
     "status_of",
+    "sum_counters",
     "url_row_key",
     "why",
     "why_sources",

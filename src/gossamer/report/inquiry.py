@@ -6,16 +6,23 @@ from pathlib import Path
 
 import msgspec
 
+from gossamer.cluster import OUTBOX, Charter, Ring, outbox_rows, read_charter
 from gossamer.config import Config
 from gossamer.errors import CannotGoOn, ConfigError
 from gossamer.fetch import RobotsCache
 from gossamer.filter import build_chain
 from gossamer.frontier import count_waiting, find_host
-from gossamer.model import FINAL, LinkKind, StoreRef, Task, Url
+from gossamer.model import FINAL, Counters, LinkKind, Standing, StoreRef, Task, Url
 from gossamer.report.control import ask_running
 from gossamer.report.explanation import Linker, RobotsSays, Rows, Sources, explain_url
-from gossamer.report.records import COUNTERS, decode_counters, decode_record, url_row_key
-from gossamer.report.totals import Standing, status_of
+from gossamer.report.records import (
+    COUNTERS,
+    decode_counters,
+    decode_record,
+    sum_counters,
+    url_row_key,
+)
+from gossamer.report.totals import merge_standings, status_of
 from gossamer.settings import load_config
 from gossamer.store import (
     CrawlFolder,
@@ -27,23 +34,34 @@ from gossamer.store import (
 )
 from gossamer.urls import parse
 
-SHARD = 0
-
 
 def status(folder: Path | str) -> dict[str, object]:
     """Return the status of a crawl, running or stopped."""
     place = _existing(folder)
     if (answer := ask_running(place.control_path, {"ask": "status"})) is not None:
         return answer
-    with _stopped_state(place) as state:
+    charter = _settled_charter(place)
+    counters: list[Counters] = []
+    standings: list[Standing] = []
+    for shard in range(charter.shards):
+        with _stopped_state(place, shard) as state:
+            counters += [decode_counters(value) for _, value in state.scan(COUNTERS)]
+            standings.append(_standing(state))
+    return status_of(sum_counters(counters), merge_standings(standings))
 
-        def is_settled(task: Task) -> bool:
-            value = state.get(url_row_key(task.url.key))
-            return value is not None and decode_record(value).state in FINAL
 
-        waiting = count_waiting(state, is_settled)
-        standing = Standing(queued=waiting.urls, hosts=waiting.hosts, known_urls=waiting.known)
-        return status_of(decode_counters(state.get(COUNTERS)), standing)
+def _standing(state: State) -> Standing:
+    """Return how a stopped shard stands."""
+
+    def is_settled(task: Task) -> bool:
+        value = state.get(url_row_key(task.url.key))
+        return value is not None and decode_record(value).state in FINAL
+
+    waiting = count_waiting(state, is_settled)
+    outbox = sum(len(tasks) for _, tasks in outbox_rows(state.scan(OUTBOX)))
+    return Standing(
+        queued=waiting.urls, hosts=waiting.hosts, known_urls=waiting.known, outbox=outbox
+    )
 
 
 def why(folder: Path | str, url: str) -> dict[str, object]:
@@ -51,8 +69,26 @@ def why(folder: Path | str, url: str) -> dict[str, object]:
     place = _existing(folder)
     if (answer := ask_running(place.control_path, {"ask": "why", "url": url})) is not None:
         return answer
-    with _stopped_state(place) as state:
-        return explain_url(url, why_sources(place, load_config(place.config_path), state))
+    config = load_config(place.config_path)
+    with _stopped_state(place, shard_of(place, url, config)) as state:
+        return explain_url(url, why_sources(place, config, state))
+
+
+def shard_of(folder: CrawlFolder, url: str, config: Config) -> int:
+    """Return the shard that owns a URL; what is no URL may be asked of anyone."""
+    parsed = parse(url, config.urls)
+    ring = Ring(_settled_charter(folder).shards)
+    return ring.owner_of(parsed.key) if parsed is not None else 0
+
+
+def _settled_charter(folder: CrawlFolder) -> Charter:
+    charter = read_charter(folder.charter_path)
+    if charter.phase != "settled":
+        raise CannotGoOn(
+            f"{folder.root} is being split into {charter.moving_to} shards, and that was "
+            f"interrupted; run `gossamer crawl --into {folder.root}` to finish it"
+        )
+    return charter
 
 
 def show(folder: Path | str, url: str) -> StoredPage | None:
@@ -150,8 +186,8 @@ def _existing(folder: Path | str) -> CrawlFolder:
 
 
 @contextmanager
-def _stopped_state(folder: CrawlFolder) -> Iterator[State]:
-    path = folder.state(SHARD)
+def _stopped_state(folder: CrawlFolder, shard: int) -> Iterator[State]:
+    path = folder.state(shard)
     if not State.exists(path):
         raise CannotGoOn(f"{folder.root} has no state; run `gossamer build {folder.root} state`")
     state = State.open(path, is_read_only=True)

@@ -1,5 +1,7 @@
 """The rows that tell what became of each URL, and the totals. Pure."""
 
+from collections.abc import Iterable
+
 import msgspec
 
 from gossamer.model import Counters, UrlRecord
@@ -34,3 +36,17 @@ def encode_counters(counters: Counters) -> bytes:
 def decode_counters(value: bytes | None) -> Counters:
     """Return the counters that a value holds, or new ones."""
     return _counters_decoder.decode(value) if value is not None else Counters()
+
+
+def sum_counters(parts: Iterable[Counters]) -> Counters:
+    """Return the totals of several shards; their time is that of the longest, not the sum."""
+    total = Counters()
+    for part in parts:
+        for name in Counters.__struct_fields__:
+            old, new = getattr(total, name), getattr(part, name)
+            if isinstance(old, dict):
+                for reason, count in new.items():
+                    old[reason] = old.get(reason, 0) + count
+            else:
+                setattr(total, name, max(old, new) if name == "seconds" else old + new)
+    return total

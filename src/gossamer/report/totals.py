@@ -1,26 +1,30 @@
 """What has been done so far, in numbers."""
 
-from msgspec import Struct
+from collections.abc import Sequence
 
-from gossamer.model import Counters
+from gossamer.model import Counters, Standing
 
 
-class Standing(Struct, kw_only=True, frozen=True):
-    """What the counters do not hold: the state of queue and process at this moment."""
-
-    queued: int
-    in_flight: int = 0
-    hosts: int
-    known_urls: int
-    active_hosts: int = 0
-    is_running: bool = False
-    paused: str = ""
-    stop_reason: str = ""
+def merge_standings(parts: Sequence[Standing]) -> Standing:
+    """Return how all shards together stand."""
+    return Standing(
+        queued=sum(part.queued for part in parts),
+        in_flight=sum(part.in_flight for part in parts),
+        hosts=sum(part.hosts for part in parts),
+        known_urls=sum(part.known_urls for part in parts),
+        active_hosts=sum(part.active_hosts for part in parts),
+        is_running=any(part.is_running for part in parts),
+        paused=next((part.paused for part in parts if part.paused), ""),
+        stop_reason=next((part.stop_reason for part in parts if part.stop_reason), ""),
+        outbox=sum(part.outbox for part in parts),
+        shards=len(parts),
+    )
 
 
 def status_of(counters: Counters, standing: Standing) -> dict[str, object]:
     """Return the status that `gossamer status --json` prints ."""
     seconds = counters.seconds
+    to_do = standing.queued + standing.in_flight + standing.outbox
     return {
         "pages": counters.pages,
         "html_pages": counters.html_pages,
@@ -30,7 +34,7 @@ def status_of(counters: Counters, standing: Standing) -> dict[str, object]:
         "known_urls": standing.known_urls,
         "refused": dict(sorted(counters.refused.items())),
         "failed": dict(sorted(counters.failed.items())),
-        "finished": not standing.queued and not standing.in_flight and counters.seeds > 0,
+        "finished": not to_do and counters.seeds > 0,
         "running": standing.is_running,
         "active_hosts": standing.active_hosts,
         "requests": counters.requests,
@@ -42,4 +46,6 @@ def status_of(counters: Counters, standing: Standing) -> dict[str, object]:
         "pages_per_s": round(counters.pages / seconds, 2) if seconds else 0.0,
         "paused": standing.paused,
         "stop_reason": standing.stop_reason,
+        "outbox": standing.outbox,
+        "shards": standing.shards,
     }

@@ -11,7 +11,15 @@ from gossamer.config import SeenConfig
 from gossamer.errors import Bug, CorruptFile
 from gossamer.model import Row
 from gossamer.seen.kernels import Flags, Keys, kernels
-from gossamer.seen.runs import Run, merged, open_run, run_files, run_number, run_path
+from gossamer.seen.runs import (
+    Run,
+    merged,
+    open_run,
+    run_files,
+    run_number,
+    run_path,
+    write_run,
+)
 from gossamer.seen.table import KeyTable, YoungTable
 from gossamer.seen.work import Work
 
@@ -101,7 +109,7 @@ class UrlSeen:
             for run in self._runs:
                 self._lookups += run.search(keys, unknown)
             if self._lookups > MAPPED_LOOKUPS:
-                self._let_go()
+                self.let_go()
         return unknown
 
     def new_among(self, keys: Collection[int]) -> list[int]:
@@ -188,6 +196,24 @@ class UrlSeen:
             sources.append(iter([keys] if len(keys) else []))
         return merged(sources)
 
+    def restrict(self, first_ring: int, last_ring: int) -> list[Row]:
+        """Write one run with the keys of a range only; return the rows that make it official.
+
+        For a set that nobody uses: it is to be closed then. The replaced files go at its next
+        opening. Nothing is returned when all keys lie in the range.
+        """
+        path = run_path(self._folder, self._next_run)
+        made = write_run(path, self.range_keys(first_ring, last_ring), self.known)
+        if made.count == self.known:
+            path.unlink()
+            return []
+        logs = (*self._log, *self._frozen_log)
+        rows: list[Row] = [(_row_key(MANIFEST, run.number), None) for run in self._runs]
+        rows += [(_row_key(LOG, number), None) for number in logs]
+        entry = msgpack.encode(_RunEntry(made.count, made.checksum))
+        rows.append((_row_key(MANIFEST, made.number), entry))
+        return rows
+
     def close(self) -> None:
         """Let go of everything; what was not committed is gone, and any later use fails."""
         self.__dict__.clear()
@@ -235,7 +261,7 @@ class UrlSeen:
             merges, flushes = merges + 1, flushes // self._config.fan_in
         return merges
 
-    def _let_go(self) -> None:
+    def let_go(self) -> None:
         """Keep our share of memory bounded however large the runs are."""
         self._lookups = 0
         for run in self._runs:

@@ -92,6 +92,15 @@ class CrawlFolder:
         """Return the socket through which a running crawl is asked and steered."""
         return self.root / "control.sock"
 
+    @property
+    def charter_path(self) -> Path:
+        """Return the file that says into how many shards the state is split."""
+        return self.root / "state" / "shards.json"
+
+    def mail_path(self, shard: int) -> Path:
+        """Return the socket at which other shards deliver links to this one."""
+        return self.state(shard) / "mail.sock"
+
     def state(self, shard: int = 0) -> Path:
         """Return a shard's state folder."""
         return self.root / "state" / f"{shard:02d}"

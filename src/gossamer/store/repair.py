@@ -66,7 +66,7 @@ def _clear(folder: CrawlFolder, shard: int, committed: dict[str, FileRow], done:
     """Delete what was begun and never committed."""
     highest: dict[str, tuple[int, int]] = {}
     for name in map(ArchiveName.parse, committed):
-        if name is not None:
+        if name is not None and name.shard == shard:
             highest[name.kind] = max(highest.get(name.kind, (-1, -1)), name.age)
     for name in folder.archive_names(shard=shard):
         index = folder.archive / name.cdxj_name

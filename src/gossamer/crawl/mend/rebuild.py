@@ -6,7 +6,6 @@ walked through twice: once for what became of each URL, once for the links, whic
 same seen test and filters as when they were found.
 """
 
-import os
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,8 +13,9 @@ from random import Random
 
 from gossamer.clock import SystemClock
 from gossamer.crawl.ledger import is_html, remarks
+from gossamer.crawl.opening import Place, forget_boot, lock_folder, start_epoch
 from gossamer.crawl.pipeline import Reading, followed_links, next_tasks
-from gossamer.crawl.wiring import Core, forget_boot, lock_folder, start_epoch, wire_core
+from gossamer.crawl.wiring import Core, wire_core
 from gossamer.errors import CannotGoOn
 from gossamer.model import (
     CopyOf,
@@ -29,7 +29,7 @@ from gossamer.model import (
     UrlState,
     Visit,
 )
-from gossamer.report import COUNTERS, SHARD, encode_counters, encode_record, url_row_key
+from gossamer.report import COUNTERS, encode_counters, encode_record, url_row_key
 from gossamer.settings import load_config
 from gossamer.store import (
     ArchiveName,
@@ -60,27 +60,23 @@ def build_state(root: Path | str, on_progress: Progress | None = None) -> dict[s
     if not folder.config_path.exists() or not folder.has_archive():
         raise CannotGoOn(f"{root} has no crawl.toml and archive to build a state from")
     config = load_config(folder.config_path)
-    lock = lock_folder(folder)
-    try:
+    with lock_folder(folder, SystemClock()):
         fresh = folder.root / "state.new"
         shutil.rmtree(fresh, ignore_errors=True)
-        path = fresh / f"{SHARD:02d}"
-        state = State.open(path)
-        core = wire_core(state, path / "seen", config, Random(0), ())  # noqa: S311  # queue draws
+        state = State.open(fresh / "00")
+        core = wire_core(state, Place(folder=folder), config, Random(0), ())  # noqa: S311  # queue draws
         counters = _replay(folder, core, on_progress or (lambda _: None))
         state.sync()
         answer: dict[str, object] = {"pages": counters.pages, "queued": core.frontier.queued}
         core.url_seen.close()
         state.close()
         _put_in_place(folder, fresh)
-    finally:
-        os.close(lock)
     return answer
 
 
 def _replay(folder: CrawlFolder, core: Core, on_progress: Progress) -> Counters:
-    mended = repair(folder, SHARD, _as_committed(folder))
-    core.state.write(mended.rows)
+    for shard in sorted({name.shard for name in folder.archive_names()}):
+        core.state.write(repair(folder, shard, _as_committed(folder, shard)).rows)
     _continue_epochs(folder, core)
     counters = Counters()
     for n, (record, ref, digest) in enumerate(_walk(folder)):
@@ -98,10 +94,10 @@ def _replay(folder: CrawlFolder, core: Core, on_progress: Progress) -> Counters:
     return counters
 
 
-def _as_committed(folder: CrawlFolder) -> list[tuple[bytes, bytes]]:
+def _as_committed(folder: CrawlFolder, shard: int) -> list[tuple[bytes, bytes]]:
     """Return commit rows that claim every file whole: repair finds out what really is."""
     rows = []
-    for name in folder.archive_names(shard=SHARD):
+    for name in folder.archive_names(shard=shard):
         length = folder.archive_path(name.file_name).stat().st_size
         row = FileRow(length=length, synced=0, is_closed=False)
         key, value = file_row(name.file_name, row)
@@ -114,14 +110,14 @@ def _continue_epochs(folder: CrawlFolder, core: Core) -> None:
 
     The hosts' clocks are not in the archive: without a boot id every host waits at the next start.
     """
-    last = max((name.epoch for name in folder.archive_names(shard=SHARD)), default=0)
+    last = max((name.epoch for name in folder.archive_names()), default=0)
     start_epoch(core.state, SystemClock(), after=last)
     forget_boot(core.state)
 
 
 def _walk(folder: CrawlFolder) -> Iterator[tuple[LinksRecord, StoreRef | None, str]]:
     """Give every links record with the place and payload digest of its page record."""
-    for name in folder.archive_names(kind="links", shard=SHARD):
+    for name in folder.archive_names(kind="links"):
         pages = _page_places(folder, name.sibling("pages"))
         for record in Records(folder.archive_path(name.file_name)):
             if record.headers.get("warc-type") == "metadata":

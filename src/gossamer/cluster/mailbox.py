@@ -1,0 +1,168 @@
+"""The mailbox: letters from other shards in, receipts out; and the couriers that carry ours.
+
+A letter is read and handed on at once, whatever else is full, or two full shards would wait for
+each other for ever. Its receipt leaves when the commit that took its tasks in is durable.
+"""
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+
+from msgspec import Struct
+
+from gossamer.clock import Clock
+from gossamer.cluster.line import Line, short_path
+from gossamer.cluster.messages import Hello, Mail, Peer, Receipt
+from gossamer.cluster.outbox import Outbox
+from gossamer.log import tell
+from gossamer.model import Row
+
+RECONNECT_S = 0.05
+MARK = b"w"
+"""Prefix of a high-water row: sender → the last letter of it that was committed here."""
+
+
+class _Taken(Struct):
+    """A letter whose receipt is owed."""
+
+    line: Line[Peer]
+    mail: Mail
+    commit: int = 0
+
+
+class Mailbox:
+    """Where other shards deliver. Receipts follow the durable point."""
+
+    def __init__(self, path: Path, take: Callable[[Mail], None]) -> None:
+        self._path = path
+        self._take = take
+        self._server: asyncio.AbstractServer | None = None
+        self._taken: list[_Taken] = []
+        self._owed: list[_Taken] = []
+        self._marks: dict[int, tuple[int, int]] = {}
+        self._epochs: dict[int, int] = {}
+        self._commits = 0
+
+    async def open(self) -> None:
+        """Listen; a socket file that a dead shard left behind is replaced."""
+        self._path.unlink(missing_ok=True)
+        with short_path(self._path) as short:
+            self._server = await asyncio.start_unix_server(self._serve, path=short)
+        self._path.chmod(0o600)
+
+    @property
+    def is_empty(self) -> bool:
+        """Tell whether every letter that came has got its receipt."""
+        return not self._taken and not self._owed
+
+    @property
+    def has_uncommitted(self) -> bool:
+        """Tell whether letters wait for the commit that takes them in."""
+        return bool(self._taken)
+
+    @property
+    def owes_receipts(self) -> bool:
+        """Tell whether letters that were committed wait for the durable point."""
+        return bool(self._owed)
+
+    def rows_to_commit(self) -> list[Row]:
+        """Return the high-water marks of the senders whose letters this commit takes in."""
+        rows: list[Row] = [
+            (
+                MARK + sender.to_bytes(2, "big"),
+                epoch.to_bytes(8, "big") + sequence.to_bytes(8, "big"),
+            )
+            for sender, (epoch, sequence) in self._marks.items()
+        ]
+        self._marks.clear()
+        return rows
+
+    def committed(self) -> None:
+        """Note that the letters taken so far are in the state."""
+        self._commits += 1
+        for taken in self._taken:
+            taken.commit = self._commits
+        self._owed += self._taken
+        self._taken = []
+
+    @property
+    def commits(self) -> int:
+        """Return how many commits there were: what a sync that begins now will cover."""
+        return self._commits
+
+    def durable(self, commits: int) -> None:
+        """Give receipts for what a sync has covered."""
+        kept: list[_Taken] = []
+        for taken in self._owed:
+            if taken.commit > commits:
+                kept.append(taken)
+                continue
+            taken.line.send(Receipt(taken.mail.epoch, taken.mail.sequence))
+        self._owed = kept
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        line: Line[Peer] = Line(reader, writer, Peer)
+        try:
+            hello = await line.receive()
+            if not isinstance(hello, Hello) or hello.epoch < self._epochs.get(hello.sender, 0):
+                tell("mailbox.refused", hello=hello)
+                return  # an older start of that shard: its place has been taken
+            self._epochs[hello.sender] = hello.epoch
+            # A letter that comes after the close stays with its sender: nobody would commit it.
+            while isinstance(mail := await line.receive(), Mail) and self._server is not None:
+                self._taken.append(_Taken(line, mail))
+                self._marks[mail.sender] = (mail.epoch, mail.sequence)
+                self._take(mail)
+        except asyncio.CancelledError:  # the shard ends; asyncio's server would print a traceback
+            return
+        finally:
+            line.close()
+
+    def close(self) -> None:
+        """Stop listening and reading, and remove the socket file."""
+        server, self._server = self._server, None
+        if server is not None:
+            server.close()
+        self._path.unlink(missing_ok=True)
+
+
+class Courier:
+    """Carries our letters to one other shard, and its receipts back; connects again and again."""
+
+    def __init__(self, to: int, path: Path, hello: Hello, clock: Clock) -> None:
+        self.on_receipt: Callable[[], None] = lambda: None
+        self._clock = clock
+        self._to = to
+        self._path = path
+        self._hello = hello
+        self._line: Line[Peer] | None = None
+
+    def send(self, mail: Mail) -> None:
+        """Send a letter now if there is a line; otherwise all go when there is one."""
+        if self._line is not None:
+            self._line.send(mail)
+
+    async def run(self, outbox: Outbox) -> None:
+        """Keep a line open for as long as the crawl runs."""
+        while True:
+            try:
+                with short_path(self._path) as short:
+                    reader, writer = await asyncio.open_unix_connection(short)
+            except OSError:
+                await self._clock.sleep(RECONNECT_S)
+                continue
+            await self._deliver(Line(reader, writer, Peer), outbox)
+            await self._clock.sleep(RECONNECT_S)
+
+    async def _deliver(self, line: Line[Peer], outbox: Outbox) -> None:
+        line.send(self._hello)
+        for mail in outbox.letters_to(self._to):
+            line.send(mail)
+        self._line = line
+        try:
+            while isinstance(receipt := await line.receive(), Receipt):
+                outbox.receipt(self._to, receipt.epoch, receipt.sequence)
+                self.on_receipt()
+        finally:
+            self._line = None
+            line.close()

@@ -1,0 +1,110 @@
+"""What shards say to each other, and to their supervisor. Plain data; msgpack on the wire."""
+
+from msgspec import Struct, field
+
+from gossamer.model import Counters, Standing, Task
+
+
+class Hello(Struct, frozen=True, tag=True, array_like=True):
+    """A shard opens a line to another: who it is, and which start of it."""
+
+    sender: int
+    epoch: int
+
+
+class Mail(Struct, frozen=True, tag=True, array_like=True):
+    """Tasks for the receiver, found by the sender; (epoch, sequence) names the letter."""
+
+    sender: int
+    epoch: int
+    sequence: int
+    tasks: list[Task]
+
+
+class Receipt(Struct, frozen=True, tag=True, array_like=True):
+    """The receiver's durable point covers a letter: the sender may forget it."""
+
+    epoch: int
+    sequence: int
+
+
+class Joined(Struct, frozen=True, tag=True):
+    """A shard is open and about to turn."""
+
+    pages: int
+    refused: dict[str, str] = field(default_factory=dict)
+    """Seeds that were not wanted, with the reason."""
+
+
+class Report(Struct, frozen=True, tag=True):
+    """How a shard stands."""
+
+    counters: Counters
+    standing: Standing
+    commits: int
+    is_idle: bool
+    """Nothing queued, leased, under way, uncommitted, or without a receipt."""
+    round: int = 0
+    """The round of questions that this answers; 0 if nobody asked."""
+
+
+class Want(Struct, frozen=True, tag=True):
+    """A shard could use so many more pages."""
+
+    pages: int
+
+
+class Return(Struct, frozen=True, tag=True):
+    """A shard gives back pages that it was granted and did not use."""
+
+    pages: int
+
+
+class Reply(Struct, frozen=True, tag=True):
+    """The answer to a question."""
+
+    number: int
+    answer: dict[str, object]
+
+
+class Ended(Struct, frozen=True, tag=True):
+    """A shard has closed everything and goes."""
+
+    report: Report | None = None
+    error: str = ""
+    is_usage: bool = False
+    """The error is of the operator's making (exit code 2), not of the machine's (4)."""
+
+
+class Grant(Struct, frozen=True, tag=True):
+    """A shard may store so many more pages."""
+
+    pages: int
+
+
+class Recall(Struct, frozen=True, tag=True):
+    """Pages are scarce: give back what you do not use."""
+
+
+class Probe(Struct, frozen=True, tag=True):
+    """Say how you stand."""
+
+    round: int
+
+
+class Question(Struct, frozen=True, tag=True):
+    """A question that came through the control socket."""
+
+    number: int
+    question: dict[str, object]
+
+
+class Dismiss(Struct, frozen=True, tag=True):
+    """End: with a reason it is a stop or a limit, without one the crawl is finished."""
+
+    reason: str = ""
+
+
+Peer = Hello | Mail | Receipt
+Upward = Joined | Report | Want | Return | Reply | Ended
+Downward = Grant | Recall | Probe | Question | Dismiss

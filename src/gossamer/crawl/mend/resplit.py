@@ -1,0 +1,260 @@
+"""Share a stopped crawl out among another number of shards: rows move with their ring points.
+
+The intent is written first, and each phase can be begun again after a kill:
+
+    copying     every old shard is opened once (which repairs it) and closed; states hold only what
+                they owned before; then each row is copied to the state that will own it
+    dropping    every row is in its new place: states drop what they no longer own
+    settled     the charter names the new number, and states without a shard are removed
+
+So at every moment each row lies in the state of its old owner, of its new one, or of both.
+"""
+
+import asyncio
+import shutil
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from random import Random
+
+import msgspec
+
+from gossamer.clock import SystemClock
+from gossamer.cluster import (
+    OUTBOX,
+    POINTS,
+    Charter,
+    Ring,
+    read_charter,
+    start_child,
+    write_charter,
+)
+from gossamer.config import Config, UrlConfig
+from gossamer.crawl.opening import META, Place, read_meta
+from gossamer.crawl.wiring import DEATHS, Extras, open_shard
+from gossamer.errors import CannotGoOn
+from gossamer.log import tell
+from gossamer.model import CopyOf, Row
+from gossamer.report import COUNTERS, URL
+from gossamer.seen import UrlSeen
+from gossamer.store import ROW_PREFIX, ArchiveName, CrawlFolder, State
+from gossamer.urls import parse, ring_of
+
+BATCH_ROWS = 4096
+BY_RING = (URL, DEATHS, b"h", b"q", b"l")
+"""Tables whose keys begin with the ring point of the host."""
+DELAYED, ROBOTS, CONTENT = b"d", b"r", b"x"
+DELAYED_RING = 9
+_content = msgspec.msgpack.Decoder(CopyOf)
+
+Owner = Callable[[bytes, bytes], int]
+"""Tells which shard a row belongs to under some split."""
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """From so many shards to so many."""
+
+    folder: CrawlFolder
+    config: Config
+    old: Ring
+    new: Ring
+
+
+def ensure_shards(folder: CrawlFolder, config: Config, wanted: int) -> None:
+    """Let the state be split into as many shards as are wanted, finishing what was begun before.
+
+    The work is done in a process of its own: a database that was open here would keep later forks
+    from opening one.
+    """
+    charter = read_charter(folder.charter_path)
+    if not State.exists(folder.state(0)) and charter.phase == "settled":
+        if not folder.has_archive() and charter.shards != wanted:
+            write_charter(folder.charter_path, Charter(shards=wanted))
+        return
+    if charter.phase == "settled" and charter.shards == wanted:
+        return
+    tell("state.splitting", shards=charter.shards, into=wanted)
+    child = start_child(0, lambda _, end: _split_and_say(folder, config, wanted, end), ())
+    with child.end.makefile("rb") as said:
+        error = said.read().decode()
+    child.end.close()
+    code = child.reap()
+    if error or code:
+        raise CannotGoOn(error or f"the re-split into {wanted} shards died ({code}); run it again")
+
+
+def _split_and_say(folder: CrawlFolder, config: Config, wanted: int, end: socket.socket) -> int:
+    """Do the work in the forked process; what goes wrong is said over the line."""
+    try:
+        asyncio.run(split_state(folder, config, wanted))
+    except CannotGoOn as error:
+        end.sendall(str(error).encode())
+    return 0
+
+
+async def split_state(folder: CrawlFolder, config: Config, wanted: int) -> None:
+    """Finish a re-split that was begun, and make the one that is wanted."""
+    charter = read_charter(folder.charter_path)
+    if charter.phase != "settled":
+        await _move(folder, config, charter)
+        charter = read_charter(folder.charter_path)
+    if charter.shards != wanted:
+        begun = Charter(shards=charter.shards, moving_to=wanted, phase="copying")
+        write_charter(folder.charter_path, begun)
+        await _move(folder, config, begun)
+
+
+async def _move(folder: CrawlFolder, config: Config, charter: Charter) -> None:
+    split = Split(folder, config, Ring(charter.shards), Ring(charter.moving_to))
+    if charter.phase == "copying":
+        await _repair_old(split)
+        _copy(split)
+        dropping = Charter(shards=charter.shards, moving_to=charter.moving_to, phase="dropping")
+        write_charter(folder.charter_path, dropping)
+    for shard in range(charter.moving_to):
+        with _opened(split, shard) as state:
+            _drop_foreign(state, shard, split.new)
+            _shrink_seen(state, shard, split)
+            state.sync()
+    write_charter(folder.charter_path, Charter(shards=charter.moving_to))
+    for shard in range(charter.moving_to, charter.shards):
+        shutil.rmtree(folder.state(shard), ignore_errors=True)
+
+
+async def _repair_old(split: Split) -> None:
+    """Bring every old shard into order, and every new state back to nothing."""
+    for shard in range(split.old.shards, split.new.shards):
+        shutil.rmtree(split.folder.state(shard), ignore_errors=True)
+    for shard in range(split.old.shards):
+        with _opened(split, shard) as state:
+            _drop_foreign(state, shard, split.old)
+        place = Place(folder=split.folder, shard=shard, ring=split.old)
+        opened = open_shard(place, split.config, SystemClock(), Random(0), Extras())  # noqa: S311  # nothing is drawn
+        await opened.close()
+
+
+def _copy(split: Split) -> None:
+    """Copy every row, and every known URL's key, to the state that will own it."""
+    with ExitStack() as stack:
+        both = max(split.old.shards, split.new.shards)
+        states = [stack.enter_context(_opened(split, shard)) for shard in range(both)]
+        for shard in range(split.old.shards, split.new.shards):
+            states[shard].write([(META, states[0].get(META))])
+        for shard in range(split.old.shards):
+            _copy_rows(split, states, shard)
+            if shard >= split.new.shards:
+                _bequeath(states[shard], states[0], shard)
+        _copy_seen(split, states)
+        for state in states:
+            state.sync()
+
+
+def _copy_rows(split: Split, states: list[State], shard: int) -> None:
+    owner = _owner(split.new)
+    batches: dict[int, list[Row]] = {}
+    for table in (*BY_RING, DELAYED, ROBOTS, CONTENT, ROW_PREFIX):
+        for key, value in states[shard].scan(table):
+            to = owner(key, value)
+            if to == shard:
+                continue
+            batch = batches.setdefault(to, [])
+            batch.append((key, value))
+            if len(batch) >= BATCH_ROWS:
+                states[to].write(batch)
+                batch.clear()
+    for to, batch in batches.items():
+        states[to].write(batch)
+
+
+def _bequeath(state: State, heir: State, shard: int) -> None:
+    """Leave the totals and the letters of a shard that will be no more to the first one."""
+    name = shard.to_bytes(2, "big") + read_meta(state).epoch.to_bytes(4, "big")
+    rows: list[Row] = [(COUNTERS + name, value) for _, value in state.scan(COUNTERS)]
+    rows += list(state.scan(OUTBOX))
+    heir.write(rows)
+
+
+def _copy_seen(split: Split, states: list[State]) -> None:
+    for shard in range(split.old.shards):
+        source = _open_seen(states[shard], split.config)
+        for to in range(split.new.shards):
+            if to != shard:
+                target = _open_seen(states[to], split.config)
+                for keys in source.range_keys(*split.new.span(to)):
+                    target.add(keys[target.unknown(keys)])
+                    _commit_seen(states[to], target)
+                target.close()
+        source.close()
+
+
+def _commit_seen(state: State, seen: UrlSeen) -> None:
+    state.write(seen.rows_to_commit())
+    while (work := seen.due()) is not None:
+        work.do()
+        state.write(seen.install(work))
+        state.sync()
+        seen.discard_replaced()
+
+
+def _open_seen(state: State, config: Config) -> UrlSeen:
+    rows = [*state.scan(b"s"), *state.scan(b"S")]
+    return UrlSeen.open(state.path / "seen", config.seen, rows)
+
+
+def _shrink_seen(state: State, shard: int, split: Split) -> None:
+    """Drop the keys of the ranges that other shards own by now."""
+    seen = _open_seen(state, split.config)
+    state.write(seen.restrict(*split.new.span(shard)))
+    seen.close()
+
+
+def _drop_foreign(state: State, shard: int, ring: Ring) -> None:
+    """Delete every row that a shard does not own under a split."""
+    first, last = ring.span(shard)
+    for table in BY_RING:
+        state.delete_range(table, table + first.to_bytes(3, "big"))
+        if last + 1 < POINTS:
+            state.delete_range(table + (last + 1).to_bytes(3, "big"), bytes((table[0] + 1,)))
+    owner = _owner(ring)
+    for table in (DELAYED, ROBOTS, CONTENT, ROW_PREFIX):
+        gone: list[Row] = []
+        for key, value in state.scan(table):
+            if owner(key, value) != shard:
+                gone.append((key, None))
+        for start in range(0, len(gone), BATCH_ROWS):
+            state.write(gone[start : start + BATCH_ROWS])
+
+
+def _owner(ring: Ring) -> Owner:
+    """Return the function that tells whose a row is under a split."""
+
+    def owner(key: bytes, value: bytes) -> int:
+        table = key[:1]
+        if table == ROW_PREFIX:  # an archive file stays with the shard that it is named after
+            name = ArchiveName.parse(key[1:].decode("ascii"))
+            return name.shard if name is not None and name.shard < ring.shards else 0
+        if table == DELAYED:
+            return ring.owner(int.from_bytes(key[DELAYED_RING : DELAYED_RING + 3], "big"))
+        if table == ROBOTS:
+            return _owner_of_text(key[1:].decode() + "/", ring)
+        if table == CONTENT:
+            return _owner_of_text(_content.decode(value).url, ring)
+        return ring.owner(int.from_bytes(key[1:4], "big"))
+
+    return owner
+
+
+def _owner_of_text(text: str, ring: Ring) -> int:
+    url = parse(text, UrlConfig())
+    return ring.owner(ring_of(url.host)) if url is not None else 0
+
+
+@contextmanager
+def _opened(split: Split, shard: int) -> Iterator[State]:
+    state = State.open(split.folder.state(shard))
+    try:
+        yield state
+    finally:
+        state.close()

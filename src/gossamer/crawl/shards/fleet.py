@@ -1,0 +1,142 @@
+"""All shards of a crawl, as one: limits, signals, questions and the ending."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from msgspec.structs import replace
+
+from gossamer.clock import Clock
+from gossamer.cluster import Member, Ring, Supervisor
+from gossamer.config import Config, LimitsConfig
+from gossamer.crawl.seeds import Seed
+from gossamer.crawl.shards.member import Orders
+from gossamer.crawl.shards.running import Progress, seeds_in, with_seeds
+from gossamer.crawl.wiring import Extras
+from gossamer.model import Counters, Standing
+from gossamer.report import (
+    ControlSocket,
+    merge_standings,
+    status_of,
+    sum_counters,
+)
+from gossamer.settings import save_config
+from gossamer.store import CrawlFolder
+from gossamer.urls import parse
+
+PROGRESS_S = 1.0
+NOTHING = Standing(queued=0, hosts=0, known_urls=0)
+
+
+@dataclass(slots=True, kw_only=True)
+class Fleet:
+    """The shards of one crawl in processes of their own, under one supervisor."""
+
+    folder: CrawlFolder
+    config: Config
+    seeds: Sequence[Seed]
+    extras: Extras
+    shards: int
+    lock: int
+    """The folder's lock: the shards hold it too, so that nobody follows before all are gone."""
+    clock: Clock
+    supervisor: Supervisor = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Make the supervisor; nothing runs yet."""
+        share = max(1, -(-self.config.concurrency // self.shards))
+        orders = Orders(
+            folder=self.folder,
+            ring=Ring(self.shards),
+            config=replace(self.config, limits=LimitsConfig(), concurrency=share),
+            is_limited=self.config.limits.max_pages is not None,
+            tells_commits=self.config.limits.max_bytes is not None,
+            seeds=self.seeds,
+            extras=self.extras,
+        )
+        self.supervisor = Supervisor(
+            self.shards, orders.run, self.config.limits.max_pages, keep_files=(self.lock,)
+        )
+
+    async def run(self, on_progress: Progress | None) -> None:
+        """Run until all shards have ended; `supervisor.end_reason` says why."""
+        control = ControlSocket(self.folder.control_path, self._answer)
+        await control.open()
+        watch = asyncio.create_task(self._watch(on_progress))
+        self.supervisor.on_report = self._look_at_limits
+        try:
+            await self.supervisor.run()
+        finally:
+            watch.cancel()
+            control.close()
+
+    async def _watch(self, on_progress: Progress | None) -> None:
+        """Tell the progress once a second, and end the crawl when its time is up."""
+        limit_s = self.config.limits.max_time_s
+        ends_at = None if limit_s is None else self.clock.steady() + limit_s
+        while True:
+            left_s = PROGRESS_S if ends_at is None else ends_at - self.clock.steady()
+            await self.clock.sleep(max(0.0, min(PROGRESS_S, left_s)))
+            if ends_at is not None and self.clock.steady() >= ends_at:
+                self.supervisor.dismiss("max_time")
+            has_news = any(member.report is not None for member in self.supervisor.members)
+            if on_progress is not None and has_news:
+                on_progress(self.status())
+
+    def _look_at_limits(self) -> None:
+        limits, counters = self.config.limits, self.counters()
+        if limits.max_pages is not None and counters.pages >= limits.max_pages:
+            self.supervisor.dismiss("max_pages")
+        elif limits.max_bytes is not None and counters.archive_bytes >= limits.max_bytes:
+            self.supervisor.dismiss("max_bytes")
+
+    def counters(self) -> Counters:
+        """Return the totals of all shards, as last heard."""
+        reports = (member.report for member in self.supervisor.members)
+        return sum_counters(report.counters for report in reports if report is not None)
+
+    def status(self) -> dict[str, object]:
+        """Return the status of all shards together, as last heard."""
+        standing = merge_standings([_standing(member) for member in self.supervisor.members])
+        answer = status_of(self.counters(), standing)
+        answer["restarts"] = sum(max(0, member.starts - 1) for member in self.supervisor.members)
+        return answer
+
+    def refused_seeds(self) -> dict[str, str]:
+        """Return the seeds that no shard wanted, with the reasons."""
+        return {url: why for m in self.supervisor.members for url, why in m.refused.items()}
+
+    async def _answer(self, question: Mapping[str, object]) -> dict[str, object]:
+        """Answer a question that came through the control socket."""
+        match question.get("ask"):
+            case "status":
+                return self.status()
+            case "why":
+                url = parse(str(question["url"]), self.config.urls)
+                owner = Ring(self.shards).owner_of(url.key) if url is not None else 0
+                return await self.supervisor.ask(owner, dict(question))
+            case "add":
+                return await self._add(dict(question))
+            case other:
+                raise KeyError(f"unknown question {other!r}")
+
+    async def _add(self, question: dict[str, object]) -> dict[str, object]:
+        """Give further seeds to all shards: each plants its own, and learns the scope of all."""
+        seeds = seeds_in(question)
+        answers = [await self.supervisor.ask(n, question) for n in range(self.shards)]
+        for answer in answers:
+            if "error" in answer:
+                return answer
+        self.config = with_seeds(self.config, seeds)
+        save_config(self.folder.config_path, self.config)
+        refused = {k: v for said in answers for k, v in _dict_in(said, "refused").items()}
+        return {"added": len(seeds) - len(refused), "refused": refused}
+
+
+def _standing(member: Member) -> Standing:
+    return member.report.standing if member.report is not None else NOTHING
+
+
+def _dict_in(answer: Mapping[str, object], name: str) -> dict[str, object]:
+    value = answer.get(name)
+    return dict(value) if isinstance(value, dict) else {}
