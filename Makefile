@@ -5,9 +5,9 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 CODE := src tests $(wildcard benchmarks) $(wildcard examples)
 QUICK := $(wildcard tests/unit tests/property tests/contract tests/arch)
-BENCHMARKS := $(shell grep -l __main__ benchmarks/*.py 2>/dev/null)
+BENCHMARKS := server micro cpu macro shards tls envelope politeness growth versus
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check quick fix docs lock bench
+.PHONY: help setup demo test check quick fix docs lock bench plots
 
 help:            ## what you can say
 	@grep -hE '^[a-z%-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 14
@@ -50,7 +50,14 @@ lock:            ## choose versions anew (needs uv)
 	uv pip compile --extra dev --python-version 3.11 --no-header --no-annotate \
 	  --upgrade -o requirements.lock pyproject.toml
 
-bench-%: setup   ## one benchmark: make bench-cpu
+bench-%: setup   ## one benchmark: make bench-cpu; its knobs as variables, such as RUNS=1
 	$(BIN)/python benchmarks/$*.py
 
-bench: $(patsubst benchmarks/%.py,bench-%,$(BENCHMARKS))   ## all benchmarks
+bench: setup     ## all benchmarks, then what they found beside what they should
+	@for name in $(BENCHMARKS); do echo "=== $$name"; \
+	  $(MAKE) --no-print-directory bench-$$name || failed="$$failed $$name"; done; \
+	$(BIN)/python benchmarks/summary.py; \
+	if [ -n "$$failed" ]; then echo "failed:$$failed"; exit 1; fi
+
+plots: setup     ## the README's pictures, from benchmarks/results
+	$(BIN)/python benchmarks/plots.py

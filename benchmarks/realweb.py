@@ -7,7 +7,10 @@ import signal
 import subprocess
 import sys
 import tempfile
+import urllib.error
+import urllib.request
 from pathlib import Path
+from typing import NamedTuple
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 SCRIPTS = REPOSITORY.parent / "shared" / "realweb"
@@ -16,8 +19,26 @@ SEED = "http://hub.test:8100/"
 FLAGS = ["--scope", "any", "--allow", "*.test", "--allow-private", "--delay", "0"]
 
 
+class Visit(NamedTuple):
+    """One request in nginx's log."""
+
+    at: float
+    host: str
+    target: str
+    status: str
+    media_type: str
+    agent: str
+
+    @property
+    def is_page(self) -> bool:
+        """Tell whether a page of HTML was sent."""
+        return self.status == "200" and self.media_type.startswith("text/html")
+
+
 def bring_up() -> None:
-    """Start nginx on the real web, or say what is missing and end."""
+    """Start nginx on the real web, or say what is missing and end; a web that answers is left."""
+    if answers():
+        return
     if not SCRIPTS.is_dir():
         sys.exit(f"the real web's scripts are not there: expected {SCRIPTS}")
     if shutil.which("nginx") is None:
@@ -34,22 +55,54 @@ def new_log() -> None:
     os.kill(pid, signal.SIGUSR1)
 
 
-def html_kb_served() -> float:
+def answers() -> bool:
+    """Tell whether the hub sends its page."""
+    try:
+        with urllib.request.urlopen(SEED, timeout=2) as answer:
+            return b"real web" in answer.read()
+    except (urllib.error.URLError, OSError):
+        return False
+
+
+def visits(agent: str = "") -> list[Visit]:
+    """Return the requests of the log, of one user agent or of all, oldest first."""
+    found = []
+    for line in (DATA / "run" / "access.log").read_text(errors="replace").splitlines():
+        fields = line.split("\t")
+        if len(fields) == 9 and (not agent or fields[7] == agent):
+            at, host, _method, target, status, media_type, _sent, name, _connection = fields
+            found.append(Visit(float(at), host, target, status, media_type, name))
+    return found
+
+
+def html_kb_served(agent: str = "") -> float:
     """Return how many kB of decoded HTML the logged pages hold, from the files on disk."""
     sys.path.insert(0, str(SCRIPTS))
     from common import Web, canon  # noqa: PLC0415  # lies beside the repository
 
     web = Web(str(DATA))
     total = 0
-    for line in (DATA / "run" / "access.log").read_text(errors="replace").splitlines():
-        fields = line.split("\t")
-        if len(fields) != 9 or fields[4] != "200" or not fields[5].startswith("text/html"):
+    for visit in visits(agent):
+        if not visit.is_page:
             continue
-        place = canon(f"http://{fields[1]}:{web.port}{fields[3]}")
+        place = canon(f"http://{visit.host}:{web.port}{visit.target}")
         found = web.answer(*place) if place else ("missing",)
         if found[0] == "html":
             total += Path(found[1]).stat().st_size
     return total / 1000
+
+
+def sample_pages(count: int) -> list[tuple[str, bytes]]:
+    """Return URL and HTML of pages from all over the web, read from disk; always the same ones."""
+    hosts = json.loads((DATA / "hosts.json").read_text())
+    places = []
+    for name, host in sorted(hosts["hosts"].items()):
+        places += [(name, host["site"], page) for page in host["pages"]]
+    chosen = places[:: max(1, len(places) // count)][:count]
+    return [
+        (f"http://{name}:{hosts['port']}/{page}", (DATA / "www" / site / page).read_bytes())
+        for name, site, page in chosen
+    ]
 
 
 def save(name: str, result: dict[str, object]) -> None:

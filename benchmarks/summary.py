@@ -1,0 +1,70 @@
+"""What the newest results say, beside what they should: printed at the end of `make bench`."""
+
+import json
+from typing import Any, NamedTuple
+
+from realweb import REPOSITORY
+
+RESULTS = REPOSITORY / "benchmarks" / "results"
+
+
+class Aim(NamedTuple):
+    """A figure of a result and the bound that it is held to."""
+
+    result: str
+    figure: str
+    about: str
+    """In words; names in braces are other figures of the same result."""
+    bound: float
+    is_floor: bool = False
+
+    def is_reached(self, value: float) -> bool:
+        """Tell whether a value keeps within the bound."""
+        return value >= self.bound if self.is_floor else value <= self.bound
+
+    def words(self) -> str:
+        """Return the bound for people."""
+        return f"{'at least' if self.is_floor else 'at most'} {self.bound:,g}"
+
+
+AIMS = (
+    Aim("cpu", "cpu_ms_per_page", "CPU per page, 1 shard, start-up included, ms", 1.25),
+    Aim("cpu", "us_per_kb", "the same per kB of HTML, µs", 22.0),
+    Aim("shards", "speedup", "pages per second, {shards} shards over 1", 1.6, is_floor=True),
+    Aim("shards", "cpu_ratio", "CPU per page, {shards} shards over 1", 1.1),
+    Aim("growth", "cpu_ratio", "CPU per page, {urls:,} known URLs over 100,000", 1.1),
+    Aim("growth", "rss_mb", "memory of a shard with {urls:,} known URLs, MiB", 1024),
+    Aim("growth", "seen_bytes_per_url", "disk per known URL, bytes", 9),
+    Aim("growth", "frontier_bytes_per_url", "disk per queued URL, bytes", 60),
+    Aim("growth", "longest_pause_ms", "longest pause of the loop, ms", 100),
+    Aim("growth", "restart_s", "start after a crash with {urls:,} known URLs, s", 60),
+    Aim("politeness", "short_gaps", "gaps too short, {hosts:,} hosts, kills included", 0),
+    Aim("politeness", "throughput_share", "share of the possible pages per s", 0.9, is_floor=True),
+    Aim("tls", "us_per_new_connection", "CPU per fetch over a new TLS connection, µs", 800),
+    Aim("tls", "resumed_to_new", "the same with the session resumed, share of it", 0.5),
+    Aim("envelope", "cores_for_400_pages_s", "cores for 400 pages of 500 kB per second", 4),
+)
+
+
+def kept_results() -> dict[str, dict[str, Any]]:
+    """Return the newest results by name."""
+    return {path.stem: json.loads(path.read_text()) for path in sorted(RESULTS.glob("*.json"))}
+
+
+def main() -> None:
+    """Print a line per figure that has a bound, then which results have none."""
+    results = kept_results()
+    print(f"\n{'benchmark':12} {'figure':28} {'measured':>12} {'aim':>16}")
+    for aim in AIMS:
+        value = results.get(aim.result, {}).get(aim.figure)
+        told = "-" if value is None else f"{value:,.3f}"
+        word = "" if value is None or aim.is_reached(value) else "  missed"
+        print(f"{aim.result:12} {aim.figure:28} {told:>12} {aim.words():>16}{word}")
+    for row in results.get("versus", {}).get("broad", []):
+        print(f"{'versus':12} {row['arm']:28} {row['cpu_ms_per_page']:12,.3f} {'ms per page':>16}")
+    told = ", ".join(sorted(set(results) - {aim.result for aim in AIMS} - {"versus"}))
+    print(f"further results: {told or 'none'}")
+
+
+if __name__ == "__main__":
+    main()
