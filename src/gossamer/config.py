@@ -91,7 +91,10 @@ class FetchConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     max_redirects: AtLeastOne = 10
     """Hops from a URL to its page."""
     spool_bytes: AtLeastOne = 64 * KIB
-    """Bodies larger than this lie in a temporary file."""
+    """Bodies larger than this lie in a temporary file when the memory for bodies is used up."""
+    body_memory_bytes: Count = 32 * MIB
+    """Memory for bodies that are larger than that, of all documents together; each is at most a
+    megabyte."""
     dns_cache: AtLeastOne = 100_000
     """Names kept in the DNS cache."""
 

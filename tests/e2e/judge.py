@@ -17,6 +17,8 @@ class Judge:
     """What a fake web really holds."""
 
     web: FakeWeb
+    without: str = ""
+    """A host that the crawl was told to leave out."""
 
     def wanted(self) -> set[str]:
         """Return every URL that a complete crawl stores: all HTML pages, and the files."""
@@ -24,7 +26,8 @@ class Judge:
         homes = [i for i in range(self.web.hosts) if self.web.url(i, "/") in truth]
         with_files = [i for i in homes if self.web.atlas.site(i).has_extras]
         files = {self.web.url(i, path) for i in with_files for path in FILES}
-        return truth | {url for url in files if self.is_allowed(url)}
+        found = truth | {url for url in files if self.is_allowed(url)}
+        return {url for url in found if _host(url) != self.without}
 
     def is_allowed(self, url: str) -> bool:
         """Tell whether robots.txt lets us ask for a URL."""

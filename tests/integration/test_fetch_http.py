@@ -233,7 +233,7 @@ async def test_an_endless_body_is_cut_at_the_cap() -> None:
             writer.write(piece)
             await writer.drain()
 
-    outcome = await ask_once(talk, max_body_bytes=200_000)
+    outcome = await ask_once(talk, max_body_bytes=200_000, body_memory_bytes=100_000)
     assert isinstance(outcome, Fetched)
     assert outcome.document.truncated == "length"
     assert outcome.document.body.sent_bytes == 200_000

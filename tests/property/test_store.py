@@ -1,5 +1,6 @@
 """Whatever strangers send, the archive stays one record per record, for every reader."""
 
+import base64
 import gzip
 import io
 import random
@@ -38,7 +39,13 @@ from gossamer.store import (
     surt,
 )
 from gossamer.store.records.decode import decoded
-from gossamer.store.records.warc import digest_of, pack_stored, plain
+from gossamer.store.records.warc import (
+    digest_of,
+    digest_texts,
+    pack_stored,
+    plain,
+    store_stream,
+)
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # FastWARC warns of its own old names when imported
@@ -168,6 +175,18 @@ def test_any_bytes_in_any_field_give_the_same_records_in_every_reader(group: lis
         assert [record.at for _, record in told] == [turn.at for turn in group]
         for index in folder.archive.glob("*.cdxj"):
             assert all(line.count(b" {") == 1 for line in index.read_bytes().splitlines())
+
+
+@given(st.lists(st.binary(min_size=20, max_size=20), min_size=1, max_size=4))
+def test_digests_are_written_in_base_32_however_many_at_once(digests: list[bytes]) -> None:
+    expected = [f"sha1:{base64.b32encode(digest).decode()}" for digest in digests]
+    assert digest_texts(digests) == expected
+
+
+@given(st.lists(st.binary(max_size=100_000), max_size=4))
+@settings(max_examples=50, deadline=None)
+def test_a_stored_stream_unpacks_to_what_went_in(parts: list[bytes]) -> None:
+    assert gzip.decompress(b"".join(store_stream(parts))) == b"".join(parts)
 
 
 @given(st.binary(max_size=200), st.binary(max_size=200_000))

@@ -88,3 +88,12 @@ def test_joining_in_bulk_equals_joining_one_by_one(
     base: str, hrefs: list[str], rules: UrlConfig
 ) -> None:
     assert join_all(base, hrefs, rules) == [join(base, href, rules) for href in hrefs]
+
+
+@given(base=BASES, hrefs=st.lists(HREFS, max_size=8), rules=RULES)
+def test_joining_to_a_page_equals_joining_to_its_address(
+    base: str, hrefs: list[str], rules: UrlConfig
+) -> None:
+    page = parse(base, rules)
+    if page is not None:
+        assert join_all(page, hrefs, rules) == [join(page.text, href, rules) for href in hrefs]

@@ -1,20 +1,15 @@
-"""`gossamer crawl`: start a crawl, or go on with one."""
+"""`gossamer crawl`: its arguments, as the parser and `--help` know them."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from inspect import Parameter, Signature
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from msgspec import Struct
-from msgspec.structs import replace
 
-from gossamer.cli.flags import FLAGS, Flag, with_flags
-from gossamer.cli.screen import out, print_json, progress, summary
-from gossamer.config import Config
-from gossamer.errors import ConfigError
-from gossamer.log import escape, redact, set_up
-from gossamer.settings import Knob, changed, describe_knobs, load_config
+from gossamer.cli.flags import FLAGS, Flag
+from gossamer.cli.start import start
+from gossamer.settings import Knob, describe_knobs
 
 _TYPES: dict[str, object] = {
     "number": float | None,
@@ -24,17 +19,6 @@ _TYPES: dict[str, object] = {
     "list": list[str] | None,
     "table": list[str] | None,
 }
-
-
-class Wish(Struct, kw_only=True):
-    """What `gossamer crawl` was asked besides the flags that turn knobs."""
-
-    seed: list[str] | None = None
-    into: Path
-    seeds: Path | None = None
-    config: Path | None = None
-    json: bool = False
-    verbose: bool = False
 
 
 _OWN: tuple[tuple[str, object, object], ...] = (
@@ -86,44 +70,7 @@ def crawl(**given: Any) -> int:  # noqa: ANN401 - the parser hands over what `_s
 
     A flag that is not given keeps the value in DIR/crawl.toml; one that is given changes it there.
     """
-    wish = Wish(**{name: given[name] for name, _, _ in _OWN})
-    set_up(verbose=wish.verbose)
-    old, new = settle(wish, given)
-    is_new = not (wish.into / "crawl.toml").exists()
-    return _run(wish, new, [] if is_new else changed(old, new))
-
-
-def settle(wish: Wish, given: Mapping[str, object]) -> tuple[Config, Config]:
-    """Return what the folder says now, and what it shall say: --config FILE, then the flags."""
-    path = wish.into / "crawl.toml"
-    old = load_config(path) if path.exists() else Config()
-    if wish.config is None:
-        return old, with_flags(old, given)
-    base = load_config(wish.config)
-    # What was planted stays a seed: the scope is measured from it.
-    seeds = tuple(dict.fromkeys((*old.seeds, *base.seeds)))
-    return old, with_flags(replace(base, seeds=seeds), given)
-
-
-def _run(wish: Wish, config: Config, changes: Sequence[str]) -> int:
-    if not (wish.seed or wish.seeds or config.seeds or (wish.into / "crawl.toml").exists()):
-        raise ConfigError("nothing to start from: give a SEED, or --seeds FILE")
-    from gossamer.crawl import Crawl, Seed, read_seeds  # noqa: PLC0415 - keeps --help fast
-
-    seeds = [Seed(url=url) for url in wish.seed or ()]
-    seeds += read_seeds(wish.seeds) if wish.seeds else []
-    aside = out(is_aside=True)
-
-    def tell_changes() -> None:
-        for line in changes:
-            aside.print(f"crawl.toml changed: {escape(redact(line))}", markup=False)
-
-    with progress(aside, is_live=not wish.verbose) as tell:
-        ending = Crawl(wish.into, seeds, config).run(tell, tell_changes)
-    (aside if wish.json else out()).print(summary(ending.reason, ending.status, wish.into))
-    if wish.json:
-        print_json({**ending.status, "reason": ending.reason})
-    return ending.exit_code
+    return start(given)
 
 
 def _signature() -> Signature:

@@ -1,6 +1,9 @@
-"""Flags: which argument of `gossamer crawl` turns which knob. Data, and one pure function."""
+"""Flags: which argument of `gossamer crawl` turns which knob. Data, and pure functions."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -10,7 +13,7 @@ from gossamer.config import Config
 from gossamer.errors import ConfigError
 from gossamer.settings import to_config
 
-Shape: TypeAlias = Literal["number", "count", "text", "switch", "list", "table"]
+Shape: TypeAlias = Literal["number", "count", "text", "switch", "list", "table", "path"]
 """What a flag takes; "table" is a repeatable NAME and value."""
 
 
@@ -62,6 +65,74 @@ FLAGS: tuple[Flag, ...] = (
     Flag("--allow-net", "fetch.allow_net", "list", _WHERE, "CIDR"),
     Flag("--allow-private/--no-allow-private", "fetch.allow_private", "switch", _WHERE),
 )
+
+
+_OWN: dict[str, Shape] = {
+    "--into": "path",
+    "--seeds": "path",
+    "--config": "path",
+    "--json": "switch",
+    "--verbose": "switch",
+}
+"""The flags that turn no knob."""
+_COUNT, _NUMBER = re.compile(r"[0-9]{1,15}"), re.compile(r"[0-9]{1,15}(\.[0-9]{1,15})?")
+
+
+def plain_flags(words: Sequence[str]) -> dict[str, object] | None:
+    """Return what a line of arguments to `crawl` gives, by parameter, if it is a plain one.
+
+    Plain is: every flag spelled out, its value the next word and of the right form. Anything else,
+    and anything wrong, is None, and left to the parser, which also has the words for it.
+    """
+    shapes = _plain_shapes()
+    given: dict[str, object] = {}
+    lists: dict[str, list[str]] = {}
+    rest = iter(words)
+    for word in rest:
+        if not word.startswith("-"):
+            lists.setdefault("seed", []).append(word)
+            continue
+        parameter, shape = shapes.get(word, ("", "text"))
+        value = None if shape in {"on", "off"} or not parameter else next(rest, "")
+        if not parameter or value == "" or (value or "").startswith("-"):
+            return None
+        if shape in {"list", "table"}:
+            lists.setdefault(parameter, []).append(value or "")
+        elif (read := _plain_value(shape, value or "")) is not None:
+            given[parameter] = read
+        else:
+            return None
+    return {**given, **lists} if "into" in given else None
+
+
+@cache
+def _plain_shapes() -> dict[str, tuple[str, str]]:
+    """Return parameter and shape by the word that is typed; a switch is "on" or "off"."""
+    found: dict[str, tuple[str, str]] = {}
+    for name, shape, parameter in (
+        *((flag.name, flag.shape, flag.parameter) for flag in FLAGS),
+        *((name, shape, name.lstrip("-")) for name, shape in _OWN.items()),
+    ):
+        on, _, off = name.partition("/")
+        found[on] = (parameter, "on" if shape == "switch" else shape)
+        if off:
+            found[off] = (parameter, "off")
+    return found
+
+
+def _plain_value(shape: str, value: str) -> object:
+    """Return a value of some shape, or None if it is not plainly one."""
+    match shape:
+        case "on" | "off":
+            return shape == "on"
+        case "path":
+            return Path(value)
+        case "count":
+            return int(value) if _COUNT.fullmatch(value) else None
+        case "number":
+            return float(value) if _NUMBER.fullmatch(value) else None
+        case _:
+            return value
 
 
 def with_flags(config: Config, given: Mapping[str, object]) -> Config:

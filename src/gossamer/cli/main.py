@@ -4,48 +4,14 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
-from typing import Annotated
 
-import typer
-
-from gossamer import __version__
-from gossamer.cli import crawl, dev, store
+from gossamer.cli.flags import plain_flags
 from gossamer.errors import CannotGoOn, ConfigError, GossamerError
 from gossamer.log import escape, redact
 
 USAGE, STOPPED, CANNOT_GO_ON = 2, 3, 4
 _INTERRUPTED = 130
 """What typer makes of Ctrl-C."""
-
-app = typer.Typer(
-    name="gossamer",
-    help="A web crawler that keeps what it finds and can say why.",
-    epilog="Exit codes: 0 done, 1 no seed could be fetched, 2 wrong usage, 3 stopped on request, "
-    "4 could not go on.",
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-app.command("crawl")(crawl.crawl)
-app.command("add")(store.add)
-app.command("status")(store.status)
-app.command("why")(store.why)
-app.command("show")(store.show)
-app.command("build")(store.build)
-app.command("demo")(dev.demo)
-
-
-Version = Annotated[
-    bool, typer.Option("--version", is_eager=True, help="Print the version and end.")
-]
-
-
-@app.callback(invoke_without_command=True)
-def _top(*, version: Version = False) -> None:
-    """Take what stands before the verb."""
-    if version:
-        typer.echo(f"gossamer {__version__}")
-        raise typer.Exit
 
 
 def run() -> None:
@@ -59,10 +25,9 @@ def run() -> None:
 
 def exit_code(arguments: Sequence[str]) -> int:
     """Run one command and return its exit code; errors become one line on standard error."""
-    words = list(arguments) or ["--help"]
     try:
-        ended = app(args=words, prog_name="gossamer", standalone_mode=False)
-    except (typer.TyperException, GossamerError, OSError) as error:
+        ended = _ended(list(arguments) or ["--help"])
+    except (GossamerError, OSError) as error:
         message, code = explained(error)
         if message:
             line = escape(redact(" ".join(message.split())))
@@ -75,11 +40,23 @@ def exit_code(arguments: Sequence[str]) -> int:
     return ended if isinstance(ended, int) else 0
 
 
-def explained(error: typer.TyperException | GossamerError | OSError) -> tuple[str, int]:
+def _ended(words: list[str]) -> object:
+    """Run one command; return what it returned.
+
+    A plain `crawl` line is read here: loading the parser takes a quarter of a crawl's start-up.
+    """
+    if words[0] == "crawl" and (given := plain_flags(words[1:])) is not None:
+        from gossamer.cli.start import start  # noqa: PLC0415 - not for every verb
+
+        return start(given)
+    from gossamer.cli.app import parse_and_run  # noqa: PLC0415 - only when there is more to read
+
+    return parse_and_run(words)
+
+
+def explained(error: GossamerError | OSError) -> tuple[str, int]:
     """Return what to tell of an error, and the exit code that it means."""
     match error:
-        case typer.TyperException():
-            return error.format_message(), USAGE
         case ConfigError():
             return str(error), USAGE
         case CannotGoOn():

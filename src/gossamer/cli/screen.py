@@ -56,8 +56,9 @@ def progress(
 ) -> Iterator[Callable[[dict[str, object]], None]]:
     """Give a function that shows a crawl's status: one live line, or a plain line now and then."""
     if console.is_terminal and is_live:
-        with Live(Text("starting"), console=console, transient=True, refresh_per_second=4) as live:
-            yield lambda facts: live.update(progress_line(facts))
+        # No thread that refreshes: shards start as forks, and a fork has none of our threads.
+        with Live(Text("starting"), console=console, transient=True, auto_refresh=False) as live:
+            yield lambda facts: live.update(progress_line(facts), refresh=True)
         return
     calls = iter(range(sys.maxsize))
 

@@ -35,6 +35,13 @@ class Allowance:
         self._granted[shard] = pages
         self._wants.pop(shard, None)
 
+    def lost(self, shard: int) -> None:
+        """Note that a shard died: it waits for nothing; how much it has used it says when it joins.
+
+        A portion that was granted between its death and its joining would not be counted.
+        """
+        self._wants.pop(shard, None)
+
     def want(self, shard: int, pages: int) -> None:
         """Note what a shard could use."""
         self._wants[shard] = pages

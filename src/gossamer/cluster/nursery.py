@@ -82,8 +82,8 @@ def _be_a_shard(
 def _let_go(keep: tuple[int, ...]) -> None:
     """Forget the parent's signals and files: its event loop, its sockets, other shards' lines."""
     signal.set_wakeup_fd(-1)
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all of us; the parent decides
+    for wish in (signal.SIGINT, signal.SIGTERM):  # it may reach all of a group; the parent decides
+        signal.signal(wish, signal.SIG_IGN)
     low = 3
     for descriptor in (*sorted(keep), os.sysconf("SC_OPEN_MAX")):
         os.closerange(low, descriptor)

@@ -4,6 +4,7 @@ import asyncio
 import socket
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from gossamer.cluster.council import Allowance, Consensus
 from gossamer.cluster.line import Line
@@ -30,6 +31,10 @@ MAX_DEATHS = 8
 ANSWER_S = 100.0
 RECALL_S = 0.05
 """Pause before unused pages are called back, so that two shards do not throw one to and fro."""
+RECALL_AGAIN_S = 1.0
+"""Until somebody has pages to spare: a fetch that was granted one may fail any time."""
+
+Answer: TypeAlias = asyncio.Future[dict[str, object]]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -44,6 +49,8 @@ class Member:
     starts: int = 0
     has_ended: bool = False
     refused: dict[str, str] = field(default_factory=dict)
+    asked: dict[int, tuple[Question, Answer]] = field(default_factory=dict)
+    """Questions that it has not answered yet; put to it again if it dies over them."""
 
 
 class Supervisor:
@@ -64,7 +71,6 @@ class Supervisor:
         self.on_report: Callable[[], None] = lambda: None
         self._run_shard = run_shard
         self._keep_files = keep_files
-        self._asked: dict[int, asyncio.Future[dict[str, object]]] = {}
         self._number = 0
         self._is_recalling = False
 
@@ -81,18 +87,22 @@ class Supervisor:
             self._tell_all(Dismiss(reason))
 
     async def ask(self, shard: int, question: dict[str, object]) -> dict[str, object]:
-        """Return a shard's answer to a question."""
+        """Return a shard's answer to a question; one that is starting is waited for."""
         member = self.members[shard]
-        if member.line is None:
-            raise KeyError(f"shard {shard} is starting; ask again in a moment")
+        if member.has_ended:
+            raise KeyError(f"shard {shard} has ended; ask again in a moment")
         self._number += 1
-        answer = asyncio.get_running_loop().create_future()
-        self._asked[self._number] = answer
-        member.line.send(Question(self._number, question))
+        asked = Question(self._number, question)
+        answer: Answer = asyncio.get_running_loop().create_future()
+        member.asked[asked.number] = asked, answer
+        if member.line is not None:
+            member.line.send(asked)
         try:
             return await asyncio.wait_for(answer, ANSWER_S)
         except TimeoutError as error:
             raise KeyError(f"shard {shard} gave no answer in {ANSWER_S:g} s") from error
+        finally:
+            member.asked.pop(asked.number, None)
 
     async def _look_after(self, member: Member) -> None:
         """Start a shard, and start it again for as long as it dies without having been told to."""
@@ -101,6 +111,8 @@ class Supervisor:
             member.starts += 1
             line: Line[Upward] = await Line.over(child.end, Upward)
             member.line = line
+            for asked, _ in member.asked.values():
+                line.send(asked)
             try:
                 while (message := await line.receive()) is not None:
                     self._hear(member, message)
@@ -124,6 +136,7 @@ class Supervisor:
                 "without getting anywhere; see what it printed, and run the crawl again"
             )
         self.consensus.lost(member.shard)
+        self.allowance.lost(member.shard)
 
     def _hear(self, member: Member, message: Upward) -> None:
         match message:
@@ -138,17 +151,23 @@ class Supervisor:
                 self.allowance.take_back(member.shard, pages)
                 self._grant()
             case Reply():
-                self._pass_on(message)
+                self._pass_on(member, message)
             case Ended(report=report, error=error, is_usage=is_usage):
                 member.has_ended = True
                 member.report = report or member.report
+                self._leave_unanswered(member)
                 if error:
                     raise (ConfigError if is_usage else CannotGoOn)(error)
 
-    def _pass_on(self, reply: Reply) -> None:
-        waiting = self._asked.pop(reply.number, None)
+    def _pass_on(self, member: Member, reply: Reply) -> None:
+        _, waiting = member.asked.pop(reply.number, (None, None))
         if waiting is not None and not waiting.done():
             waiting.set_result(reply.answer)
+
+    def _leave_unanswered(self, member: Member) -> None:
+        for _, waiting in member.asked.values():
+            if not waiting.done():
+                waiting.set_exception(KeyError(f"shard {member.shard} has ended; ask again"))
 
     def _welcome(self, member: Member, pages: int, refused: dict[str, str]) -> None:
         member.refused = refused
@@ -181,9 +200,10 @@ class Supervisor:
             asyncio.get_running_loop().call_later(RECALL_S, self._recall)
 
     def _recall(self) -> None:
-        self._is_recalling = False
-        if self.allowance.is_scarce:
+        self._is_recalling = self.allowance.is_scarce
+        if self._is_recalling:
             self._tell_all(Recall())
+            asyncio.get_running_loop().call_later(RECALL_AGAIN_S, self._recall)
 
     def _tell_all(self, message: object) -> None:
         for member in self.members:

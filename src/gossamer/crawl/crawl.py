@@ -27,11 +27,12 @@ from gossamer.crawl.shards import (
     with_seeds,
 )
 from gossamer.crawl.wiring import Extras, Shard, open_shard
+from gossamer.errors import ConfigError
 from gossamer.filter import UrlFilter
 from gossamer.process import Processor
 from gossamer.report import ControlSocket
 from gossamer.settings import check, load_config, save_config
-from gossamer.store import CrawlFolder
+from gossamer.store import CrawlFolder, State
 
 LIMITS = frozenset({"max_pages", "max_time", "max_bytes"})
 """Reasons to end that were asked for beforehand: exit code 0."""
@@ -51,9 +52,10 @@ class Ending(Struct, frozen=True, kw_only=True):
 class Crawl:
     """A crawl in a folder. Running it again goes on where it stopped, or was killed.
 
-    One process per core shares the work (`Config.shards`). With processors or filters of your own,
-    or outside the main thread, it is this process alone unless `shards` says otherwise: what a
-    function of yours remembers would be lost in another process.
+    One process per core shares the work (`Config.shards`). With processors or filters of your own
+    it is this process alone unless `shards` says otherwise: what a function of yours remembers
+    would be lost in another process. So it is in a program with several threads, or one that has
+    opened a crawl before: it cannot safely fork.
 
     >>> Crawl("mycrawl", ["https://example.org/"]).run()   # doctest: +SKIP
     """
@@ -89,7 +91,7 @@ class Crawl:
         folder = CrawlFolder(self.folder)
         self._is_stopping = False
         with lock_folder(folder, SystemClock()) as lock:
-            ensure_shards(folder, config, shards)
+            ensure_shards(folder, config, shards, lock)
             if not folder.config_path.exists() or load_config(folder.config_path) != config:
                 save_config(folder.config_path, config)
             on_saved()
@@ -112,11 +114,11 @@ class Crawl:
         config = self._settled_config()
         folder = CrawlFolder(self.folder)
         with (
-            lock_folder(folder, SystemClock()),
+            lock_folder(folder, SystemClock()) as lock,
             asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner,
         ):
             shards = read_charter(folder.charter_path).shards
-            ensure_shards(folder, config, shards)
+            ensure_shards(folder, config, shards, lock)
             refused: dict[str, str] = {}
             for shard in range(shards):
                 refused |= runner.run(self._add_to(config, Ring(shards), shard))
@@ -221,12 +223,16 @@ class Crawl:
 
 def how_many_shards(config: Config, extras: Extras) -> int:
     """Return how many processes share the crawl: as many as asked for, or one per core."""
+    if config.shards > 1 and State.was_opened:
+        raise ConfigError(
+            "several shards start as forks, and this process has opened a crawl before; "
+            "expected a new process (or the command line), or Config(shards=1)"
+        )
     if config.shards:
         return config.shards
     is_ours_alone = extras.processors or extras.filters
-    if is_ours_alone or threading.current_thread() is not threading.main_thread():
-        return 1
-    return len(os.sched_getaffinity(0))
+    is_plain = threading.active_count() == 1 and not State.was_opened
+    return 1 if is_ours_alone or not is_plain else len(os.sched_getaffinity(0))
 
 
 def _ending(

@@ -96,7 +96,10 @@ def _is_gone(holder: str) -> bool:
 def open_state(place: Place) -> State:
     """Open the state; an archive without a state is not touched."""
     folder = place.folder
-    if not State.exists(folder.state(0)) and not State.exists(place.state) and folder.has_archive():
+    shards = range(place.ring.shards)
+    is_bare = not any(State.exists(folder.state(shard)) for shard in shards)
+    has_archive = folder.has_archive() if is_bare else any(folder.archive_names(shard=place.shard))
+    if has_archive and not State.exists(place.state):
         raise CannotGoOn(
             f"{folder.root} has an archive but no state; nothing was changed. "
             f"Run `gossamer build {folder.root} state`, then crawl on"

@@ -106,9 +106,9 @@ class Wheel:
             return "max_pages"
         if limits.max_bytes is not None and counters.archive_bytes >= limits.max_bytes:
             return "max_bytes"
-        elapsed_s = self.time.now() - self.began_at
-        if limits.max_time_s is not None and elapsed_s >= limits.max_time_s:
-            return "max_time"
+        if limits.max_time_s is not None:
+            elapsed_s = self.time.now() - self.began_at
+            return "max_time" if elapsed_s >= limits.max_time_s else ""
         return ""
 
     async def _turn(self, group: asyncio.TaskGroup) -> None:

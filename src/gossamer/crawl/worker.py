@@ -218,9 +218,7 @@ class Worker:
             and not was_asked(outcome)
             and not self.ledger.counters.requests
         ):
-            turn.retry_at = (
-                None  # nothing was ever reached: more likely a wrong name than an outage
-            )
+            turn.retry_at = None  # nothing was ever reached: rather a wrong name than an outage
         if turn.retry_at is not None:
             again = replace(task, attempt=task.attempt + 1)
             if is_host_wide(outcome):

@@ -6,31 +6,24 @@ an answer. Never raises for a name; never asks twice for one name at the same ti
 """
 
 import asyncio
+from collections import OrderedDict
 from collections.abc import Iterable
 from ipaddress import ip_address
 from pathlib import Path
-
-import aiodns
-import aiodns.error
-import pycares
+from typing import TYPE_CHECKING
 
 from gossamer.clock import Clock
 from gossamer.config import FetchConfig
 from gossamer.errors import ConfigError
 from gossamer.model import Failed, FailureKind
 
+if TYPE_CHECKING:
+    from gossamer.fetch.ares import Ares
+
 HOSTS_FILE = Path("/etc/hosts")
 
-_ASK_S = 5.0
-_MIN_TTL_S = 1.0
-_MAX_TTL_S = 86_400.0
-_NO_SUCH_HOST_S = 300.0
-_UNREACHABLE_S = 4.0
-"""An outage is remembered for so long; with the time of asking, a name is asked about every 5 s."""
 _HOSTS_CHECK_S = 2.0
 _MAX_NAME_CHARS = 253
-_NO_SUCH_NAME = frozenset({aiodns.error.ARES_ENOTFOUND, aiodns.error.ARES_EBADNAME})
-_NO_SUCH_RECORD = aiodns.error.ARES_ENODATA
 
 Answer = tuple[str, ...] | Failed
 
@@ -46,9 +39,9 @@ class Resolver:
         self._max_names = config.dns_cache
         self._clock = clock
         self._hosts = _HostsFile(hosts_file)
-        self._cache: dict[str, tuple[float, Answer]] = {}
+        self._cache: OrderedDict[str, tuple[float, Answer]] = OrderedDict()
         self._asked: dict[str, asyncio.Future[Answer]] = {}
-        self._engine: aiodns.DNSResolver | None = None
+        self._ares: Ares | None = None
 
     def cached(self, host: str) -> Answer | None:
         """Return what is known of a host without asking anybody; None if it must be asked for."""
@@ -69,7 +62,7 @@ class Resolver:
         shared = self._asked[host] = asyncio.get_running_loop().create_future()
         answer: Answer = Failed(kind=FailureKind.DNS_UNREACHABLE, detail="lookup was abandoned")
         try:
-            answer, ttl_s = await self._ask(host)
+            answer, ttl_s = await self._channel().ask(host)
             self._remember(host, answer, self._clock.steady() + ttl_s)
         finally:
             del self._asked[host]
@@ -78,9 +71,9 @@ class Resolver:
 
     async def close(self) -> None:
         """Stop asking."""
-        if self._engine is not None:
-            await self._engine.close()
-            self._engine = None
+        if self._ares is not None:
+            await self._ares.close()
+            self._ares = None
 
     def _local(self, host: str, now: float) -> Answer | None:
         name = host.rstrip(".").lower()
@@ -100,34 +93,15 @@ class Resolver:
     def _remember(self, host: str, answer: Answer, until: float) -> None:
         self._cache.pop(host, None)
         if len(self._cache) >= self._max_names:
-            del self._cache[next(iter(self._cache))]
+            self._cache.popitem(last=False)
         self._cache[host] = (until, answer)
 
-    async def _ask(self, host: str) -> tuple[Answer, float]:
-        """Ask for IPv4 addresses, then, if the name has none, for IPv6; return the time to live."""
-        for record in ("A", "AAAA"):
-            try:
-                result = await self._channel().query_dns(host, record)
-            except aiodns.error.DNSError as problem:
-                if problem.args[0] == _NO_SUCH_RECORD:
-                    continue
-                return _failure(host, problem)
-            addresses, ttl_s = _read(result)
-            if addresses:
-                return addresses, ttl_s
-        detail = f"{host} has no address"
-        return Failed(kind=FailureKind.DNS_NO_SUCH_HOST, detail=detail), _NO_SUCH_HOST_S
+    def _channel(self) -> "Ares":
+        if self._ares is None:
+            from gossamer.fetch.ares import Ares  # noqa: PLC0415 -- many crawls never need c-ares
 
-    def _channel(self) -> aiodns.DNSResolver:
-        # One try per server: our own retry table repeats, so that an outage is not a flood.
-        if self._engine is None:
-            try:
-                self._engine = aiodns.DNSResolver(
-                    nameservers=self._nameservers or None, timeout=_ASK_S, tries=1
-                )
-            except (ValueError, pycares.AresError) as problem:
-                raise ConfigError(f"nameservers {self._nameservers}: {problem}") from problem
-        return self._engine
+            self._ares = Ares(self._nameservers)
+        return self._ares
 
 
 class _HostsFile:
@@ -184,21 +158,3 @@ def _addresses(name: str, text: str) -> tuple[str, ...]:
     if len(known) != len(addresses):
         raise ConfigError(f"resolve: {text!r} for {name} is not an address")
     return known
-
-
-def _read(result: pycares.DNSResult) -> tuple[tuple[str, ...], float]:
-    addresses = []
-    ttl_s = _MAX_TTL_S
-    for record in result.answer:
-        ttl_s = min(ttl_s, float(record.ttl))
-        if isinstance(record.data, pycares.ARecordData | pycares.AAAARecordData):
-            addresses.append(record.data.addr)
-    return tuple(addresses), max(ttl_s, _MIN_TTL_S)
-
-
-def _failure(host: str, problem: aiodns.error.DNSError) -> tuple[Failed, float]:
-    code, *words = problem.args
-    detail = f"{host}: {words[0] if words else code}"
-    if code in _NO_SUCH_NAME:
-        return Failed(kind=FailureKind.DNS_NO_SUCH_HOST, detail=detail), _NO_SUCH_HOST_S
-    return Failed(kind=FailureKind.DNS_UNREACHABLE, detail=detail), _UNREACHABLE_S

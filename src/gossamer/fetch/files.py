@@ -88,6 +88,7 @@ class Ftp:
         try:
             return await self._ask(channel, request)
         finally:
+            self._curl.leave(channel)
             channel.close()
 
     async def _ask(self, channel: Channel, request: Request) -> FetchOutcome:
@@ -98,7 +99,7 @@ class Ftp:
         channel.curl.setopt(pycurl.DIRLISTONLY, is_folder)
         asked_at = self._clock.wall()
         channel.begin(request.max_body_bytes, self._clock.steady())
-        ended = await self._curl.perform(channel)
+        ended = await self._curl.start(channel)
         if channel.refusal:
             return Refused(kind=RefusalKind.PRIVATE_ADDRESS, detail=channel.refusal)
         if ended.code and not channel.is_full:

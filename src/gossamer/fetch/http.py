@@ -14,7 +14,7 @@ from gossamer.clock import Clock
 from gossamer.config import FetchConfig
 from gossamer.errors import CannotGoOn
 from gossamer.fetch.body.decode import Caps
-from gossamer.fetch.body.document import SpooledBody
+from gossamer.fetch.body.document import Room, SpooledBody
 from gossamer.fetch.guard import Guard
 from gossamer.fetch.wire.cookies import CookieJar
 from gossamer.fetch.wire.curl import Channel, CurlLoop, Ended
@@ -26,6 +26,7 @@ from gossamer.fetch.wire.head import (
     retry_after_s,
     split_answer,
 )
+from gossamer.fetch.wire.sessions import Sessions
 from gossamer.fetch.wire.wording import Validators, Wording, wire_text
 from gossamer.model import (
     Document,
@@ -123,29 +124,30 @@ class Http:
         self._cookies = CookieJar() if config.cookies else None
         self._caps = Caps(config.max_decoded_bytes, config.max_ratio)
         self._options = http_options(config, self._wording.usual)
+        # What was agreed on with a server that nobody vouched for is not worth remembering.
+        self._sessions = Sessions() if not config.insecure else None
+        self._room = Room(config.body_memory_bytes)
         self._idle: list[Channel] = []
 
     async def fetch(self, request: Request) -> FetchOutcome:
         """Ask once; every way in which it can end is an outcome."""
         channel = self._idle.pop() if self._idle else self._new_channel()
         is_reusable = False
+        asked_at = self._clock.wall()
+        text = wire_text(request.url)
         try:
-            outcome = await self._ask(request, channel)
+            self._prepare(channel, request, text)
+            ended = await self._curl.start(channel)
+            took_s = self._clock.steady() - channel.began_at
+            outcome = self._judge(_Asked(request, text, asked_at, took_s), channel, ended)
             is_reusable = len(self._idle) < _MAX_IDLE
         finally:
+            self._curl.leave(channel)
             if is_reusable:
                 self._idle.append(channel)
             else:
                 channel.close()
         return outcome
-
-    async def _ask(self, request: Request, channel: Channel) -> FetchOutcome:
-        asked_at = self._clock.wall()
-        text = wire_text(request.url)
-        self._prepare(channel, request, text)
-        ended = await self._curl.perform(channel)
-        took_s = self._clock.steady() - channel.began_at
-        return self._judge(_Asked(request, text, asked_at, took_s), channel, ended)
 
     def close(self) -> None:
         """Free the handles."""
@@ -154,7 +156,7 @@ class Http:
         self._idle.clear()
 
     def _new_channel(self) -> Channel:
-        return Channel(self._config, self._guard, self._options)
+        return Channel(self._config, self._guard, self._options, self._room)
 
     def _prepare(self, channel: Channel, request: Request, text: str) -> None:
         channel.begin(request.max_body_bytes, self._clock.steady())
@@ -165,6 +167,12 @@ class Http:
             channel.connect_to = address
             host = f"[{address}]" if ":" in address else address
             curl.setopt(pycurl.CONNECT_TO, [f"::{host}:"] if address else [])
+        if self._sessions is not None and text.startswith("https"):
+            share = self._sessions.share_of(request.url.host)
+            if share is not channel.share:
+                channel.share = share
+                curl.unsetopt(pycurl.SHARE)
+                curl.setopt(pycurl.SHARE, share)
         cookie = self._cookies.header(request.url) if self._cookies is not None else ""
         own = self._wording.special(request.url, request.validators, cookie)
         if own is not None or channel.has_own_headers:
@@ -210,7 +218,8 @@ class Http:
         self, asked: _Asked, channel: Channel, head: Head, failed: Failed | None
     ) -> FetchOutcome:
         """Make the document, check where its body ends, and read its status."""
-        body = SpooledBody(channel.spool.contents(), channel.spool.size, head.framing, self._caps)
+        spool = channel.spool
+        body = SpooledBody(spool.contents(), spool.size, head.framing, self._caps, spool.claim())
         document = self._document(asked, head, body)
         if channel.is_full:
             document.truncated = "length"
@@ -231,7 +240,7 @@ class Http:
     def _is_too_large(self, lines: list[bytes]) -> bool:
         config = self._config
         return len(lines) > config.max_header_lines or (
-            sum(map(len, lines)) > config.max_header_bytes
+            len(b"".join(lines)) > config.max_header_bytes
         )
 
     def _document(self, asked: _Asked, head: Head, body: SpooledBody) -> Document:
@@ -346,6 +355,7 @@ def http_options(config: FetchConfig, headers: list[bytes]) -> dict[int, Any]:
         pycurl.SSL_VERIFYPEER: verify,
         pycurl.SSL_VERIFYHOST: 2 * verify,
         pycurl.SSL_EC_CURVES: _CURVES,
+        pycurl.SSL_SESSIONID_CACHE: verify,
     }
     authorities = ssl.get_default_verify_paths()
     if authorities.cafile:
@@ -359,6 +369,8 @@ def base_options(config: FetchConfig) -> dict[int, Any]:
     """Return the options that every protocol of libcurl's shares."""
     return {
         pycurl.NOSIGNAL: 1,
+        # Or libcurl walks, at the end of each transfer, over all addresses of the last minute.
+        pycurl.DNS_CACHE_TIMEOUT: 0,
         pycurl.PROXY: config.proxy,
         pycurl.NOPROXY: "",
         pycurl.BUFFERSIZE: _BUFFER_BYTES,

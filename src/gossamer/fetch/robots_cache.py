@@ -6,6 +6,7 @@ be reached forbids everything (2.3.1.4), and is asked for again a few times befo
 given up for a day.
 """
 
+from collections import OrderedDict
 from collections.abc import Callable
 from typing import TypeAlias
 
@@ -128,7 +129,7 @@ class RobotsCache:
         self._agent = agent
         self._read_row = read_row
         self._own_hosts = frozenset(host.lower() for host in config.own_hosts)
-        self._entries: dict[str, _Entry] = {}
+        self._entries: OrderedDict[str, _Entry] = OrderedDict()
         self._changed: dict[bytes, bytes] = {}
 
     def look_up(self, url: Url, now: float) -> LookUp:
@@ -237,10 +238,13 @@ class RobotsCache:
 
     def _entry(self, origin: str) -> _Entry:
         """Return an origin's entry and make it the most recently used one."""
-        entry = self._entries.pop(origin, None) or self._load(origin)
+        entry = self._entries.get(origin)
+        if entry is not None:
+            self._entries.move_to_end(origin)
+            return entry
         if len(self._entries) >= self._config.cache:
-            del self._entries[next(iter(self._entries))]
-        self._entries[origin] = entry
+            self._entries.popitem(last=False)
+        entry = self._entries[origin] = self._load(origin)
         return entry
 
     def _load(self, origin: str) -> _Entry:

@@ -7,6 +7,7 @@ from gossamer.model import HostKey
 
 KEY_BYTES = 11
 CHUNK_BYTES = 4096 * KEY_BYTES
+_WEIGHTS = [4.0**grade for grade in range(256)]
 
 
 class HostFifo:
@@ -15,24 +16,22 @@ class HostFifo:
     def __init__(self) -> None:
         self._chunks: deque[bytearray] = deque()
         self._taken = 0
-        self._length = 0
-
-    def __len__(self) -> int:
-        return self._length
+        self.length = 0
+        """Hosts that wait."""
 
     def push(self, host: HostKey) -> None:
         """Append a host."""
         if not self._chunks or len(self._chunks[-1]) >= CHUNK_BYTES:
             self._chunks.append(bytearray())
         self._chunks[-1] += host
-        self._length += 1
+        self.length += 1
 
     def pop(self) -> HostKey:
         """Take the host that waited longest."""
         chunk = self._chunks[0]
         host = bytes(chunk[self._taken : self._taken + KEY_BYTES])
         self._taken += KEY_BYTES
-        self._length -= 1
+        self.length -= 1
         if self._taken >= len(chunk):
             self._chunks.popleft()
             self._taken = 0
@@ -51,7 +50,7 @@ class Front:
         self._random = random
 
     def __len__(self) -> int:
-        return sum(len(queue) for queue in self._queues)
+        return sum(queue.length for queue in self._queues)
 
     def push(self, host: HostKey, grade: int) -> None:
         """Let a host wait in the queue of a grade."""
@@ -59,9 +58,11 @@ class Front:
 
     def draw(self) -> HostKey | None:
         """Take a host: grade g is drawn with weight 4^g among the queues that are not empty."""
-        filled = [grade for grade, queue in enumerate(self._queues) if len(queue)]
+        filled = [grade for grade, queue in enumerate(self._queues) if queue.length]
         if not filled:
             return None
-        weights = [4.0**grade for grade in filled]
+        if len(filled) == 1:
+            return self._queues[filled[0]].pop()
+        weights = [_WEIGHTS[grade] for grade in filled]
         grade = self._random.choices(filled, weights)[0]
         return self._queues[grade].pop()

@@ -15,6 +15,7 @@ from gossamer.frontier.leases import Delayed, Leases
 from gossamer.frontier.rows import (
     HOST,
     LEASE,
+    least_depth,
     put_tasks,
     take_tasks,
     unpack_tasks,
@@ -23,8 +24,6 @@ from gossamer.frontier.workbench import ActiveHost, Workbench
 from gossamer.model import HostKey, Row, Task
 from gossamer.urls import host_key
 
-MAX_ACTIVE = 20_000
-"""Hosts on the bench at most; each keeps a lease of tasks in memory."""
 ACTIVATE_AT_ONCE = 64
 
 
@@ -56,9 +55,7 @@ class Frontier:
     ) -> None:
         self.at_least = 1
         """Hosts that are kept active while there are any (Mercator: three per fetch in flight)."""
-        self._config = config
-        self._rules = rules
-        self._rows = rows
+        self._config, self._rules, self._rows = config, rules, rows
         self.hosts = HostTable(rows.get)
         self._front = Front(config.grades, random)
         self._bench = Workbench(self.hosts)
@@ -77,6 +74,8 @@ class Frontier:
         """
         leased = list(self._rows.scan(LEASE))
         with_lease = {key[1:12] for key, _ in leased}
+        for key, value in leased:  # first in the queue: what was begun there is not done again
+            self._front.push(key[1:12], self._intake.grade_of(least_depth(value)))
         for host, row in self.hosts.load(self._rows.scan(HOST)):
             self._on_disk += row.queued
             if mend_clock(row, self._rules, now, must_wait=all_wait or host in with_lease):
@@ -94,7 +93,7 @@ class Frontier:
     @property
     def queued(self) -> int:
         """Return how many URLs wait for their fetch or are leased."""
-        return self._on_disk + self._delayed.count + len(self._leases) + self._intake.count
+        return self._on_disk + self._delayed.count + self._leases.count + self._intake.count
 
     @property
     def active_hosts(self) -> int:
@@ -126,8 +125,7 @@ class Frontier:
 
     def delay(self, task: Task, due_at: float) -> None:
         """Let one task wait for its next try; its lease ends here."""
-        if (row := self._leases.withdraw(task)) is not None:
-            self._pending.append(row)
+        self._pending += self._leases.withdraw(task)
         self._pending.append(self._delayed.put(task, due_at))
 
     def next(self, now: float) -> Task | None:
@@ -142,10 +140,10 @@ class Frontier:
         if self.active_hosts < self.at_least:
             self._activate()
         while (host := self._bench.take_ready(now)) is not None:
-            if host.tasks:
-                if len(host.tasks) * 4 <= self._config.lease_urls and not host.uncommitted:
+            if host.waiting:
+                if host.waiting * 4 <= self._config.lease_urls and not host.uncommitted:
                     self._lease(host)  # early, so that the host need not wait for a commit
-                return host.hand_out()
+                return self._leases.hand_out(host.next_lease())
             self._refill(host)
         self._activate()
         return None
@@ -162,7 +160,7 @@ class Frontier:
     def _activate(self) -> None:
         """Draw waiting hosts onto the bench: as many as it takes until enough are ready."""
         drawn = 0
-        while drawn < ACTIVATE_AT_ONCE and self.active_hosts < MAX_ACTIVE:
+        while drawn < ACTIVATE_AT_ONCE and not (self._bench.is_full or self._leases.is_full):
             if (key := self._front.draw()) is None:
                 return
             row = self.hosts.find(key)
@@ -172,7 +170,7 @@ class Frontier:
 
     def _lease(self, host: ActiveHost) -> bool:
         """Move whole queue rows of a host into a lease; tell whether there were any."""
-        if host.taken >= self._config.quantum_urls and len(self._front):
+        if self._leases.is_full or (host.taken >= self._config.quantum_urls and len(self._front)):
             return False
         tasks, rows = take_tasks(host.key, host.row, self._config.lease_urls, self._rows.get)
         self._pending += rows
@@ -180,10 +178,10 @@ class Frontier:
         return bool(tasks) and self._take_lease(host, tasks)
 
     def _take_lease(self, host: ActiveHost, tasks: list[Task]) -> bool:
-        self._pending.append(self._leases.take(host.key, host.row, tasks))
+        lease, row = self._leases.take(host.key, host.row, tasks)
+        self._pending.append(row)
         self.hosts.change(host.key, host.row)
-        host.uncommitted += tasks
-        self._bench.awaiting[host.key] = host
+        self._bench.await_commit(host, lease)
         return True
 
     def settle(self, task: Task, now: float, answer: Answer | None) -> None:
@@ -209,15 +207,13 @@ class Frontier:
         if is_of_origin and host.has_work_besides(task.url.origin):
             self.delay(task, until)
             return
-        host.take_back(task)
-        if until > host.row.next_at:
-            host.row.next_at, host.row.reason = until, reason
-            self.hosts.change(host.key, host.row)
+        self._leases.take_back(task)
+        host.was_given_back()
+        self.hosts.hold(host.key, host.row, until, reason)
 
     def conclude(self, task: Task) -> None:
         """End a task's lease: its URL record goes into the same commit."""
-        if (row := self._leases.conclude(task)) is not None:
-            self._pending.append(row)
+        self._pending += self._leases.conclude(task)
 
     def rows_to_commit(self) -> list[Row]:
         """Give all rows that changed since the last commit."""
@@ -231,11 +227,14 @@ class Frontier:
         host = self._bench.hosts.get(key)
         row = self.hosts.row(tasks[0].url.host)
         self.hosts.change(key, row)
-        if host is not None and not row.queued:
-            leased = len(host.tasks) + len(host.uncommitted)
-            if leased + len(tasks) <= self._config.lease_urls:
-                self._take_lease(host, [replace(task, grade=grade) for task in tasks])
-                return
+        if (
+            host is not None
+            and not row.queued
+            and not self._leases.is_full
+            and host.leased + len(tasks) <= self._config.lease_urls
+        ):
+            self._take_lease(host, [replace(task, grade=grade) for task in tasks])
+            return
         if host is None and grade > row.best_grade():
             self._front.push(key, grade)
         self._pending += put_tasks(key, row, grade, tasks)

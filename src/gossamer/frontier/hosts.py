@@ -12,6 +12,7 @@ from gossamer.model import HostKey, Row
 from gossamer.urls import host_key
 
 CACHED_ROWS = 20_000
+ABSENT_KEPT = 10_000
 
 
 class Answer(Struct, frozen=True, gc=False, kw_only=True):
@@ -72,6 +73,8 @@ class HostTable:
         self._cache: OrderedDict[HostKey, HostRow] = OrderedDict()
         self._changed: dict[HostKey, HostRow] = {}
         self._in_use: dict[HostKey, HostRow] = {}
+        self._absent: set[HostKey] = set()
+        """Hosts that were looked for and not found: a new host is asked about several times."""
         self.count = 0
 
     def load(self, rows: Iterator[tuple[bytes, bytes]]) -> Iterator[tuple[HostKey, HostRow]]:
@@ -86,6 +89,7 @@ class HostTable:
         row = self.find(key)
         if row is None:
             row = HostRow(name=host)
+            self._absent.discard(key)
             self.count += 1
             self.change(key, row)
         return row
@@ -93,13 +97,19 @@ class HostTable:
     def find(self, key: HostKey) -> HostRow | None:
         """Return a host's row, or None if we never met it."""
         row = self._in_use.get(key) or self._cache.get(key) or self._changed.get(key)
-        if row is None:
+        if row is None and key not in self._absent:
             value = self._read_row(host_row_key(key))
             if value is None:
+                self._note_absent(key)
                 return None
             row = decode_host(value)
             self._keep(key, row)
         return row
+
+    def _note_absent(self, key: HostKey) -> None:
+        if len(self._absent) >= ABSENT_KEPT:
+            self._absent.clear()
+        self._absent.add(key)
 
     def known_urls(self, host: str) -> int:
         """Return how many URLs of a host were ever taken in: what its budget counts."""
@@ -129,11 +139,18 @@ class HostTable:
         """Note that a row has changed: it is written with the next commit."""
         self._changed[key] = row
 
+    def hold(self, key: HostKey, row: HostRow, until: float, reason: str) -> None:
+        """Leave a host alone until a moment, or longer if it is to be left alone anyway."""
+        if until > row.next_at:
+            row.next_at, row.reason = until, reason
+            self.change(key, row)
+
     def rows_to_commit(self) -> Iterator[Row]:
         """Give the changed rows and forget that they changed."""
         changed, self._changed = self._changed, {}
         for key, row in changed.items():
-            self._keep(key, row)
+            if key not in self._in_use:
+                self._keep(key, row)
             yield host_row_key(key), encode_host(row)
 
     def _keep(self, key: HostKey, row: HostRow) -> None:

@@ -1,6 +1,7 @@
 """Tasks that are in no queue: those that are out on a lease, and those that wait for a moment."""
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
 from gossamer.frontier.rows import (
     DELAYED,
@@ -8,19 +9,34 @@ from gossamer.frontier.rows import (
     delayed_key,
     due_moment,
     lease_key,
+    pack_delayed,
     pack_tasks,
     unpack_delayed,
     url_key_in,
 )
 from gossamer.model import HostKey, Row, Task
 
+MAX_LEASED = 500_000
+"""Tasks in memory at most, but for one lease per host in flight; each takes 250 bytes."""
 WAKE_AT_ONCE = 1000
 LONGEST_WAIT_S = 86_400.0
 """No try is ever put off for longer: the longest Retry-After that is obeyed."""
 
 
+@dataclass(slots=True)
+class Lease:
+    """Tasks of one host that were taken from disk together."""
+
+    key: bytes
+    """Of its row."""
+    tasks: list[Task]
+    """Those that were not handed out yet; the next one is the last."""
+    left: int
+    """Tasks that are not concluded, those that were handed out included."""
+
+
 class Leases:
-    """Open leases by URL key.
+    """Open leases, and which of them each task that was handed out belongs to.
 
     A lease row is written once and deleted when the last of its tasks is concluded. In between a
     concluded task is known by its URL record, so a lease costs two writes however long it is. Only
@@ -28,38 +44,53 @@ class Leases:
     """
 
     def __init__(self) -> None:
-        self._row_of: dict[int, bytes] = {}
-        self._tasks: dict[bytes, dict[int, Task]] = {}
+        self._out: dict[int, tuple[Lease, Task]] = {}
+        self.count = 0
+        """Tasks under lease that are not concluded."""
 
-    def __len__(self) -> int:
-        return len(self._row_of)
+    @property
+    def is_full(self) -> bool:
+        """Tell whether no more tasks should be taken into memory."""
+        return self.count >= MAX_LEASED
 
-    def take(self, host: HostKey, row: HostRow, tasks: Sequence[Task]) -> Row:
-        """Lease tasks of a host; return the row that must be committed before they are used."""
+    def take(self, host: HostKey, row: HostRow, tasks: Sequence[Task]) -> tuple[Lease, Row]:
+        """Lease tasks of a host; also the row that must be committed before they are used."""
         row.lease_sequence += 1
         key = lease_key(host, row.lease_sequence)
-        self._tasks[key] = {task.url.key: task for task in tasks}
-        self._row_of.update(dict.fromkeys(self._tasks[key], key))
-        return key, pack_tasks(tasks)
+        self.count += len(tasks)
+        return Lease(key, list(reversed(tasks)), len(tasks)), (key, pack_tasks(tasks))
 
-    def conclude(self, task: Task) -> Row | None:
+    def hand_out(self, lease: Lease) -> Task:
+        """Give the next task of a lease that has one."""
+        task = lease.tasks.pop()
+        self._out[task.url.key] = lease, task
+        return task
+
+    def take_back(self, task: Task) -> None:
+        """Put a task that was handed out, or its like, back to the head of its lease."""
+        lease, _ = self._out.pop(task.url.key)
+        lease.tasks.append(task)
+
+    def conclude(self, task: Task) -> Sequence[Row]:
         """End a task's lease; return the deletion of its row if it was the last of it."""
-        key = self._row_of.pop(task.url.key, None)
-        if key is None:
-            return None
-        del self._tasks[key][task.url.key]
-        if self._tasks[key]:
-            return None
-        del self._tasks[key]
-        return key, None
+        found = self._out.pop(task.url.key, None)
+        return () if found is None else self._end_one(found[0])
 
-    def withdraw(self, task: Task) -> Row | None:
+    def withdraw(self, task: Task) -> Sequence[Row]:
         """Take a task out of its lease, in the row too; return the row to be written."""
-        key = self._row_of.get(task.url.key)
-        deletion = self.conclude(task)
-        if key is None or deletion is not None:
+        found = self._out.pop(task.url.key, None)
+        if found is None:
+            return ()
+        lease, _ = found
+        if deletion := self._end_one(lease):
             return deletion
-        return key, pack_tasks(list(self._tasks[key].values()))
+        out = [other for of, other in self._out.values() if of is lease]
+        return ((lease.key, pack_tasks([*out, *reversed(lease.tasks)])),)
+
+    def _end_one(self, lease: Lease) -> Sequence[Row]:
+        self.count -= 1
+        lease.left -= 1
+        return () if lease.left else ((lease.key, None),)
 
 
 class Delayed:
@@ -87,7 +118,7 @@ class Delayed:
         self.count += 1
         if self.next_due_at is None or due_at < self.next_due_at:
             self.next_due_at = due_at
-        return delayed_key(due_at, task.url.key), pack_tasks([task])
+        return delayed_key(due_at, task.url.key), pack_delayed(task)
 
     def take_due(self, now: float) -> Iterator[tuple[Task, Row]]:
         """Give the tasks whose moment has come, each with the deletion of its row.

@@ -6,11 +6,13 @@
     d + due moment (µs) + URL key             one task that waits for its next try
 
 All keys but `d` begin with the ring, so a registrable domain's rows are neighbours on disk.
-A packed row holds the tasks of one host and one commit, grouped by the page that linked them, so
-that the page's URL is stored once (a prototype took 40 bytes per URL).
+A packed row holds the tasks of one host and one commit, grouped by the page that linked them. The
+page's URL is stored once, the host not at all (its row has the name), and of each URL only what
+follows its origin: most of the frontier's bytes are URLs.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TypeAlias
 
 import msgspec
 from msgspec import Struct, field
@@ -19,6 +21,8 @@ from gossamer.model import HostKey, LinkKind, Row, Task, Url
 from gossamer.urls import fingerprint
 
 HOST, QUEUE, LEASE, DELAYED = b"h", b"q", b"l", b"d"
+SCHEMES = ("http", "https")
+"""By the code of an origin in a packed row."""
 ROW_TASKS = 64
 """Tasks per packed row, so that a lease stays small."""
 
@@ -53,14 +57,20 @@ class HostRow(Struct, kw_only=True, array_like=True):
 
     def best_grade(self) -> int:
         """Return the highest grade that has queue rows, or 0."""
-        return max(
-            (grade for grade, span in self.spans.items() if span.head < span.tail), default=0
-        )
+        best = 0
+        for grade, span in self.spans.items():
+            if grade > best and span.head < span.tail:
+                best = grade
+        return best
 
 
 _encoder = msgspec.msgpack.Encoder()
 _host_decoder = msgspec.msgpack.Decoder(HostRow)
-_tasks_decoder = msgspec.msgpack.Decoder(list[tuple[str, int, str, int, int, int, list[str]]])
+_Group: TypeAlias = tuple[str, int, LinkKind, int, int, int, int | str, str]
+"""Of each group: the linking page, depth, kind, attempt, hops, nesting, origin, and the targets,
+one per line. An origin is 0 (http) or 1 (https) if it is the host's own without a port, else its
+text. A linking page that begins with a slash is of the same origin."""
+_groups_decoder = msgspec.msgpack.Decoder(list[_Group])
 
 
 def host_row_key(host: HostKey) -> bytes:
@@ -104,41 +114,67 @@ def decode_host(value: bytes) -> HostRow:
 
 
 def pack_tasks(tasks: Sequence[Task]) -> bytes:
-    """Return the value of a packed row; tasks of one page that follow each other share its URL."""
-    groups: list[tuple[str, int, str, int, int, int, list[str]]] = []
-    last: tuple[str, int, str, int, int, int] | None = None
+    """Return the value of a packed row: tasks of one host; neighbours of one page share its URL."""
+    host = tasks[0].url.host
+    return _pack(tasks, {f"http://{host}": 0, f"https://{host}": 1})
+
+
+def pack_delayed(task: Task) -> bytes:
+    """Return the value of a delayed task's row, which names its host: its key does not."""
+    return _pack([task], {})
+
+
+def _pack(tasks: Sequence[Task], codes: Mapping[str, int]) -> bytes:
+    groups: list[_Group] = []
+    last, targets = tasks[0], list[str]()
     for task in tasks:
-        shared = (task.via, task.depth, task.kind.value, task.attempt, task.hops, task.nesting)
-        if shared != last:
-            groups.append((*shared, []))
-            last = shared
-        groups[-1][6].append(task.url.text)
+        url = task.url
+        if not _are_alike(task, last):
+            groups.append(_group(last, targets, codes))
+            last, targets = task, []
+        targets.append(url.text[len(url.origin) :])
+    groups.append(_group(last, targets, codes))
     return _encoder.encode(groups)
+
+
+def _are_alike(one: Task, other: Task) -> bool:
+    """Tell whether two tasks differ in nothing but what follows their origin."""
+    return (
+        one.via == other.via
+        and one.url.origin == other.url.origin
+        and one.kind is other.kind
+        and one.depth == other.depth
+        and one.attempt == other.attempt
+        and one.hops == other.hops
+        and one.nesting == other.nesting
+    )
+
+
+def _group(task: Task, targets: list[str], codes: Mapping[str, int]) -> _Group:
+    via, origin = task.via, task.url.origin
+    if via.startswith(origin) and via.startswith("/", len(origin)):
+        via = via[len(origin) :]
+    code = codes.get(origin, origin)
+    lines = "\n".join(targets)
+    return via, task.depth, task.kind, task.attempt, task.hops, task.nesting, code, lines
 
 
 def unpack_tasks(value: bytes, host: str, grade: int) -> list[Task]:
     """Return the tasks of a packed row of one host."""
-    return [
-        Task(
-            url=restore(text, host),
-            depth=depth,
-            via=via,
-            kind=LinkKind(kind),
-            grade=grade,
-            attempt=attempt,
-            hops=hops,
-            nesting=nesting,
-        )
-        for via, depth, kind, attempt, hops, nesting, texts in _tasks_decoder.decode(value)
-        for text in texts
-    ]
+    tasks: list[Task] = []
+    for via, depth, kind, attempt, hops, nesting, code, targets in _groups_decoder.decode(value):
+        origin = code if isinstance(code, str) else f"{SCHEMES[code]}://{host}"
+        page = origin + via if via.startswith("/") else via
+        for target in targets.split("\n"):
+            text = origin + target
+            url = Url(text=text, host=host, origin=origin, key=fingerprint(text, host))
+            tasks.append(Task(url, depth, page, kind, grade, attempt, hops, nesting))
+    return tasks
 
 
-def restore(text: str, host: str) -> Url:
-    """Return the Url of a canonical text that we stored ourselves, without parsing it again."""
-    end = text.find("/", text.find("//") + 2)
-    origin = text[:end] if end >= 0 else text
-    return Url(text=text, host=host, origin=origin, key=fingerprint(text, host))
+def least_depth(value: bytes) -> int:
+    """Return the depth of the shallowest task of a packed row."""
+    return min(group[1] for group in _groups_decoder.decode(value))
 
 
 def in_rows(tasks: Sequence[Task]) -> Iterable[Sequence[Task]]:
@@ -149,13 +185,13 @@ def in_rows(tasks: Sequence[Task]) -> Iterable[Sequence[Task]]:
 
 def unpack_delayed(value: bytes) -> Task:
     """Return the one task of a delayed row."""
-    text = _tasks_decoder.decode(value)[0][6][0]
-    return unpack_tasks(value, host_in(text), 0)[0]
+    origin = _groups_decoder.decode(value)[0][6]
+    return unpack_tasks(value, host_in(str(origin)), 0)[0]
 
 
-def host_in(text: str) -> str:
-    """Return the host of a canonical text that we stored ourselves."""
-    authority = text.partition("//")[2].partition("/")[0]
+def host_in(origin: str) -> str:
+    """Return the host of an origin that we stored ourselves."""
+    authority = origin.partition("//")[2]
     if authority.endswith("]"):
         return authority
     return authority.rpartition(":")[0] if ":" in authority else authority

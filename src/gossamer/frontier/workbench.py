@@ -1,26 +1,33 @@
 """Active hosts, ordered by the earliest moment at which each may be asked again."""
 
 import heapq
-from collections import deque
 from dataclasses import dataclass, field
 
 from gossamer.frontier.hosts import HostTable
+from gossamer.frontier.leases import Lease
 from gossamer.frontier.rows import HostRow
-from gossamer.model import HostKey, Task
+from gossamer.model import HostKey
 
 BUSY_RETRY_S = 0.1
+MAX_ACTIVE = 100_000
+"""Hosts on the bench at most: what 1,000 pages a second need at gaps of 100 seconds."""
 
 
 @dataclass(slots=True, kw_only=True)
 class ActiveHost:
-    """A host with a back queue in memory: its row, and the tasks that are leased from disk."""
+    """A host with a back queue in memory: its row, and the tasks that are leased from disk.
+
+    There may be 100,000 of them, so it holds little: no queue object, no timer, no coroutine.
+    """
 
     key: HostKey
     row: HostRow
-    tasks: deque[Task] = field(default_factory=deque)
-    """Leased and committed: these may be asked for."""
-    uncommitted: list[Task] = field(default_factory=list)
-    """Leased, but the lease is not yet in the state: these may not."""
+    leases: list[Lease] = field(default_factory=list)
+    """In the state: their tasks may be asked for, those of the first lease first."""
+    uncommitted: list[Lease] = field(default_factory=list)
+    """Not yet in the state: their tasks may not."""
+    waiting: int = 0
+    """Tasks of `leases` that were not handed out."""
     is_busy: bool = False
     """A request to this host is in flight."""
     taken: int = 0
@@ -28,20 +35,28 @@ class ActiveHost:
     ticket: int = 0
     """Number of the host's valid entry in the heap; an entry with another number is stale."""
 
-    def hand_out(self) -> Task:
-        """Give the next task; the host is busy with it."""
+    def next_lease(self) -> Lease:
+        """Give the lease that the next task comes from; the host is busy with it."""
         self.is_busy = True
         self.taken += 1
-        return self.tasks.popleft()
+        self.waiting -= 1
+        while not self.leases[0].tasks:
+            del self.leases[0]
+        return self.leases[0]
 
     def has_work_besides(self, origin: str) -> bool:
         """Tell whether a leased task belongs to another origin (scheme or port) of the host."""
-        return any(task.url.origin != origin for task in self.tasks)
+        return any(task.url.origin != origin for lease in self.leases for task in lease.tasks)
 
-    def take_back(self, task: Task) -> None:
-        """Put a task that was handed out back to the head."""
+    def was_given_back(self) -> None:
+        """Note that the task that was handed out last is back in its lease."""
         self.taken -= 1
-        self.tasks.appendleft(task)
+        self.waiting += 1
+
+    @property
+    def leased(self) -> int:
+        """Return how many tasks lie in its leases and were not handed out."""
+        return self.waiting + sum(len(lease.tasks) for lease in self.uncommitted)
 
 
 class Workbench:
@@ -59,6 +74,11 @@ class Workbench:
         """Hosts with something that only a commit will let go."""
         self._heap: list[tuple[float, int, HostKey]] = []
         self._tickets = 0
+
+    @property
+    def is_full(self) -> bool:
+        """Tell whether no more hosts should become active."""
+        return len(self.hosts) >= MAX_ACTIVE
 
     def open(self, key: HostKey, row: HostRow) -> ActiveHost:
         """Make a host active; it is on nobody's list yet."""
@@ -96,15 +116,22 @@ class Workbench:
     def release(self, host: ActiveHost) -> None:
         """Lay a busy host back, unless it has nothing to do before the next commit."""
         host.is_busy = False
-        if host.key not in self.awaiting or host.tasks:
+        if host.key not in self.awaiting or host.waiting:
             self.put(host)
+
+    def await_commit(self, host: ActiveHost, lease: Lease) -> None:
+        """Give a host a lease that it may use once it is committed."""
+        host.uncommitted.append(lease)
+        self.awaiting[host.key] = host
 
     def committed(self) -> None:
         """Let leases go that were committed."""
         awaiting, self.awaiting = self.awaiting, {}
         for host in awaiting.values():
-            host.tasks.extend(host.uncommitted)
-            host.uncommitted.clear()
+            if host.uncommitted:
+                host.waiting = host.leased
+                host.leases += host.uncommitted
+                host.uncommitted.clear()
             if not host.is_busy and not host.ticket:
                 self.put(host)
 

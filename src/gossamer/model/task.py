@@ -5,6 +5,8 @@ from msgspec import Struct
 from gossamer.model.link import Link, LinkKind
 from gossamer.model.url import Url
 
+_REDIRECT = LinkKind.REDIRECT
+
 
 class Task(Struct, frozen=True, gc=False):
     """A URL to fetch, how we came to it, and how often it was tried.
@@ -28,16 +30,8 @@ class Task(Struct, frozen=True, gc=False):
 
         A redirect is the same step of the walk, so it does not deepen it.
         """
-        depth, hops, nesting = self.depth + 1, 0, 0
-        if link.kind is LinkKind.REDIRECT:
-            depth, hops, nesting = self.depth, self.hops + 1, self.nesting
-        elif link.is_sitemap:
-            nesting = self.nesting + 1
-        return Task(
-            url=link.target,
-            depth=depth,
-            via=self.url.text,
-            kind=link.kind,
-            hops=hops,
-            nesting=nesting,
-        )
+        url, via, kind = link.target, self.url.text, link.kind
+        if kind is _REDIRECT:
+            return Task(url, self.depth, via, kind, hops=self.hops + 1, nesting=self.nesting)
+        nesting = self.nesting + 1 if link.is_sitemap else 0
+        return Task(url, self.depth + 1, via, kind, nesting=nesting)

@@ -10,14 +10,18 @@ Not for: deciding which links are wanted, fetching anything, or keeping bytes.
 
 from gossamer.process.api import Processor, RawLink, ReadFunction, Tools, processor
 from gossamer.process.charset import decode
+from gossamer.process.helper import HELPER_COMMAND, Errand, errand_of
 from gossamer.process.registry import Registry
 
 __all__ = [
+    "HELPER_COMMAND",
+    "Errand",
     "Processor",
     "RawLink",
     "ReadFunction",
     "Registry",
     "Tools",
     "decode",
+    "errand_of",
     "processor",
 ]

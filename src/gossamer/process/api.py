@@ -15,7 +15,7 @@ from fnmatch import fnmatchcase
 from typing import TypeAlias
 
 from gossamer.config import ProcessConfig, UrlConfig
-from gossamer.model import Document, Extraction, Link, LinkKind
+from gossamer.model import Document, Extraction, Link, LinkKind, Url
 from gossamer.urls import join_all
 
 MAX_HREF_CHARS = 8192
@@ -34,16 +34,27 @@ class Tools:
     robots_agent: str
     """Our product token: robots directives addressed to it apply to us."""
 
-    def links(self, base: str, found: Iterable[RawLink]) -> list[Link]:
-        """Return the links that were found, absolute, canonical, each target once per kind."""
-        kept = _distinct(found, self.process.max_links)
-        targets = join_all(base, [raw[0] for raw in kept], self.urls)
-        links = [
-            Link(target, raw[1], raw[2], raw[3])
-            for target, raw in zip(targets, kept, strict=True)
-            if target is not None
-        ]
-        return distinct_links(links)
+    def links(self, base: str | Url, found: Iterable[RawLink]) -> list[Link]:
+        """Return the links that were found, absolute, canonical, each target once per kind.
+
+        `base` is the text of the address to join them to, or the address of the document itself.
+        """
+        kept = found if isinstance(found, list) else list(found)
+        hrefs = [raw[0] for raw in kept]
+        if not _is_tidy(hrefs, self.process.max_links):
+            kept = _distinct(kept, self.process.max_links)
+            hrefs = [raw[0] for raw in kept]
+        return _first_links(join_all(base, hrefs, self.urls), kept)
+
+
+def _is_tidy(hrefs: list[str], limit: int) -> bool:
+    """Tell at a glance that references need no second look: none is empty, long or cut short."""
+    return (
+        len(hrefs) <= limit
+        and all(hrefs)
+        and max(map(len, hrefs), default=0) <= MAX_HREF_CHARS
+        and "#" not in "".join(hrefs)
+    )
 
 
 def _distinct(found: Iterable[RawLink], limit: int) -> list[RawLink]:
@@ -67,21 +78,29 @@ def _distinct(found: Iterable[RawLink], limit: int) -> list[RawLink]:
     return kept
 
 
-def distinct_links(links: list[Link]) -> list[Link]:
+def _first_links(targets: Iterable[Url | None], found: Iterable[RawLink]) -> list[Link]:
     """Return each target once per kind: the first link to it."""
     seen_by_kind: dict[LinkKind, set[str]] = {}
     last: LinkKind | None = None
     seen: set[str] = set()
     kept: list[Link] = []
-    for link in links:
-        kind = link.kind
+    for target, (_, kind, text, rel) in zip(targets, found, strict=True):
+        if target is None:
+            continue
         if kind is not last:
             seen, last = seen_by_kind.setdefault(kind, set()), kind
-        text = link.target.text
-        if text not in seen:
-            seen.add(text)
-            kept.append(link)
+        if target.text not in seen:
+            seen.add(target.text)
+            kept.append(Link(target, kind, text, rel))
     return kept
+
+
+def distinct_links(links: list[Link]) -> list[Link]:
+    """Return each target once per kind: the first link to it."""
+    first: dict[tuple[LinkKind, str], Link] = {}
+    for link in links:
+        first.setdefault((link.kind, link.target.text), link)
+    return list(first.values())
 
 
 ReadFunction: TypeAlias = Callable[[Document, Tools], Extraction]

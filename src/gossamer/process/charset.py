@@ -138,6 +138,8 @@ def decode(body: bytes, declared: str = "", *, is_cut: bool = False) -> tuple[st
 
 def clean(text: str) -> str:
     """Return text that UTF-8 can hold: lone surrogates become replacement characters."""
+    if text.isascii():
+        return text
     try:
         text.encode()
     except UnicodeEncodeError:

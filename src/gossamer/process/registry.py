@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Iterable, Sequence
+from copy import copy
 from importlib.metadata import EntryPoint, entry_points
 
 from gossamer.config import MIB
@@ -59,9 +60,12 @@ class Registry:
 
     def read(self, document: Document, media_type: str) -> Extraction:
         """Return what all processors of a type found in a document. Never raises."""
-        found = Extraction()
+        found: Extraction | None = None
         for reader in self._readers(media_type):
-            found = _merged(found, self._read_by(reader, document))
+            more = self._read_by(reader, document)
+            # What a reader returned is its own: it may return the same again.
+            found = copy(more) if found is None else _merged(found, more)
+        found = Extraction() if found is None else found
         found.media_type = media_type
         self._add_header(found, document)
         _clean(found)

@@ -70,6 +70,7 @@ _ROOTS = {
     b"html": "application/xhtml+xml",
     b"svg": "image/svg+xml",
 }
+_HTML_ROOTS = frozenset({b"html", b"HTML"})
 _HTML_TAGS = frozenset(
     b"html head script iframe h1 div font table a style title b body br p meta link base".split()
 )
@@ -83,6 +84,8 @@ def media_type(document: Document) -> str:
     declared = document.media_type
     if body[:1] not in _MARKUP and (signed := _signature(body)):
         return _of_signed(signed, declared, body, document)
+    if declared == HTML and (root := _ROOT.search(body, 0, HEAD_BYTES)) and root[2] in _HTML_ROOTS:
+        return HTML
     if declared in _UNTYPED:
         return _of_untyped(body[:HEAD_BYTES], document)
     if declared in _GZIPS:

@@ -68,6 +68,8 @@ def why(folder: Path | str, url: str) -> dict[str, object]:
     """Return everything known and decided about one URL."""
     place = _existing(folder)
     if (answer := ask_running(place.control_path, {"ask": "why", "url": url})) is not None:
+        if "error" in answer:
+            raise CannotGoOn(str(answer["error"]))
         return answer
     config = load_config(place.config_path)
     with _stopped_state(place, shard_of(place, url, config)) as state:

@@ -22,6 +22,12 @@ HEADER_BYTES = 4096
 """A whole page, so that each block of keys lies in one page too."""
 CHUNK_KEYS = 128 * BLOCK_KEYS
 """Keys that are read, merged and written at a time: half a MiB."""
+SYNC_CHUNKS = 64
+"""Chunks between two syncs while a run is written: 32 MiB. Gigabytes that must reach the disk at
+once would make everybody else who writes wait for them."""
+LARGE_SHARE = 0.25
+"""Share of the machine's memory above which pages of a run are read one by one: what would be
+read ahead is not likely to be still there when it is wanted."""
 KEYS_PER_WORD = 8
 """Eight bits of filter per key; about one in thirty absent keys passes it."""
 
@@ -76,7 +82,8 @@ class Run:
         self.checksum = checksum
         with path.open("rb") as file:
             self._map = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)
-        self._map.madvise(mmap.MADV_RANDOM)
+        if len(self._map) > LARGE_SHARE * os.sysconf("SC_PHYS_PAGES") * mmap.PAGESIZE:
+            self._map.madvise(mmap.MADV_RANDOM)
         self._held: Keys = np.frombuffer(self._map, np.uint64, count, HEADER_BYTES)
         self._index, self._words = guide.index(), guide.words
         self._search = kernels().search
@@ -126,11 +133,13 @@ def write_run(path: Path, chunks: Iterable[Keys], most_keys: int) -> Run:
     try:
         with temporary.open("wb") as file:
             file.write(bytes(HEADER_BYTES))
-            for keys in chunks:
+            for number, keys in enumerate(chunks, 1):
                 file.write(keys.data)
                 digest.update(keys.data)
                 guide.append(keys)
                 count += len(keys)
+                if number % SYNC_CHUNKS == 0:
+                    os.fdatasync(file.fileno())
             file.seek(0)
             file.write(_header(count, digest.intdigest()))
             file.flush()

@@ -33,9 +33,10 @@ _NO_SLOTS: Keys = np.zeros(2, np.uint64)
 YOUNG_KEYS = 200_000
 """Keys up to which a plain set does without numba."""
 
-MAPPED_LOOKUPS = 8192
-"""Look-ups on disk after which mapped pages are let go. One maps 64 KiB at most, and the links of
-a document are neighbours in each run, so this comes to some 200 MB however large the runs are."""
+MAPPED_LOOKUPS = 1 << 22
+"""Look-ups on disk after which mapped pages are let go, so that runs which nobody asks any more do
+not stay ours for ever. To map a page anew costs more than ten look-ups, so this must be rare; the
+system takes mapped pages back by itself when memory is short."""
 
 _RING_BITS = 24
 _KEY_BITS = 64
@@ -262,7 +263,7 @@ class UrlSeen:
         return merges
 
     def let_go(self) -> None:
-        """Keep our share of memory bounded however large the runs are."""
+        """Give mapped pages of the runs back; the system keeps them for as long as it likes."""
         self._lookups = 0
         for run in self._runs:
             run.let_go()

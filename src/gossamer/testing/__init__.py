@@ -42,6 +42,7 @@ from gossamer.testing.visits import (
     most_connections,
     read_log,
     repeats,
+    short_gaps,
     smallest_gap,
 )
 
@@ -76,5 +77,6 @@ __all__ = [
     "repeats",
     "serve_in_process",
     "serve_in_thread",
+    "short_gaps",
     "smallest_gap",
 ]

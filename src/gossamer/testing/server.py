@@ -23,6 +23,8 @@ W = TypeVar("W", bound=Web)
 
 _HOME = "127.0.0.1"
 """Always listened on too, so that the log shows a crawler that was lured there."""
+_EVERYWHERE = "0.0.0.0"  # noqa: S104 - the socket is bound to the loopback device
+_DEVICE = b"lo"
 _PORT_TRIES = 50
 _MAX_HEAD_BYTES = 1 << 20
 _RESET = struct.pack("ii", 1, 0)
@@ -87,7 +89,10 @@ class FakeServer(Generic[W]):
     async def start(self) -> None:
         """Listen. From here on `port`, and `web` with that port in its links, are known."""
         loop = asyncio.get_running_loop()
-        sockets = _listen(sorted({_HOME, *self.web.listen_on}), self.setting.port)
+        addresses = self.web.listen_on
+        if _EVERYWHERE not in addresses:
+            addresses = {_HOME, *addresses}
+        sockets = _listen(sorted(addresses), self.setting.port)
         self.port = sockets[0].getsockname()[1]
         scheme = "https" if self.setting.tls else "http"
         self.web = self.web.placed(scheme, self.port)
@@ -127,6 +132,8 @@ def _listen(addresses: list[str], port: int) -> list[socket.socket]:
                 sockets.append(sock)
                 sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
                 sock.setblocking(False)  # noqa: FBT003 - the standard library takes it so
+                if address == _EVERYWHERE:
+                    sock.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, _DEVICE)
                 sock.bind((address, chosen))
                 chosen = sock.getsockname()[1]
         except OSError:

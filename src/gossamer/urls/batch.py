@@ -24,7 +24,7 @@ Place: TypeAlias = tuple[str, str, int]
 
 HREFS_KEPT = 32_768
 """Remembered hrefs of all folders together: about 10 MB."""
-_ORIGINS_KEPT = 16_384
+_ORIGINS_KEPT = 131_072
 _SHORT_CHARS = 500
 
 _PLAIN = re.compile(
@@ -36,6 +36,10 @@ _PLAIN = re.compile(
 )
 """Origin, steps upwards, path, query. No colon, so no scheme; no escapes; nothing to encode."""
 
+_PLAIN_ORIGIN = re.compile(r"https?://((?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+[a-z]{2,63})")
+"""Small letters, no port, and a last label that is no number: the parser changes nothing here. A
+crawl that knows many hosts meets a new one in every fifth link."""
+
 _OF_FOLDER = re.compile(
     r"https?://"
     r"|(?!(?i:https?):)[A-Za-z][A-Za-z0-9+.-]*:"
@@ -44,11 +48,15 @@ _OF_FOLDER = re.compile(
 """An href that means the same on all pages of a folder: absolute, of another scheme, or a path."""
 
 
-def join_all(base: str, hrefs: Sequence[str], rules: UrlConfig) -> list[Url | None]:
-    """Return `join` of each href with the page's base, in order."""
-    page = _plain_page(base) or parse(base, rules)
-    if page is None or page.text != base or not base.startswith(("http://", "https://")):
-        return [join(base, href, rules) for href in hrefs]
+def join_all(base: str | Url, hrefs: Sequence[str], rules: UrlConfig) -> list[Url | None]:
+    """Return `join` of each href with the page's base, in order.
+
+    A base that is a Url must have been made under the same rules.
+    """
+    page = base if isinstance(base, Url) else _plain_page(base) or parse(base, rules)
+    text = base.text if isinstance(base, Url) else base
+    if page is None or page.text != text or not text.startswith(("http://", "https://")):
+        return [join(text, href, rules) for href in hrefs]
     reader = _Reader(page, rules)
     known, read = reader.known, reader.read
     found = [known.get(href) or read(href) for href in hrefs]
@@ -156,5 +164,8 @@ def _plain_page(base: str) -> Url | None:
 @lru_cache(maxsize=_ORIGINS_KEPT)
 def _place(origin: str) -> Place:
     """Return the place that an origin means, as someone wrote it; without host if it is none."""
+    plain = _PLAIN_ORIGIN.fullmatch(origin)
+    if plain is not None and "xn--" not in origin:
+        return origin, plain[1], ring_of(plain[1]) << TEXT_BITS
     url = parse(origin + "/", UrlConfig())
     return ("", "", 0) if url is None else (url.origin, url.host, ring_of(url.host) << TEXT_BITS)

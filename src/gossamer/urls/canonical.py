@@ -19,6 +19,11 @@ _TRIPLET = re.compile(r"%[0-9A-Fa-f]{2}")
 _SAFE_TRIPLET = re.compile(r"(?<!%)(?<!%[0-9A-Fa-f])%[0-9A-F]{2}")
 """A triplet behind a stray % stays: decoded, it could complete a new triplet (%2%65 is no %2e)."""
 
+_UNTIDY = re.compile(
+    r"%(?:2[DE]|3[0-9]|4[1-9A-F]|5[0-9AF]|6[1-9A-F]|7[0-9AE]|[0-9A-F][a-f]|[a-f][0-9A-Fa-f])"
+)
+"""An escape of an unreserved character or in lower case: without one there is nothing to unify."""
+
 _CREDENTIALS = re.compile(r"^([a-z][a-z0-9+.-]*://)[^/?#]*@")
 
 _PATH_SESSION = re.compile(r"(?i)(?<=[^/.])(?:;(?:jsessionid|phpsessid)=[^;/]*)+")
@@ -67,7 +72,7 @@ def drop_credentials(text: str, _rules: UrlConfig) -> str:
 
 def unify_escapes(text: str, _rules: UrlConfig) -> str:
     """Write escapes in upper case and unreserved characters plainly."""
-    if "%" not in text:
+    if "%" not in text or not _UNTIDY.search(text):
         return text
     upper = _TRIPLET.sub(lambda m: m.group().upper(), text)
     return _SAFE_TRIPLET.sub(_decode_unreserved, upper)

@@ -16,9 +16,13 @@ _EAST_ASIAN = frozenset({"CJK", "HIRAGANA", "KATAKANA", "HANGUL", "BOPOMOFO", "L
 
 
 @cache
-def _suffixes() -> PublicSuffixList:
-    """Return the bundled public suffix list; read at the first question, 0.1 s."""
-    return PublicSuffixList()
+def _suffixes(*, with_encoded: bool) -> PublicSuffixList:
+    """Return the bundled public suffix list; read at the first question.
+
+    The rules in Punycode can only match a name that holds some. Encoding them takes four times as
+    long as all the rest, so that is left until such a name comes.
+    """
+    return PublicSuffixList(accept_encoded_idn=with_encoded)
 
 
 @lru_cache(maxsize=HOSTS_KEPT)
@@ -30,7 +34,7 @@ def registrable_domain(host: str) -> str:
     name = host.rstrip(".")
     if "." not in name or name[0] == "[" or name.rpartition(".")[2].isdigit():
         return name
-    domain = _suffixes().privatesuffix(name)
+    domain = _suffixes(with_encoded="xn--" in name.lower()).privatesuffix(name)
     return domain if isinstance(domain, str) else name
 
 

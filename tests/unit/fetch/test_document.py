@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from gossamer.fetch.body.chunks import Dechunker
 from gossamer.fetch.body.decode import KEPT_BYTES, Caps, codings_of, decode
-from gossamer.fetch.body.document import PLAIN, Framing, Spool, SpooledBody
+from gossamer.fetch.body.document import PLAIN, Framing, Room, Spool, SpooledBody
 
 TEXT = b"What the author wrote. " * 500
 CAPS = Caps(64 * 2**20, 200)
@@ -175,3 +175,39 @@ def test_bytes_after_the_last_chunk_are_not_kept() -> None:
         assert body.sent() == framed
         assert body.sent_bytes == len(framed)
         body.close()
+
+
+def test_a_larger_body_stays_in_memory_while_there_is_room_and_gives_it_back() -> None:
+    room = Room(250_000)
+    first, second = Spool(1000, room), Spool(1000, room)
+    for spool in (first, second):
+        for _ in range(20):
+            spool.add(b"x" * 10_000)
+    bodies = [SpooledBody(s.contents(), s.size, PLAIN, CAPS, s.claim()) for s in (first, second)]
+    assert [body.is_spooled for body in bodies] == [False, True]
+    assert room.free_bytes == 50_000
+    assert {body.sent() for body in bodies} == {b"x" * 200_000}
+    for body in bodies:
+        body.close()
+    assert room.free_bytes == 250_000
+
+
+def test_a_body_that_nobody_takes_gives_its_room_back() -> None:
+    room = Room(250_000)
+    spool = Spool(1000, room)
+    spool.add(b"x" * 200_000)
+    assert room.free_bytes == 50_000
+    del spool
+    assert room.free_bytes == 250_000
+
+
+def test_a_body_of_more_than_a_megabyte_lies_in_a_file_whatever_the_room() -> None:
+    room = Room(1 << 30)
+    spool = Spool(1000, room)
+    for _ in range(30):
+        spool.add(b"x" * 100_000)
+    assert room.free_bytes == 1 << 30
+    body = SpooledBody(spool.contents(), spool.size, PLAIN, CAPS, spool.claim())
+    assert body.is_spooled
+    assert body.sent() == b"x" * 3_000_000
+    body.close()

@@ -1,7 +1,10 @@
 from random import Random
 
+import pytest
+
 from gossamer.config import FrontierConfig, PolitenessConfig, UrlConfig
 from gossamer.frontier import Answer, Frontier
+from gossamer.frontier.hosts import HostTable
 from gossamer.frontier.rows import pack_tasks, unpack_tasks
 from gossamer.model import LinkKind, Task
 from gossamer.urls import parse
@@ -129,7 +132,7 @@ def test_after_a_death_a_leased_task_is_queued_again_and_its_host_waits_its_gap(
     assert take(reborn, rows, 10.9) is None
     assert take(reborn, rows, 11.0) is not None
     assert take(reborn, rows, 11.0) is not None
-    assert not [key for key in rows.rows if key.startswith(b"l")] or len(reborn._leases) == 2
+    assert not [key for key in rows.rows if key.startswith(b"l")] or reborn._leases.count == 2
 
 
 def test_a_settled_task_is_not_queued_again_after_a_death() -> None:
@@ -278,3 +281,69 @@ def test_enough_hosts_are_active_although_the_first_is_always_ready() -> None:
         f.conclude(found)
         commit(f, rows)
     assert given == {"a.test", "b.test", "c.test"}
+
+
+def test_tasks_in_memory_are_bounded_and_nothing_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gossamer.frontier.leases.MAX_LEASED", 20)
+    rows = DictRows()
+    f = frontier(rows, 1.0, lease_urls=4)
+    wanted = {f"http://h{host}.test/{n}" for host in range(20) for n in range(8)}
+    f.add([task(text) for text in sorted(wanted)])
+    found, now, most = set(), 0.0, 0
+    while f.queued:
+        while (taken := take(f, rows, now)) is not None:
+            most = max(most, f._leases.count)
+            found.add(taken.url.text)
+            f.settle(taken, now, QUICK)
+            f.conclude(taken)
+        commit(f, rows)
+        now += 1.0
+    assert found == wanted
+    assert most < 20 + 8
+
+
+def test_a_task_that_leaves_its_lease_to_wait_is_not_in_the_row_any_more() -> None:
+    rows = DictRows()
+    f = frontier(rows)
+    f.add([task(f"http://a.test/{n}") for n in range(3)])
+    first = take(f, rows, 0.0)
+    assert first is not None
+    f.delay(first, 50.0)
+    f.settle(first, 0.0, QUICK)
+    commit(f, rows)
+    leased = [value for key, value in rows.rows.items() if key.startswith(b"l")]
+    assert [t.url.text for t in unpack_tasks(leased[0], "a.test", 0)] == [
+        "http://a.test/1",
+        "http://a.test/2",
+    ]
+    assert f.queued == 3
+
+
+def test_a_new_host_is_looked_for_on_disk_once() -> None:
+    rows = DictRows()
+    read: list[bytes] = []
+
+    def get(key: bytes) -> bytes | None:
+        read.append(key)
+        return rows.rows.get(key)
+
+    table = HostTable(get)
+    assert table.known_urls("a.test") == 0
+    table.note_known("a.test")
+    assert table.known_urls("a.test") == 1
+    assert len(read) == 1
+
+
+def test_after_a_death_hosts_that_were_under_way_come_first() -> None:
+    rows = DictRows()
+    f = frontier(rows)
+    f.add([task(f"http://h{n}.test/{page}") for n in range(200) for page in range(2)])
+    assert take(f, rows, 0.0) is not None
+    active = set(f._bench.hosts)
+    assert len(active) < 200
+    reborn = frontier(rows)
+    reborn.recover(50.0, lambda _task: False, all_wait=False)
+    commit(reborn, rows)
+    assert reborn.next(50.0) is None
+    assert reborn.active_hosts
+    assert set(reborn._bench.hosts) <= active

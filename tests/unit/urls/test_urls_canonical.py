@@ -155,3 +155,13 @@ def test_one_page_does_not_answer_for_another_of_its_folder() -> None:
     hrefs = ["", "?x", "#f", "http:", "http:?x", " ?x", "a"]
     for base in ("http://h/a/1?q", "http://h/a/2", "http://h/b/3", "https://h/a/1"):
         assert join_all(base, hrefs, RULES) == [join(base, href, RULES) for href in hrefs]
+
+
+@pytest.mark.parametrize("number", range(256))
+def test_an_escape_has_one_spelling_whatever_its_letters_case(number: int) -> None:
+    letter, upper = chr(number), f"%{number:02X}"
+    plain = letter if letter.isascii() and (letter.isalnum() or letter in "-._~") else upper
+    for spelling in {upper, upper.lower(), f"%{upper[1].lower()}{upper[2]}"}:
+        url = parse(f"http://h.test/a{spelling}b?x{spelling}", UrlConfig())
+        assert url is not None
+        assert url.text == f"http://h.test/a{plain}b?x{plain}"

@@ -4,7 +4,8 @@ The intent is written first, and each phase can be begun again after a kill:
 
     copying     every old shard is opened once (which repairs it) and closed; states hold only what
                 they owned before; then each row is copied to the state that will own it
-    dropping    every row is in its new place: states drop what they no longer own
+    dropping    every row is in its new place: states drop what they no longer own, and add up the
+                totals that were left to them
     settled     the charter names the new number, and states without a shard are removed
 
 So at every moment each row lies in the state of its old owner, of its new one, or of both.
@@ -14,7 +15,7 @@ import asyncio
 import shutil
 import socket
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from random import Random
 
@@ -31,7 +32,7 @@ from gossamer.cluster import (
     write_charter,
 )
 from gossamer.config import Config, UrlConfig
-from gossamer.crawl.opening import META, Place, read_meta
+from gossamer.crawl.opening import META, Place, fold_counters, open_state, read_meta
 from gossamer.crawl.wiring import DEATHS, Extras, open_shard
 from gossamer.errors import CannotGoOn
 from gossamer.log import tell
@@ -62,27 +63,46 @@ class Split:
     new: Ring
 
 
-def ensure_shards(folder: CrawlFolder, config: Config, wanted: int) -> None:
+def ensure_shards(folder: CrawlFolder, config: Config, wanted: int, lock: int) -> None:
     """Let the state be split into as many shards as are wanted, finishing what was begun before.
 
     The work is done in a process of its own: a database that was open here would keep later forks
-    from opening one.
+    from opening one. It holds the folder's lock too, so that nobody follows before it is gone.
     """
-    charter = read_charter(folder.charter_path)
-    if not State.exists(folder.state(0)) and charter.phase == "settled":
-        if not folder.has_archive() and charter.shards != wanted:
-            write_charter(folder.charter_path, Charter(shards=wanted))
-        return
-    if charter.phase == "settled" and charter.shards == wanted:
-        return
+    charter = _known_charter(folder)
+    if charter.phase == "settled":
+        _remove_from(folder, charter.shards)
+        if charter.shards == wanted:
+            return
+        if not any(State.exists(folder.state(shard)) for shard in range(charter.shards)):
+            write_charter(folder.charter_path, Charter(shards=wanted))  # nothing is there to move
+            return
     tell("state.splitting", shards=charter.shards, into=wanted)
-    child = start_child(0, lambda _, end: _split_and_say(folder, config, wanted, end), ())
+    child = start_child(0, lambda _, end: _split_and_say(folder, config, wanted, end), (lock,))
     with child.end.makefile("rb") as said:
         error = said.read().decode()
     child.end.close()
     code = child.reap()
     if error or code:
         raise CannotGoOn(error or f"the re-split into {wanted} shards died ({code}); run it again")
+
+
+def _known_charter(folder: CrawlFolder) -> Charter:
+    """Return the charter; without one, several states must not be taken for one."""
+    if not folder.charter_path.exists() and State.exists(folder.state(1)):
+        raise CannotGoOn(
+            f"{folder.charter_path} is missing, and {folder.root} has several states; "
+            f"nothing was changed. Put it back, or run `gossamer build {folder.root} state`"
+        )
+    return read_charter(folder.charter_path)
+
+
+def _remove_from(folder: CrawlFolder, first: int) -> None:
+    """Remove the states of shards that are no more."""
+    shard = first
+    while folder.state(shard).exists():
+        shutil.rmtree(folder.state(shard), ignore_errors=True)
+        shard += 1
 
 
 def _split_and_say(folder: CrawlFolder, config: Config, wanted: int, end: socket.socket) -> int:
@@ -117,10 +137,10 @@ async def _move(folder: CrawlFolder, config: Config, charter: Charter) -> None:
         with _opened(split, shard) as state:
             _drop_foreign(state, shard, split.new)
             _shrink_seen(state, shard, split)
+            fold_counters(state)
             state.sync()
     write_charter(folder.charter_path, Charter(shards=charter.moving_to))
-    for shard in range(charter.moving_to, charter.shards):
-        shutil.rmtree(folder.state(shard), ignore_errors=True)
+    _remove_from(folder, charter.moving_to)
 
 
 async def _repair_old(split: Split) -> None:
@@ -128,9 +148,10 @@ async def _repair_old(split: Split) -> None:
     for shard in range(split.old.shards, split.new.shards):
         shutil.rmtree(split.folder.state(shard), ignore_errors=True)
     for shard in range(split.old.shards):
-        with _opened(split, shard) as state:
-            _drop_foreign(state, shard, split.old)
         place = Place(folder=split.folder, shard=shard, ring=split.old)
+        with closing(open_state(place)) as state:  # one that is lost must not be made anew
+            _drop_foreign(state, shard, split.old)
+            _drop_bequests(state)
         opened = open_shard(place, split.config, SystemClock(), Random(0), Extras())  # noqa: S311  # nothing is drawn
         await opened.close()
 
@@ -174,6 +195,11 @@ def _bequeath(state: State, heir: State, shard: int) -> None:
     rows: list[Row] = [(COUNTERS + name, value) for _, value in state.scan(COUNTERS)]
     rows += list(state.scan(OUTBOX))
     heir.write(rows)
+
+
+def _drop_bequests(state: State) -> None:
+    """Forget totals that an interrupted copy left here: they are left again, or count twice."""
+    state.write([(key, None) for key, _ in state.scan(COUNTERS) if key != COUNTERS])
 
 
 def _copy_seen(split: Split, states: list[State]) -> None:

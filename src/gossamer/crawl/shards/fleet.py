@@ -1,6 +1,7 @@
 """All shards of a crawl, as one: limits, signals, questions and the ending."""
 
 import asyncio
+import socket
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -9,10 +10,11 @@ from msgspec.structs import replace
 from gossamer.clock import Clock
 from gossamer.cluster import Member, Ring, Supervisor
 from gossamer.config import Config, LimitsConfig
-from gossamer.crawl.seeds import Seed
+from gossamer.crawl.seeds import Seed, url_of_seed
 from gossamer.crawl.shards.member import Orders
 from gossamer.crawl.shards.running import Progress, seeds_in, with_seeds
 from gossamer.crawl.wiring import Extras
+from gossamer.errors import ConfigError
 from gossamer.model import Counters, Standing
 from gossamer.report import (
     ControlSocket,
@@ -25,7 +27,8 @@ from gossamer.store import CrawlFolder
 from gossamer.urls import parse
 
 PROGRESS_S = 1.0
-NOTHING = Standing(queued=0, hosts=0, known_urls=0)
+NOTHING = Standing(queued=0, hosts=0, known_urls=0, is_running=True)
+"""Of a shard that is starting."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -44,6 +47,15 @@ class Fleet:
 
     def __post_init__(self) -> None:
         """Make the supervisor; nothing runs yet."""
+        self.supervisor = Supervisor(
+            self.shards, self._run_shard, self.config.limits.max_pages, keep_files=(self.lock,)
+        )
+
+    def _run_shard(self, number: int, end: socket.socket) -> int:
+        """Be a shard, with the orders of this moment: it may be there in the place of a dead one.
+
+        Seeds that were added meanwhile are among them, or their scope would die with the shard.
+        """
         share = max(1, -(-self.config.concurrency // self.shards))
         orders = Orders(
             folder=self.folder,
@@ -54,9 +66,7 @@ class Fleet:
             seeds=self.seeds,
             extras=self.extras,
         )
-        self.supervisor = Supervisor(
-            self.shards, orders.run, self.config.limits.max_pages, keep_files=(self.lock,)
-        )
+        return orders.run(number, end)
 
     async def run(self, on_progress: Progress | None) -> None:
         """Run until all shards have ended; `supervisor.end_reason` says why."""
@@ -79,6 +89,7 @@ class Fleet:
             await self.clock.sleep(max(0.0, min(PROGRESS_S, left_s)))
             if ends_at is not None and self.clock.steady() >= ends_at:
                 self.supervisor.dismiss("max_time")
+                ends_at = None
             has_news = any(member.report is not None for member in self.supervisor.members)
             if on_progress is not None and has_news:
                 on_progress(self.status())
@@ -99,6 +110,8 @@ class Fleet:
         """Return the status of all shards together, as last heard."""
         standing = merge_standings([_standing(member) for member in self.supervisor.members])
         answer = status_of(self.counters(), standing)
+        # What was last heard of each may be a second old, and a letter is between two of them.
+        answer["finished"] = answer["finished"] and self.supervisor.end_reason is not None
         answer["restarts"] = sum(max(0, member.starts - 1) for member in self.supervisor.members)
         return answer
 
@@ -123,12 +136,23 @@ class Fleet:
     async def _add(self, question: dict[str, object]) -> dict[str, object]:
         """Give further seeds to all shards: each plants its own, and learns the scope of all."""
         seeds = seeds_in(question)
+        try:
+            for seed in seeds:
+                url_of_seed(seed.url, self.config.urls)
+        except ConfigError as error:
+            return {"error": str(error)}
+        if self.supervisor.end_reason is not None:
+            return {"error": "the crawl is ending; add them again when it has"}
+        # Known to us first: a shard that dies over them finds them in its orders.
+        self.seeds = [*self.seeds, *seeds]
+        self.config = with_seeds(self.config, seeds)
+        save_config(self.folder.config_path, self.config)
+        for shard in range(self.shards):
+            self.supervisor.consensus.lost(shard)  # what it said of being idle is no longer so
         answers = [await self.supervisor.ask(n, question) for n in range(self.shards)]
         for answer in answers:
             if "error" in answer:
                 return answer
-        self.config = with_seeds(self.config, seeds)
-        save_config(self.folder.config_path, self.config)
         refused = {k: v for said in answers for k, v in _dict_in(said, "refused").items()}
         return {"added": len(seeds) - len(refused), "refused": refused}
 

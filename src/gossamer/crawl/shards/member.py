@@ -68,6 +68,7 @@ class Orders:
             refused = plant(shard, self.seeds)
             await table.open()
             line.send(Joined(pages=shard.ledger.counters.pages, refused=refused))
+            table.report(is_wanted=True)
             return await self._wheel(shard, table)
         finally:
             await table.close()

@@ -1,4 +1,4 @@
-"""SpooledBody: the bytes of one answer, in memory while they are few, else in a temporary file.
+"""SpooledBody: the bytes of one answer, in memory while there is room, else in a temporary file.
 
 Every reader starts at the beginning. What was sent stays as it was sent; what the author wrote is
 made from it on demand, once.
@@ -11,10 +11,13 @@ from typing import BinaryIO
 
 from msgspec import Struct
 
+from gossamer.config import MIB
 from gossamer.fetch.body.chunks import Dechunker
 from gossamer.fetch.body.decode import Caps, Decoded, decode
 
-_READ_BYTES = 1024 * 1024
+_READ_BYTES = MIB
+_MAX_LARGE_BYTES = MIB
+"""No body beyond this stays in memory: the archive takes such ones piece by piece anyway."""
 
 
 class Framing(Struct, frozen=True):
@@ -27,15 +30,51 @@ class Framing(Struct, frozen=True):
 PLAIN = Framing()
 
 
+class Room:
+    """Memory that all larger bodies share: who finds it full, goes to a file."""
+
+    __slots__ = ("free_bytes",)
+
+    def __init__(self, free_bytes: int) -> None:
+        self.free_bytes = free_bytes
+
+
+class Claim:
+    """A part of the room. It is given back when nobody holds it any more, whatever happened."""
+
+    __slots__ = ("_bytes", "_room")
+
+    def __init__(self, room: Room) -> None:
+        self._room = room
+        self._bytes = 0
+
+    def grow(self, size: int) -> bool:
+        """Claim so many bytes in all; False if there is no room for them."""
+        more = size - self._bytes
+        if more > self._room.free_bytes:
+            return False
+        self._room.free_bytes -= more
+        self._bytes = size
+        return True
+
+    def __del__(self) -> None:
+        self._room.free_bytes += self._bytes
+
+
 class Spool:
-    """Takes bytes as they come: a list of pieces first, a temporary file when they grow."""
+    """Takes bytes as they come: a list of pieces first, a temporary file when they grow.
 
-    __slots__ = ("_file", "_max_memory_bytes", "_pieces", "size")
+    Up to `max_memory_bytes` they are kept in memory anyway, and beyond if the room has place.
+    """
 
-    def __init__(self, max_memory_bytes: int) -> None:
+    __slots__ = ("_claim", "_file", "_max_memory_bytes", "_pieces", "_room", "size")
+
+    def __init__(self, max_memory_bytes: int, room: Room | None = None) -> None:
         self._pieces: list[bytes] = []
         self._file: BinaryIO | None = None
         self._max_memory_bytes = max_memory_bytes
+        self._room = room
+        self._claim: Claim | None = None
         self.size = 0
 
     def add(self, piece: bytes) -> None:
@@ -45,33 +84,52 @@ class Spool:
             self._file.write(piece)
             return
         self._pieces.append(piece)
-        if self.size > self._max_memory_bytes:
+        if self.size > self._max_memory_bytes and not self._may_stay():
             self._file = _unlinked_file()
             self._file.writelines(self._pieces)
             self._pieces.clear()
+            self._claim = None
+
+    def _may_stay(self) -> bool:
+        if self._room is None or self.size > _MAX_LARGE_BYTES:
+            return False
+        if self._claim is None:
+            self._claim = Claim(self._room)
+        return self._claim.grow(self.size)
 
     def in_memory(self) -> bytes:
         """Return what came so far, as long as it is little; b"" once it lies in a file."""
         return b"".join(self._pieces)
 
     def contents(self) -> bytes | BinaryIO:
-        """Return the bytes, or the file that holds them; the spool is done with them."""
+        """Return the bytes, or the file that holds them; the spool lets go of them."""
         if self._file is not None:
             self._file.flush()
             return self._file
-        pieces = self._pieces
+        pieces, self._pieces = self._pieces, []
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+    def claim(self) -> Claim | None:
+        """Return what is to be held as long as the bytes are; the spool lets go of it."""
+        claim, self._claim = self._claim, None
+        return claim
 
 
 class SpooledBody:
     """A `model.Body`. `decode_note` says, after `decoded`, what stood in the way of decoding."""
 
-    __slots__ = ("_caps", "_decoded", "_framing", "_payload", "_sent", "_sent_bytes")
+    __slots__ = ("_caps", "_claim", "_decoded", "_framing", "_payload", "_sent", "_sent_bytes")
 
     def __init__(
-        self, sent: bytes | BinaryIO, sent_bytes: int, framing: Framing, caps: Caps
+        self,
+        sent: bytes | BinaryIO,
+        sent_bytes: int,
+        framing: Framing,
+        caps: Caps,
+        claim: Claim | None = None,
     ) -> None:
         self._sent = sent
+        self._claim = claim
         self._sent_bytes = sent_bytes
         self._framing = framing
         self._caps = caps
@@ -125,6 +183,7 @@ class SpooledBody:
         if not isinstance(self._sent, bytes):
             self._sent.close()
         self._sent = b""
+        self._claim = None
         self._payload = None
         self._decoded = Decoded(b"")
 

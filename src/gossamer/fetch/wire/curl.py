@@ -20,7 +20,7 @@ from msgspec import Struct
 
 from gossamer.clock import Clock
 from gossamer.config import FetchConfig
-from gossamer.fetch.body.document import Spool
+from gossamer.fetch.body.document import Room, Spool
 from gossamer.fetch.guard import Guard
 from gossamer.fetch.wire.head import split_answer
 
@@ -28,6 +28,10 @@ Foreign: TypeAlias = Any
 """What comes from pycurl, or goes to it: it has no types."""
 
 MAX_CONNECTIONS = 4096
+MAX_KEPT = 2048
+"""Connections kept for a next request, busy ones included: at 1,000 pages a second and a gap of a
+second each host finds its own again. libcurl looks through all of them for the one to close: when
+4,096 are kept, a new connection costs twice as much as when there is room."""
 _SWEEP_S = 1.0
 _SLOW_BYTES_PER_S = 50
 _TCP_INFO_BYTES = 256
@@ -52,17 +56,25 @@ class Channel:
     """
 
     __slots__ = (
-        *("_config", "_guard", "_max_body_bytes", "_slow_at", "_slow_bytes", "_socket"),
+        *("_config", "_guard", "_max_body_bytes", "_room", "_slow_at", "_slow_bytes", "_socket"),
         *("began_at", "connect_to", "curl", "excess_bytes", "has_own_headers", "is_full", "lines"),
-        *("problem", "refusal", "spool"),
+        *("problem", "refusal", "share", "spool"),
     )
 
-    def __init__(self, config: FetchConfig, guard: Guard, options: dict[int, Foreign]) -> None:
+    def __init__(
+        self,
+        config: FetchConfig,
+        guard: Guard,
+        options: dict[int, Foreign],
+        room: Room | None = None,
+    ) -> None:
         self._config = config
         self._guard = guard
+        self._room = room
         self.lines: list[bytes] = []
         self.connect_to = ""
         self.has_own_headers = False
+        self.share: Foreign = None
         self._socket: socket.socket | None = None
         self.begin(0, 0.0)
         curl = self.curl = pycurl.Curl()
@@ -76,7 +88,7 @@ class Channel:
     def begin(self, max_body_bytes: int, now: float) -> None:
         """Make ready for a transfer."""
         self.lines.clear()
-        self.spool = Spool(self._config.spool_bytes)
+        self.spool = Spool(self._config.spool_bytes, self._room)
         self._max_body_bytes = max_body_bytes
         self.began_at = self._slow_at = now
         self._slow_bytes = -1
@@ -180,7 +192,7 @@ class CurlLoop:
         self._epoll = select.epoll()
         self._multi = pycurl.CurlMulti()
         room = min(MAX_CONNECTIONS, max(16, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 2))
-        self._multi.setopt(pycurl.M_MAXCONNECTS, room)
+        self._multi.setopt(pycurl.M_MAXCONNECTS, min(MAX_KEPT, room))
         self._multi.setopt(pycurl.M_MAX_TOTAL_CONNECTIONS, room)
         self._multi.setopt(pycurl.M_SOCKETFUNCTION, self._watch)
         self._multi.setopt(pycurl.M_TIMERFUNCTION, self._set_timer)
@@ -188,22 +200,24 @@ class CurlLoop:
         self._due: float | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._armed_for = 0.0
-        self._watched: set[int] = set()
+        self._watched: dict[int, int] = {}
+        """The events that each connection with a transfer is in the epoll set for."""
         self._is_kicked = False
         self._sweeper: asyncio.TimerHandle | None = None
 
-    async def perform(self, channel: Channel) -> Ended:
-        """Run a channel's transfer to its end."""
+    def start(self, channel: Channel) -> asyncio.Future[Ended]:
+        """Start a channel's transfer, and return its end; whoever waits for it calls `leave`."""
         loop = self._loop or self._attach()
         future: asyncio.Future[Ended] = loop.create_future()
         self._live[channel.curl] = (channel, future)
         self._multi.add_handle(channel.curl)
         if self._sweeper is None:
             self._sweeper = loop.call_later(_SWEEP_S, self._sweep)
-        try:
-            return await future
-        finally:
-            self._remove(channel.curl)
+        return future
+
+    def leave(self, channel: Channel) -> None:
+        """Break a channel's transfer off, if it has not ended."""
+        self._remove(channel.curl)
 
     def close(self) -> None:
         """Break off what is under way and close every connection."""
@@ -229,12 +243,7 @@ class CurlLoop:
             if fd not in self._watched:
                 self._end_idle(fd)
                 continue
-            action = pycurl.CSELECT_IN if events & select.EPOLLIN else 0
-            if events & select.EPOLLOUT:
-                action |= pycurl.CSELECT_OUT
-            if events & (select.EPOLLERR | select.EPOLLHUP):
-                action |= pycurl.CSELECT_ERR
-            act(fd, action)
+            act(fd, _SELECTED if events == _READABLE else _action(events))
         self._collect()
 
     def _collect(self) -> None:
@@ -273,16 +282,17 @@ class CurlLoop:
     def _watch(self, what: int, fd: int, _multi: object, _data: object) -> None:
         """Keep the epoll set as libcurl wants it; idle connections stay in it, for _end_idle."""
         if what == pycurl.POLL_REMOVE:
-            self._watched.discard(fd)
-            if self._ends_idle:
-                _quietly(self._epoll.modify, fd, select.EPOLLIN)
-            else:
+            events = self._watched.pop(fd, 0)
+            if not self._ends_idle:
                 _quietly(self._epoll.unregister, fd)
+            elif events != _READABLE:
+                _quietly(self._epoll.modify, fd, _READABLE)
             return
-        events = (select.EPOLLIN if what & pycurl.POLL_IN else 0) | (
-            select.EPOLLOUT if what & pycurl.POLL_OUT else 0
+        events = (_READABLE if what & pycurl.POLL_IN else 0) | (
+            _WRITABLE if what & pycurl.POLL_OUT else 0
         )
-        self._watched.add(fd)
+        # Even if the number was in the set before: it may be another connection's by now.
+        self._watched[fd] = events
         if not _quietly(self._epoll.modify, fd, events):
             # A child that inherits it would keep the connection, and its place in the epoll set,
             # alive when libcurl has closed it: pycurl's copy of our descriptor is inheritable.
@@ -352,6 +362,18 @@ class CurlLoop:
 
 
 _SUCCESS = Ended(0)
+_READABLE, _WRITABLE = select.EPOLLIN, select.EPOLLOUT
+_SELECTED = pycurl.CSELECT_IN
+
+
+def _action(events: int) -> int:
+    """Return what libcurl is told of a connection's events."""
+    action: int = _SELECTED if events & _READABLE else 0
+    if events & _WRITABLE:
+        action |= pycurl.CSELECT_OUT
+    if events & (select.EPOLLERR | select.EPOLLHUP):
+        action |= pycurl.CSELECT_ERR
+    return action
 
 
 def _quietly(change: Callable[..., None], *arguments: int) -> bool:

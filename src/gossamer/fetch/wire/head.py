@@ -15,8 +15,9 @@ from gossamer.fetch.body.document import Framing
 
 _TOKEN = rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+"
 _STRICT = re.compile(
-    rb"HTTP/1\.[01] [1-5][0-9][0-9](?: [^\r\n\0]*)?\r\n(?:" + _TOKEN + rb":[^\r\n\0]*\r\n)*\r\n"
+    rb"HTTP/1\.[01] ([1-5][0-9][0-9])(?: [^\r\n\0]*)?\r\n(?:" + _TOKEN + rb":[^\r\n\0]*\r\n)*\r\n"
 )
+"""One block and no more: an interim answer before it would be a line without a colon."""
 _STATUS_LINE = re.compile(rb"HTTP/1\.[01] +([1-5][0-9][0-9])(?:[ \r\n]|\Z)")
 _NAME = re.compile(_TOKEN)
 _DIGITS = re.compile(r"[0-9]{1,18}")
@@ -83,18 +84,20 @@ def split_answer(data: bytes) -> Answer | None:
 
 def read_head(lines: list[bytes]) -> Head | BadHead:
     """Read the lines of an answer's header blocks: interim (1xx) ones are split off."""
-    lines = _final_block(lines)
     raw = b"".join(lines)
-    is_strict = _STRICT.fullmatch(raw) is not None
-    oddities = [] if is_strict else _oddities(lines, raw)
-    status_line = _STATUS_LINE.match(raw)
+    strict = _STRICT.fullmatch(raw)
+    if strict is None:
+        lines = _final_block(lines)
+        raw = b"".join(lines)
+        strict = _STRICT.fullmatch(raw)
+    status_line = strict or _STATUS_LINE.match(raw)
     if status_line is None:
         return BadHead(f"{raw[:40]!r} is no status line")
     status = int(status_line.group(1))
     if status < _FINAL:
         return BadHead(f"{status} is no final answer")
-    headers = _fields(raw) if is_strict else _odd_fields(lines)
-    return _framed(raw, status, headers, oddities)
+    headers = _fields(raw) if strict is not None else _odd_fields(lines)
+    return _framed(raw, status, headers, [] if strict is not None else _oddities(lines, raw))
 
 
 def _final_block(lines: list[bytes]) -> list[bytes]:

@@ -64,9 +64,10 @@ def auth_by_origin(auth: Mapping[str, str], seeds: Iterable[Url]) -> dict[str, s
 
 def wire_text(url: Url) -> str:
     """Return a URL that cannot break out of its request line, whatever it was made of."""
-    if _NOT_ON_THE_WIRE.search(url.text) is None:
-        return url.text
-    return _NOT_ON_THE_WIRE.sub(_percent, url.text)
+    text = url.text
+    if text.isascii() and text.isprintable() and " " not in text:
+        return text
+    return _NOT_ON_THE_WIRE.sub(_percent, text)
 
 
 def _percent(match: re.Match[str]) -> str:

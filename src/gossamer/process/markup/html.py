@@ -8,7 +8,7 @@ from urllib.parse import unquote
 from turbohtml import Document as Tree
 from turbohtml import Namespace, parse
 
-from gossamer.model import Document, Extraction, Link, LinkKind
+from gossamer.model import Document, Extraction, Link, LinkKind, Url
 from gossamer.process import charset
 from gossamer.process.api import RawLink, Tools, processor
 from gossamer.process.language import language_of
@@ -59,7 +59,7 @@ def _parsed(document: Document) -> Tree:
 
 
 def _raw_links(tree: Tree, body: bytes) -> list[RawLink]:
-    found = links_of(tree, body, is_small=len(body) <= SMALL_BYTES)
+    found = links_of(tree, is_small=len(body) <= SMALL_BYTES)
     room = _MAX_INNER_CHARS
     for inner in _inner_pages(tree):
         found += links_of(parse(inner[:room], positions=False))
@@ -92,14 +92,12 @@ def _misplaced_frames(tree: Tree, body: bytes) -> Iterator[RawLink]:
             yield match[1].decode("utf-8", "replace"), LinkKind.FRAME, "", ""
 
 
-def _base_of(tree: Tree, document: Document, tools: Tools) -> str:
-    page = document.url.text
+def _base_of(tree: Tree, document: Document, tools: Tools) -> Url:
     for element in tree.find_all("base"):
         href = element.attr("href")
         if href is not None:
-            base = join_all(page, [href], tools.urls)[0]
-            return base.text if base is not None else page
-    return page
+            return join_all(document.url, [href], tools.urls)[0] or document.url
+    return document.url
 
 
 def _title_of(tree: Tree) -> str:

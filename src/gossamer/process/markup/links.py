@@ -73,8 +73,11 @@ _SELECTED: tuple[tuple[str, str, LinkKind], ...] = (
     ("td[background]", "background", LinkKind.IMAGE),
     ("th[background]", "background", LinkKind.IMAGE),
     ("tr[data-href]", "data-href", LinkKind.DATA),
+    ("a[ping]", "ping", LinkKind.FORM),
 )
 """Attributes of elements that a page has by the hundred."""
+_MARKED = ':is([onclick], [style*="url(" i])'
+"""What may stand on any element: one walk of the tree for both."""
 _PARAMETERS = frozenset({"data", "filename", "movie", "ref", "src", "url"})
 """Parameters of an <object> that name what it shows."""
 _META = {
@@ -111,25 +114,27 @@ _DATA_KEYS = {
 }
 
 
-def links_of(tree: Tree, body: bytes = b"", *, is_small: bool = False) -> list[RawLink]:
-    """Return every link of a page as written, anchors first.
+def links_of(tree: Tree, *, is_small: bool = False) -> list[RawLink]:
+    """Return every link of a page as written, anchors first."""
+    return anchors(tree, is_small=is_small) + others(tree)
 
-    `body` are the page's bytes, if at hand: a look at them is half the price of a walk of the tree.
-    """
-    found = anchors(tree, is_small=is_small)
+
+def others(tree: Tree) -> list[RawLink]:
+    """Return the links of a page that are not <a href>."""
+    found: list[RawLink] = []
+    find_all = tree.find_all
     for tag, attributes in _PLACES.items():
-        for element in tree.find_all(tag):
+        for element in find_all(tag):
             _placed(element, attributes, found)
     for selector, attribute, kind in _SELECTED:
-        for element in tree.select(selector):
-            found.append((_said(element, attribute), kind, "", ""))
-    found += [(_said(e, "ping"), LinkKind.FORM, "", "") for e in tree.select("a[ping]")]
-    for element in tree.find_all("link"):
+        found += [(_said(e, attribute), kind, "", "") for e in tree.select(selector)]
+    for element in find_all("link"):
         _link_element(element, found)
-    for element in tree.find_all("meta"):
+    for element in find_all("meta"):
         found += _meta(element)
-    found += _in_scripts(tree, has_handlers=not body or b"nclick" in body)
-    found += _in_styles(tree)
+    marked = tree.select(_MARKED)
+    found += _in_scripts(tree, marked)
+    found += _in_styles(tree, marked)
     found += _in_objects(tree)
     return found
 
@@ -143,7 +148,7 @@ def anchors(tree: Tree, *, is_small: bool = False) -> list[RawLink]:
     first = dict(zip(reversed(hrefs), range(len(hrefs) - 1, -1, -1), strict=True))
     pages: dict[str, RawLink] = {}
     followable: dict[str, int] | None = None
-    has_rel = bool(tree.select("a[href][rel]"))
+    has_rel = bool(tree.select("a[rel]"))
     for place in sorted(first.values()):
         element, href = elements[place], hrefs[place]
         page = href.partition("#")[0] if "#" in href else href
@@ -234,7 +239,7 @@ def _meta(element: Element) -> Iterator[RawLink]:
             yield content, kind, "", ""
 
 
-def _in_scripts(tree: Tree, *, has_handlers: bool) -> Iterator[RawLink]:
+def _in_scripts(tree: Tree, marked: list[Element]) -> Iterator[RawLink]:
     for element in tree.find_all("script"):
         source = element.attr("src") or element.attr("href") or element.attr("xlink:href")
         if source:
@@ -244,15 +249,14 @@ def _in_scripts(tree: Tree, *, has_handlers: bool) -> Iterator[RawLink]:
         else:
             yield from ((href, LinkKind.DATA, "", "") for href in scan.script_urls(element.text))
     handlers = [_said(element, "onload") for element in tree.find_all("body")]
-    if has_handlers:
-        handlers += [_said(element, "onclick") for element in tree.select("[onclick]")]
+    handlers += [_said(element, "onclick") for element in marked]
     for code in handlers:
         yield from ((href, LinkKind.DATA, "", "") for href in scan.script_urls(code))
 
 
-def _in_styles(tree: Tree) -> Iterator[RawLink]:
+def _in_styles(tree: Tree, marked: list[Element]) -> Iterator[RawLink]:
     styles = [element.text for element in tree.find_all("style")]
-    styles += [_said(element, "style") for element in tree.select('[style*="url(" i]')]
+    styles += [_said(element, "style") for element in marked]
     for style in styles:
         yield from ((href, LinkKind.CSS, "", "") for href in scan.css_urls(style))
 

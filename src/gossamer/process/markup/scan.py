@@ -28,6 +28,9 @@ _TRAILING = ".,;:!?)]*_"
 def css_urls(text: str) -> list[str]:
     """Return what a style sheet refers to by url() or @import."""
     found: list[str] = []
+    lower = text.lower()
+    if "url(" not in lower and "@import" not in lower:
+        return found
     for match in _CSS.finditer(text):
         href = next(filter(None, match.groups()), "")
         if href and not href.startswith("data:"):

@@ -8,8 +8,11 @@ record in the links file, which names its page and says what became of the URL.
 import random
 from dataclasses import dataclass
 from hashlib import sha1
+from itertools import chain
 from tempfile import SpooledTemporaryFile, gettempdir
 from typing import IO, assert_never
+
+from msgspec import Struct
 
 from gossamer.errors import CannotGoOn
 from gossamer.model import (
@@ -29,12 +32,15 @@ from gossamer.store.records.warc import (
     RecordIds,
     date_text,
     digest_of,
-    digest_text,
+    digest_texts,
+    digests_of,
     header,
     pack,
     pack_stored,
     pack_stream,
     plain,
+    stamp_text,
+    store_stream,
 )
 from gossamer.urls import without_credentials
 
@@ -78,6 +84,26 @@ class Entry:
         return len(self.pages) + large_bytes + len(self.text) + len(self.links)
 
 
+class _Name(Struct, frozen=True, gc=False):
+    """What the records of one document have in common, made once."""
+
+    page_id: str
+    date: str
+    target: str
+    where: str
+    """The header lines that say what was asked of whom."""
+
+    @classmethod
+    def of(cls, document: Document, page_id: str) -> "_Name":
+        target, address = plain(document.url.text), document.address
+        where = (
+            f"WARC-Target-URI: {target}\r\nWARC-IP-Address: {plain(address)}\r\n"
+            if address
+            else f"WARC-Target-URI: {target}\r\n"
+        )
+        return cls(page_id, date_text(document.fetched_at), target, where)
+
+
 class TurnWriter:
     """Turns turns into archive entries. One per shard and start."""
 
@@ -98,90 +124,95 @@ class TurnWriter:
             f"WARC-Filename: {plain(file_name)}\r\nWARC-Block-Digest: {digest_of(block)}\r\n"
             "Content-Type: application/warc-fields\r\n"
         )
-        return pack(header("warcinfo", self._ids.next(), at, lines, len(block)) + block + END)
+        return pack(header("warcinfo", self._ids.next(), date_text(at), lines, len(block)), block)
 
     def entry(self, turn: Turn) -> Entry:
         """Return what a turn puts into the archive. The document's body may be closed after."""
         if turn.retry_at is not None:
             return Entry()
         document = _document_of(turn)
-        entry = Entry() if document is None else self._pages(document, turn.copy_of)
+        if document is None:
+            return Entry(links=self._seldom(_links_record(turn, None, "")))
+        name = _Name.of(document, self._ids.next())
+        entry = self._pages(document, name, turn.copy_of)
+        block = encode_links(_links_record(turn, document, name.page_id))
         found = turn.found
         if (
-            document is not None
-            and found is not None
+            found is not None
             and found.text
-            and isinstance(turn.outcome, Fetched)
             and not entry.is_revisit
+            and isinstance(turn.outcome, Fetched)
         ):
-            entry.text = self._text(document, found, entry.record_id)
-        record = _links_record(turn, document, entry)
-        entry.links = self._metadata(record, entry.record_id)
+            text = found.text.encode("utf-8", "replace")
+            text_digest, digest = digests_of(text, block)
+            entry.text = self._text(name, found.language, text, text_digest)
+        else:
+            digest = digest_of(block)
+        lines = (
+            f"WARC-Target-URI: {name.target}\r\nWARC-Refers-To: {name.page_id}\r\n"
+            f"WARC-Block-Digest: {digest}\r\nContent-Type: application/json\r\n"
+        )
+        entry.links = self._metadata(turn.at, lines, block)
         return entry
 
     def seed_record(self, url: str, label: str, at: float) -> bytes:
         """Return the links-file member that remembers a seed and its label."""
-        return self._metadata(LinksRecord(url=url, outcome="seed", label=label, at=at), "")
+        return self._seldom(LinksRecord(url=url, outcome="seed", label=label, at=at))
 
-    def _pages(self, document: Document, copy_of: CopyOf | None) -> Entry:
-        record_id = self._ids.next()
-        pages = self._request(document, record_id)
-        block_digest, payload_digest, payload_bytes = _digests(document)
-        entry = Entry(
-            pages=pages,
-            page_offset=len(pages),
-            record_id=record_id,
-            payload_digest=payload_digest,
-            cdx=CdxRow.of(document, payload_digest),
+    def _pages(self, document: Document, name: _Name, copy_of: CopyOf | None) -> Entry:
+        asked, block, payload, payload_bytes = _digests(document)
+        request = self._request(document.request, name, asked) if document.request else b""
+        is_revisit = (
+            copy_of is not None and copy_of.payload_digest == payload and document.head != b""
         )
-        if copy_of is not None and copy_of.payload_digest == payload_digest and document.head:
-            entry.is_revisit = True
-            entry.cdx = CdxRow.of(document, payload_digest, is_revisit=True)
-            member = _revisit(document, entry, copy_of)
+        mime = "warc/revisit" if is_revisit else document.media_type or "unk"
+        stamp = stamp_text(document.fetched_at)
+        entry = Entry(
+            pages=request,
+            page_offset=len(request),
+            record_id=name.page_id,
+            payload_digest=payload,
+            is_revisit=is_revisit,
+            cdx=CdxRow(name.target, stamp, mime, document.status, payload),
+        )
+        if is_revisit and copy_of is not None:  # the second half is for mypy
+            member = _revisit(document.head, name, payload, copy_of)
         else:
-            opening = _page_opening(document, entry, block_digest, payload_bytes)
+            lines = f"WARC-Block-Digest: {block}\r\nWARC-Payload-Digest: {payload}\r\n"
+            opening = _page_opening(document, name, lines, payload_bytes)
             if document.body.is_spooled:
                 return _with_large_member(entry, opening, document)
             member = _page_member(opening, document)
-        entry.pages += member
+        entry.pages = request + member
         entry.page_length = len(member)
         return entry
 
-    def _request(self, document: Document, page_id: str) -> bytes:
-        block = document.request
-        if not block:
-            return b""
+    def _request(self, block: bytes, name: _Name, digest: str) -> bytes:
         lines = (
-            f"{_where(document)}WARC-Concurrent-To: {page_id}\r\n"
-            f"WARC-Block-Digest: {digest_of(block)}\r\n"
+            f"{name.where}WARC-Concurrent-To: {name.page_id}\r\nWARC-Block-Digest: {digest}\r\n"
             "Content-Type: application/http;msgtype=request\r\n"
         )
-        opening = header("request", self._ids.next(), document.fetched_at, lines, len(block))
-        return pack(opening + block + END, level=0)
+        return pack(header("request", self._ids.next(), name.date, lines, len(block)), block)
 
-    def _text(self, document: Document, found: Extraction, page_id: str) -> bytes:
-        block = found.text.encode("utf-8", "replace")
-        language = (
-            f"WARC-Identified-Content-Language: {plain(found.language)}\r\n"
-            if found.language
-            else ""
-        )
+    def _text(self, name: _Name, language: str, block: bytes, digest: str) -> bytes:
+        spoken = f"WARC-Identified-Content-Language: {plain(language)}\r\n" if language else ""
         lines = (
-            f"WARC-Target-URI: {plain(document.url.text)}\r\nWARC-Refers-To: {page_id}\r\n"
-            f"{language}WARC-Block-Digest: {digest_of(block)}\r\nContent-Type: text/plain\r\n"
+            f"WARC-Target-URI: {name.target}\r\nWARC-Refers-To: {name.page_id}\r\n"
+            f"{spoken}WARC-Block-Digest: {digest}\r\nContent-Type: text/plain\r\n"
         )
-        opening = header("conversion", self._ids.next(), document.fetched_at, lines, len(block))
-        return pack(opening + block + END)
+        return pack(header("conversion", self._ids.next(), name.date, lines, len(block)), block)
 
-    def _metadata(self, record: LinksRecord, page_id: str) -> bytes:
+    def _seldom(self, record: LinksRecord) -> bytes:
+        """Return the links-file member of a URL of which no document is kept."""
         block = encode_links(record)
-        refers = f"WARC-Refers-To: {page_id}\r\n" if page_id else ""
         lines = (
-            f"WARC-Target-URI: {plain(record.url)}\r\n{refers}"
-            f"WARC-Block-Digest: {digest_of(block)}\r\nContent-Type: application/json\r\n"
+            f"WARC-Target-URI: {plain(record.url)}\r\nWARC-Block-Digest: {digest_of(block)}\r\n"
+            "Content-Type: application/json\r\n"
         )
-        opening = header("metadata", self._ids.next(), record.at, lines, len(block))
-        return pack(opening + block + END)
+        return self._metadata(record.at, lines, block)
+
+    def _metadata(self, at: float, lines: str, block: bytes) -> bytes:
+        return pack(header("metadata", self._ids.next(), date_text(at), lines, len(block)), block)
 
 
 def _document_of(turn: Turn) -> Document | None:
@@ -196,31 +227,28 @@ def _document_of(turn: Turn) -> Document | None:
             assert_never(turn.outcome)
 
 
-def _where(document: Document) -> str:
-    """Return the header lines that say what was asked of whom."""
-    address = f"WARC-IP-Address: {plain(document.address)}\r\n" if document.address else ""
-    return f"WARC-Target-URI: {plain(document.url.text)}\r\n{address}"
-
-
-def _digests(document: Document) -> tuple[str, str, int]:
-    """Return the digests of block and payload as stored, and the payload's length."""
-    payload = sha1(usedforsecurity=False)
+def _digests(document: Document) -> tuple[str, str, str, int]:
+    """Return the digests of request, block and payload as stored, and the payload's length."""
+    request = sha1(document.request, usedforsecurity=False)
     block = sha1(document.head, usedforsecurity=False)
-    if not document.body.is_spooled:
-        sent = document.body.sent()
-        payload.update(sent)
+    body = document.body
+    if not body.is_spooled:
+        sent = body.sent()
+        payload = sha1(sent, usedforsecurity=False)
         block.update(sent)
-        return digest_text(block.digest()), digest_text(payload.digest()), len(sent)
-    count = 0
-    with document.body.open_sent() as body:
-        while piece := body.read(PIECE_BYTES):
-            payload.update(piece)
-            block.update(piece)
-            count += len(piece)
-    return digest_text(block.digest()), digest_text(payload.digest()), count
+        count = len(sent)
+    else:
+        payload, count = sha1(usedforsecurity=False), 0
+        with body.open_sent() as file:
+            while piece := file.read(PIECE_BYTES):
+                payload.update(piece)
+                block.update(piece)
+                count += len(piece)
+    texts = digest_texts((request.digest(), block.digest(), payload.digest()))
+    return texts[0], texts[1], texts[2], count
 
 
-def _page_opening(document: Document, entry: Entry, block_digest: str, payload_bytes: int) -> bytes:
+def _page_opening(document: Document, name: _Name, digests: str, payload_bytes: int) -> bytes:
     """Return everything before the payload: WARC header, then the HTTP header as received."""
     kind, media_type = "response", "application/http;msgtype=response"
     if not document.head:
@@ -230,31 +258,31 @@ def _page_opening(document: Document, entry: Entry, block_digest: str, payload_b
     if document.truncated:
         reason = document.truncated if document.truncated in TRUNCATIONS else "unspecified"
         truncated = f"WARC-Truncated: {reason}\r\n"
-    lines = (
-        f"{_where(document)}WARC-Block-Digest: {block_digest}\r\n"
-        f"WARC-Payload-Digest: {entry.payload_digest}\r\n{truncated}"
-        f"Content-Type: {media_type}\r\n"
-    )
+    lines = f"{name.where}{digests}{truncated}Content-Type: {media_type}\r\n"
     length = len(document.head) + payload_bytes
-    return header(kind, entry.record_id, document.fetched_at, lines, length) + document.head
+    return header(kind, name.page_id, name.date, lines, length) + document.head
+
+
+def _is_compressed(document: Document) -> bool:
+    """Tell whether a body came in a form that deflate would only make longer."""
+    coding = document.header("content-encoding")
+    return coding.lower() in COMPRESSED_CODINGS or document.media_type in COMPRESSED_TYPES
 
 
 def _page_member(opening: bytes, document: Document) -> bytes:
-    if (
-        document.header("content-encoding").lower() in COMPRESSED_CODINGS
-        or document.media_type in COMPRESSED_TYPES
-    ):
-        return pack_stored(opening, document.body.sent() + END)
-    return pack(opening + document.body.sent() + END)
+    sent = document.body.sent()
+    return pack_stored(opening, sent, END) if _is_compressed(document) else pack(opening, sent)
 
 
 def _with_large_member(entry: Entry, opening: bytes, document: Document) -> Entry:
     """Add the member of a spooled body, a piece at a time; to a temporary file if it is large."""
+    make = store_stream if _is_compressed(document) else pack_stream
     spool = SpooledTemporaryFile(max_size=MEMORY_BYTES)  # noqa: SIM115 -- the archive closes it
     try:
         with document.body.open_sent() as body:
-            for part in pack_stream(opening, iter(lambda: body.read(PIECE_BYTES), b"")):
-                spool.write(part)
+            pieces = iter(lambda: body.read(PIECE_BYTES), b"")
+            for part in make(chain((opening,), pieces, (END,))):
+                spool.write(part)  # `writelines` would roll over to the disk only at the end
     except OSError as error:
         raise CannotGoOn(
             f"cannot hold {document.url.text} in a temporary file: {error.strerror or error}; "
@@ -270,22 +298,20 @@ def _with_large_member(entry: Entry, opening: bytes, document: Document) -> Entr
     return entry
 
 
-def _revisit(document: Document, entry: Entry, copy_of: CopyOf) -> bytes:
-    block = document.head
+def _revisit(block: bytes, name: _Name, payload_digest: str, copy_of: CopyOf) -> bytes:
     lines = (
-        f"{_where(document)}WARC-Profile: {IDENTICAL}\r\n"
+        f"{name.where}WARC-Profile: {IDENTICAL}\r\n"
         f"WARC-Refers-To: {plain(copy_of.record_id)}\r\n"
         f"WARC-Refers-To-Target-URI: {plain(copy_of.url)}\r\n"
         f"WARC-Refers-To-Date: {date_text(copy_of.fetched_at)}\r\n"
         f"WARC-Block-Digest: {digest_of(block)}\r\n"
-        f"WARC-Payload-Digest: {entry.payload_digest}\r\n"
+        f"WARC-Payload-Digest: {payload_digest}\r\n"
         "Content-Type: application/http;msgtype=response\r\n"
     )
-    opening = header("revisit", entry.record_id, document.fetched_at, lines, len(block))
-    return pack(opening + block + END)
+    return pack(header("revisit", name.page_id, name.date, lines, len(block)), block)
 
 
-def _links_record(turn: Turn, document: Document | None, entry: Entry) -> LinksRecord:
+def _links_record(turn: Turn, document: Document | None, page_id: str) -> LinksRecord:
     task, found = turn.task, turn.found or _NOTHING
     outcome, reason, detail = _ending(turn)
     media_type = found.media_type or (document.media_type if document is not None else "")
@@ -304,7 +330,7 @@ def _links_record(turn: Turn, document: Document | None, entry: Entry) -> LinksR
         status=document.status if document is not None else 0,
         media_type=media_type,
         html=media_type in HTML_TYPES,
-        page=entry.record_id,
+        page=page_id,
         copy_of=turn.copy_of.url if turn.copy_of is not None else "",
         fp=turn.fingerprint,
         truncated=document.truncated if document is not None else "",

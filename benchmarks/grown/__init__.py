@@ -1,0 +1,1 @@
+"""A crawl that has grown: an endless web as a function of numbers, and states made of it."""

@@ -1,0 +1,239 @@
+"""Does a crawl slow down as it grows? `make bench-growth URLS=100000000`.
+
+CPU per page with 100 k, 1 M, 10 M and 100 M known URLs, up to URLS (1 M unless told): the real
+wheel, stations, state and archive, and a fetcher that answers from memory. A page has 60 links, 48
+drawn uniformly from the known URLs. States are made in bulk and kept in GROWTH_DIR. At the largest
+size also: memory, disk, pauses while all seen runs are merged and the whole state is compacted, and
+the time from a start after kill -9 to the first request with nothing of the state in any cache.
+Pauses are wall time; `own` is without waiting for a core that others kept busy. Those of cold
+rounds, which wait for the disk, are told apart.
+"""
+
+import json
+import os
+import shutil
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from grown.ingest import make_state
+from grown.shard import evict
+from realweb import save
+
+URLS = int(os.environ.get("URLS") or 1_000_000)
+FOLDER = Path(os.environ.get("GROWTH_DIR") or Path(tempfile.gettempdir()) / "growth")
+ROUNDS = int(os.environ.get("ROUNDS") or 5)
+SIZES = (100_000, 1_000_000, 10_000_000, 100_000_000)
+PAGES = 1500
+WARM_UP_PAGES = 1000
+FIRST_PAGES = 100
+"""Pages at which whatever is loaded or compiled late has been; too few for a chore to begin."""
+LIMITS = {
+    "cpu_ratio": 1.1,
+    "rss_mb": 1024,
+    "seen_bytes_per_url": 9,
+    "frontier_bytes_per_url": 60,
+    "longest_pause_ms": 100,
+    "restart_s": 60,
+}
+
+
+class Child:
+    """A process with one shard on a working copy of a state."""
+
+    def __init__(self, urls: int, seed: int, *, is_fresh: bool = True, **seen: int) -> None:
+        self.urls = urls
+        self.state = FOLDER / f"work-{urls}" / "state" / "00"
+        if is_fresh:
+            working_copy(FOLDER / str(urls), self.state.parents[1])
+        self.began = time.perf_counter()
+        command = [sys.executable, "-m", "grown.shard", str(self.state.parents[1])]
+        self._process = subprocess.Popen(
+            [*command, str(urls), str(seed), json.dumps(seen)],
+            cwd=Path(__file__).parent,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def tell(self, **order: object) -> None:
+        """Give an order."""
+        assert self._process.stdin is not None
+        self._process.stdin.write(json.dumps(order) + "\n")
+        self._process.stdin.flush()
+
+    def hear(self) -> dict[str, Any]:
+        """Return the next result."""
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        assert line, f"the shard with {self.urls:,} URLs died"
+        result: dict[str, Any] = json.loads(line)
+        return result
+
+    def do(self, **order: object) -> dict[str, Any]:
+        """Give an order and return its result."""
+        self.tell(**order)
+        return self.hear()
+
+    def kill(self) -> None:
+        """End the process as a power switch would."""
+        self._process.send_signal(signal.SIGKILL)
+        self._process.wait()
+
+    def end(self) -> None:
+        """Let the shard close."""
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        assert self._process.wait() == 0
+
+
+def working_copy(made: Path, folder: Path) -> None:
+    """Copy a state into a crawl folder; what RocksDB and seen never change is linked."""
+    shutil.rmtree(folder, ignore_errors=True)
+
+    def copy(source: str, target: str) -> None:
+        if source.endswith((".sst", ".keys")):
+            os.link(source, target)
+        else:
+            shutil.copy(source, target)
+
+    shutil.copytree(made, folder / "state" / "00", copy_function=copy)
+
+
+def measure_rounds(sizes: list[int]) -> dict[int, list[dict[str, Any]]]:
+    """Return warm and cold rounds of every size; sizes take turns.
+
+    A shard is kept from round to round unless it would outgrow its size.
+    """
+    rounds: dict[int, list[dict[str, Any]]] = {size: [] for size in sizes}
+    kept: dict[int, Child] = {}
+    for number in range(1, ROUNDS + 1):
+        for size in sizes:
+            child = kept.pop(size, None)
+            if child is None:
+                child = Child(size, number)
+                assert child.hear()["known"] == size // 12 * 12
+                child.do(pages=WARM_UP_PAGES, files="warm")
+            for files in ("warm", "cold"):
+                result = {"round": number, "files": files, **child.do(pages=PAGES, files=files)}
+                rounds[size].append(result)
+                print(f"{size:>11,}", *(f"{k} {show(v)}" for k, v in result.items()), flush=True)
+            if size * 2 > sum(SIZES[:2]):
+                kept[size] = child
+            else:
+                child.end()
+    for child in kept.values():
+        child.end()
+    return rounds
+
+
+def show(value: object) -> str:
+    """Return a value for people."""
+    return f"{value:.1f}" if isinstance(value, float) else str(value)
+
+
+def cpu_us(rounds: list[dict[str, Any]], files: str) -> float:
+    """Return CPU per page: of the loop, the median; of other threads, all rounds together."""
+    pages = sum(r["pages"] for r in rounds)
+    others_us = sum(r["others_us"] * r["pages"] for r in rounds) / pages
+    return statistics.median(r["loop_us"] for r in rounds if r["files"] == files) + others_us
+
+
+def measure_pauses(urls: int) -> dict[str, dict[str, Any]]:
+    """Return rounds during which all runs are merged into one, and all rows compacted."""
+    runs = len(list((FOLDER / str(urls) / "seen").glob("*.keys")))
+    child = Child(urls, 101, run_keys=2 * urls, fan_in=max(2, runs))
+    child.hear()
+    child.do(pages=FIRST_PAGES)
+    results = {}
+    if runs > 1:
+        results["merge"] = child.do(pages=3000 + urls // 5000, is_long=True)
+        print("merge", {key: show(value) for key, value in results["merge"].items()}, flush=True)
+        assert child.do(pages=3000)["runs"] == 1, "the merge was not done in time"
+    results["compaction"] = child.do(pages=3000 + urls // 20_000, is_long=True, compact=True)
+    print("compact", {key: show(value) for key, value in results["compaction"].items()}, flush=True)
+    child.end()
+    return results
+
+
+def measure_restart(urls: int) -> float:
+    """Return seconds from a start after kill -9 to the first request, all files cold."""
+    child = Child(urls, 102)
+    child.hear()
+    child.do(pages=PAGES)
+    child.tell(pages=10 * PAGES)
+    time.sleep(3.0)
+    child.kill()
+    evict(child.state)
+    child = Child(urls, 103, is_fresh=False)
+    child.tell(pages=100)
+    child.hear()
+    first_at = child.hear()["first_at"]
+    child.kill()
+    return float(first_at) - child.began
+
+
+def disk_bytes(state: Path) -> tuple[int, int]:
+    """Return the bytes of seen runs and of everything else in a state."""
+    seen = sum(path.stat().st_size for path in (state / "seen").iterdir())
+    others = sum(path.stat().st_size for path in state.iterdir() if path.is_file())
+    return seen, others
+
+
+def main() -> None:
+    """Measure, print a table, keep the result."""
+    sizes = sorted({size for size in SIZES if size < URLS} | {URLS})
+    for size in sizes:
+        make_state(FOLDER / str(size), size)
+    rounds = measure_rounds(sizes)
+    largest = sizes[-1]
+    known = rounds[largest][-1]["known"]
+    seen_bytes, other_bytes = disk_bytes(FOLDER / f"work-{largest}" / "state" / "00")
+    pauses = measure_pauses(largest)
+    restart_s = measure_restart(largest)
+    table = {
+        size: {
+            "cpu_us_warm": round(cpu_us(of_size, "warm"), 1),
+            "cpu_us_cold": round(cpu_us(of_size, "cold"), 1),
+            "rss_mb": round(max(r["rss_mb"] for r in of_size), 1),
+            "mapped_mb": round(max(r["mapped_mb"] for r in of_size), 1),
+            "longest_pause_ms": round(max(r["pause_ms"] for r in of_size), 1),
+            "longest_own_pause_ms": round(max(r["own_pause_ms"] for r in of_size), 1),
+        }
+        for size, of_size in rounds.items()
+    }
+    print(f"{'known URLs':>12}", *(f"{name:>18}" for name in table[largest]))
+    for size, row in table.items():
+        print(f"{size:>12,}", *(f"{value:>18}" for value in row.values()))
+    every = [*(r for r in rounds[largest] if r["files"] == "warm"), *pauses.values()]
+    cold = [r for r in rounds[largest] if r["files"] == "cold"]
+    result = {
+        "urls": largest,
+        "cpu_ratio": round(table[largest]["cpu_us_warm"] / table[sizes[0]]["cpu_us_warm"], 3),
+        "cpu_ratio_cold": round(table[largest]["cpu_us_cold"] / table[sizes[0]]["cpu_us_cold"], 3),
+        "rss_mb": round(max(r["rss_mb"] for r in every), 1),
+        "mapped_mb": round(max(r["mapped_mb"] for r in every), 1),
+        "seen_bytes_per_url": round(seen_bytes / known, 2),
+        "frontier_bytes_per_url": round(other_bytes / known, 2),
+        "longest_pause_ms": round(max(r["pause_ms"] for r in every), 1),
+        "longest_own_pause_ms": round(max(r["own_pause_ms"] for r in every), 1),
+        "longest_cold_pause_ms": round(max(r["pause_ms"] for r in cold), 1),
+        "own_pauses_ms": {name: round(r["own_pause_ms"], 1) for name, r in pauses.items()},
+        "restart_s": round(restart_s, 2),
+        "sizes": table,
+    }
+    for size in sizes:
+        shutil.rmtree(FOLDER / f"work-{size}", ignore_errors=True)
+    for name, limit in LIMITS.items():
+        if float(str(result[name])) > limit:
+            print(f"{name} is {result[name]}, more than {limit}")
+    save("growth", result)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,13 @@
+"""A CROWD: what happens with very many hosts, each with an address of its own?
+
+`Crowd` is a web of small, equal sites (100,000 if wanted), and a `NameServer` knows them all.
+`serve_crowd` runs both in a process of their own.
+
+Neighbours: `testing.server`, which serves it. Not for: faults and traps; `FakeWeb` has those.
+"""
+
+from gossamer.testing.crowd.names import NameServer
+from gossamer.testing.crowd.process import CrowdProcess, serve_crowd
+from gossamer.testing.crowd.web import Crowd
+
+__all__ = ["Crowd", "CrowdProcess", "NameServer", "serve_crowd"]

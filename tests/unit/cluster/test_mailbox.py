@@ -1,0 +1,140 @@
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+
+from gossamer.clock import SystemClock
+from gossamer.cluster import Courier, Hello, Mail, Mailbox, Outbox, Ring
+from gossamer.config import UrlConfig
+from gossamer.model import Task
+from gossamer.urls import parse
+
+
+def task(path: str) -> Task:
+    """Return a task of a host that shard 1 of two owns."""
+    url = parse(f"http://a.test/{path}", UrlConfig())
+    assert url is not None
+    assert Ring(2).owner_of(url.key) == 1
+    return Task(url=url)
+
+
+class Sender:
+    """Shard 0: an outbox whose letters a courier carries to shard 1."""
+
+    def __init__(self, path: Path, epoch: int = 1) -> None:
+        self.outbox = Outbox(Ring(2), 0, epoch)
+        self.courier = Courier(1, path, Hello(0, epoch), SystemClock())
+        self.outbox.send = lambda _, mail: self.courier.send(mail)
+
+    def post(self, *tasks: Task) -> None:
+        self.outbox.post(tasks)
+        self.outbox.rows_to_commit()
+        self.outbox.committed()
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        work = asyncio.create_task(self.courier.run(self.outbox))
+        try:
+            yield
+        finally:
+            work.cancel()
+            with suppress(asyncio.CancelledError):
+                await work
+
+
+class Receiver:
+    """Shard 1: a mailbox, and what was taken out of it."""
+
+    def __init__(self, path: Path) -> None:
+        self.taken: list[Mail] = []
+        self.box = Mailbox(path, self.taken.append)
+
+    @property
+    def paths(self) -> list[str]:
+        return [one.url.target for mail in self.taken for one in mail.tasks]
+
+    def commit(self) -> None:
+        self.box.rows_to_commit()
+        self.box.committed()
+
+    @asynccontextmanager
+    async def open(self) -> AsyncIterator["Receiver"]:
+        await self.box.open()
+        try:
+            yield self
+        finally:
+            self.box.close()
+
+
+async def until(is_so: object) -> None:
+    assert callable(is_so)
+    async with asyncio.timeout(60):
+        while not is_so():  # noqa: ASYNC110  # nothing sets an event when a line is read
+            await asyncio.sleep(0.005)
+
+
+async def test_a_letter_gets_its_receipt_when_it_is_durable_and_not_before(tmp_path: Path) -> None:
+    sender, path = Sender(tmp_path / "mail.sock"), tmp_path / "mail.sock"
+    async with Receiver(path).open() as receiver, sender.running():
+        sender.post(task("x"), task("y"))
+        await until(lambda: receiver.paths == ["/x", "/y"])
+        assert (receiver.box.has_uncommitted, receiver.box.is_empty) == (True, False)
+        receiver.box.durable(receiver.box.commits)
+        receiver.commit()
+        assert (receiver.box.has_uncommitted, receiver.box.owes_receipts) == (False, True)
+        receiver.box.durable(receiver.box.commits - 1)
+        sender.post(task("z"))
+        await until(lambda: receiver.paths[-1] == "/z")
+        assert sender.outbox.waiting == 3
+        receiver.box.durable(receiver.box.commits)
+        await until(lambda: sender.outbox.waiting == 1)  # the one that came after the commit
+        receiver.commit()
+        receiver.box.durable(receiver.box.commits)
+        await until(lambda: sender.outbox.waiting == 0)
+        assert receiver.box.is_empty
+
+
+async def test_letters_without_a_receipt_are_brought_to_the_next_start(tmp_path: Path) -> None:
+    path = tmp_path / "mail.sock"
+    sender = Sender(path)
+    sender.post(task("early"))
+    async with sender.running():
+        async with Receiver(path).open() as first:
+            await until(lambda: first.paths == ["/early"])
+        sender.post(task("late"))
+        async with Receiver(path).open() as second:
+            await until(lambda: second.paths == ["/early", "/late"])
+
+
+async def test_a_closed_mailbox_takes_no_more_letters(tmp_path: Path) -> None:
+    path = tmp_path / "mail.sock"
+    sender = Sender(path)
+    async with sender.running(), Receiver(path).open() as receiver:
+        sender.post(task("x"))
+        await until(lambda: receiver.paths == ["/x"])
+        receiver.box.close()
+        sender.post(task("y"))
+        await asyncio.sleep(0.1)
+        assert receiver.paths == ["/x"]
+        assert not path.exists()
+
+
+async def test_an_older_start_of_a_shard_is_not_heard(tmp_path: Path) -> None:
+    path = tmp_path / "mail.sock"
+    new, old = Sender(path, epoch=5), Sender(path, epoch=4)
+    async with Receiver(path).open() as receiver, new.running():
+        new.post(task("new"))
+        await until(lambda: receiver.paths == ["/new"])
+        old.post(task("old"))
+        async with old.running():
+            await asyncio.sleep(0.2)
+        assert receiver.paths == ["/new"]
+
+
+async def test_a_folder_with_a_very_long_name_has_a_mailbox_too(tmp_path: Path) -> None:
+    path = tmp_path / ("long" * 40) / "mail.sock"
+    path.parent.mkdir()
+    sender = Sender(path)
+    sender.post(task("x"))
+    async with Receiver(path).open() as receiver, sender.running():
+        await until(lambda: receiver.paths == ["/x"])
