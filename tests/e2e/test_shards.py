@@ -140,11 +140,11 @@ def test_a_running_crawl_and_a_stopped_one_answer_for_every_shard(tmp_path: Path
     assert urls == {hosts[number] + path: 1 for number, path in paths}
 
 
-@pytest.mark.parametrize("shards", [2, 3])
+@pytest.mark.slow
 def test_a_page_limit_is_met_exactly_by_all_shards_together(
-    shards: int, server: ServerProcess, tmp_path: Path
+    server: ServerProcess, tmp_path: Path
 ) -> None:
-    crawler = crawler_of(server, tmp_path / "crawl", "--shards", str(shards))
+    crawler = crawler_of(server, tmp_path / "crawl", "--shards", "3")
     for pages in (2, 31):
         ended = crawler.run("--max-pages", str(pages)).expect(0)
         assert (ended.last_json["pages"], ended.last_json["finished"]) == (pages, False)
@@ -154,6 +154,7 @@ def test_a_page_limit_is_met_exactly_by_all_shards_together(
     assert max(page_hits(server.visits()).values()) == 1
 
 
+@pytest.mark.slow
 def test_pages_granted_to_a_shard_that_cannot_use_them_are_used_by_others(tmp_path: Path) -> None:
     web = ScriptedWeb()
     rich, poor = web.host("b.test"), web.host("a.test")

@@ -208,6 +208,7 @@ def test_questions_are_answered_while_shards_are_killed(
         finish(process).expect(3)
 
 
+@pytest.mark.slow
 def test_a_shard_without_its_state_leaves_its_archive_alone(tmp_path: Path) -> None:
     with ordeal(tmp_path, FakeWeb(seed=416, hosts=12, pages_per_host=3)) as trial:
         trial.crawler.run("--max-pages", "40").expect(0)

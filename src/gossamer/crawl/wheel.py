@@ -14,8 +14,8 @@ from gossamer.crawl.worker import Worker
 from gossamer.errors import GossamerError
 from gossamer.frontier import Frontier
 from gossamer.log import tell
-from gossamer.model import Failed, FailureKind, Task
-from gossamer.seen import UrlSeen
+from gossamer.model import Failed, FailureKind, Row, Task
+from gossamer.seen import UrlSeen, Work
 from gossamer.store import FlightBoard
 
 GRACE_S = 8.0
@@ -182,18 +182,21 @@ class Wheel:
 
     async def _do_chores(self) -> None:
         """Once a second: make commits durable, look at the disk, tidy the seen runs."""
-        while True:
-            await self.time.clock.sleep(CHORES_S)
-            self._count_seconds()
-            self._look_at_disk()
-            if self.config.store.sync == "second":
-                await self.sync()
-            self.url_seen.discard_replaced()
-            if (work := self.url_seen.due()) is not None:
-                await in_thread(work.do)
-                self.ledger.extra_rows.extend(self.url_seen.install(work))
-                self.ledger.commit()
-            self.on_chores()
+        tidying = Tidying(self.url_seen)
+        try:
+            while True:
+                await self.time.clock.sleep(CHORES_S)
+                self._count_seconds()
+                self._look_at_disk()
+                if self.config.store.sync == "second":
+                    await self.sync()
+                self.url_seen.discard_replaced()
+                if rows := tidying.rows_of_finished():
+                    self.ledger.extra_rows.extend(rows)
+                    self.ledger.commit()
+                self.on_chores()
+        finally:
+            self.ledger.extra_rows.extend(await tidying.end())
 
     async def sync(self) -> None:
         """Move the durable point up to the last commit, and tell the seat."""
@@ -216,6 +219,38 @@ class Wheel:
 
     def _count_seconds(self) -> None:
         self.ledger.counters.seconds = self.seconds_before + self.time.now() - self.began_at
+
+
+class Tidying:
+    """Writes seen runs in a thread, one at a time.
+
+    A merge takes half a minute in a large crawl; commits must not wait so long to be durable.
+    """
+
+    def __init__(self, url_seen: UrlSeen) -> None:
+        self._url_seen = url_seen
+        self._work: Work | None = None
+        self._job: asyncio.Future[None] | None = None
+
+    def rows_of_finished(self) -> list[Row]:
+        """Return the rows of a run that is finished; else begin one, if one is due."""
+        if self._work is None or self._job is None:
+            if (work := self._url_seen.due()) is not None:
+                job = asyncio.get_running_loop().run_in_executor(None, work.do)
+                self._work, self._job = work, job
+            return []
+        if not self._job.done():
+            return []
+        work, job, self._work, self._job = self._work, self._job, None, None
+        job.result()
+        return self._url_seen.install(work)
+
+    async def end(self) -> list[Row]:
+        """Wait for the thread, so that nothing is closed under it; return the rows of its run."""
+        if self._job is None:
+            return []
+        await asyncio.wait([self._job])
+        return [] if self._job.exception() is not None else self.rows_of_finished()
 
 
 class Alone:

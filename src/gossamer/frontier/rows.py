@@ -11,7 +11,7 @@ page's URL is stored once, the host not at all (its row has the name), and of ea
 follows its origin: most of the frontier's bytes are URLs.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TypeAlias
 
 import msgspec
@@ -115,25 +115,24 @@ def decode_host(value: bytes) -> HostRow:
 
 def pack_tasks(tasks: Sequence[Task]) -> bytes:
     """Return the value of a packed row: tasks of one host; neighbours of one page share its URL."""
-    host = tasks[0].url.host
-    return _pack(tasks, {f"http://{host}": 0, f"https://{host}": 1})
+    return _pack(tasks, tasks[0].url.host)
 
 
 def pack_delayed(task: Task) -> bytes:
     """Return the value of a delayed task's row, which names its host: its key does not."""
-    return _pack([task], {})
+    return _pack([task], "")
 
 
-def _pack(tasks: Sequence[Task], codes: Mapping[str, int]) -> bytes:
+def _pack(tasks: Sequence[Task], host: str) -> bytes:
     groups: list[_Group] = []
     last, targets = tasks[0], list[str]()
     for task in tasks:
         url = task.url
         if not _are_alike(task, last):
-            groups.append(_group(last, targets, codes))
+            groups.append(_group(last, targets, host))
             last, targets = task, []
         targets.append(url.text[len(url.origin) :])
-    groups.append(_group(last, targets, codes))
+    groups.append(_group(last, targets, host))
     return _encoder.encode(groups)
 
 
@@ -150,11 +149,13 @@ def _are_alike(one: Task, other: Task) -> bool:
     )
 
 
-def _group(task: Task, targets: list[str], codes: Mapping[str, int]) -> _Group:
+def _group(task: Task, targets: list[str], host: str) -> _Group:
     via, origin = task.via, task.url.origin
     if via.startswith(origin) and via.startswith("/", len(origin)):
         via = via[len(origin) :]
-    code = codes.get(origin, origin)
+    code: int | str = origin
+    if host:
+        code = 1 if origin == "https://" + host else 0 if origin == "http://" + host else origin
     lines = "\n".join(targets)
     return via, task.depth, task.kind, task.attempt, task.hops, task.nesting, code, lines
 
