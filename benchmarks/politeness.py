@@ -39,7 +39,7 @@ SHARE = 0.9
 CONCURRENCY = 64
 POLL_S = 0.02
 ROBOTS = "/robots.txt"
-ENDINGS = (None, signal.SIGTERM, signal.SIGKILL)
+ENDINGS = (signal.SIGKILL, signal.SIGTERM)
 """How the polite crawl's turns are broken off half-way, in turn."""
 
 
@@ -56,7 +56,6 @@ class Arm:
     cpu_s: float = 0.0
     restarts_s: list[float] = field(default_factory=list)
     """From the start of a process to its first request."""
-    rss_mb: float = 0.0
 
     def run(self, pages: int, ending: int | None = None, at_visits: int = 0) -> None:
         """Crawl until so many pages are stored in all; or break it off after some requests."""
@@ -80,7 +79,6 @@ class Arm:
             assert stored == pages, f"{self.name}: {stored} pages, expected {pages}"
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         self.cpu_s += after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-        self.rss_mb = max(self.rss_mb, after.ru_maxrss / 1024)
         self.visits.append(read_log(self.web.log, offset))
         self.restarts_s.append(self.visits[-1][0].at - began_at)
 
@@ -122,7 +120,6 @@ class Arm:
             "connections": len({(visit.connection_id) for visit in visits}),
             "pages_per_s": round(self.pages_per_s(), 1),
             "cpu_ms_per_page": round(1e3 * self.cpu_s / self.pages(), 3),
-            "rss_mb": round(self.rss_mb),
         }
 
 
@@ -189,6 +186,7 @@ def judged(free: Arm, polite: Arm, few: Arm) -> dict[str, object]:
         "most_connections_of_a_host": most_connections(asked),
         "start_s": round(max(polite.restarts_s), 2),
         "status_s": round(status["took_s"], 2),
+        "rss_mb": round(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024),
         "cpu_ratio_to_few_hosts": round(
             (polite.cpu_s / polite.pages()) / (few.cpu_s / few.pages()), 2
         ),

@@ -169,7 +169,7 @@ async def obey(order: dict[str, Any], rounds: Rounds, shard: Shard) -> dict[str,
     state = shard.place.state
     if order.get("files") == "cold":
         shard.core.state.sync()
-        shard.core.url_seen.let_go()
+        shard.core.url_seen._let_go()  # noqa: SLF001 -- what is mapped cannot be evicted
         evict(state)
     elif order.get("files") == "warm":
         warm(state)

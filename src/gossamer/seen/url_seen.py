@@ -110,7 +110,7 @@ class UrlSeen:
             for run in self._runs:
                 self._lookups += run.search(keys, unknown)
             if self._lookups > MAPPED_LOOKUPS:
-                self.let_go()
+                self._let_go()
         return unknown
 
     def new_among(self, keys: Collection[int]) -> list[int]:
@@ -157,7 +157,7 @@ class UrlSeen:
         path = run_path(self._folder, self._next_run)
         if self._frozen is not None:
             self._work = Work(path=path, frozen=self._frozen, log=self._frozen_log)
-        elif not self._replaced and (alike := self._alike()):
+        elif not self._replaced and (alike := alike_runs(self._runs, self._config)):
             self._work = Work(path=path, replaces=alike)
         if self._work is not None:
             self._next_run += 1
@@ -245,28 +245,30 @@ class UrlSeen:
         grown.add(self._table.keys())
         return grown
 
-    def _alike(self) -> tuple[Run, ...]:
-        """Return the runs to merge: of the smallest size class that is full, or none."""
-        classes: dict[int, list[Run]] = {}
-        for run in self._runs:
-            classes.setdefault(self._size_class(run.count), []).append(run)
-        for _, runs in sorted(classes.items()):
-            if len(runs) >= self._config.fan_in:
-                return tuple(runs[: self._config.fan_in])
-        return ()
-
-    def _size_class(self, count: int) -> int:
-        """Return how many merges a run of this size has been through, about."""
-        merges, flushes = 0, count // self._config.run_keys
-        while flushes >= self._config.fan_in:
-            merges, flushes = merges + 1, flushes // self._config.fan_in
-        return merges
-
-    def let_go(self) -> None:
+    def _let_go(self) -> None:
         """Give mapped pages of the runs back; the system keeps them for as long as it likes."""
         self._lookups = 0
         for run in self._runs:
             run.let_go()
+
+
+def alike_runs(runs: Sequence[Run], config: SeenConfig) -> tuple[Run, ...]:
+    """Return the runs to merge: of the smallest size class that is full, or none."""
+    classes: dict[int, list[Run]] = {}
+    for run in runs:
+        classes.setdefault(_size_class(run.count, config), []).append(run)
+    for _, alike in sorted(classes.items()):
+        if len(alike) >= config.fan_in:
+            return tuple(alike[: config.fan_in])
+    return ()
+
+
+def _size_class(count: int, config: SeenConfig) -> int:
+    """Return how many merges a run of this size has been through, about."""
+    merges, flushes = 0, count // config.run_keys
+    while flushes >= config.fan_in:
+        merges, flushes = merges + 1, flushes // config.fan_in
+    return merges
 
 
 def _largest_first(runs: list[Run]) -> list[Run]:
