@@ -29,8 +29,8 @@ from gossamer.testing import Visit, most_connections, read_log, short_gaps, smal
 from gossamer.testing.crowd import Crowd, CrowdProcess, serve_crowd
 
 HOSTS = int(os.environ.get("HOSTS", "100000"))
-PAGES = int(os.environ.get("PAGES", "12000"))
-ROUNDS = int(os.environ.get("ROUNDS", "4"))
+PAGES = int(os.environ.get("PAGES", "20000"))
+ROUNDS = int(os.environ.get("ROUNDS", "3"))
 WARM_PAGES = 3000
 """Enough to have found all hosts; not timed, since there is less to choose from at first."""
 FEW = 200
@@ -39,7 +39,7 @@ SHARE = 0.9
 CONCURRENCY = 64
 POLL_S = 0.02
 ROBOTS = "/robots.txt"
-ENDINGS = (signal.SIGKILL, signal.SIGTERM)
+ENDINGS = (signal.SIGTERM, signal.SIGKILL)
 """How the polite crawl's turns are broken off half-way, in turn."""
 
 

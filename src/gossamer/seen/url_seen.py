@@ -103,7 +103,7 @@ class UrlSeen:
         """Tell for each key whether it was never added."""
         if isinstance(self._table, YoungTable):
             return self._table.unknown(keys)
-        keys = np.array(keys, np.uint64)
+        keys = np.ascontiguousarray(keys, np.uint64)
         unknown = np.empty(len(keys), np.bool_)
         frozen = self._frozen.slots if self._frozen is not None else _NO_SLOTS
         if kernels().miss(keys, self._table.slots, frozen, unknown):
@@ -159,8 +159,7 @@ class UrlSeen:
             self._work = Work(path=path, frozen=self._frozen, log=self._frozen_log)
         elif not self._replaced and (alike := alike_runs(self._runs, self._config)):
             self._work = Work(path=path, replaces=alike)
-        if self._work is not None:
-            self._next_run += 1
+        self._next_run += self._work is not None
         return self._work
 
     def install(self, work: Work) -> list[Row]:

@@ -34,8 +34,32 @@ def registrable_domain(host: str) -> str:
     name = host.rstrip(".")
     if "." not in name or name[0] == "[" or name.rpartition(".")[2].isdigit():
         return name
+    tail = _plain_tail(name)
+    if tail:
+        return tail
     domain = _suffixes(with_encoded="xn--" in name.lower()).privatesuffix(name)
     return domain if isinstance(domain, str) else name
+
+
+@cache
+def _tails_with_rules() -> frozenset[str]:
+    """Return the last two labels of every rule of the list that has as many: `co.uk`, `*.ck`."""
+    rules = _suffixes(with_encoded=False)._publicsuffix  # noqa: SLF001 -- there is no other door
+    return frozenset(".".join(rule.lstrip("!").split(".")[-2:]) for rule in rules if "." in rule)
+
+
+def _plain_tail(name: str) -> str:
+    """Return the last two labels if no rule of the list has more to say than the last; else "".
+
+    So it is with most names, and the list itself takes ten times as long to say so: a crawl that
+    knows many hosts asks for several on every page.
+    """
+    head, _, last = name.rpartition(".")
+    tail = f"{head.rpartition('.')[2]}.{last}"
+    rules = _tails_with_rules()
+    if tail in rules or f"*.{last}" in rules or "xn--" in name:
+        return ""
+    return tail if name.islower() and name.isascii() and ".." not in f".{name}" else ""
 
 
 def unicode_host(host: str) -> str:

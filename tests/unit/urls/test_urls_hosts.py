@@ -1,6 +1,7 @@
 """Domains, ring points and keys."""
 
 import pytest
+from publicsuffixlist import PublicSuffixList
 
 from gossamer.config import UrlConfig
 from gossamer.urls import (
@@ -32,6 +33,21 @@ from gossamer.urls import (
 )
 def test_a_host_belongs_to_the_domain_that_someone_registered(host: str, domain: str) -> None:
     assert registrable_domain(host) == domain
+
+
+@pytest.mark.parametrize("under", ["", "a.", "a.b.", "www.x.y."])
+def test_the_short_way_to_a_domain_agrees_with_the_whole_list(under: str) -> None:
+    suffixes = PublicSuffixList()
+    for rule in suffixes._publicsuffix:
+        host = under + rule.lstrip("!").replace("*", "any")
+        domain = suffixes.privatesuffix(host) if "." in host else None
+        assert registrable_domain(host) == (domain or host)
+
+
+@pytest.mark.parametrize("host", ["a..com", "x.com..", "..a", "A.Com", "a.b.unknown", "1.co"])
+def test_odd_names_have_the_domain_that_the_list_gives_them(host: str) -> None:
+    bare = host.rstrip(".")
+    assert registrable_domain(host) == (PublicSuffixList().privatesuffix(bare) or bare)
 
 
 def test_hosts_of_one_domain_share_a_ring_point_but_not_a_key() -> None:
