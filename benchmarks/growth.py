@@ -29,7 +29,10 @@ URLS = int(os.environ.get("URLS") or 1_000_000)
 FOLDER = Path(os.environ.get("GROWTH_DIR") or Path(tempfile.gettempdir()) / "growth")
 ROUNDS = int(os.environ.get("ROUNDS") or 5)
 SIZES = (100_000, 1_000_000, 10_000_000, 100_000_000)
-PAGES = 1500
+SLICES = 4
+PAGES = 500
+COLD_PAGES = 3000
+"""After every byte of the state has left the system's cache: more of them would dilute the cost."""
 WARM_UP_PAGES = 1000
 LIMITS = {
     "cpu_ratio": 1.1,
@@ -104,30 +107,28 @@ def working_copy(made: Path, folder: Path) -> None:
 
 
 def measure_rounds(sizes: list[int]) -> dict[int, list[dict[str, Any]]]:
-    """Return warm and cold rounds of every size; sizes take turns.
+    """Return warm and cold slices of every size; sizes take turns, slice by slice.
 
     A shard is kept from round to round unless it would outgrow its size.
     """
-    rounds: dict[int, list[dict[str, Any]]] = {size: [] for size in sizes}
-    kept: dict[int, Child] = {}
+    slices: dict[int, list[dict[str, Any]]] = {size: [] for size in sizes}
+    children: dict[int, Child] = {}
     for number in range(1, ROUNDS + 1):
         for size in sizes:
-            child = kept.pop(size, None)
-            if child is None:
-                child = Child(size, number)
+            if size not in children:
+                children[size] = child = Child(size, number)
                 assert child.hear()["known"] == size // 12 * 12
                 child.do(pages=WARM_UP_PAGES, files="warm")
-            for files in ("warm", "cold"):
-                result = {"round": number, "files": files, **child.do(pages=PAGES, files=files)}
-                rounds[size].append(result)
+        for files in ["warm"] * SLICES + ["cold"]:
+            for size, child in children.items():
+                order = {"files": files} if files == "cold" else {}
+                pages = COLD_PAGES if files == "cold" else PAGES
+                result = {"files": files, **child.do(pages=pages, **order)}
+                slices[size].append(result)
                 print(f"{size:>11,}", *(f"{k} {show(v)}" for k, v in result.items()), flush=True)
-            if size * 2 > sum(SIZES[:2]):
-                kept[size] = child
-            else:
-                child.end()
-    for child in kept.values():
-        child.end()
-    return rounds
+        for size in [size for size in children if size <= SIZES[0] or number == ROUNDS]:
+            children.pop(size).end()
+    return slices
 
 
 def show(value: object) -> str:
@@ -135,11 +136,17 @@ def show(value: object) -> str:
     return f"{value:.1f}" if isinstance(value, float) else str(value)
 
 
-def cpu_us(rounds: list[dict[str, Any]], files: str) -> float:
-    """Return CPU per page: of the loop, the median; of other threads, all rounds together."""
-    pages = sum(r["pages"] for r in rounds)
-    others_us = sum(r["others_us"] * r["pages"] for r in rounds) / pages
-    return statistics.median(r["loop_us"] for r in rounds if r["files"] == files) + others_us
+def cpu_us(slices: list[dict[str, Any]], files: str) -> list[float]:
+    """Return CPU per page of each slice: of the loop, and the mean of all other threads."""
+    pages = sum(one["pages"] for one in slices)
+    others_us = sum(one["others_us"] * one["pages"] for one in slices) / pages
+    return [one["loop_us"] + others_us for one in slices if one["files"] == files]
+
+
+def ratio(small: list[dict[str, Any]], large: list[dict[str, Any]], files: str) -> float:
+    """Return how much more CPU a page costs: the median over neighbouring slices."""
+    pairs = zip(cpu_us(large, files), cpu_us(small, files), strict=True)
+    return round(statistics.median(one / other for one, other in pairs), 3)
 
 
 def measure_pauses(urls: int) -> dict[str, dict[str, Any]]:
@@ -164,7 +171,7 @@ def measure_restart(urls: int) -> float:
     child = Child(urls, 102)
     child.hear()
     child.do(pages=PAGES)
-    child.tell(pages=10 * PAGES)
+    child.tell(pages=20 * PAGES)
     time.sleep(3.0)
     child.kill()
     evict(child.state)
@@ -196,8 +203,10 @@ def main() -> None:
     restart_s = measure_restart(largest)
     table = {
         size: {
-            "cpu_us_warm": round(cpu_us(of_size, "warm"), 1),
-            "cpu_us_cold": round(cpu_us(of_size, "cold"), 1),
+            "cpu_us_warm": round(statistics.median(cpu_us(of_size, "warm")), 1),
+            "cpu_us_cold": round(statistics.median(cpu_us(of_size, "cold")), 1),
+            "cpu_ratio_warm": ratio(rounds[sizes[0]], of_size, "warm"),
+            "cpu_ratio_cold": ratio(rounds[sizes[0]], of_size, "cold"),
             "rss_mb": round(max(r["rss_mb"] for r in of_size), 1),
             "mapped_mb": round(max(r["mapped_mb"] for r in of_size), 1),
             "longest_pause_ms": round(max(r["pause_ms"] for r in of_size), 1),
@@ -212,8 +221,9 @@ def main() -> None:
     cold = [r for r in rounds[largest] if r["files"] == "cold"]
     result = {
         "urls": largest,
-        "cpu_ratio": round(table[largest]["cpu_us_warm"] / table[sizes[0]]["cpu_us_warm"], 3),
-        "cpu_ratio_cold": round(table[largest]["cpu_us_cold"] / table[sizes[0]]["cpu_us_cold"], 3),
+        "cpu_ratio": table[largest]["cpu_ratio_warm"],
+        "cpu_ratio_cold": table[largest]["cpu_ratio_cold"],
+        "cold_pages": COLD_PAGES,
         "rss_mb": round(max(r["rss_mb"] for r in every), 1),
         "mapped_mb": round(max(r["mapped_mb"] for r in every), 1),
         "seen_bytes_per_url": round(seen_bytes / known, 2),

@@ -25,7 +25,7 @@ from grown.pack import KEY_BYTES, QUEUES, grades_of_pages, pack, rings
 from grown.web import HOSTS, NEW, OWN, ROWS, Ints, host_names, hosts_of_rows
 
 Keys = NDArray[np.uint64]
-FORMAT = "1"
+FORMAT = "2"
 """Part of a state's stamp: raise it when the same number of URLs must be made anew."""
 CHUNK_ROWS = 500_000
 TABLE_KEYS = 400_000

@@ -4,7 +4,6 @@ Orders come as JSON lines on standard input, results go out as JSON lines on sta
 """
 
 import asyncio
-import gc
 import json
 import os
 import sys
@@ -18,6 +17,7 @@ import uvloop
 
 from gossamer.clock import SystemClock
 from gossamer.config import Config, FilterConfig, PolitenessConfig, RobotsConfig, SeenConfig
+from gossamer.crawl.shards.running import quiet_collector
 from gossamer.crawl.wiring import Extras, Place, Shard, open_shard
 from gossamer.store import CrawlFolder
 from grown.pages import Answers, Resolver, make_pages
@@ -109,16 +109,14 @@ class Rounds:
         shard, wheel, pulse = self._shard, self._shard.wheel, Pulse()
         known, stored = shard.core.url_seen.known, shard.ledger.counters.pages
         self._answers.begin(pages, lambda: wheel.stop("round"))
-        gc.collect()
-        gc.freeze()
         head_start_s = 0.0 if is_made_before else HEAD_START_S
         asyncio.get_running_loop().call_later(head_start_s, pulse.beat)
-        wall, own = time.perf_counter(), time.thread_time()
-        await wheel.run()
-        wall_s, own_s = time.perf_counter() - wall, time.thread_time() - own
+        with quiet_collector():
+            wall, own = time.perf_counter(), time.thread_time()
+            await wheel.run()
+            wall_s, own_s = time.perf_counter() - wall, time.thread_time() - own
         pulse.is_on = False
         await asyncio.sleep(2 * BEAT_S)
-        gc.unfreeze()
         wheel.stop_reason = ""
         stored = shard.ledger.counters.pages - stored
         new = shard.core.url_seen.known - known

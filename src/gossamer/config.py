@@ -187,7 +187,7 @@ class SeenConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     run_keys: AtLeastOne = 1_000_000
     """Fingerprints held in memory before they are written as a sorted run."""
-    fan_in: Annotated[int, Meta(ge=2)] = 8
+    fan_in: Annotated[int, Meta(ge=2)] = 3
     """Runs of similar size that are merged into one."""
 
 

@@ -11,7 +11,7 @@ from gossamer.frontier.rows import HostRow, decode_host, encode_host, host_row_k
 from gossamer.model import HostKey, Row
 from gossamer.urls import host_key
 
-CACHED_ROWS = 20_000
+CACHED_ROWS = 50_000
 ABSENT_KEPT = 10_000
 
 

@@ -25,6 +25,7 @@ CHUNK_KEYS = 128 * BLOCK_KEYS
 SYNC_CHUNKS = 64
 """Chunks between two syncs while a run is written: 32 MiB. Gigabytes that must reach the disk at
 once would make everybody else who writes wait for them."""
+LET_GO_BYTES = 16 * 1024 * 1024
 LARGE_SHARE = 0.25
 """Share of the machine's memory above which pages of a run are read one by one: what would be
 read ahead is not likely to be still there when it is wanted."""
@@ -93,8 +94,13 @@ class Run:
         return self._search(keys, unknown, self._held, self._index, self._words)
 
     def let_go(self) -> None:
-        """Give the mapped pages back: they stay in the system's cache, but are not ours."""
-        self._map.madvise(mmap.MADV_DONTNEED)
+        """Give the mapped pages back: they stay in the system's cache, but are not ours.
+
+        Piece by piece, since the interpreter is held meanwhile, and a thread may be at it.
+        """
+        for start in range(0, len(self._map), LET_GO_BYTES):
+            length = min(LET_GO_BYTES, len(self._map) - start)
+            self._map.madvise(mmap.MADV_DONTNEED, start, length)
 
     def between(self, first: int, last: int) -> Iterator[Keys]:
         """Yield the keys from first to last, both included, in order, a chunk at a time."""

@@ -33,3 +33,5 @@ class Work:
         else:
             sources = [checked_chunks(run.path) for run in self.replaces]
             self.made = write_run(self.path, merged(sources), sum(r.count for r in self.replaces))
+            for run in self.replaces:
+                run.let_go()  # here, or whoever drops them waits until gigabytes are unmapped
