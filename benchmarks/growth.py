@@ -33,7 +33,8 @@ SLICES = 4
 PAGES = 500
 COLD_PAGES = 3000
 """After every byte of the state has left the system's cache: more of them would dilute the cost."""
-WARM_UP_PAGES = 1000
+WARM_UP_PAGES = 4000
+"""Until the caches of hosts are about as full as in a crawl that came so far by itself."""
 LIMITS = {
     "cpu_ratio": 1.1,
     "rss_mb": 1024,
@@ -118,7 +119,7 @@ def measure_rounds(sizes: list[int]) -> dict[int, list[dict[str, Any]]]:
             if size not in children:
                 children[size] = child = Child(size, number)
                 assert child.hear()["known"] == size // 12 * 12
-                child.do(pages=WARM_UP_PAGES, files="warm")
+                child.do(pages=warm_up_pages(size), files="warm")
         for files in ["warm"] * SLICES + ["cold"]:
             for size, child in children.items():
                 order = {"files": files} if files == "cold" else {}
@@ -129,6 +130,11 @@ def measure_rounds(sizes: list[int]) -> dict[int, list[dict[str, Any]]]:
         for size in [size for size in children if size <= SIZES[0] or number == ROUNDS]:
             children.pop(size).end()
     return slices
+
+
+def warm_up_pages(size: int) -> int:
+    """Return how many pages come before the first that counts: fewer if a shard would outgrow."""
+    return WARM_UP_PAGES if size > SIZES[0] else WARM_UP_PAGES // 4
 
 
 def show(value: object) -> str:

@@ -117,9 +117,9 @@ class Ledger:
             visits=visits,
         )
 
-    def is_due(self, now: float, *, size: int, wait_s: float) -> bool:
-        """Tell whether the group is full, old or urgent enough to be committed."""
-        if self.is_urgent or len(self.group) >= size:
+    def is_due(self, now: float, *, wait_s: float) -> bool:
+        """Tell whether the group is old or urgent enough to be committed."""
+        if self.is_urgent:
             return True
         return self.opened_at is not None and now - self.opened_at >= wait_s
 

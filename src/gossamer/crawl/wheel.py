@@ -111,6 +111,11 @@ class Wheel:
             return "max_time" if elapsed_s >= limits.max_time_s else ""
         return ""
 
+    @property
+    def uncommitted(self) -> int:
+        """Return how many answers, of pages and of robots.txt, a kill would make us ask again."""
+        return len(self.ledger.group) + self.worker.robots.uncommitted
+
     async def _turn(self, group: asyncio.TaskGroup) -> None:
         """Dispatch what may go, commit what is due, then wait for something to happen."""
         self.nudge.clear()
@@ -124,7 +129,8 @@ class Wheel:
         wait_s = store.commit_s * (STARVING_FRACTION if is_starving else 1.0)
         size = min(store.commit_pages, max(1, self.config.concurrency // 2))
         nothing_under_way = not self.in_flight and (self.ledger.group or self.has_uncommitted)
-        if nothing_under_way or self.ledger.is_due(now, size=size, wait_s=wait_s):
+        is_full = self.uncommitted >= size
+        if nothing_under_way or is_full or self.ledger.is_due(now, wait_s=wait_s):
             self.ledger.commit()
             return
         await self._wait(now, wait_s)
@@ -141,8 +147,8 @@ class Wheel:
     def _free_slots(self) -> int:
         if self.paused or self.seat.is_blocked or self.limit_reached():
             return 0
-        # Uncommitted turns count as in flight: a kill repeats at most `concurrency` requests.
-        free = self.config.concurrency - len(self.in_flight) - len(self.ledger.group)
+        # What is uncommitted counts as in flight: a kill repeats at most `concurrency` requests.
+        free = self.config.concurrency - len(self.in_flight) - self.uncommitted
         used = self.ledger.counters.pages + len(self.in_flight)
         return min(free, self.seat.pages_left(used, free))
 

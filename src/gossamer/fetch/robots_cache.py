@@ -165,6 +165,11 @@ class RobotsCache:
                 self._fail(entry, f"{kind}: {detail}" if detail else kind, now, retry_after_s)
         self._keep(origin_url.origin, entry)
 
+    @property
+    def uncommitted(self) -> int:
+        """Return how many answers wait for their commit."""
+        return len(self._changed)
+
     def rows_to_commit(self) -> list[Row]:
         """Return the rows that changed since the last call."""
         rows: list[Row] = list(self._changed.items())
