@@ -23,7 +23,7 @@ from typing import Any
 
 from grown.ingest import make_state
 from grown.shard import evict
-from realweb import save
+from realweb import REPOSITORY, save
 
 URLS = int(os.environ.get("URLS") or 1_000_000)
 FOLDER = Path(os.environ.get("GROWTH_DIR") or Path(tempfile.gettempdir()) / "growth")
@@ -246,7 +246,13 @@ def main() -> None:
     for name, limit in LIMITS.items():
         if float(str(result[name])) > limit:
             print(f"{name} is {result[name]}, more than {limit}")
-    save("growth", result)
+    save("growth" if largest >= kept_urls() else "growth-quick", result)
+
+
+def kept_urls() -> int:
+    """Return how many URLs the kept result is about: a quick run shall not replace a large one."""
+    path = REPOSITORY / "benchmarks" / "results" / "growth.json"
+    return int(json.loads(path.read_text())["urls"]) if path.exists() else 0
 
 
 if __name__ == "__main__":

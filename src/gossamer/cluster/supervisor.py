@@ -31,7 +31,7 @@ MAX_DEATHS = 8
 ANSWER_S = 100.0
 RECALL_S = 0.05
 """Pause before unused pages are called back, so that two shards do not throw one to and fro."""
-RECALL_AGAIN_S = 1.0
+RECALL_AGAIN_S = 0.1
 """Until somebody has pages to spare: a fetch that was granted one may fail any time."""
 
 Answer: TypeAlias = asyncio.Future[dict[str, object]]

@@ -130,8 +130,8 @@ def search(  # noqa: C901 -- three plain loops; a call for each would cost more 
     """Unflag the keys that a run holds; return how many had to be looked up.
 
     A run is the keys held (sorted, mapped from disk), an index of every 512th, and filter words.
-    All keys go through each step together: what one step reads lies far apart in memory and does
-    not depend on the other keys, so that the processor waits for many reads at once.
+    All keys go through each step together, without branches: what a step reads lies far apart in
+    memory and does not depend on the other keys, so the processor waits for many reads at once.
     """
     size = np.uint64(len(words))
     passed = np.empty(len(keys), np.int64)
@@ -149,16 +149,15 @@ def search(  # noqa: C901 -- three plain loops; a call for each would cost more 
     while left > 1:
         half = left >> 1
         for n in range(count):
-            if index[low[n] + half] <= keys[passed[n]]:
-                low[n] += half
+            low[n] += half * (index[low[n] + half] <= keys[passed[n]])
         left -= half
     low *= BLOCK_KEYS
+    last = len(held) - 1
     half = BLOCK_KEYS >> 1
     while half:
         for n in range(count):
-            middle = low[n] + half
-            if middle < len(held) and held[middle] <= keys[passed[n]]:
-                low[n] = middle
+            middle = min(low[n] + half, last)
+            low[n] += (middle - low[n]) * (held[middle] <= keys[passed[n]])
         half >>= 1
     for n in range(count):
         if held[low[n]] == keys[passed[n]]:

@@ -104,10 +104,18 @@ class Table:
     def pages_left(self, used: int, wanted: int) -> int:
         """Return how many pages are granted and not yet used; ask for more when they run out."""
         left = self._allowed - used
-        if left < wanted and not self._has_asked:
+        if left < wanted and not self._has_asked and left < (need := self._need(wanted)):
             self._has_asked = True
-            self._line.send(Want(wanted))
+            self._line.send(Want(need))
         return left
+
+    def _need(self, wanted: int) -> int:
+        """Return how many pages could be used now: granted to us, others would wait for them."""
+        wheel = self._shard.wheel
+        waiting = wheel.frontier.queued - len(wheel.in_flight)
+        moment = wheel.frontier.next_moment()
+        is_ready = moment is None or moment <= wheel.time.now()
+        return min(waiting, wanted if is_ready else 1)
 
     def may_leave(self) -> bool:
         """Tell whether the supervisor has found that nothing is left to do anywhere."""
