@@ -31,10 +31,11 @@ ROUNDS = int(os.environ.get("ROUNDS") or 5)
 SIZES = (100_000, 1_000_000, 10_000_000, 100_000_000)
 SLICES = 4
 PAGES = 500
+WARM = {"pages": PAGES}
 COLD_PAGES = 3000
 """After every byte of the state has left the system's cache: more of them would dilute the cost."""
 WARM_UP_PAGES = 4000
-"""Until the caches of hosts are about as full as in a crawl that came so far by itself."""
+"""Until the caches are about as full as in a crawl that came so far by itself."""
 LIMITS = {
     "cpu_ratio": 1.1,
     "rss_mb": 1024,
@@ -110,31 +111,24 @@ def working_copy(made: Path, folder: Path) -> None:
 def measure_rounds(sizes: list[int]) -> dict[int, list[dict[str, Any]]]:
     """Return warm and cold slices of every size; sizes take turns, slice by slice.
 
-    A shard is kept from round to round unless it would outgrow its size.
+    In each round all shards start anew, so that they are equally old and none outgrows its size.
     """
     slices: dict[int, list[dict[str, Any]]] = {size: [] for size in sizes}
-    children: dict[int, Child] = {}
     for number in range(1, ROUNDS + 1):
-        for size in sizes:
-            if size not in children:
-                children[size] = child = Child(size, number)
-                assert child.hear()["known"] == size // 12 * 12
-                child.do(pages=warm_up_pages(size), files="warm")
+        children = [Child(size, number) for size in sizes]
+        for child in children:
+            assert child.hear()["known"] == child.urls // 12 * 12
+            child.do(pages=WARM_UP_PAGES, files="warm", is_warm_up=True)
         for files in ["warm"] * SLICES + ["cold"]:
-            for size, child in children.items():
-                order = {"files": files} if files == "cold" else {}
-                pages = COLD_PAGES if files == "cold" else PAGES
-                result = {"files": files, **child.do(pages=pages, **order)}
-                slices[size].append(result)
-                print(f"{size:>11,}", *(f"{k} {show(v)}" for k, v in result.items()), flush=True)
-        for size in [size for size in children if size <= SIZES[0] or number == ROUNDS]:
-            children.pop(size).end()
+            for child in children:
+                order = {"pages": COLD_PAGES, "files": "cold"}
+                result = {"files": files, **child.do(**order if files == "cold" else WARM)}
+                slices[child.urls].append(result)
+                line = (f"{name} {show(value)}" for name, value in result.items())
+                print(f"{child.urls:>11,}", *line, flush=True)
+        for child in children:
+            child.end()
     return slices
-
-
-def warm_up_pages(size: int) -> int:
-    """Return how many pages come before the first that counts: fewer if a shard would outgrow."""
-    return WARM_UP_PAGES if size > SIZES[0] else WARM_UP_PAGES // 4
 
 
 def show(value: object) -> str:

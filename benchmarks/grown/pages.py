@@ -32,23 +32,32 @@ def make_pages(rng: np.random.Generator, urls: int, count: int, first_new: int) 
     Eight of these are on the page's own host, whichever that will be, and four on others.
     """
     known = texts_of(rng.integers(0, urls // NEW * NEW, count * KNOWN))
-    others = np.arange(count * NEW) + (MANY + first_new) // NEW * NEW
-    new = texts_of(others)
+    new = texts_of(np.arange(count * NEW) + (MANY + first_new) // NEW * NEW)
     pages = []
     for n in range(count):
-        hrefs = known[n * KNOWN : (n + 1) * KNOWN]
         fresh = new[n * NEW : (n + 1) * NEW]
-        hrefs += ["/" + text.split("/", 3)[3] for text in fresh[:OWN]]
-        hrefs += fresh[OWN:]
-        body = "".join(
-            f'<li><a href="{href}">The story number {at}</a></li>' for at, href in enumerate(hrefs)
-        )
-        text = "".join(_TEXT.format(first_new + n + at) for at in range(12))
-        pages.append(
-            f"<!doctype html><html lang=en><head><title>Page {first_new + n}</title></head>"
-            f"<body><h1>Number {first_new + n}</h1>{text}<ul>{body}</ul></body></html>".encode()
-        )
+        own = ["/" + text.split("/", 3)[3] for text in fresh[:OWN]]
+        hrefs = known[n * KNOWN : (n + 1) * KNOWN] + own + fresh[OWN:]
+        pages.append(render(first_new + n, hrefs))
     return pages
+
+
+def make_known_pages(rng: np.random.Generator, urls: int, count: int, first: int) -> list[bytes]:
+    """Return pages of 60 links each, all of them known: a shard does not grow by these."""
+    known = texts_of(rng.integers(0, urls // NEW * NEW, count * LINKS))
+    return [render(first + n, known[n * LINKS : (n + 1) * LINKS]) for n in range(count)]
+
+
+def render(number: int, hrefs: list[str]) -> bytes:
+    """Return a page of HTML."""
+    items = "".join(
+        f'<li><a href="{href}">The story number {at}</a></li>' for at, href in enumerate(hrefs)
+    )
+    text = "".join(_TEXT.format(number + at) for at in range(12))
+    return (
+        f"<!doctype html><html lang=en><head><title>Page {number}</title></head>"
+        f"<body><h1>Number {number}</h1>{text}<ul>{items}</ul></body></html>"
+    ).encode()
 
 
 class Resolver:
@@ -82,6 +91,10 @@ class Answers:
     def make(self, pages: int) -> None:
         """Have so many pages at hand."""
         self._pages.extend(self._make(max(0, pages - len(self._pages))))
+
+    def forget(self) -> None:
+        """Have no page at hand."""
+        self._pages.clear()
 
     def begin(self, pages: int, on_end: Callable[[], None]) -> None:
         """Call back after so many pages."""

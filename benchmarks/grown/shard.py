@@ -20,7 +20,7 @@ from gossamer.config import Config, FilterConfig, PolitenessConfig, RobotsConfig
 from gossamer.crawl.shards.running import quiet_collector
 from gossamer.crawl.wiring import Extras, Place, Shard, open_shard
 from gossamer.store import CrawlFolder
-from grown.pages import Answers, Resolver, make_pages
+from grown.pages import Answers, Resolver, make_known_pages, make_pages
 from grown.web import NEW, host_names
 
 BEAT_S = 0.001
@@ -90,6 +90,7 @@ class Rounds:
         self._urls = urls
         self._rng = np.random.default_rng(seed)
         self._first_new = seed << 32
+        self._page_maker = make_pages
         self._answers = Answers(self._make)
         self._before = (time.process_time(), time.thread_time())
         shard.worker.fetcher = self._answers  # type: ignore[assignment]  # all that a worker uses
@@ -97,9 +98,20 @@ class Rounds:
 
     def _make(self, count: int) -> list[bytes]:
         first, self._first_new = self._first_new, self._first_new + count * NEW
-        return make_pages(self._rng, self._urls, count, first)
+        return self._page_maker(self._rng, self._urls, count, first)
 
-    async def run(self, pages: int, *, is_made_before: bool = True) -> dict[str, Any]:
+    async def warm_up(self, pages: int) -> dict[str, Any]:
+        """Turn the wheel for so many pages that lead to nothing new."""
+        self._answers.forget()
+        self._page_maker = make_known_pages
+        result = await self.run(pages, new_per_page=0)
+        self._answers.forget()
+        self._page_maker = make_pages
+        return result
+
+    async def run(
+        self, pages: int, *, is_made_before: bool = True, new_per_page: int = NEW
+    ) -> dict[str, Any]:
         """Turn the wheel for so many pages; return what it took.
 
         Pages that are made meanwhile need less memory, but their making is counted as ours.
@@ -121,7 +133,7 @@ class Rounds:
         stored = shard.ledger.counters.pages - stored
         new = shard.core.url_seen.known - known
         assert pages <= stored <= pages + SPARE_PAGES, (pages, stored)
-        assert new == stored * NEW, (new, stored)
+        assert new == stored * new_per_page, (new, stored)
         return {
             "pages": stored,
             "wall_s": wall_s,
@@ -180,6 +192,8 @@ async def obey(order: dict[str, Any], rounds: Rounds, shard: Shard) -> dict[str,
         db = shard.core.state._db  # noqa: SLF001 -- the crawl itself never asks for a compaction
         loop = asyncio.get_running_loop()
         task = loop.run_in_executor(None, lambda: (db.flush(), db.compact_range(None, None)))
+    if order.get("is_warm_up"):
+        return await rounds.warm_up(order["pages"])
     result = await rounds.run(order["pages"], is_made_before=not order.get("is_long"))
     if task is not None:
         await task
