@@ -27,14 +27,14 @@ from realweb import REPOSITORY, save
 
 URLS = int(os.environ.get("URLS") or 1_000_000)
 FOLDER = Path(os.environ.get("GROWTH_DIR") or Path(tempfile.gettempdir()) / "growth")
-ROUNDS = int(os.environ.get("ROUNDS") or 5)
+ROUNDS = int(os.environ.get("ROUNDS") or 4)
 SIZES = (100_000, 1_000_000, 10_000_000, 100_000_000)
 SLICES = 4
 PAGES = 500
 WARM = {"pages": PAGES}
 COLD_PAGES = 3000
 """After every byte of the state has left the system's cache: more of them would dilute the cost."""
-WARM_UP_PAGES = 4000
+WARM_UP_PAGES = 10_000
 """Until the caches are about as full as in a crawl that came so far by itself."""
 LIMITS = {
     "cpu_ratio": 1.1,

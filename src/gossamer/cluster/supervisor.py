@@ -172,6 +172,7 @@ class Supervisor:
     def _welcome(self, member: Member, pages: int, refused: dict[str, str]) -> None:
         member.refused = refused
         self.allowance.join(member.shard, pages)
+        self._grant()  # others may have asked before the last one was there
         if self.end_reason is not None and member.line is not None:
             member.line.send(Dismiss(self.end_reason))
 

@@ -17,7 +17,7 @@ from xxhash import xxh3_64_intdigest
 from gossamer.config import UrlConfig
 from gossamer.model import Url
 from gossamer.urls.canonical import SUSPECT_QUERY
-from gossamer.urls.fingerprint import TEXT_BITS, TEXT_MASK, ring_of
+from gossamer.urls.fingerprint import TEXT_BITS, TEXT_MASK, ring_of, ring_of_new
 from gossamer.urls.parse import join, parse
 
 Place: TypeAlias = tuple[str, str, int]
@@ -168,6 +168,6 @@ def _place(origin: str) -> Place:
     """Return the place that an origin means, as someone wrote it; without host if it is none."""
     plain = _PLAIN_ORIGIN.fullmatch(origin)
     if plain is not None and "xn--" not in origin:
-        return origin, plain[1], ring_of(plain[1]) << TEXT_BITS
+        return origin, plain[1], ring_of_new(plain[1]) << TEXT_BITS
     url = parse(origin + "/", UrlConfig())
     return ("", "", 0) if url is None else (url.origin, url.host, ring_of(url.host) << TEXT_BITS)

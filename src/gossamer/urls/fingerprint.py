@@ -19,7 +19,13 @@ TEXT_MASK = (1 << TEXT_BITS) - 1
 @lru_cache(maxsize=HOSTS_KEPT)
 def ring_of(host: str) -> int:
     """Return the host's point on the ring: the same for all hosts of a registrable domain."""
-    return xxh3_64_intdigest(registrable_domain(host).encode()) >> (64 - RING_BITS)
+    return ring_of_new(host)
+
+
+def ring_of_new(host: str) -> int:
+    """Return `ring_of` a host without remembering it: for those who remember more than that."""
+    domain = registrable_domain.__wrapped__(host)
+    return xxh3_64_intdigest(domain.encode()) >> (64 - RING_BITS)
 
 
 @lru_cache(maxsize=HOSTS_KEPT)
