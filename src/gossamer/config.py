@@ -206,6 +206,25 @@ class StoreConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     """The crawl pauses when the disk has less than this left."""
 
 
+class WatchConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How `gossamer watch` keeps stored pages fresh."""
+
+    rate_per_s: Annotated[float, Meta(ge=0.001)] = 1.0
+    """Requests a second, over all hosts: looks at known pages and new pages together."""
+    new_share: Annotated[float, Meta(ge=0.0, le=1.0)] = 0.5
+    """Of that, what new pages may take while there are any."""
+    prior_s: Annotated[float, Meta(ge=0.001)] = 12_960_000.0
+    """A page of which nothing is known yet is taken to change once in so many seconds."""
+    confirm_s: Seconds = 86_400.0
+    """A page that answers 404 is asked again after this long, then it is gone."""
+    confirm_gone_s: Seconds = 3_600.0
+    """The same for 410."""
+    lost_s: Seconds = 2_592_000.0
+    """A page that is gone, or cannot be asked for, is asked again after this long at most."""
+    replan_s: Annotated[float, Meta(ge=0.01)] = 60.0
+    """How often the looks are planned anew."""
+
+
 class LimitsConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """When to stop although there is work left. All count the whole crawl, not one run."""
 
@@ -236,3 +255,4 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     seen: SeenConfig = field(default_factory=SeenConfig)
     store: StoreConfig = field(default_factory=StoreConfig)
     limits: LimitsConfig = field(default_factory=LimitsConfig)
+    watch: WatchConfig = field(default_factory=WatchConfig)

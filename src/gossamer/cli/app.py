@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from gossamer import __version__
-from gossamer.cli import crawl, dev, store
+from gossamer.cli import crawl, dev, store, watch
 from gossamer.errors import ConfigError
 
 app = typer.Typer(
@@ -19,6 +19,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("crawl")(crawl.crawl)
+app.command("watch")(watch.watch)
 app.command("add")(store.add)
 app.command("status")(store.status)
 app.command("why")(store.why)

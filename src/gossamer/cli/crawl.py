@@ -1,6 +1,6 @@
 """`gossamer crawl`: its arguments, as the parser and `--help` know them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from inspect import Parameter, Signature
 from pathlib import Path
 from typing import Annotated, Any
@@ -75,17 +75,19 @@ def crawl(**given: Any) -> int:  # noqa: ANN401 - the parser hands over what `_s
 
 def _signature() -> Signature:
     """Return the parameters of `crawl`: its own, then one for each flag, worded by config.py."""
-    own = [_parameter(name, kind, default) for name, kind, default in _OWN]
-    return Signature([*own, *_flag_parameters()])
+    own = [parameter(name, kind, default) for name, kind, default in _OWN]
+    return Signature([*own, *flag_parameters(FLAGS)])
 
 
-def _flag_parameters() -> Iterator[Parameter]:
+def flag_parameters(flags: Sequence[Flag]) -> Iterator[Parameter]:
+    """Give a parameter for each flag, worded by config.py."""
     knobs = {knob.path: knob for knob in describe_knobs()}
-    for flag in FLAGS:
-        yield _parameter(flag.parameter, _flag_type(flag, knobs[flag.knob]), None)
+    for flag in flags:
+        yield parameter(flag.parameter, _flag_type(flag, knobs[flag.knob]), None)
 
 
-def _parameter(name: str, kind: object, default: object) -> Parameter:
+def parameter(name: str, kind: object, default: object) -> Parameter:
+    """Return a parameter that is given by name."""
     return Parameter(name, Parameter.KEYWORD_ONLY, annotation=kind, default=default)
 
 

@@ -67,6 +67,14 @@ FLAGS: tuple[Flag, ...] = (
 )
 
 
+_NOT_OF_A_WATCH = frozenset({"limits.max_time_s", "frontier.order", "filter.max_depth"})
+WATCH_FLAGS: tuple[Flag, ...] = (
+    Flag("--rate", "watch.rate_per_s", "number", _HOW, "REQUESTS_PER_S"),
+    *(flag for flag in FLAGS if flag.knob not in _NOT_OF_A_WATCH),
+)
+"""The flags of `gossamer watch`."""
+
+
 _OWN: dict[str, Shape] = {
     "--into": "path",
     "--seeds": "path",
@@ -135,7 +143,9 @@ def _plain_value(shape: str, value: str) -> object:
             return value
 
 
-def with_flags(config: Config, given: Mapping[str, object]) -> Config:
+def with_flags(
+    config: Config, given: Mapping[str, object], flags: Sequence[Flag] = FLAGS
+) -> Config:
     """Return the configuration with the flags that were given; the others keep their values.
 
     A flag replaces its knob's value, lists and tables included. `given` holds values by
@@ -143,7 +153,7 @@ def with_flags(config: Config, given: Mapping[str, object]) -> Config:
     """
     data: dict[str, object] = msgspec.to_builtins(config)
     names: dict[str, str] = {}
-    for flag in FLAGS:
+    for flag in flags:
         value = given.get(flag.parameter)
         if value is None or value in ([], ()):
             continue

@@ -52,19 +52,20 @@ def harmless(text: object) -> str:
 
 @contextmanager
 def progress(
-    console: Console, *, is_live: bool = True
+    console: Console, *, is_live: bool = True, line: Callable[[Facts], Text] | None = None
 ) -> Iterator[Callable[[dict[str, object]], None]]:
     """Give a function that shows a crawl's status: one live line, or a plain line now and then."""
+    shown = line or progress_line
     if console.is_terminal and is_live:
         # No thread that refreshes: shards start as forks, and a fork has none of our threads.
         with Live(Text("starting"), console=console, transient=True, auto_refresh=False) as live:
-            yield lambda facts: live.update(progress_line(facts), refresh=True)
+            yield lambda facts: live.update(shown(facts), refresh=True)
         return
     calls = iter(range(sys.maxsize))
 
     def tell(facts: dict[str, object]) -> None:
         if next(calls) % PLAIN_EVERY == 0:
-            console.print(progress_line(facts).plain, soft_wrap=True)
+            console.print(shown(facts).plain, soft_wrap=True)
 
     yield tell
 

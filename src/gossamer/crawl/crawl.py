@@ -1,6 +1,7 @@
 """Crawl: start, watch, stop. What the command line and Python programs use."""
 
 import asyncio
+import dataclasses
 import os
 import signal
 import threading
@@ -10,6 +11,7 @@ from random import Random, SystemRandom
 
 import uvloop
 from msgspec import Struct
+from msgspec.structs import replace as changed
 
 from gossamer.clock import SystemClock
 from gossamer.cluster import Ring, read_charter
@@ -21,6 +23,7 @@ from gossamer.crawl.shards import (
     Fleet,
     Progress,
     answer,
+    begin_watch,
     first_cause,
     live_status,
     quiet_collector,
@@ -75,6 +78,8 @@ class Crawl:
         self._extras = Extras(processors=processors, filters=filters)
         self._stop: Callable[[str], None] | None = None
         self._is_stopping = False
+        self._max_time_s: float | None = None
+        """Of a watch; a crawl's is in its configuration."""
 
     def run(
         self,
@@ -95,6 +100,9 @@ class Crawl:
             if not folder.config_path.exists() or load_config(folder.config_path) != config:
                 save_config(folder.config_path, config)
             on_saved()
+            if self._extras.is_watching:
+                limits = changed(config.limits, max_time_s=self._max_time_s)
+                config = changed(config, limits=limits)
             make_loop = uvloop.new_event_loop if shards == 1 else asyncio.new_event_loop
             with asyncio.Runner(loop_factory=make_loop) as runner:
                 try:
@@ -103,6 +111,22 @@ class Crawl:
                     return runner.run(self._run_fleet(config, shards, lock, on_progress))
                 except BaseExceptionGroup as group:
                     raise first_cause(group) from group
+
+    def watch(
+        self,
+        max_time_s: float | None = None,
+        on_progress: Progress | None = None,
+        on_saved: Callable[[], None] = lambda: None,
+    ) -> Ending:
+        """Keep the pages of the crawl fresh, and crawl what is new, until the time is up.
+
+        It goes on until a signal asks for a stop if no time is given: there is no end to it.
+        """
+        if not CrawlFolder(self.folder).config_path.exists():
+            raise ConfigError(f"{self.folder} is not the folder of a crawl; crawl first")
+        self._extras = dataclasses.replace(self._extras, is_watching=True)
+        self._max_time_s = max_time_s
+        return self.run(on_progress, on_saved)
 
     def stop(self, reason: str = "stopped") -> None:
         """Ask for no more pages; what is under way is kept."""
@@ -149,7 +173,9 @@ class Crawl:
         async def reply(question: Mapping[str, object]) -> dict[str, object]:
             said = await answer(shard, question)
             if question.get("ask") == "add":  # a later start must know these seeds too
-                save_config(shard.place.folder.config_path, shard.wheel.config)
+                path = shard.place.folder.config_path
+                limits = load_config(path).limits  # a watch has limits of its own
+                save_config(path, changed(shard.wheel.config, limits=limits))
             return said
 
         control = ControlSocket(shard.place.folder.control_path, reply)
@@ -157,6 +183,8 @@ class Crawl:
             refused = plant(shard, self._all_seeds(config))
             self._listen_to_signals(shard.wheel.stop)
             await control.open()
+            if self._extras.is_watching:
+                begin_watch(shard)
             if on_progress is not None:
                 shard.wheel.on_chores = lambda: on_progress(live_status(shard))
             with quiet_collector():

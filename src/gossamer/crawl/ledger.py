@@ -14,12 +14,14 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from gossamer.crawl.watch.records import STORED, count_look, next_record, outdated
 from gossamer.model import (
     CopyOf,
     Counters,
     Document,
     Failed,
     Fetched,
+    Finding,
     Redirected,
     Refused,
     Row,
@@ -55,6 +57,7 @@ class Ledger:
     """Everyone who gives rows: frontier, URL-seen, content-seen, robots."""
     on_committed: Callable[[], None]
     remember_content: Callable[[int, CopyOf], None]
+    forget_content: Callable[[int, str], None]
     counters: Counters
     syncs_each: bool = False
     """Make every commit durable against power loss before it counts."""
@@ -68,21 +71,40 @@ class Ledger:
 
     def record(self, turn: Turn, now: float) -> None:
         """Take a turn into the group; its records are made now, while the body is at hand."""
-        entry = self.writer.entry(turn) if turn.retry_at is None else None
+        leaves_record = turn.finding is None or turn.finding in STORED
+        entry = self.writer.entry(turn) if turn.retry_at is None and leaves_record else None
         document = document_of(turn)
         key = url_row_key(turn.task.url.key)
-        record = self._url_record(turn, key, document)
+        if turn.finding is None:
+            record = self._url_record(turn, key, document)
+            count(self.counters, turn)
+        else:
+            record = self._look_record(turn, key, document, entry)
         if entry is not None and isinstance(turn.outcome, Fetched):
             self._remember(turn, entry, turn.outcome.document.fetched_at)
-        count(self.counters, turn)
         self.group.append((record, key, entry))
         if self.opened_at is None:
             self.opened_at = now
         if document is not None:
             document.body.close()
 
+    def _look_record(
+        self, turn: Turn, key: bytes, document: Document | None, entry: Entry | None
+    ) -> UrlRecord:
+        """Return the record of a page after another look, and forget the content that it had."""
+        old = decode_record(self.state.get(key) or b"")
+        if (fingerprint := outdated(old, turn)) is not None:
+            self.forget_content(fingerprint, old.url)
+        count_look(self.counters, old, turn)
+        is_same = turn.finding is Finding.UNCHANGED and entry is not None and entry.is_revisit
+        is_stored = entry is not None and turn.finding is not Finding.GONE and not is_same
+        record = next_record(old, turn, document, is_stored=is_stored)
+        del record.visits[:-VISITS_KEPT]
+        return record
+
     def _remember(self, turn: Turn, entry: Entry, fetched_at: float) -> None:
-        if turn.fingerprint is None or turn.copy_of is not None:
+        is_first = turn.copy_of is None or turn.copy_of.url == turn.task.url.text
+        if turn.fingerprint is None or not is_first or entry.is_revisit:
             return
         original = CopyOf(
             url=turn.task.url.text,
@@ -112,6 +134,7 @@ class Ledger:
             target=target,
             copy_of=turn.copy_of.url if turn.copy_of else "",
             fingerprint=turn.fingerprint,
+            words=turn.words,
             etag=document.header("etag") if document else "",
             modified=document.header("last-modified") if document else "",
             visits=visits,

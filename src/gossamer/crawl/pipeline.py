@@ -39,6 +39,7 @@ class Reading(Struct, frozen=True):
     found: Extraction
     fingerprint: int | None = None
     copy_of: CopyOf | None = None
+    words: int | None = None
 
 
 def take_turn(
@@ -50,7 +51,7 @@ def take_turn(
             turn = Turn(task=task, outcome=outcome, at=now)
             if reading is not None:
                 turn.found, turn.copy_of = reading.found, reading.copy_of
-                turn.fingerprint = reading.fingerprint
+                turn.fingerprint, turn.words = reading.fingerprint, reading.words
                 links = followed_links(task, reading, at)
                 turn.new_tasks, turn.refused = next_tasks(task, links, at)
             return turn

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from gossamer.config import ProcessConfig, UrlConfig
-from gossamer.model import CopyOf, Failed, Link, Url
+from gossamer.model import CopyOf, Failed, Link, Task, Url
 
 
 class Filters(Protocol):
@@ -51,6 +51,40 @@ class Stations:
     retry_at: Callable[[Failed, int, float], float | None]
     """When a task that failed after so many attempts is tried again; None means never."""
     join: Callable[[str, str, UrlConfig], Url | None]
+
+
+class Watch(Protocol):
+    """Looks at pages that we have: what the wheel must know of them."""
+
+    @property
+    def watched(self) -> int:
+        """Return how many pages are on the list."""
+        ...
+
+    @property
+    def freshness(self) -> float | None:
+        """Return the expected share of pages, by importance, that are current."""
+        ...
+
+    def give_share(self, share: float) -> None:
+        """Be given another part of the crawl's budget."""
+        ...
+
+    def feed(self, now: float, in_flight: int) -> int:
+        """Lease what is due; return how many requests may be begun."""
+        ...
+
+    def may_crawl(self, in_flight: int) -> bool:
+        """Tell whether the next request may be for a new page."""
+        ...
+
+    def begun(self, task: Task) -> None:
+        """Be told that a task was dispatched."""
+        ...
+
+    def next_moment(self, in_flight: int) -> float:
+        """Return when there may be something to do."""
+        ...
 
 
 class Seat(Protocol):

@@ -9,7 +9,7 @@ from pathlib import Path
 from gossamer.clock import CrawlTime
 from gossamer.config import Config
 from gossamer.crawl.ledger import Ledger
-from gossamer.crawl.ports import Seat
+from gossamer.crawl.ports import Seat, Watch
 from gossamer.crawl.worker import Worker
 from gossamer.errors import GossamerError
 from gossamer.frontier import Frontier
@@ -38,6 +38,8 @@ class Wheel:
     board: FlightBoard
     seat: Seat
     folder: Path
+    watch: Watch | None = None
+    """Whoever wants to look again at pages that we have; then the crawl has no end."""
     in_flight: dict[int, asyncio.Task[None]] = field(default_factory=dict)
     stop_reason: str = ""
     paused: str = ""
@@ -91,6 +93,8 @@ class Wheel:
     @property
     def is_idle(self) -> bool:
         """Tell whether nothing is queued, leased, under way or uncommitted here."""
+        if self.watch is not None:
+            return False
         busy = self.in_flight or self.ledger.group or self.has_uncommitted
         return not busy and not self.frontier.queued
 
@@ -102,8 +106,12 @@ class Wheel:
     def limit_reached(self) -> str:
         """Return the name of the limit that has been reached, or ""."""
         limits, counters = self.config.limits, self.ledger.counters
-        if limits.max_pages is not None and counters.pages >= limits.max_pages:
-            return "max_pages"
+        if limits.max_pages is not None and self.watch is None:
+            return "max_pages" if counters.pages >= limits.max_pages else self._other_limit()
+        return self._other_limit()
+
+    def _other_limit(self) -> str:
+        limits, counters = self.config.limits, self.ledger.counters
         if limits.max_bytes is not None and counters.archive_bytes >= limits.max_bytes:
             return "max_bytes"
         if limits.max_time_s is not None:
@@ -138,17 +146,44 @@ class Wheel:
     def _dispatch(self, group: asyncio.TaskGroup) -> int:
         """Start as many tasks as may go; return how many slots stay free."""
         free = self._free_slots()
-        while free > 0 and (task := self.frontier.next(self.time.now())) is not None:
+        while free > 0 and (task := self._next_task()) is not None:
             self.board.take_off(task.url.key)
             self.in_flight[task.url.key] = group.create_task(self._ask(task))
             free -= 1
         return free
 
+    def _next_task(self) -> Task | None:
+        """Take a task that may go: while pages are watched, looks first and new pages after."""
+        now = self.time.now()
+        if self.watch is None:
+            return self.frontier.next(now)
+        task = self.frontier.next(now, is_first=True)
+        if task is None and self._may_crawl():
+            task = self.frontier.next(now)
+        if task is not None:
+            self.watch.begun(task)
+        return task
+
+    def _may_crawl(self) -> bool:
+        """Tell whether the next task may be a new page."""
+        if self.watch is None:
+            return True
+        used = self.ledger.counters.pages + len(self.in_flight)
+        return self.watch.may_crawl(len(self.in_flight)) and self.seat.pages_left(used, 1) > 0
+
+    @property
+    def _is_open(self) -> bool:
+        """Tell whether anything may be asked for at all."""
+        is_held = self.paused or self.seat.is_blocked or self.stop_reason
+        return not is_held and not self.limit_reached()
+
     def _free_slots(self) -> int:
-        if self.paused or self.seat.is_blocked or self.limit_reached():
+        if not self._is_open:
             return 0
         # What is uncommitted counts as in flight: a kill repeats at most `concurrency` requests.
         free = self.config.concurrency - len(self.in_flight) - self.uncommitted
+        if self.watch is not None:
+            return min(free, self.watch.feed(self.time.now(), len(self.in_flight)))
         used = self.ledger.counters.pages + len(self.in_flight)
         return min(free, self.seat.pages_left(used, free))
 
@@ -172,8 +207,11 @@ class Wheel:
             until = min(until, self.ledger.opened_at + wait_s)
         if not self.in_flight:
             self.seat.rest()
-        if self._free_slots() > 0 and (moment := self.frontier.next_moment()) is not None:
-            until = min(until, moment)
+        if self._free_slots() > 0:
+            moment = self.frontier.next_moment(is_first=not self._may_crawl())
+            until = until if moment is None else min(until, moment)
+        if self.watch is not None and self._is_open:
+            until = min(until, self.watch.next_moment(len(self.in_flight)))
         timer = asyncio.get_running_loop().call_later(max(0.0, until - now), self.nudge.set)
         await self.nudge.wait()
         timer.cancel()

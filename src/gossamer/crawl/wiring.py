@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from random import Random
 
 import msgspec
@@ -16,6 +17,7 @@ from gossamer.crawl.offload import SafeReader
 from gossamer.crawl.opening import Place, fold_counters, open_state, read_meta, start_epoch
 from gossamer.crawl.pipeline import accept
 from gossamer.crawl.ports import Stations
+from gossamer.crawl.watch import Looker
 from gossamer.crawl.wheel import Alone, Wheel
 from gossamer.crawl.worker import Worker
 from gossamer.dedupe import ContentSeen
@@ -52,6 +54,7 @@ from gossamer.store import (
     Repair,
     State,
     TurnWriter,
+    read_original,
     repair,
 )
 from gossamer.urls import join, parse
@@ -130,6 +133,8 @@ class Extras:
 
     processors: Sequence[Processor] = ()
     filters: Sequence[UrlFilter] = ()
+    is_watching: bool = False
+    """Look again and again at the pages that we have."""
 
 
 def open_shard(place: Place, config: Config, clock: Clock, random: Random, extras: Extras) -> Shard:
@@ -143,6 +148,7 @@ def open_shard(place: Place, config: Config, clock: Clock, random: Random, extra
     writer = TurnWriter(software=f"gossamer/{__version__}", rng=random)
     desk = _desk(place, config, core, time.now, writer)
     worker, reader = _staff(config, time, core, desk, extras.processors)
+    worker.looker.original_of = partial(read_original, place.folder)
     wheel = Wheel(
         config=config,
         time=time,
@@ -236,6 +242,7 @@ def _desk(
         core=core,
         on_committed=core.frontier.committed,
         remember_content=core.content_seen.remember,
+        forget_content=core.content_seen.forget,
         counters=decode_counters(core.state.get(COUNTERS)),
         syncs_each=config.store.sync == "each",
     )
@@ -274,9 +281,15 @@ def _staff(
         media_type_of=registry.media_type,
         read=read,
         robots_bytes=config.robots.max_bytes,
+        looker=Looker(rules=config.watch, record_of=partial(_record_of, core.state)),
         add=core.add,
     )
     return worker, reader
+
+
+def _record_of(state: State, key: int) -> UrlRecord | None:
+    value = state.get(url_row_key(key))
+    return decode_record(value) if value is not None else None
 
 
 def _recover(shard: Shard, mended: Repair, time: CrawlTime, *, all_wait: bool) -> None:
@@ -289,13 +302,18 @@ def _recover(shard: Shard, mended: Repair, time: CrawlTime, *, all_wait: bool) -
         if blame.get(task.url.key, 0) >= MAX_BLAME:
             killers.append(task)
             return True
-        value = shard.core.state.get(url_row_key(task.url.key))
-        return value is not None and decode_record(value).state in FINAL
+        if task.kind is LinkKind.REVISIT:
+            return True  # its page is still on the watchlist
+        record = _record_of(shard.core.state, task.url.key)
+        return record is not None and record.state in FINAL
 
     shard.core.frontier.recover(now, is_settled, all_wait=all_wait)
     for task in killers:
         failed = Failed(kind=FailureKind.KILLED_US, detail="in hand again and again")
-        shard.ledger.record(Turn(task=task, outcome=failed, at=now), now)
+        turn = Turn(task=task, outcome=failed, at=now)
+        if task.kind is LinkKind.REVISIT:
+            turn = shard.worker.looker.take_turn(task, failed, None, shard.core.stations, now)
+        shard.ledger.record(turn, now)
     shard.ledger.extra_rows.extend(mended.rows)
     _queue_lost_pages(shard, mended)
     _recover_outbox(shard)

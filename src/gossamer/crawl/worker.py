@@ -10,7 +10,8 @@ from gossamer.clock import CrawlTime
 from gossamer.crawl.ledger import Ledger
 from gossamer.crawl.pipeline import Reading, next_tasks, take_turn
 from gossamer.crawl.ports import Stations
-from gossamer.dedupe import content_fingerprint
+from gossamer.crawl.watch.looking import Looker, is_not_modified
+from gossamer.dedupe import content_fingerprint, words_fingerprint
 from gossamer.fetch import RETRY, Ask, Fetcher, GivenUp, Resolver, RobotsCache, RobotsRules, Wait
 from gossamer.frontier import AddressClocks, Answer, Frontier
 from gossamer.model import (
@@ -50,6 +51,8 @@ class Worker:
     media_type_of: Callable[[Document], str]
     read: Callable[[Document, str], Awaitable[Extraction]]
     robots_bytes: int
+    looker: Looker
+    """Knows how to ask for a page that we have, and what the answer means."""
     add: Callable[[list[Task]], None]
     """Takes new tasks to their owner: our frontier, or another shard."""
 
@@ -86,7 +89,7 @@ class Worker:
 
     def _refuse(self, task: Task, kind: RefusalKind, detail: str) -> None:
         now = self.time.now()
-        turn = take_turn(task, Refused(kind=kind, detail=detail), None, self.stations, now)
+        turn = self._take_turn(task, Refused(kind=kind, detail=detail), None, now)
         self.frontier.settle(task, now, None)
         self._record(turn, now)
 
@@ -176,14 +179,15 @@ class Worker:
             self._wait(task, until, "address_delay")
             return
         began_at = self.time.now()
-        outcome = await self.fetcher.fetch(task.url, addresses)
+        validators = self.looker.validators(task) if task.kind is LinkKind.REVISIT else None
+        outcome = await self.fetcher.fetch(task.url, addresses, validators=validators)
         self.ledger.counters.requests += 1
         now = self.time.now()
         if addresses:
             self.addresses.touch(addresses[0], now)
         answer = answer_of(outcome, now - began_at, rules)
         reading = None
-        if isinstance(outcome, Fetched):
+        if isinstance(outcome, Fetched) and not is_not_modified(outcome):
             outcome, reading = await self._read(outcome)
         self._finish(task, outcome, reading, answer, ended_at=now)
 
@@ -200,7 +204,8 @@ class Worker:
         found = await self.read(document, media_type)
         if note := document.body.decode_note:
             document.oddities += (f"decoding: {note}",)
-        return outcome, Reading(found=found, fingerprint=fingerprint, copy_of=copy_of)
+        words = words_fingerprint(found)
+        return outcome, Reading(found, fingerprint, copy_of, words)
 
     def _finish(
         self,
@@ -212,7 +217,11 @@ class Worker:
         ended_at: float | None = None,
     ) -> None:
         now = self.time.now()
-        turn = take_turn(task, outcome, reading, self.stations, now)
+        turn = self._take_turn(task, outcome, reading, now)
+        if turn.finding is not None:
+            self.frontier.settle(task, ended_at if ended_at is not None else now, answer)
+            self._record(turn, now)
+            return
         if (
             task.attempt >= FIRST_TRIES
             and not was_asked(outcome)
@@ -230,8 +239,17 @@ class Worker:
         self.frontier.settle(task, ended_at if ended_at is not None else now, answer)
         self._record(turn, now)
 
+    def _take_turn(
+        self, task: Task, outcome: FetchOutcome, reading: Reading | None, now: float
+    ) -> Turn:
+        if task.kind is LinkKind.REVISIT:
+            return self.looker.take_turn(task, outcome, reading, self.stations, now)
+        turn = take_turn(task, outcome, reading, self.stations, now)
+        self.looker.on_page(turn)
+        return turn
+
     def _record(self, turn: Turn, now: float) -> None:
-        if turn.retry_at is None:
+        if turn.retry_at is None or turn.finding is not None:
             self.frontier.conclude(turn.task)
         self.add(turn.new_tasks)
         self.ledger.record(turn, now)

@@ -7,5 +7,6 @@ what is stored. Not for: known URLs (that is `seen`).
 """
 
 from gossamer.dedupe.digest import ContentSeen, content_fingerprint
+from gossamer.dedupe.words import words_fingerprint
 
-__all__ = ["ContentSeen", "content_fingerprint"]
+__all__ = ["ContentSeen", "content_fingerprint", "words_fingerprint"]

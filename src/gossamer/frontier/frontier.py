@@ -112,8 +112,10 @@ class Frontier:
         """Tell whether hosts wait for a commit of their leases."""
         return bool(self._bench.awaiting)
 
-    def next_moment(self) -> float | None:
+    def next_moment(self, *, is_first: bool = False) -> float | None:
         """Return when the next host or delayed task becomes ready, or None."""
+        if is_first:
+            return self._bench.next_moment(is_first=True)
         moments = (self._bench.next_moment(), self._delayed.next_due_at)
         return min((m for m in moments if m is not None), default=None)
 
@@ -128,11 +130,28 @@ class Frontier:
         self._pending += self._leases.withdraw(task)
         self._pending.append(self._delayed.put(task, due_at))
 
-    def next(self, now: float) -> Task | None:
+    def lease_first(self, tasks: Iterable[Task]) -> None:
+        """Lease tasks past the queues: they may be asked for after the next commit, before others.
+
+        They are kept elsewhere. After a death their leases are told to be settled, and are gone.
+        """
+        by_host: dict[str, list[Task]] = {}
+        for task in tasks:
+            by_host.setdefault(task.url.host, []).append(task)
+        for name, portion in by_host.items():
+            row, key = self.hosts.row(name), host_key(name)
+            host = self._bench.hosts.get(key) or self._bench.open(key, row)
+            self._take_lease(host, portion, is_first=True)
+
+    def next(self, now: float, *, is_first: bool = False) -> Task | None:
         """Take a task that may be asked for now; its host is busy until it is settled.
 
-        None may also mean that leases wait for their commit: see `has_uncommitted`.
+        None may also mean that leases wait for their commit: see `has_uncommitted`. With
+        `is_first`, only tasks that were leased past the queues.
         """
+        if is_first:
+            host = self._bench.take_ready(now, is_first=True)
+            return self._leases.hand_out(host.next_lease()) if host is not None else None
         if not self._pending:  # only committed rows can be woken
             for task, row in self._delayed.take_due(now):
                 self._pending.append(row)
@@ -177,8 +196,9 @@ class Frontier:
         self._on_disk -= len(tasks)
         return bool(tasks) and self._take_lease(host, tasks)
 
-    def _take_lease(self, host: ActiveHost, tasks: list[Task]) -> bool:
+    def _take_lease(self, host: ActiveHost, tasks: list[Task], *, is_first: bool = False) -> bool:
         lease, row = self._leases.take(host.key, host.row, tasks)
+        lease.is_first = is_first
         self._pending.append(row)
         self.hosts.change(host.key, host.row)
         self._bench.await_commit(host, lease)

@@ -33,6 +33,8 @@ class Lease:
     """Those that were not handed out yet; the next one is the last."""
     left: int
     """Tasks that are not concluded, those that were handed out included."""
+    is_first: bool = False
+    """Goes before the host's other leases, and before other hosts."""
 
 
 class Leases:

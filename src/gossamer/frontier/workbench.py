@@ -54,6 +54,12 @@ class ActiveHost:
         self.waiting += 1
 
     @property
+    def is_first(self) -> bool:
+        """Tell whether its next task goes before those of other hosts."""
+        lease = next((lease for lease in self.leases if lease.tasks), None)
+        return lease is not None and lease.is_first
+
+    @property
     def leased(self) -> int:
         """Return how many tasks lie in its leases and were not handed out."""
         return self.waiting + sum(len(lease.tasks) for lease in self.uncommitted)
@@ -73,6 +79,8 @@ class Workbench:
         self.awaiting: dict[HostKey, ActiveHost] = {}
         """Hosts with something that only a commit will let go."""
         self._heap: list[tuple[float, int, HostKey]] = []
+        self._first: list[tuple[float, int, HostKey]] = []
+        """The same of hosts whose next task goes before those of others."""
         self._tickets = 0
 
     @property
@@ -101,16 +109,21 @@ class Workbench:
         """Lay a host on the bench; it is ready from its row's `next_at` on."""
         self._tickets += 1
         host.ticket = self._tickets
-        heapq.heappush(self._heap, (host.row.next_at, self._tickets, host.key))
+        heap = self._first if host.is_first else self._heap
+        heapq.heappush(heap, (host.row.next_at, self._tickets, host.key))
 
-    def take_ready(self, now: float) -> ActiveHost | None:
-        """Take the host that has been ready longest off the bench, if any is ready."""
-        while self._heap and self._heap[0][0] <= now:
-            _, ticket, key = heapq.heappop(self._heap)
-            host = self.hosts.get(key)
-            if host is not None and host.ticket == ticket:
-                host.ticket = 0
-                return host
+    def take_ready(self, now: float, *, is_first: bool = False) -> ActiveHost | None:
+        """Take the host that has been ready longest off the bench, if any is ready.
+
+        With `is_first`, only one whose next task goes before those of others.
+        """
+        for heap in (self._first,) if is_first else (self._first, self._heap):
+            while heap and heap[0][0] <= now:
+                _, ticket, key = heapq.heappop(heap)
+                host = self.hosts.get(key)
+                if host is not None and host.ticket == ticket:
+                    host.ticket = 0
+                    return host
         return None
 
     def release(self, host: ActiveHost) -> None:
@@ -128,11 +141,14 @@ class Workbench:
         """Let leases go that were committed."""
         awaiting, self.awaiting = self.awaiting, {}
         for host in awaiting.values():
+            has_first = any(lease.is_first for lease in host.uncommitted)
             if host.uncommitted:
                 host.waiting = host.leased
                 host.leases += host.uncommitted
                 host.uncommitted.clear()
-            if not host.is_busy and not host.ticket:
+            if has_first:
+                host.leases.sort(key=lambda lease: not lease.is_first)
+            if not host.is_busy and (has_first or not host.ticket):
                 self.put(host)
 
     def remove(self, host: ActiveHost) -> None:
@@ -141,12 +157,15 @@ class Workbench:
         self._table.release(host.key)
         host.ticket = 0
 
-    def next_moment(self) -> float | None:
+    def next_moment(self, *, is_first: bool = False) -> float | None:
         """Return when the next host becomes ready, or None if none lies on the bench."""
-        while self._heap:
-            moment, ticket, key = self._heap[0]
-            host = self.hosts.get(key)
-            if host is not None and host.ticket == ticket:
-                return moment
-            heapq.heappop(self._heap)
-        return None
+        moments: list[float] = []
+        for heap in (self._first,) if is_first else (self._first, self._heap):
+            while heap:
+                moment, ticket, key = heap[0]
+                host = self.hosts.get(key)
+                if host is not None and host.ticket == ticket:
+                    moments.append(moment)
+                    break
+                heapq.heappop(heap)
+        return min(moments, default=None)

@@ -16,7 +16,7 @@ from gossamer.model.outcome import (
     RefusalKind,
     Refused,
 )
-from gossamer.model.record import CopyOf, Row, StoreRef, Turn
+from gossamer.model.record import CopyOf, Finding, Row, StoreRef, Turn
 from gossamer.model.task import Task
 from gossamer.model.url import HostKey, Url
 from gossamer.model.verdict import Objection, Reject
@@ -34,6 +34,7 @@ __all__ = [
     "FailureKind",
     "FetchOutcome",
     "Fetched",
+    "Finding",
     "HostKey",
     "Link",
     "LinkKind",

@@ -16,9 +16,19 @@ class UrlState(StrEnum):
     REFUSED = "refused"
     WAITING = "waiting"
     """Failed in a way that is tried again."""
+    GONE = "gone"
+    """Was archived; its server has said twice that there is no such page any more."""
 
 
-FINAL = frozenset({UrlState.ARCHIVED, UrlState.REDIRECTED, UrlState.FAILED, UrlState.REFUSED})
+FINAL = frozenset(
+    {
+        UrlState.ARCHIVED,
+        UrlState.REDIRECTED,
+        UrlState.FAILED,
+        UrlState.REFUSED,
+        UrlState.GONE,
+    }
+)
 
 
 class Visit(Struct, frozen=True, gc=False, array_like=True):
@@ -51,6 +61,30 @@ class UrlRecord(Struct, kw_only=True, omit_defaults=True):
     etag: str = field(name="e", default="")
     modified: str = field(name="m", default="")
     visits: list[Visit] = field(name="h", default_factory=list)
+    words: int | None = field(name="w", default=None)
+    """Fingerprint of title, text and links: what must change for the page to have changed."""
+    page: StoreRef | None = field(name="p", default=None)
+    """Where the content lies, if not at the last visit that stored anything."""
+    looks: int = field(name="n", default=0)
+    """Visits after the first that found out whether the page had changed."""
+    changes: int = field(name="g", default=0)
+    misses: int = field(name="y", default=0)
+    """Looks in a row that did not find the page."""
+    belief: tuple[float, ...] | None = field(name="b", default=None)
+    """Shape, rate in seconds and prior part of the Gamma distribution of its changes per second."""
+    importance: float = field(name="i", default=0.0)
+    """Weight of its freshness; 0 means that nobody has judged it."""
+
+    @property
+    def stored(self) -> StoreRef | None:
+        """Return where the page's content lies, or that of its last answer; None if nowhere."""
+        refs = (visit.ref for visit in reversed(self.visits) if visit.ref is not None)
+        return self.page or next(refs, None)
+
+    @property
+    def seen_at(self) -> float:
+        """Return when the URL was last asked for; 0 if never."""
+        return self.visits[-1].at if self.visits else 0.0
 
 
 class Counters(Struct, kw_only=True):
@@ -70,6 +104,14 @@ class Counters(Struct, kw_only=True):
     seeds_fetched: int = 0
     seconds: float = 0.0
     """Time spent crawling, all runs together."""
+    looks: int = 0
+    """Visits to pages that we have, whatever came of them."""
+    changed: int = 0
+    unchanged: int = 0
+    gone: int = 0
+    """Pages that are gone now."""
+    watched: int = 0
+    """Pages on the watchlist, when last counted."""
 
 
 class Standing(Struct, kw_only=True, frozen=True):
@@ -86,3 +128,6 @@ class Standing(Struct, kw_only=True, frozen=True):
     outbox: int = 0
     """URLs on their way to the shard that owns their host."""
     shards: int = 1
+    watched: int = 0
+    freshness: float | None = None
+    """Expected share of pages, by importance, whose stored copy is current."""

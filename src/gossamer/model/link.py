@@ -11,6 +11,8 @@ class LinkKind(StrEnum):
     """Where a link was found. The value is what the links archive stores."""
 
     SEED = "seed"
+    REVISIT = "revisit"
+    """No link: another look at a page that we have. How it was found is in its record."""
     ANCHOR = "a"
     AREA = "area"
     FRAME = "frame"

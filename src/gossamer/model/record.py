@@ -1,6 +1,7 @@
 """StoreRef, CopyOf, Turn: what is kept of a fetch, and where."""
 
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import TypeAlias
 
 from msgspec import Struct
@@ -30,6 +31,22 @@ class CopyOf(Struct, frozen=True, gc=False, array_like=True):
     fetched_at: float
 
 
+class Finding(StrEnum):
+    """What another look at a page found."""
+
+    CHANGED = "changed"
+    UNCHANGED = "unchanged"
+    """The server said so (304), or sent the same bytes."""
+    SAME_WORDS = "same_words"
+    """Other bytes, but the same title, text and links: nothing is stored."""
+    MISSING = "missing"
+    """404 or 410 for the first time: it is asked again before that is believed."""
+    GONE = "gone"
+    """404 or 410, and it was so before."""
+    NO_ANSWER = "no_answer"
+    """The host failed, or we were not allowed to ask: nothing was learned."""
+
+
 @dataclass(slots=True, kw_only=True)
 class Turn:
     """One finished fetch on its way to the ledger: what happened and what follows from it."""
@@ -41,7 +58,13 @@ class Turn:
     found: Extraction | None = None
     fingerprint: int | None = None
     """Of the decoded content; None when there is none to compare."""
+    words: int | None = None
+    """Fingerprint of title, text and links; None when nothing could be read."""
     copy_of: CopyOf | None = None
+    finding: Finding | None = None
+    """Of another look at a page; None for the first."""
+    belief: tuple[float, ...] | None = None
+    """What is believed of the page's change rate after that look."""
     new_tasks: list[Task] = field(default_factory=list)
     refused: dict[str, int] = field(default_factory=dict)
     """How many links of this page each filter reason refused."""

@@ -18,7 +18,16 @@ def merge_standings(parts: Sequence[Standing]) -> Standing:
         stop_reason=next((part.stop_reason for part in parts if part.stop_reason), ""),
         outbox=sum(part.outbox for part in parts),
         shards=len(parts),
+        watched=sum(part.watched for part in parts),
+        freshness=_freshness(parts),
     )
+
+
+def _freshness(parts: Sequence[Standing]) -> float | None:
+    """Return the mean of what is expected of each shard's pages, by their number."""
+    known = [(part.watched, part.freshness) for part in parts if part.freshness is not None]
+    total = sum(watched for watched, _ in known)
+    return sum(watched * fresh for watched, fresh in known) / total if total else None
 
 
 def status_of(counters: Counters, standing: Standing) -> dict[str, object]:
@@ -48,4 +57,12 @@ def status_of(counters: Counters, standing: Standing) -> dict[str, object]:
         "stop_reason": standing.stop_reason,
         "outbox": standing.outbox,
         "shards": standing.shards,
+        "watch": {
+            "watched": standing.watched if standing.is_running else counters.watched,
+            "visits": counters.looks,
+            "changed": counters.changed,
+            "unchanged": counters.unchanged,
+            "gone": counters.gone,
+            "expected_freshness": standing.freshness,
+        },
     }

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from datetime import datetime
 from http import HTTPStatus
 from pathlib import Path
 from typing import BinaryIO, TypeAlias
@@ -11,12 +12,15 @@ from isal import isal_zlib
 from msgspec import Struct
 
 from gossamer.errors import CorruptFile
-from gossamer.model import StoreRef
+from gossamer.model import CopyOf, StoreRef
 from gossamer.store.layout import CrawlFolder
 from gossamer.store.records.cdxj import CdxRow
 from gossamer.store.records.decode import decoded
 from gossamer.store.records.linksrecord import LinksRecord, decode_links
 
+OPENING_BYTES = 4096
+"""Holds the header of any record that we wrote, packed."""
+_HALF_MICROSECOND = 5e-7
 CHUNK_BYTES = 128 * 1024
 """Read size: small, because what follows a member in the chunk is copied once per member."""
 
@@ -169,6 +173,28 @@ def read_record(folder: CrawlFolder, ref: StoreRef) -> Record:
     return record
 
 
+def read_original(folder: CrawlFolder, ref: StoreRef) -> CopyOf | None:
+    """Return what a revisit of the page at a place refers to: that page, or what it refers to.
+
+    Only the record's header is read. None if it is not there any more.
+    """
+    try:
+        with folder.archive_path(ref.file).open("rb") as file:
+            file.seek(ref.offset)
+            opening = isal_zlib.decompressobj(31).decompress(file.read(OPENING_BYTES))
+    except (OSError, _NOT_GZIP):
+        return None
+    said = _header_fields(opening.partition(b"\r\n\r\n")[0])
+    of = "warc-refers-to" if said.get("warc-type") == "revisit" else "warc"
+    id_name, date_name = (of, f"{of}-date") if of != "warc" else ("warc-record-id", "warc-date")
+    try:
+        moment = datetime.fromisoformat(said[date_name]).timestamp() + _HALF_MICROSECOND
+        url = said[f"{of}-target-uri"]
+        return CopyOf(url, said[id_name], said["warc-payload-digest"], moment)
+    except (KeyError, ValueError):
+        return None
+
+
 def read_page(folder: CrawlFolder, ref: StoreRef, find: FindPage | None = None) -> StoredPage:
     """Return the stored page at a place. A revisit gets its payload from the page that it names.
 
@@ -246,18 +272,19 @@ def _record(member: Member) -> Record | None:
     lines, blank, rest = member.content.partition(b"\r\n\r\n")
     if not blank or not lines.startswith(b"WARC/1."):
         return None
-    headers = {
-        name.strip().lower(): value.strip()
-        for name, _, value in (
-            line.partition(":") for line in lines.decode("utf-8", "replace").split("\r\n")[1:]
-        )
-    }
+    headers = _header_fields(lines)
     length = headers.get("content-length", "")
     if not length.isdecimal() or rest[int(length) :] != b"\r\n\r\n":
         return None
     return Record(
         offset=member.offset, length=member.length, headers=headers, block=rest[: int(length)]
     )
+
+
+def _header_fields(lines: bytes) -> dict[str, str]:
+    """Return the fields of a WARC header, names in lower case."""
+    fields = (line.partition(":") for line in lines.decode("utf-8", "replace").split("\r\n")[1:])
+    return {name.strip().lower(): value.strip() for name, _, value in fields}
 
 
 def _page(record: Record, ref: StoreRef) -> StoredPage:

@@ -36,6 +36,8 @@ def standing_of(shard: Shard) -> Standing:
         paused=wheel.paused,
         stop_reason=wheel.stop_reason,
         outbox=shard.core.outbox.waiting if shard.core.outbox is not None else 0,
+        watched=wheel.watch.watched if wheel.watch is not None else 0,
+        freshness=wheel.watch.freshness if wheel.watch is not None else None,
     )
 
 

@@ -21,6 +21,7 @@ from gossamer.model import (
     Extraction,
     Failed,
     Fetched,
+    Finding,
     Redirected,
     Refused,
     Turn,
@@ -55,6 +56,8 @@ COMPRESSED_TYPES = frozenset({"image/jpeg", "image/png", "image/gif", "image/web
 HTML_TYPES = frozenset({"text/html", "application/xhtml+xml"})
 TRUNCATIONS = frozenset({"length", "time", "disconnect", "unspecified"})
 IDENTICAL = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
+NOT_MODIFIED = "http://netpreserve.org/warc/1.1/revisit/server-not-modified"
+_NOT_MODIFIED_STATUS = 304
 
 
 @dataclass(slots=True, kw_only=True)
@@ -132,11 +135,12 @@ class TurnWriter:
             return Entry()
         document = _document_of(turn)
         if document is None:
-            return Entry(links=self._seldom(_links_record(turn, None, "")))
+            return Entry(links=self._seldom(_links_record(turn, None, "", is_same=False)))
         name = _Name.of(document, self._ids.next())
         entry = self._pages(document, name, turn.copy_of)
-        block = encode_links(_links_record(turn, document, name.page_id))
-        found = turn.found
+        is_same = entry.is_revisit and turn.finding is Finding.UNCHANGED
+        found = turn.found if not is_same else None
+        block = encode_links(_links_record(turn, document, name.page_id, is_same=is_same))
         if (
             found is not None
             and found.text
@@ -162,9 +166,10 @@ class TurnWriter:
     def _pages(self, document: Document, name: _Name, copy_of: CopyOf | None) -> Entry:
         asked, block, payload, payload_bytes = _digests(document)
         request = self._request(document.request, name, asked) if document.request else b""
-        is_revisit = (
-            copy_of is not None and copy_of.payload_digest == payload and document.head != b""
-        )
+        profile = _profile(document, payload, copy_of)
+        is_revisit = profile != ""
+        if profile == NOT_MODIFIED:
+            payload = copy_of.payload_digest if copy_of is not None else ""
         mime = "warc/revisit" if is_revisit else document.media_type or "unk"
         stamp = stamp_text(document.fetched_at)
         entry = Entry(
@@ -175,8 +180,8 @@ class TurnWriter:
             is_revisit=is_revisit,
             cdx=CdxRow(name.target, stamp, mime, document.status, payload),
         )
-        if is_revisit and copy_of is not None:  # the second half is for mypy
-            member = _revisit(document.head, name, payload, copy_of)
+        if is_revisit:
+            member = _revisit(document.head, name, profile, copy_of)
         else:
             lines = f"WARC-Block-Digest: {block}\r\nWARC-Payload-Digest: {payload}\r\n"
             opening = _page_opening(document, name, lines, payload_bytes)
@@ -298,22 +303,40 @@ def _with_large_member(entry: Entry, opening: bytes, document: Document) -> Entr
     return entry
 
 
-def _revisit(block: bytes, name: _Name, payload_digest: str, copy_of: CopyOf) -> bytes:
+def _profile(document: Document, payload_digest: str, copy_of: CopyOf | None) -> str:
+    """Return the profile of a document's revisit record; "" if it is stored in full."""
+    if document.status == _NOT_MODIFIED_STATUS:
+        return NOT_MODIFIED
+    is_copy = copy_of is not None and copy_of.payload_digest == payload_digest
+    return IDENTICAL if is_copy and document.head else ""
+
+
+def _revisit(block: bytes, name: _Name, profile: str, copy_of: CopyOf | None) -> bytes:
+    """Return the record of an answer whose payload lies elsewhere, if it is known where.
+
+    The payload digest is that of the record referred to: readers find it by that, too.
+    """
+    refers = ""
+    if copy_of is not None:
+        refers = (
+            f"WARC-Refers-To: {plain(copy_of.record_id)}\r\n"
+            f"WARC-Refers-To-Target-URI: {plain(copy_of.url)}\r\n"
+            f"WARC-Refers-To-Date: {date_text(copy_of.fetched_at)}\r\n"
+            f"WARC-Payload-Digest: {copy_of.payload_digest}\r\n"
+        )
     lines = (
-        f"{name.where}WARC-Profile: {IDENTICAL}\r\n"
-        f"WARC-Refers-To: {plain(copy_of.record_id)}\r\n"
-        f"WARC-Refers-To-Target-URI: {plain(copy_of.url)}\r\n"
-        f"WARC-Refers-To-Date: {date_text(copy_of.fetched_at)}\r\n"
+        f"{name.where}WARC-Profile: {profile}\r\n{refers}"
         f"WARC-Block-Digest: {digest_of(block)}\r\n"
-        f"WARC-Payload-Digest: {payload_digest}\r\n"
         "Content-Type: application/http;msgtype=response\r\n"
     )
     return pack(header("revisit", name.page_id, name.date, lines, len(block)), block)
 
 
-def _links_record(turn: Turn, document: Document | None, page_id: str) -> LinksRecord:
-    task, found = turn.task, turn.found or _NOTHING
-    outcome, reason, detail = _ending(turn)
+def _links_record(
+    turn: Turn, document: Document | None, page_id: str, *, is_same: bool
+) -> LinksRecord:
+    task, found = turn.task, (None if is_same else turn.found) or _NOTHING
+    outcome, reason, detail = ("unchanged", "", "") if is_same else _ending(turn)
     media_type = found.media_type or (document.media_type if document is not None else "")
     return LinksRecord(
         url=task.url.text,
@@ -331,8 +354,9 @@ def _links_record(turn: Turn, document: Document | None, page_id: str) -> LinksR
         media_type=media_type,
         html=media_type in HTML_TYPES,
         page=page_id,
-        copy_of=turn.copy_of.url if turn.copy_of is not None else "",
+        copy_of=turn.copy_of.url if turn.copy_of is not None and not is_same else "",
         fp=turn.fingerprint,
+        words=turn.words,
         truncated=document.truncated if document is not None else "",
         oddities=document.oddities if document is not None else (),
         title=found.title,
@@ -355,7 +379,8 @@ def _ending(turn: Turn) -> tuple[str, str, str]:
         case Refused(kind=refusal, detail=detail):
             return "refused", refusal.value, detail
         case Failed(kind=failure, detail=detail):
-            return "failed", failure.value, detail
+            is_gone = turn.finding is Finding.GONE
+            return "gone" if is_gone else "failed", failure.value, detail
         case _:
             assert_never(turn.outcome)
 

@@ -18,7 +18,10 @@ class LinksRecord(Struct, kw_only=True, frozen=True):
 
     url: str
     outcome: str
-    """One of fetched, redirected, refused, failed, seed."""
+    """One of fetched, redirected, refused, failed, seed; of a later look also unchanged and gone.
+
+    Of several records of a URL the last one holds, but for `unchanged`, which adds nothing.
+    """
     reason: str = ""
     """The failure's or refusal's kind; "" otherwise."""
     detail: str = ""
@@ -40,6 +43,8 @@ class LinksRecord(Struct, kw_only=True, frozen=True):
     copy_of: str = ""
     fp: int | None = None
     """Content fingerprint."""
+    words: int | None = None
+    """Fingerprint of title, text and links."""
     truncated: str = ""
     oddities: tuple[str, ...] = ()
     title: str = ""
