@@ -42,7 +42,7 @@ class Agenda:
 
     def set(self, row: int, due_at: float) -> None:
         """Give a row another moment."""
-        if self._due_at[row] == due_at:
+        if self._due_at.item(row) == due_at:
             return
         self._due_at[row] = due_at
         if due_at <= self._horizon:

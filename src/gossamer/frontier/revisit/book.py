@@ -7,11 +7,10 @@ is made, over columns. A property test holds the two together.
 from math import sqrt
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gossamer.frontier.revisit.agenda import OUT
 from gossamer.frontier.revisit.hosts import Hosts
-from gossamer.frontier.revisit.pages import Mark, Pages
+from gossamer.frontier.revisit.pages import GONE, NEW, TAKEN, Pages
 from gossamer.frontier.revisit.plan import (
     FLOOR_SHARE,
     LimitOfHost,
@@ -21,6 +20,7 @@ from gossamer.frontier.revisit.plan import (
     freshness,
     phase,
     phases,
+    pieces,
     share_out,
     spread,
     spreads,
@@ -54,18 +54,16 @@ class Book:
             return
         if belief.prior_s > 0.0:  # learned here or in an earlier run: only the prior is replaced
             self.keep(row, belief)
-            pages.state[row] &= ~np.uint8(Mark.NEW)
+            pages.state[row] &= ~np.uint8(NEW)
         else:
             pages.changes[row], pages.seconds[row] = belief.a, belief.b
 
     def belief(self, row: int) -> Belief:
         """Return what is believed of a page, its host's prior included."""
-        prior_s = float(self.hosts.prior_s[self.pages.host[row]])
-        return Belief(
-            STRENGTH + float(self.pages.changes[row]),
-            prior_s + float(self.pages.seconds[row]),
-            prior_s,
-        )
+        pages = self.pages
+        prior_s = self.hosts.prior_s.item(pages.host.item(row))
+        a, b = STRENGTH + pages.changes.item(row), prior_s + pages.seconds.item(row)
+        return Belief(a, b, prior_s)
 
     def keep(self, row: int, belief: Belief) -> None:
         """Write down what is believed of a page, without its host's prior."""
@@ -74,26 +72,26 @@ class Book:
 
     def visits_per_s(self, row: int, rate: float) -> float:
         """Return how often the plan has a page visited that changes at a rate."""
-        host = self.pages.host[row]
-        wanted = sqrt(float(self.pages.weight[row]) * rate) * float(self.hosts.level[host]) - rate
-        return max(wanted, self._floor(row) * float(self.hosts.floor[host]))
+        host = self.pages.host.item(row)
+        wanted = sqrt(self.pages.weight.item(row) * rate) * self.hosts.level.item(host) - rate
+        floor = self._floor_per_s / (0.5 + spread(self.pages.key.item(row)))
+        return max(wanted, floor * self.hosts.floor.item(host))
 
-    def due_at(self, row: int) -> float:
-        """Return when a page is worth the next visit."""
+    def due_at(self, row: int, belief: Belief) -> float:
+        """Return when a page of which something is believed is worth the next visit."""
         if not self._floor_per_s:
             return OUT
-        belief = self.belief(row)
+        pages, host = self.pages, self.pages.host.item(row)
         rate = belief.a / belief.b
         wait_s = 1.0 / self.visits_per_s(row, rate)
-        host = self.pages.host[row]
-        jump = float(self.hosts.jump[host])
-        if jump:
-            told = float(self.pages.hints[row]) * jump / rate
-            wait_s = (wait_s - told) / (1.0 - float(self.hosts.recall[host]))
-            wait_s = min(max(wait_s, 0.0), 1.0 / self._floor(row))
-        if self.pages.state[row] & Mark.NEW:
-            wait_s *= phase(int(self.pages.key[row]))
-        return float(self.pages.last_at[row]) + wait_s
+        if jump := self.hosts.jump.item(host):
+            told = pages.hints.item(row) * jump / rate
+            longest_s = (0.5 + spread(pages.key.item(row))) / self._floor_per_s
+            wait_s = (wait_s - told) / (1.0 - self.hosts.recall.item(host))
+            wait_s = min(max(wait_s, 0.0), longest_s)
+        if pages.state.item(row) & NEW:
+            wait_s *= phase(pages.key.item(row))
+        return pages.last_at.item(row) + wait_s
 
     def plan(self, requests_per_s: float, limit_of_host: LimitOfHost | None) -> None:
         """Share the budget out anew, and set the moments of all pages that are not out."""
@@ -102,10 +100,11 @@ class Book:
         self._floor_per_s = FLOOR_SHARE * requests_per_s / max(len(self.pages), 1)
         wants = self._wants()
         budget = requests_per_s
-        for _ in range(_HINT_ROUNDS if self.hosts.has_hints else 1):
-            rates = self._share(wants, budget, limit_of_host)
+        rates = self._share(wants, budget, limit_of_host)
+        for _ in range(_HINT_ROUNDS if self.hosts.has_hints else 0):
             budget *= requests_per_s / max(self._load(wants, rates), _LEAST)
-        self._set_moments(wants, self._rates(wants))
+            rates = self._share(wants, budget, limit_of_host)
+        self._set_moments(wants, rates)
 
     def freshness(self) -> float:
         """Return the share of importance that the plan keeps current, if the beliefs are true."""
@@ -116,9 +115,6 @@ class Book:
         fresh = freshness(wants.rate.astype(np.float64), self._rates(wants))
         return float((weight * fresh).sum() / weight.sum())
 
-    def _floor(self, row: int) -> float:
-        return self._floor_per_s / (0.5 + spread(int(self.pages.key[row])))
-
     def _wants(self) -> Wants:
         pages, rows = self.pages, self.pages.rows
         prior_s = self.hosts.prior_s.astype(np.float32)[pages.host[:rows]]
@@ -128,12 +124,15 @@ class Book:
 
     def _rates(self, wants: Wants) -> Numbers:
         host = self.pages.host[: self.pages.rows]
-        return visit_rates(wants, self.hosts.level[host], self.hosts.floor[host])
+        level, floor = (
+            column.astype(np.float32) for column in (self.hosts.level, self.hosts.floor)
+        )
+        return visit_rates(wants, level[host], floor[host])
 
     def _learn_priors(self) -> None:
         """Let the pages that were visited again speak for those that were not."""
         rows = self.pages.rows
-        again = np.flatnonzero(~(self.pages.state[:rows] & Mark.NEW).astype(np.bool_))
+        again = np.flatnonzero(~(self.pages.state[:rows] & NEW).astype(np.bool_))
         host = self.pages.host[again]
         seconds = self.pages.seconds[again] + self.hosts.prior_s[host].astype(np.float32)
         rates = (self.pages.changes[again] + np.float32(STRENGTH)) / seconds
@@ -144,11 +143,11 @@ class Book:
         if limit_of_host is None:
             self._level = find_level(wants, budget, self._level)
             self.hosts.share(self._level, 1.0)
-        else:
-            most = np.array([limit_of_host(key) for key in self.hosts.keys], np.float64)
-            host = self.pages.host[: self.pages.rows]
-            self._level, shares = share_out(wants, host, most, budget, self._level)
-            self.hosts.share(shares.level, shares.floor)
+            return visit_rates(wants, self._level)
+        most = np.array([limit_of_host(key) for key in self.hosts.keys], np.float64)
+        host = self.pages.host[: self.pages.rows]
+        self._level, shares = share_out(wants, host, most, budget, self._level)
+        self.hosts.share(shares.level, shares.floor)
         return self._rates(wants)
 
     def _load(self, wants: Wants, rates: Numbers) -> float:
@@ -157,8 +156,6 @@ class Book:
         Between hints a page waits 1 / (1 - recall) times as long, and a hint counts for as much
         of a visit as it is worth, at most one.
         """
-        if not self.hosts.has_hints:
-            return float(rates.sum())
         host = self.pages.host[: self.pages.rows]
         recall, jump = self.hosts.recall[host], self.hosts.jump[host]
         hints_per_s = wants.rate * recall / np.maximum(-np.expm1(-jump), _LEAST)
@@ -167,18 +164,15 @@ class Book:
 
     def _set_moments(self, wants: Wants, rates: Numbers) -> None:
         """Set the moment of every page that is not out."""
-        pages, rows = self.pages, self.pages.rows
-        wait_s: NDArray[np.float64] = 1.0 / rates.astype(np.float64)
-        if self.hosts.has_hints:
-            host = pages.host[:rows]
-            told = pages.hints[:rows] * self.hosts.jump[host] / wants.rate
-            wait_s = (wait_s - told) / (1.0 - self.hosts.recall[host])
-            wait_s = np.where(
-                self.hosts.jump[host] > 0.0, np.clip(wait_s, 0.0, 1.0 / wants.floor), 1.0 / rates
-            )
-        state = pages.state[:rows]
-        new = np.flatnonzero(state & Mark.NEW)
-        wait_s[new] *= phases(pages.key[new])
-        wait_s += pages.last_at[:rows]
-        wait_s[(state & (Mark.TAKEN | Mark.GONE)).astype(np.bool_)] = OUT
-        pages.due_at[:rows] = wait_s
+        pages, hosts = self.pages, self.hosts
+        for part in pieces(self.pages.rows):
+            wait_s = np.reciprocal(rates[part], dtype=np.float64)
+            if hosts.has_hints:
+                jump, recall = hosts.jump[pages.host[part]], hosts.recall[pages.host[part]]
+                told = pages.hints[part] * jump / wants.rate[part]
+                moved_s = np.clip((wait_s - told) / (1.0 - recall), 0.0, 1.0 / wants.floor[part])
+                wait_s = np.where(jump > 0.0, moved_s, wait_s)
+            state = pages.state[part]
+            wait_s *= np.where(state & NEW, phases(pages.key[part]), np.float32(1.0))
+            wait_s += pages.last_at[part]
+            pages.due_at[part] = np.where(state & (TAKEN | GONE), OUT, wait_s)

@@ -4,8 +4,6 @@ Most rows are sorted by key and found by bisection; the newest lie behind them a
 a dictionary, until they are many enough to be sorted in.
 """
 
-from enum import IntEnum
-
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
@@ -15,16 +13,8 @@ _SMALLEST = 1_024
 _TAIL_SHARE = 16
 
 
-class Mark(IntEnum):
-    """What a page's state says, bit by bit."""
-
-    NEW = 1
-    """Not visited since it is watched."""
-    TAKEN = 2
-    """Being visited."""
-    GONE = 4
-    """Removed."""
-
+NEW, TAKEN, GONE = 1, 2, 4
+"""Bits of a page's state: not visited since it is watched; being visited; removed."""
 
 COLUMNS: dict[str, DTypeLike] = {
     "key": np.uint64,
@@ -42,7 +32,7 @@ COLUMNS: dict[str, DTypeLike] = {
 class Pages:
     """Rows of pages. Row numbers hold until the next `tidy`."""
 
-    __slots__ = ("_count", "_gone", "_sorted", "_tail", *COLUMNS)
+    __slots__ = ("_body", "_count", "_gone", "_tail", *COLUMNS)
 
     key: NDArray[np.uint64]
     host: NDArray[np.int32]
@@ -57,7 +47,7 @@ class Pages:
     state: NDArray[np.uint8]
 
     def __init__(self) -> None:
-        self._count = self._gone = self._sorted = 0
+        self._count = self._gone = 0
         self._tail: dict[int, int] = {}
         self._make_room(np.empty(0, np.int64), _SMALLEST)
 
@@ -73,13 +63,13 @@ class Pages:
     def is_full(self) -> bool:
         """Tell whether the next page needs `tidy` first."""
         return self._count == len(self.key) or (
-            len(self._tail) > _SMALLEST + self._sorted // _TAIL_SHARE
+            len(self._tail) > _SMALLEST + len(self._body) // _TAIL_SHARE
         )
 
     def find(self, key: int) -> int:
         """Return the row of a page, or -1."""
         row = self._place(key)
-        return -1 if row >= 0 and self.state[row] & Mark.GONE else row
+        return -1 if row >= 0 and self.state.item(row) & GONE else row
 
     def append(self, key: int) -> int:
         """Return an empty row for a page that is not there."""
@@ -93,13 +83,13 @@ class Pages:
             self._gone -= 1
         self.changes[row] = self.seconds[row] = 0.0
         self.hints[row] = 0
-        self.state[row] = Mark.NEW
+        self.state[row] = NEW
         self.due_at[row] = OUT
         return row
 
     def drop(self, row: int) -> None:
         """Forget a page; its row goes with the next `tidy`."""
-        self.state[row] = Mark.GONE
+        self.state[row] = GONE
         self.due_at[row] = OUT
         self._gone += 1
 
@@ -107,10 +97,10 @@ class Pages:
         """Sort the newest rows in, let the removed ones go, make room; tell if rows have moved."""
         if not self._tail and not self._gone and self._count < len(self.key):
             return False
-        kept = np.flatnonzero(~(self.state[: self._count] & Mark.GONE).astype(np.bool_))
+        kept = np.flatnonzero(~(self.state[: self._count] & GONE).astype(np.bool_))
         kept = kept[np.argsort(self.key[kept], kind="stable")]
         self._make_room(kept, len(kept) + len(kept) // 8 + _SMALLEST)
-        self._count = self._sorted = len(kept)
+        self._count = len(kept)
         self._gone = 0
         self._tail.clear()
         return True
@@ -123,9 +113,10 @@ class Pages:
                 column[: len(kept)] = getattr(self, name)[kept]
             setattr(self, name, column)
         self.due_at[len(kept) :] = OUT
+        self._body = self.key[: len(kept)]
 
     def _place(self, key: int) -> int:
-        row = int(np.searchsorted(self.key[: self._sorted], np.uint64(key)))
-        if row < self._sorted and self.key[row] == key:
+        row = int(self._body.searchsorted(np.uint64(key)))
+        if row < len(self._body) and self._body.item(row) == key:
             return row
         return self._tail.get(key, -1)

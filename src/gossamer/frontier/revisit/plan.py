@@ -11,7 +11,7 @@ Every page has a floor, so that none is forgotten: ten times the interval of an 
 spread, so that floors never fall due together.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -27,6 +27,7 @@ FLOOR_SHARE = 0.1
 _STEPS = 40
 _CLOSE = 1e-4
 _ROUNDS = 4
+_PIECE = 1 << 15
 _MIX = 0x9E3779B97F4A7C15
 _MIX_AGAIN = 0xC2B2AE3D27D4EB4F
 _WORD = (1 << 64) - 1
@@ -50,6 +51,12 @@ class Shares(NamedTuple):
 
     level: NDArray[np.float64]
     floor: NDArray[np.float64]
+
+
+def pieces(count: int) -> Iterator[slice]:
+    """Yield slices that cover so many rows, each small enough for the processor's cache."""
+    for begin in range(0, count, _PIECE):
+        yield slice(begin, min(begin + _PIECE, count))
 
 
 def spread(key: int) -> float:
@@ -89,10 +96,8 @@ def find_level(wants: Wants, requests_per_s: float, start: float = 0.0) -> float
     above = _above(wants, requests_per_s)
     level = start if 0.0 < start < above else above
     for _ in range(_STEPS):
-        wanted = wants.gain * level - wants.rate
-        active = wanted > wants.floor
-        excess = float(np.maximum(wanted, wants.floor).sum()) - requests_per_s
-        slope = float(wants.gain.sum(where=active))
+        total, slope = _total(wants, level)
+        excess = total - requests_per_s
         if abs(excess) <= _CLOSE * requests_per_s:
             break
         if slope <= 0.0:  # nobody is wanted yet: too low a start, or the floors take everything
@@ -102,6 +107,20 @@ def find_level(wants: Wants, requests_per_s: float, start: float = 0.0) -> float
         else:
             level = min(level - excess / slope, above)
     return level
+
+
+def _total(wants: Wants, level: float) -> tuple[float, float]:
+    """Return the visits per second of all pages, and by how much they rise with the level."""
+    total = slope = 0.0
+    wanted = np.empty(_PIECE, wants.gain.dtype)
+    for part in pieces(len(wants.gain)):
+        gain, rate, floor = (column[part] for column in wants)
+        some = wanted[: len(gain)]
+        np.multiply(gain, level, out=some)
+        np.subtract(some, rate, out=some)
+        slope += float(gain @ (some > floor))
+        total += float(np.maximum(some, floor, out=some).sum())
+    return total, slope
 
 
 def _above(wants: Wants, requests_per_s: float) -> float:

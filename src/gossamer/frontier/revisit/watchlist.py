@@ -6,7 +6,7 @@ from msgspec import Struct
 from gossamer.errors import Bug
 from gossamer.frontier.revisit.agenda import AHEAD, OUT, Agenda
 from gossamer.frontier.revisit.book import Book
-from gossamer.frontier.revisit.pages import Mark
+from gossamer.frontier.revisit.pages import TAKEN
 from gossamer.frontier.revisit.plan import LimitOfHost
 from gossamer.frontier.revisit.rate import DEFAULT_PRIOR, Belief, learn
 
@@ -56,8 +56,8 @@ class Watchlist:
             row = pages.append(key)
         self._book.enter(row, host, importance, belief)
         pages.last_at[row] = last_at
-        if not pages.state[row] & Mark.TAKEN:
-            self._set_due(row)
+        if not pages.state.item(row) & TAKEN:
+            self._agenda.set(row, self._book.due_at(row, self._book.belief(row)))
 
     def remove(self, key: int) -> None:
         """Watch a page no longer: it will not be due again."""
@@ -80,13 +80,13 @@ class Watchlist:
         self._held = {key: until for key, until in self._held.items() if until > now}
         for key, until in self._held.items():
             row = self._need(key)
-            if not self._book.pages.state[row] & Mark.TAKEN:
+            if not self._book.pages.state.item(row) & TAKEN:
                 self._agenda.set(row, max(until, float(self._book.pages.due_at[row])))
 
     def take_due(self, now: float, until: float, at_most: int) -> list[int]:
         """Take the pages that are due by a moment, or have been for long, earliest first."""
         rows = self._agenda.take(max(now, until), at_most)
-        self._book.pages.state[rows] |= np.uint8(Mark.TAKEN)
+        self._book.pages.state[rows] |= np.uint8(TAKEN)
         keys: list[int] = self._book.pages.key[rows].tolist()
         return keys
 
@@ -100,9 +100,9 @@ class Watchlist:
         """
         row = self._need(key)
         pages = self._book.pages
-        elapsed_s = now - float(pages.last_at[row])
-        word = self._book.hosts.word(int(pages.host[row]))
-        word.note_visit(changed=changed, had_hint=bool(pages.hints[row]))
+        elapsed_s = now - pages.last_at.item(row)
+        word = self._book.hosts.word(pages.host.item(row))
+        word.note_visit(changed=changed, had_hint=pages.hints.item(row) > 0)
         if modified_ago_s is not None:
             word.note_date(changed=changed, is_between=modified_ago_s <= elapsed_s)
         belief = learn(
@@ -115,7 +115,7 @@ class Watchlist:
         pages.last_at[row] = now
         pages.hints[row] = pages.state[row] = 0
         self._held.pop(key, None)
-        self._set_due(row)
+        self._agenda.set(row, self._book.due_at(row, belief))
         return belief
 
     def give_back(self, key: int, due_at: float) -> None:
@@ -123,7 +123,7 @@ class Watchlist:
         row = self._book.pages.find(key)
         if row >= 0:
             self._held[key] = due_at
-            self._book.pages.state[row] &= ~np.uint8(Mark.TAKEN)
+            self._book.pages.state[row] &= ~np.uint8(TAKEN)
             self._agenda.set(row, due_at)
 
     def hint(self, key: int, now: float) -> None:
@@ -134,12 +134,13 @@ class Watchlist:
         """
         pages, hosts = self._book.pages, self._book.hosts
         row = pages.find(key)
-        if row < 0 or pages.state[row] & Mark.TAKEN:
+        if row < 0 or pages.state.item(row) & TAKEN:
             return
-        hosts.heard_hint(int(pages.host[row]))
-        pages.hints[row] = min(int(pages.hints[row]) + 1, _MOST_HINTS)
+        hosts.heard_hint(pages.host.item(row))
+        pages.hints[row] = min(pages.hints.item(row) + 1, _MOST_HINTS)
         earliest = max(now, self._held.get(key, now))
-        self._agenda.set(row, min(float(pages.due_at[row]), max(self._book.due_at(row), earliest)))
+        due_at = max(self._book.due_at(row, self._book.belief(row)), earliest)
+        self._agenda.set(row, min(pages.due_at.item(row), due_at))
 
     def next_due_at(self) -> float | None:
         """Return the moment at which the next page is due; None if none is planned."""
@@ -168,9 +169,6 @@ class Watchlist:
         if row < 0:
             raise Bug(f"page {key:016x} was visited but is not watched; add it first")
         return row
-
-    def _set_due(self, row: int) -> None:
-        self._agenda.set(row, self._book.due_at(row))
 
     def _tidy(self) -> None:
         """Sort new pages in and let removed ones go; the agenda's rows then mean other pages."""
