@@ -1,0 +1,112 @@
+"""What is due next? The moments of all pages in one array, and a sorted look at the nearest.
+
+No heap: re-planning moves every moment, which would mean a new heap of a million entries, while a
+pass over the array takes a millisecond. The passes are rare, because each looks ahead.
+"""
+
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Moments: TypeAlias = NDArray[np.float64]
+Rows: TypeAlias = NDArray[np.int64]
+
+AHEAD = 4_096
+"""Pages that one pass brings into order, at least, if they are due within the look ahead."""
+
+OUT = np.inf
+"""The moment of a page that is not to be taken."""
+
+_LATEST = float(np.finfo(np.float64).max)
+
+
+class Agenda:
+    """Rows by the moment at which they are due.
+
+    Invariant: a row that is due by the horizon is in `_rows` from `_next` on, or in `_late`, with
+    its moment; entries whose moment is no longer the row's are stale and skipped.
+    """
+
+    __slots__ = ("_due_at", "_horizon", "_late", "_moments", "_next", "_rows", "look_ahead_s")
+
+    def __init__(self, due_at: Moments, look_ahead_s: float = 0.0) -> None:
+        self._due_at = due_at
+        """Shared with its owner, who may put rows out, and anything else through `set`."""
+        self.look_ahead_s = look_ahead_s
+        self._horizon = -np.inf
+        self._rows: Rows = np.empty(0, np.int64)
+        self._moments: Moments = np.empty(0)
+        self._next = 0
+        self._late: list[int] = []
+
+    def set(self, row: int, due_at: float) -> None:
+        """Give a row another moment."""
+        if self._due_at.item(row) == due_at:
+            return
+        self._due_at[row] = due_at
+        if due_at <= self._horizon:
+            self._late.append(row)
+
+    def take(self, until: float, at_most: int) -> Rows:
+        """Take the rows that are due by a moment, earliest first; they are out from now on."""
+        until = min(until, _LATEST)
+        if self._late:
+            self._merge()
+        taken = self._take_ordered(until, at_most)
+        if until > self._horizon and len(taken) < at_most:
+            self._look(until, at_most)
+            taken = np.concatenate((taken, self._take_ordered(until, at_most - len(taken))))
+        return taken
+
+    def _take_ordered(self, until: float, at_most: int) -> Rows:
+        """Take rows from those in order, stepping over stale entries."""
+        end = int(np.searchsorted(self._moments, until, side="right"))
+        taken: Rows = np.empty(0, np.int64)
+        while len(taken) < at_most and self._next < end:
+            upto = min(end, self._next + at_most - len(taken))
+            rows = self._rows[self._next : upto]
+            rows = rows[self._due_at[rows] == self._moments[self._next : upto]]
+            self._next = upto
+            self._due_at[rows] = OUT
+            taken = np.concatenate((taken, rows)) if len(taken) else rows
+        return taken
+
+    def next_at(self) -> float | None:
+        """Return the moment at which the next row is due; None if no row is."""
+        if self._late:
+            self._merge()
+        while self._next < len(self._rows):
+            if self._due_at[self._rows[self._next]] == self._moments[self._next]:
+                return float(self._moments[self._next])
+            self._next += 1
+        first = float(self._due_at.min(initial=OUT))
+        if first == OUT:
+            return None
+        self._look(first, 1)
+        return first
+
+    def _look(self, until: float, at_most: int) -> None:
+        """Bring into order what is due by a moment and some time after it, or the first of it."""
+        self._horizon = min(until + self.look_ahead_s, _LATEST)
+        rows = np.flatnonzero(self._due_at <= self._horizon)
+        most = max(AHEAD, 2 * at_most)
+        if len(rows) > most:
+            self._horizon = float(np.partition(self._due_at[rows], most)[most])
+            rows = rows[self._due_at[rows] <= self._horizon]
+        self._late.clear()
+        self._arrange(rows)
+
+    def _merge(self) -> None:
+        """Put the late rows in their places among those in order."""
+        rows, moments = self._rows[self._next :], self._moments[self._next :]
+        rows = rows[self._due_at[rows] == moments]
+        late = np.array(self._late, np.int64)
+        late = late[self._due_at[late] <= self._horizon]
+        self._late.clear()
+        self._arrange(np.unique(np.concatenate((rows, late))))
+
+    def _arrange(self, rows: Rows) -> None:
+        order = np.argsort(self._due_at[rows], kind="stable")
+        self._rows, self._next = rows[order], 0
+        self._moments = self._due_at[self._rows]
