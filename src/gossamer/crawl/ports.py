@@ -74,12 +74,12 @@ class Watch(Protocol):
         """Lease what is due; return how many requests may be begun."""
         ...
 
-    def may_crawl(self, in_flight: int) -> bool:
-        """Tell whether the next request may be for a new page."""
+    def next(self, now: float, in_flight: int, *, is_full: bool) -> Task | None:
+        """Take a task that may be asked for now: a look, else a new page unless we are full."""
         ...
 
-    def begun(self, task: Task) -> None:
-        """Be told that a task was dispatched."""
+    def may_crawl(self, in_flight: int, *, is_full: bool) -> bool:
+        """Tell whether the next request may be for a new page."""
         ...
 
     def next_moment(self, in_flight: int) -> float:

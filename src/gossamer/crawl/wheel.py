@@ -106,12 +106,9 @@ class Wheel:
     def limit_reached(self) -> str:
         """Return the name of the limit that has been reached, or ""."""
         limits, counters = self.config.limits, self.ledger.counters
-        if limits.max_pages is not None and self.watch is None:
-            return "max_pages" if counters.pages >= limits.max_pages else self._other_limit()
-        return self._other_limit()
-
-    def _other_limit(self) -> str:
-        limits, counters = self.config.limits, self.ledger.counters
+        is_full = limits.max_pages is not None and counters.pages >= limits.max_pages
+        if is_full and self.watch is None:  # a watch stores no new ones then, and goes on
+            return "max_pages"
         if limits.max_bytes is not None and counters.archive_bytes >= limits.max_bytes:
             return "max_bytes"
         if limits.max_time_s is not None:
@@ -153,23 +150,21 @@ class Wheel:
         return free
 
     def _next_task(self) -> Task | None:
-        """Take a task that may go: while pages are watched, looks first and new pages after."""
         now = self.time.now()
         if self.watch is None:
             return self.frontier.next(now)
-        task = self.frontier.next(now, is_first=True)
-        if task is None and self._may_crawl():
-            task = self.frontier.next(now)
-        if task is not None:
-            self.watch.begun(task)
-        return task
+        return self.watch.next(now, len(self.in_flight), is_full=self._is_full)
 
+    @property
     def _may_crawl(self) -> bool:
         """Tell whether the next task may be a new page."""
-        if self.watch is None:
-            return True
-        used = self.ledger.counters.pages + len(self.in_flight)
-        return self.watch.may_crawl(len(self.in_flight)) and self.seat.pages_left(used, 1) > 0
+        count = len(self.in_flight)
+        return self.watch is None or self.watch.may_crawl(count, is_full=self._is_full)
+
+    @property
+    def _is_full(self) -> bool:
+        """Tell whether no page more may be stored."""
+        return self.seat.pages_left(self.ledger.counters.pages + len(self.in_flight), 1) <= 0
 
     @property
     def _is_open(self) -> bool:
@@ -208,7 +203,7 @@ class Wheel:
         if not self.in_flight:
             self.seat.rest()
         if self._free_slots() > 0:
-            moment = self.frontier.next_moment(is_first=not self._may_crawl())
+            moment = self.frontier.next_moment(is_first=not self._may_crawl)
             until = until if moment is None else min(until, moment)
         if self.watch is not None and self._is_open:
             until = min(until, self.watch.next_moment(len(self.in_flight)))

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from gossamer.clock import CrawlTime
 from gossamer.crawl.ledger import Ledger
-from gossamer.crawl.pipeline import Reading, next_tasks, take_turn
+from gossamer.crawl.pipeline import Reading, next_tasks
 from gossamer.crawl.ports import Stations
 from gossamer.crawl.watch.looking import Looker, is_not_modified
 from gossamer.dedupe import content_fingerprint, words_fingerprint
@@ -89,7 +89,8 @@ class Worker:
 
     def _refuse(self, task: Task, kind: RefusalKind, detail: str) -> None:
         now = self.time.now()
-        turn = self._take_turn(task, Refused(kind=kind, detail=detail), None, now)
+        refused = Refused(kind=kind, detail=detail)
+        turn = self.looker.take_turn(task, refused, None, self.stations, now)
         self.frontier.settle(task, now, None)
         self._record(turn, now)
 
@@ -179,7 +180,7 @@ class Worker:
             self._wait(task, until, "address_delay")
             return
         began_at = self.time.now()
-        validators = self.looker.validators(task) if task.kind is LinkKind.REVISIT else None
+        validators = self.looker.validators(task)
         outcome = await self.fetcher.fetch(task.url, addresses, validators=validators)
         self.ledger.counters.requests += 1
         now = self.time.now()
@@ -217,7 +218,7 @@ class Worker:
         ended_at: float | None = None,
     ) -> None:
         now = self.time.now()
-        turn = self._take_turn(task, outcome, reading, now)
+        turn = self.looker.take_turn(task, outcome, reading, self.stations, now)
         if turn.finding is not None:
             self.frontier.settle(task, ended_at if ended_at is not None else now, answer)
             self._record(turn, now)
@@ -238,15 +239,6 @@ class Worker:
                 self.frontier.delay(again, turn.retry_at)
         self.frontier.settle(task, ended_at if ended_at is not None else now, answer)
         self._record(turn, now)
-
-    def _take_turn(
-        self, task: Task, outcome: FetchOutcome, reading: Reading | None, now: float
-    ) -> Turn:
-        if task.kind is LinkKind.REVISIT:
-            return self.looker.take_turn(task, outcome, reading, self.stations, now)
-        turn = take_turn(task, outcome, reading, self.stations, now)
-        self.looker.on_page(turn)
-        return turn
 
     def _record(self, turn: Turn, now: float) -> None:
         if turn.retry_at is None or turn.finding is not None:

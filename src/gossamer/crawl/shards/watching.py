@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from gossamer.crawl.watch import Budget
 from gossamer.crawl.wiring import Shard
 from gossamer.model import UrlRecord
 from gossamer.report import URL, decode_record
@@ -9,22 +10,27 @@ from gossamer.report import URL, decode_record
 
 def begin_watch(shard: Shard, share: float = 1.0) -> None:
     """Put a watcher beside the frontier of an open shard, with its share of the budget."""
-    from gossamer.crawl.watch.watcher import Watcher  # noqa: PLC0415 - numpy is for a watch only
+    from gossamer.crawl.watch.notes import Notes  # noqa: PLC0415 - its numpy is for a watch only
+    from gossamer.crawl.watch.watcher import Watcher  # noqa: PLC0415 - as above
 
-    looker = shard.worker.looker
+    wheel, looker = shard.wheel, shard.worker.looker
+    rules, now = wheel.config.watch, wheel.time.now()
+    notes = Notes(rules)
+    notes.load(_records(shard), now)
     watcher = Watcher(
-        config=shard.wheel.config,
+        config=wheel.config,
         frontier=shard.core.frontier,
         counters=shard.ledger.counters,
-        read=looker.record_of,
-        now=shard.wheel.time.now(),
-        share=share,
+        notes=notes,
+        budget=Budget(rules.rate_per_s, rules.new_share, now, shard.ledger.counters.requests),
+        record_of=looker.record_of,
     )
+    watcher.give_share(share)
+    looker.on_look, looker.on_page = watcher.looked, notes.note_page
+    wheel.watch = watcher
 
-    def records() -> Iterator[tuple[int, UrlRecord]]:
-        for key, value in shard.core.state.scan(URL):
-            yield int.from_bytes(key[1:], "big"), decode_record(value)
 
-    watcher.load(records())
-    looker.on_look, looker.on_page = watcher.looked, watcher.found
-    shard.wheel.watch = watcher
+def _records(shard: Shard) -> Iterator[tuple[int, UrlRecord]]:
+    """Give every URL record with its key."""
+    for key, value in shard.core.state.scan(URL):
+        yield int.from_bytes(key[1:], "big"), decode_record(value)

@@ -10,20 +10,17 @@ class Budget:
     Looks come first. New pages may take their share, and whatever the looks leave over.
     """
 
-    def __init__(self, rate_per_s: float, new_share: float, now: float) -> None:
+    def __init__(self, rate_per_s: float, new_share: float, now: float, requests: int) -> None:
         self.rate_per_s = rate_per_s
         self._new_share = new_share
         self._level = self._new_level = 1.0
         self._at = now
-        self._requests = 0
+        self._requests = requests
+        """The crawl's count of requests, when it was last looked at."""
 
     @property
     def _most(self) -> float:
         return max(1.0, self.rate_per_s * BURST_S)
-
-    def begin(self, requests: int) -> None:
-        """Take what was asked so far as not ours."""
-        self._requests = requests
 
     def pass_time(self, now: float, requests: int) -> None:
         """Let time pass, in which the crawl's count of requests rose to a number."""

@@ -46,6 +46,8 @@ class Looker:
 
     def validators(self, task: Task) -> Validators | None:
         """Return what the stored copy was marked with, if the server may be asked with it."""
+        if task.kind is not LinkKind.REVISIT:
+            return None
         old = self.record_of(task.url.key)
         if old is None or old.state is not UrlState.ARCHIVED or old.stored is None:
             return None
@@ -55,10 +57,15 @@ class Looker:
     def take_turn(
         self, task: Task, outcome: FetchOutcome, reading: Reading | None, at: Stations, now: float
     ) -> Turn:
-        """Say what became of another look. Its task is again the one that the page was found by."""
-        old = self.record_of(task.url.key)
-        if old is None:  # its record is lost: the first look once more
-            return take_turn(replace(task, kind=LinkKind.ANCHOR), outcome, reading, at, now)
+        """Carry a finished fetch on, and say what another look has found.
+
+        The task of such a turn is again the one by which the page was found.
+        """
+        old = self.record_of(task.url.key) if task.kind is LinkKind.REVISIT else None
+        if old is None:
+            turn = take_turn(task, outcome, reading, at, now)
+            self.on_page(turn)
+            return turn
         known = replace(
             task, depth=old.depth, via=old.via, kind=LinkKind(old.kind), attempt=old.misses
         )
