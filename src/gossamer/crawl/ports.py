@@ -1,11 +1,11 @@
 """What the pipeline needs of each station. Stations do not import this; they merely fit."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from gossamer.config import ProcessConfig, UrlConfig
-from gossamer.model import CopyOf, Failed, Link, Url
+from gossamer.model import CopyOf, Failed, Link, Task, Url
 
 
 class Filters(Protocol):
@@ -30,6 +30,23 @@ class UrlSeen(Protocol):
         ...
 
 
+class Ranking(Protocol):
+    """What is it worth?"""
+
+    needs_known: bool
+    """Links to known URLs matter, too."""
+
+    def follow(
+        self, page: Task, wanted: Sequence[Link], known: Mapping[int, Link]
+    ) -> tuple[list[Task], list[Task]]:
+        """Return tasks for the new links of a page, and for known ones that are to move up."""
+        ...
+
+    def receive(self, task: Task) -> bool:
+        """Take the credit that another shard sends for a known URL; tell whether it moves up."""
+        ...
+
+
 class ContentSeen(Protocol):
     """Seen this content?"""
 
@@ -45,6 +62,9 @@ class Stations:
     content_seen: ContentSeen
     url_seen: UrlSeen
     filters: Filters
+    ranking: Ranking
+    ascends: bool
+    """Parent paths of what is found are tried, too."""
     urls: UrlConfig
     process: ProcessConfig
     max_redirects: int

@@ -4,6 +4,7 @@ import asyncio
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 
 from gossamer.clock import CrawlTime
@@ -21,6 +22,8 @@ from gossamer.store import FlightBoard
 GRACE_S = 8.0
 """How long a clean stop waits for answers that are under way."""
 CHORES_S = 1.0
+SAVE_EVERY = 60
+"""Rounds of chores between two copies of what is only advice."""
 STARVING_FRACTION = 0.1
 UNLIMITED = 1 << 60
 
@@ -50,6 +53,8 @@ class Wheel:
     error: BaseException | None = None
     """What work beside the wheel has failed with."""
     on_chores: Callable[[], None] = lambda: None
+    save: Callable[[], Callable[[], None] | None] = lambda: None
+    """Gives the work of keeping what is only advice (credit), to be done in a thread; or None."""
 
     async def run(self) -> bool:
         """Turn the wheel; True when the crawl is finished: nothing queued, leased or waiting."""
@@ -91,8 +96,9 @@ class Wheel:
     @property
     def is_idle(self) -> bool:
         """Tell whether nothing is queued, leased, under way or uncommitted here."""
-        busy = self.in_flight or self.ledger.group or self.has_uncommitted
-        return not busy and not self.frontier.queued
+        return not (
+            self.in_flight or self.ledger.group or self.has_uncommitted or self.frontier.queued
+        )
 
     @property
     def has_uncommitted(self) -> bool:
@@ -190,8 +196,10 @@ class Wheel:
         """Once a second: make commits durable, look at the disk, tidy the seen runs."""
         tidying = Tidying(self.url_seen)
         try:
-            while True:
+            for number in count(1):
                 await self.time.clock.sleep(CHORES_S)
+                if not number % SAVE_EVERY and (work := self.save()) is not None:
+                    await in_thread(work)
                 self._count_seconds()
                 self._look_at_disk()
                 if self.config.store.sync == "second":
@@ -208,23 +216,22 @@ class Wheel:
         """Move the durable point up to the last commit, and tell the seat."""
         async with self.syncing:
             commits = self.seat.commits
-            await in_thread(self._sync)
+            await in_thread(self.ledger.sync)
             self.seat.durable(commits)
-
-    def _sync(self) -> None:
-        """Make everything committed so far durable: archive first, then the state."""
-        self.ledger.archive.sync()
-        self.ledger.state.sync()
 
     def _look_at_disk(self) -> None:
         free = shutil.disk_usage(self.folder).free
-        is_low = free < self.config.store.min_free_bytes
-        if is_low and not self.paused:
-            tell("crawl.paused", reason="disk_low", free_bytes=free)
-        self.paused = "disk_low" if is_low else ""
+        was, self.paused = self.paused, disk_trouble(free, self.config.store.min_free_bytes)
+        if self.paused and not was:
+            tell("crawl.paused", reason=self.paused, free_bytes=free)
 
     def _count_seconds(self) -> None:
         self.ledger.counters.seconds = self.seconds_before + self.time.now() - self.began_at
+
+
+def disk_trouble(free_bytes: int, least_bytes: int) -> str:
+    """Return the reason to pause while the disk has too little left, or ""."""
+    return "disk_low" if free_bytes < least_bytes else ""
 
 
 class Tidying:

@@ -52,6 +52,8 @@ class Worker:
     robots_bytes: int
     add: Callable[[list[Task]], None]
     """Takes new tasks to their owner: our frontier, or another shard."""
+    promote: Callable[[list[Task]], None]
+    """The same for queued ones that are worth more by now."""
 
     async def ask(self, task: Task) -> None:
         """Give a task its turn, or put it back with the moment and the reason to wait for."""
@@ -144,22 +146,12 @@ class Worker:
             outcome.document.body.close()
         rules = self.robots.peek(task.url, now)
         if rules is not None and self.stations.process.sitemaps:
-            self._add_sitemaps(task.url, rules)
+            self.add(sitemap_tasks(task.url, rules, self.stations))
         self.frontier.put_back(task, 0.0, "robots")
         # Rules are those of the task's host: they say nothing of another host on the way.
         answer = answer_of(outcome, elapsed_s, rules if hop is task else None)
         self.frontier.settle(hop, now, answer)
         self.ledger.is_urgent |= is_throttled(outcome)
-
-    def _add_sitemaps(self, url: Url, rules: RobotsRules) -> None:
-        """Queue the sitemaps that a robots.txt names, through the same tests as any link."""
-        robots_url = url.origin + "/robots.txt"
-        targets = [
-            self.stations.join(robots_url, text, self.stations.urls) for text in rules.sitemaps
-        ]
-        links = [Link(target=t, kind=LinkKind.SITEMAP) for t in targets if t is not None]
-        source = Task(url=replace(url, text=robots_url), depth=-1)
-        self.add(next_tasks(source, links, self.stations)[0])
 
     async def _addresses(self, url: Url) -> tuple[str, ...] | Failed:
         if url.scheme not in BY_HOST_NAME:
@@ -234,8 +226,19 @@ class Worker:
         if turn.retry_at is None:
             self.frontier.conclude(turn.task)
         self.add(turn.new_tasks)
+        if turn.promoted:
+            self.promote(turn.promoted)
         self.ledger.record(turn, now)
         self.ledger.is_urgent |= is_throttled(turn.outcome)
+
+
+def sitemap_tasks(url: Url, rules: RobotsRules, at: Stations) -> list[Task]:
+    """Return tasks for the sitemaps that a robots.txt names, through the same tests as any link."""
+    robots_url = url.origin + "/robots.txt"
+    targets = [at.join(robots_url, text, at.urls) for text in rules.sitemaps]
+    links = [Link(target=t, kind=LinkKind.SITEMAP) for t in targets if t is not None]
+    source = Task(url=replace(url, text=robots_url), depth=-1)
+    return next_tasks(source, links, at).new
 
 
 def was_asked(outcome: FetchOutcome) -> bool:

@@ -43,6 +43,8 @@ class Turn:
     """Of the decoded content; None when there is none to compare."""
     copy_of: CopyOf | None = None
     new_tasks: list[Task] = field(default_factory=list)
+    promoted: list[Task] = field(default_factory=list)
+    """Queued URLs that this page has made worth more."""
     refused: dict[str, int] = field(default_factory=dict)
     """How many links of this page each filter reason refused."""
     retry_at: float | None = None
