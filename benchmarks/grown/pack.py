@@ -8,7 +8,6 @@ from numba import njit
 from numpy.typing import NDArray
 
 from gossamer.config import FrontierConfig
-from gossamer.frontier.importance import by_depth
 from gossamer.urls import host_key
 from grown.web import (
     HOSTS,
@@ -66,7 +65,7 @@ def names() -> Names:
 def grades_of_pages(pages: int) -> Ints:
     """Return the grade of the URLs that each page led to."""
     grades = FrontierConfig().grades
-    by = np.array([by_depth(LEAST_DEPTH + n, grades) for n in range(DEPTHS)])
+    by = np.array([max(1, grades - LEAST_DEPTH - n) for n in range(DEPTHS)])
     return by[depths_of_pages(pages)]
 
 

@@ -169,13 +169,29 @@ class ProcessConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """Memory of the helper process."""
 
 
+class GradeRule(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """URLs whose grade is fixed, whatever the order says of them."""
+
+    match: str
+    """A host, a host glob or a URL pattern."""
+    grade: Literal["top", "bottom"] | Annotated[int, Meta(ge=1, le=16)] = "top"
+    """16 is the top."""
+
+
 class FrontierConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Which URL next."""
 
-    order: Literal["bfs"] = "bfs"
-    """Breadth first."""
+    order: Literal["bfs", "best", "opic", "dfs"] = "bfs"
+    """Breadth first, best first (by credit along links), adaptive OPIC, depth first in a host."""
+    score: str = ""
+    """A function of yours, as "module:function", that grades instead: it is given a URL, its anchor
+    text and its depth, and returns 0.0 (last) to 1.0 (first)."""
+    ascend: bool = False
+    """Try every parent path of a found URL, too: /a/b/p.html also /a/b/, /a/ and /."""
+    rules: tuple[GradeRule, ...] = ()
+    """Fixed grades by pattern; the first that matches has the say."""
     grades: Annotated[int, Meta(ge=1, le=16)] = 8
-    """F: the number of priority classes."""
+    """F: the number of priority classes of the breadth-first order."""
     lease_urls: AtLeastOne = 16
     """URLs of one host that are taken from disk at a time."""
     quantum_urls: AtLeastOne = 256

@@ -169,6 +169,18 @@ def test_killed_all_along_the_way_nothing_is_lost_or_stored_twice(
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("order", ["best", "opic", "dfs"])
+def test_killed_in_any_order_nothing_is_lost_or_stored_twice(order: str, tmp_path: Path) -> None:
+    web = FakeWeb(seed=111, hosts=8, pages_per_host=30)
+    with ordeal(tmp_path, web, "--delay", "0", "--order", order) as trial:
+        for request in sorted(trial.dice.sample(range(2, int(trial.requests() * 0.9)), 6)):
+            trial.kill_at(request)
+        assert trial.kills >= 5
+        trial.assert_books_balance()
+        trial.finish()
+
+
+@pytest.mark.slow
 def test_killed_often_a_host_still_gets_its_gap(tmp_path: Path) -> None:
     delay_s = 0.2
     web = FakeWeb(seed=104, hosts=6, pages_per_host=6)

@@ -5,10 +5,11 @@ each other for ever. Its receipt leaves when the commit that took its tasks in i
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from gossamer.clock import Clock
 from gossamer.cluster.line import Line, short_path
@@ -33,9 +34,13 @@ class _Taken(Struct):
 class Mailbox:
     """Where other shards deliver. Receipts follow the durable point."""
 
-    def __init__(self, path: Path, take: Callable[[Mail], None]) -> None:
+    def __init__(
+        self, path: Path, take: Callable[[Mail], None], rows: Iterable[tuple[bytes, bytes]] = ()
+    ) -> None:
+        """Take letters to `take`; `rows` are the committed high-water marks."""
         self._path = path
         self._take = take
+        self._last = {int.from_bytes(key[1:], "big"): value for key, value in rows}
         self._server: asyncio.AbstractServer | None = None
         self._taken: list[_Taken] = []
         self._owed: list[_Taken] = []
@@ -68,10 +73,7 @@ class Mailbox:
     def rows_to_commit(self) -> list[Row]:
         """Return the high-water marks of the senders whose letters this commit takes in."""
         rows: list[Row] = [
-            (
-                MARK + sender.to_bytes(2, "big"),
-                epoch.to_bytes(8, "big") + sequence.to_bytes(8, "big"),
-            )
+            (MARK + sender.to_bytes(2, "big"), _mark(epoch, sequence))
             for sender, (epoch, sequence) in self._marks.items()
         ]
         self._marks.clear()
@@ -111,12 +113,20 @@ class Mailbox:
             # A letter that comes after the close stays with its sender: nobody would commit it.
             while isinstance(mail := await line.receive(), Mail) and self._server is not None:
                 self._taken.append(_Taken(line, mail))
+                self._take(self._without_old_credit(mail))
                 self._marks[mail.sender] = (mail.epoch, mail.sequence)
-                self._take(mail)
         except asyncio.CancelledError:  # the shard ends; asyncio's server would print a traceback
             return
         finally:
             line.close()
+
+    def _without_old_credit(self, mail: Mail) -> Mail:
+        """Return a letter; if it came before, without its credit: that must not be added twice."""
+        number = _mark(mail.epoch, mail.sequence)
+        if number > self._last.get(mail.sender, b""):
+            self._last[mail.sender] = number
+            return mail
+        return replace(mail, tasks=[replace(task, credit=0.0) for task in mail.tasks])
 
     def close(self) -> None:
         """Stop listening and reading, and remove the socket file."""
@@ -124,6 +134,10 @@ class Mailbox:
         if server is not None:
             server.close()
         self._path.unlink(missing_ok=True)
+
+
+def _mark(epoch: int, sequence: int) -> bytes:
+    return epoch.to_bytes(8, "big") + sequence.to_bytes(8, "big")
 
 
 class Courier:

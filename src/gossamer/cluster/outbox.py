@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from gossamer.cluster.messages import Mail
 from gossamer.cluster.ring import Ring
@@ -55,10 +56,13 @@ class Outbox:
         """Tasks that were posted and that somebody has not yet given a receipt for."""
 
     def recover(self, rows: Iterable[tuple[bytes, bytes]]) -> list[Task]:
-        """Take in the rows that earlier starts left; return the tasks that are our own by now."""
+        """Take in the rows that earlier starts left; return the tasks that are our own by now.
+
+        Their credit stays behind: the receiver may have it already, and twice would be wrong.
+        """
         ours: list[Task] = []
         for key, tasks in outbox_rows(rows):
-            by_owner = self._by_owner(tasks)
+            by_owner = self._by_owner(replace(task, credit=0.0) for task in tasks)
             ours += by_owner.pop(self._shard, [])
             if by_owner:
                 self._keep(_Letter(key, by_owner))

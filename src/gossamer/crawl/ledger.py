@@ -162,11 +162,15 @@ class Ledger:
             self.archive.undo()  # or a clean close would count bytes that nobody committed
             raise
         if self.syncs_each:
-            self.archive.sync()
-            self.state.sync()
+            self.sync()
         self.group, self.extra_rows, self.extra_entries = [], [], []
         self.opened_at, self.is_urgent = None, False
         self.on_committed()
+
+    def sync(self) -> None:
+        """Make everything committed so far durable: archive first, then the state. Thread-safe."""
+        self.archive.sync()
+        self.state.sync()
 
     def _url_rows(self, refs: Sequence[StoreRef | None]) -> list[Row]:
         """Return the URL records of the group, each with the place of its page record."""

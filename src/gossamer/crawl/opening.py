@@ -3,7 +3,7 @@
 import fcntl
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,11 +14,15 @@ from msgspec import Struct
 from gossamer.clock import Clock, CrawlTime
 from gossamer.cluster import Ring
 from gossamer.errors import CannotGoOn
+from gossamer.frontier import Order, write_snapshot
+from gossamer.log import tell
 from gossamer.model import Row
 from gossamer.report import COUNTERS, decode_counters, encode_counters, sum_counters
 from gossamer.store import CrawlFolder, State
 
 META = b"m"
+CREDITS = "credits"
+"""The file beside the state that says what URLs are worth."""
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 DYING_S = 5.0
 """How long the shards of a dead supervisor are waited for: they die with it, but not at once."""
@@ -140,3 +144,18 @@ def fold_counters(state: State) -> None:
         total = sum_counters(decode_counters(value) for _, value in rows)
         gone: list[Row] = [(key, None) for key, _ in rows if key != COUNTERS]
         state.write([*gone, (COUNTERS, encode_counters(total))])
+
+
+def load_credit(state: State, order: Order) -> None:
+    """Give an order the credit that the last run kept, if it uses any. A damaged file is none."""
+    path = state.path / CREDITS
+    if order.credit is not None and path.exists() and not order.credit.load(path.read_bytes()):
+        tell("credit.damaged", path=str(path))
+
+
+def saving_credit(state: State, order: Order) -> Callable[[], None] | None:
+    """Return the work of keeping the credit of URLs; None if the order has none."""
+    if order.credit is None:
+        return None
+    data = order.credit.save()
+    return lambda: write_snapshot(state.path / CREDITS, data)

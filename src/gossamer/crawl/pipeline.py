@@ -4,10 +4,11 @@ A finished fetch becomes a turn: was the content seen before, which links does i
 them are new and wanted. Nothing here waits and nothing is written; the ledger commits turns.
 """
 
-from collections.abc import Sequence
-from typing import assert_never
+from collections.abc import Collection, Iterator, Sequence
+from typing import NamedTuple, assert_never
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from gossamer.crawl.ports import Stations
 from gossamer.model import (
@@ -53,7 +54,7 @@ def take_turn(
                 turn.found, turn.copy_of = reading.found, reading.copy_of
                 turn.fingerprint, turn.words = reading.fingerprint, reading.words
                 links = followed_links(task, reading, at)
-                turn.new_tasks, turn.refused = next_tasks(task, links, at)
+                turn.new_tasks, turn.promoted, turn.refused = next_tasks(task, links, at)
             return turn
         case Redirected():
             return follow_redirect(Turn(task=task, outcome=outcome, at=now), outcome, at)
@@ -67,25 +68,40 @@ def take_turn(
             assert_never(outcome)
 
 
-def next_tasks(
-    task: Task, links: Sequence[Link], at: Stations
-) -> tuple[list[Task], dict[str, int]]:
+class NextTasks(NamedTuple):
+    """What follows from a page's links."""
+
+    new: list[Task]
+    promoted: list[Task]
+    """For URLs that are queued already and have become worth more."""
+    refused: dict[str, int]
+    """Links by the reason of their refusal."""
+
+
+def next_tasks(task: Task, links: Sequence[Link], at: Stations) -> NextTasks:
     """Return tasks for those links that are new to us and wanted, and the refusals by reason.
 
     The seen test comes before the filters because it is the cheaper one (three links in four are
     known) and a refused link is never added to it: the answer is the same either way round.
     """
-    fresh = new_to_us(links, at)
-    if not fresh:
-        return [], {}
-    depth = task.follow(fresh[0]).depth
-    wanted, refused = at.filters.keep(fresh, depth, task.url.text)
-    if wanted:
-        at.url_seen.add([link.target.key for link in wanted])
-    return [task.follow(link) for link in wanted], refused
+    by_key = distinct(links, at)
+    fresh = [by_key[key] for key in at.url_seen.new_among(by_key.keys())]
+    wanted, refused = fresh, dict[str, int]()
+    if fresh:
+        depth = task.follow(fresh[0]).depth
+        wanted, refused = at.filters.keep(fresh, depth, task.url.text)
+        if wanted:
+            at.url_seen.add([link.target.key for link in wanted])
+    elif not at.ranking.needs_known:
+        return NextTasks([], [], {})
+    if at.ranking.needs_known:
+        for link in fresh:
+            del by_key[link.target.key]
+    new, promoted = at.ranking.follow(task, wanted, by_key)
+    return NextTasks(new, promoted, refused)
 
 
-def accept(tasks: Sequence[Task], at: Stations) -> tuple[list[Task], dict[str, int]]:
+def accept(tasks: Sequence[Task], at: Stations) -> NextTasks:
     """Return those tasks from another shard that are new to us and wanted, and the refusals.
 
     The sender has judged them already; only what we alone know (the hosts' budgets) may differ.
@@ -102,15 +118,37 @@ def accept(tasks: Sequence[Task], at: Stations) -> tuple[list[Task], dict[str, i
         for reason, count in objections.items():
             refused[reason] = refused.get(reason, 0) + count
     at.url_seen.add([task.url.key for task in wanted])
-    return wanted, refused
+    promoted: list[Task] = []
+    if at.ranking.needs_known:
+        new = {task.url.key for task in wanted}
+        known = [task for task in tasks if task.url.key not in new]
+        promoted = [replace(task, credit=0.0) for task in known if at.ranking.receive(task)]
+    return NextTasks(wanted, promoted, refused)
 
 
-def new_to_us(links: Sequence[Link], at: Stations) -> list[Link]:
-    """Return the links whose target was never taken in, each target once."""
+def distinct(links: Sequence[Link], at: Stations) -> dict[int, Link]:
+    """Return links by the key of their target, each target once; with parent paths if wanted."""
     by_key: dict[int, Link] = {}
     for link in links:
         by_key.setdefault(link.target.key, link)
-    return [by_key[key] for key in at.url_seen.new_among(by_key.keys())]
+    if at.ascends:
+        for parent in parents(by_key.values(), at):
+            by_key.setdefault(parent.target.key, parent)
+    return by_key
+
+
+def parents(links: Collection[Link], at: Stations) -> Iterator[Link]:
+    """Give a link to each folder above the targets of links: /a/b/p.html has /a/b/, /a/ and /."""
+    known: set[str] = set()
+    for link in links:
+        url = link.target
+        path = url.target.partition("?")[0].rpartition("/")[0]
+        while (folder := f"{url.origin}{path}/") not in known:
+            known.add(folder)
+            target = at.join(folder, "", at.urls)
+            if target is not None and target.key != url.key:
+                yield Link(target=target, kind=LinkKind.PARENT)
+            path = path.rpartition("/")[0]
 
 
 def followed_links(task: Task, reading: Reading, at: Stations) -> list[Link]:
@@ -160,5 +198,5 @@ def follow_redirect(turn: Turn, outcome: Redirected, at: Stations) -> Turn:
         return turn
     link = Link(target=target, kind=LinkKind.REDIRECT)
     turn.found = Extraction(links=[link])
-    turn.new_tasks, turn.refused = next_tasks(task, [link], at)
+    turn.new_tasks, turn.promoted, turn.refused = next_tasks(task, [link], at)
     return turn

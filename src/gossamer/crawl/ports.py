@@ -1,6 +1,6 @@
 """What the pipeline needs of each station. Stations do not import this; they merely fit."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -30,6 +30,23 @@ class UrlSeen(Protocol):
         ...
 
 
+class Ranking(Protocol):
+    """What is it worth?"""
+
+    needs_known: bool
+    """Links to known URLs matter, too."""
+
+    def follow(
+        self, page: Task, wanted: Sequence[Link], known: Mapping[int, Link]
+    ) -> tuple[list[Task], list[Task]]:
+        """Return tasks for the new links of a page, and for known ones that are to move up."""
+        ...
+
+    def receive(self, task: Task) -> bool:
+        """Take the credit that another shard sends for a known URL; tell whether it moves up."""
+        ...
+
+
 class ContentSeen(Protocol):
     """Seen this content?"""
 
@@ -45,6 +62,9 @@ class Stations:
     content_seen: ContentSeen
     url_seen: UrlSeen
     filters: Filters
+    ranking: Ranking
+    ascends: bool
+    """Parent paths of what is found are tried, too."""
     urls: UrlConfig
     process: ProcessConfig
     max_redirects: int
@@ -70,20 +90,20 @@ class Watch(Protocol):
         """Be given another part of the crawl's budget."""
         ...
 
-    def feed(self, now: float, in_flight: int) -> int:
+    def feed(self, now: float) -> int:
         """Lease what is due; return how many requests may be begun."""
         ...
 
-    def next(self, now: float, in_flight: int, *, is_full: bool) -> Task | None:
-        """Take a task that may be asked for now: a look, else a new page unless we are full."""
+    def next(self, now: float) -> Task | None:
+        """Take a task that may be asked for now: a look, else a new page."""
         ...
 
-    def may_crawl(self, in_flight: int, *, is_full: bool) -> bool:
-        """Tell whether the next request may be for a new page."""
+    def next_moment(self) -> float | None:
+        """Return when there may be something to do, if a request may be begun."""
         ...
 
-    def next_moment(self, in_flight: int) -> float:
-        """Return when there may be something to do."""
+    def next_request_at(self) -> float | None:
+        """Return when the next request may be begun; None if one may be now."""
         ...
 
 

@@ -4,23 +4,26 @@ import asyncio
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 
 from gossamer.clock import CrawlTime
-from gossamer.config import Config
+from gossamer.config import Config, LimitsConfig, StoreConfig
 from gossamer.crawl.ledger import Ledger
 from gossamer.crawl.ports import Seat, Watch
 from gossamer.crawl.worker import Worker
 from gossamer.errors import GossamerError
 from gossamer.frontier import Frontier
 from gossamer.log import tell
-from gossamer.model import Failed, FailureKind, Row, Task
+from gossamer.model import Counters, Failed, FailureKind, Row, Task
 from gossamer.seen import UrlSeen, Work
 from gossamer.store import FlightBoard
 
 GRACE_S = 8.0
 """How long a clean stop waits for answers that are under way."""
 CHORES_S = 1.0
+SAVE_EVERY = 60
+"""Rounds of chores between two copies of what is only advice."""
 STARVING_FRACTION = 0.1
 UNLIMITED = 1 << 60
 
@@ -52,12 +55,14 @@ class Wheel:
     error: BaseException | None = None
     """What work beside the wheel has failed with."""
     on_chores: Callable[[], None] = lambda: None
+    save: Callable[[], Callable[[], None] | None] = lambda: None
+    """Gives the work of keeping what is only advice (credit), to be done in a thread; or None."""
 
     async def run(self) -> bool:
         """Turn the wheel; True when the crawl is finished: nothing queued, leased or waiting."""
         self.began_at = self.time.now()
         self.seconds_before = self.ledger.counters.seconds
-        self._look_at_disk()
+        self.paused = disk_trouble(self.folder, self.config.store, was=self.paused)
         async with asyncio.TaskGroup() as group:
             chores = group.create_task(self._do_chores())
             try:
@@ -93,9 +98,7 @@ class Wheel:
     @property
     def is_idle(self) -> bool:
         """Tell whether nothing is queued, leased, under way or uncommitted here."""
-        if self.watch is not None:
-            return False
-        busy = self.in_flight or self.ledger.group or self.has_uncommitted
+        busy = self.watch or self.in_flight or self.ledger.group or self.has_uncommitted
         return not busy and not self.frontier.queued
 
     @property
@@ -105,16 +108,11 @@ class Wheel:
 
     def limit_reached(self) -> str:
         """Return the name of the limit that has been reached, or ""."""
-        limits, counters = self.config.limits, self.ledger.counters
-        is_full = limits.max_pages is not None and counters.pages >= limits.max_pages
-        if is_full and self.watch is None:  # a watch stores no new ones then, and goes on
-            return "max_pages"
-        if limits.max_bytes is not None and counters.archive_bytes >= limits.max_bytes:
-            return "max_bytes"
-        if limits.max_time_s is not None:
-            elapsed_s = self.time.now() - self.began_at
-            return "max_time" if elapsed_s >= limits.max_time_s else ""
-        return ""
+        reached = limit_of(
+            self.config.limits, self.ledger.counters, self.time.now() - self.began_at
+        )
+        # A watch then stores no new pages, and goes on.
+        return "" if self.watch is not None and reached == "max_pages" else reached
 
     @property
     def uncommitted(self) -> int:
@@ -132,9 +130,8 @@ class Wheel:
             self.ledger.opened_at = now  # clocks and woken tasks wait no longer than turns
         store = self.config.store
         wait_s = store.commit_s * (STARVING_FRACTION if is_starving else 1.0)
-        size = min(store.commit_pages, max(1, self.config.concurrency // 2))
         nothing_under_way = not self.in_flight and (self.ledger.group or self.has_uncommitted)
-        is_full = self.uncommitted >= size
+        is_full = self.uncommitted >= min(store.commit_pages, max(1, self.config.concurrency // 2))
         if nothing_under_way or is_full or self.ledger.is_due(now, wait_s=wait_s):
             self.ledger.commit()
             return
@@ -143,28 +140,12 @@ class Wheel:
     def _dispatch(self, group: asyncio.TaskGroup) -> int:
         """Start as many tasks as may go; return how many slots stay free."""
         free = self._free_slots()
-        while free > 0 and (task := self._next_task()) is not None:
+        source = self.watch or self.frontier
+        while free > 0 and (task := source.next(self.time.now())) is not None:
             self.board.take_off(task.url.key)
             self.in_flight[task.url.key] = group.create_task(self._ask(task))
             free -= 1
         return free
-
-    def _next_task(self) -> Task | None:
-        now = self.time.now()
-        if self.watch is None:
-            return self.frontier.next(now)
-        return self.watch.next(now, len(self.in_flight), is_full=self._is_full)
-
-    @property
-    def _may_crawl(self) -> bool:
-        """Tell whether the next task may be a new page."""
-        count = len(self.in_flight)
-        return self.watch is None or self.watch.may_crawl(count, is_full=self._is_full)
-
-    @property
-    def _is_full(self) -> bool:
-        """Tell whether no page more may be stored."""
-        return self.seat.pages_left(self.ledger.counters.pages + len(self.in_flight), 1) <= 0
 
     @property
     def _is_open(self) -> bool:
@@ -178,7 +159,7 @@ class Wheel:
         # What is uncommitted counts as in flight: a kill repeats at most `concurrency` requests.
         free = self.config.concurrency - len(self.in_flight) - self.uncommitted
         if self.watch is not None:
-            return min(free, self.watch.feed(self.time.now(), len(self.in_flight)))
+            return min(free, self.watch.feed(self.time.now()))
         used = self.ledger.counters.pages + len(self.in_flight)
         return min(free, self.seat.pages_left(used, free))
 
@@ -202,17 +183,17 @@ class Wheel:
             until = min(until, self.ledger.opened_at + wait_s)
         if not self.in_flight:
             self.seat.rest()
+        moment = None
         if self._free_slots() > 0:
-            moment = self.frontier.next_moment(is_first=not self._may_crawl)
-            until = until if moment is None else min(until, moment)
-        if self.watch is not None and self._is_open:
-            until = min(until, self.watch.next_moment(len(self.in_flight)))
+            moment = (self.watch or self.frontier).next_moment()
+        elif self.watch is not None and self._is_open:
+            moment = self.watch.next_request_at()
+        until = until if moment is None else min(until, moment)
         timer = asyncio.get_running_loop().call_later(max(0.0, until - now), self.nudge.set)
         await self.nudge.wait()
         timer.cancel()
 
     async def _drain(self) -> None:
-        """Let requests that are under way end, but not for ever."""
         deadline = self.time.now() + GRACE_S
         while self.in_flight and self.time.now() < deadline:
             self.nudge.clear()
@@ -223,10 +204,12 @@ class Wheel:
         """Once a second: make commits durable, look at the disk, tidy the seen runs."""
         tidying = Tidying(self.url_seen)
         try:
-            while True:
+            for number in count(1):
                 await self.time.clock.sleep(CHORES_S)
+                if not number % SAVE_EVERY and (work := self.save()) is not None:
+                    await in_thread(work)
                 self._count_seconds()
-                self._look_at_disk()
+                self.paused = disk_trouble(self.folder, self.config.store, was=self.paused)
                 if self.config.store.sync == "second":
                     await self.sync()
                 self.url_seen.discard_replaced()
@@ -241,23 +224,30 @@ class Wheel:
         """Move the durable point up to the last commit, and tell the seat."""
         async with self.syncing:
             commits = self.seat.commits
-            await in_thread(self._sync)
+            await in_thread(self.ledger.sync)
             self.seat.durable(commits)
-
-    def _sync(self) -> None:
-        """Make everything committed so far durable: archive first, then the state."""
-        self.ledger.archive.sync()
-        self.ledger.state.sync()
-
-    def _look_at_disk(self) -> None:
-        free = shutil.disk_usage(self.folder).free
-        is_low = free < self.config.store.min_free_bytes
-        if is_low and not self.paused:
-            tell("crawl.paused", reason="disk_low", free_bytes=free)
-        self.paused = "disk_low" if is_low else ""
 
     def _count_seconds(self) -> None:
         self.ledger.counters.seconds = self.seconds_before + self.time.now() - self.began_at
+
+
+def limit_of(limits: LimitsConfig, counters: Counters, elapsed_s: float) -> str:
+    """Return the name of the limit that a crawl has reached, or ""."""
+    if limits.max_time_s is not None and elapsed_s >= limits.max_time_s:
+        return "max_time"
+    if limits.max_bytes is not None and counters.archive_bytes >= limits.max_bytes:
+        return "max_bytes"
+    is_full = limits.max_pages is not None and counters.pages >= limits.max_pages
+    return "max_pages" if is_full else ""
+
+
+def disk_trouble(folder: Path, rules: StoreConfig, *, was: str) -> str:
+    """Return the reason to pause while the disk has too little left, or ""; tell when it begins."""
+    free = shutil.disk_usage(folder).free
+    trouble = "disk_low" if free < rules.min_free_bytes else ""
+    if trouble and not was:
+        tell("crawl.paused", reason=trouble, free_bytes=free)
+    return trouble
 
 
 class Tidying:

@@ -10,95 +10,45 @@ import msgspec
 
 from gossamer import __version__
 from gossamer.clock import Clock, CrawlTime
-from gossamer.cluster import OUTBOX, Outbox, Splitter, outbox_rows
 from gossamer.config import Config
 from gossamer.crawl.ledger import Ledger
 from gossamer.crawl.offload import SafeReader
-from gossamer.crawl.opening import Place, fold_counters, open_state, read_meta, start_epoch
-from gossamer.crawl.pipeline import accept
-from gossamer.crawl.ports import Stations
+from gossamer.crawl.opening import (
+    Place,
+    fold_counters,
+    open_state,
+    read_meta,
+    saving_credit,
+    start_epoch,
+)
+from gossamer.crawl.setup import Core, Desk, recover, wire_core
 from gossamer.crawl.watch import Looker
 from gossamer.crawl.wheel import Alone, Wheel
 from gossamer.crawl.worker import Worker
-from gossamer.dedupe import ContentSeen
-from gossamer.fetch import Fetcher, Resolver, RobotsCache, auth_by_origin, next_try_at
-from gossamer.filter import FilterChain, UrlFilter, build_chain
-from gossamer.frontier import AddressClocks, Frontier, address_gap_s
-from gossamer.log import tell
+from gossamer.fetch import Fetcher, Resolver, auth_by_origin
+from gossamer.filter import UrlFilter
+from gossamer.frontier import (
+    AddressClocks,
+    address_gap_s,
+)
 from gossamer.model import (
-    FINAL,
     Document,
     Extraction,
-    Failed,
-    FailureKind,
-    LinkKind,
-    Row,
-    Task,
-    Turn,
-    UrlRecord,
 )
 from gossamer.process import Processor, Registry, Tools
 from gossamer.report import (
     COUNTERS,
-    URL,
     decode_counters,
-    decode_record,
     seed_urls,
-    url_row_key,
 )
-from gossamer.seen import UrlSeen
 from gossamer.store import (
     ROW_PREFIX,
     Archive,
     FlightBoard,
-    Repair,
-    State,
     TurnWriter,
     read_original,
     repair,
 )
-from gossamer.urls import join, parse
-
-DEATHS = b"k"
-BACK_QUEUES = 3
-"""Active hosts per fetch in flight, at least: so that some are always ready (Mercator)."""
-DEATH, LEAST_SHARE, MAX_BLAME = 12, 3, 36
-"""A death's blame is shared by the URLs in hand, a quarter each at least; a URL that carries three
-whole ones is not tried again. So one that is alone in hand, or being read, has three deaths, and a
-bystander of random kills is not failed for what others may have done."""
-
-
-@dataclass(slots=True, kw_only=True)
-class Core:
-    """The stations that live on rows: what a crawl and a rebuild of its state have in common."""
-
-    state: State
-    url_seen: UrlSeen
-    content_seen: ContentSeen
-    robots: RobotsCache
-    frontier: Frontier
-    filters: FilterChain
-    stations: Stations
-    shards: int = 1
-    splitter: Splitter | None = None
-    outbox: Outbox | None = None
-
-    def rows_to_commit(self) -> list[Row]:
-        """Give the rows that changed since the last commit, of all stations."""
-        rows = self.frontier.rows_to_commit()
-        rows += self.url_seen.rows_to_commit()
-        rows += self.content_seen.rows_to_commit()
-        rows += self.robots.rows_to_commit()
-        if self.outbox is not None:
-            rows += self.outbox.rows_to_commit()
-        return rows
-
-    def add(self, tasks: list[Task]) -> None:
-        """Take new tasks to their owner: our frontier, or the outbox for another shard."""
-        if self.splitter is None or self.outbox is None:
-            self.frontier.add(tasks)
-        else:
-            self.splitter.route(tasks, self.frontier.add, self.outbox.post)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -122,6 +72,8 @@ class Shard:
             await self.worker.fetcher.close()
             await self.worker.resolver.close()
             await self.reader.close()
+            if (save := self.wheel.save()) is not None:
+                save()
             self.ledger.archive.close()
             self.core.state.write(self.ledger.archive.rows_to_commit())
             self.core.state.sync()
@@ -159,6 +111,7 @@ def open_shard(place: Place, config: Config, clock: Clock, random: Random, extra
         board=desk.board,
         seat=Alone(config.limits.max_pages),
         folder=place.folder.root,
+        save=lambda: saving_credit(core.state, core.frontier.order),
     )
     shard = Shard(
         place=place,
@@ -169,58 +122,8 @@ def open_shard(place: Place, config: Config, clock: Clock, random: Random, extra
         reader=reader,
         wheel=wheel,
     )
-    _recover(shard, mended, time, all_wait=has_rebooted)
+    recover(core, desk, mended, time.now(), all_wait=has_rebooted)
     return shard
-
-
-def wire_core(
-    state: State, place: Place, config: Config, random: Random, filters: Sequence[UrlFilter]
-) -> Core:
-    """Build the stations that live on the rows of a state."""
-    rows = [*state.scan(b"s"), *state.scan(b"S")]
-    url_seen = UrlSeen.open(state.path / "seen", config.seen, rows)
-    content_seen = ContentSeen(state.get)
-    frontier = Frontier(config.frontier, config.politeness, state, random)
-    frontier.at_least = BACK_QUEUES * config.concurrency
-    chain = build_chain(
-        config.filter,
-        seed_urls(config),
-        frontier.hosts.known_urls,
-        follow_embeds=config.process.embeds,
-        extra=filters,
-    )
-    is_split = place.ring.shards > 1
-    splitter = Splitter(place.ring, place.shard, url_seen) if is_split else None
-    stations = Stations(
-        content_seen=content_seen,
-        url_seen=splitter or url_seen,
-        filters=chain,
-        urls=config.urls,
-        process=config.process,
-        max_redirects=config.fetch.max_redirects,
-        retry_at=next_try_at,
-        join=join,
-    )
-    return Core(
-        state=state,
-        url_seen=url_seen,
-        content_seen=content_seen,
-        robots=RobotsCache(config.robots, config.fetch.robots_agent, state.get),
-        frontier=frontier,
-        filters=chain,
-        stations=stations,
-        shards=place.ring.shards,
-        splitter=splitter,
-        outbox=Outbox(place.ring, place.shard, read_meta(state).epoch) if is_split else None,
-    )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Desk:
-    """Where things are written down: the ledger, and the board of what is in hand."""
-
-    ledger: Ledger
-    board: FlightBoard
 
 
 def _desk(
@@ -281,90 +184,8 @@ def _staff(
         media_type_of=registry.media_type,
         read=read,
         robots_bytes=config.robots.max_bytes,
-        looker=Looker(rules=config.watch, record_of=partial(_record_of, core.state)),
+        looker=Looker(rules=config.watch, stations=core.stations, record_of=core.record_of),
         add=core.add,
+        promote=core.promote,
     )
     return worker, reader
-
-
-def _record_of(state: State, key: int) -> UrlRecord | None:
-    value = state.get(url_row_key(key))
-    return decode_record(value) if value is not None else None
-
-
-def _recover(shard: Shard, mended: Repair, time: CrawlTime, *, all_wait: bool) -> None:
-    """Put leased, lost and blamed URLs where they belong, in one commit."""
-    now = time.now()
-    blame = _share_blame(shard)
-    killers: list[Task] = []
-
-    def is_settled(task: Task) -> bool:
-        if blame.get(task.url.key, 0) >= MAX_BLAME:
-            killers.append(task)
-            return True
-        if task.kind is LinkKind.REVISIT:
-            return True  # its page is still on the watchlist
-        record = _record_of(shard.core.state, task.url.key)
-        return record is not None and record.state in FINAL
-
-    shard.core.frontier.recover(now, is_settled, all_wait=all_wait)
-    for task in killers:
-        failed = Failed(kind=FailureKind.KILLED_US, detail="in hand again and again")
-        turn = Turn(task=task, outcome=failed, at=now)
-        if task.kind is LinkKind.REVISIT:
-            turn = shard.worker.looker.take_turn(task, failed, None, shard.core.stations, now)
-        shard.ledger.record(turn, now)
-    shard.ledger.extra_rows.extend(mended.rows)
-    _queue_lost_pages(shard, mended)
-    _recover_outbox(shard)
-    shard.ledger.commit()
-    if mended.cut or mended.deleted or mended.bad:
-        tell("archive.repaired", cut=mended.cut, deleted=mended.deleted, bad=mended.bad)
-
-
-def _recover_outbox(shard: Shard) -> None:
-    """Take up the letters that no receiver has acknowledged; after a re-split some are our own."""
-    core = shard.core
-    rows = core.state.scan(OUTBOX)
-    if core.outbox is not None:
-        ours = core.outbox.recover(rows)
-    else:
-        letters = list(outbox_rows(rows))
-        ours = [task for _, tasks in letters for task in tasks]
-        shard.ledger.extra_rows.extend((key, None) for key, _ in letters)
-    tasks, _ = accept(ours, core.stations)
-    core.add(tasks)
-
-
-def _share_blame(shard: Shard) -> dict[int, int]:
-    """Blame the last death on the URLs that were in hand; return what each of them carries now."""
-    blame: dict[int, int] = {}
-    share = max(LEAST_SHARE, DEATH // max(1, len(shard.board.lost)))
-    for key in shard.board.lost:
-        row = DEATHS + key.to_bytes(8, "big")
-        blame[key] = int.from_bytes(shard.core.state.get(row) or b"", "big") + share
-        shard.ledger.extra_rows.append((row, blame[key].to_bytes(2, "big")))
-    return blame
-
-
-def _queue_lost_pages(shard: Shard, mended: Repair) -> None:
-    """Queue again the URLs whose records lay in a damaged range of the archive."""
-    if not mended.bad:
-        return
-    lost_from = dict(mended.bad)
-    for key, value in shard.core.state.scan(URL):
-        record = decode_record(value)
-        ref = record.visits[-1].ref if record.visits else None
-        if ref is not None and ref.offset >= lost_from.get(ref.file, ref.offset + 1):
-            shard.ledger.extra_rows.append((key, None))
-            if record.fingerprint is not None:  # or the page would be a copy of its lost self
-                shard.core.content_seen.forget(record.fingerprint, record.url)
-            if (task := _task_of(record, shard)) is not None:
-                shard.core.frontier.add([task], are_new=False)
-
-
-def _task_of(record: UrlRecord, shard: Shard) -> Task | None:
-    url = parse(record.url, shard.core.stations.urls)
-    if url is None:
-        return None
-    return Task(url=url, depth=record.depth, via=record.via, kind=LinkKind(record.kind))

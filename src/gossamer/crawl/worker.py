@@ -55,6 +55,8 @@ class Worker:
     """Knows how to ask for a page that we have, and what the answer means."""
     add: Callable[[list[Task]], None]
     """Takes new tasks to their owner: our frontier, or another shard."""
+    promote: Callable[[list[Task]], None]
+    """The same for queued ones that are worth more by now."""
 
     async def ask(self, task: Task) -> None:
         """Give a task its turn, or put it back with the moment and the reason to wait for."""
@@ -89,8 +91,7 @@ class Worker:
 
     def _refuse(self, task: Task, kind: RefusalKind, detail: str) -> None:
         now = self.time.now()
-        refused = Refused(kind=kind, detail=detail)
-        turn = self.looker.take_turn(task, refused, None, self.stations, now)
+        turn = self.looker.take_turn(task, Refused(kind=kind, detail=detail), None, now)
         self.frontier.settle(task, now, None)
         self._record(turn, now)
 
@@ -148,22 +149,12 @@ class Worker:
             outcome.document.body.close()
         rules = self.robots.peek(task.url, now)
         if rules is not None and self.stations.process.sitemaps:
-            self._add_sitemaps(task.url, rules)
+            self.add(sitemap_tasks(task.url, rules, self.stations))
         self.frontier.put_back(task, 0.0, "robots")
         # Rules are those of the task's host: they say nothing of another host on the way.
         answer = answer_of(outcome, elapsed_s, rules if hop is task else None)
         self.frontier.settle(hop, now, answer)
         self.ledger.is_urgent |= is_throttled(outcome)
-
-    def _add_sitemaps(self, url: Url, rules: RobotsRules) -> None:
-        """Queue the sitemaps that a robots.txt names, through the same tests as any link."""
-        robots_url = url.origin + "/robots.txt"
-        targets = [
-            self.stations.join(robots_url, text, self.stations.urls) for text in rules.sitemaps
-        ]
-        links = [Link(target=t, kind=LinkKind.SITEMAP) for t in targets if t is not None]
-        source = Task(url=replace(url, text=robots_url), depth=-1)
-        self.add(next_tasks(source, links, self.stations)[0])
 
     async def _addresses(self, url: Url) -> tuple[str, ...] | Failed:
         if url.scheme not in BY_HOST_NAME:
@@ -205,8 +196,7 @@ class Worker:
         found = await self.read(document, media_type)
         if note := document.body.decode_note:
             document.oddities += (f"decoding: {note}",)
-        words = words_fingerprint(found)
-        return outcome, Reading(found, fingerprint, copy_of, words)
+        return outcome, Reading(found, fingerprint, copy_of, words_fingerprint(found))
 
     def _finish(
         self,
@@ -218,18 +208,14 @@ class Worker:
         ended_at: float | None = None,
     ) -> None:
         now = self.time.now()
-        turn = self.looker.take_turn(task, outcome, reading, self.stations, now)
-        if turn.finding is not None:
-            self.frontier.settle(task, ended_at if ended_at is not None else now, answer)
-            self._record(turn, now)
-            return
+        turn = self.looker.take_turn(task, outcome, reading, now)
         if (
             task.attempt >= FIRST_TRIES
             and not was_asked(outcome)
             and not self.ledger.counters.requests
         ):
             turn.retry_at = None  # nothing was ever reached: rather a wrong name than an outage
-        if turn.retry_at is not None:
+        if turn.retry_at is not None and turn.finding is None:
             again = replace(task, attempt=task.attempt + 1)
             if is_host_wide(outcome):
                 self.frontier.put_back(
@@ -244,8 +230,19 @@ class Worker:
         if turn.retry_at is None or turn.finding is not None:
             self.frontier.conclude(turn.task)
         self.add(turn.new_tasks)
+        if turn.promoted:
+            self.promote(turn.promoted)
         self.ledger.record(turn, now)
         self.ledger.is_urgent |= is_throttled(turn.outcome)
+
+
+def sitemap_tasks(url: Url, rules: RobotsRules, at: Stations) -> list[Task]:
+    """Return tasks for the sitemaps that a robots.txt names, through the same tests as any link."""
+    robots_url = url.origin + "/robots.txt"
+    targets = [at.join(robots_url, text, at.urls) for text in rules.sitemaps]
+    links = [Link(target=t, kind=LinkKind.SITEMAP) for t in targets if t is not None]
+    source = Task(url=replace(url, text=robots_url), depth=-1)
+    return next_tasks(source, links, at).new
 
 
 def was_asked(outcome: FetchOutcome) -> bool:

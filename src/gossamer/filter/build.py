@@ -8,11 +8,12 @@ from gossamer.filter import gate
 from gossamer.filter.api import UrlFilter
 from gossamer.filter.budget import host_budget
 from gossamer.filter.chain import FilterChain
-from gossamer.filter.lists import Patterns, allowed, blocked, read_blocklist
+from gossamer.filter.lists import allowed, blocked, read_blocklist
 from gossamer.filter.load import installed_filters, named_filter
 from gossamer.filter.scope import Scope
 from gossamer.filter.shape import shape
 from gossamer.model import EMBEDDED, FOLLOWED, Url
+from gossamer.urls import Patterns
 
 
 def build_chain(

@@ -11,16 +11,22 @@ Not for: fetching, robots rules, or deciding whether a URL is wanted.
 from gossamer.frontier.frontier import Frontier, ReadRows
 from gossamer.frontier.hosts import Answer
 from gossamer.frontier.look import Waiting, count_waiting, find_host, find_waiting
+from gossamer.frontier.order import Order, Ranking, choose_order, named_score, write_snapshot
 from gossamer.frontier.politeness import AddressClocks, address_gap_s
 
 __all__ = [
     "AddressClocks",
     "Answer",
     "Frontier",
+    "Order",
+    "Ranking",
     "ReadRows",
     "Waiting",
     "address_gap_s",
+    "choose_order",
     "count_waiting",
     "find_host",
     "find_waiting",
+    "named_score",
+    "write_snapshot",
 ]

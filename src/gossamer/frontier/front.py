@@ -45,24 +45,38 @@ class Front:
     by the caller, who knows which hosts are active. So pushing never has to search.
     """
 
-    def __init__(self, grades: int, random: Random) -> None:
+    def __init__(self, grades: int, random: Random, *, is_strict: bool = False) -> None:
         self._queues = [HostFifo() for _ in range(grades + 1)]
         self._random = random
+        self._is_strict = is_strict
+        self._length = 0
 
     def __len__(self) -> int:
-        return sum(queue.length for queue in self._queues)
+        return self._length
 
     def push(self, host: HostKey, grade: int) -> None:
         """Let a host wait in the queue of a grade."""
         self._queues[grade].push(host)
+        self._length += 1
 
-    def draw(self) -> HostKey | None:
-        """Take a host: grade g is drawn with weight 4^g among the queues that are not empty."""
+    def best_grade(self) -> int:
+        """Return the highest grade in which a host waits, or 0."""
+        for grade in range(len(self._queues) - 1, 0, -1):
+            if self._queues[grade].length:
+                return grade
+        return 0
+
+    def draw(self) -> tuple[HostKey, int] | None:
+        """Take a host, and the grade for which it waited.
+
+        The highest grade goes first if that is the order. Otherwise grade g is drawn with weight
+        4^g among the queues that are not empty.
+        """
         filled = [grade for grade, queue in enumerate(self._queues) if queue.length]
         if not filled:
             return None
-        if len(filled) == 1:
-            return self._queues[filled[0]].pop()
-        weights = [_WEIGHTS[grade] for grade in filled]
-        grade = self._random.choices(filled, weights)[0]
-        return self._queues[grade].pop()
+        grade = filled[-1]
+        if len(filled) > 1 and not self._is_strict:
+            grade = self._random.choices(filled, [_WEIGHTS[grade] for grade in filled])[0]
+        self._length -= 1
+        return self._queues[grade].pop(), grade

@@ -1,34 +1,18 @@
 """Frontier: add, next, settle. Which URL next, and when?"""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from random import Random
-from typing import Protocol, TypeAlias
-
-from msgspec.structs import replace
+from typing import Protocol
 
 from gossamer.config import FrontierConfig, PolitenessConfig
 from gossamer.frontier.front import Front
 from gossamer.frontier.hosts import Answer, HostTable, mend_clock, rest
-from gossamer.frontier.importance import GRADE_BY_ORDER
-from gossamer.frontier.intake import Intake
-from gossamer.frontier.leases import Delayed, Leases
-from gossamer.frontier.rows import (
-    HOST,
-    LEASE,
-    least_depth,
-    put_tasks,
-    take_tasks,
-    unpack_tasks,
-)
-from gossamer.frontier.workbench import ActiveHost, Workbench
-from gossamer.model import HostKey, Row, Task
-from gossamer.urls import host_key
-
-ACTIVATE_AT_ONCE = 64
-
-
-IsSettled: TypeAlias = Callable[[Task], bool]
-"""Tells whether a task's end is already on record."""
+from gossamer.frontier.leases import Delayed
+from gossamer.frontier.order import GRADES, Order, breadth_first
+from gossamer.frontier.rows import HOST, LEASE, unpack_tasks
+from gossamer.frontier.supply import IsSettled, Supply
+from gossamer.model import Row, Task
+from gossamer.urls import host_key, ring_of
 
 
 class ReadRows(Protocol):
@@ -51,20 +35,22 @@ class Frontier:
     """
 
     def __init__(
-        self, config: FrontierConfig, rules: PolitenessConfig, rows: ReadRows, random: Random
+        self,
+        config: FrontierConfig,
+        rules: PolitenessConfig,
+        rows: ReadRows,
+        random: Random,
+        order: Order | None = None,
     ) -> None:
         self.at_least = 1
         """Hosts that are kept active while there are any (Mercator: three per fetch in flight)."""
         self._config, self._rules, self._rows = config, rules, rows
+        self.order = order or breadth_first(config.grades)
         self.hosts = HostTable(rows.get)
-        self._front = Front(config.grades, random)
-        self._bench = Workbench(self.hosts)
-        self._leases = Leases()
+        front = Front(max(GRADES, config.grades), random, is_strict=self.order.is_strict)
+        self.supply = Supply(config, self.order, self.hosts, front, rows.get)
+        self._bench, self._leases = self.supply.bench, self.supply.leases
         self._delayed = Delayed(rows.scan)
-        grade_of = GRADE_BY_ORDER[config.order]
-        self._intake = Intake(lambda depth: grade_of(depth, config.grades))
-        self._pending: list[Row] = []
-        self._on_disk = 0
 
     def recover(self, now: float, is_settled: IsSettled, *, all_wait: bool) -> None:
         """Build the frontier from its rows, after a clean stop or any death.
@@ -72,28 +58,35 @@ class Frontier:
         Leased tasks that were not settled go back into their queues, and their hosts wait their
         full gap (after a reboot, `all_wait`, every host does). Commit it before dispatching.
         """
+        supply = self.supply
         leased = list(self._rows.scan(LEASE))
         with_lease = {key[1:12] for key, _ in leased}
-        for key, value in leased:  # first in the queue: what was begun there is not done again
-            self._front.push(key[1:12], self._intake.grade_of(least_depth(value)))
+        for key in with_lease:  # first in the queue: what was begun there is not done again
+            supply.front.push(key, max(GRADES, self._config.grades))
         for host, row in self.hosts.load(self._rows.scan(HOST)):
-            self._on_disk += row.queued
+            supply.on_disk += row.queued - row.copies
+            self.order.note_known(int.from_bytes(host[:3], "big"), row.known)
             if mend_clock(row, self._rules, now, must_wait=all_wait or host in with_lease):
                 self.hosts.change(host, row)
             if grade := row.best_grade():
-                self._front.push(host, grade)
+                supply.front.push(host, grade)
         for key, value in leased:
-            self._pending.append((key, None))
+            supply.pending.append((key, None))
             if (row_of_host := self.hosts.find(key[1:12])) is not None:
                 tasks = unpack_tasks(value, row_of_host.name, 0)
                 self.add([task for task in tasks if not is_settled(task)], are_new=False)
         if all_wait:
-            self._pending += self._delayed.clamp(now)
+            supply.pending += self._delayed.clamp(now)
 
     @property
     def queued(self) -> int:
         """Return how many URLs wait for their fetch or are leased."""
-        return self._on_disk + self._delayed.count + self._leases.count + self._intake.count
+        return (
+            self.supply.on_disk
+            + self._delayed.count
+            + self._leases.count
+            + self.supply.intake.count
+        )
 
     @property
     def active_hosts(self) -> int:
@@ -104,7 +97,11 @@ class Frontier:
     def has_uncommitted(self) -> bool:
         """Tell whether there is anything that a commit would write."""
         return bool(
-            self._bench.awaiting or self._intake.count or self._pending or self.hosts.has_changes
+            self._bench.awaiting
+            or self.supply.intake.count
+            or self.supply.risen.count
+            or self.supply.pending
+            or self.hosts.has_changes
         )
 
     @property
@@ -121,27 +118,19 @@ class Frontier:
 
     def add(self, tasks: Iterable[Task], *, are_new: bool = True) -> None:
         """Take tasks in; they are on disk after the next commit."""
-        for host, count in self._intake.add(tasks).items():
+        for host, count in self.supply.intake.add(tasks).items():
             if are_new:
                 self.hosts.note_known(host, count)
+                self.order.note_known(ring_of(host), count)
+
+    def promote(self, tasks: Iterable[Task]) -> None:
+        """Let queued URLs that are worth more by now wait in a better place."""
+        self.supply.risen.add(tasks)
 
     def delay(self, task: Task, due_at: float) -> None:
         """Let one task wait for its next try; its lease ends here."""
-        self._pending += self._leases.withdraw(task)
-        self._pending.append(self._delayed.put(task, due_at))
-
-    def lease_first(self, tasks: Iterable[Task]) -> None:
-        """Lease tasks past the queues: they may be asked for after the next commit, before others.
-
-        They are kept elsewhere. After a death their leases are told to be settled, and are gone.
-        """
-        by_host: dict[str, list[Task]] = {}
-        for task in tasks:
-            by_host.setdefault(task.url.host, []).append(task)
-        for name, portion in by_host.items():
-            row, key = self.hosts.row(name), host_key(name)
-            host = self._bench.hosts.get(key) or self._bench.open(key, row)
-            self._take_lease(host, portion, is_first=True)
+        self.supply.pending += self._leases.withdraw(task)
+        self.supply.pending.append(self._delayed.put(task, due_at))
 
     def next(self, now: float, *, is_first: bool = False) -> Task | None:
         """Take a task that may be asked for now; its host is busy until it is settled.
@@ -152,57 +141,20 @@ class Frontier:
         if is_first:
             host = self._bench.take_ready(now, is_first=True)
             return self._leases.hand_out(host.next_lease()) if host is not None else None
-        if not self._pending:  # only committed rows can be woken
+        if not self.supply.pending:  # only committed rows can be woken
             for task, row in self._delayed.take_due(now):
-                self._pending.append(row)
+                self.supply.pending.append(row)
                 self.add([task], are_new=False)
         if self.active_hosts < self.at_least:
-            self._activate()
+            self.supply.activate()
         while (host := self._bench.take_ready(now)) is not None:
             if host.waiting:
                 if host.waiting * 4 <= self._config.lease_urls and not host.uncommitted:
-                    self._lease(host)  # early, so that the host need not wait for a commit
+                    self.supply.lease(host)  # early, so that the host need not wait for a commit
                 return self._leases.hand_out(host.next_lease())
-            self._refill(host)
-        self._activate()
+            self.supply.refill(host)
+        self.supply.activate()
         return None
-
-    def _refill(self, host: ActiveHost) -> None:
-        """Give an empty host new tasks, or let it go: it is off the bench and not busy."""
-        if host.uncommitted or self._lease(host) or host.key in self._intake.hosts:
-            self._bench.awaiting[host.key] = host
-            return
-        self._bench.remove(host)
-        if grade := host.row.best_grade():
-            self._front.push(host.key, grade)
-
-    def _activate(self) -> None:
-        """Draw waiting hosts onto the bench: as many as it takes until enough are ready."""
-        drawn = 0
-        while drawn < ACTIVATE_AT_ONCE and not (self._bench.is_full or self._leases.is_full):
-            if (key := self._front.draw()) is None:
-                return
-            row = self.hosts.find(key)
-            if key not in self._bench.hosts and row is not None and row.best_grade():
-                drawn += 1
-                self._refill(self._bench.open(key, row))
-
-    def _lease(self, host: ActiveHost) -> bool:
-        """Move whole queue rows of a host into a lease; tell whether there were any."""
-        if self._leases.is_full or (host.taken >= self._config.quantum_urls and len(self._front)):
-            return False
-        tasks, rows = take_tasks(host.key, host.row, self._config.lease_urls, self._rows.get)
-        self._pending += rows
-        self._on_disk -= len(tasks)
-        return bool(tasks) and self._take_lease(host, tasks)
-
-    def _take_lease(self, host: ActiveHost, tasks: list[Task], *, is_first: bool = False) -> bool:
-        lease, row = self._leases.take(host.key, host.row, tasks)
-        lease.is_first = is_first
-        self._pending.append(row)
-        self.hosts.change(host.key, host.row)
-        self._bench.await_commit(host, lease)
-        return True
 
     def settle(self, task: Task, now: float, answer: Answer | None) -> None:
         """End a task's turn at its host; no answer means no request, so that no gap is due."""
@@ -233,33 +185,17 @@ class Frontier:
 
     def conclude(self, task: Task) -> None:
         """End a task's lease: its URL record goes into the same commit."""
-        self._pending += self._leases.conclude(task)
+        self.supply.pending += self._leases.conclude(task)
+        if self.order.credit is not None:
+            self.order.credit.credits.settle(task.url.key)
 
     def rows_to_commit(self) -> list[Row]:
         """Give all rows that changed since the last commit."""
-        for key, grade, tasks in self._intake.drain():
-            self._store_intake(key, grade, tasks)
-        rows, self._pending = self._pending, []
+        rows = self.supply.rows()
         rows.extend(self.hosts.rows_to_commit())
         return rows
-
-    def _store_intake(self, key: HostKey, grade: int, tasks: list[Task]) -> None:
-        host = self._bench.hosts.get(key)
-        row = self.hosts.row(tasks[0].url.host)
-        self.hosts.change(key, row)
-        if (
-            host is not None
-            and not row.queued
-            and not self._leases.is_full
-            and host.leased + len(tasks) <= self._config.lease_urls
-        ):
-            self._take_lease(host, [replace(task, grade=grade) for task in tasks])
-            return
-        if host is None and grade > row.best_grade():
-            self._front.push(key, grade)
-        self._pending += put_tasks(key, row, grade, tasks)
-        self._on_disk += len(tasks)
 
     def committed(self) -> None:
         """Let new leases go: the last rows are in the state."""
         self._bench.committed()
+        self._leases.committed()

@@ -9,7 +9,7 @@ from gossamer.urls import host_key
 class Intake:
     """Tasks on their way to disk."""
 
-    def __init__(self, grade_of: Callable[[int], int]) -> None:
+    def __init__(self, grade_of: Callable[[Task], int]) -> None:
         self.grade_of = grade_of
         self._tasks: dict[tuple[HostKey, int], list[Task]] = {}
         self.hosts: set[HostKey] = set()
@@ -21,7 +21,7 @@ class Intake:
         for task in tasks:
             host = task.url.host
             key = host_key(host)
-            self._tasks.setdefault((key, self.grade_of(task.depth)), []).append(task)
+            self._tasks.setdefault((key, self.grade_of(task)), []).append(task)
             self.hosts.add(key)
             counts[host] = counts.get(host, 0) + 1
         self.count += sum(counts.values())

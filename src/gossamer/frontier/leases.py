@@ -47,6 +47,10 @@ class Leases:
 
     def __init__(self) -> None:
         self._out: dict[int, tuple[Lease, Task]] = {}
+        self.keys: set[int] = set()
+        """Of the URLs under lease, and of those that ended since the last commit: their records
+        cannot be read yet."""
+        self._ended: list[int] = []
         self.count = 0
         """Tasks under lease that are not concluded."""
 
@@ -60,6 +64,7 @@ class Leases:
         row.lease_sequence += 1
         key = lease_key(host, row.lease_sequence)
         self.count += len(tasks)
+        self.keys.update([task.url.key for task in tasks])
         return Lease(key, list(reversed(tasks)), len(tasks)), (key, pack_tasks(tasks))
 
     def hand_out(self, lease: Lease) -> Task:
@@ -76,7 +81,7 @@ class Leases:
     def conclude(self, task: Task) -> Sequence[Row]:
         """End a task's lease; return the deletion of its row if it was the last of it."""
         found = self._out.pop(task.url.key, None)
-        return () if found is None else self._end_one(found[0])
+        return () if found is None else self._end_one(found[0], task)
 
     def withdraw(self, task: Task) -> Sequence[Row]:
         """Take a task out of its lease, in the row too; return the row to be written."""
@@ -84,12 +89,18 @@ class Leases:
         if found is None:
             return ()
         lease, _ = found
-        if deletion := self._end_one(lease):
+        if deletion := self._end_one(lease, task):
             return deletion
         out = [other for of, other in self._out.values() if of is lease]
         return ((lease.key, pack_tasks([*out, *reversed(lease.tasks)])),)
 
-    def _end_one(self, lease: Lease) -> Sequence[Row]:
+    def committed(self) -> None:
+        """Forget the URLs whose leases ended: their ends are on record."""
+        self.keys.difference_update(self._ended)
+        self._ended.clear()
+
+    def _end_one(self, lease: Lease, task: Task) -> Sequence[Row]:
+        self._ended.append(task.url.key)
         self.count -= 1
         lease.left -= 1
         return () if lease.left else ((lease.key, None),)

@@ -71,7 +71,7 @@ def count_waiting(rows: ReadRows, is_settled: Callable[[Task], bool]) -> Waiting
     for key, value in rows.scan(HOST):
         row = decode_host(value)
         names[key[1:]] = row.name
-        hosts, urls, known = hosts + 1, urls + row.queued, known + row.known
+        hosts, urls, known = hosts + 1, urls + row.queued - row.copies, known + row.known
     delayed = sum(1 for _ in rows.scan(DELAYED))
     for key, value in rows.scan(LEASE):
         tasks = unpack_tasks(value, names.get(key[1:12], ""), 0)

@@ -54,6 +54,8 @@ class HostRow(Struct, kw_only=True, array_like=True):
     spans: dict[int, Span] = field(default_factory=dict)
     """Queue rows by grade."""
     lease_sequence: int = 0
+    copies: int = 0
+    """Of the queued URLs those that wait in a better place, too: that many are no work."""
 
     def best_grade(self) -> int:
         """Return the highest grade that has queue rows, or 0."""
@@ -173,11 +175,6 @@ def unpack_tasks(value: bytes, host: str, grade: int) -> list[Task]:
     return tasks
 
 
-def least_depth(value: bytes) -> int:
-    """Return the depth of the shallowest task of a packed row."""
-    return min(group[1] for group in _groups_decoder.decode(value))
-
-
 def in_rows(tasks: Sequence[Task]) -> Iterable[Sequence[Task]]:
     """Cut tasks into portions of one packed row each."""
     for start in range(0, len(tasks), ROW_TASKS):
@@ -210,9 +207,16 @@ def put_tasks(key: HostKey, row: HostRow, grade: int, tasks: Sequence[Task]) -> 
 
 
 def take_tasks(
-    key: HostKey, row: HostRow, at_least: int, get: Callable[[bytes], bytes | None]
+    key: HostKey,
+    row: HostRow,
+    at_least: int,
+    get: Callable[[bytes], bytes | None],
+    *,
+    is_newest_first: bool = False,
 ) -> tuple[list[Task], list[Row]]:
     """Take whole rows, best grade first, until there are enough tasks; also their deletions.
+
+    Of one grade the oldest row goes first, or the newest.
 
     Rows are found by known keys: a seek would walk over the tombstones of those taken before.
     """
@@ -220,8 +224,12 @@ def take_tasks(
     rows: list[Row] = []
     while len(tasks) < at_least and (grade := row.best_grade()):
         span = row.spans[grade]
-        place = queue_key(key, grade, span.head)
-        span.head += 1
+        if is_newest_first:
+            span.tail -= 1
+            place = queue_key(key, grade, span.tail)
+        else:
+            place = queue_key(key, grade, span.head)
+            span.head += 1
         rows.append((place, None))
         if (value := get(place)) is not None:
             tasks += unpack_tasks(value, row.name, grade)

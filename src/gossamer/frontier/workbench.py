@@ -1,6 +1,7 @@
 """Active hosts, ordered by the earliest moment at which each may be asked again."""
 
 import heapq
+from collections import deque
 from dataclasses import dataclass, field
 
 from gossamer.frontier.hosts import HostTable
@@ -53,6 +54,13 @@ class ActiveHost:
         self.taken -= 1
         self.waiting += 1
 
+    def next_grade(self) -> int:
+        """Return the grade of the task that comes next, or of the best in its queue."""
+        for lease in self.leases:
+            if lease.tasks:
+                return lease.tasks[-1].grade
+        return self.row.best_grade()
+
     @property
     def is_first(self) -> bool:
         """Tell whether its next task goes before those of other hosts."""
@@ -65,16 +73,40 @@ class ActiveHost:
         return self.waiting + sum(len(lease.tasks) for lease in self.uncommitted)
 
 
+class Ready:
+    """Hosts that may be asked now, by the grade of what they would be asked for."""
+
+    def __init__(self) -> None:
+        self._entries: dict[int, deque[tuple[int, ActiveHost]]] = {}
+
+    def put(self, host: ActiveHost) -> None:
+        """Take in a host that came off the heap; its ticket stays valid."""
+        self._entries.setdefault(host.next_grade(), deque()).append((host.ticket, host))
+
+    def take(self) -> ActiveHost | None:
+        """Give a host of the highest grade, the one that came first."""
+        while self._entries:
+            grade = max(self._entries)
+            entries = self._entries[grade]
+            ticket, host = entries.popleft()
+            if not entries:
+                del self._entries[grade]
+            if host.ticket == ticket:
+                return host
+        return None
+
+
 class Workbench:
     """Hosts that have work, ordered by when they may next be asked.
 
-    Invariant: an active host is on the heap or busy, never both; it may also await a commit.
-    A busy host is off the heap, so nobody can reach it a second time: one connection per host
-    follows from ownership, not from a lock.
+    Invariant: an active host is on the heap (in a strict order: or ready) or busy, never both; it
+    may also await a commit. A busy host is off the heap, so nobody can reach it a second time: one
+    connection per host follows from ownership, not from a lock.
     """
 
-    def __init__(self, table: HostTable) -> None:
+    def __init__(self, table: HostTable, *, is_strict: bool = False) -> None:
         self._table = table
+        self._ready: Ready | None = Ready() if is_strict else None
         self.hosts: dict[HostKey, ActiveHost] = {}
         self.awaiting: dict[HostKey, ActiveHost] = {}
         """Hosts with something that only a commit will let go."""
@@ -113,17 +145,35 @@ class Workbench:
         heapq.heappush(heap, (host.row.next_at, self._tickets, host.key))
 
     def take_ready(self, now: float, *, is_first: bool = False) -> ActiveHost | None:
-        """Take the host that has been ready longest off the bench, if any is ready.
+        """Take a host off the bench, if any is ready: the one that has been ready longest.
 
-        With `is_first`, only one whose next task goes before those of others.
+        In a strict order it is the one whose next task has the highest grade. With `is_first`, only
+        one whose next task goes before those of others.
         """
-        for heap in (self._first,) if is_first else (self._first, self._heap):
-            while heap and heap[0][0] <= now:
-                _, ticket, key = heapq.heappop(heap)
-                host = self.hosts.get(key)
-                if host is not None and host.ticket == ticket:
-                    host.ticket = 0
-                    return host
+        host = self._take_earliest(self._first, now)
+        if host is None and not is_first:
+            host = self._take_usual(now)
+        if host is not None:
+            host.ticket = 0
+        return host
+
+    def _take_usual(self, now: float) -> ActiveHost | None:
+        host = self._take_earliest(self._heap, now)
+        if self._ready is None:
+            return host
+        while host is not None:
+            self._ready.put(host)
+            host = self._take_earliest(self._heap, now)
+        return self._ready.take()
+
+    def _take_earliest(
+        self, heap: list[tuple[float, int, HostKey]], now: float
+    ) -> ActiveHost | None:
+        while heap and heap[0][0] <= now:
+            _, ticket, key = heapq.heappop(heap)
+            host = self.hosts.get(key)
+            if host is not None and host.ticket == ticket:
+                return host
         return None
 
     def release(self, host: ActiveHost) -> None:

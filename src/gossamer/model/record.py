@@ -66,6 +66,8 @@ class Turn:
     belief: tuple[float, ...] | None = None
     """What is believed of the page's change rate after that look."""
     new_tasks: list[Task] = field(default_factory=list)
+    promoted: list[Task] = field(default_factory=list)
+    """Queued URLs that this page has made worth more."""
     refused: dict[str, int] = field(default_factory=dict)
     """How many links of this page each filter reason refused."""
     retry_at: float | None = None

@@ -13,7 +13,8 @@ class Task(Struct, frozen=True, gc=False):
 
     `via` is the text of the URL that linked it first ("" for a seed). `grade` is its priority
     class, 1 (low) to F (high). `attempt` counts the tries that ended in a retryable failure,
-    `hops` the redirects that led here one after another, `nesting` the sitemap indexes.
+    `hops` the redirects that led here one after another, `nesting` the sitemap indexes. `credit` is
+    what the linking page gives it on its way to the frontier, in orders that know credit.
     """
 
     url: Url
@@ -24,6 +25,7 @@ class Task(Struct, frozen=True, gc=False):
     attempt: int = 0
     hops: int = 0
     nesting: int = 0
+    credit: float = 0.0
 
     def follow(self, link: Link) -> "Task":
         """Return the task for a link found on this task's page.

@@ -9,10 +9,12 @@ from gossamer.urls.explain import explain, without_credentials
 from gossamer.urls.fingerprint import fingerprint, host_key, ring_of
 from gossamer.urls.hosts import registrable_domain, unicode_host
 from gossamer.urls.parse import join, parse, whatwg
+from gossamer.urls.patterns import Patterns
 from gossamer.urls.ports import BAD_PORTS, is_bad_port
 
 __all__ = [
     "BAD_PORTS",
+    "Patterns",
     "explain",
     "fingerprint",
     "host_key",

@@ -60,7 +60,7 @@ def test_a_delay_of_zero_is_given_and_not_forgotten() -> None:
     [
         ({"max_pages": -1}, "--max-pages: expected whole number ≥ 0, or not set, found -1"),
         ({"scope": "x"}, '--scope: expected one of "any", "domain"'),
-        ({"order": "best"}, '--order: expected one of "bfs", found'),
+        ({"order": "worst"}, '--order: expected one of "best", "bfs", "dfs", "opic"'),
         ({"resolve": ["a.test"]}, "--resolve: expected HOST:ADDR"),
         ({"resolve": ["a.test:b.test"]}, "--resolve: expected an IP address"),
         ({"auth": ["nobody"]}, "--auth: expected HOST=USER:PASS"),

@@ -8,6 +8,7 @@ from gossamer.crawl.pipeline import Reading, followed_links, next_tasks, sitemap
 from gossamer.crawl.ports import Stations
 from gossamer.dedupe import ContentSeen
 from gossamer.filter import build_chain
+from gossamer.frontier import Ranking
 from gossamer.model import (
     CopyOf,
     Document,
@@ -65,6 +66,8 @@ def at() -> Stations:
         filters=build_chain(
             FilterConfig(scope="any", max_depth=3), [], lambda _host: 0, follow_embeds=False
         ),
+        ranking=Ranking(),
+        ascends=False,
         urls=UrlConfig(),
         process=ProcessConfig(),
         max_redirects=2,
@@ -111,7 +114,7 @@ def test_refused_links_are_counted_by_reason_and_stay_unknown(at: Stations) -> N
     deep = replace_depth(PAGE, 3)
     links = [link("http://a.test/1"), link("mailto:x@a.test")]
     for _ in range(2):
-        tasks, refused = next_tasks(deep, links, at)
+        tasks, _, refused = next_tasks(deep, links, at)
         assert tasks == []
         assert refused == {"too_deep": 1, "scheme": 1}
 

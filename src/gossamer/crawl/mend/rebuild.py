@@ -15,7 +15,7 @@ from gossamer.clock import SystemClock
 from gossamer.crawl.ledger import is_html, remarks
 from gossamer.crawl.opening import Place, forget_boot, lock_folder, start_epoch
 from gossamer.crawl.pipeline import Reading, followed_links, next_tasks
-from gossamer.crawl.wiring import Core, wire_core
+from gossamer.crawl.setup import Core, wire_core
 from gossamer.errors import CannotGoOn
 from gossamer.model import (
     CopyOf,
@@ -226,8 +226,9 @@ def _follow(links: LinksRecord, core: Core) -> None:
         extraction = Extraction(links=found, robots=links.robots, media_type=links.media_type)
         copy_of = CopyOf(links.copy_of, "", "", 0.0) if links.copy_of else None
         found = followed_links(task, Reading(found=extraction, copy_of=copy_of), core.stations)
-    tasks, _ = next_tasks(task, found, core.stations)
-    core.frontier.add(tasks)
+    following = next_tasks(task, found, core.stations)
+    core.frontier.add(following.new)
+    core.frontier.promote(following.promoted)
 
 
 def _commit(core: Core, counters: Counters) -> None:

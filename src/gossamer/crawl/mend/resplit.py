@@ -33,7 +33,8 @@ from gossamer.cluster import (
 )
 from gossamer.config import Config, UrlConfig
 from gossamer.crawl.opening import META, Place, fold_counters, open_state, read_meta
-from gossamer.crawl.wiring import DEATHS, Extras, open_shard
+from gossamer.crawl.setup import DEATHS
+from gossamer.crawl.wiring import Extras, open_shard
 from gossamer.errors import CannotGoOn
 from gossamer.log import tell
 from gossamer.model import CopyOf, Row

@@ -5,6 +5,7 @@ from collections.abc import Coroutine
 from contextlib import suppress
 
 from gossamer.cluster import (
+    MARK,
     Courier,
     Dismiss,
     Downward,
@@ -41,7 +42,8 @@ class Table:
         self._line = line
         self._outbox: Outbox = shard.core.outbox
         place = shard.place
-        self._mailbox = Mailbox(place.folder.mail_path(place.shard), self._take)
+        marks = shard.core.state.scan(MARK)
+        self._mailbox = Mailbox(place.folder.mail_path(place.shard), self._take, marks)
         self._couriers = self._employ()
         self._outbox.send = lambda to, mail: self._couriers[to].send(mail)
         self._allowed = shard.ledger.counters.pages if is_limited else UNLIMITED
@@ -52,9 +54,8 @@ class Table:
         self._is_syncing = False
 
     def _employ(self) -> dict[int, Courier]:
-        place = self._shard.place
+        place, clock = self._shard.place, self._shard.wheel.time.clock
         hello = Hello(place.shard, self._outbox.epoch)
-        clock = self._shard.wheel.time.clock
         others = [number for number in range(place.ring.shards) if number != place.shard]
         couriers = {to: Courier(to, place.folder.mail_path(to), hello, clock) for to in others}
         for courier in couriers.values():
@@ -174,9 +175,10 @@ class Table:
     def _take(self, mail: Mail) -> None:
         """Take the tasks of a letter in; the next commit makes them ours."""
         shard = self._shard
-        tasks, refused = accept(mail.tasks, shard.core.stations)
-        shard.core.add(tasks)
-        for reason, count in refused.items():
+        found = accept(mail.tasks, shard.core.stations)
+        shard.core.add(found.new)
+        shard.core.promote(found.promoted)
+        for reason, count in found.refused.items():
             counts = shard.ledger.counters.refused
             counts[reason] = counts.get(reason, 0) + count
         shard.wheel.nudge.set()

@@ -14,16 +14,18 @@ def begin_watch(shard: Shard, share: float = 1.0) -> None:
     from gossamer.crawl.watch.watcher import Watcher  # noqa: PLC0415 - as above
 
     wheel, looker = shard.wheel, shard.worker.looker
-    rules, now = wheel.config.watch, wheel.time.now()
+    rules, counters, now = wheel.config.watch, shard.ledger.counters, wheel.time.now()
     notes = Notes(rules)
     notes.load(_records(shard), now)
     watcher = Watcher(
         config=wheel.config,
         frontier=shard.core.frontier,
-        counters=shard.ledger.counters,
+        counters=counters,
         notes=notes,
-        budget=Budget(rules.rate_per_s, rules.new_share, now, shard.ledger.counters.requests),
+        budget=Budget(rules.rate_per_s, rules.new_share, now, counters.requests),
         record_of=looker.record_of,
+        in_flight=wheel.in_flight,
+        is_full=lambda: wheel.seat.pages_left(counters.pages + len(wheel.in_flight), 1) <= 0,
     )
     watcher.give_share(share)
     looker.on_look, looker.on_page = watcher.looked, notes.note_page

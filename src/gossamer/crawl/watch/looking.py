@@ -36,6 +36,7 @@ class Looker:
     """Turns the answer to a revisit into a turn. Whoever schedules revisits is told of it."""
 
     rules: WatchConfig
+    stations: Stations
     record_of: Callable[[int], UrlRecord | None]
     original_of: Callable[[StoreRef], CopyOf | None] = lambda _ref: None
     """What a revisit of the page at a place refers to."""
@@ -55,7 +56,7 @@ class Looker:
         return Validators(etag=old.etag, last_modified=old.modified) if has_marks else None
 
     def take_turn(
-        self, task: Task, outcome: FetchOutcome, reading: Reading | None, at: Stations, now: float
+        self, task: Task, outcome: FetchOutcome, reading: Reading | None, now: float
     ) -> Turn:
         """Carry a finished fetch on, and say what another look has found.
 
@@ -63,19 +64,32 @@ class Looker:
         """
         old = self.record_of(task.url.key) if task.kind is LinkKind.REVISIT else None
         if old is None:
-            turn = take_turn(task, outcome, reading, at, now)
+            turn = take_turn(task, outcome, reading, self.stations, now)
             self.on_page(turn)
             return turn
         known = replace(
             task, depth=old.depth, via=old.via, kind=LinkKind(old.kind), attempt=old.misses
         )
-        turn = take_turn(known, outcome, reading, at, now)
+        turn = take_turn(known, outcome, self._with_new_links(reading), self.stations, now)
+        if reading is not None:
+            turn.found = reading.found
         turn.finding = what_was_found(old, turn)
         turn.retry_at = self.next_try_at(old, turn)
         if is_not_modified(outcome) and old.stored is not None:
             turn.copy_of = self.original_of(old.stored)
         self.on_look(turn, old)
         return turn
+
+    def _with_new_links(self, reading: Reading | None) -> Reading | None:
+        """Return what was read, with new links only: known ones were followed when it was first.
+
+        An order that passes credit along links would else pass it on at every look.
+        """
+        if reading is None:
+            return None
+        links = {link.target.key: link for link in reading.found.links}
+        new = [links[key] for key in self.stations.url_seen.new_among(links)]
+        return replace(reading, found=replace(reading.found, links=new))
 
     def next_try_at(self, old: UrlRecord, turn: Turn) -> float | None:
         """Return when a page that was not found is asked for again; None if it was found."""

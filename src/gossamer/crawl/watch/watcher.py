@@ -1,7 +1,7 @@
 """Watcher: looks beside the frontier. What is due becomes tasks, as far as the budget allows."""
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sized
 from dataclasses import dataclass, field
 from math import inf
 
@@ -37,6 +37,10 @@ class Watcher:
     notes: Notes
     budget: Budget
     record_of: Callable[[int], UrlRecord | None]
+    in_flight: Sized
+    """Tasks under way, of any kind."""
+    is_full: Callable[[], bool]
+    """Tells whether no page more may be stored."""
     freshness: float | None = None
     """Expected, as last planned."""
     _out: dict[int, str] = field(default_factory=dict)
@@ -57,7 +61,7 @@ class Watcher:
         if rate_per_s != self.budget.rate_per_s:
             self.budget.rate_per_s, self._plan_at = rate_per_s, 0.0
 
-    def feed(self, now: float, in_flight: int) -> int:
+    def feed(self, now: float) -> int:
         """Lease what is due; return how many requests may be begun."""
         self.budget.pass_time(now, self.counters.requests)
         if now >= self._plan_at:
@@ -65,28 +69,35 @@ class Watcher:
         if (room := self._room) > 0 and self.notes.next_due_at() <= now + AHEAD_S:
             keys = self.notes.take_due(now, now + AHEAD_S, room)
             tasks = (self._task(key, now) for key in keys)
-            self.frontier.lease_first([task for task in tasks if task is not None])
-        return self.budget.left(in_flight)
+            self.frontier.supply.lease_first([task for task in tasks if task is not None])
+        return self.budget.left(len(self.in_flight))
 
-    def next(self, now: float, in_flight: int, *, is_full: bool) -> Task | None:
-        """Take a task that may be asked for now: a look, else a new page unless we are full."""
+    def next(self, now: float) -> Task | None:
+        """Take a task that may be asked for now: a look, else a new page."""
         task = self.frontier.next(now, is_first=True)
-        if task is None and self.may_crawl(in_flight, is_full=is_full):
+        if task is None and self._may_crawl:
             task = self.frontier.next(now)
             if task is not None and task.kind is not LinkKind.REVISIT:
                 self.budget.spent_on_new()
         return task
 
-    def may_crawl(self, in_flight: int, *, is_full: bool) -> bool:
-        """Tell whether the next request may be for a new page."""
-        return not is_full and self.budget.may_crawl(in_flight)
-
-    def next_moment(self, in_flight: int) -> float:
-        """Return when there may be something to do."""
+    def next_moment(self) -> float | None:
+        """Return when there may be something to do, if a request may be begun."""
         due_at = self.notes.next_due_at() - AHEAD_S if self._room > 0 else inf
-        moment = min(max(due_at, self.budget.next_at(in_flight)), self._plan_at)
-        new_at = self.budget.next_new_at(in_flight)
-        return min(moment, new_at) if new_at is not None and self._has_new else moment
+        new_at = self.budget.next_new_at(len(self.in_flight)) if self._has_new else None
+        ready_at = self.frontier.next_moment(is_first=not self._may_crawl)
+        moments = (due_at, self._plan_at, new_at, ready_at)
+        return min(moment for moment in moments if moment is not None)
+
+    def next_request_at(self) -> float | None:
+        """Return when the next request may be begun; None if one may be now."""
+        count = len(self.in_flight)
+        return None if self.budget.left(count) else self.budget.next_at(count)
+
+    @property
+    def _may_crawl(self) -> bool:
+        """Tell whether the next request may be for a new page."""
+        return self.budget.may_crawl(len(self.in_flight)) and not self.is_full()
 
     def looked(self, turn: Turn, old: UrlRecord) -> None:
         """Learn from another look, before it is recorded."""
@@ -115,9 +126,7 @@ class Watcher:
     @property
     def _has_new(self) -> bool:
         """Tell whether there are new pages that may be stored."""
-        most = self.config.limits.max_pages
-        is_full = most is not None and self.counters.pages >= most
-        return self.frontier.queued > len(self._out) and not is_full
+        return self.frontier.queued > len(self._out) and not self.is_full()
 
     @property
     def _room(self) -> int:

@@ -1,0 +1,141 @@
+"""Core: the stations that live on rows, plugged together."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from random import Random
+
+from gossamer.cluster import Outbox, Splitter
+from gossamer.config import Config
+from gossamer.crawl.opening import Place, load_credit, read_meta
+from gossamer.crawl.ports import Stations
+from gossamer.dedupe import ContentSeen
+from gossamer.fetch import RobotsCache, next_try_at
+from gossamer.filter import FilterChain, UrlFilter, build_chain
+from gossamer.frontier import Frontier, Ranking, choose_order, named_score
+from gossamer.model import Row, Task, UrlRecord, UrlState
+from gossamer.report import decode_record, seed_urls, url_row_key
+from gossamer.seen import UrlSeen
+from gossamer.store import State
+from gossamer.urls import join
+
+BACK_QUEUES = 3
+"""Active hosts per fetch in flight, at least: so that some are always ready (Mercator)."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Core:
+    """The stations that live on rows: what a crawl and a rebuild of its state have in common."""
+
+    state: State
+    url_seen: UrlSeen
+    content_seen: ContentSeen
+    robots: RobotsCache
+    frontier: Frontier
+    filters: FilterChain
+    stations: Stations
+    shards: int = 1
+    splitter: Splitter | None = None
+    outbox: Outbox | None = None
+
+    def rows_to_commit(self) -> list[Row]:
+        """Give the rows that changed since the last commit, of all stations."""
+        rows = self.frontier.rows_to_commit()
+        rows += self.url_seen.rows_to_commit()
+        rows += self.content_seen.rows_to_commit()
+        rows += self.robots.rows_to_commit()
+        if self.outbox is not None:
+            rows += self.outbox.rows_to_commit()
+        return rows
+
+    def record_of(self, key: int) -> UrlRecord | None:
+        """Return what is written down about a URL that had its turn."""
+        value = self.state.get(url_row_key(key))
+        return decode_record(value) if value is not None else None
+
+    def add(self, tasks: list[Task]) -> None:
+        """Take new tasks to their owner: our frontier, or the outbox for another shard."""
+        if self.splitter is None or self.outbox is None:
+            self.frontier.add(tasks)
+        else:
+            self.splitter.route(tasks, self.frontier.add, self.outbox.post)
+
+    def promote(self, tasks: list[Task]) -> None:
+        """Take queued tasks that are worth more by now to their owner."""
+        if self.splitter is None or self.outbox is None:
+            self.frontier.promote(tasks)
+        else:
+            self.splitter.route(tasks, self.frontier.promote, self.outbox.post)
+
+
+def wire_core(
+    state: State, place: Place, config: Config, random: Random, filters: Sequence[UrlFilter]
+) -> Core:
+    """Build the stations that live on the rows of a state."""
+    url_seen = _open_seen(state, config)
+    content_seen = ContentSeen(state.get)
+    frontier = _wire_frontier(state, config, random)
+    chain = build_chain(
+        config.filter,
+        seed_urls(config),
+        frontier.hosts.known_urls,
+        follow_embeds=config.process.embeds,
+        extra=filters,
+    )
+    is_split = place.ring.shards > 1
+    splitter = Splitter(place.ring, place.shard, url_seen) if is_split else None
+    stations = Stations(
+        content_seen=content_seen,
+        url_seen=splitter or url_seen,
+        filters=chain,
+        ranking=_wire_ranking(config, frontier, splitter),
+        ascends=config.frontier.ascend,
+        urls=config.urls,
+        process=config.process,
+        max_redirects=config.fetch.max_redirects,
+        retry_at=next_try_at,
+        join=join,
+    )
+    return Core(
+        state=state,
+        url_seen=url_seen,
+        content_seen=content_seen,
+        robots=RobotsCache(config.robots, config.fetch.robots_agent, state.get),
+        frontier=frontier,
+        filters=chain,
+        stations=stations,
+        shards=place.ring.shards,
+        splitter=splitter,
+        outbox=Outbox(place.ring, place.shard, read_meta(state).epoch) if is_split else None,
+    )
+
+
+def _open_seen(state: State, config: Config) -> UrlSeen:
+    rows = [*state.scan(b"s"), *state.scan(b"S")]
+    return UrlSeen.open(state.path / "seen", config.seen, rows)
+
+
+def _wire_frontier(state: State, config: Config, random: Random) -> Frontier:
+    """Build the frontier with its order, and what URLs were worth when the last run ended."""
+    order = choose_order(config.frontier, len(config.seeds))
+    frontier = Frontier(config.frontier, config.politeness, state, random, order)
+    frontier.at_least = BACK_QUEUES * config.concurrency
+
+    def has_had_its_turn(task: Task) -> bool:
+        value = state.get(url_row_key(task.url.key))
+        if value is None:
+            return False
+        is_waiting = decode_record(value).state is UrlState.WAITING
+        return not (is_waiting and task.attempt)
+
+    frontier.supply.is_settled = has_had_its_turn
+    load_credit(state, order)
+    return frontier
+
+
+def _wire_ranking(config: Config, frontier: Frontier, splitter: Splitter | None) -> Ranking:
+    score = config.frontier.score
+    return Ranking(
+        frontier.order.credit,
+        named_score(score) if score else None,
+        splitter.is_ours if splitter is not None else None,
+    )

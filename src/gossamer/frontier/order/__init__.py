@@ -1,0 +1,24 @@
+"""WHICH OF TWO URLS IS WORTH MORE? The rules of each order, and the credit that some of them need.
+
+`credit` is best-first (each fetched page passes credit on to its links, less of it the more of its
+domain we know), `opic` is adaptive OPIC with its Lambda page: pure rules, for one page at a time.
+`batches` has the same rules for many pages at once. `credits` holds what each URL has been given,
+`grading` puts rules and store together, `choose` reads the configuration.
+"""
+
+from gossamer.frontier.order.choose import breadth_first, choose_order, named_score
+from gossamer.frontier.order.credit import GRADES
+from gossamer.frontier.order.credits import write_snapshot
+from gossamer.frontier.order.grading import Importance, Order
+from gossamer.frontier.order.ranking import Ranking
+
+__all__ = [
+    "GRADES",
+    "Importance",
+    "Order",
+    "Ranking",
+    "breadth_first",
+    "choose_order",
+    "named_score",
+    "write_snapshot",
+]

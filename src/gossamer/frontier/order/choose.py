@@ -1,0 +1,93 @@
+"""choose_order: the order that a configuration asks for, with the rules that overrule it."""
+
+from collections.abc import Callable, Sequence
+from importlib import import_module
+
+from gossamer.config import FrontierConfig, GradeRule
+from gossamer.errors import ConfigError
+from gossamer.frontier.order.credit import GRADES
+from gossamer.frontier.order.grading import ByCredit, ByOpic, Importance, Order
+from gossamer.model import Task
+from gossamer.urls import Patterns
+
+
+def breadth_first(grades: int) -> Order:
+    """Return the order in which shallow URLs come first."""
+    return Order(lambda task: max(1, grades - task.depth))
+
+
+def choose_order(config: FrontierConfig, seeds: int = 1) -> Order:
+    """Return the order of a configuration; ConfigError if a rule or a function is no good."""
+    order = _plain_order(config, seeds)
+    if config.rules:
+        order.grade = _overruled(order.grade, config.rules)
+    return order
+
+
+def _plain_order(config: FrontierConfig, seeds: int) -> Order:
+    if config.score:
+        return Order(_by_grade, is_strict=True)
+    if config.order == "dfs":
+        return Order(lambda _task: 1, is_newest_first=True)
+    if config.order == "bfs":
+        return breadth_first(config.grades)
+    credit = ByCredit(seeds) if config.order == "best" else ByOpic()
+    return Order(_by_credit(credit), credit=credit, is_strict=True)
+
+
+def _by_grade(task: Task) -> int:
+    """Return the grade that a task came with; one that a death gave back goes first."""
+    return task.grade or GRADES
+
+
+def _by_credit(credit: Importance) -> Callable[[Task], int]:
+    def grade(task: Task) -> int:
+        credit.deposit(task)
+        return credit.grade(task.url.key)
+
+    return grade
+
+
+def _overruled(grade: Callable[[Task], int], rules: Sequence[GradeRule]) -> Callable[[Task], int]:
+    """Return a grading in which the first rule whose pattern matches has the say."""
+    tests = [(Patterns([rule.match]), _grade_named(rule.grade)) for rule in rules]
+
+    def overruled(task: Task) -> int:
+        given = grade(task)  # credit is deposited in any case
+        for patterns, fixed in tests:
+            if patterns.match_host(task.url.host) or patterns.match_url(task.url.text):
+                return fixed
+        return given
+
+    return overruled
+
+
+def _grade_named(grade: int | str) -> int:
+    return GRADES if grade == "top" else 1 if grade == "bottom" else int(grade)
+
+
+Score = Callable[[str, str, int], float]
+"""(URL, anchor text, depth) → from 0.0 (last) to 1.0 (first)."""
+
+
+def named_score(name: str) -> Callable[[str, str, int], int]:
+    """Return the user's scoring function "module:function", as one that gives grades."""
+    module_name, _, function_name = name.partition(":")
+    try:
+        score = getattr(import_module(module_name), function_name)
+    except Exception as error:  # noqa: BLE001 - a stranger's module may fail in any way
+        raise ConfigError(
+            f'frontier.score: expected "module:function", found {name!r} '
+            f"({type(error).__name__}: {error}); is its folder on PYTHONPATH?"
+        ) from None
+    if not callable(score):
+        raise ConfigError(f"frontier.score: {name!r} is no function; check the name")
+
+    def grade(url: str, anchor: str, depth: int) -> int:
+        try:
+            worth = float(score(url, anchor, depth))
+        except Exception:  # noqa: BLE001 - a stranger's code: it must not end the crawl
+            return 1
+        return 1 + int(min(max(0.0, worth), 1.0) * (GRADES - 1) + 0.5)
+
+    return grade

@@ -1,0 +1,190 @@
+"""Credit by URL: a plain dictionary while a crawl is young, a compiled table after.
+
+Credit is advice: it says which URL is worth more, and the queues themselves are on disk. So the
+table is bounded (the poorest half is forgotten when it is full), and a copy goes to a file now and
+then: a death loses the credit of the last minute and no URL.
+"""
+
+import os
+from collections.abc import Sequence
+from math import floor, log2
+from pathlib import Path
+from struct import Struct
+
+import numpy as np
+import xxhash
+from numpy.typing import NDArray
+
+from gossamer.frontier.order.table_kernels import CreditKernels, credit_kernels
+
+YOUNG_URLS = 200_000
+"""URLs up to which a dictionary does without numba."""
+MOST_URLS = 6_000_000
+"""URLs whose credit is held at most: 2^24 places of 13 bytes."""
+FULL = 0.7
+MAGIC = b"GOSSCRED"
+LEVELS = 4
+"""Numbers of an order's own that are kept in the file."""
+URL_BYTES = 13
+_HEAD = Struct(f"<8sQQ{LEVELS}d")
+
+
+class Credits:
+    """What each URL has been given, and whether it had its turn: then it can rise no more."""
+
+    def __init__(self, most_urls: int = MOST_URLS) -> None:
+        self.levels = [0.0] * LEVELS
+        self._most = most_urls
+        self._young: dict[int, float] | None = {}
+        self._young_done: set[int] = set()
+        self._kernels: CreditKernels | None = None
+        self._slots: NDArray[np.uint64] = np.zeros(2, np.uint64)
+        self._held: NDArray[np.float32] = np.zeros(2, np.float32)
+        self._done: NDArray[np.uint8] = np.zeros(2, np.uint8)
+        self._count = 0
+
+    def __len__(self) -> int:
+        return self._count if self._young is None else len(self._young)
+
+    def of(self, key: int) -> float | None:
+        """Return what is held for a URL; None if it is unknown, or was forgotten."""
+        if self._young is not None:
+            return self._young.get(key)
+        place = self._place(key)
+        return float(self._held[place]) if self._slots[place] else None
+
+    def put(self, key: int, credit: float) -> None:
+        """Set what is held for a URL."""
+        if self._young is not None:
+            self._young[key] = credit
+            self._grow_up_if_large()
+            return
+        self._make_room(1)
+        place = self._place(key)
+        self._count += not self._slots[place]
+        self._slots[place], self._held[place] = key or 1, credit
+
+    def settle(self, key: int) -> None:
+        """Note that a URL had its turn."""
+        if self._young is not None:
+            self._young_done.add(key)
+        elif self._slots[place := self._place(key)]:
+            self._done[place] = 1
+
+    def give(
+        self, keys: Sequence[int], share: float, *, level: float = 0.0, steps: int = 1
+    ) -> list[int]:
+        """Give each URL a share; return those that wait and whose class rose.
+
+        A class is a step of log2(held + level), `steps` of them per factor of two.
+        """
+        if self._young is None:
+            return self._give_compiled(keys, (share, level, steps))
+        held, done, risen = self._young, self._young_done, []
+        for key in keys:
+            had = held.get(key)
+            held[key] = has = share if had is None else had + share
+            if key not in done and _class(has + level, steps) != _class(
+                (had or 0.0) + level, steps
+            ):
+                risen.append(key)
+        self._grow_up_if_large()
+        return risen
+
+    def _give_compiled(self, keys: Sequence[int], how: tuple[float, float, int]) -> list[int]:
+        self._make_room(len(keys))
+        given = np.array(keys, np.uint64)
+        risen = np.empty(len(given), np.int64)
+        counts = np.zeros(2, np.int64)
+        give = self._compiled().give
+        give((self._slots, self._held, self._done), given, np.array(how), risen, counts)
+        self._count += int(counts[0])
+        return [keys[position] for position in risen[: counts[1]].tolist()]
+
+    def _compiled(self) -> CreditKernels:
+        if self._kernels is None:
+            self._kernels = credit_kernels()
+        return self._kernels
+
+    def _place(self, key: int) -> int:
+        return int(self._compiled().place(self._slots, np.uint64(key)))
+
+    def _grow_up_if_large(self) -> None:
+        if self._young is not None and len(self._young) > YOUNG_URLS:
+            keys, held, done = self._arrays()
+            self._young = None
+            self._young_done = set()
+            self._fill(keys, held, done)
+
+    def _make_room(self, more: int) -> None:
+        if self._count + more <= FULL * len(self._slots):
+            return
+        keys, held, done = self._arrays()
+        if self._count + more > self._most:  # the poorest half is forgotten
+            kept = np.argsort(held)[len(held) // 2 :]
+            keys, held, done = keys[kept], held[kept], done[kept]
+        self._fill(keys, held, done)
+
+    def _arrays(self) -> tuple[NDArray[np.uint64], NDArray[np.float32], NDArray[np.uint8]]:
+        """Return all URLs, their credit and whether they had their turn, in no order."""
+        if self._young is not None:
+            count = len(self._young)
+            keys = np.fromiter(self._young.keys(), np.uint64, count)
+            held = np.fromiter(self._young.values(), np.float32, count)
+            done = np.fromiter((key in self._young_done for key in self._young), np.uint8, count)
+            return keys, held, done
+        taken = self._slots != 0
+        return self._slots[taken], self._held[taken], self._done[taken]
+
+    def _fill(
+        self, keys: NDArray[np.uint64], held: NDArray[np.float32], done: NDArray[np.uint8]
+    ) -> None:
+        places = 1 << max(10, int(2 * len(keys) / FULL).bit_length())
+        self._slots, self._held = np.zeros(places, np.uint64), np.zeros(places, np.float32)
+        self._done = np.zeros(places, np.uint8)
+        self._compiled().fill((self._slots, self._held, self._done), keys, held, done)
+        self._count = len(keys)
+
+    def snapshot(self) -> bytes:
+        """Return everything as the bytes of a file."""
+        keys, held, done = self._arrays()
+        body = keys.astype("<u8").tobytes() + held.astype("<f4").tobytes() + done.tobytes()
+        return _HEAD.pack(MAGIC, len(keys), xxhash.xxh3_64_intdigest(body), *self.levels) + body
+
+    def restore(self, data: bytes) -> bool:
+        """Take a snapshot's credit over; False, and nothing changes, if it is damaged."""
+        if len(data) < _HEAD.size:
+            return False
+        magic, count, digest, *levels = _HEAD.unpack_from(data)
+        body = data[_HEAD.size :]
+        if (
+            magic != MAGIC
+            or len(body) != URL_BYTES * count
+            or xxhash.xxh3_64_intdigest(body) != digest
+        ):
+            return False
+        keys = np.frombuffer(body, "<u8", count)
+        held = np.frombuffer(body, "<f4", count, 8 * count)
+        done = np.frombuffer(body, np.uint8, count, 12 * count)
+        self.levels = list(levels)
+        if count <= YOUNG_URLS:
+            self._young = dict(zip(keys.tolist(), held.tolist(), strict=True))
+            self._young_done = set(keys[done != 0].tolist())
+        else:
+            self._young = None
+            self._fill(keys, held, done)
+        return True
+
+
+def _class(credit: float, steps: int) -> int:
+    return floor(log2(credit) * steps) if credit > 0.0 else -(1 << 30)
+
+
+def write_snapshot(path: Path, data: bytes) -> None:
+    """Write a snapshot whole or not at all. It may be done in a thread."""
+    temporary = path.with_suffix(".tmp")
+    with temporary.open("wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    temporary.replace(path)
