@@ -18,7 +18,7 @@ MOST_OF_HOST = 4
 """Looks at one host's pages that are out at once: a slow host must not hold up the others."""
 BUSY_SHARE = 0.8
 """Of the requests that a host's gap allows, what the plan may count on."""
-LEAST_WAIT_S = 0.05
+LEAST_WAIT_S, UNCOMMITTED_S = 0.05, 1.0
 LEAST_PER_S = 1e-3
 """Every shard may ask now and then, however few its pages."""
 
@@ -133,10 +133,13 @@ class Watcher:
         return 2 * self.config.concurrency - len(self._out)
 
     def _task(self, key: int, now: float) -> Task | None:
-        """Return the task of a look; None if it must wait, or its record is lost."""
+        """Return the task of a look; None if it must wait, or the page is known by another name."""
         record = self.record_of(key)
-        url = parse(record.url, self.config.urls) if record is not None else None
-        if url is None or url.key != key:
+        if record is None:  # it was stored a moment ago, and is not committed yet
+            self.notes.put_off(key, now + UNCOMMITTED_S)
+            return None
+        url = parse(record.url, self.config.urls)
+        if url is None or url.key != key:  # the rules of canonical form have changed
             self.notes.drop(key)
             return None
         if self._out_of_host[url.host] >= MOST_OF_HOST:
