@@ -8,14 +8,8 @@ second visit on; changes divided by time is not and does not.
 
 from collections.abc import Mapping
 from math import expm1, log1p
-from typing import NamedTuple, TypeAlias
 
-import numpy as np
 from msgspec import Struct
-from numpy.typing import NDArray
-
-Floats: TypeAlias = NDArray[np.float64]
-Flags: TypeAlias = NDArray[np.bool_]
 
 DAY_S = 86_400.0
 
@@ -99,44 +93,3 @@ def _forget(a: float, b: float, prior_s: float) -> Belief:
     kept = STRENGTH if prior_s > 0.0 else 0.0
     share = (MOST_CHANGES - kept) / (a - kept)
     return Belief(MOST_CHANGES, prior_s + (b - prior_s) * share, prior_s)
-
-
-class Beliefs(NamedTuple):
-    """Beliefs of many pages."""
-
-    a: Floats
-    b: Floats
-    prior_s: Floats
-
-
-def learn_many(
-    beliefs: Beliefs, elapsed_s: Floats, changed: Flags, modified_ago_s: Floats | None = None
-) -> Beliefs:
-    """Return what `learn` returns for each page; an age of NaN means that there is none."""
-    age_s = np.full(len(elapsed_s), np.nan) if modified_ago_s is None else modified_ago_s
-    elapsed_s = np.maximum(elapsed_s, 0.0)
-    dated = changed & (age_s > 0.0) & (age_s <= elapsed_s)
-    a = np.where(dated, beliefs.a + 1.0, beliefs.a)
-    b = beliefs.b + np.where(dated, age_s, np.where(changed, 0.0, elapsed_s))
-    guess = np.flatnonzero(changed & ~dated)
-    a[guess], b[guess] = _after_changes(a[guess], b[guess], elapsed_s[guess])
-    kept = np.where(beliefs.prior_s > 0.0, STRENGTH, 0.0)
-    share = np.minimum((MOST_CHANGES - kept) / np.maximum(a - kept, _NO_TIME), 1.0)
-    b = np.where(a > MOST_CHANGES, beliefs.prior_s + (b - beliefs.prior_s) * share, b)
-    return Beliefs(np.minimum(a, MOST_CHANGES), b, beliefs.prior_s)
-
-
-def _after_changes(a: Floats, b: Floats, elapsed_s: Floats) -> tuple[Floats, Floats]:
-    """Return what `_after_change` returns for each page."""
-    log_q = -np.log1p(elapsed_s / b)
-    chance = -np.expm1(a * log_q)
-    safe = np.maximum(chance, _NO_TIME)
-    mean = a / b * -np.expm1((a + 1.0) * log_q) / safe
-    square = a / b * ((a + 1.0) / b) * -np.expm1((a + 2.0) * log_q) / safe
-    variance = square - mean * mean
-    usable = (chance >= _NO_TIME) & (variance > 0.0)
-    divisor = np.where(usable, variance, 1.0)
-    return (
-        np.where(usable, mean * mean / divisor, a + 1.0),
-        np.where(usable, mean / divisor, b),
-    )

@@ -1,0 +1,1 @@
+"""Pages that change and policies that visit them: what `freshness.py` simulates."""
