@@ -138,6 +138,9 @@ def _why_rows(facts: Facts) -> Iterator[tuple[str, object]]:
 
 
 def _time_rows(facts: Facts) -> Iterator[tuple[str, object]]:
+    looks = facts.get("watch")
+    if isinstance(looks, Mapping) and looks.get("next_look_at") is not None:
+        yield "next look", _moment(looks["next_look_at"])
     if facts.get("next_at") is not None:
         yield "next", f"{_moment(facts['next_at'])} {facts.get('next_reason') or ''}".rstrip()
     for visit in _list(facts, "visits"):

@@ -86,6 +86,10 @@ class Watch(Protocol):
         """Return the expected share of pages, by importance, that are current."""
         ...
 
+    def next_look_at(self, key: int) -> float | None:
+        """Return when a page is looked at next; None if that is not planned."""
+        ...
+
     def give_share(self, share: float) -> None:
         """Be given another part of the crawl's budget."""
         ...

@@ -8,6 +8,7 @@ from msgspec import Struct
 from gossamer.config import UrlConfig
 from gossamer.frontier import Waiting, find_waiting
 from gossamer.model import Link, LinkKind, Objection, Reject, Url, UrlRecord, UrlState
+from gossamer.report.looks import look_facts, look_words
 from gossamer.report.records import decode_record, url_row_key
 from gossamer.urls import explain, parse, ring_of, without_credentials
 
@@ -51,6 +52,8 @@ class Sources(Struct, kw_only=True):
     robots: Callable[[Url], RobotsSays | None]
     find_linker: Callable[[str], Linker | None]
     is_seed: Callable[[Url], bool]
+    next_look_at: float | None = None
+    """When the URL is looked at again, if its crawl is being watched and that is planned."""
 
 
 def explain_url(text: str, sources: Sources) -> dict[str, object]:
@@ -96,13 +99,16 @@ def _facts(url: Url, sources: Sources) -> dict[str, object]:
     if record is None or record.state is UrlState.WAITING:
         waiting = find_waiting(sources.rows, url)
     if record is not None:
-        return _recorded(record, waiting)
+        return _recorded(record, waiting, sources.next_look_at)
     if waiting is not None:
         return _queued(waiting)
     return _never_taken(url, sources)
 
 
-def _recorded(record: UrlRecord, waiting: Waiting | None) -> dict[str, object]:
+def _recorded(
+    record: UrlRecord, waiting: Waiting | None, next_look_at: float | None
+) -> dict[str, object]:
+    page = record.stored
     return {
         "state": record.state.value,
         "reason": record.reason,
@@ -117,6 +123,8 @@ def _recorded(record: UrlRecord, waiting: Waiting | None) -> dict[str, object]:
         "attempts": record.attempts,
         "target": record.target,
         "copy_of": record.copy_of,
+        "watch": look_facts(record, next_look_at),
+        "page": {"file": page.file, "offset": page.offset, "length": page.length} if page else None,
         "visits": [
             {
                 "at": visit.at,
@@ -195,6 +203,7 @@ def sentence(facts: dict[str, object]) -> str:
         "archived": f"Fetched and archived{copy} at depth {facts['depth']}.",
         "redirected": f"Fetched; it redirects to {facts['target']}.",
         "failed": f"Given up after {facts['attempts']} attempt(s): {because}.",
+        "gone": f"Was archived, and is gone: {because}.",
         "waiting": f"Failed ({because}) and will be tried again.",
         "queued": f"Known and queued, not fetched yet.{wait}",
         "leased": f"Known and next in line, not fetched yet.{wait}",
@@ -203,4 +212,6 @@ def sentence(facts: dict[str, object]) -> str:
         "not_wanted": f"Never met in this crawl, and a link to it would be refused: {because}.",
         "unknown": "Never met in this crawl; no page that was read links to it.",
     }
-    return told[state] + linked
+    visits = facts.get("visits")
+    seen_at = visits[-1]["at"] if isinstance(visits, list) and visits else None
+    return told[state] + linked + look_words(facts.get("watch"), seen_at)

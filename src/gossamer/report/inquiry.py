@@ -31,6 +31,8 @@ from gossamer.store import (
     StoredPage,
     decode_links,
     read_page,
+    read_record,
+    record_ids,
 )
 from gossamer.urls import parse
 
@@ -95,21 +97,26 @@ def _settled_charter(folder: CrawlFolder) -> Charter:
 
 def show(folder: Path | str, url: str) -> StoredPage | None:
     """Return the stored page of a URL, a copy's content included; None if none is stored."""
-    answer = why(folder, url)
+    place = _existing(folder)
+    ref = _ref(why(folder, url).get("page"))
+    if ref is None:
+        return None
+    return read_page(place, ref, lambda target, record_id: _place(place, target, record_id))
+
+
+def _place(folder: CrawlFolder, url: str, record_id: str) -> StoreRef | None:
+    """Return where a record of a URL lies: among its last visits, or else anywhere."""
+    answer = why(folder.root, url)
     visits = answer.get("visits")
-    if not isinstance(visits, list):
-        return None
-    places = [_ref(visit) for visit in visits]
-    stored = [ref for ref in places if ref is not None]
-    if not stored:
-        return None
-    return read_page(_existing(folder), stored[-1], lambda target, _id: _place(folder, target))
-
-
-def _place(folder: Path | str, url: str) -> StoreRef | None:
-    """Return where a URL's page lies."""
-    visits = why(folder, url).get("visits")
-    return _ref(visits[-1]) if isinstance(visits, list) and visits else None
+    places = [answer.get("page"), *(visits if isinstance(visits, list) else [])]
+    for ref in filter(None, map(_ref, places)):
+        if read_record(folder, ref).record_id == record_id:
+            return ref
+    for name in folder.archive_names(kind="pages"):  # the page has changed often since
+        for found, ref in record_ids(folder.archive_path(name.file_name)):
+            if found == record_id:
+                return ref
+    return None
 
 
 def add(folder: Path | str, seeds: Sequence[tuple[str, str]]) -> dict[str, object] | None:

@@ -14,7 +14,7 @@ from gossamer.crawl.wiring import Shard
 from gossamer.errors import ConfigError, GossamerError
 from gossamer.model import Standing
 from gossamer.report import explain_url, status_of, why_sources
-from gossamer.urls import without_credentials
+from gossamer.urls import parse, without_credentials
 
 MIB = 1024 * 1024
 MALLOC = {-1: 64 * MIB, -2: 16 * MIB, -3: 32 * MIB}
@@ -80,6 +80,9 @@ async def answer(shard: Shard, question: Mapping[str, object]) -> dict[str, obje
             return live_status(shard)
         case "why":
             sources = why_sources(shard.place.folder, shard.wheel.config, shard.core.state)
+            url = parse(str(question["url"]), shard.wheel.config.urls)
+            if shard.wheel.watch is not None and url is not None:
+                sources.next_look_at = shard.wheel.watch.next_look_at(url.key)
             # It may have to read the whole links archive: not on the loop.
             return await asyncio.to_thread(explain_url, str(question["url"]), sources)
         case "add":

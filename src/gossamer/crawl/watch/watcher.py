@@ -55,6 +55,10 @@ class Watcher:
         """Return how many pages are on the list."""
         return len(self.notes)
 
+    def next_look_at(self, key: int) -> float | None:
+        """Return when a page is looked at next; None if that is not planned."""
+        return self.notes.next_look_at(key)
+
     def give_share(self, share: float) -> None:
         """Be given a part of the crawl's budget: the next plan counts on it."""
         rate_per_s = max(self.config.watch.rate_per_s * share, LEAST_PER_S)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from email.utils import formatdate
 from functools import cached_property
-from math import log, sqrt
+from math import exp, log
 from statistics import NormalDist
 from typing import ClassVar, Self
 
@@ -153,7 +153,7 @@ class ChangingWeb:
 
     def _fate(self, index: int, host: int, number: int) -> Page:
         dice = Dice(self.seed, "fate", host, number)
-        rate = 1.0 / self.median_s * 2.0 ** (self.sigma * sqrt(2.0) * _normal(dice))
+        rate = exp(self.sigma * NormalDist().inv_cdf(_unit(dice))) / self.median_s
         is_periodic = index % _PERIODIC_EVERY == 0
         goes = bool(self.gone_every and number) and index % self.gone_every == 0
         later = _unit(dice)
@@ -177,7 +177,3 @@ class ChangingWeb:
 def _unit(dice: Dice) -> float:
     """Return a number of (0, 1)."""
     return (dice.below(_UNIT) + 0.5) / _UNIT
-
-
-def _normal(dice: Dice) -> float:
-    return NormalDist().inv_cdf(_unit(dice))

@@ -1,0 +1,74 @@
+"""Serve a changing web in a process of its own."""
+
+import json
+import subprocess
+import sys
+import urllib.request
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Self
+
+from gossamer.errors import CannotGoOn
+from gossamer.testing.changing.web import BEGIN, ChangingWeb
+from gossamer.testing.visits import Visit, read_log
+
+_STOP_S = 10.0
+_ANSWER_S = 60.0
+_OUR_OWN = frozenset({"clock", "began_at", "served"})
+
+
+@dataclass(frozen=True, slots=True)
+class ChangingProcess:
+    """A changing web. It ends with `stop`, or when this process ends."""
+
+    process: subprocess.Popen[bytes]
+    web: ChangingWeb
+    """The web as it is served: with its port, and with the moment at which it began."""
+    log: Path
+
+    def begin(self) -> float:
+        """Let the changes begin; return the wall-clock second."""
+        address = self.web.addresses["w0.test"]
+        request = urllib.request.Request(
+            f"http://{address}:{self.web.port}{BEGIN}", headers={"Host": "w0.test"}
+        )
+        with urllib.request.urlopen(request, timeout=_ANSWER_S) as answer:  # noqa: S310 - as above
+            self.web.began_at = float(answer.read())
+        return self.web.began_at
+
+    def visits(self) -> list[Visit]:
+        """Return what was asked so far."""
+        return read_log(self.log)
+
+    def stop(self) -> None:
+        """End the process and wait for it."""
+        if self.process.stdin is not None:
+            self.process.stdin.close()
+        self.process.wait(_STOP_S)
+        if self.process.stdout is not None:
+            self.process.stdout.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+
+def serve_changing(web: ChangingWeb, log: Path) -> ChangingProcess:
+    """Start a changing web in a process of its own and return when it listens.
+
+    The log is tab-separated, appended to, and each line is written before its answer is sent.
+    """
+    told = {f.name: getattr(web, f.name) for f in fields(web) if f.name not in _OUR_OWN}
+    command = [sys.executable, "-m", "gossamer.testing.changing", json.dumps(told), str(log)]
+    process = subprocess.Popen(  # noqa: S603 - our own module, arguments made here
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    line = process.stdout.readline() if process.stdout else b""
+    if not line:
+        process.wait(_STOP_S)
+        raise CannotGoOn(f"the changing web did not start: exit code {process.returncode}")
+    return ChangingProcess(process, web.placed("http", json.loads(line)["port"]), log)

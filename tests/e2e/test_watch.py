@@ -1,0 +1,157 @@
+"""Watching over real sockets: as fresh as the budget allows, polite, and not undone by a kill."""
+
+import re
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from gossamer.testing import Visit, most_connections, short_gaps
+from gossamer.testing.changing import (
+    BEGIN,
+    ChangingProcess,
+    ChangingWeb,
+    Page,
+    changes_between,
+    serve_changing,
+    true_freshness,
+)
+from tests.e2e.archive import Archive, read_archive
+from tests.e2e.crawler import (
+    Crawler,
+    Process,
+    finish,
+    flags_for,
+    kill,
+    wait_until,
+    write_knobs,
+)
+from tests.e2e.nursery import Child
+from tests.e2e.watching import predicted_freshness
+
+GAP_S = 0.05
+RATE_PER_S = 60.0
+PRIOR_S = 10.0
+WARM_S = 6.0
+"""Learning takes a few looks; what is measured begins after it."""
+LOOKS = (500, 1400)
+"""The watch is killed after so many looks, and stopped after so many."""
+BLUR_S = 0.2
+"""Between the making of an answer and its line in the log."""
+EDITION = re.compile(rb"Edition (\d+)\.")
+WATCH = {
+    "prior_s": PRIOR_S,
+    "rate_per_s": RATE_PER_S,
+    "replan_s": 1.0,
+    "confirm_s": 2.0,
+    "confirm_gone_s": 1.0,
+    "lost_s": 4.0,
+}
+
+
+def weight(page: Page) -> float:
+    """Return what the watch takes a page's freshness to be worth: homes are nearer to the seed."""
+    if page.number:
+        return 1 / 3 if page.host else 1 / 2
+    return 1 / 2 if page.host else 1.0
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> Iterator[ChangingProcess]:
+    web = ChangingWeb(
+        seed=1, hosts=20, pages_per_host=12, median_s=6.0, gone_every=17, gone_after_s=6.0
+    )
+    with serve_changing(web, tmp_path / "log.tsv") as server:
+        yield server
+
+
+@pytest.fixture
+def crawler(served: ChangingProcess, tmp_path: Path) -> Crawler:
+    """A crawl of all pages, as they were before they began to change."""
+    knobs = write_knobs(tmp_path / "knobs.toml", {"watch": WATCH})
+    flags = ("--delay", str(GAP_S), "--shards", "1", "--config", str(knobs))
+    crawler = Crawler(tmp_path / "crawl", served.web.seeds, flags_for(served.web.addresses, *flags))
+    assert crawler.run().expect(0).last_json["pages"] == len(served.web.fates)
+    return crawler
+
+
+def watch(crawler: Crawler, *words: str) -> Process:
+    return Child(["watch", str(crawler.folder), *words, "--json"])
+
+
+def looks(served: ChangingProcess) -> list[float]:
+    """Return the moments of all requests since the changes began."""
+    began_at = served.web.began_at or 0.0
+    return [v.at - began_at for v in served.visits() if v.at > began_at and v.target != BEGIN]
+
+
+def assert_gone_pages_have_left(
+    web: ChangingWeb, visits: list[Visit], archive: Archive, crawler: Crawler
+) -> None:
+    """A page that was missed again and again is gone, on record, and asked for seldom."""
+    absent: dict[str, list[float]] = {}
+    for visit in visits:
+        if visit.status in {404, 410} and visit.target[1:].isdigit():
+            absent.setdefault(f"http://{visit.host}:{web.port}{visit.target}", []).append(visit.at)
+    gone = {record["url"] for record in archive.metadata() if record["outcome"] == "gone"}
+    # The kill may have undone one of the looks.
+    assert {url for url, at in absent.items() if len(at) > 2} <= gone <= set(absent)
+    assert len(gone) >= 5
+    assert crawler.status()["watch"]["gone"] == len(gone)
+    for url in gone:
+        assert crawler.why(url)["state"] == "gone"
+        last, *_ = sorted(absent[url], reverse=True)
+        assert len([at for at in absent[url] if at > last - WATCH["lost_s"]]) <= 3
+
+
+def assert_every_edition_is_stored_once(
+    web: ChangingWeb, visits: list[Visit], archive: Archive
+) -> None:
+    """What was served last is stored, and nothing is stored that was there already."""
+    stored: dict[str, list[int]] = {}
+    for record in archive.pages:
+        found = EDITION.search(record.payload)
+        stored.setdefault(record.url, []).append(int(found[1]) if found else -1)
+    served: dict[tuple[str, str], float] = {}
+    for visit in visits:
+        if visit.status == 200:
+            served[visit.host, visit.target] = visit.at - (web.began_at or 0.0)
+    for (host, number), page in web.fates.items():
+        editions = stored[web.url(host, number)]
+        assert editions == sorted(set(editions)), page
+        at = served[f"w{host}.test", f"/{number or ''}"]
+        assert page.version(at - BLUR_S) <= editions[-1] <= page.version(at), page
+
+
+@pytest.mark.slow
+def test_a_watch_is_as_fresh_as_foretold_though_it_is_killed(
+    served: ChangingProcess, crawler: Crawler
+) -> None:
+    served.begin()
+    for count in LOOKS:
+        process = watch(crawler)
+        assert wait_until(lambda count=count: len(looks(served)) >= count, process)
+        if count == LOOKS[-1]:
+            process.send_signal(signal.SIGINT)
+            ended = finish(process).expect(3)
+        else:
+            assert kill(process)
+    moments = looks(served)
+    begin, end = WARM_S, moments[-1]
+    web, visits = served.web, [v for v in served.visits() if v.target != BEGIN]
+    assert changes_between(web, 0.0, end) >= 1000
+    measured = true_freshness(web, visits, begin, end, weight)
+    foretold = predicted_freshness(web, moments, begin, weight, PRIOR_S)
+    assert measured == pytest.approx(foretold, rel=0.05)
+    assert short_gaps(visits, GAP_S) == 0
+    assert most_connections(visits) == 1
+    status = ended.last_json
+    archive = read_archive(crawler.folder)
+    assert_gone_pages_have_left(web, visits, archive, crawler)
+    assert_every_edition_is_stored_once(web, visits, archive)
+    assert status["pages"] == len(web.fates)
+    found = status["watch"]
+    assert found["visits"] <= len(moments)
+    assert found["changed"] + found["unchanged"] <= found["visits"]
+    assert len(crawler.status()["failed"]) == 1
