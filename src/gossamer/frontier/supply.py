@@ -156,11 +156,8 @@ class Supply:
     def store_risen(self, key: HostKey, grade: int, tasks: list[Task]) -> None:
         """Let queued URLs wait in a better place, too; the old place is skipped when it is met."""
         row = self.hosts.row(tasks[0].url.host)
-        fresh = {
-            task.url.key: task
-            for task in tasks
-            if task.url.key not in self.leases.keys and not self.is_settled(task)
-        }
+        held = self.leases.keys
+        fresh = {task.url.key: task for task in tasks if task.url.key not in held}
         if not fresh:
             return
         if key not in self.bench.hosts and grade > row.best_grade():

@@ -181,7 +181,7 @@ def test_a_reserved_host_is_busy_until_it_is_settled() -> None:
 
 def test_packed_rows_give_back_what_was_packed() -> None:
     tasks = [task("http://a.test/1"), task("http://a.test/2"), task("http://a.test:81/3", depth=2)]
-    assert unpack_tasks(pack_tasks(tasks), "a.test", 1) == tasks
+    assert unpack_tasks(pack_tasks(tasks), "a.test", 0) == tasks
 
 
 def test_the_budget_counts_urls_ever_taken_in() -> None:

@@ -42,6 +42,8 @@ def _by_grade(task: Task) -> int:
 
 def _by_credit(credit: Importance) -> Callable[[Task], int]:
     def grade(task: Task) -> int:
+        if task.grade:
+            return task.grade
         credit.deposit(task)
         return credit.grade(task.url.key)
 

@@ -7,7 +7,7 @@ then: a death loses the credit of the last minute and no URL.
 
 import os
 from collections.abc import Sequence
-from math import floor, log2
+from math import floor, frexp, log2
 from pathlib import Path
 from struct import Struct
 
@@ -64,6 +64,15 @@ class Credits:
         self._count += not self._slots[place]
         self._slots[place], self._held[place] = key or 1, credit
 
+    def put_all(self, keys: Sequence[int], credit: float) -> None:
+        """Set what is held for several URLs to the same amount."""
+        if self._young is None:
+            for key in keys:
+                self.put(key, credit)
+            return
+        self._young.update(dict.fromkeys(keys, credit))
+        self._grow_up_if_large()
+
     def settle(self, key: int) -> None:
         """Note that a URL had its turn."""
         if self._young is not None:
@@ -82,11 +91,14 @@ class Credits:
             return self._give_compiled(keys, (share, level, steps))
         held, done, risen = self._young, self._young_done, []
         for key in keys:
-            had = held.get(key)
-            held[key] = has = share if had is None else had + share
-            if key not in done and _class(has + level, steps) != _class(
-                (had or 0.0) + level, steps
-            ):
+            had = held.get(key, 0.0)
+            held[key] = has = had + share
+            if steps == 1 and not level:
+                if had and frexp(has)[1] == frexp(had)[1]:
+                    continue
+            elif _class(has + level, steps) == _class(had + level, steps):
+                continue
+            if key not in done:
                 risen.append(key)
         self._grow_up_if_large()
         return risen

@@ -32,6 +32,10 @@ class Importance(Protocol):
         """Take in what a task brings with it."""
         ...
 
+    def meet(self, keys: Sequence[int], share: float) -> int:
+        """Give URLs that were just found their first share; return the grade of each."""
+        ...
+
     def grade(self, key: int) -> int:
         """Return the grade that a URL has earned so far."""
         ...
@@ -99,6 +103,11 @@ class ByCredit:
         elif task.kind is LinkKind.SEED and not self.credits.of(task.url.key):
             self.credits.put(task.url.key, self._seed_credit)
 
+    def meet(self, keys: Sequence[int], share: float) -> int:
+        """Give URLs that were just found their first share; return the grade of each."""
+        self.credits.put_all(keys, share)
+        return grade_of(share)
+
     def grade(self, key: int) -> int:
         """Return the grade that a URL has earned so far."""
         return grade_of(self.credits.of(key) or 0.0)
@@ -137,6 +146,12 @@ class ByOpic:
             self.credits.put(task.url.key, self._lambda.meet())
         if task.credit:
             self.credits.give((task.url.key,), task.credit)
+
+    def meet(self, keys: Sequence[int], share: float) -> int:
+        """Give URLs that were just found their first share; return the grade of each."""
+        stored = self._lambda.meet(len(keys)) + share
+        self.credits.put_all(keys, stored)
+        return opic_grade_of(stored + self._lambda.level)
 
     def grade(self, key: int) -> int:
         """Return the grade that a URL has earned so far."""

@@ -2,8 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
-from msgspec.structs import replace
-
 from gossamer.frontier.order.grading import Importance
 from gossamer.model import Link, LinkKind, Task
 
@@ -37,28 +35,26 @@ class Ranking:
         if self._score is None:
             return [page.follow(link) for link in wanted], []
         score, depth = self._score, page.depth + 1
-        return [
-            replace(page.follow(link), grade=score(link.target.text, link.text, depth))
-            for link in wanted
-        ], []
+        return [page.follow(link, score(link.target.text, link.text, depth)) for link in wanted], []
 
     def _with_credit(
         self, credit: Importance, page: Task, wanted: Sequence[Link], known: Mapping[int, Link]
     ) -> tuple[list[Task], list[Task]]:
         share = credit.share(page.url.key, len(wanted) + len(known))
-        tasks = [replace(page.follow(link), credit=share * _favour(link)) for link in wanted]
         is_ours = self._is_ours
         if is_ours is None:
-            return tasks, [page.follow(known[key]) for key in credit.give(list(known), share)]
-        moved = [
-            page.follow(known[key])
-            for key in credit.give([key for key in known if is_ours(key)], share)
-        ]
-        moved += [
-            replace(page.follow(link), credit=share)
-            for key, link in known.items()
-            if not is_ours(key)
-        ]
+            tasks = _own_tasks(credit, page, wanted, share)
+            return tasks, _risen(credit, page, known, share)
+        ours = {key: link for key, link in known.items() if is_ours(key)}
+        moved = _risen(credit, page, ours, share)
+        if len(ours) < len(known):
+            others = [link for key, link in known.items() if key not in ours]
+            moved += [page.follow(link, credit=share) for link in others]
+        own = [link for link in wanted if is_ours(link.target.key)]
+        tasks = _own_tasks(credit, page, own, share)
+        if len(own) < len(wanted):
+            others = [link for link in wanted if not is_ours(link.target.key)]
+            tasks += [page.follow(link, credit=share * _favour(link)) for link in others]
         return tasks, moved
 
     def receive(self, task: Task) -> bool:
@@ -66,6 +62,22 @@ class Ranking:
         if self._credit is None or not task.credit:
             return False
         return bool(self._credit.give((task.url.key,), task.credit))
+
+
+def _own_tasks(credit: Importance, page: Task, wanted: Sequence[Link], share: float) -> list[Task]:
+    """Return tasks for new URLs of ours. Those of one page start with the same credit."""
+    if not wanted:
+        return []
+    if wanted[0].kind is LinkKind.SITEMAP:
+        return [page.follow(link, credit=share * _favour(link)) for link in wanted]
+    grade = credit.meet([link.target.key for link in wanted], share)
+    return [page.follow(link, grade) for link in wanted]
+
+
+def _risen(credit: Importance, page: Task, known: Mapping[int, Link], share: float) -> list[Task]:
+    """Return tasks for those known URLs whose grade rises with their share."""
+    risen = credit.give(list(known), share)
+    return [page.follow(known[key], credit.grade(key)) for key in risen]
 
 
 def _favour(link: Link) -> float:

@@ -1,0 +1,170 @@
+"""What each order grades how, and what makes a queued URL move up."""
+
+import sys
+from pathlib import Path
+from random import Random
+from typing import Literal
+
+import pytest
+
+from gossamer.config import FrontierConfig, GradeRule, PolitenessConfig, UrlConfig
+from gossamer.errors import ConfigError
+from gossamer.frontier import Answer, Frontier, Ranking, choose_order, named_score
+from gossamer.frontier.order import GRADES
+from gossamer.model import Link, LinkKind, Task, Url
+from gossamer.urls import parse
+from tests.unit.frontier.rows import DictRows
+
+
+def url(text: str) -> Url:
+    found = parse(text, UrlConfig())
+    assert found is not None
+    return found
+
+
+def link(text: str, kind: LinkKind = LinkKind.ANCHOR, said: str = "") -> Link:
+    return Link(target=url(text), kind=kind, text=said)
+
+
+def seed(text: str = "http://a.test/") -> Task:
+    return Task(url=url(text), kind=LinkKind.SEED)
+
+
+def fetch_order(
+    order: Literal["bfs", "best", "opic", "dfs"], pages: dict[str, list[str]], **knobs: object
+) -> list[str]:
+    """Crawl a small web without a network, one page at a time; return the URLs as they come."""
+    config = FrontierConfig(order=order, lease_urls=1, **knobs)  # type: ignore[arg-type] # few are used
+    chosen = choose_order(config)
+    rows = DictRows()
+    frontier = Frontier(config, PolitenessConfig(delay_s=0.0), rows, Random(1), chosen)
+    ranking = Ranking(chosen.credit)
+    first = seed(next(iter(pages)))
+    frontier.add([first])
+    known, done = {first.url.key}, list[str]()
+    frontier.supply.is_settled = lambda task: task.url.text in done
+    for _ in range(20 * len(pages)):
+        task = frontier.next(0.0)
+        if task is None:
+            rows.write(frontier.rows_to_commit())
+            frontier.committed()
+            continue
+        done.append(task.url.text)
+        links = {found.target.key: found for found in map(link, pages.get(task.url.text, []))}
+        new = [found for key, found in links.items() if key not in known]
+        old = {key: found for key, found in links.items() if key in known}
+        known |= links.keys()
+        tasks, risen = ranking.follow(task, new, old)
+        frontier.settle(task, 0.0, Answer(latency_s=0.0))
+        frontier.conclude(task)
+        frontier.add(tasks)
+        frontier.promote(risen)
+    assert frontier.queued == 0
+    return done
+
+
+WEB = {
+    "http://a.test/": [f"http://a.test/{n}" for n in range(150)],
+    **{f"http://a.test/{n}": ["http://a.test/wanted", f"http://a.test/{n}/x"] for n in range(150)},
+}
+
+
+def test_best_first_brings_a_page_that_many_link_to_forward() -> None:
+    late = fetch_order("bfs", WEB).index("http://a.test/wanted")
+    assert fetch_order("best", WEB).index("http://a.test/wanted") < late
+
+
+@pytest.mark.parametrize("order", ["bfs", "best", "opic", "dfs"])
+def test_every_order_gives_every_url_once(
+    order: Literal["bfs", "best", "opic", "dfs"],
+) -> None:
+    found = fetch_order(order, WEB)
+    assert sorted(found) == sorted({*WEB, *(target for links in WEB.values() for target in links)})
+
+
+def test_depth_first_goes_on_with_what_was_found_last() -> None:
+    chain = {
+        "http://a.test/": ["http://a.test/1", "http://a.test/2"],
+        "http://a.test/1": ["http://a.test/1/1"],
+        "http://a.test/1/1": ["http://a.test/1/1/1"],
+    }
+    found = fetch_order("dfs", chain)
+    assert found.index("http://a.test/1/1/1") == found.index("http://a.test/1/1") + 1
+
+
+def test_a_rule_fixes_the_grade_of_what_it_matches() -> None:
+    rules = (GradeRule(match="news.test"), GradeRule(match="*/print/*", grade="bottom"))
+    for name in ("bfs", "best"):
+        grade = choose_order(FrontierConfig(order=name, rules=rules)).grade  # type: ignore[arg-type]
+        assert grade(Task(url=url("http://news.test/x"), depth=9, kind=LinkKind.ANCHOR)) == GRADES
+        assert grade(Task(url=url("http://a.test/print/1"), depth=1, kind=LinkKind.ANCHOR)) == 1
+
+
+def test_a_sitemap_can_favour_a_page() -> None:
+    order = choose_order(FrontierConfig(order="best"))
+    assert order.credit is not None
+    ranking = Ranking(order.credit)
+    order.credit.deposit(seed())
+    dear = link("http://a.test/dear", LinkKind.SITEMAP, "lastmod=2026-01-01 priority=0.9")
+    plain = link("http://a.test/plain", LinkKind.SITEMAP)
+    odd = link("http://a.test/odd", LinkKind.SITEMAP, "priority=high")
+    tasks, _ = ranking.follow(seed(), [dear, plain, odd], {})
+    credits_ = [task.credit for task in tasks]
+    assert credits_[0] == pytest.approx(1.8 * credits_[1])
+    assert credits_[2] == credits_[1]
+
+
+def test_links_of_other_shards_carry_their_credit_with_them() -> None:
+    order = choose_order(FrontierConfig(order="best"))
+    assert order.credit is not None
+    foreign = link("http://b.test/")
+    ranking = Ranking(order.credit, is_ours=lambda key: key != foreign.target.key)
+    tasks, _ = ranking.follow(seed(), [foreign, link("http://a.test/1")], {})
+    by_url = {task.url.text: task for task in tasks}
+    assert by_url["http://b.test/"].credit > 0.0
+    assert by_url["http://a.test/1"].credit == 0.0
+    _, moved = ranking.follow(seed(), [], {foreign.target.key: foreign})
+    assert [task.url.text for task in moved] == ["http://b.test/"]
+    other = choose_order(FrontierConfig(order="best")).credit
+    assert other is not None
+    assert Ranking(other).receive(moved[0])
+
+
+def test_opic_keeps_its_lambda_page_over_a_restart() -> None:
+    order = choose_order(FrontierConfig(order="opic"))
+    assert order.credit is not None
+    ranking = Ranking(order.credit)
+    order.credit.deposit(seed())
+    for n in range(250):
+        page = Task(url=url(f"http://a.test/{n}"), kind=LinkKind.ANCHOR)
+        ranking.follow(page, [link(f"http://a.test/{n + 1}")], {})
+    again = choose_order(FrontierConfig(order="opic")).credit
+    assert again is not None
+    assert again.load(order.credit.save())
+    key = url("http://a.test/250").key
+    assert again.grade(key) == order.credit.grade(key)
+    assert again.share(key, 1) == pytest.approx(order.credit.share(key, 1))
+
+
+def test_a_score_of_ones_own_becomes_a_grade(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "taste.py").write_text(
+        "def taste(url, anchor, depth):\n"
+        "    if 'boom' in url: raise ValueError\n"
+        "    return {'odd': float('nan'), 'much': 7}.get(anchor, 0.5 if 'b' in url else 1)\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    grade = named_score("taste:taste")
+    assert grade("http://x/", "", 1) == GRADES
+    assert grade("http://x/b", "", 1) == 9
+    assert grade("http://x/b", "much", 1) == GRADES
+    assert grade("http://x/boom", "", 1) == 1
+    assert 1 <= grade("http://x/", "odd", 1) <= GRADES
+    sys.modules.pop("taste")
+
+
+@pytest.mark.parametrize("name", ["nowhere", "no.such.module:f", "math:nothing", "math:pi"])
+def test_a_score_that_cannot_be_found_is_told_in_one_line(name: str) -> None:
+    with pytest.raises(ConfigError, match=r"frontier\.score"):
+        named_score(name)
