@@ -24,6 +24,7 @@ from gossamer.cluster.messages import (
     Reply,
     Report,
     Return,
+    Share,
     Want,
 )
 from gossamer.cluster.nursery import start_child
@@ -59,6 +60,7 @@ __all__ = [
     "Report",
     "Return",
     "Ring",
+    "Share",
     "Splitter",
     "Supervisor",
     "Want",

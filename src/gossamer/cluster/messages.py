@@ -86,6 +86,12 @@ class Recall(Struct, frozen=True, tag=True):
     """Pages are scarce: give back what you do not use."""
 
 
+class Share(Struct, frozen=True, tag=True):
+    """A shard that watches its pages may make this part of the crawl's requests."""
+
+    part: float
+
+
 class Probe(Struct, frozen=True, tag=True):
     """Say how you stand."""
 
@@ -107,4 +113,4 @@ class Dismiss(Struct, frozen=True, tag=True):
 
 Peer = Hello | Mail | Receipt
 Upward = Joined | Report | Want | Return | Reply | Ended
-Downward = Grant | Recall | Probe | Question | Dismiss
+Downward = Grant | Recall | Share | Probe | Question | Dismiss

@@ -184,7 +184,7 @@ def _staff(
         media_type_of=registry.media_type,
         read=read,
         robots_bytes=config.robots.max_bytes,
-        looker=Looker(rules=config.watch, stations=core.stations, record_of=core.record_of),
+        looker=Looker(rules=core.watch, stations=core.stations, record_of=core.record_of),
         add=core.add,
         promote=core.promote,
     )

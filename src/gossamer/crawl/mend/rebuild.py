@@ -13,6 +13,7 @@ from random import Random
 
 from gossamer.clock import SystemClock
 from gossamer.crawl.ledger import is_html, remarks
+from gossamer.crawl.mend.looks import count_look, forget_old_content, looked_again
 from gossamer.crawl.opening import Place, forget_boot, lock_folder, start_epoch
 from gossamer.crawl.pipeline import Reading, followed_links, next_tasks
 from gossamer.crawl.setup import Core, wire_core
@@ -50,6 +51,8 @@ STATES = {
     "redirected": UrlState.REDIRECTED,
     "failed": UrlState.FAILED,
     "refused": UrlState.REFUSED,
+    "gone": UrlState.GONE,
+    "unchanged": UrlState.ARCHIVED,
 }
 Progress = Callable[[dict[str, object]], None]
 
@@ -148,12 +151,26 @@ def _settle(
     state = STATES.get(links.outcome)
     if url is None or state is None:
         return
-    key = url_row_key(url.key)
-    if core.url_seen.new_among([url.key]):
+    old = core.record_of(url.key)
+    if old is None:
         core.url_seen.add([url.key])
         core.frontier.hosts.note_known(url.host)
         _count(links, state, counters)
-    record = UrlRecord(
+    record = _record(links, state, ref)
+    if old is not None:
+        has_same = links.fp is not None and links.fp == old.fingerprint
+        is_same = links.outcome == "unchanged" or has_same
+        record = looked_again(old, record, is_same=is_same, rules=core.watch)
+        count_look(counters, record, old)
+        forget_old_content(core, old, record)
+    core.state.write([(url_row_key(url.key), encode_record(record))])
+    if links.fp is not None and not links.copy_of and links.outcome == "fetched":
+        core.content_seen.remember(links.fp, CopyOf(links.url, links.page, digest, links.at))
+
+
+def _record(links: LinksRecord, state: UrlState, ref: StoreRef | None) -> UrlRecord:
+    """Return the record of a URL that is met for the first time."""
+    return UrlRecord(
         url=links.url,
         state=state,
         depth=links.depth,
@@ -165,11 +182,14 @@ def _settle(
         target=links.links[0][0] if state is UrlState.REDIRECTED and links.links else "",
         copy_of=links.copy_of,
         fingerprint=links.fp,
-        visits=[Visit(links.at, state.value, links.reason, links.status, ref)],
+        words=links.words,
+        visits=[Visit(links.at, _said(links, state), links.reason, links.status, ref)],
     )
-    core.state.write([(key, encode_record(record))])
-    if links.fp is not None and not links.copy_of and state is UrlState.ARCHIVED:
-        core.content_seen.remember(links.fp, CopyOf(links.url, links.page, digest, links.at))
+
+
+def _said(links: LinksRecord, state: UrlState) -> str:
+    """Return what a visit is remembered as."""
+    return links.outcome if links.outcome == "unchanged" else state.value
 
 
 def _detail(links: LinksRecord, state: UrlState) -> str:
@@ -188,6 +208,8 @@ def _count(links: LinksRecord, state: UrlState, counters: Counters) -> None:
             counters.html_pages += is_html(links.media_type)
             counters.revisits += bool(links.copy_of)
             counters.seeds_fetched += is_seed
+        case UrlState.GONE:
+            counters.gone += 1
         case UrlState.REDIRECTED:
             counters.redirects += 1
             counters.seeds_fetched += is_seed

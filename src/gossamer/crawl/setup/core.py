@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from random import Random
 
 from gossamer.cluster import Outbox, Splitter
-from gossamer.config import Config
+from gossamer.config import Config, WatchConfig
 from gossamer.crawl.opening import Place, load_credit, read_meta
 from gossamer.crawl.ports import Stations
 from gossamer.dedupe import ContentSeen
@@ -33,6 +33,7 @@ class Core:
     frontier: Frontier
     filters: FilterChain
     stations: Stations
+    watch: WatchConfig
     shards: int = 1
     splitter: Splitter | None = None
     outbox: Outbox | None = None
@@ -103,6 +104,7 @@ def wire_core(
         frontier=frontier,
         filters=chain,
         stations=stations,
+        watch=config.watch,
         shards=place.ring.shards,
         splitter=splitter,
         outbox=Outbox(place.ring, place.shard, read_meta(state).epoch) if is_split else None,

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from msgspec.structs import replace
 
 from gossamer.clock import Clock
-from gossamer.cluster import Member, Ring, Supervisor
+from gossamer.cluster import Member, Ring, Share, Supervisor
 from gossamer.config import Config, LimitsConfig
 from gossamer.crawl.seeds import Seed, url_of_seed
 from gossamer.crawl.shards.member import Orders
@@ -27,6 +27,8 @@ from gossamer.store import CrawlFolder
 from gossamer.urls import parse
 
 PROGRESS_S = 1.0
+SLIGHT = 0.05
+"""A part that changes by less is not worth telling."""
 NOTHING = Standing(queued=0, hosts=0, known_urls=0, is_running=True)
 """Of a shard that is starting."""
 
@@ -44,6 +46,8 @@ class Fleet:
     """The folder's lock: the shards hold it too, so that nobody follows before all are gone."""
     clock: Clock
     supervisor: Supervisor = field(init=False)
+    parts: dict[int, tuple[int, float]] = field(default_factory=dict)
+    """By shard: the part of a watch's requests that it was told at which of its starts."""
 
     def __post_init__(self) -> None:
         """Make the supervisor; nothing runs yet."""
@@ -96,10 +100,23 @@ class Fleet:
 
     def _look_at_limits(self) -> None:
         limits, counters = self.config.limits, self.counters()
-        if limits.max_pages is not None and counters.pages >= limits.max_pages:
+        if self.extras.is_watching:
+            self._share_out()
+        elif limits.max_pages is not None and counters.pages >= limits.max_pages:
             self.supervisor.dismiss("max_pages")
-        elif limits.max_bytes is not None and counters.archive_bytes >= limits.max_bytes:
+        if limits.max_bytes is not None and counters.archive_bytes >= limits.max_bytes:
             self.supervisor.dismiss("max_bytes")
+
+    def _share_out(self) -> None:
+        """Give each shard its part of the requests of a watch: by the pages that it watches."""
+        counts = [_standing(member).watched for member in self.supervisor.members]
+        for member, count in zip(self.supervisor.members, counts, strict=True):
+            part = count / max(1, sum(counts))
+            told = self.parts.get(member.shard, (0, 0.0))
+            is_news = told[0] != member.starts or abs(part - told[1]) > SLIGHT * part
+            if member.line is not None and member.report is not None and count and is_news:
+                self.parts[member.shard] = (member.starts, part)
+                member.line.send(Share(part))
 
     def counters(self) -> Counters:
         """Return the totals of all shards, as last heard."""

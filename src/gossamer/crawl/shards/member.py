@@ -16,6 +16,7 @@ from gossamer.crawl.opening import Place
 from gossamer.crawl.seeds import Seed, plant
 from gossamer.crawl.shards.running import first_cause, quiet_collector
 from gossamer.crawl.shards.table import Table
+from gossamer.crawl.shards.watching import begin_watch
 from gossamer.crawl.wiring import Extras, Shard, open_shard
 from gossamer.errors import ConfigError, GossamerError
 from gossamer.store import CrawlFolder
@@ -66,6 +67,8 @@ class Orders:
         table.tells_commits = self.tells_commits
         try:
             refused = plant(shard, self.seeds)
+            if self.extras.is_watching:
+                begin_watch(shard, 1.0 / self.ring.shards)
             await table.open()
             line.send(Joined(pages=shard.ledger.counters.pages, refused=refused))
             table.report(is_wanted=True)

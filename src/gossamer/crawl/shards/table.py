@@ -21,6 +21,7 @@ from gossamer.cluster import (
     Reply,
     Report,
     Return,
+    Share,
     Want,
 )
 from gossamer.crawl.pipeline import accept
@@ -197,6 +198,8 @@ class Table:
                 self._has_asked = False
             case Recall():
                 self._give_back()
+            case Share(part=part):
+                self._take_share(part)
             case Probe(round=number):
                 self.report(is_wanted=True, answers=number)
             case Question():
@@ -206,6 +209,10 @@ class Table:
                 if reason:
                     wheel.stop(reason)
         wheel.nudge.set()
+
+    def _take_share(self, part: float) -> None:
+        if self._shard.wheel.watch is not None:
+            self._shard.wheel.watch.give_share(part)
 
     def _give_back(self) -> None:
         wheel = self._shard.wheel

@@ -38,7 +38,6 @@ def next_record(
         changes=old.changes + (finding is Finding.CHANGED),
         misses=0 if found_out else old.misses + 1,
         belief=turn.belief or old.belief,
-        attempts=old.attempts + 1,
     )
     match turn.outcome:
         case Fetched(document=answer):

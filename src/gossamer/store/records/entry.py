@@ -336,6 +336,7 @@ def _links_record(
     turn: Turn, document: Document | None, page_id: str, *, is_same: bool
 ) -> LinksRecord:
     task, found = turn.task, (None if is_same else turn.found) or _NOTHING
+    is_own = is_same or (turn.copy_of is not None and turn.copy_of.url == task.url.text)
     outcome, reason, detail = ("unchanged", "", "") if is_same else _ending(turn)
     media_type = found.media_type or (document.media_type if document is not None else "")
     return LinksRecord(
@@ -354,7 +355,7 @@ def _links_record(
         media_type=media_type,
         html=media_type in HTML_TYPES,
         page=page_id,
-        copy_of=turn.copy_of.url if turn.copy_of is not None and not is_same else "",
+        copy_of=turn.copy_of.url if turn.copy_of is not None and not is_own else "",
         fp=turn.fingerprint,
         words=turn.words,
         truncated=document.truncated if document is not None else "",
