@@ -72,8 +72,7 @@ def wire_core(
     state: State, place: Place, config: Config, random: Random, filters: Sequence[UrlFilter]
 ) -> Core:
     """Build the stations that live on the rows of a state."""
-    url_seen = _open_seen(state, config)
-    content_seen = ContentSeen(state.get)
+    url_seen, content_seen = _open_seen(state, config), ContentSeen(state.get)
     frontier = _wire_frontier(state, config, random)
     chain = build_chain(
         config.filter,

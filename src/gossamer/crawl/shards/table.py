@@ -26,6 +26,7 @@ from gossamer.cluster import (
 )
 from gossamer.crawl.pipeline import accept
 from gossamer.crawl.shards.running import answer, standing_of
+from gossamer.crawl.shards.watching import take_share
 from gossamer.crawl.wheel import UNLIMITED
 from gossamer.crawl.wiring import Shard
 from gossamer.errors import Bug, GossamerError
@@ -134,8 +135,6 @@ class Table:
         """Give receipts for the letters that a sync has covered."""
         self._mailbox.durable(commits)
 
-    # What happens beside it
-
     def report(self, *, is_wanted: bool = False, answers: int = 0) -> None:
         """Send a report, if there is anything new in it or somebody wants it."""
         stand = (self.commits, self._is_idle())
@@ -199,7 +198,7 @@ class Table:
             case Recall():
                 self._give_back()
             case Share(part=part):
-                self._take_share(part)
+                take_share(self._shard, part)
             case Probe(round=number):
                 self.report(is_wanted=True, answers=number)
             case Question():
@@ -209,10 +208,6 @@ class Table:
                 if reason:
                     wheel.stop(reason)
         wheel.nudge.set()
-
-    def _take_share(self, part: float) -> None:
-        if self._shard.wheel.watch is not None:
-            self._shard.wheel.watch.give_share(part)
 
     def _give_back(self) -> None:
         wheel = self._shard.wheel

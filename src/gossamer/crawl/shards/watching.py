@@ -32,6 +32,12 @@ def begin_watch(shard: Shard, share: float = 1.0) -> None:
     wheel.watch = watcher
 
 
+def take_share(shard: Shard, part: float) -> None:
+    """Take another part of the requests of a watch."""
+    if shard.wheel.watch is not None:
+        shard.wheel.watch.give_share(part)
+
+
 def _records(shard: Shard) -> Iterator[tuple[int, UrlRecord]]:
     """Give every URL record with its key."""
     for key, value in shard.core.state.scan(URL):
