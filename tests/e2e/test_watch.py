@@ -35,8 +35,8 @@ RATE_PER_S = 60.0
 PRIOR_S = 10.0
 WARM_S = 6.0
 """Learning takes a few looks; what is measured begins after it."""
-LOOKS = (500, 1400)
-"""The watch is killed after so many looks, and stopped after so many."""
+LOOKS = (400, 800, 1400)
+"""The watch is killed after so many looks, and again, and at last stopped."""
 BLUR_S = 0.2
 """Between the making of an answer and its line in the log."""
 EDITION = re.compile(rb"Edition (\d+)\.")
@@ -95,14 +95,15 @@ def assert_gone_pages_have_left(
         if visit.status in {404, 410} and visit.target[1:].isdigit():
             absent.setdefault(f"http://{visit.host}:{web.port}{visit.target}", []).append(visit.at)
     gone = {record["url"] for record in archive.metadata() if record["outcome"] == "gone"}
-    # The kill may have undone one of the looks.
-    assert {url for url, at in absent.items() if len(at) > 2} <= gone <= set(absent)
+    # Each kill may have undone one of the looks.
+    sure = {url for url, at in absent.items() if len(at) > len(LOOKS)}
+    assert sure <= gone <= set(absent)
     assert len(gone) >= 5
     assert crawler.status()["watch"]["gone"] == len(gone)
     for url in gone:
         assert crawler.why(url)["state"] == "gone"
         last, *_ = sorted(absent[url], reverse=True)
-        assert len([at for at in absent[url] if at > last - WATCH["lost_s"]]) <= 3
+        assert len([at for at in absent[url] if at > last - WATCH["lost_s"]]) <= len(LOOKS) + 1
 
 
 def assert_every_edition_is_stored_once(

@@ -11,7 +11,7 @@ from gossamer.frontier.leases import Delayed
 from gossamer.frontier.order import GRADES, Order, breadth_first
 from gossamer.frontier.rows import HOST, LEASE, unpack_tasks
 from gossamer.frontier.supply import IsSettled, Supply
-from gossamer.model import Row, Task
+from gossamer.model import LinkKind, Row, Task
 from gossamer.urls import host_key, ring_of
 
 
@@ -176,7 +176,8 @@ class Frontier:
         If the reason is of its origin alone and others have work, only it waits. Settle it, too.
         """
         host = self._bench.hosts[host_key(task.url.host)]
-        if is_of_origin and host.has_work_besides(task.url.origin):
+        is_queued = task.kind is not LinkKind.REVISIT  # a look waits in no row but its lease
+        if is_of_origin and is_queued and host.has_work_besides(task.url.origin):
             self.delay(task, until)
             return
         self._leases.take_back(task)

@@ -25,7 +25,7 @@ def begin_watch(shard: Shard, share: float = 1.0) -> None:
         budget=Budget(rules.rate_per_s, rules.new_share, now, counters.requests),
         record_of=looker.record_of,
         in_flight=wheel.in_flight,
-        is_full=lambda: wheel.seat.pages_left(counters.pages + len(wheel.in_flight), 1) <= 0,
+        has_room=lambda new: wheel.seat.pages_left(counters.pages + new, 1) > 0,
     )
     watcher.give_share(share)
     looker.on_look, looker.on_page = watcher.looked, notes.note_page

@@ -1,7 +1,7 @@
 """Watcher: looks beside the frontier. What is due becomes tasks, as far as the budget allows."""
 
 from collections import Counter
-from collections.abc import Callable, Sized
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from math import inf
 
@@ -12,7 +12,7 @@ from gossamer.frontier import Frontier
 from gossamer.model import Counters, LinkKind, Task, Turn, UrlRecord
 from gossamer.urls import parse
 
-AHEAD_S = 0.1
+AHEAD_S = 0.01
 """Looks that are due so soon are leased together, in one commit."""
 MOST_OF_HOST = 4
 """Looks at one host's pages that are out at once: a slow host must not hold up the others."""
@@ -37,10 +37,10 @@ class Watcher:
     notes: Notes
     budget: Budget
     record_of: Callable[[int], UrlRecord | None]
-    in_flight: Sized
-    """Tasks under way, of any kind."""
-    is_full: Callable[[], bool]
-    """Tells whether no page more may be stored."""
+    in_flight: Collection[int]
+    """Keys of the tasks under way, of any kind."""
+    has_room: Callable[[int], bool]
+    """Tells whether a page more may be stored, while so many new ones are under way."""
     freshness: float | None = None
     """Expected, as last planned."""
     _out: dict[int, str] = field(default_factory=dict)
@@ -101,7 +101,7 @@ class Watcher:
     @property
     def _may_crawl(self) -> bool:
         """Tell whether the next request may be for a new page."""
-        return self.budget.may_crawl(len(self.in_flight)) and not self.is_full()
+        return self.budget.may_crawl(len(self.in_flight)) and self._may_store
 
     def looked(self, turn: Turn, old: UrlRecord) -> None:
         """Learn from another look, before it is recorded."""
@@ -130,7 +130,12 @@ class Watcher:
     @property
     def _has_new(self) -> bool:
         """Tell whether there are new pages that may be stored."""
-        return self.frontier.queued > len(self._out) and not self.is_full()
+        return self.frontier.queued > len(self._out) and self._may_store
+
+    @property
+    def _may_store(self) -> bool:
+        """Tell whether a page more may be stored, those counted that are under way."""
+        return self.has_room(sum(key not in self._out for key in self.in_flight))
 
     @property
     def _room(self) -> int:

@@ -316,17 +316,17 @@ def _revisit(block: bytes, name: _Name, profile: str, copy_of: CopyOf | None) ->
 
     The payload digest is that of the record referred to: readers find it by that, too.
     """
-    refers = ""
+    refers = digest = ""
     if copy_of is not None:
         refers = (
             f"WARC-Refers-To: {plain(copy_of.record_id)}\r\n"
             f"WARC-Refers-To-Target-URI: {plain(copy_of.url)}\r\n"
             f"WARC-Refers-To-Date: {date_text(copy_of.fetched_at)}\r\n"
-            f"WARC-Payload-Digest: {copy_of.payload_digest}\r\n"
         )
+        digest = f"WARC-Payload-Digest: {copy_of.payload_digest}\r\n"
     lines = (
         f"{name.where}WARC-Profile: {profile}\r\n{refers}"
-        f"WARC-Block-Digest: {digest_of(block)}\r\n"
+        f"WARC-Block-Digest: {digest_of(block)}\r\n{digest}"
         "Content-Type: application/http;msgtype=response\r\n"
     )
     return pack(header("revisit", name.page_id, name.date, lines, len(block)), block)
