@@ -6,7 +6,6 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from gossamer.frontier.order import GRADES, SEED_CREDIT, Lambda
 from gossamer.frontier.order.batches import (
     grades_of,
     link_shares,
@@ -14,6 +13,8 @@ from gossamer.frontier.order.batches import (
     opic_shares,
     unit_shares,
 )
+from gossamer.frontier.order.credit import GRADES, SEED_CREDIT
+from gossamer.frontier.order.opic import Lambda
 
 from .web import Walk, Web
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from gossamer.frontier.order.grading import Importance
+from gossamer.frontier.order.grading import TEXT_BITS, Importance
 from gossamer.model import Link, LinkKind, Task
 
 MEAN_PRIORITY = 0.5
@@ -46,14 +46,23 @@ class Ranking:
         self, credit: Importance, page: Task, wanted: Sequence[Link], known: Mapping[int, Link]
     ) -> tuple[list[Task], list[Task]]:
         share = credit.share(page.url.key, len(wanted) + len(known))
-        tasks = [replace(page.follow(link), credit=share * _favour(link)) for link in wanted]
-        is_ours = self._is_ours
-        if is_ours is None:
-            return tasks, [page.follow(known[key]) for key in credit.give(list(known), share)]
-        moved = [
-            page.follow(known[key])
-            for key in credit.give([key for key in known if is_ours(key)], share)
+        near, ring = share * credit.local, page.url.key >> TEXT_BITS
+        tasks = [
+            replace(
+                page.follow(link),
+                credit=(near if link.target.key >> TEXT_BITS == ring else share) * _favour(link),
+            )
+            for link in wanted
         ]
+        inside = [key for key in known if key >> TEXT_BITS == ring]
+        outside = [key for key in known if key >> TEXT_BITS != ring]
+        is_ours = self._is_ours
+        if is_ours is not None:  # what is inside is: a domain belongs to one shard
+            outside = [key for key in outside if is_ours(key)]
+        risen = credit.give(inside, near) + credit.give(outside, share)
+        moved = [page.follow(known[key]) for key in risen]
+        if is_ours is None:
+            return tasks, moved
         moved += [
             replace(page.follow(link), credit=share)
             for key, link in known.items()

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gossamer.frontier.order import (
+from gossamer.frontier.order.batches import grades_of, link_shares, unit_shares
+from gossamer.frontier.order.credit import (
     GRADES,
     HOST_DISCOUNT,
     LOCAL,
@@ -16,7 +17,6 @@ from gossamer.frontier.order import (
     grade_of,
     unit_share,
 )
-from gossamer.frontier.order.batches import grades_of, link_shares, unit_shares
 
 CREDITS = st.floats(min_value=0.0, max_value=2.0**100, width=32)
 COUNTS = st.integers(min_value=0, max_value=10**9)

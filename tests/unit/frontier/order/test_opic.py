@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gossamer.frontier.order import START_CREDIT, Lambda, opic_grade_of, opic_share
 from gossamer.frontier.order.batches import opic_grades_of, opic_shares
+from gossamer.frontier.order.opic import START_CREDIT, Lambda, opic_grade_of, opic_share
 
 CREDITS = st.floats(min_value=0.0, max_value=1e6, width=32)
 CRAWLS = st.lists(st.tuples(st.integers(0, 9), st.lists(st.integers(0, 9), max_size=4)))
