@@ -3,10 +3,12 @@
 Runs the command line itself with one shard, three times, to 5,000 pages from the hub, and asserts
 the work: pages stored, and no page asked for twice in nginx's log. CPU is user + system of all
 processes of the crawl, start-up included; start-up alone is the crawl of one page, measured before
-and after. A further run in this process is sampled for each stage's share.
+and after. A further run in this process is sampled for each stage's share. With ORDER=best (or
+another order) it compares that order with breadth first instead: see cpu_orders.py.
 """
 
 import json
+import os
 import platform
 import resource
 import shutil
@@ -21,13 +23,15 @@ from pathlib import Path
 from types import FrameType
 
 import turbohtml
+from cpu_orders import compare
 from realweb import FLAGS, SEED, bring_up, html_kb_served, new_log, save, visits
 
 from gossamer import Config, Crawl
 from gossamer.config import FetchConfig, FilterConfig, LimitsConfig, PolitenessConfig
 from gossamer.store import CrawlFolder, iter_pages
 
-PAGES = 5000
+PAGES = int(os.environ.get("PAGES", "5000"))
+ORDER = os.environ.get("ORDER", "bfs")
 RUNS = 3
 STARTS = 3
 GOSSAMER = str(Path(sys.executable).parent / "gossamer")
@@ -38,12 +42,12 @@ def agent_of(folder: Path) -> str:
     return f"gossamer/0 ({folder.parent.name}-{folder.name})"
 
 
-def crawl_cpu_s(folder: Path, pages: int) -> tuple[float, dict[str, int]]:
+def crawl_cpu_s(folder: Path, pages: int, order: str = "bfs") -> tuple[float, dict[str, int]]:
     """Crawl so many pages; return the CPU seconds of all its processes, and its last status."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     command = [GOSSAMER, "crawl", SEED, "--into", str(folder), *FLAGS, "--shards", "1"]
     command += ["--concurrency", "64", "--max-pages", str(pages), "--json"]
-    command += ["--user-agent", agent_of(folder)]
+    command += ["--user-agent", agent_of(folder), "--order", order]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     status = json.loads(done.stdout.splitlines()[-1])
@@ -58,11 +62,11 @@ def startup_cpu_s(base: Path) -> float:
     )
 
 
-def one_run(folder: Path) -> dict[str, float]:
+def one_run(folder: Path, order: str = "bfs") -> dict[str, float]:
     """Crawl once; return pages, CPU and wall seconds, memory."""
     new_log()
     began = time.perf_counter()
-    cpu_s, status = crawl_cpu_s(folder, PAGES)
+    cpu_s, status = crawl_cpu_s(folder, PAGES, order)
     wall_s = time.perf_counter() - began
     time.sleep(0.2)
     agent = agent_of(folder)
@@ -127,6 +131,9 @@ def parse_us_per_kb(folder: Path) -> float:
 def main() -> None:
     """Measure, print a table, keep the result."""
     bring_up()
+    if ORDER != "bfs":
+        compare(ORDER, one_run)
+        return
     runs: list[dict[str, float]] = []
     base = Path(tempfile.mkdtemp(prefix="gossamer-bench-"))
     try:

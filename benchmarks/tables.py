@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from realweb import REPOSITORY
-from summary import AIMS
+from summary import AIMS, figure_of
 from svg import figure
 
 README = REPOSITORY / "README.md"
@@ -35,7 +35,7 @@ def aims(results: Results) -> Iterator[str]:
     yield "|---|--:|--:|---|"
     for aim in AIMS:
         result = results.get(aim.result, {})
-        value = result.get(aim.figure)
+        value = figure_of(result, aim.figure)
         if value is not None:
             about = aim.about.format_map(result)
             told = figure(value) if aim.is_reached(value) else f"**{figure(value)}**"

@@ -169,15 +169,6 @@ class ProcessConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """Memory of the helper process."""
 
 
-class GradeRule(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """URLs whose grade is fixed, whatever the order says of them."""
-
-    match: str
-    """A host, a host glob or a URL pattern."""
-    grade: Literal["top", "bottom"] | Annotated[int, Meta(ge=1, le=16)] = "top"
-    """16 is the top."""
-
-
 class FrontierConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Which URL next."""
 
@@ -188,8 +179,9 @@ class FrontierConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     text and its depth, and returns 0.0 (last) to 1.0 (first)."""
     ascend: bool = False
     """Try every parent path of a found URL, too: /a/b/p.html also /a/b/, /a/ and /."""
-    rules: tuple[GradeRule, ...] = ()
-    """Fixed grades by pattern; the first that matches has the say."""
+    rules: dict[str, Annotated[int, Meta(ge=1, le=16)]] = field(default_factory=dict)
+    """Fixed grades, 1 (last) to 16 (first), by host, host glob or URL pattern; the first that
+    matches has the say."""
     grades: Annotated[int, Meta(ge=1, le=16)] = 8
     """F: the number of priority classes of the breadth-first order."""
     lease_urls: AtLeastOne = 16

@@ -236,8 +236,10 @@ def _words(kind: types.Type) -> str:
             return "text"
         case types.VarTupleType():
             return "list of texts"
-        case types.DictType():
-            return "table of texts"
+        case types.DictType(value_type=value):
+            return "table of texts" + (
+                "" if value == types.StrType() else f", {_words(value)} each"
+            )
         case types.LiteralType(values=values):
             return "one of " + ", ".join(json.dumps(value) for value in values)
         case types.UnionType(types=kinds):

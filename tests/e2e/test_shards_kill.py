@@ -102,10 +102,12 @@ def ordeal(folder: Path, web: FakeWeb, *flags: str) -> Iterator[Ordeal]:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("order", ["bfs", "best"])
 def test_a_shard_that_is_killed_again_and_again_comes_back_and_the_crawl_ends_by_itself(
-    tmp_path: Path,
+    order: str, tmp_path: Path
 ) -> None:
-    with ordeal(tmp_path, FakeWeb(seed=411, hosts=12, pages_per_host=24)) as trial:
+    web = FakeWeb(seed=411, hosts=12, pages_per_host=24)
+    with ordeal(tmp_path, web, "--order", order) as trial:
         process = trial.crawler.start()
         for request in trial.moments(6, until=0.9):
             trial.wait_for(request, process)

@@ -132,7 +132,7 @@ def distinct(links: Sequence[Link], at: Stations) -> dict[int, Link]:
     for link in links:
         by_key.setdefault(link.target.key, link)
     if at.ascends:
-        for parent in parents(by_key.values(), at):
+        for parent in parents(list(by_key.values()), at):
             by_key.setdefault(parent.target.key, parent)
     return by_key
 

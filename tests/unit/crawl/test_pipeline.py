@@ -190,3 +190,19 @@ def test_only_failures_that_may_pass_are_tried_again(at: Stations) -> None:
     gone = take_turn(PAGE, Failed(kind=FailureKind.GONE), None, at, 100.0)
     barred = take_turn(PAGE, Refused(kind=RefusalKind.BAD_PORT), None, at, 100.0)
     assert (lost.retry_at, gone.retry_at, barred.retry_at) == (105.0, None, None)
+
+
+def test_ascending_tries_every_parent_path_of_a_found_url_once(at: Stations) -> None:
+    ascending = replace(at, ascends=True)
+    links = [link("http://b.test/a/b/p.html?q=1"), link("http://b.test/a/c/"), link(PAGE.url.text)]
+    tasks, _, _ = next_tasks(PAGE, links, ascending)
+    parents = {task.url.text for task in tasks if task.kind is LinkKind.PARENT}
+    assert parents >= {"http://b.test/", "http://b.test/a/", "http://b.test/a/b/"}
+    assert len(tasks) == len({task.url.key for task in tasks})
+    assert {task.depth for task in tasks} == {PAGE.depth + 1}
+    assert next_tasks(PAGE, links, ascending).new == []
+
+
+def test_without_ascending_no_parent_is_tried(at: Stations) -> None:
+    tasks, _, _ = next_tasks(PAGE, [link("http://b.test/a/b/p.html")], at)
+    assert [task.url.text for task in tasks] == ["http://b.test/a/b/p.html"]

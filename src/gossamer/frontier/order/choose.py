@@ -1,9 +1,9 @@
 """choose_order: the order that a configuration asks for, with the rules that overrule it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from importlib import import_module
 
-from gossamer.config import FrontierConfig, GradeRule
+from gossamer.config import FrontierConfig
 from gossamer.errors import ConfigError
 from gossamer.frontier.order.credit import GRADES
 from gossamer.frontier.order.grading import ByCredit, ByOpic, Importance, Order
@@ -50,9 +50,9 @@ def _by_credit(credit: Importance) -> Callable[[Task], int]:
     return grade
 
 
-def _overruled(grade: Callable[[Task], int], rules: Sequence[GradeRule]) -> Callable[[Task], int]:
+def _overruled(grade: Callable[[Task], int], rules: Mapping[str, int]) -> Callable[[Task], int]:
     """Return a grading in which the first rule whose pattern matches has the say."""
-    tests = [(Patterns([rule.match]), _grade_named(rule.grade)) for rule in rules]
+    tests = [(Patterns([pattern]), fixed) for pattern, fixed in rules.items()]
 
     def overruled(task: Task) -> int:
         given = grade(task)  # credit is deposited in any case
@@ -62,10 +62,6 @@ def _overruled(grade: Callable[[Task], int], rules: Sequence[GradeRule]) -> Call
         return given
 
     return overruled
-
-
-def _grade_named(grade: int | str) -> int:
-    return GRADES if grade == "top" else 1 if grade == "bottom" else int(grade)
 
 
 Score = Callable[[str, str, int], float]

@@ -7,7 +7,7 @@ then: a death loses the credit of the last minute and no URL.
 
 import os
 from collections.abc import Sequence
-from math import floor, frexp, log2
+from math import frexp
 from pathlib import Path
 from struct import Struct
 
@@ -80,36 +80,31 @@ class Credits:
         elif self._slots[place := self._place(key)]:
             self._done[place] = 1
 
-    def give(
-        self, keys: Sequence[int], share: float, *, level: float = 0.0, steps: int = 1
-    ) -> list[int]:
+    def give(self, keys: Sequence[int], share: float, *, level: float = 0.0) -> list[int]:
         """Give each URL a share; return those that wait and whose class rose.
 
-        A class is a step of log2(held + level), `steps` of them per factor of two.
+        A class is a power of two of what is held and the level.
         """
         if self._young is None:
-            return self._give_compiled(keys, (share, level, steps))
+            return self._give_compiled(keys, share, level)
         held, done, risen = self._young, self._young_done, []
         for key in keys:
             had = held.get(key, 0.0)
             held[key] = has = had + share
-            if steps == 1 and not level:
-                if had and frexp(has)[1] == frexp(had)[1]:
-                    continue
-            elif _class(has + level, steps) == _class(had + level, steps):
-                continue
-            if key not in done:
+            if level:
+                had, has = max(had + level, 0.0), has + level
+            if has > 0.0 and (not had or frexp(has)[1] != frexp(had)[1]) and key not in done:
                 risen.append(key)
         self._grow_up_if_large()
         return risen
 
-    def _give_compiled(self, keys: Sequence[int], how: tuple[float, float, int]) -> list[int]:
+    def _give_compiled(self, keys: Sequence[int], share: float, level: float) -> list[int]:
         self._make_room(len(keys))
-        given = np.array(keys, np.uint64)
+        given, how = np.array(keys, np.uint64), np.array((share, level))
         risen = np.empty(len(given), np.int64)
         counts = np.zeros(2, np.int64)
         give = self._compiled().give
-        give((self._slots, self._held, self._done), given, np.array(how), risen, counts)
+        give((self._slots, self._held, self._done), given, how, risen, counts)
         self._count += int(counts[0])
         return [keys[position] for position in risen[: counts[1]].tolist()]
 
@@ -186,10 +181,6 @@ class Credits:
             self._young = None
             self._fill(keys, held, done)
         return True
-
-
-def _class(credit: float, steps: int) -> int:
-    return floor(log2(credit) * steps) if credit > 0.0 else -(1 << 30)
 
 
 def write_snapshot(path: Path, data: bytes) -> None:

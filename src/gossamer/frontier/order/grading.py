@@ -6,9 +6,9 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from gossamer.frontier.order.credit import SEED_CREDIT, grade_of, unit_share
+from gossamer.frontier.order.credit import LOCAL, SEED_CREDIT, grade_of, unit_share
 from gossamer.frontier.order.credits import Credits
-from gossamer.frontier.order.opic import STEPS, Lambda, opic_grade_of, opic_share
+from gossamer.frontier.order.opic import START_CREDIT, Lambda, opic_grade_of, opic_share
 from gossamer.model import LinkKind, Task
 
 RING_POINTS = 1 << 24
@@ -23,6 +23,8 @@ class Importance(Protocol):
     """A rule that passes credit along links."""
 
     credits: Credits
+    local: float
+    """What a link within a domain gets, as a share of what a link to another domain gets."""
 
     def note_known(self, ring: int, count: int) -> None:
         """Count known URLs of the domain at a ring point."""
@@ -85,6 +87,8 @@ class Order:
 class ByCredit:
     """Best-first: credit along links, discounted by what is known of the linking domain."""
 
+    local = LOCAL
+
     def __init__(self, seeds: int) -> None:
         self.credits = Credits()
         self._seed_credit = SEED_CREDIT if seeds < MANY_SEEDS else MANY_SEED_CREDIT
@@ -132,6 +136,8 @@ class ByCredit:
 class ByOpic:
     """Adaptive OPIC: a page spends what it has on its links and on the Lambda page."""
 
+    local = 1.0
+
     def __init__(self) -> None:
         self.credits = Credits()
         self._lambda = Lambda()
@@ -169,7 +175,7 @@ class ByOpic:
 
     def give(self, keys: Sequence[int], share: float) -> list[int]:
         """Give known URLs a share each; return those that wait and whose grade may have risen."""
-        return self.credits.give(keys, share, level=self._lambda.level, steps=STEPS)
+        return self.credits.give(keys, share, level=self._lambda.level - START_CREDIT)
 
     def save(self) -> bytes:
         """Return everything as the bytes of a file."""

@@ -6,24 +6,19 @@ page's credit is stored relative to it, so that a gift to a billion pages is one
 See Abiteboul, Preda, Cobena, "Adaptive on-line page importance computation" (WWW 2003).
 """
 
-from math import frexp
 from typing import NamedTuple
 
 from msgspec import Struct
 
-from gossamer.frontier.order.credit import GRADES
+from gossamer.frontier.order.credit import grade_of
 
 TO_LINKS = 0.9
 """The share of its credit that a page gives to its links; the rest goes to the Lambda page."""
 START_CREDIT = 1.0
 """What a page brings when it becomes known. The mean credit of all pages stays this."""
 
-STEPS = 4
-"""Grades per factor of two: waiting pages have little more or little less than the mean."""
-SHIFT = 1
 
-
-class Opic(NamedTuple):
+class Gifts(NamedTuple):
     """Where the credit of a fetched page goes."""
 
     each: float
@@ -55,19 +50,17 @@ class Lambda(Struct, array_like=True):
             self.pot = 0.0
 
 
-def opic_share(credit: float, links: int) -> Opic:
+def opic_share(credit: float, links: int) -> Gifts:
     """Return where a fetched page's credit goes; its own is 0 then. Without links: to Lambda."""
     if links <= 0:
-        return Opic(0.0, credit)
-    return Opic(TO_LINKS * credit / links, (1.0 - TO_LINKS) * credit)
+        return Gifts(0.0, credit)
+    return Gifts(TO_LINKS * credit / links, (1.0 - TO_LINKS) * credit)
 
 
 def opic_grade_of(credit: float) -> int:
-    """Return the grade of a credit, 1 (low) to 16: steps of a fourth root of two from the mean on.
+    """Return the grade of a credit (stored plus level), 1 to 16: by what it has beyond its start.
 
-    The steps within a factor of two are even, as in the first bits of a mantissa.
+    Waiting pages have a unit each, so that only the rest tells them apart: graded by all that they
+    have, most would share a grade, and a replay captures a fifth less.
     """
-    if credit <= 0.0:
-        return 1
-    mantissa, exponent = frexp(credit)
-    return min(max(STEPS * (exponent - 1) + int(mantissa * 2 * STEPS) - STEPS + SHIFT, 1), GRADES)
+    return grade_of(credit - START_CREDIT)

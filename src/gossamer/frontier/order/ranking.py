@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
-from gossamer.frontier.order.grading import Importance
+from gossamer.frontier.order.grading import TEXT_BITS, Importance
 from gossamer.model import Link, LinkKind, Task
 
 MEAN_PRIORITY = 0.5
@@ -47,7 +47,7 @@ class Ranking:
             return tasks, _risen(credit, page, known, share)
         ours = {key: link for key, link in known.items() if is_ours(key)}
         moved = _risen(credit, page, ours, share)
-        if len(ours) < len(known):
+        if len(ours) < len(known):  # what is not ours is of another domain
             others = [link for key, link in known.items() if key not in ours]
             moved += [page.follow(link, credit=share) for link in others]
         own = [link for link in wanted if is_ours(link.target.key)]
@@ -65,18 +65,36 @@ class Ranking:
 
 
 def _own_tasks(credit: Importance, page: Task, wanted: Sequence[Link], share: float) -> list[Task]:
-    """Return tasks for new URLs of ours. Those of one page start with the same credit."""
-    if not wanted:
-        return []
-    if wanted[0].kind is LinkKind.SITEMAP:
-        return [page.follow(link, credit=share * _favour(link)) for link in wanted]
-    grade = credit.meet([link.target.key for link in wanted], share)
-    return [page.follow(link, grade) for link in wanted]
+    """Return tasks for new URLs of ours. Those of one page and domain start with the same."""
+    ring, local = page.url.key >> TEXT_BITS, share * credit.local
+    if wanted and wanted[0].kind is LinkKind.SITEMAP:
+        return [
+            page.follow(
+                link,
+                credit=_favour(link) * (local if link.target.key >> TEXT_BITS == ring else share),
+            )
+            for link in wanted
+        ]
+    near: list[int] = []
+    far: list[int] = []
+    for link in wanted:
+        key = link.target.key
+        (near if key >> TEXT_BITS == ring else far).append(key)
+    near_grade = credit.meet(near, local) if near else 0
+    far_grade = credit.meet(far, share) if far else 0
+    return [
+        page.follow(link, near_grade if link.target.key >> TEXT_BITS == ring else far_grade)
+        for link in wanted
+    ]
 
 
 def _risen(credit: Importance, page: Task, known: Mapping[int, Link], share: float) -> list[Task]:
     """Return tasks for those known URLs whose grade rises with their share."""
-    risen = credit.give(list(known), share)
+    ring = page.url.key >> TEXT_BITS
+    near = [key for key in known if key >> TEXT_BITS == ring]
+    risen = credit.give(near, share * credit.local)
+    if len(near) < len(known):
+        risen += credit.give([key for key in known if key >> TEXT_BITS != ring], share)
     return [page.follow(known[key], credit.grade(key)) for key in risen]
 
 

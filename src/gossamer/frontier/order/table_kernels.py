@@ -77,11 +77,11 @@ def place(slots: Keys, key: np.uint64) -> int:
 def give(table: Table, keys: Keys, how: Numbers, risen: Counts, counts: Counts) -> None:
     """Give each key a share; list the positions of those that wait and whose class rose.
 
-    `how` is share, level and steps per factor of two. counts[0] becomes the number of keys that
+    `how` is share and level. counts[0] becomes the number of keys that
     are new here, counts[1] of those that rose.
     """
     slots, held, done = table
-    share, level, steps = how[0], how[1], how[2]
+    share, level = how[0], how[1]
     mask = np.uint64(len(slots) - 1)
     for i in range(len(keys)):
         key = keys[i] if keys[i] != _NONE else _ONE
@@ -96,7 +96,7 @@ def give(table: Table, keys: Keys, how: Numbers, risen: Counts, counts: Counts) 
         held[slot] += share
         if done[slot] or has <= 0.0:
             continue
-        if had <= 0.0 or np.floor(np.log2(has) * steps) != np.floor(np.log2(had) * steps):
+        if had <= 0.0 or np.floor(np.log2(has)) != np.floor(np.log2(had)):
             risen[counts[1]] = i
             counts[1] += 1
 

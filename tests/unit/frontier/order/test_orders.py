@@ -7,7 +7,7 @@ from typing import Literal
 
 import pytest
 
-from gossamer.config import FrontierConfig, GradeRule, PolitenessConfig, UrlConfig
+from gossamer.config import FrontierConfig, PolitenessConfig, UrlConfig
 from gossamer.errors import ConfigError
 from gossamer.frontier import Answer, Frontier, Ranking, choose_order, named_score
 from gossamer.frontier.order import GRADES
@@ -93,7 +93,7 @@ def test_depth_first_goes_on_with_what_was_found_last() -> None:
 
 
 def test_a_rule_fixes_the_grade_of_what_it_matches() -> None:
-    rules = (GradeRule(match="news.test"), GradeRule(match="*/print/*", grade="bottom"))
+    rules = {"news.test": GRADES, "*/print/*": 1}
     for name in ("bfs", "best"):
         grade = choose_order(FrontierConfig(order=name, rules=rules)).grade  # type: ignore[arg-type]
         assert grade(Task(url=url("http://news.test/x"), depth=9, kind=LinkKind.ANCHOR)) == GRADES

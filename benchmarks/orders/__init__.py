@@ -1,0 +1,1 @@
+"""The crawl-order laboratory: web graphs, and orders in which their pages could be fetched."""
