@@ -135,6 +135,7 @@ class Ledger:
             copy_of=turn.copy_of.url if turn.copy_of else "",
             fingerprint=turn.fingerprint,
             words=turn.words,
+            importance=turn.importance,
             etag=document.header("etag") if document else "",
             modified=document.header("last-modified") if document else "",
             visits=visits,

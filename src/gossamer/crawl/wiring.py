@@ -101,6 +101,8 @@ def open_shard(place: Place, config: Config, clock: Clock, random: Random, extra
     desk = _desk(place, config, core, time.now, writer)
     worker, reader = _staff(config, time, core, desk, extras.processors)
     worker.looker.original_of = partial(read_original, place.folder)
+    if (credit := core.frontier.order.credit) is not None:
+        worker.looker.importance_of = lambda key: 2.0 ** credit.grade(key)  # classes of powers
     wheel = Wheel(
         config=config,
         time=time,

@@ -63,6 +63,8 @@ class Turn:
     copy_of: CopyOf | None = None
     finding: Finding | None = None
     """Of another look at a page; None for the first."""
+    importance: float = 0.0
+    """What the order of the crawl makes of the page; 0 if it has no opinion."""
     belief: tuple[float, ...] | None = None
     """What is believed of the page's change rate after that look."""
     new_tasks: list[Task] = field(default_factory=list)

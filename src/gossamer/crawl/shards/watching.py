@@ -40,5 +40,9 @@ def take_share(shard: Shard, part: float) -> None:
 
 def _records(shard: Shard) -> Iterator[tuple[int, UrlRecord]]:
     """Give every URL record with its key."""
+    importance_of = shard.worker.looker.importance_of
     for key, value in shard.core.state.scan(URL):
-        yield int.from_bytes(key[1:], "big"), decode_record(value)
+        number, record = int.from_bytes(key[1:], "big"), decode_record(value)
+        # Links that were found since its turn may have made it worth more.
+        record.importance = max(record.importance, importance_of(number))
+        yield number, record

@@ -40,6 +40,8 @@ class Looker:
     record_of: Callable[[int], UrlRecord | None]
     original_of: Callable[[StoreRef], CopyOf | None] = lambda _ref: None
     """What a revisit of the page at a place refers to."""
+    importance_of: Callable[[int], float] = lambda _key: 0.0
+    """What the order of the crawl makes of a URL."""
     on_look: Callable[[Turn, UrlRecord], None] = lambda _turn, _old: None
     """Is told of every look, before it is recorded."""
     on_page: Callable[[Turn], None] = lambda _turn: None
@@ -63,8 +65,10 @@ class Looker:
         The task of such a turn is again the one by which the page was found.
         """
         old = self.record_of(task.url.key) if task.kind is LinkKind.REVISIT else None
+        importance = self.importance_of(task.url.key)  # before the page spends what it has
         if old is None:
             turn = take_turn(task, outcome, reading, self.stations, now)
+            turn.importance = importance
             self.on_page(turn)
             return turn
         known = replace(
@@ -73,7 +77,7 @@ class Looker:
         turn = take_turn(known, outcome, self._with_new_links(reading), self.stations, now)
         if reading is not None:
             turn.found = reading.found
-        turn.finding = what_was_found(old, turn)
+        turn.finding, turn.importance = what_was_found(old, turn), importance
         turn.retry_at = self.next_try_at(old, turn)
         if is_not_modified(outcome) and old.stored is not None:
             turn.copy_of = self.original_of(old.stored)

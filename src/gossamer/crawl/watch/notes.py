@@ -80,7 +80,7 @@ class Notes:
         """Watch a page that is new."""
         if isinstance(turn.outcome, Fetched):
             url = turn.task.url
-            weight = weight_at(turn.task.depth)
+            weight = turn.importance or weight_at(turn.task.depth)
             self._pages.add(url.key, host_number(url.host), weight, None, turn.at)
 
     def note_look(self, turn: Turn, old: UrlRecord) -> None:

@@ -38,6 +38,7 @@ def next_record(
         changes=old.changes + (finding is Finding.CHANGED),
         misses=0 if found_out else old.misses + 1,
         belief=turn.belief or old.belief,
+        importance=max(old.importance, turn.importance),
     )
     match turn.outcome:
         case Fetched(document=answer):
