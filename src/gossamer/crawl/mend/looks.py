@@ -4,7 +4,6 @@ from msgspec.structs import replace
 
 from gossamer.config import WatchConfig
 from gossamer.crawl.setup import Core
-from gossamer.frontier.revisit import Belief, first_belief, learn
 from gossamer.model import Counters, UrlRecord, UrlState
 
 VISITS_KEPT = 8
@@ -17,6 +16,8 @@ def looked_again(old: UrlRecord, new: UrlRecord, *, is_same: bool, rules: WatchC
     Looks that left nothing in the archive are not known: the page seems to change a bit more often
     than it does, until it has been looked at a few times.
     """
+    from gossamer.frontier.revisit import Belief, first_belief, learn  # noqa: PLC0415 - a crawl starts without it
+
     is_found = new.state in FOUND
     belief = Belief(*old.belief) if old.belief else first_belief(1.0 / rules.prior_s)
     if is_found:
