@@ -40,6 +40,10 @@ AIMS = (
     Aim("growth", "restart_s", "start after a crash with {urls:,} known URLs, s", 60),
     Aim("politeness", "short_gaps", "gaps too short, {hosts:,} hosts, kills included", 0),
     Aim("politeness", "throughput_share", "share of the possible pages per s", 0.9, is_floor=True),
+    Aim(
+        "watch", "of_foretold", "freshness over sockets, share of the forecast", 0.95, is_floor=True
+    ),
+    Aim("watch", "short_gaps", "gaps too short in a watch, a kill included", 0),
     Aim("tls", "us_per_new_connection", "CPU per fetch over a new TLS connection, µs", 800),
     Aim("tls", "resumed_to_new", "the same with the session resumed, share of it", 0.5),
     Aim("order", "ours.share_10", "PageRank after 10 % of {graph}", 0.37, is_floor=True),

@@ -2,11 +2,12 @@
 
 import re
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
+from gossamer.frontier.revisit import Watchlist
 from gossamer.testing import Visit, most_connections, short_gaps
 from gossamer.testing.changing import (
     BEGIN,
@@ -14,6 +15,7 @@ from gossamer.testing.changing import (
     ChangingWeb,
     Page,
     changes_between,
+    foretold_freshness,
     serve_changing,
     true_freshness,
 )
@@ -28,7 +30,6 @@ from tests.e2e.crawler import (
     write_knobs,
 )
 from tests.e2e.nursery import Child
-from tests.e2e.watching import predicted_freshness
 
 GAP_S = 0.05
 RATE_PER_S = 60.0
@@ -55,6 +56,14 @@ def weight(page: Page) -> float:
     if page.number:
         return 1 / 3 if page.host else 1 / 2
     return 1 / 2 if page.host else 1.0
+
+
+def listed(pages: Sequence[Page]) -> Watchlist:
+    """Return the shipped watchlist with all pages, as they were fetched before the changes."""
+    watchlist = Watchlist(1.0 / PRIOR_S)
+    for key, page in enumerate(pages):
+        watchlist.add(key, page.host, weight(page), None, 0.0)
+    return watchlist
 
 
 @pytest.fixture
@@ -143,7 +152,7 @@ def test_a_watch_is_as_fresh_as_foretold_though_it_is_killed(
     web, visits = served.web, [v for v in served.visits() if v.target != BEGIN]
     assert changes_between(web, 0.0, end) >= 1000
     measured = true_freshness(web, visits, begin, end, weight)
-    foretold = predicted_freshness(web, moments, begin, weight, PRIOR_S)
+    foretold = foretold_freshness(web, moments, begin, weight, listed)
     assert measured == pytest.approx(foretold, rel=0.05)
     assert short_gaps(visits, GAP_S) == 0
     assert most_connections(visits) == 1

@@ -3,11 +3,13 @@
 `ChangingWeb` has pages that change at known rates, some with an ETag, some with markup that is new
 at every serving, and some that go for good. It is a pure function of a seed and of the time since
 it was told to begin, so that the true freshness of any copy can be computed from the server's log
-(`truth`). `serve_changing` runs it in a process of its own.
+(`truth`) and held against what a watchlist should have come to (`foretell`). `serve_changing` runs
+it in a process of its own.
 
 Neighbours: `testing.server`, which serves it. Not for: faults and traps; `FakeWeb` has those.
 """
 
+from gossamer.testing.changing.foretell import foretold_freshness
 from gossamer.testing.changing.process import ChangingProcess, serve_changing
 from gossamer.testing.changing.truth import changes_between, true_freshness
 from gossamer.testing.changing.web import BEGIN, ChangingWeb, Page
@@ -18,6 +20,7 @@ __all__ = [
     "ChangingWeb",
     "Page",
     "changes_between",
+    "foretold_freshness",
     "serve_changing",
     "true_freshness",
 ]

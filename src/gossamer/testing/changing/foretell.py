@@ -1,29 +1,32 @@
-"""How fresh a watch should be: the shipped watchlist over the same rates, without a network."""
+"""How fresh should it have been? A watchlist over the same rates, without a network."""
 
 from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from gossamer.frontier.revisit import Watchlist
-from gossamer.testing.changing import ChangingWeb, Page
+from gossamer.testing.changing.web import ChangingWeb, Page
 from gossamer.testing.forecast import Drift
+from gossamer.testing.forecast.predict import Watchlist
 
 DRAWS = 5
 """Simulations whose mean is the prediction: each draws its own changes."""
+REPLAN_S = 1.0
+_FAR_S = 1e9
 
 
-def predicted_freshness(
+def foretold_freshness(
     web: ChangingWeb,
     moments: Sequence[float],
     begin: float,
     weight: Callable[[Page], float],
-    prior_s: float,
+    watch: Callable[[Sequence[Page]], Watchlist],
 ) -> float:
-    """Return the freshness that looks at these moments would come to, if nothing stood in the way.
+    """Return the freshness, from a moment on, that looks at given moments should come to.
 
-    The moments are those at which the server was really asked: so a machine that is slow, or was
+    The moments are those at which a server was really asked: so a machine that is slow, or was
     stopped for a while, is held to the budget that it had. Which page is looked at, and what is
-    learned from it, is decided by a watchlist that has no fetches, hosts or deaths to wait for.
+    learned from it, is decided by a watchlist (of the pages that stay, numbered as they come) that
+    has no fetches, gaps or deaths to wait for.
     """
     pages = [page for page in web.fates.values() if page.gone_at is None]
     found: list[float] = []
@@ -35,10 +38,7 @@ def predicted_freshness(
             is_periodic=np.array([page.is_periodic for page in pages]),
             measured_from=begin,
         )
-        watchlist = Watchlist(1.0 / prior_s)
-        for key, page in enumerate(pages):
-            watchlist.add(key, page.host, weight(page), None, 0.0)
-        found.append(_look(drift, watchlist, moments))
+        found.append(_look(drift, watch(pages), moments))
     return sum(found) / len(found)
 
 
@@ -49,8 +49,8 @@ def _look(drift: Drift, watchlist: Watchlist, moments: Sequence[float]) -> float
     for now in moments:
         if now >= plan_at:
             watchlist.replan(now, rate_per_s)
-            plan_at = now + 1.0
-        for key in watchlist.take_due(now, moments[-1] + 1e6, 1):
+            plan_at = now + REPLAN_S
+        for key in watchlist.take_due(now, now + _FAR_S, 1):
             changed = drift.visit(np.array([key]), np.array([now]))
             watchlist.visited(key, now, changed=bool(changed[0]))
     return drift.freshness(moments[-1])
