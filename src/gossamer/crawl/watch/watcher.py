@@ -12,8 +12,8 @@ from gossamer.frontier import Frontier
 from gossamer.model import Counters, LinkKind, Task, Turn, UrlRecord
 from gossamer.urls import parse
 
-AHEAD_S = 0.01
-"""Looks that are due so soon are leased together, in one commit."""
+FEED_S = 0.05
+"""Looks that become due within so long are leased together: one question, one commit."""
 MOST_OF_HOST = 4
 """Looks at one host's pages that are out at once: a slow host must not hold up the others."""
 BUSY_SHARE = 0.8
@@ -49,6 +49,7 @@ class Watcher:
     _gaps: dict[int, float] = field(default_factory=dict)
     """How long each host is left alone between two requests, as last seen."""
     _plan_at: float = 0.0
+    _feed_at: float = 0.0
 
     @property
     def watched(self) -> int:
@@ -70,10 +71,12 @@ class Watcher:
         self.budget.pass_time(now, self.counters.requests)
         if now >= self._plan_at:
             self._plan(now)
-        if (room := self._room) > 0 and self.notes.next_due_at() <= now + AHEAD_S:
-            keys = self.notes.take_due(now, now + AHEAD_S, room)
-            tasks = (self._task(key, now) for key in keys)
+        if now >= self._feed_at and (room := self._room) > 0:
+            put_off: Counter[str] = Counter()
+            keys = self.notes.take_due(now, now, room)
+            tasks = (self._task(key, now, put_off) for key in keys)
             self.frontier.supply.lease_first([task for task in tasks if task is not None])
+            self._feed_at = max(now + FEED_S, self.notes.next_due_at())
         return self.budget.left(len(self.in_flight))
 
     def next(self, now: float) -> Task | None:
@@ -87,7 +90,7 @@ class Watcher:
 
     def next_moment(self) -> float | None:
         """Return when there may be something to do, if a request may be begun."""
-        due_at = self.notes.next_due_at() - AHEAD_S if self._room > 0 else inf
+        due_at = self._feed_at if self._room > 0 else inf
         new_at = self.budget.next_new_at(len(self.in_flight)) if self._has_new else None
         ready_at = self.frontier.next_moment(is_first=not self._may_crawl)
         moments = (due_at, self._plan_at, new_at, ready_at)
@@ -112,11 +115,14 @@ class Watcher:
             if not self._out_of_host[host]:
                 del self._out_of_host[host]
         self.notes.note_look(turn, old)
+        if (due_at := self.notes.next_look_at(turn.task.url.key)) is not None:
+            self._feed_at = min(self._feed_at, max(due_at, turn.at + FEED_S))
 
     def _plan(self, now: float) -> None:
         self._plan_at = now + self.config.watch.replan_s
         rate_per_s = self.budget.for_looks(has_new=self._has_new)
         expected = self.notes.plan(now, rate_per_s, self._most_per_s)
+        self._feed_at = now
         self.freshness = round(expected, 4) if self.watched else None
         self.counters.watched = self.watched
 
@@ -141,7 +147,7 @@ class Watcher:
     def _room(self) -> int:
         return 2 * self.config.concurrency - len(self._out)
 
-    def _task(self, key: int, now: float) -> Task | None:
+    def _task(self, key: int, now: float, put_off: Counter[str]) -> Task | None:
         """Return the task of a look; None if it must wait, or the page is known by another name."""
         record = self.record_of(key)
         if record is None:  # it was stored a moment ago, and is not committed yet
@@ -152,8 +158,10 @@ class Watcher:
             self.notes.drop(key)
             return None
         if self._out_of_host[url.host] >= MOST_OF_HOST:
-            gap_s = self._gaps.get(host_number(url.host), 0.0)
-            self.notes.put_off(key, now + max(LEAST_WAIT_S, MOST_OF_HOST * gap_s))
+            put_off[url.host] += 1
+            waiting = MOST_OF_HOST + put_off[url.host]
+            gap_s = max(LEAST_WAIT_S, self._gaps.get(host_number(url.host), 0.0))
+            self.notes.put_off(key, now + waiting * gap_s)
             return None
         self._out[key] = url.host
         self._out_of_host[url.host] += 1
