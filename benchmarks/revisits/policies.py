@@ -2,6 +2,7 @@
 
 import numpy as np
 from numpy.typing import NDArray
+
 from revisits.worlds import DAY_S
 
 Floats = NDArray[np.float64]
