@@ -76,7 +76,7 @@ class Wheel:
                     asking.cancel()
         self._count_seconds()
         self.ledger.commit()
-        return not self.stop_reason and not self.frontier.queued
+        return not (self.watch or self.stop_reason or self.frontier.queued)
 
     def stop(self, reason: str) -> None:
         """Ask for no more; what is under way may end."""
