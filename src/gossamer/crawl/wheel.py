@@ -9,6 +9,7 @@ from pathlib import Path
 
 from gossamer.clock import CrawlTime
 from gossamer.config import Config, LimitsConfig, StoreConfig
+from gossamer.crawl.copies import CopyDesk, NoCopies
 from gossamer.crawl.ledger import Ledger
 from gossamer.crawl.ports import Seat, Watch
 from gossamer.crawl.worker import Worker
@@ -41,6 +42,7 @@ class Wheel:
     board: FlightBoard
     seat: Seat
     folder: Path
+    copies: CopyDesk | NoCopies
     watch: Watch | None = None
     """Whoever wants to look again at pages that we have; then the crawl has no end."""
     in_flight: dict[int, asyncio.Task[None]] = field(default_factory=dict)
@@ -75,7 +77,7 @@ class Wheel:
                 for asking in self.in_flight.values():
                     asking.cancel()
         self._count_seconds()
-        self.ledger.commit()
+        await self.copies.finish(self.ledger.commit, self.time.clock)
         return not self.stop_reason and not self.frontier.queued
 
     def stop(self, reason: str) -> None:
@@ -83,9 +85,9 @@ class Wheel:
         self.stop_reason = reason
         self.nudge.set()
 
-    def fail(self, error: BaseException) -> None:
-        """End the crawl with an error that came up beside the wheel."""
-        self.error = error
+    def fail(self, error: BaseException | None) -> None:
+        """Be told that work beside the wheel has ended; an error ends the crawl."""
+        self.error = error or self.error
         self.nudge.set()
 
     def _is_over(self) -> bool:
@@ -98,13 +100,13 @@ class Wheel:
     @property
     def is_idle(self) -> bool:
         """Tell whether nothing is queued, leased, under way or uncommitted here."""
-        busy = self.watch or self.in_flight or self.ledger.group or self.has_uncommitted
-        return not busy and not self.frontier.queued
+        work = (self.watch, self.in_flight, self.ledger.group, self.frontier.queued)
+        return not (any(work) or self.has_uncommitted or self.copies.is_busy)
 
     @property
     def has_uncommitted(self) -> bool:
         """Tell whether there is anything besides turns that a commit would write."""
-        return self.frontier.has_uncommitted or self.seat.has_uncommitted
+        return any(one.has_uncommitted for one in (self.frontier, self.seat, self.copies))
 
     def limit_reached(self) -> str:
         """Return the name of the limit that has been reached, or ""."""
@@ -183,6 +185,7 @@ class Wheel:
             until = min(until, self.ledger.opened_at + wait_s)
         if not self.in_flight:
             self.seat.rest()
+            self.copies.begin()
         moment = None
         if self._free_slots() > 0:
             moment = (self.watch or self.frontier).next_moment()
@@ -216,6 +219,7 @@ class Wheel:
                 if rows := tidying.rows_of_finished():
                     self.ledger.extra_rows.extend(rows)
                     self.ledger.commit()
+                self.copies.begin()
                 self.on_chores()
         finally:
             self.ledger.extra_rows.extend(await tidying.end())
