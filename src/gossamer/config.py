@@ -150,6 +150,13 @@ class FilterConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """Filters of your own, as "module:function"."""
 
 
+class DedupeConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Which pages say the same. Labels only: what is stored does not depend on them."""
+
+    near: bool = True
+    """Compare the texts of all pages, and label near-duplicates with their original."""
+
+
 class ProcessConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What is read out of documents."""
 
@@ -258,6 +265,7 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     robots: RobotsConfig = field(default_factory=RobotsConfig)
     urls: UrlConfig = field(default_factory=UrlConfig)
     filter: FilterConfig = field(default_factory=FilterConfig)
+    dedupe: DedupeConfig = field(default_factory=DedupeConfig)
     process: ProcessConfig = field(default_factory=ProcessConfig)
     frontier: FrontierConfig = field(default_factory=FrontierConfig)
     seen: SeenConfig = field(default_factory=SeenConfig)

@@ -24,6 +24,7 @@ app.command("add")(store.add)
 app.command("status")(store.status)
 app.command("why")(store.why)
 app.command("show")(store.show)
+app.command("copies")(store.copies)
 app.command("build")(store.build)
 app.command("demo")(dev.demo)
 

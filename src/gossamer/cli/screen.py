@@ -30,6 +30,8 @@ _PLAIN_ROWS = (
     "attempts",
 )
 _MIB = 1024 * 1024
+ALIKE = {"exact": "say exactly the same", "duplicate": "nearly the same", "similar": "are similar"}
+"""What the levels of copies mean."""
 
 Facts = Mapping[str, object]
 
@@ -122,6 +124,22 @@ def why_view(facts: Facts) -> RenderableType:
     return Group(sentence, Text(), table)
 
 
+def copies_view(facts: Facts) -> RenderableType:
+    """Return the clusters of pages that say the same: the original first, then the others."""
+    parts: list[RenderableType] = []
+    for cluster in _list(facts, "clusters"):
+        if isinstance(cluster, Mapping):
+            parts.append(Text(harmless(cluster["original"]), "bold"))
+            parts += [
+                Text(f"  {one['level']:9} {one['bins']:2}/64  {harmless(one['url'])}")
+                for one in _list(cluster, "members")
+                if isinstance(one, Mapping)
+            ]
+    counts = _counts(facts, "pages")
+    told = ", ".join(f"{counts.get(level, 0):,} {words}" for level, words in ALIKE.items())
+    return Group(*parts, Text(f"{(len(parts) and told) or 'No page says what another one says.'}"))
+
+
 def _why_rows(facts: Facts) -> Iterator[tuple[str, object]]:
     yield "url", facts.get("url")
     if facts.get("canonical") != facts.get("url"):
@@ -131,6 +149,12 @@ def _why_rows(facts: Facts) -> Iterator[tuple[str, object]]:
     for name in _PLAIN_ROWS:
         if facts.get(name) not in (None, "") and (name, facts[name]) != ("attempts", 0):
             yield name.replace("_", " "), facts[name]
+    near = facts.get("near")
+    if isinstance(near, Mapping):
+        yield (
+            "near",
+            f"{near['level']}: {near['original'] or near['key']}, {near['bins']} of 64 bins",
+        )
     yield from _verdict_rows(facts)
     if facts.get("fingerprint"):
         yield "key", f"{facts['fingerprint']} ring {facts.get('ring')} shard {facts.get('shard')}"
@@ -178,6 +202,9 @@ def _numbers(facts: Facts, folder: Path) -> Table:
     table.add_row(
         "pages", f"{pages:,} stored, {_int(facts, 'html_pages'):,} of them HTML, {copies:,} copies"
     )
+    if alike := _counts(facts, "copies"):
+        told = (f"{alike.get(level, 0):,} {words}" for level, words in ALIKE.items())
+        table.add_row("alike", ", ".join(told))
     table.add_row(
         "asked",
         f"{_int(facts, 'requests'):,} requests in {seconds:.1f} s, {redirects:,} redirects"

@@ -1,4 +1,4 @@
-"""`gossamer status`, `why`, `show`, `add`, `build`: look at a crawl, running or stopped."""
+"""`gossamer status`, `why`, `show`, `copies`, `add`, `build`: look at a crawl, running or not."""
 
 import sys
 from pathlib import Path
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gossamer.cli.screen import harmless, out, print_json, status_view, why_view
+from gossamer.cli.screen import copies_view, harmless, out, print_json, status_view, why_view
 from gossamer.errors import CannotGoOn, ConfigError
 
 if TYPE_CHECKING:
@@ -41,6 +41,23 @@ def why(folder: Folder, url: Address, *, json: Json = False) -> None:
         print_json(facts)
     else:
         out().print(why_view(facts))
+
+
+def copies(
+    folder: Folder,
+    url: Annotated[str, typer.Argument(metavar="[URL]", help="Only the pages like this one.")] = "",
+    *,
+    json: Json = False,
+) -> None:
+    """Pages that say the same: originals, and their exact, near and similar copies."""
+    place = _crawl_folder(folder)
+    from gossamer.report import copies as copies_of  # noqa: PLC0415 - keeps --help fast
+
+    facts = copies_of(place, url)
+    if json:
+        print_json(facts)
+    else:
+        out().print(copies_view(facts))
 
 
 def show(
@@ -111,23 +128,24 @@ def _tell_refused(refused: object) -> None:
 
 def build(
     folder: Folder,
-    what: Annotated[str, typer.Argument(metavar="state", help="What to build again.")],
+    what: Annotated[str, typer.Argument(metavar="state|near", help="What to build again.")],
     *,
     json: Json = False,
 ) -> None:
-    """Build the state again from the archive, after it was lost or damaged."""
-    if what != "state":
-        raise ConfigError(f"build: expected state, found {what!r}")
+    """Build the state, or the labels of near-duplicates, again from the archive."""
+    if what not in {"state", "near"}:
+        raise ConfigError(f"build: expected state or near, found {what!r}")
     place = _crawl_folder(folder)
-    from gossamer.crawl import build_state  # noqa: PLC0415 - keeps --help fast
+    from gossamer.crawl import build_near, build_state  # noqa: PLC0415 - keeps --help fast
 
     aside = out(is_aside=True)
-    facts = build_state(place, lambda told: aside.print(harmless(told), markup=False))
+    make = build_near if what == "near" else build_state
+    facts = make(place, lambda told: aside.print(harmless(told), markup=False))
     if json:
         print_json(facts)
         return
     words = ", ".join(f"{name.replace('_', ' ')}: {value}" for name, value in facts.items())
-    out().print(f"The state is built again. {harmless(words)}", markup=False)
+    out().print(f"Built again: {what}. {harmless(words)}", markup=False)
 
 
 def _crawl_folder(folder: Path) -> Path:

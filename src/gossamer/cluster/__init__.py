@@ -28,7 +28,7 @@ from gossamer.cluster.messages import (
     Want,
 )
 from gossamer.cluster.nursery import start_child
-from gossamer.cluster.outbox import OUTBOX, Outbox, outbox_rows
+from gossamer.cluster.outbox import OUTBOX, PARCELS, Outbox, outbox_rows, parcel_rows
 from gossamer.cluster.ring import POINTS, Ring
 from gossamer.cluster.splitter import Splitter
 from gossamer.cluster.supervisor import Member, Supervisor
@@ -36,6 +36,7 @@ from gossamer.cluster.supervisor import Member, Supervisor
 __all__ = [
     "MARK",
     "OUTBOX",
+    "PARCELS",
     "POINTS",
     "Allowance",
     "Charter",
@@ -65,6 +66,7 @@ __all__ = [
     "Supervisor",
     "Want",
     "outbox_rows",
+    "parcel_rows",
     "read_charter",
     "start_child",
     "write_charter",

@@ -19,6 +19,8 @@ class Mail(Struct, frozen=True, tag=True, array_like=True):
     epoch: int
     sequence: int
     tasks: list[Task]
+    parcels: list[bytes] = field(default_factory=list)
+    """Sealed for the receiver's station of near-duplicates: sketches, and labels of its pages."""
 
 
 class Receipt(Struct, frozen=True, tag=True, array_like=True):

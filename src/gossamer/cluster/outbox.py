@@ -1,6 +1,7 @@
 """The outbox: links for other shards, kept until the receiver has them for good.
 
     o + shard + epoch + sequence      the tasks of one commit, for any receivers
+    O + shard + epoch + sequence      parcels of one commit, each for one receiver
 
 A row is written in the commit of the pages whose links it holds, sent when that commit is done,
 and deleted when every receiver has said that the row's tasks survive the death of *its* machine.
@@ -11,19 +12,20 @@ split left behind go to whoever owns their hosts now.
 from collections.abc import Callable, Iterable, Iterator
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from gossamer.cluster.messages import Mail
 from gossamer.cluster.ring import Ring
 from gossamer.model import Row, Task
 
-OUTBOX = b"o"
+OUTBOX, PARCELS = b"o", b"O"
 MAX_WAITING = 100_000
 """Tasks without a receipt at which no new leases are taken: back-pressure instead of growth."""
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(list[Task]).decode
+_decode_parcels = msgspec.msgpack.Decoder(list[tuple[int, bytes]]).decode
 
 
 class _Letter(Struct):
@@ -31,12 +33,21 @@ class _Letter(Struct):
 
     row_key: bytes
     tasks_of: dict[int, list[Task]]
+    parcels_of: dict[int, list[bytes]] = field(default_factory=dict)
 
 
 def outbox_rows(rows: Iterable[tuple[bytes, bytes]]) -> Iterator[tuple[bytes, list[Task]]]:
     """Give the tasks of each row of an outbox."""
     for key, value in rows:
         yield key, _decode(value)
+
+
+def parcel_rows(
+    rows: Iterable[tuple[bytes, bytes]],
+) -> Iterator[tuple[bytes, list[tuple[int, bytes]]]]:
+    """Give the parcels of each row, with the shards that they are for."""
+    for key, value in rows:
+        yield key, _decode_parcels(value)
 
 
 class Outbox:
@@ -49,6 +60,7 @@ class Outbox:
         self.send: Callable[[int, Mail], None] = lambda to, mail: None  # noqa: ARG005  # no wire yet
         self._sequence = 0
         self._posted: list[Task] = []
+        self._parcels: list[tuple[int, bytes]] = []
         self._unsent: list[int] = []
         self._letters: dict[int, _Letter] = {}
         self._gone: list[Row] = []
@@ -70,6 +82,16 @@ class Outbox:
                 self._gone.append((key, None))
         return ours
 
+    def recover_parcels(self, rows: Iterable[tuple[bytes, bytes]]) -> None:
+        """Take in the parcels that earlier starts left."""
+        for key, parcels in parcel_rows(rows):
+            self._keep(_parcels_letter(key, parcels))
+
+    @property
+    def is_empty(self) -> bool:
+        """Tell whether everybody has given a receipt for everything."""
+        return not (self.waiting or self._letters or self._parcels)
+
     @property
     def is_full(self) -> bool:
         """Tell whether so much waits that nothing new should be asked for."""
@@ -78,7 +100,7 @@ class Outbox:
     @property
     def has_uncommitted(self) -> bool:
         """Tell whether there is anything that a commit would write."""
-        return bool(self._posted or self._gone)
+        return bool(self._posted or self._parcels or self._gone)
 
     def post(self, tasks: Iterable[Task]) -> None:
         """Take tasks for other shards; they leave after the next commit."""
@@ -86,17 +108,29 @@ class Outbox:
         self._posted.extend(tasks)
         self.waiting += len(self._posted) - before
 
+    def post_parcels(self, parcels: Iterable[tuple[int, bytes]]) -> None:
+        """Take parcels for other shards, by number; they leave after the next commit."""
+        self._parcels.extend(parcels)
+
     def rows_to_commit(self) -> list[Row]:
-        """Return what was posted since the last commit as a row, and the rows that are done."""
+        """Return what was posted since the last commit as rows, and the rows that are done."""
         rows, self._gone = self._gone, []
         if self._posted:
             tasks, self._posted = self._posted, []
             self.waiting -= len(tasks)  # counted again, by letter
-            number = self.epoch.to_bytes(4, "big") + self._sequence.to_bytes(8, "big")
-            key = OUTBOX + self._shard.to_bytes(2, "big") + number
+            key = self._row_key(OUTBOX)
             self._keep(_Letter(key, self._by_owner(tasks)))
             rows.append((key, _encode(tasks)))
+        if self._parcels:
+            parcels, self._parcels = self._parcels, []
+            key = self._row_key(PARCELS)
+            self._keep(_parcels_letter(key, parcels))
+            rows.append((key, _encode(parcels)))
         return rows
+
+    def _row_key(self, table: bytes) -> bytes:
+        number = self.epoch.to_bytes(4, "big") + self._sequence.to_bytes(8, "big")
+        return table + self._shard.to_bytes(2, "big") + number
 
     def committed(self) -> None:
         """Send what the last commit made durable here."""
@@ -128,11 +162,26 @@ class Outbox:
         self.waiting += sum(map(len, letter.tasks_of.values()))
 
     def _mail(self, sequence: int, to: int) -> Mail:
-        tasks = self._letters[sequence].tasks_of[to]
-        return Mail(sender=self._shard, epoch=self.epoch, sequence=sequence, tasks=tasks)
+        letter = self._letters[sequence]
+        return Mail(
+            sender=self._shard,
+            epoch=self.epoch,
+            sequence=sequence,
+            tasks=letter.tasks_of[to],
+            parcels=letter.parcels_of.get(to, []),
+        )
 
     def _by_owner(self, tasks: Iterable[Task]) -> dict[int, list[Task]]:
         by_owner: dict[int, list[Task]] = {}
         for task in tasks:
             by_owner.setdefault(self._ring.owner_of(task.url.key), []).append(task)
         return by_owner
+
+
+def _parcels_letter(key: bytes, parcels: Iterable[tuple[int, bytes]]) -> _Letter:
+    """Return a letter that brings parcels and no tasks."""
+    letter = _Letter(key, {})
+    for to, parcel in parcels:
+        letter.tasks_of[to] = []
+        letter.parcels_of.setdefault(to, []).append(parcel)
+    return letter

@@ -16,9 +16,9 @@ from msgspec.structs import replace as changed
 from gossamer.clock import SystemClock
 from gossamer.cluster import Ring, read_charter
 from gossamer.config import Config
-from gossamer.crawl.mend import ensure_shards
-from gossamer.crawl.opening import Place, lock_folder
+from gossamer.crawl.mend import ensure_shards, judge_rest_aside
 from gossamer.crawl.seeds import Seed, plant, url_of_seed
+from gossamer.crawl.setup.opening import Place, lock_folder
 from gossamer.crawl.shards import (
     Fleet,
     Progress,
@@ -215,8 +215,10 @@ class Crawl:
         finally:
             self._stop = None
         reason = fleet.supervisor.end_reason or ""
-        counters = fleet.counters()
-        return _ending(reason, fleet.status(), fleet.refused_seeds(), counters.seeds_fetched)
+        counters, status = fleet.counters(), fleet.status()
+        if reason and config.dedupe.near:  # they were stopped in the middle of their letters
+            status["copies"] = judge_rest_aside(fleet.folder, lock) or status["copies"]
+        return _ending(reason, status, fleet.refused_seeds(), counters.seeds_fetched)
 
     def _settled_config(self) -> Config:
         """Return the configuration: what was given, or what the folder remembers."""

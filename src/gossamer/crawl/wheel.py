@@ -1,29 +1,26 @@
 """The wheel: lease, dispatch, commit, wait; and the chores beside it."""
 
 import asyncio
-import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from itertools import count
 from pathlib import Path
 
 from gossamer.clock import CrawlTime
-from gossamer.config import Config, LimitsConfig, StoreConfig
+from gossamer.config import Config
+from gossamer.crawl.chores import CHORES_S, disk_trouble, do_chores, in_thread, limit_of
+from gossamer.crawl.copies import CopyDesk, NoCopies
 from gossamer.crawl.ledger import Ledger
 from gossamer.crawl.ports import Seat, Watch
 from gossamer.crawl.worker import Worker
 from gossamer.errors import GossamerError
 from gossamer.frontier import Frontier
 from gossamer.log import tell
-from gossamer.model import Counters, Failed, FailureKind, Row, Task
-from gossamer.seen import UrlSeen, Work
+from gossamer.model import Failed, FailureKind, Task
+from gossamer.seen import UrlSeen
 from gossamer.store import FlightBoard
 
 GRACE_S = 8.0
 """How long a clean stop waits for answers that are under way."""
-CHORES_S = 1.0
-SAVE_EVERY = 60
-"""Rounds of chores between two copies of what is only advice."""
 STARVING_FRACTION = 0.1
 UNLIMITED = 1 << 60
 
@@ -41,6 +38,7 @@ class Wheel:
     board: FlightBoard
     seat: Seat
     folder: Path
+    copies: CopyDesk | NoCopies
     watch: Watch | None = None
     """Whoever wants to look again at pages that we have; then the crawl has no end."""
     in_flight: dict[int, asyncio.Task[None]] = field(default_factory=dict)
@@ -64,7 +62,7 @@ class Wheel:
         self.seconds_before = self.ledger.counters.seconds
         self.paused = disk_trouble(self.folder, self.config.store, was=self.paused)
         async with asyncio.TaskGroup() as group:
-            chores = group.create_task(self._do_chores())
+            chores = group.create_task(do_chores(self))
             try:
                 while not self._is_over():
                     await self._turn(group)
@@ -74,8 +72,8 @@ class Wheel:
                 chores.cancel()
                 for asking in self.in_flight.values():
                     asking.cancel()
-        self._count_seconds()
-        self.ledger.commit()
+        self.count_seconds()
+        await self.copies.finish(self.ledger.commit, self.time.clock)
         return not (self.watch or self.stop_reason or self.frontier.queued)
 
     def stop(self, reason: str) -> None:
@@ -83,9 +81,9 @@ class Wheel:
         self.stop_reason = reason
         self.nudge.set()
 
-    def fail(self, error: BaseException) -> None:
-        """End the crawl with an error that came up beside the wheel."""
-        self.error = error
+    def fail(self, error: BaseException | None) -> None:
+        """Be told that work beside the wheel has ended; an error ends the crawl."""
+        self.error = error or self.error
         self.nudge.set()
 
     def _is_over(self) -> bool:
@@ -98,13 +96,13 @@ class Wheel:
     @property
     def is_idle(self) -> bool:
         """Tell whether nothing is queued, leased, under way or uncommitted here."""
-        busy = self.watch or self.in_flight or self.ledger.group or self.has_uncommitted
-        return not busy and not self.frontier.queued
+        work = (self.watch, self.in_flight, self.ledger.group, self.frontier.queued)
+        return not (any(work) or self.has_uncommitted or self.copies.is_busy)
 
     @property
     def has_uncommitted(self) -> bool:
         """Tell whether there is anything besides turns that a commit would write."""
-        return self.frontier.has_uncommitted or self.seat.has_uncommitted
+        return any(one.has_uncommitted for one in (self.frontier, self.seat, self.copies))
 
     def limit_reached(self) -> str:
         """Return the name of the limit that has been reached, or ""."""
@@ -183,6 +181,7 @@ class Wheel:
             until = min(until, self.ledger.opened_at + wait_s)
         if not self.in_flight:
             self.seat.rest()
+            self.copies.begin()
         moment = None
         if self._free_slots() > 0:
             moment = (self.watch or self.frontier).next_moment()
@@ -200,26 +199,6 @@ class Wheel:
             self.ledger.commit()
             await self._wait(self.time.now(), self.config.store.commit_s)
 
-    async def _do_chores(self) -> None:
-        """Once a second: make commits durable, look at the disk, tidy the seen runs."""
-        tidying = Tidying(self.url_seen)
-        try:
-            for number in count(1):
-                await self.time.clock.sleep(CHORES_S)
-                if not number % SAVE_EVERY and (work := self.save()) is not None:
-                    await in_thread(work)
-                self._count_seconds()
-                self.paused = disk_trouble(self.folder, self.config.store, was=self.paused)
-                if self.config.store.sync == "second":
-                    await self.sync()
-                self.url_seen.discard_replaced()
-                if rows := tidying.rows_of_finished():
-                    self.ledger.extra_rows.extend(rows)
-                    self.ledger.commit()
-                self.on_chores()
-        finally:
-            self.ledger.extra_rows.extend(await tidying.end())
-
     async def sync(self) -> None:
         """Move the durable point up to the last commit, and tell the seat."""
         async with self.syncing:
@@ -227,59 +206,9 @@ class Wheel:
             await in_thread(self.ledger.sync)
             self.seat.durable(commits)
 
-    def _count_seconds(self) -> None:
+    def count_seconds(self) -> None:
+        """Bring the time spent crawling up to date."""
         self.ledger.counters.seconds = self.seconds_before + self.time.now() - self.began_at
-
-
-def limit_of(limits: LimitsConfig, counters: Counters, elapsed_s: float) -> str:
-    """Return the name of the limit that a crawl has reached, or ""."""
-    if limits.max_time_s is not None and elapsed_s >= limits.max_time_s:
-        return "max_time"
-    if limits.max_bytes is not None and counters.archive_bytes >= limits.max_bytes:
-        return "max_bytes"
-    is_full = limits.max_pages is not None and counters.pages >= limits.max_pages
-    return "max_pages" if is_full else ""
-
-
-def disk_trouble(folder: Path, rules: StoreConfig, *, was: str) -> str:
-    """Return the reason to pause while the disk has too little left, or ""; tell when it begins."""
-    free = shutil.disk_usage(folder).free
-    trouble = "disk_low" if free < rules.min_free_bytes else ""
-    if trouble and not was:
-        tell("crawl.paused", reason=trouble, free_bytes=free)
-    return trouble
-
-
-class Tidying:
-    """Writes seen runs in a thread, one at a time.
-
-    A merge takes half a minute in a large crawl; commits must not wait so long to be durable.
-    """
-
-    def __init__(self, url_seen: UrlSeen) -> None:
-        self._url_seen = url_seen
-        self._work: Work | None = None
-        self._job: asyncio.Future[None] | None = None
-
-    def rows_of_finished(self) -> list[Row]:
-        """Return the rows of a run that is finished; else begin one, if one is due."""
-        if self._work is None or self._job is None:
-            if (work := self._url_seen.due()) is not None:
-                job = asyncio.get_running_loop().run_in_executor(None, work.do)
-                self._work, self._job = work, job
-            return []
-        if not self._job.done():
-            return []
-        work, job, self._work, self._job = self._work, self._job, None, None
-        job.result()
-        return self._url_seen.install(work)
-
-    async def end(self) -> list[Row]:
-        """Wait for the thread, so that nothing is closed under it; return the rows of its run."""
-        if self._job is None:
-            return []
-        await asyncio.wait([self._job])
-        return [] if self._job.exception() is not None else self.rows_of_finished()
 
 
 class Alone:
@@ -305,16 +234,3 @@ class Alone:
 
     def durable(self, commits: int) -> None:
         """Do nothing: nobody waits for a receipt."""
-
-
-async def in_thread(work: Callable[[], object]) -> None:
-    """Do blocking work aside. A thread cannot be cancelled: who cancels this waits for its end.
-
-    So nothing is closed at the end of a crawl while a thread still writes to it.
-    """
-    job = asyncio.get_running_loop().run_in_executor(None, work)
-    try:
-        await asyncio.shield(job)
-    except asyncio.CancelledError:
-        await job
-        raise

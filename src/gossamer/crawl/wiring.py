@@ -11,9 +11,11 @@ import msgspec
 from gossamer import __version__
 from gossamer.clock import Clock, CrawlTime
 from gossamer.config import Config
+from gossamer.crawl.copies import CopyDesk, NoCopies, open_desk
 from gossamer.crawl.ledger import Ledger
 from gossamer.crawl.offload import SafeReader
-from gossamer.crawl.opening import (
+from gossamer.crawl.setup import Core, Desk, recover, wire_core
+from gossamer.crawl.setup.opening import (
     Place,
     fold_counters,
     open_state,
@@ -21,7 +23,6 @@ from gossamer.crawl.opening import (
     saving_credit,
     start_epoch,
 )
-from gossamer.crawl.setup import Core, Desk, recover, wire_core
 from gossamer.crawl.watch import Looker
 from gossamer.crawl.wheel import Alone, Wheel
 from gossamer.crawl.worker import Worker
@@ -69,6 +70,7 @@ class Shard:
             last.callback(self.board.close)
             last.callback(self.core.state.close)
             last.callback(self.core.url_seen.close)
+            await self.core.copies.close()
             await self.worker.fetcher.close()
             await self.worker.resolver.close()
             await self.reader.close()
@@ -99,10 +101,9 @@ def open_shard(place: Place, config: Config, clock: Clock, random: Random, extra
     core = wire_core(state, place, config, random, extras.filters)
     writer = TurnWriter(software=f"gossamer/{__version__}", rng=random)
     desk = _desk(place, config, core, time.now, writer)
+    core.copies = _open_copies(place, config, core, desk.ledger)
     worker, reader = _staff(config, time, core, desk, extras.processors)
-    worker.looker.original_of = partial(read_original, place.folder)
-    if (credit := core.frontier.order.credit) is not None:
-        worker.looker.importance_of = lambda key: 2.0 ** credit.grade(key)  # classes of powers
+    _equip_looker(worker, place, core)
     wheel = Wheel(
         config=config,
         time=time,
@@ -113,6 +114,7 @@ def open_shard(place: Place, config: Config, clock: Clock, random: Random, extra
         board=desk.board,
         seat=Alone(config.limits.max_pages),
         folder=place.folder.root,
+        copies=core.copies,
         save=lambda: saving_credit(core.state, core.frontier.order),
     )
     shard = Shard(
@@ -125,7 +127,28 @@ def open_shard(place: Place, config: Config, clock: Clock, random: Random, extra
         wheel=wheel,
     )
     recover(core, desk, mended, time.now(), all_wait=has_rebooted)
+    if isinstance(core.copies, CopyDesk):
+        core.copies.recover()
+        core.copies.on_ended = wheel.fail
     return shard
+
+
+def _equip_looker(worker: Worker, place: Place, core: Core) -> None:
+    """Let another look at a page know what it was, and what it is worth."""
+    worker.looker.original_of = partial(read_original, place.folder)
+    if (credit := core.frontier.order.credit) is not None:
+        worker.looker.importance_of = lambda key: 2.0 ** credit.grade(key)  # classes of powers
+
+
+def _open_copies(place: Place, config: Config, core: Core, ledger: Ledger) -> CopyDesk | NoCopies:
+    """Build the desk at which near-duplicates are judged, if they are wanted."""
+    if not config.dedupe.near:
+        return NoCopies()
+    desk = open_desk(place.folder, place.shard, place.ring.shards, ledger, config.store.sync)
+    ledger.offer = desk.offer
+    if core.outbox is not None:
+        desk.post = core.outbox.post_parcels
+    return desk
 
 
 def _desk(
@@ -145,7 +168,7 @@ def _desk(
         archive=archive,
         writer=writer,
         core=core,
-        on_committed=core.frontier.committed,
+        on_committed=core.committed,
         remember_content=core.content_seen.remember,
         forget_content=core.content_seen.forget,
         counters=decode_counters(core.state.get(COUNTERS)),

@@ -100,6 +100,8 @@ class Counters(Struct, kw_only=True):
     refused: dict[str, int] = field(default_factory=dict)
     failed: dict[str, int] = field(default_factory=dict)
     retries: dict[str, int] = field(default_factory=dict)
+    copies: dict[str, int] = field(default_factory=dict)
+    """Pages that say what an older one says: exact, duplicate, similar."""
     seeds: int = 0
     seeds_fetched: int = 0
     seconds: float = 0.0

@@ -5,8 +5,9 @@ Not for: deciding anything. It only reads.
 """
 
 from gossamer.report.control import ControlSocket
+from gossamer.report.copies import Labels, name_in, name_original, unnamed_original
 from gossamer.report.explanation import explain_url
-from gossamer.report.inquiry import add, seed_urls, show, status, why, why_sources
+from gossamer.report.inquiry import add, copies, seed_urls, show, status, why, why_sources
 from gossamer.report.records import (
     COUNTERS,
     URL,
@@ -23,18 +24,23 @@ __all__ = [
     "COUNTERS",
     "URL",
     "ControlSocket",
+    "Labels",
     "add",
+    "copies",
     "decode_counters",
     "decode_record",
     "encode_counters",
     "encode_record",
     "explain_url",
     "merge_standings",
+    "name_in",
+    "name_original",
     "seed_urls",
     "show",
     "status",
     "status_of",
     "sum_counters",
+    "unnamed_original",
     "url_row_key",
     "why",
     "why_sources",

@@ -8,6 +8,7 @@ from msgspec import Struct
 from gossamer.config import UrlConfig
 from gossamer.frontier import Waiting, find_waiting
 from gossamer.model import Link, LinkKind, Objection, Reject, Url, UrlRecord, UrlState
+from gossamer.report.copies import near_facts, near_sentence
 from gossamer.report.looks import look_facts, look_words
 from gossamer.report.records import decode_record, url_row_key
 from gossamer.urls import explain, parse, ring_of, without_credentials
@@ -76,6 +77,9 @@ def explain_url(text: str, sources: Sources) -> dict[str, object]:
         "shard": 0,
         **_facts(url, sources),
     }
+    answer["near"] = (
+        near_facts(sources.rows.get, url.key) if answer["state"] == "archived" else None
+    )
     robots = sources.robots(url)
     answer["robots"] = (
         None
@@ -214,4 +218,5 @@ def sentence(facts: dict[str, object]) -> str:
     }
     visits = facts.get("visits")
     seen_at = visits[-1]["at"] if isinstance(visits, list) and visits else None
-    return told[state] + linked + look_words(facts.get("watch"), seen_at)
+    near = near_sentence(facts.get("near"))
+    return told[state] + near + linked + look_words(facts.get("watch"), seen_at)

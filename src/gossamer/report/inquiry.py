@@ -1,7 +1,7 @@
 """Questions about a crawl in a folder, whether it runs or not: status, why, show, add."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import msgspec
@@ -14,6 +14,7 @@ from gossamer.filter import build_chain
 from gossamer.frontier import count_waiting, find_host
 from gossamer.model import FINAL, Counters, LinkKind, Standing, StoreRef, Task, Url
 from gossamer.report.control import ask_running
+from gossamer.report.copies import clusters_of, name_in, name_original, unnamed_original
 from gossamer.report.explanation import Linker, RobotsSays, Rows, Sources, explain_url
 from gossamer.report.records import (
     COUNTERS,
@@ -75,7 +76,22 @@ def why(folder: Path | str, url: str) -> dict[str, object]:
         return answer
     config = load_config(place.config_path)
     with _stopped_state(place, shard_of(place, url, config)) as state:
-        return explain_url(url, why_sources(place, config, state))
+        answer = explain_url(url, why_sources(place, config, state))
+    if (key := unnamed_original(answer)) is not None:
+        ring = Ring(_settled_charter(place).shards)
+        with _stopped_state(place, ring.owner_of(key)) as state:
+            name_original(answer, name_in(state.get, key))
+    return answer
+
+
+def copies(folder: Path | str, url: str = "") -> dict[str, object]:
+    """Return the clusters of pages that say the same, or that of one URL; running or stopped."""
+    place = _existing(folder)
+    config = load_config(place.config_path)
+    shards = _settled_charter(place).shards
+    with ExitStack() as stack:
+        states = [stack.enter_context(_stopped_state(place, shard)) for shard in range(shards)]
+        return clusters_of(states, url, config.urls)
 
 
 def shard_of(folder: CrawlFolder, url: str, config: Config) -> int:

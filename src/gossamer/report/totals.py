@@ -49,6 +49,7 @@ def status_of(counters: Counters, standing: Standing) -> dict[str, object]:
         "requests": counters.requests,
         "redirects": counters.redirects,
         "revisits": counters.revisits,
+        "copies": dict(sorted(counters.copies.items())),
         "retries": dict(sorted(counters.retries.items())),
         "archive_bytes": counters.archive_bytes,
         "seconds": round(seconds, 3),

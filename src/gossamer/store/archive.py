@@ -113,6 +113,11 @@ class Archive:
         """Return how many bytes the last group added to all files."""
         return sum(file.length - file.kept for file in self._open.values())
 
+    def ends(self) -> tuple[int, int, dict[ArchiveKind, int]]:
+        """Return epoch and number of the open set, and how long its files are."""
+        lengths = {kind: file.length for kind, file in self._open.items()}
+        return self._epoch, self._number, lengths
+
     def append(self, entries: Sequence[Entry]) -> list[StoreRef | None]:
         """Append a group: pages first, then texts, links last. Return where each page lies.
 
@@ -121,8 +126,10 @@ class Archive:
         self._begin_group()
         try:
             refs = self._append_pages(entries)
-            self._append_all("text", [entry.text for entry in entries])
-            self._append_all("links", [entry.links for entry in entries])
+            if any(texts := [entry.text for entry in entries]):
+                _write_all(self._file("text"), texts)
+            if any(links := [entry.links for entry in entries]):
+                _write_all(self._file("links"), links)
         except (OSError, CannotGoOn) as error:
             self.undo()
             if isinstance(error, CannotGoOn):
@@ -226,10 +233,6 @@ class Archive:
             refs.append(ref)
         _write_all(file, waiting)
         return refs
-
-    def _append_all(self, kind: ArchiveKind, members: Sequence[bytes]) -> None:
-        if any(members):
-            _write_all(self._file(kind), members)
 
     def _file(self, kind: ArchiveKind) -> _File:
         """Return the open file of a kind, made now if there is none."""

@@ -14,9 +14,9 @@ from random import Random
 from gossamer.clock import SystemClock
 from gossamer.crawl.ledger import is_html, remarks
 from gossamer.crawl.mend.looks import count_look, forget_old_content, looked_again
-from gossamer.crawl.opening import Place, forget_boot, lock_folder, start_epoch
 from gossamer.crawl.pipeline import Reading, followed_links, next_tasks
 from gossamer.crawl.setup import Core, wire_core
+from gossamer.crawl.setup.opening import Place, forget_boot, lock_folder, start_epoch
 from gossamer.errors import CannotGoOn
 from gossamer.model import (
     CopyOf,

@@ -32,9 +32,10 @@ from gossamer.cluster import (
     write_charter,
 )
 from gossamer.config import Config, UrlConfig
-from gossamer.crawl.opening import META, Place, fold_counters, open_state, read_meta
 from gossamer.crawl.setup import DEATHS
+from gossamer.crawl.setup.opening import META, Place, fold_counters, open_state, read_meta
 from gossamer.crawl.wiring import Extras, open_shard
+from gossamer.dedupe import LABEL_ROW
 from gossamer.errors import CannotGoOn
 from gossamer.log import tell
 from gossamer.model import CopyOf, Row
@@ -44,7 +45,7 @@ from gossamer.store import ROW_PREFIX, ArchiveName, CrawlFolder, State
 from gossamer.urls import parse, ring_of
 
 BATCH_ROWS = 4096
-BY_RING = (URL, DEATHS, b"h", b"q", b"l")
+BY_RING = (URL, DEATHS, LABEL_ROW, b"h", b"q", b"l")
 """Tables whose keys begin with the ring point of the host."""
 DELAYED, ROBOTS, CONTENT = b"d", b"r", b"x"
 DELAYED_RING = 9

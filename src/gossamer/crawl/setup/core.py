@@ -1,13 +1,14 @@
 """Core: the stations that live on rows, plugged together."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from random import Random
 
 from gossamer.cluster import Outbox, Splitter
 from gossamer.config import Config, WatchConfig
-from gossamer.crawl.opening import Place, load_credit, read_meta
+from gossamer.crawl.copies import CopyDesk, NoCopies
 from gossamer.crawl.ports import Stations
+from gossamer.crawl.setup.opening import Place, load_credit, read_meta
 from gossamer.dedupe import ContentSeen
 from gossamer.fetch import RobotsCache, next_try_at
 from gossamer.filter import FilterChain, UrlFilter, build_chain
@@ -37,6 +38,7 @@ class Core:
     shards: int = 1
     splitter: Splitter | None = None
     outbox: Outbox | None = None
+    copies: CopyDesk | NoCopies = field(default_factory=NoCopies)
 
     def rows_to_commit(self) -> list[Row]:
         """Give the rows that changed since the last commit, of all stations."""
@@ -44,6 +46,7 @@ class Core:
         rows += self.url_seen.rows_to_commit()
         rows += self.content_seen.rows_to_commit()
         rows += self.robots.rows_to_commit()
+        rows += self.copies.rows_to_commit()
         if self.outbox is not None:
             rows += self.outbox.rows_to_commit()
         return rows
@@ -52,6 +55,11 @@ class Core:
         """Return what is written down about a URL that had its turn."""
         value = self.state.get(url_row_key(key))
         return decode_record(value) if value is not None else None
+
+    def committed(self) -> None:
+        """Tell the stations that wait for it that a commit has happened."""
+        self.frontier.committed()
+        self.copies.committed()
 
     def add(self, tasks: list[Task]) -> None:
         """Take new tasks to their owner: our frontier, or the outbox for another shard."""

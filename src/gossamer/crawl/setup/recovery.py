@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from gossamer.cluster import OUTBOX, outbox_rows
+from gossamer.cluster import OUTBOX, PARCELS, outbox_rows
 from gossamer.crawl.ledger import Ledger
 from gossamer.crawl.pipeline import accept
 from gossamer.crawl.setup.core import Core
@@ -63,6 +63,7 @@ def _recover_outbox(core: Core, desk: Desk) -> None:
     rows = core.state.scan(OUTBOX)
     if core.outbox is not None:
         ours = core.outbox.recover(rows)
+        core.outbox.recover_parcels(core.state.scan(PARCELS))
     else:
         letters = list(outbox_rows(rows))
         ours = [task for _, tasks in letters for task in tasks]

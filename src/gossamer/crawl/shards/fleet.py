@@ -19,8 +19,10 @@ from gossamer.model import Counters, Standing
 from gossamer.report import (
     ControlSocket,
     merge_standings,
+    name_original,
     status_of,
     sum_counters,
+    unnamed_original,
 )
 from gossamer.settings import save_config
 from gossamer.store import CrawlFolder
@@ -144,11 +146,20 @@ class Fleet:
             case "why":
                 url = parse(str(question["url"]), self.config.urls)
                 owner = Ring(self.shards).owner_of(url.key) if url is not None else 0
-                return await self.supervisor.ask(owner, dict(question))
+                said = await self.supervisor.ask(owner, dict(question))
+                return await self._with_original(said)
             case "add":
                 return await self._add(dict(question))
             case other:
                 raise KeyError(f"unknown question {other!r}")
+
+    async def _with_original(self, said: dict[str, object]) -> dict[str, object]:
+        """Let the owner of a near-duplicate's original say what it is called."""
+        if (key := unnamed_original(said)) is not None:
+            owner = Ring(self.shards).owner_of(key)
+            told = await self.supervisor.ask(owner, {"ask": "name", "key": key})
+            name_original(said, str(told.get("name", "")))
+        return said
 
     async def _add(self, question: dict[str, object]) -> dict[str, object]:
         """Give further seeds to all shards: each plants its own, and learns the scope of all."""

@@ -12,8 +12,8 @@ import uvloop
 from gossamer.clock import SystemClock
 from gossamer.cluster import Downward, Ended, Joined, Line, Report, Ring
 from gossamer.config import Config
-from gossamer.crawl.opening import Place
 from gossamer.crawl.seeds import Seed, plant
+from gossamer.crawl.setup.opening import Place
 from gossamer.crawl.shards.running import first_cause, quiet_collector
 from gossamer.crawl.shards.table import Table
 from gossamer.crawl.shards.watching import begin_watch

@@ -13,7 +13,7 @@ from gossamer.crawl.seeds import Seed, plant
 from gossamer.crawl.wiring import Shard
 from gossamer.errors import ConfigError, GossamerError
 from gossamer.model import Standing
-from gossamer.report import explain_url, status_of, why_sources
+from gossamer.report import explain_url, name_in, status_of, why_sources
 from gossamer.urls import parse, without_credentials
 
 MIB = 1024 * 1024
@@ -85,6 +85,8 @@ async def answer(shard: Shard, question: Mapping[str, object]) -> dict[str, obje
                 sources.next_look_at = shard.wheel.watch.next_look_at(url.key)
             # It may have to read the whole links archive: not on the loop.
             return await asyncio.to_thread(explain_url, str(question["url"]), sources)
+        case "name":
+            return {"name": name_in(shard.core.state.get, int(str(question["key"])))}
         case "add":
             return add_seeds(shard, seeds_in(question))
         case other:

@@ -153,11 +153,10 @@ class Table:
         )
 
     def _is_idle(self) -> bool:
-        wheel = self._shard.wheel
-        return wheel.is_idle and not self._outbox.waiting and self._mailbox.is_empty
+        return self._shard.wheel.is_idle and self._outbox.is_empty and self._mailbox.is_empty
 
     def _committed(self) -> None:
-        self._shard.core.frontier.committed()
+        self._shard.core.committed()
         self._outbox.committed()
         self._mailbox.committed()
         if self._shard.wheel.config.store.sync != "second":
@@ -175,6 +174,7 @@ class Table:
     def _take(self, mail: Mail) -> None:
         """Take the tasks of a letter in; the next commit makes them ours."""
         shard = self._shard
+        shard.core.copies.take(mail.parcels)
         found = accept(mail.tasks, shard.core.stations)
         shard.core.add(found.new)
         shard.core.promote(found.promoted)

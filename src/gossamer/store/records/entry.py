@@ -73,6 +73,8 @@ class Entry:
     large: IO[bytes] | None = None
     """An unnamed temporary file with a member too large for memory; it follows `pages`."""
     text: bytes = b""
+    plain_text: bytes = b""
+    """What the text record holds, as UTF-8: for whoever else wants it so."""
     links: bytes = b""
     record_id: str = ""
     """Id of the response, revisit or resource record; "" if no document was stored."""
@@ -148,6 +150,7 @@ class TurnWriter:
             and isinstance(turn.outcome, Fetched)
         ):
             text = found.text.encode("utf-8", "replace")
+            entry.plain_text = text
             text_digest, digest = digests_of(text, block)
             entry.text = self._text(name, found.language, text, text_digest)
         else:

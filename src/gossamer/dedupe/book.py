@@ -1,0 +1,144 @@
+"""The book of labels of a shard's own pages: rows in, rows out. It also knows worn-out titles.
+
+    Nt + host (4 bytes) + title hash (8 bytes) → keys of the pages that have it, 21 at most
+
+A title that more than 20 pages of a host have says nothing of a page ("Home", the site's name): two
+such pages count as having different titles, those included that were judged before it was known.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+
+import numpy as np
+from msgspec.structs import replace
+
+from gossamer.dedupe.kernels.sketching import Words
+from gossamer.dedupe.labels import Label, decode_label, encode_label, label_key
+from gossamer.dedupe.sketch import Level
+from gossamer.model import Row
+
+TITLE_ROW = b"Nt"
+MOST_PAGES_PER_TITLE = 20
+_KEY_BYTES = 8
+_HALF = 32
+_LOW_HALF = (1 << _HALF) - 1
+
+Get = Callable[[bytes], bytes | None]
+GetMany = Callable[[Sequence[bytes]], list[bytes | None]]
+
+
+class Book:
+    """Labels and titles since the last commit, over those in the state."""
+
+    def __init__(self, get_many: GetMany) -> None:
+        self._get_many = get_many
+        self._titles: dict[bytes, bytes] = {}
+        self._labels: dict[int, Label | None] = {}
+        self.counts: dict[str, int] = {}
+        """How the number of labels of each level has changed."""
+        self.changed: dict[int, Level] = {}
+
+    def note_titles(self, records: Words) -> None:
+        """Take the titles of pages in; what a title that is now worn out has decided is undone."""
+        rows = records[records[:, 10] != 0]
+        names = [_title_name(host, title) for host, title in _hosts_and_titles(rows)]
+        self._fetch_titles(names)
+        for name, key in zip(names, rows[:, 12].tolist(), strict=True):
+            value = self._titles[name]
+            packed = key.to_bytes(_KEY_BYTES, "big")
+            if _is_worn(value) or packed in _split(value):
+                continue
+            value += packed
+            self._titles[name] = value
+            if _is_worn(value):
+                self._weaken(int.from_bytes(one, "big") for one in _split(value))
+
+    def _fetch_titles(self, names: Iterable[bytes]) -> None:
+        missing = [name for name in dict.fromkeys(names) if name not in self._titles]
+        for name, value in zip(missing, self._get_many(missing), strict=True):
+            self._titles[name] = value or b""
+
+    def _weaken(self, keys: Iterable[int]) -> None:
+        for key in keys:
+            label = self.label(key)
+            if label is not None and label.level is Level.DUPLICATE:
+                self._set(key, replace(label, level=Level.SIMILAR))
+
+    def take(self, found: Words) -> None:
+        """Take labels in, as `NearSet.meet` gives them; the better one of two counts."""
+        labels = [(row[0], _label(row)) for row in found.tolist()]
+        self._fetch_titles(
+            _title_name(label.host, label.title) for _, label in labels if label.title
+        )
+        for key, label in labels:
+            name = _title_name(label.host, label.title)
+            if label.level is Level.DUPLICATE and _is_worn(self._titles.get(name, b"")):
+                label = replace(label, level=Level.SIMILAR)  # noqa: PLW2901 -- what it is worth here
+            self.put(key, label)
+
+    def put(self, key: int, label: Label) -> None:
+        """Give a page a label, unless it has a better one."""
+        old = self.label(key)
+        if old is None or label.is_better_than(old):
+            self._set(key, label)
+
+    def label(self, key: int) -> Label | None:
+        """Return a page's label."""
+        if key not in self._labels:
+            value = self._get_many([label_key(key)])[0]
+            self._labels[key] = None if value is None else decode_label(value)
+        return self._labels[key]
+
+    def drop(self, key: int, at: int) -> None:
+        """Forget the label of an earlier version of a page."""
+        old = self.label(key)
+        if old is not None and old.at < at:
+            self._set(key, None)
+
+    def _set(self, key: int, label: Label | None) -> None:
+        old = self.label(key)
+        for one, change in ((old, -1), (label, 1)):
+            if one is not None:
+                name = one.level.name.lower()
+                self.counts[name] = self.counts.get(name, 0) + change
+        self._labels[key] = label
+        self.changed[key] = Level.DIFFERENT if label is None else label.level
+
+    def rows(self) -> list[Row]:
+        """Return what changed; the book is spent then."""
+        rows: list[Row] = []
+        for key in self.changed:
+            label = self._labels[key]
+            rows.append((label_key(key), None if label is None else encode_label(label)))
+        rows += [(name, value) for name, value in self._titles.items() if value]
+        return rows
+
+
+def _label(row: Sequence[int]) -> Label:
+    """Return the label that six words hold."""
+    _, original, seconds, told, title, _ = row
+    return Label(
+        level=Level(told & 255),
+        original=original,
+        bins=told >> 8 & 255,
+        at=seconds & _LOW_HALF,
+        original_at=seconds >> _HALF,
+        host=told >> _HALF,
+        title=title,
+    )
+
+
+def _hosts_and_titles(records: Words) -> Iterable[tuple[int, int]]:
+    hosts = (records[:, 11] >> np.uint64(_HALF)).tolist()
+    return zip(hosts, records[:, 10].tolist(), strict=True)
+
+
+def _title_name(host: int, title: int) -> bytes:
+    return TITLE_ROW + host.to_bytes(4, "big") + title.to_bytes(8, "big")
+
+
+def _split(value: bytes) -> list[bytes]:
+    return [value[at : at + _KEY_BYTES] for at in range(0, len(value), _KEY_BYTES)]
+
+
+def _is_worn(value: bytes) -> bool:
+    return len(value) > MOST_PAGES_PER_TITLE * _KEY_BYTES

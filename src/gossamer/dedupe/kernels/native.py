@@ -1,0 +1,158 @@
+"""Machine code without its compiler: kernels are compiled once, kept on disk, and loaded by LLVM.
+
+numba alone takes 0.4 s of CPU to import and to read its own cache: more than a small crawl spends
+on all its pages. What it has compiled is kept as an object file; llvmlite, a tenth of that, loads
+it. Where there is no such file yet, numba makes it.
+"""
+
+import ctypes
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import FunctionType, ModuleType
+from typing import Any, TypeAlias
+
+import msgspec
+import xxhash
+
+Kernel: TypeAlias = Callable[..., int]
+Signature: TypeAlias = str
+"""One letter per argument: B, W, I for arrays of bytes, words and signed words, n for a number."""
+
+_C_TYPES = {"B": ctypes.c_void_p, "W": ctypes.c_void_p, "I": ctypes.c_void_p, "n": ctypes.c_int64}
+_BLOCK = re.compile(r"^define .*?^}$", re.MULTILINE | re.DOTALL)
+_FORMAT = 1
+
+
+class _Code(msgspec.Struct):
+    """An object file and the name of its function."""
+
+    symbol: str
+    data: bytes
+
+
+class Native:
+    """The compiled functions of some modules, by name."""
+
+    def __init__(self, modules: Sequence[ModuleType], signatures: Mapping[str, Signature]) -> None:
+        import llvmlite.binding as llvm  # noqa: PLC0415 -- 0.04 s that a start shall not pay
+
+        llvm.initialize_native_target()
+        llvm.initialize_native_asmprinter()
+        self._llvm = llvm
+        self._machine = llvm.Target.from_default_triple().create_target_machine(
+            cpu=llvm.get_host_cpu_name(),
+            features=llvm.get_host_cpu_features().flatten(),
+            opt=3,
+            codemodel="jitdefault",
+            jit=True,
+        )
+        codes = self._kept(modules, signatures)
+        self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), self._machine)
+        for code in codes.values():
+            self._engine.add_object_file(llvm.ObjectFileRef.from_data(code.data))
+        self._engine.finalize_object()
+        self._kernels = {
+            name: self._callable(codes[name].symbol, signature)
+            for name, signature in signatures.items()
+        }
+
+    def __getitem__(self, name: str) -> Kernel:
+        """Return a function. It takes addresses and numbers, and holds no lock of Python's."""
+        return self._kernels[name]
+
+    def _callable(self, symbol: str, signature: Signature) -> Kernel:
+        """Return a function by its address; numba's code also wants places for result and error."""
+        address = self._engine.get_function_address(symbol)
+        kinds = [_C_TYPES[letter] for letter in signature]
+        code = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, *kinds)(address)
+
+        def call(*arguments: int) -> int:
+            result = (ctypes.c_int64 * 2)()
+            place = ctypes.addressof(result)
+            code(place, place + 8, *arguments)
+            return result[0]
+
+        return call
+
+    def _kept(
+        self, modules: Sequence[ModuleType], signatures: Mapping[str, Signature]
+    ) -> dict[str, _Code]:
+        """Return the code of all functions: as kept on disk, or made now and kept if possible."""
+        paths = [Path(str(module.__file__)) for module in modules]
+        sources = [path.read_bytes() for path in paths]
+        cpu = (self._llvm.get_host_cpu_name(), self._llvm.get_host_cpu_features().flatten())
+        about = (sources, sorted(signatures.items()), _FORMAT, self._llvm.llvm_version_info, cpu)
+        name = f"{paths[0].stem}-{xxhash.xxh3_64_hexdigest(repr(about).encode())}.native"
+        places = [paths[0].parent / "__pycache__" / name, _user_cache() / name]
+        for place in places:
+            try:
+                return msgspec.msgpack.decode(place.read_bytes(), type=dict[str, _Code])
+            except (OSError, msgspec.MsgspecError):
+                continue
+        made = self._made(modules, signatures)
+        for place in places:
+            if _keep(place, msgspec.msgpack.encode(made)):
+                break
+        return made
+
+    def _made(
+        self, modules: Sequence[ModuleType], signatures: Mapping[str, Signature]
+    ) -> dict[str, _Code]:
+        """Compile all functions; those that call each other are inlined."""
+        import numba  # noqa: PLC0415 -- only where nothing is kept yet
+        from numba import types  # noqa: PLC0415 -- see above
+
+        pointer: Callable[[Any], Any] = types.CPointer
+        letters: dict[str, Any] = {
+            "B": pointer(types.uint8),
+            "W": pointer(types.uint64),
+            "I": pointer(types.int64),
+            "n": types.int64,
+        }
+        names = {name: thing for module in modules for name, thing in vars(module).items()}
+        for name, function in names.items():
+            if isinstance(function, FunctionType):
+                copy = FunctionType(function.__code__, names, name)
+                names[name] = copy if name in signatures else numba.njit(error_model="numpy")(copy)
+        made: dict[str, _Code] = {}
+        for name, signature in signatures.items():
+            kinds = types.int64(*(letters[letter] for letter in signature))
+            code = numba.cfunc(kinds, error_model="numpy")(names[name])
+            made[name] = self._emitted(code.inspect_llvm(), name)
+        return made
+
+    def _emitted(self, assembly: str, name: str) -> _Code:
+        """Return the object file of one function alone, without what ties it to numba."""
+        blocks = _BLOCK.findall(assembly)
+        ties = [b for b in blocks if re.match(r"define [^@]*@\"?(cfunc\.|NRT_)", b)]
+        for block in ties:
+            assembly = assembly.replace(block, "")
+        lines = assembly.splitlines()
+        kept = [line for line in lines if not line.startswith("declare") or "@llvm." in line]
+        found = self._llvm.parse_assembly("\n".join(kept))
+        found.verify()
+        symbols = [f.name for f in found.functions if not f.is_declaration]
+        return _Code(_own(symbols, name), self._machine.emit_object(found))
+
+
+def _own(symbols: Sequence[str], name: str) -> str:
+    """Return the symbol of a function: numba's names hold the plain one and its length."""
+    return next(symbol for symbol in symbols if f"{len(name)}{name}" in symbol)
+
+
+def _user_cache() -> Path:
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "gossamer"
+
+
+def _keep(place: Path, content: bytes) -> bool:
+    """Write a file that is whole at any moment; tell whether that was possible."""
+    new = place.with_name(f"{place.name}.{os.getpid()}")
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        new.write_bytes(content)
+        new.replace(place)
+    except OSError:
+        return False
+    return True

@@ -1,0 +1,277 @@
+"""NearSet: which known pages say nearly the same? Rows in, rows out; it never opens the database.
+
+The newest pages lie in memory and, as log rows, in the state; the rest in files: `records`, where
+page n has its 112 bytes at 112 n, and runs of band entries. What is lost can be made anew from the
+archive, so damage is told, not mended.
+"""
+
+import mmap
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+from msgspec import Struct, msgpack
+
+from gossamer.dedupe.kernels import natives
+from gossamer.dedupe.kernels.bands import COPY, LABEL, MOST_PER_KEY
+from gossamer.dedupe.kernels.sketching import BANDS, NUMBER_BITS, RECORD, Ints, Words
+from gossamer.dedupe.runs import Run, merged, run_files, run_path, sync_folder, write_run
+from gossamer.dedupe.sketch import Sketches
+from gossamer.dedupe.young import Young, places_for
+from gossamer.errors import CannotGoOn, CorruptFile
+from gossamer.model import Row
+
+LOG, MANIFEST = b"NL", b"NR"
+"""Prefixes of rows: sequence → sketches not yet in files; run number → pages that runs hold."""
+FLUSH_PAGES = 65_536
+FAN_IN = 4
+"""So many runs of similar size are merged into one."""
+BATCH_PAGES = 256
+RECORD_BYTES = 8 * RECORD
+MOST_PAGES = 1 << NUMBER_BITS
+_NUMBER = MOST_PAGES - 1
+
+
+class _RunRow(Struct, frozen=True, array_like=True):
+    """A line of the manifest: how many pages there were when the run was written, and its size."""
+
+    pages: int
+    count: int
+
+
+class NearSet:
+    """The sketches of all pages that are nobody's copy, and a quick answer who is like them."""
+
+    def __init__(
+        self, folder: Path, *, is_synced: bool = True, flush_pages: int = FLUSH_PAGES
+    ) -> None:
+        self._folder = folder
+        self._flush_pages = flush_pages
+        self._is_synced = is_synced
+        self._runs: list[Run] = []
+        self._next_run = 1
+        self._flushed = 0
+        self._old: Words = np.empty((0, RECORD), np.uint64)
+        self._young = Young()
+        self._log: list[int] = []
+        self._next_log = 0
+        self._rows: list[Row] = []
+        self._replaced: list[Path] = []
+        self._pairs: Ints = np.empty(BATCH_PAGES * BANDS * MOST_PER_KEY, np.int64)
+
+    @classmethod
+    def open(
+        cls,
+        folder: Path,
+        rows: Iterable[tuple[bytes, bytes]],
+        *,
+        is_synced: bool = True,
+        flush_pages: int = FLUSH_PAGES,
+    ) -> "NearSet":
+        """Return the set as of the committed rows; raise `CorruptFile` if its files are not whole.
+
+        Files that the manifest does not name are deleted: what the rows say must be durable by now.
+        """
+        known = cls(folder, is_synced=is_synced, flush_pages=flush_pages)
+        folder.mkdir(parents=True, exist_ok=True)
+        log: dict[int, bytes] = {}
+        for key, value in rows:
+            number = int.from_bytes(key[len(LOG) :], "big")
+            if key.startswith(LOG):
+                log[number] = value
+            elif key.startswith(MANIFEST):
+                row = msgpack.decode(value, type=_RunRow)
+                known._runs.append(Run(run_path(folder, number)))
+                known._flushed = max(known._flushed, row.pages)
+        named = {run.path for run in known._runs}
+        for path in run_files(folder) - named:
+            path.unlink()
+        known._next_run = 1 + max((run.number for run in known._runs), default=0)
+        known._map_records()
+        for number in sorted(log):
+            known._young.add(Sketches.unpacked(log[number]), known._flushed)
+            known._log.append(number)
+            known._next_log = number + 1
+        return known
+
+    @property
+    def pages(self) -> int:
+        """Return how many pages are held."""
+        return self._flushed + self._young.count
+
+    def meet(self, fresh: Sketches) -> Words:
+        """Let pages meet all that came before, and join them; return labels, one per row.
+
+        A label's words are described in `kernels.bands`. The next `rows_to_commit` has what must be
+        written with whatever is made of them.
+        """
+        labels = [
+            self._meet(fresh.only(slice(start, start + BATCH_PAGES)))
+            for start in range(0, len(fresh), BATCH_PAGES)
+        ]
+        if self._young.count >= self._flush_pages:
+            self.flush()
+        return np.concatenate(labels) if labels else np.empty((0, LABEL), np.uint64)
+
+    def look_up(self, bands: Words) -> Ints:
+        """Return page << 27 | number for each page that shares a band with one that is held."""
+        found = [self._young.probe(bands, self._pairs)]
+        for run in self._runs:
+            found += run.search(bands, self._pairs)
+        pairs = np.concatenate(found)
+        return np.unique(pairs) if len(pairs) else pairs
+
+    def _meet(self, fresh: Sketches) -> Words:
+        count = len(fresh)
+        known = self.look_up(fresh.bands)
+        among = _among(fresh.bands, self._pairs)
+        labels = np.empty((0, LABEL), np.uint64)
+        records = fresh.records
+        if len(known) or len(among):
+            numbers, places = np.unique(known & _NUMBER, return_inverse=True)
+            records = np.concatenate((records, self.records(numbers)))
+            pairs = np.empty((len(known) + len(among), 2), np.int64)
+            pairs[: len(known), 0] = known >> NUMBER_BITS
+            pairs[: len(known), 1] = count + places
+            pairs[len(known) :, 0] = among >> NUMBER_BITS
+            pairs[len(known) :, 1] = among & _NUMBER
+            pairs = np.ascontiguousarray(pairs[np.argsort(pairs[:, 0], kind="stable")])
+            labels = np.empty((len(pairs) + count, LABEL), np.uint64)
+            made = natives()["settle"](
+                records.ctypes.data, pairs.ctypes.data, len(pairs), labels.ctypes.data
+            )
+            labels = labels[:made]
+            self._young.note(numbers - self._flushed, records[count:, 13])
+        kept = np.flatnonzero(records[:count, 13] < COPY)
+        self._join(Sketches(records[:count], fresh.bands).only(kept))
+        return labels
+
+    def _join(self, kept: Sketches) -> None:
+        if not len(kept) or self.pages + len(kept) > MOST_PAGES:
+            return
+        self._young.add(kept, self._flushed)
+        self._rows.append((_row_key(LOG, self._next_log), kept.packed()))
+        self._log.append(self._next_log)
+        self._next_log += 1
+
+    def records(self, numbers: Ints) -> Words:
+        """Return copies of the records of pages, by ascending number."""
+        cut = int(np.searchsorted(numbers, self._flushed))
+        young = self._young.records[numbers[cut:] - self._flushed]
+        return np.concatenate((self._old[numbers[:cut]], young))
+
+    def rows_to_commit(self) -> list[Row]:
+        """Return what changed since the last call."""
+        rows, self._rows = self._rows, []
+        return rows
+
+    def flush(self) -> None:
+        """Bring the young pages into files; merge runs when there are many of a size."""
+        if not self._young.count:
+            return
+        for path in self._replaced:  # the rows that replaced them are long durable
+            path.unlink(missing_ok=True)
+        self._replaced.clear()
+        self._append_records()
+        self._flushed += self._young.count
+        path = run_path(self._folder, self._next_run)
+        bands = self._young.sorted_entries(self._flushed - self._young.count)
+        self._install(write_run(path, bands, self._young.count, is_synced=self._is_synced), ())
+        self._rows += [(_row_key(LOG, number), None) for number in self._log]
+        self._log.clear()
+        self._young = Young()
+        while alike := alike_runs(self._runs, self._flush_pages):
+            path = run_path(self._folder, self._next_run)
+            most = sum(run.count for run in alike)
+            made = write_run(path, merged(alike), most, is_synced=self._is_synced)
+            self._install(made, alike)
+
+    def _install(self, made: Run, replaces: Iterable[Run]) -> None:
+        self._next_run += 1
+        gone = {run.number for run in replaces}
+        self._replaced += [run.path for run in replaces]
+        self._runs = [run for run in self._runs if run.number not in gone]
+        self._runs.append(made)
+        row = msgpack.encode(_RunRow(self._flushed, made.count))
+        self._rows.append((_row_key(MANIFEST, made.number), row))
+        self._rows += [(_row_key(MANIFEST, number), None) for number in gone]
+
+    def _append_records(self) -> None:
+        """Write the young pages' records behind the others, at their places: it can be redone."""
+        path = self._folder / "records"
+        try:
+            file = os.open(path, os.O_WRONLY | os.O_CREAT, 0o644)
+            try:
+                os.ftruncate(file, self._flushed * RECORD_BYTES)
+                os.lseek(file, 0, os.SEEK_END)
+                data = memoryview(self._young.records[: self._young.count].tobytes())
+                while data:
+                    data = data[os.write(file, data) :]
+                if self._is_synced:
+                    os.fsync(file)
+            finally:
+                os.close(file)
+            if self._is_synced:
+                sync_folder(self._folder)
+        except OSError as problem:
+            raise CannotGoOn(f"cannot write {path}: {problem.strerror}; make room") from problem
+        self._map_records(self._flushed + self._young.count)
+
+    def _map_records(self, pages: int | None = None) -> None:
+        pages = self._flushed if pages is None else pages
+        if not pages:
+            return
+        path = self._folder / "records"
+        try:
+            with path.open("rb") as file:
+                mapped = mmap.mmap(file.fileno(), pages * RECORD_BYTES, prot=mmap.PROT_READ)
+        except (OSError, ValueError) as problem:
+            raise CorruptFile(path, 0, f"{pages} records were expected ({problem})") from problem
+        self._old = np.frombuffer(mapped, np.uint64).reshape(-1, RECORD)
+
+
+def verify_near(folder: Path, rows: Iterable[tuple[bytes, bytes]]) -> None:
+    """Raise `CorruptFile` if the files are not those that the rows name; nothing is compiled."""
+    pages = 0
+    for key, value in rows:
+        if key.startswith(MANIFEST):
+            Run(run_path(folder, int.from_bytes(key[len(MANIFEST) :], "big")))
+            pages = max(pages, msgpack.decode(value, type=_RunRow).pages)
+    path = folder / "records"
+    if pages and (not path.exists() or path.stat().st_size < pages * RECORD_BYTES):
+        raise CorruptFile(path, 0, f"{pages} records were expected")
+
+
+def alike_runs(runs: list[Run], flush_pages: int) -> tuple[Run, ...]:
+    """Return the oldest runs of a size class that is full, or none."""
+    classes: dict[int, list[Run]] = {}
+    for run in runs:
+        size, merges = run.count // flush_pages, 0
+        while size >= FAN_IN:
+            size, merges = size // FAN_IN, merges + 1
+        classes.setdefault(merges, []).append(run)
+    for _, alike in sorted(classes.items()):
+        if len(alike) >= FAN_IN:
+            return tuple(sorted(alike[:FAN_IN], key=lambda run: run.number))
+    return ()
+
+
+def _among(bands: Words, pairs: Ints) -> Ints:
+    """Return page << 27 | earlier page for each two pages of a batch that share a band."""
+    if len(bands) < 2:  # noqa: PLR2004 -- a pair takes two
+        return np.empty(0, np.int64)
+    slots = np.zeros(places_for(len(bands)), np.uint64)
+    mask = len(slots) - 1
+    kernels = natives()
+    kernels["insert"](bands.ctypes.data, len(bands), 0, slots.ctypes.data, mask)
+    found = kernels["probe"](
+        bands.ctypes.data, len(bands), slots.ctypes.data, mask, pairs.ctypes.data
+    )
+    both = pairs[:found]
+    both = both[(both & _NUMBER) < (both >> NUMBER_BITS)]
+    return np.unique(both)
+
+
+def _row_key(prefix: bytes, number: int) -> bytes:
+    return prefix + number.to_bytes(8, "big")

@@ -1,0 +1,154 @@
+"""One shard's part: alone it is all; together they find what one would."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from gossamer.dedupe import Copies, Finding, Known, Label, Level, Page, open_copies, read_labels
+from gossamer.model import Row
+from tests.unit.dedupe.prose import changed, prose
+
+TEXTS = [prose(n) for n in range(12)]
+
+
+class Rows:
+    """The state, as far as the station needs it."""
+
+    def __init__(self) -> None:
+        self.held: dict[bytes, bytes] = {}
+
+    def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
+        return [self.held.get(key) for key in keys]
+
+    def scan(self, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
+        return iter(sorted(row for row in self.held.items() if row[0].startswith(prefix)))
+
+    def write(self, rows: list[Row]) -> None:
+        for key, value in rows:
+            if value is None:
+                self.held.pop(key, None)
+            else:
+                self.held[key] = value
+
+
+class Crowd:
+    """So many shards, and the post between them."""
+
+    def __init__(self, folder: Path, shards: int) -> None:
+        self.folder, self.shards = folder, shards
+        self.rows = [Rows() for _ in range(shards)]
+        self.stations = [self.open(shard) for shard in range(shards)]
+
+    def open(self, shard: int) -> Copies:
+        return open_copies(
+            self.rows[shard], self.folder / str(shard), 5, (shard, self.shards), is_synced=False
+        )
+
+    def owner(self, key: int) -> int:
+        return (key >> 40) * self.shards >> 24
+
+    def judge(self, *pages: Page, known: tuple[Known, ...] = ()) -> None:
+        for shard in range(self.shards):
+            ours = [page for page in pages if self.owner(page.key) == shard]
+            theirs = [one for one in known if self.owner(one.key) == shard]
+            self.deliver(shard, self.stations[shard].judge(ours, theirs))
+
+    def deliver(self, shard: int, finding: Finding) -> None:
+        self.rows[shard].write(finding.rows)
+        for to, parcel in finding.parcels:
+            self.deliver(to, self.stations[to].judge((), (), [parcel]))
+
+    def labels(self) -> dict[int, tuple[Level, int]]:
+        found: dict[int, tuple[Level, int]] = {}
+        for shard, rows in enumerate(self.rows):
+            for key, label in read_labels(rows.scan(b"n")):
+                assert self.owner(key) == shard, "a label lies where its page is at home"
+                found[key] = (label.level, label.original)
+        return found
+
+
+def key(number: int) -> int:
+    """Return a key whose ring point is anywhere."""
+    return (number * 0x9E3779B97F4A7C15) & ((1 << 64) - 1)
+
+
+def page(number: int, words: list[str], title: str = "") -> Page:
+    return Page(
+        key(number), f"h{number}.test", title or f"T{number}", " ".join(words).encode(), number
+    )
+
+
+def the_web() -> list[Page]:
+    originals = [page(n + 1, words, title=f"Text {n}") for n, words in enumerate(TEXTS)]
+    copies = [page(100 + n, words, title="Mirror") for n, words in enumerate(TEXTS[:4])]
+    near = [
+        page(200 + n, changed(words, 3), title=f"text {n}") for n, words in enumerate(TEXTS[:8])
+    ]
+    similar = [page(300 + n, changed(words, 4, 2)) for n, words in enumerate(TEXTS[4:])]
+    return [*originals, *copies, *near, *similar]
+
+
+@pytest.mark.parametrize("shards", [1, 2, 3, 7])
+def test_any_number_of_shards_finds_the_same(tmp_path: Path, shards: int) -> None:
+    crowd = Crowd(tmp_path, shards)
+    for one in the_web():
+        crowd.judge(one)
+    assert crowd.labels() == {
+        **{key(100 + n): (Level.EXACT, key(n + 1)) for n in range(4)},
+        **{key(200 + n): (Level.DUPLICATE, key(n + 1)) for n in range(8)},
+        **{key(300 + n): (Level.SIMILAR, key(n + 5)) for n in range(8)},
+    }
+
+
+def test_the_order_of_arrival_does_not_matter(tmp_path: Path) -> None:
+    forth, back = Crowd(tmp_path / "f", 2), Crowd(tmp_path / "b", 2)
+    for one in the_web():
+        forth.judge(one)
+    for one in reversed(the_web()):
+        back.judge(one)
+    assert back.labels() == forth.labels()
+
+
+def test_a_station_that_was_closed_goes_on_where_it_was(tmp_path: Path) -> None:
+    crowd = Crowd(tmp_path, 2)
+    web = the_web()
+    crowd.judge(*web[:12])
+    crowd.stations = [crowd.open(shard) for shard in range(2)]
+    crowd.judge(*web[12:])
+    assert len(crowd.labels()) == 20
+
+
+def test_what_comes_twice_changes_nothing(tmp_path: Path) -> None:
+    crowd = Crowd(tmp_path, 2)
+    crowd.judge(*the_web())
+    labels = crowd.labels()
+    crowd.judge(*the_web())
+    assert crowd.labels() == labels
+
+
+def test_counts_say_how_many_labels_there_are(tmp_path: Path) -> None:
+    crowd = Crowd(tmp_path, 1)
+    finding = crowd.stations[0].judge(the_web())
+    assert finding.counts == {"exact": 4, "duplicate": 8, "similar": 8}
+    assert len(finding.changed) == 20
+    assert finding.parcels == []
+
+
+def test_a_page_that_repeats_another_byte_for_byte_is_labelled_without_a_sketch(
+    tmp_path: Path,
+) -> None:
+    crowd = Crowd(tmp_path, 2)
+    crowd.judge(known=(Known(key(9), 9.0, key(1)),))
+    assert crowd.labels() == {key(9): (Level.EXACT, key(1))}
+    assert sum(station.pages for station in crowd.stations) == 0
+
+
+def test_pages_without_words_are_nobodys_copies(tmp_path: Path) -> None:
+    crowd = Crowd(tmp_path, 1)
+    crowd.judge(page(1, ["--", "..."]), page(2, ["--", "..."]))
+    assert crowd.labels() == {}
+
+
+def test_a_label_can_be_read_by_others() -> None:
+    assert Label(Level.EXACT, 4).is_better_than(Label(Level.DUPLICATE, 3))
