@@ -149,7 +149,7 @@ class Frontier:
             self.supply.activate()
         while (host := self._bench.take_ready(now)) is not None:
             if host.waiting:
-                if host.waiting * 4 <= self._config.lease_urls and not host.uncommitted:
+                if host.waiting * 4 <= self.supply.lease_urls and not host.uncommitted:
                     self.supply.lease(host)  # early, so that the host need not wait for a commit
                 return self._leases.hand_out(host.next_lease())
             self.supply.refill(host)

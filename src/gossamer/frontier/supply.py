@@ -17,6 +17,8 @@ from gossamer.model import HostKey, Row, Task
 from gossamer.urls import host_key
 
 ACTIVATE_AT_ONCE = 64
+STRICT_LEASE_URLS = 8
+"""URLs leased at a time in a strict order: what is leased does not give way to what is better."""
 
 IsSettled: TypeAlias = Callable[[Task], bool]
 """Tells whether a task's end is already on record."""
@@ -44,6 +46,10 @@ class Supply:
         self.pending: list[Row] = []
         self.on_disk = 0
         """Tasks in queue rows; old places of URLs that wait in a better one are not counted."""
+        self.lease_urls = config.lease_urls
+        """URLs of one host that are taken from disk at a time."""
+        if order.is_strict:
+            self.lease_urls = min(config.lease_urls, STRICT_LEASE_URLS)
         self._config, self._get = config, get
 
     def refill(self, host: ActiveHost) -> None:
@@ -75,7 +81,7 @@ class Supply:
         """Move whole queue rows of a host into a lease; tell whether there were any."""
         if self.leases.is_full or self._must_make_room(host):
             return False
-        row, wanted = host.row, self._config.lease_urls
+        row, wanted = host.row, self.lease_urls
         before = row.queued - row.copies
         tasks: dict[int, Task] = {}
         while len(tasks) < wanted and row.best_grade():
@@ -144,7 +150,7 @@ class Supply:
             host is not None
             and not row.queued
             and not self.leases.is_full
-            and host.leased + len(tasks) <= self._config.lease_urls
+            and host.leased + len(tasks) <= self.lease_urls
         ):
             self.take_lease(host, [replace(task, grade=grade) for task in tasks])
             return
@@ -152,6 +158,8 @@ class Supply:
             self.front.push(key, grade)
         self.pending += put_tasks(key, row, grade, tasks)
         self.on_disk += len(tasks)
+        if host is not None:
+            self.bench.rise(host)
 
     def store_risen(self, key: HostKey, grade: int, tasks: list[Task]) -> None:
         """Let queued URLs wait in a better place, too; the old place is skipped when it is met."""
@@ -160,9 +168,12 @@ class Supply:
         fresh = {task.url.key: task for task in tasks if task.url.key not in held}
         if not fresh:
             return
-        if key not in self.bench.hosts and grade > row.best_grade():
+        host = self.bench.hosts.get(key)
+        if host is None and grade > row.best_grade():
             self.front.push(key, grade)
         self.pending += put_tasks(key, row, grade, list(fresh.values()))
+        if host is not None:
+            self.bench.rise(host)
         row.copies += len(fresh)
         self.hosts.change(key, row)
 

@@ -54,12 +54,14 @@ class ActiveHost:
         self.taken -= 1
         self.waiting += 1
 
-    def next_grade(self) -> int:
-        """Return the grade of the task that comes next, or of the best in its queue."""
-        for lease in self.leases:
-            if lease.tasks:
-                return lease.tasks[-1].grade
-        return self.row.best_grade()
+    def best_grade(self) -> int:
+        """Return the best grade of its tasks, leased or queued.
+
+        The task that comes next may have less: if that counted, a lease taken long ago would keep
+        a host back whose queue has become the best of all.
+        """
+        leased = [task.grade for lease in self.leases for task in lease.tasks]
+        return max(self.row.best_grade(), *leased) if leased else self.row.best_grade()
 
     @property
     def is_first(self) -> bool:
@@ -74,14 +76,28 @@ class ActiveHost:
 
 
 class Ready:
-    """Hosts that may be asked now, by the grade of what they would be asked for."""
+    """Hosts that may be asked now, by the best grade of their tasks.
+
+    A host whose grade rises gets a second entry; the entry of its old grade is skipped.
+    """
 
     def __init__(self) -> None:
         self._entries: dict[int, deque[tuple[int, ActiveHost]]] = {}
+        self._valid: dict[HostKey, tuple[int, int]] = {}
+        """Grade and ticket of each host's valid entry. A host with another ticket is not here: it
+        is busy, or leaves its server alone."""
 
     def put(self, host: ActiveHost) -> None:
         """Take in a host that came off the heap; its ticket stays valid."""
-        self._entries.setdefault(host.next_grade(), deque()).append((host.ticket, host))
+        grade = host.best_grade()
+        self._valid[host.key] = grade, host.ticket
+        self._entries.setdefault(grade, deque()).append((host.ticket, host))
+
+    def rise(self, host: ActiveHost) -> None:
+        """Let a host move up if it is here and its tasks are worth more by now."""
+        grade, ticket = self._valid.get(host.key, (0, 0))
+        if ticket and ticket == host.ticket and host.best_grade() > grade:
+            self.put(host)
 
     def take(self) -> ActiveHost | None:
         """Give a host of the highest grade, the one that came first."""
@@ -91,8 +107,10 @@ class Ready:
             ticket, host = entries.popleft()
             if not entries:
                 del self._entries[grade]
-            if host.ticket == ticket:
-                return host
+            if self._valid.get(host.key) == (grade, ticket):
+                del self._valid[host.key]
+                if host.ticket == ticket:
+                    return host
         return None
 
 
@@ -147,7 +165,7 @@ class Workbench:
     def take_ready(self, now: float, *, is_first: bool = False) -> ActiveHost | None:
         """Take a host off the bench, if any is ready: the one that has been ready longest.
 
-        In a strict order it is the one whose next task has the highest grade. With `is_first`, only
+        In a strict order it is the one whose best task has the highest grade. With `is_first`, only
         one whose next task goes before those of others.
         """
         host = self._take_earliest(self._first, now)
@@ -156,6 +174,11 @@ class Workbench:
         if host is not None:
             host.ticket = 0
         return host
+
+    def rise(self, host: ActiveHost) -> None:
+        """Note that a host has a new task: in a strict order it may now go before others."""
+        if self._ready is not None:
+            self._ready.rise(host)
 
     def _take_usual(self, now: float) -> ActiveHost | None:
         host = self._take_earliest(self._heap, now)
