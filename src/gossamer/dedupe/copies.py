@@ -109,7 +109,8 @@ class Copies:
             finding.parcels += [(shard, parcel) for shard in others]
         for one in parcels:
             if one[:1] == RENEWALS:
-                ours += map(tuple, np.frombuffer(one[1:], np.uint64).reshape(-1, 2).tolist())
+                pairs = np.frombuffer(one[1:], np.uint64).reshape(-1, 2).tolist()
+                ours += [(key, at) for key, at in pairs]
         self._has_renewed |= bool(ours)
         for key, at in ours:
             book.renew(key, at)
