@@ -49,6 +49,19 @@ AIMS = (
     Aim("order", "ours.share_10", "PageRank after 10 % of {graph}", 0.37, is_floor=True),
     Aim("order", "ours.share_20", "PageRank after 20 % of {graph}", 0.48, is_floor=True),
     Aim("order", "ours.cross_trap_20", "fetches lost in a cross-linked trap", 0.02),
+    Aim(
+        "neardup",
+        "recall_1",
+        "near-duplicates found, 1 % of the words replaced",
+        0.98,
+        is_floor=True,
+    ),
+    Aim("neardup", "recall_5", "the same with 5 % replaced", 0.9, is_floor=True),
+    Aim("neardup", "false_positive_random", "wrongly found per pair of two sites", 1e-6),
+    Aim("neardup", "false_positive_same_site", "wrongly dropped per pair of one site", 1e-4),
+    Aim("neardup", "us_per_page", "CPU of a sketch of 30 kB of text, µs", 60),
+    Aim("neardup", "lookup_us", "look-up among {lookup_sketches:,} sketches, µs", 20),
+    Aim("neardup", "crawl_cpu_ratio", "CPU of a crawl with, over without", 1.03),
     Aim("envelope", "cores_for_400_pages_s", "cores for 400 pages of 500 kB per second", 4),
 )
 

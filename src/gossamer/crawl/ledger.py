@@ -60,7 +60,7 @@ class Ledger:
     forget_content: Callable[[int, str], None]
     counters: Counters
     offer: Callable[[Turn, bytes], None] = lambda turn, text: None  # noqa: ARG005 -- nobody wants it
-    """Takes each stored page, and its text: the copies' desk judges it after the commit."""
+    """Takes each page that is stored, or gone, and its text: it is judged after the commit."""
     syncs_each: bool = False
     """Make every commit durable against power loss before it counts."""
     group: list[tuple[UrlRecord, bytes, Entry | None]] = field(default_factory=list)
@@ -84,6 +84,7 @@ class Ledger:
             record = self._look_record(turn, key, document, entry)
         if entry is not None and isinstance(turn.outcome, Fetched):
             self._remember(turn, entry, turn.outcome.document.fetched_at)
+        if entry is not None and (entry.plain_text or turn.copy_of or turn.finding):
             self.offer(turn, entry.plain_text)
         self.group.append((record, key, entry))
         if self.opened_at is None:

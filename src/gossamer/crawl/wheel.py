@@ -87,9 +87,7 @@ class Wheel:
         self.nudge.set()
 
     def _is_over(self) -> bool:
-        if self.stop_reason:
-            return True
-        if self.limit_reached() and not self.in_flight:
+        if self.stop_reason or (self.limit_reached() and not self.in_flight):
             return True
         return self.is_idle and self.seat.may_leave()
 
@@ -106,9 +104,8 @@ class Wheel:
 
     def limit_reached(self) -> str:
         """Return the name of the limit that has been reached, or ""."""
-        reached = limit_of(
-            self.config.limits, self.ledger.counters, self.time.now() - self.began_at
-        )
+        elapsed_s = self.time.now() - self.began_at
+        reached = limit_of(self.config.limits, self.ledger.counters, elapsed_s)
         # A watch then stores no new pages, and goes on.
         return "" if self.watch is not None and reached == "max_pages" else reached
 

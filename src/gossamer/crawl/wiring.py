@@ -127,9 +127,7 @@ def open_shard(place: Place, config: Config, clock: Clock, random: Random, extra
         wheel=wheel,
     )
     recover(core, desk, mended, time.now(), all_wait=has_rebooted)
-    if isinstance(core.copies, CopyDesk):
-        core.copies.recover()
-        core.copies.on_ended = wheel.fail
+    core.copies.recover(wheel.fail)
     return shard
 
 

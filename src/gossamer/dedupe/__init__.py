@@ -6,7 +6,8 @@ sketch of the text (`sketch`, `near`, `copies`): they label pages and never deci
 Not for: known URLs (that is `seen`).
 """
 
-from gossamer.dedupe.copies import NEAR_ROWS, Copies, Finding, Known, open_copies
+from gossamer.dedupe.book import named_key
+from gossamer.dedupe.copies import NEAR_ROWS, Copies, Finding, Gone, Item, Known, open_copies
 from gossamer.dedupe.digest import ContentSeen, content_fingerprint
 from gossamer.dedupe.labels import (
     LABEL_ROW,
@@ -36,6 +37,8 @@ __all__ = [
     "ContentSeen",
     "Copies",
     "Finding",
+    "Gone",
+    "Item",
     "Known",
     "Label",
     "Level",
@@ -49,6 +52,7 @@ __all__ = [
     "judge",
     "judge_pairs",
     "label_key",
+    "named_key",
     "open_copies",
     "read_labels",
     "root_of",

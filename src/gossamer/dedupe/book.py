@@ -1,12 +1,16 @@
 """The book of labels of a shard's own pages: rows in, rows out. It also knows worn-out titles.
 
-    Nt + host (4 bytes) + title hash (8 bytes) → keys of the pages that have it, 21 at most
+    Nt + host (4 bytes) + title hash (8 bytes)   keys of the pages that have it, 21 at most
+    Nv + URL key                                 the second from which on a page says something else
+    Nr + original's key + copy's key             nothing: who is labelled with a page
 
 A title that more than 20 pages of a host have says nothing of a page ("Home", the site's name): two
 such pages count as having different titles, those included that were judged before it was known.
+A page that has changed, or is gone, is no longer anybody's original: labels that name it go.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Protocol
 
 import numpy as np
 from msgspec.structs import replace
@@ -16,26 +20,60 @@ from gossamer.dedupe.labels import Label, decode_label, encode_label, label_key
 from gossamer.dedupe.sketch import Level
 from gossamer.model import Row
 
-TITLE_ROW = b"Nt"
+TITLE_ROW, RENEWED_ROW, NAMED_ROW = b"Nt", b"Nv", b"Nr"
 MOST_PAGES_PER_TITLE = 20
 _KEY_BYTES = 8
 _HALF = 32
 _LOW_HALF = (1 << _HALF) - 1
 
-Get = Callable[[bytes], bytes | None]
-GetMany = Callable[[Sequence[bytes]], list[bytes | None]]
+
+class Rows(Protocol):
+    """What is needed of the state."""
+
+    def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
+        """Return the values of rows, None for those that do not exist."""
+        ...
+
+    def scan(self, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
+        """Yield the rows whose keys begin with a prefix."""
+        ...
 
 
 class Book:
-    """Labels and titles since the last commit, over those in the state."""
+    """Labels, titles and renewals since the last commit, over those in the state."""
 
-    def __init__(self, get_many: GetMany) -> None:
-        self._get_many = get_many
+    def __init__(self, rows: Rows) -> None:
+        self._rows = rows
         self._titles: dict[bytes, bytes] = {}
         self._labels: dict[int, Label | None] = {}
+        self._named: dict[bytes, bytes | None] = {}
+        self.renewed: dict[int, int] = {}
+        """Pages that have changed or gone, and the second of that."""
         self.counts: dict[str, int] = {}
         """How the number of labels of each level has changed."""
         self.changed: dict[int, Level] = {}
+
+    def renew(self, key: int, at: int) -> None:
+        """Let go of what is known of a page's earlier versions, and of labels that name them."""
+        self.renewed[key] = max(at, self.renewed.get(key, 0))
+        old = self.label(key)
+        if old is not None and old.at < at:
+            self._set(key, None)
+        named = NAMED_ROW + key.to_bytes(_KEY_BYTES, "big")
+        for row, _ in list(self._rows.scan(named)):
+            copy = int.from_bytes(row[len(named) :], "big")
+            label = self.label(copy)
+            if label is not None and label.original == key and label.original_at < at:
+                self._set(copy, None)
+
+    def outdated(self, keys: Sequence[int], seconds: Sequence[int]) -> list[bool]:
+        """Tell of pages as they were at some second whether they have changed since."""
+        names = [RENEWED_ROW + key.to_bytes(_KEY_BYTES, "big") for key in keys]
+        since = [int.from_bytes(value or b"", "big") for value in self._rows.get_many(names)]
+        return [
+            at < max(known, self.renewed.get(key, 0))
+            for key, at, known in zip(keys, seconds, since, strict=True)
+        ]
 
     def note_titles(self, records: Words) -> None:
         """Take the titles of pages in; what a title that is now worn out has decided is undone."""
@@ -54,7 +92,7 @@ class Book:
 
     def _fetch_titles(self, names: Iterable[bytes]) -> None:
         missing = [name for name in dict.fromkeys(names) if name not in self._titles]
-        for name, value in zip(missing, self._get_many(missing), strict=True):
+        for name, value in zip(missing, self._rows.get_many(missing), strict=True):
             self._titles[name] = value or b""
 
     def _weaken(self, keys: Iterable[int]) -> None:
@@ -84,15 +122,9 @@ class Book:
     def label(self, key: int) -> Label | None:
         """Return a page's label."""
         if key not in self._labels:
-            value = self._get_many([label_key(key)])[0]
+            value = self._rows.get_many([label_key(key)])[0]
             self._labels[key] = None if value is None else decode_label(value)
         return self._labels[key]
-
-    def drop(self, key: int, at: int) -> None:
-        """Forget the label of an earlier version of a page."""
-        old = self.label(key)
-        if old is not None and old.at < at:
-            self._set(key, None)
 
     def _set(self, key: int, label: Label | None) -> None:
         old = self.label(key)
@@ -100,6 +132,7 @@ class Book:
             if one is not None:
                 name = one.level.name.lower()
                 self.counts[name] = self.counts.get(name, 0) + change
+                self._named[named_key(one.original, key)] = b"" if change > 0 else None
         self._labels[key] = label
         self.changed[key] = Level.DIFFERENT if label is None else label.level
 
@@ -110,7 +143,17 @@ class Book:
             label = self._labels[key]
             rows.append((label_key(key), None if label is None else encode_label(label)))
         rows += [(name, value) for name, value in self._titles.items() if value]
+        rows += self._named.items()
+        rows += [
+            (RENEWED_ROW + key.to_bytes(_KEY_BYTES, "big"), at.to_bytes(_KEY_BYTES, "big"))
+            for key, at in self.renewed.items()
+        ]
         return rows
+
+
+def named_key(original: int, copy: int) -> bytes:
+    """Return the key of the row that finds a copy by its original."""
+    return NAMED_ROW + original.to_bytes(_KEY_BYTES, "big") + copy.to_bytes(_KEY_BYTES, "big")
 
 
 def _label(row: Sequence[int]) -> Label:

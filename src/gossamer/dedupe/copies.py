@@ -5,14 +5,15 @@ of its 12 band keys. Whoever finds two alike sends the label to the shard that o
 which keeps it. A shard alone is all of them at once, and sends nothing.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import TypeAlias
 
 import numpy as np
 from msgspec import Struct, field
+from numpy.typing import NDArray
 
-from gossamer.dedupe.book import Book
+from gossamer.dedupe.book import RENEWED_ROW, Book, Rows
 from gossamer.dedupe.kernels.bands import LABEL
 from gossamer.dedupe.kernels.sketching import BINS, Words
 from gossamer.dedupe.near import NearSet
@@ -21,22 +22,10 @@ from gossamer.model import Row
 
 NEAR_ROWS = b"N"
 """Prefix of all rows of this room but the labels."""
-SKETCHES, LABELS = b"S", b"L"
+SKETCHES, LABELS, RENEWALS = b"S", b"L", b"R"
 """First byte of a parcel: what it holds."""
 _POINT_SHIFT = 40
 _POINT_BITS = 24
-
-
-class Rows(Protocol):
-    """What is needed of the state."""
-
-    def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
-        """Return the values of rows, None for those that do not exist."""
-        ...
-
-    def scan(self, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
-        """Yield the rows whose keys begin with a prefix."""
-        ...
 
 
 class Known(Struct, frozen=True, gc=False):
@@ -45,6 +34,17 @@ class Known(Struct, frozen=True, gc=False):
     key: int
     at: float
     original: int
+    is_again: bool = False
+
+
+class Gone(Struct, frozen=True, gc=False):
+    """A page that is there no more."""
+
+    key: int
+    at: float
+
+
+Item: TypeAlias = Page | Known | Gone
 
 
 class Finding(Struct):
@@ -68,35 +68,59 @@ class Copies:
         self._sketcher = Sketcher(seed)
         self._shard = shard
         self._shards = shards
+        self._has_renewed = any(True for _ in rows.scan(RENEWED_ROW))
 
     @property
     def pages(self) -> int:
         """Return how many sketches are held here."""
         return self._near.pages
 
-    def judge(
-        self, pages: Sequence[Page], known: Sequence[Known] = (), parcels: Sequence[bytes] = ()
-    ) -> Finding:
+    def judge(self, items: Sequence[Item], parcels: Sequence[bytes] = ()) -> Finding:
         """Judge pages of ours, and what other shards have sent."""
         finding = Finding()
-        book = Book(self._rows.get_many)
-        sketches = self._sketched(pages, book)
-        found = [_exact_labels(known), self._near.meet(self._ours(sketches))]
-        found += [
-            self._near.meet(self._ours(Sketches.unpacked(one[1:])))
-            for one in parcels
-            if one[:1] == SKETCHES
+        book = Book(self._rows)
+        self._renew(items, parcels, book, finding)
+        sketches = self._sketched([item for item in items if isinstance(item, Page)], book)
+        found = [
+            _exact_labels([item for item in items if isinstance(item, Known)]),
+            self._meet(sketches, book),
         ]
-        found += [
-            np.frombuffer(one[1:], np.uint64).reshape(-1, LABEL)
-            for one in parcels
-            if one[:1] == LABELS
-        ]
+        for kind, content in ((one[:1], one[1:]) for one in parcels):
+            if kind == SKETCHES:
+                found.append(self._meet(Sketches.unpacked(content), book))
+            elif kind == LABELS:
+                found.append(np.frombuffer(content, np.uint64).reshape(-1, LABEL))
         self._deliver(np.concatenate(found), book, finding)
         self._send(sketches, finding)
         finding.rows = [*self._near.rows_to_commit(), *book.rows()]
         finding.counts, finding.changed = book.counts, book.changed
         return finding
+
+    def _renew(
+        self, items: Sequence[Item], parcels: Sequence[bytes], book: Book, finding: Finding
+    ) -> None:
+        """Let go of what pages said before they changed or went, and let all shards do so."""
+        ours = [
+            (item.key, int(item.at)) for item in items if isinstance(item, Gone) or item.is_again
+        ]
+        if ours:
+            parcel = RENEWALS + np.array(ours, np.uint64).tobytes()
+            others = (shard for shard in range(self._shards) if shard != self._shard)
+            finding.parcels += [(shard, parcel) for shard in others]
+        for one in parcels:
+            if one[:1] == RENEWALS:
+                pairs = np.frombuffer(one[1:], np.uint64).reshape(-1, 2).tolist()
+                ours += [(key, at) for key, at in pairs]
+        self._has_renewed |= bool(ours)
+        for key, at in ours:
+            book.renew(key, at)
+
+    def _meet(self, sketches: Sketches, book: Book) -> Words:
+        def outdated(records: Words) -> NDArray[np.bool_]:
+            seconds = (records[:, 13] & np.uint64(0xFFFFFFFF)).tolist()
+            return np.array(book.outdated(records[:, 12].tolist(), seconds), np.bool_)
+
+        return self._near.meet(self._ours(sketches), outdated if self._has_renewed else None)
 
     def _sketched(self, pages: Sequence[Page], book: Book) -> Sketches:
         """Return the sketches of the pages that have words, and note their titles."""

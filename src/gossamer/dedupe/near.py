@@ -7,11 +7,13 @@ archive, so damage is told, not mended.
 
 import mmap
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 from msgspec import Struct, msgpack
+from numpy.typing import NDArray
 
 from gossamer.dedupe.kernels import natives
 from gossamer.dedupe.kernels.bands import COPY, LABEL, MOST_PER_KEY
@@ -31,6 +33,7 @@ BATCH_PAGES = 256
 RECORD_BYTES = 8 * RECORD
 MOST_PAGES = 1 << NUMBER_BITS
 _NUMBER = MOST_PAGES - 1
+Outdated: TypeAlias = Callable[[Words], NDArray[np.bool_]]
 
 
 class _RunRow(Struct, frozen=True, array_like=True):
@@ -100,14 +103,16 @@ class NearSet:
         """Return how many pages are held."""
         return self._flushed + self._young.count
 
-    def meet(self, fresh: Sketches) -> Words:
+    def meet(self, fresh: Sketches, outdated: Outdated | None = None) -> Words:
         """Let pages meet all that came before, and join them; return labels, one per row.
+
+        `outdated` tells of records whether their pages have changed since: those count no more.
 
         A label's words are described in `kernels.bands`. The next `rows_to_commit` has what must be
         written with whatever is made of them.
         """
         labels = [
-            self._meet(fresh.only(slice(start, start + BATCH_PAGES)))
+            self._meet(fresh.only(slice(start, start + BATCH_PAGES)), outdated)
             for start in range(0, len(fresh), BATCH_PAGES)
         ]
         if self._young.count >= self._flush_pages:
@@ -122,7 +127,7 @@ class NearSet:
         pairs = np.concatenate(found)
         return np.unique(pairs) if len(pairs) else pairs
 
-    def _meet(self, fresh: Sketches) -> Words:
+    def _meet(self, fresh: Sketches, outdated: Outdated | None) -> Words:
         count = len(fresh)
         known = self.look_up(fresh.bands)
         among = _among(fresh.bands, self._pairs)
@@ -130,7 +135,10 @@ class NearSet:
         records = fresh.records
         if len(known) or len(among):
             numbers, places = np.unique(known & _NUMBER, return_inverse=True)
-            records = np.concatenate((records, self.records(numbers)))
+            others = self.records(numbers)
+            if outdated is not None and len(others):
+                others[outdated(others), 13] |= COPY
+            records = np.concatenate((records, others))
             pairs = np.empty((len(known) + len(among), 2), np.int64)
             pairs[: len(known), 0] = known >> NUMBER_BITS
             pairs[: len(known), 1] = count + places

@@ -45,6 +45,8 @@ class Page(Struct, frozen=True, gc=False):
     """As UTF-8."""
     at: float
     """When it was fetched: the older one of two copies is the original."""
+    is_again: bool = False
+    """An earlier version of it was judged before."""
 
 
 class Sketches(Struct, frozen=True):

@@ -4,8 +4,20 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
-from gossamer.dedupe import Copies, Finding, Known, Label, Level, Page, open_copies, read_labels
+from gossamer.dedupe import (
+    Copies,
+    Finding,
+    Gone,
+    Item,
+    Known,
+    Label,
+    Level,
+    Page,
+    open_copies,
+    read_labels,
+)
 from gossamer.model import Row
 from tests.unit.dedupe.prose import changed, prose
 
@@ -48,16 +60,15 @@ class Crowd:
     def owner(self, key: int) -> int:
         return (key >> 40) * self.shards >> 24
 
-    def judge(self, *pages: Page, known: tuple[Known, ...] = ()) -> None:
+    def judge(self, *items: Item) -> None:
         for shard in range(self.shards):
-            ours = [page for page in pages if self.owner(page.key) == shard]
-            theirs = [one for one in known if self.owner(one.key) == shard]
-            self.deliver(shard, self.stations[shard].judge(ours, theirs))
+            ours = [item for item in items if self.owner(item.key) == shard]
+            self.deliver(shard, self.stations[shard].judge(ours))
 
     def deliver(self, shard: int, finding: Finding) -> None:
         self.rows[shard].write(finding.rows)
         for to, parcel in finding.parcels:
-            self.deliver(to, self.stations[to].judge((), (), [parcel]))
+            self.deliver(to, self.stations[to].judge((), [parcel]))
 
     def labels(self) -> dict[int, tuple[Level, int]]:
         found: dict[int, tuple[Level, int]] = {}
@@ -139,7 +150,7 @@ def test_a_page_that_repeats_another_byte_for_byte_is_labelled_without_a_sketch(
     tmp_path: Path,
 ) -> None:
     crowd = Crowd(tmp_path, 2)
-    crowd.judge(known=(Known(key(9), 9.0, key(1)),))
+    crowd.judge(Known(key(9), 9.0, key(1)))
     assert crowd.labels() == {key(9): (Level.EXACT, key(1))}
     assert sum(station.pages for station in crowd.stations) == 0
 
@@ -152,3 +163,45 @@ def test_pages_without_words_are_nobodys_copies(tmp_path: Path) -> None:
 
 def test_a_label_can_be_read_by_others() -> None:
     assert Label(Level.EXACT, 4).is_better_than(Label(Level.DUPLICATE, 3))
+
+
+def later(number: int, words: list[str], at: int, title: str = "") -> Page:
+    """Return a page that says something else since some second."""
+    return replace(page(number, words, title), at=at, is_again=True)
+
+
+@pytest.mark.parametrize("shards", [1, 2, 5])
+def test_a_page_that_changes_loses_its_label_and_is_judged_anew(
+    tmp_path: Path, shards: int
+) -> None:
+    crowd = Crowd(tmp_path, shards)
+    crowd.judge(page(1, TEXTS[0]), page(2, TEXTS[0]), page(3, TEXTS[1]))
+    assert crowd.labels() == {key(2): (Level.EXACT, key(1))}
+    crowd.judge(later(2, TEXTS[5], 50))
+    assert crowd.labels() == {}
+    crowd.judge(later(2, TEXTS[1], 60))
+    assert crowd.labels() == {key(2): (Level.EXACT, key(3))}
+
+
+@pytest.mark.parametrize("shards", [1, 2, 5])
+@pytest.mark.parametrize("is_gone", [False, True])
+def test_a_page_that_changes_or_goes_is_nobodys_original_any_more(
+    tmp_path: Path, shards: int, *, is_gone: bool
+) -> None:
+    crowd = Crowd(tmp_path, shards)
+    crowd.judge(page(1, TEXTS[0]), page(2, TEXTS[0]), page(3, TEXTS[1]))
+    crowd.judge(Gone(key(1), 50.0) if is_gone else later(1, TEXTS[6], 50))
+    assert crowd.labels() == {}, "its copies stand for themselves"
+    crowd.stations = [crowd.open(shard) for shard in range(shards)]
+    crowd.judge(page(70, TEXTS[0]), page(71, TEXTS[6]))
+    assert crowd.labels().get(key(70), (None, None))[1] in {None, key(2)}
+    assert (crowd.labels().get(key(71)) is None) is is_gone
+
+
+def test_a_page_that_becomes_a_copy_byte_for_byte_is_one(tmp_path: Path) -> None:
+    crowd = Crowd(tmp_path, 2)
+    crowd.judge(page(1, TEXTS[0]), page(2, TEXTS[1]))
+    crowd.judge(Known(key(2), 50.0, key(1), is_again=True))
+    assert crowd.labels() == {key(2): (Level.EXACT, key(1))}
+    crowd.judge(page(60, TEXTS[1]))
+    assert key(60) not in crowd.labels()

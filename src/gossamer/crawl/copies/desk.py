@@ -7,14 +7,15 @@ one commit. A parcel of another shard is a row until the job that opens it is co
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
 from gossamer.clock import Clock
 from gossamer.config import UrlConfig
-from gossamer.crawl.copies.follow import MARK_ROW, Item, Mark, follow
-from gossamer.dedupe import Copies, Finding, Known, Level, Page
+from gossamer.crawl.copies.follow import MARK_ROW, Files, Mark, follow
+from gossamer.dedupe import Copies, Finding, Gone, Item, Known, Level, Page
+from gossamer.model import Finding as Changed
 from gossamer.model import Row, Turn
 from gossamer.store import ROW_PREFIX, Archive, CrawlFolder, State
 from gossamer.urls import parse
@@ -51,7 +52,7 @@ class _Job:
 
     items: list[Item]
     mark: Mark | None
-    files: list[tuple[bytes, bytes]] | None
+    files: Files | None
     """Rows of the archive files that are to be followed; None: the items are all there is."""
     parcels: dict[bytes, bytes]
     finding: Finding = field(default_factory=Finding)
@@ -72,12 +73,11 @@ class CopyDesk:
     """Of labels, by level, as `status` shows them."""
     post: Callable[[list[tuple[int, bytes]]], None] = lambda parcels: None  # noqa: ARG005 -- no other shard
     """Takes parcels for other shards, by number; they go with the next commit."""
-    on_ended: Callable[[BaseException | None], None] = lambda error: None  # noqa: ARG005 -- nobody is told
-    """Is called when a job has ended: there is something to commit, or it failed."""
     on_label: Callable[[int, Level], None] = lambda key, level: None  # noqa: ARG005 -- nobody listens
     """Is told of each page of ours, by key, whose label has changed."""
     is_following: bool = True
     mark: Mark = field(default_factory=Mark)
+    _on_ended: Callable[[BaseException | None], None] = lambda error: None  # noqa: ARG005 -- nobody is told
     _station: Copies | None = None
     _open: _Lot = field(default_factory=_Lot)
     _waiting: _Lot = field(default_factory=_Lot)
@@ -86,12 +86,14 @@ class CopyDesk:
     _next_parcel: int = 0
     _thread: "asyncio.Future[_Job] | None" = None
 
-    def recover(self) -> None:
-        """Take up what the last start left: its mark, and parcels that were not opened."""
+    def recover(self, on_ended: Callable[[BaseException | None], None]) -> None:
+        """Take up what the last start left: its mark, and parcels that were not opened.
+
+        `on_ended` will be called when a job has ended: there is something to commit, or it failed.
+        """
+        self._on_ended = on_ended
         self.mark = Mark.of(self.state.get(MARK_ROW))
-        files = list(self.state.scan(ROW_PREFIX))
-        behind = follow(self.folder, self.shard, self.mark, files)
-        self.is_following = next(behind, None) is not None
+        self.is_following = next(self._behind(list(self.state.scan(ROW_PREFIX))), None) is not None
         for key, value in self.state.scan(PARCEL_ROW):
             self._parcels[key] = value
             self._next_parcel = int.from_bytes(key[len(PARCEL_ROW) :], "big") + 1
@@ -100,13 +102,17 @@ class CopyDesk:
 
     def offer(self, turn: Turn, text: bytes) -> None:
         """Take a page that is being recorded; it counts when it is committed."""
-        url = turn.task.url
-        if turn.copy_of is not None:
+        url, is_again = turn.task.url, turn.finding is not None
+        if turn.finding is Changed.GONE:
+            self._open.add(Gone(url.key, turn.at))
+        elif turn.finding is Changed.UNCHANGED:
+            return
+        elif turn.copy_of is not None and turn.copy_of.url != url.text:
             original = parse(turn.copy_of.url, _ANY)
             if original is not None:
-                self._open.add(Known(url.key, turn.at, original.key))
+                self._open.add(Known(url.key, turn.at, original.key, is_again))
         elif text and turn.found is not None:
-            self._open.add(Page(url.key, url.host, turn.found.title, text, turn.at))
+            self._open.add(Page(url.key, url.host, turn.found.title, text, turn.at, is_again))
 
     def take(self, parcels: Sequence[bytes]) -> None:
         """Take parcels of another shard; from the next commit on they cannot be lost."""
@@ -175,21 +181,23 @@ class CopyDesk:
         if self._station is None:
             self._station = self.open_station()
         if job.files is not None:
-            behind = follow(self.folder, self.shard, self.mark, job.files)
+            behind = self._behind(job.files)
             found = list(islice(behind, FOLLOW_PAGES))
             job.is_at_end = next(behind, None) is None
             job.items = [item for item, _ in found]
             job.mark = found[-1][1] if found else None
-        pages = [item for item in job.items if isinstance(item, Page)]
-        known = [item for item in job.items if isinstance(item, Known)]
-        job.finding = self._station.judge(pages, known, list(job.parcels.values()))
+        job.finding = self._station.judge(job.items, list(job.parcels.values()))
         return job
+
+    def _behind(self, files: Files) -> Iterator[tuple[Item, Mark]]:
+        """Give what lies behind the mark, in files as far as they count."""
+        return follow(self.folder, self.shard, self.state, self.mark, files)
 
     def _ended(self, thread: "asyncio.Future[_Job]") -> None:
         """Take in what the thread has found: the next commit has all of it, and the mark."""
         self._thread = None
         if thread.cancelled() or thread.exception() is not None:
-            self.on_ended(None if thread.cancelled() else thread.exception())
+            self._on_ended(None if thread.cancelled() else thread.exception())
             return
         job = thread.result()
         self._rows += job.finding.rows
@@ -208,7 +216,7 @@ class CopyDesk:
             self.counts[name] = self.counts.get(name, 0) + change
         for page, level in job.finding.changed.items():
             self.on_label(page, level)
-        self.on_ended(None)
+        self._on_ended(None)
 
     async def finish(self, commit: Callable[[], None], clock: Clock) -> None:
         """Commit, and judge what is left of our own, for a while; the next start judges the rest.
@@ -234,6 +242,9 @@ class NoCopies:
 
     is_busy = False
     has_uncommitted = False
+
+    def recover(self, on_ended: Callable[[BaseException | None], None]) -> None:
+        """Do nothing."""
 
     def take(self, parcels: Sequence[bytes]) -> None:
         """Do nothing: nobody would judge them."""

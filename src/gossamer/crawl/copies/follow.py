@@ -1,22 +1,24 @@
 """Read the archive again from a mark on: the pages whose near-duplicates are not yet known."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
 from msgspec import DecodeError, Struct, json, msgpack
 from msgspec.structs import replace
 
 from gossamer.config import UrlConfig
-from gossamer.dedupe import Known, Page
+from gossamer.dedupe import Gone, Item, Known, Page
 from gossamer.model import Row
-from gossamer.store import ArchiveName, CrawlFolder, Record, Records, read_file_row
+from gossamer.report import decode_record, url_row_key
+from gossamer.store import ArchiveName, CrawlFolder, Record, Records, State, read_file_row
 from gossamer.urls import parse
 
 MARK_ROW = b"NM"
 _ANY = UrlConfig(strip_session_ids=False, strip_tracking=False)
 """What the archive names is canonical already."""
 
-Item: TypeAlias = Page | Known
+Files: TypeAlias = Sequence[tuple[bytes, bytes]]
+"""Rows of a shard's commit table: how much of each file counts."""
 
 
 class Mark(Struct, frozen=True, order=True, array_like=True):
@@ -91,13 +93,10 @@ class Texts:
 
 
 def follow(
-    folder: CrawlFolder, shard: int, mark: Mark, rows: Iterable[tuple[bytes, bytes]]
+    folder: CrawlFolder, shard: int, state: State, mark: Mark, files: Files
 ) -> Iterator[tuple[Item, Mark]]:
-    """Give the pages and copies behind a mark, each with the mark behind it; only what counts.
-
-    `rows` are those of the shard's commit table.
-    """
-    ends = {name: row.length for name, row in (read_file_row(k, v) for k, v in rows)}
+    """Give what lies behind a mark in a shard's archive, each with the mark behind it."""
+    ends = {name: row.length for name, row in (read_file_row(*row) for row in files)}
     names = [ArchiveName.parse(name) for name in ends]
     links = [name for name in names if name is not None and name.kind == "links"]
     for name in sorted(links, key=lambda one: Mark.at_start(one, shard)):
@@ -109,14 +108,14 @@ def follow(
         for record in Records(folder.archive / name.file_name, mark.links):
             if record.offset >= ends[name.file_name]:
                 break
-            item = _item(record, texts)
+            item = _item(record, texts, state)
             mark = replace(start, text=texts.at, links=record.offset + record.length)
             if item is not None:
                 yield item, mark
 
 
-def _item(record: Record, texts: Texts) -> Item | None:
-    """Return what a links record says of its page, if that was stored."""
+def _item(record: Record, texts: Texts, state: State) -> Item | None:
+    """Return what a links record says of its page, if that was stored, or is gone."""
     if record.headers.get("warc-type") != "metadata":
         return None
     try:
@@ -124,10 +123,20 @@ def _item(record: Record, texts: Texts) -> Item | None:
     except DecodeError:
         return None
     text = texts.of(said.page) if said.page else None
-    url = parse(said.url, _ANY) if said.outcome == "fetched" else None
+    url = parse(said.url, _ANY) if said.outcome in {"fetched", "gone"} else None
     if url is None:
         return None
-    if said.copy_of:
+    if said.outcome == "gone":
+        return Gone(url.key, said.at)
+    is_again = was_stored(state, url.key, said.at)
+    if said.copy_of and said.copy_of != said.url:
         original = parse(said.copy_of, _ANY)
-        return Known(url.key, said.at, original.key) if original is not None else None
-    return Page(url.key, url.host, said.title, text, said.at) if text else None
+        return Known(url.key, said.at, original.key, is_again) if original is not None else None
+    return Page(url.key, url.host, said.title, text, said.at, is_again) if text else None
+
+
+def was_stored(state: State, key: int, at: float) -> bool:
+    """Tell whether an earlier version of a page was stored before a moment."""
+    value = state.get(url_row_key(key))
+    visits = decode_record(value).visits if value is not None else ()
+    return any(visit.at < at and visit.ref is not None for visit in visits)

@@ -10,7 +10,16 @@ from msgspec import Struct, msgpack
 from gossamer.cluster import PARCELS
 from gossamer.crawl.copies.desk import CopyDesk
 from gossamer.crawl.ledger import Ledger
-from gossamer.dedupe import NEAR_ROWS, VERSION, Copies, open_copies, verify_near
+from gossamer.dedupe import (
+    LABEL_ROW,
+    NEAR_ROWS,
+    VERSION,
+    Copies,
+    named_key,
+    open_copies,
+    read_labels,
+    verify_near,
+)
 from gossamer.errors import CorruptFile
 from gossamer.log import tell
 from gossamer.model import Row
@@ -70,6 +79,8 @@ def reset_near(state: State, about: About) -> None:
     rows: list[Row] = [
         (key, None) for table in (NEAR_ROWS, PARCELS) for key, _ in state.scan(table)
     ]
+    labels = read_labels(state.scan(LABEL_ROW))
+    rows += [(named_key(label.original, key), b"") for key, label in labels]
     state.write([*rows, (ABOUT_ROW, msgpack.encode(about))])
     shutil.rmtree(near_folder(state), ignore_errors=True)
 

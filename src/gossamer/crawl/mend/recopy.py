@@ -27,7 +27,7 @@ from gossamer.crawl.copies import (
     reset_near,
 )
 from gossamer.crawl.setup.opening import Place, lock_folder, open_state
-from gossamer.dedupe import LABEL_ROW, VERSION, Copies, Finding, Known, Page, open_copies
+from gossamer.dedupe import LABEL_ROW, VERSION, Copies, Finding, open_copies
 from gossamer.errors import CannotGoOn, GossamerError
 from gossamer.log import tell
 from gossamer.report import COUNTERS, decode_counters, encode_counters
@@ -142,16 +142,15 @@ def _read(folder: CrawlFolder, shard: int, branches: list[_Branch], on_read: Pro
     """Judge the pages of a shard's archive behind its mark; return how many there are."""
     branch = branches[shard]
     files = list(branch.state.scan(ROW_PREFIX))
-    behind = follow(folder, shard, Mark.of(branch.state.get(MARK_ROW)), files)
+    mark = Mark.of(branch.state.get(MARK_ROW))
+    behind = follow(folder, shard, branch.state, mark, files)
     count = 0
     while found := list(islice(behind, BATCH_PAGES)):
-        items = [item for item, _ in found]
-        pages = [item for item in items if isinstance(item, Page)]
-        finding = branch.station.judge(pages, [one for one in items if isinstance(one, Known)])
+        finding = branch.station.judge([item for item, _ in found])
         branch.write(finding)
         _hand_over(finding.parcels, branches)
         branch.state.write([found[-1][1].row()])
-        count += len(items)
+        count += len(found)
         on_read({"read": count, "of": "pages", "shard": shard})
     return count
 
@@ -161,6 +160,6 @@ def _hand_over(parcels: list[tuple[int, bytes]], branches: list[_Branch]) -> Non
     parcels = list(parcels)
     while parcels:
         to, parcel = parcels.pop()
-        answer = branches[to].station.judge((), (), [parcel])
+        answer = branches[to].station.judge((), [parcel])
         branches[to].write(answer)
         parcels += answer.parcels
