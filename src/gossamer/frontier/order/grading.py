@@ -1,6 +1,7 @@
 """Orders: what grade does a task have, and does anything change it later?"""
 
 from collections.abc import Callable, Sequence
+from mmap import MADV_NOHUGEPAGE, mmap
 from typing import Protocol
 
 import numpy as np
@@ -93,8 +94,10 @@ class ByCredit:
         self.credits = Credits()
         self._seed_credit = SEED_CREDIT if seeds < MANY_SEEDS else MANY_SEED_CREDIT
         # Two domains may share one of 16 million points: then each seems larger than it is. Memory
-        # is touched as domains come, 64 MiB at most.
-        self._known: NDArray[np.uint32] = np.zeros(RING_POINTS, np.uint32)
+        # is touched as domains come, a small page each, 64 MiB at most.
+        memory = mmap(-1, RING_POINTS * 4)
+        memory.madvise(MADV_NOHUGEPAGE)
+        self._known: NDArray[np.uint32] = np.frombuffer(memory, np.uint32)
 
     def note_known(self, ring: int, count: int) -> None:
         """Count known URLs of the domain at a ring point."""
