@@ -7,6 +7,7 @@ is made, over columns. A property test holds the two together.
 from math import sqrt
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gossamer.frontier.revisit.agenda import OUT
 from gossamer.frontier.revisit.hosts import Hosts
@@ -26,11 +27,11 @@ from gossamer.frontier.revisit.plan import (
     spreads,
     visit_rates,
 )
-from gossamer.frontier.revisit.rate import STRENGTH, Belief
+from gossamer.frontier.revisit.rate import Belief
 
 _LEAST = 1e-25
 _ROUNDS = 4
-_RELAXED, _TIGHTEST = 1.5, 0.7
+_PRIOR_ROUNDS, _HARDLY = 10, 1.2
 
 
 class Book:
@@ -40,7 +41,6 @@ class Book:
         "_floor_per_s",
         "_level",
         "_prior_per_s",
-        "_squeeze",
         "_stretch",
         "hosts",
         "pages",
@@ -51,8 +51,6 @@ class Book:
         self.pages = Pages()
         self.hosts = Hosts()
         self._level = 0.0
-        self._squeeze = 1.0
-        """Share of the budget that is planned for, less than 1 while too many pages are due."""
         self._stretch = 1.0
         """Planned visits to real ones, where hints put visits off or bring them on."""
         self._floor_per_s = 0.0
@@ -60,30 +58,29 @@ class Book:
 
     def enter(self, row: int, host: int, importance: float, belief: Belief | None) -> None:
         """Write down what a page comes with."""
-        pages = self.pages
-        prior_s = belief.prior_s if belief is not None else 0.0
-        prior_s = prior_s or STRENGTH / self._prior_per_s
-        pages.host[row] = self.hosts.number(host, prior_s, self._level)
-        pages.weight[row] = max(importance, _LEAST)
-        if belief is None:
-            return
-        if belief.prior_s > 0.0:  # learned here or in an earlier run: only the prior is replaced
+        pages, gap_s = self.pages, 1.0 / self._prior_per_s
+        if belief is not None and belief.prior_a > 0.0:  # learned here, or in an earlier run
+            gap_s = belief.prior_b / belief.prior_a
             self.keep(row, belief)
             pages.state[row] &= ~np.uint8(NEW)
-        else:
+        elif belief is not None:
             pages.changes[row], pages.seconds[row] = belief.a, belief.b
+        pages.host[row] = self.hosts.number(host, gap_s, self._level)
+        pages.weight[row] = max(importance, _LEAST)
 
     def belief(self, row: int) -> Belief:
         """Return what is believed of a page, its host's prior included."""
         pages = self.pages
-        prior_s = self.hosts.prior_s.item(pages.host.item(row))
-        a, b = STRENGTH + pages.changes.item(row), prior_s + pages.seconds.item(row)
-        return Belief(a, b, prior_s)
+        prior_a = pages.prior.item(row)
+        prior_b = prior_a * self.hosts.gap_s.item(pages.host.item(row))
+        a, b = prior_a + pages.changes.item(row), prior_b + pages.seconds.item(row)
+        return Belief(a, b, prior_a, prior_b)
 
     def keep(self, row: int, belief: Belief) -> None:
         """Write down what is believed of a page, without its host's prior."""
-        self.pages.changes[row] = max(belief.a - STRENGTH, 0.0)
-        self.pages.seconds[row] = max(belief.b - belief.prior_s, 0.0)
+        self.pages.prior[row] = belief.prior_a
+        self.pages.changes[row] = max(belief.a - belief.prior_a, 0.0)
+        self.pages.seconds[row] = max(belief.b - belief.prior_b, 0.0)
 
     def visits_per_s(self, row: int, rate: float) -> float:
         """Return how often the plan has a page visited that changes at a rate."""
@@ -109,25 +106,16 @@ class Book:
         return pages.last_at.item(row) + wait_s
 
     def plan(self, now: float, requests_per_s: float, limit_of_host: LimitOfHost | None) -> None:
-        """Share the budget out anew, and set the moments of all pages that are not out.
-
-        If more pages are due soon than can be asked, the level is lowered until they fit: pages
-        then wait longer in proportion to their intervals, instead of all by the same delay, which
-        would be nothing to most and ruin those that are worth a visit every hour.
-        """
+        """Share the budget out anew, and set the moments of all pages that are not out."""
         self._learn_priors()
         self.hosts.weigh_words()
         self._floor_per_s = FLOOR_SHARE * requests_per_s / max(len(self.pages), 1)
         wants = self._wants()
-        soon = max(len(self.pages) / 50, min(len(self.pages) / 4, 64))
-        at_most = 2 * soon + 3 * sqrt(soon)
-        self._squeeze = min(1.0, self._squeeze * _RELAXED)
-        for _ in range(_ROUNDS):
-            self._set_moments(wants, self._share(wants, requests_per_s, limit_of_host))
-            due = self._due_by(now + soon / requests_per_s)
-            if due <= at_most:
-                break
-            self._squeeze *= max(at_most / due, _TIGHTEST)
+        rates = self._share(wants, requests_per_s * self._stretch, limit_of_host)
+        for _ in range(_ROUNDS if self.hosts.has_hints else 0):
+            self._stretch *= requests_per_s / max(self._load(wants, rates), _LEAST)
+            rates = self._share(wants, requests_per_s * self._stretch, limit_of_host)
+        self._set_moments(wants, rates, now)
 
     def freshness(self) -> float:
         """Return the share of importance that the plan keeps current, if the beliefs are true."""
@@ -140,8 +128,7 @@ class Book:
 
     def _wants(self) -> Wants:
         pages, rows = self.pages, self.pages.rows
-        prior_s = self.hosts.prior_s.astype(np.float32)[pages.host[:rows]]
-        rate = (pages.changes[:rows] + np.float32(STRENGTH)) / (pages.seconds[:rows] + prior_s)
+        rate = self._change_rates(slice(0, rows))
         floor = np.float32(self._floor_per_s) / (spreads(pages.key[:rows]) + np.float32(0.5))
         return Wants(np.sqrt(pages.weight[:rows] * rate), rate, floor)
 
@@ -152,34 +139,29 @@ class Book:
         )
         return visit_rates(wants, level[host], floor[host])
 
-    def _learn_priors(self) -> None:
-        """Let the pages that were visited again speak for those that were not."""
-        rows = self.pages.rows
-        again = np.flatnonzero(~(self.pages.state[:rows] & NEW).astype(np.bool_))
-        host = self.pages.host[again]
-        seconds = self.pages.seconds[again] + self.hosts.prior_s[host].astype(np.float32)
-        rates = (self.pages.changes[again] + np.float32(STRENGTH)) / seconds
-        self.hosts.learn_priors(host, rates, self._prior_per_s)
+    def _change_rates(self, rows: slice | NDArray[np.int64]) -> NDArray[np.float32]:
+        """Return the changes per second that are believed of some pages."""
+        pages, prior = self.pages, self.pages.prior[rows]
+        changes: NDArray[np.float32] = pages.changes[rows] + prior
+        seconds: NDArray[np.float32] = pages.seconds[rows]
+        seconds = seconds + prior * self.hosts.gap_s.astype(np.float32)[pages.host[rows]]
+        return np.divide(changes, seconds, dtype=np.float32)
 
-    def _due_by(self, moment: float) -> int:
-        """Return how many pages are due by a moment."""
-        return int((self.pages.due_at[: self.pages.rows] <= moment).sum())
+    def _learn_priors(self) -> None:
+        """Let the pages that were visited again speak for those that were not.
+
+        Repeated until it hardly matters, so that it is the same however often plans are made.
+        """
+        again = np.flatnonzero(~(self.pages.state[: self.pages.rows] & NEW).astype(np.bool_))
+        for _ in range(_PRIOR_ROUNDS if len(again) else 0):
+            host, rates = self.pages.host[again], self._change_rates(again)
+            if self.hosts.learn_priors(host, rates, 1.0 / self._prior_per_s) < _HARDLY:
+                break
 
     def _share(
         self, wants: Wants, requests_per_s: float, limit_of_host: LimitOfHost | None
     ) -> Numbers:
         """Set the levels of all hosts for a budget; return the visits per second of each page."""
-        target = requests_per_s * self._squeeze
-        rates = self._level_out(wants, target * self._stretch, limit_of_host)
-        for _ in range(_ROUNDS if self.hosts.has_hints else 0):
-            self._stretch *= target / max(self._load(wants, rates), _LEAST)
-            rates = self._level_out(wants, target * self._stretch, limit_of_host)
-        return rates
-
-    def _level_out(
-        self, wants: Wants, requests_per_s: float, limit_of_host: LimitOfHost | None
-    ) -> Numbers:
-        """Find the level of every host; return the visits per second of each page."""
         if limit_of_host is None:
             self._level = find_level(wants, requests_per_s, self._level)
             self.hosts.share(self._level, 1.0)
@@ -200,8 +182,14 @@ class Book:
         by_hints = np.minimum(rates * hosts.jump[host], wants.rate) * hosts.hints_per_change[host]
         return float((rates * hosts.drift[host] + by_hints).sum())
 
-    def _set_moments(self, wants: Wants, rates: Numbers) -> None:
-        """Set the moment of every page that is not out."""
+    def _set_moments(self, wants: Wants, rates: Numbers, now: float) -> None:
+        """Set the moment of every page that is not out.
+
+        Pages that are late get a moment just past, in the order of their lateness in relation to
+        their intervals: if there is more to do than can be done, all wait longer in proportion.
+        In the order of lateness alone each would wait as much longer as the others, which is
+        nothing to most, and ruins those that are worth a visit every hour.
+        """
         pages, hosts = self.pages, self.hosts
         for part in pieces(self.pages.rows):
             wait_s = np.reciprocal(rates[part], dtype=np.float64)
@@ -213,4 +201,6 @@ class Book:
             state = pages.state[part]
             wait_s *= np.where(state & NEW, phases(pages.key[part]), np.float32(1.0))
             wait_s += pages.last_at[part]
-            pages.due_at[part] = np.where(state & (TAKEN | GONE), OUT, wait_s)
+            late_s = np.maximum(now - wait_s, 0.0)
+            due_at = np.where(late_s > 0.0, now - late_s * rates[part], wait_s)
+            pages.due_at[part] = np.where(state & (TAKEN | GONE), OUT, due_at)

@@ -1,12 +1,10 @@
 """What a host's pages have in common: how often they change, and what its words are worth."""
 
-from math import expm1, log
+from math import exp, expm1, log
 
 import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
-
-from gossamer.frontier.revisit.rate import STRENGTH
 
 _LIKE_OTHERS = 3.0
 """Pages that the mean of all hosts weighs in a host's prior."""
@@ -90,7 +88,7 @@ class Word(Struct):
         return modified_ago_s if self.has_true_dates and not hints else None
 
 
-_COLUMNS = ("prior_s", "level", "floor", "drift", "jump", "hints_per_change")
+_COLUMNS = ("gap_s", "level", "floor", "drift", "jump", "hints_per_change")
 
 
 class Hosts:
@@ -102,8 +100,8 @@ class Hosts:
         self.keys: list[int] = []
         self._number: dict[int, int] = {}
         self._words: dict[int, Word] = {}
-        self.prior_s = np.empty(0)
-        """Seconds that the prior puts into a belief: its strength over its rate."""
+        self.gap_s = np.empty(0)
+        """Seconds between two changes of a page of which nothing else is known: the prior."""
         self.level = np.empty(0)
         self.floor = np.empty(0)
         self.drift = np.empty(0)
@@ -112,15 +110,15 @@ class Hosts:
         """What a hint adds to the changes expected; 0 of a host that gives none."""
         self.hints_per_change = np.empty(0)
 
-    def number(self, key: int, prior_s: float, level: float) -> int:
+    def number(self, key: int, gap_s: float, level: float) -> int:
         """Return the number of a host, a new one with the given prior and level if need be."""
         number = self._number.get(key)
         if number is None:
             number = self._number[key] = len(self.keys)
             self.keys.append(key)
-            if number == len(self.prior_s):
+            if number == len(self.gap_s):
                 self._grow(2 * number + 16)
-            self.prior_s[number], self.level[number] = prior_s, level
+            self.gap_s[number], self.level[number] = gap_s, level
             self.floor[number] = self.drift[number] = 1.0
         return number
 
@@ -146,17 +144,22 @@ class Hosts:
                 self._weigh(number, word)
 
     def learn_priors(
-        self, host: NDArray[np.int32], rates: NDArray[np.float32], first_prior_per_s: float
-    ) -> None:
-        """Set each host's prior from the rates of those of its pages that were visited again."""
+        self, host: NDArray[np.int32], rates: NDArray[np.float32], first_gap_s: float
+    ) -> float:
+        """Set each host's prior from the rates of those of its pages that were visited again.
+
+        Return by which factor a prior has moved at most: rates depend on priors in turn.
+        """
         count = len(self.keys)
-        logs = np.log(rates)
-        everywhere = (float(logs.sum(dtype=np.float64)) + _LIKE_OTHERS * log(first_prior_per_s)) / (
-            len(logs) + _LIKE_OTHERS
+        gaps = -np.log(rates)
+        everywhere = (float(gaps.sum(dtype=np.float64)) + _LIKE_OTHERS * log(first_gap_s)) / (
+            len(gaps) + _LIKE_OTHERS
         )
-        sums = np.bincount(host, logs, count) + _LIKE_OTHERS * everywhere
-        means = sums / (np.bincount(host, minlength=count) + _LIKE_OTHERS)
-        self.prior_s[:count] = STRENGTH / np.exp(means)
+        sums = np.bincount(host, gaps, count) + _LIKE_OTHERS * everywhere
+        means = np.exp(sums / (np.bincount(host, minlength=count) + _LIKE_OTHERS))
+        moved = float(np.abs(np.log(means / self.gap_s[:count])).max(initial=0.0))
+        self.gap_s[:count] = means
+        return exp(moved)
 
     def share(self, level: NDArray[np.float64] | float, floor: NDArray[np.float64] | float) -> None:
         """Set the level and the share of the floor of every host."""
