@@ -7,6 +7,7 @@ is made, over columns. A property test holds the two together.
 from math import sqrt
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gossamer.frontier.revisit.agenda import OUT
 from gossamer.frontier.revisit.hosts import Hosts
@@ -26,49 +27,60 @@ from gossamer.frontier.revisit.plan import (
     spreads,
     visit_rates,
 )
-from gossamer.frontier.revisit.rate import STRENGTH, Belief
+from gossamer.frontier.revisit.rate import Belief
 
-_LEAST = 1e-12
-_HINT_ROUNDS = 4
+_LEAST = 1e-25
+_ROUNDS = 4
+_PRIOR_ROUNDS, _HARDLY = 10, 1.2
 
 
 class Book:
     """Pages, their hosts and the plan that holds for them."""
 
-    __slots__ = ("_floor_per_s", "_level", "_prior_per_s", "hosts", "pages")
+    __slots__ = (
+        "_floor_per_s",
+        "_level",
+        "_prior_per_s",
+        "_stretch",
+        "hosts",
+        "pages",
+    )
 
     def __init__(self, prior_per_s: float) -> None:
         self._prior_per_s = prior_per_s
         self.pages = Pages()
         self.hosts = Hosts()
         self._level = 0.0
+        self._stretch = 1.0
+        """Planned visits to real ones, where hints put visits off or bring them on."""
         self._floor_per_s = 0.0
         """Visits at the floor, before they are spread; 0 before the first plan."""
 
     def enter(self, row: int, host: int, importance: float, belief: Belief | None) -> None:
         """Write down what a page comes with."""
-        pages = self.pages
-        pages.host[row] = self.hosts.number(host, STRENGTH / self._prior_per_s, self._level)
-        pages.weight[row] = max(importance, _LEAST)
-        if belief is None:
-            return
-        if belief.prior_s > 0.0:  # learned here or in an earlier run: only the prior is replaced
+        pages, gap_s = self.pages, 1.0 / self._prior_per_s
+        if belief is not None and belief.prior_a > 0.0:  # learned here, or in an earlier run
+            gap_s = belief.prior_b / belief.prior_a
             self.keep(row, belief)
             pages.state[row] &= ~np.uint8(NEW)
-        else:
+        elif belief is not None:
             pages.changes[row], pages.seconds[row] = belief.a, belief.b
+        pages.host[row] = self.hosts.number(host, gap_s, self._level)
+        pages.weight[row] = max(importance, _LEAST)
 
     def belief(self, row: int) -> Belief:
         """Return what is believed of a page, its host's prior included."""
         pages = self.pages
-        prior_s = self.hosts.prior_s.item(pages.host.item(row))
-        a, b = STRENGTH + pages.changes.item(row), prior_s + pages.seconds.item(row)
-        return Belief(a, b, prior_s)
+        prior_a = pages.prior.item(row)
+        prior_b = prior_a * self.hosts.gap_s.item(pages.host.item(row))
+        a, b = prior_a + pages.changes.item(row), prior_b + pages.seconds.item(row)
+        return Belief(a, b, prior_a, prior_b)
 
     def keep(self, row: int, belief: Belief) -> None:
         """Write down what is believed of a page, without its host's prior."""
-        self.pages.changes[row] = max(belief.a - STRENGTH, 0.0)
-        self.pages.seconds[row] = max(belief.b - belief.prior_s, 0.0)
+        self.pages.prior[row] = belief.prior_a
+        self.pages.changes[row] = max(belief.a - belief.prior_a, 0.0)
+        self.pages.seconds[row] = max(belief.b - belief.prior_b, 0.0)
 
     def visits_per_s(self, row: int, rate: float) -> float:
         """Return how often the plan has a page visited that changes at a rate."""
@@ -87,24 +99,23 @@ class Book:
         if jump := self.hosts.jump.item(host):
             told = pages.hints.item(row) * jump / rate
             longest_s = (0.5 + spread(pages.key.item(row))) / self._floor_per_s
-            wait_s = (wait_s - told) / (1.0 - self.hosts.recall.item(host))
+            wait_s = (wait_s - told) / self.hosts.drift.item(host)
             wait_s = min(max(wait_s, 0.0), longest_s)
         if pages.state.item(row) & NEW:
             wait_s *= phase(pages.key.item(row))
         return pages.last_at.item(row) + wait_s
 
-    def plan(self, requests_per_s: float, limit_of_host: LimitOfHost | None) -> None:
+    def plan(self, now: float, requests_per_s: float, limit_of_host: LimitOfHost | None) -> None:
         """Share the budget out anew, and set the moments of all pages that are not out."""
         self._learn_priors()
         self.hosts.weigh_words()
         self._floor_per_s = FLOOR_SHARE * requests_per_s / max(len(self.pages), 1)
         wants = self._wants()
-        budget = requests_per_s
-        rates = self._share(wants, budget, limit_of_host)
-        for _ in range(_HINT_ROUNDS if self.hosts.has_hints else 0):
-            budget *= requests_per_s / max(self._load(wants, rates), _LEAST)
-            rates = self._share(wants, budget, limit_of_host)
-        self._set_moments(wants, rates)
+        rates = self._share(wants, requests_per_s * self._stretch, limit_of_host)
+        for _ in range(_ROUNDS if self.hosts.has_hints else 0):
+            self._stretch *= requests_per_s / max(self._load(wants, rates), _LEAST)
+            rates = self._share(wants, requests_per_s * self._stretch, limit_of_host)
+        self._set_moments(wants, rates, now)
 
     def freshness(self) -> float:
         """Return the share of importance that the plan keeps current, if the beliefs are true."""
@@ -117,8 +128,7 @@ class Book:
 
     def _wants(self) -> Wants:
         pages, rows = self.pages, self.pages.rows
-        prior_s = self.hosts.prior_s.astype(np.float32)[pages.host[:rows]]
-        rate = (pages.changes[:rows] + np.float32(STRENGTH)) / (pages.seconds[:rows] + prior_s)
+        rate = self._change_rates(slice(0, rows))
         floor = np.float32(self._floor_per_s) / (spreads(pages.key[:rows]) + np.float32(0.5))
         return Wants(np.sqrt(pages.weight[:rows] * rate), rate, floor)
 
@@ -129,50 +139,68 @@ class Book:
         )
         return visit_rates(wants, level[host], floor[host])
 
-    def _learn_priors(self) -> None:
-        """Let the pages that were visited again speak for those that were not."""
-        rows = self.pages.rows
-        again = np.flatnonzero(~(self.pages.state[:rows] & NEW).astype(np.bool_))
-        host = self.pages.host[again]
-        seconds = self.pages.seconds[again] + self.hosts.prior_s[host].astype(np.float32)
-        rates = (self.pages.changes[again] + np.float32(STRENGTH)) / seconds
-        self.hosts.learn_priors(host, rates, self._prior_per_s)
+    def _change_rates(self, rows: slice | NDArray[np.int64]) -> NDArray[np.float32]:
+        """Return the changes per second that are believed of some pages."""
+        pages, prior = self.pages, self.pages.prior[rows]
+        changes: NDArray[np.float32] = pages.changes[rows] + prior
+        seconds: NDArray[np.float32] = pages.seconds[rows]
+        seconds = seconds + prior * self.hosts.gap_s.astype(np.float32)[pages.host[rows]]
+        return np.divide(changes, seconds, dtype=np.float32)
 
-    def _share(self, wants: Wants, budget: float, limit_of_host: LimitOfHost | None) -> Numbers:
+    def _learn_priors(self) -> None:
+        """Let the pages that were visited again speak for those that were not.
+
+        Repeated until it hardly matters, so that it is the same however often plans are made.
+        """
+        again = np.flatnonzero(~(self.pages.state[: self.pages.rows] & NEW).astype(np.bool_))
+        for _ in range(_PRIOR_ROUNDS if len(again) else 0):
+            host, rates = self.pages.host[again], self._change_rates(again)
+            if self.hosts.learn_priors(host, rates, 1.0 / self._prior_per_s) < _HARDLY:
+                break
+
+    def _share(
+        self, wants: Wants, requests_per_s: float, limit_of_host: LimitOfHost | None
+    ) -> Numbers:
         """Set the levels of all hosts for a budget; return the visits per second of each page."""
         if limit_of_host is None:
-            self._level = find_level(wants, budget, self._level)
+            self._level = find_level(wants, requests_per_s, self._level)
             self.hosts.share(self._level, 1.0)
             return visit_rates(wants, self._level)
         most = np.array([limit_of_host(key) for key in self.hosts.keys], np.float64)
         host = self.pages.host[: self.pages.rows]
-        self._level, shares = share_out(wants, host, most, budget, self._level)
+        self._level, shares = share_out(wants, host, most, requests_per_s, self._level)
         self.hosts.share(shares.level, shares.floor)
         return self._rates(wants)
 
     def _load(self, wants: Wants, rates: Numbers) -> float:
         """Return the visits per second that rates lead to: hints bring some on, and delay others.
 
-        Between hints a page waits 1 / (1 - recall) times as long, and a hint counts for as much
+        Between hints a page waits longer, for what is left to time; and a hint counts for as much
         of a visit as it is worth, at most one.
         """
-        host = self.pages.host[: self.pages.rows]
-        recall, jump = self.hosts.recall[host], self.hosts.jump[host]
-        hints_per_s = wants.rate * recall / np.maximum(-np.expm1(-jump), _LEAST)
-        share = np.minimum(rates * jump / wants.rate, 1.0)
-        return float((rates * (1.0 - recall) + hints_per_s * share).sum())
+        host, hosts = self.pages.host[: self.pages.rows], self.hosts
+        by_hints = np.minimum(rates * hosts.jump[host], wants.rate) * hosts.hints_per_change[host]
+        return float((rates * hosts.drift[host] + by_hints).sum())
 
-    def _set_moments(self, wants: Wants, rates: Numbers) -> None:
-        """Set the moment of every page that is not out."""
+    def _set_moments(self, wants: Wants, rates: Numbers, now: float) -> None:
+        """Set the moment of every page that is not out.
+
+        Pages that are late get a moment just past, in the order of their lateness in relation to
+        their intervals: if there is more to do than can be done, all wait longer in proportion.
+        In the order of lateness alone each would wait as much longer as the others, which is
+        nothing to most, and ruins those that are worth a visit every hour.
+        """
         pages, hosts = self.pages, self.hosts
         for part in pieces(self.pages.rows):
             wait_s = np.reciprocal(rates[part], dtype=np.float64)
             if hosts.has_hints:
-                jump, recall = hosts.jump[pages.host[part]], hosts.recall[pages.host[part]]
+                jump, drift = hosts.jump[pages.host[part]], hosts.drift[pages.host[part]]
                 told = pages.hints[part] * jump / wants.rate[part]
-                moved_s = np.clip((wait_s - told) / (1.0 - recall), 0.0, 1.0 / wants.floor[part])
+                moved_s = np.clip((wait_s - told) / drift, 0.0, 1.0 / wants.floor[part])
                 wait_s = np.where(jump > 0.0, moved_s, wait_s)
             state = pages.state[part]
             wait_s *= np.where(state & NEW, phases(pages.key[part]), np.float32(1.0))
             wait_s += pages.last_at[part]
-            pages.due_at[part] = np.where(state & (TAKEN | GONE), OUT, wait_s)
+            late_s = np.maximum(now - wait_s, 0.0)
+            due_at = np.where(late_s > 0.0, now - late_s * rates[part], wait_s)
+            pages.due_at[part] = np.where(state & (TAKEN | GONE), OUT, due_at)

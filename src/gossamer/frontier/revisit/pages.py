@@ -1,4 +1,4 @@
-"""The pages that are watched: a column per property, 42 bytes per page.
+"""The pages that are watched: a column per property, 46 bytes per page.
 
 Most rows are sorted by key and found by bisection; the newest lie behind them and are found through
 a dictionary, until they are many enough to be sorted in.
@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from gossamer.frontier.revisit.agenda import OUT
+from gossamer.frontier.revisit.rate import STRENGTH
 
 _SMALLEST = 1_024
 _TAIL_SHARE = 16
@@ -22,6 +23,7 @@ COLUMNS: dict[str, DTypeLike] = {
     "weight": np.float32,
     "changes": np.float32,
     "seconds": np.float32,
+    "prior": np.float32,
     "last_at": np.float64,
     "due_at": np.float64,
     "hints": np.uint8,
@@ -38,9 +40,11 @@ class Pages:
     host: NDArray[np.int32]
     weight: NDArray[np.float32]
     changes: NDArray[np.float32]
-    """What was learned beyond the host's prior: the a of a belief, less the prior's."""
+    """What was learned of the page itself: the a of a belief, less the prior's."""
     seconds: NDArray[np.float32]
     """The same of b."""
+    prior: NDArray[np.float32]
+    """What the host's prior still weighs."""
     last_at: NDArray[np.float64]
     due_at: NDArray[np.float64]
     hints: NDArray[np.uint8]
@@ -82,6 +86,7 @@ class Pages:
         else:
             self._gone -= 1
         self.changes[row] = self.seconds[row] = 0.0
+        self.prior[row] = STRENGTH
         self.hints[row] = 0
         self.state[row] = NEW
         self.due_at[row] = OUT

@@ -42,8 +42,9 @@ class Belief(Struct, frozen=True, gc=False):
 
     a: float
     b: float
-    prior_s: float = 0.0
-    """The part of b (in seconds) that is the host's prior of that time and not the page's own."""
+    prior_a: float = 0.0
+    prior_b: float = 0.0
+    """The parts of a and b that are the prior of the page's host at that time, not its own."""
 
 
 def first_belief(prior_per_s: float) -> Belief:
@@ -71,7 +72,7 @@ def learn(
         a, b = a + 1.0, b + modified_ago_s
     else:
         a, b = _after_change(a, b, elapsed_s)
-    return _forget(a, b, belief.prior_s)
+    return _forget(Belief(a, b, belief.prior_a, belief.prior_b))
 
 
 def _after_change(a: float, b: float, elapsed_s: float) -> tuple[float, float]:
@@ -86,10 +87,9 @@ def _after_change(a: float, b: float, elapsed_s: float) -> tuple[float, float]:
     return (mean * mean / variance, mean / variance) if variance > 0.0 else (a + 1.0, b)
 
 
-def _forget(a: float, b: float, prior_s: float) -> Belief:
-    """Bound the weight: scale what was learned, leave what is the host's prior."""
-    if a <= MOST_CHANGES:
-        return Belief(a, b, prior_s)
-    kept = STRENGTH if prior_s > 0.0 else 0.0
-    share = (MOST_CHANGES - kept) / (a - kept)
-    return Belief(MOST_CHANGES, prior_s + (b - prior_s) * share, prior_s)
+def _forget(belief: Belief) -> Belief:
+    """Bound the weight of a belief; the prior fades with the rest, or it would never be beaten."""
+    if belief.a <= MOST_CHANGES:
+        return belief
+    share = MOST_CHANGES / belief.a
+    return Belief(MOST_CHANGES, belief.b * share, belief.prior_a * share, belief.prior_b * share)
