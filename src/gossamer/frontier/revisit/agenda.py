@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 Moments: TypeAlias = NDArray[np.float64]
 Rows: TypeAlias = NDArray[np.int64]
 
-AHEAD = 4_096
+AHEAD = 16_384
 """Pages that one pass brings into order, at least, if they are due within the look ahead."""
 
 OUT = np.inf
@@ -66,7 +66,7 @@ class Agenda:
         while len(taken) < at_most and self._next < end:
             upto = min(end, self._next + at_most - len(taken))
             rows = self._rows[self._next : upto]
-            rows = rows[self._due_at[rows] == self._moments[self._next : upto]]
+            rows = self._only_once(rows[self._due_at[rows] == self._moments[self._next : upto]])
             self._next = upto
             self._due_at[rows] = OUT
             taken = np.concatenate((taken, rows)) if len(taken) else rows
@@ -97,14 +97,26 @@ class Agenda:
         self._late.clear()
         self._arrange(rows)
 
+    def _only_once(self, rows: Rows) -> Rows:
+        """Return the rows without repeats, which come of a moment that was changed to and fro.
+
+        Each row is numbered where its moment stands, from the last to the first.
+        """
+        numbers = np.arange(len(rows), dtype=np.float64)
+        self._due_at[rows[::-1]] = numbers[::-1]
+        is_first: NDArray[np.bool_] = self._due_at[rows] == numbers
+        return rows[is_first]
+
     def _merge(self) -> None:
         """Put the late rows in their places among those in order."""
-        rows, moments = self._rows[self._next :], self._moments[self._next :]
-        rows = rows[self._due_at[rows] == moments]
         late = np.array(self._late, np.int64)
-        late = late[self._due_at[late] <= self._horizon]
         self._late.clear()
-        self._arrange(np.unique(np.concatenate((rows, late))))
+        late = late[self._due_at[late] <= self._horizon]
+        late = late[np.argsort(self._due_at[late], kind="stable")]
+        moments = self._due_at[late]
+        places = self._next + np.searchsorted(self._moments[self._next :], moments)
+        self._rows = np.insert(self._rows, places, late)
+        self._moments = np.insert(self._moments, places, moments)
 
     def _arrange(self, rows: Rows) -> None:
         order = np.argsort(self._due_at[rows], kind="stable")

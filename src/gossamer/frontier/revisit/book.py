@@ -28,27 +28,42 @@ from gossamer.frontier.revisit.plan import (
 )
 from gossamer.frontier.revisit.rate import STRENGTH, Belief
 
-_LEAST = 1e-12
-_HINT_ROUNDS = 4
+_LEAST = 1e-25
+_ROUNDS = 4
+_RELAXED, _TIGHTEST = 1.5, 0.7
 
 
 class Book:
     """Pages, their hosts and the plan that holds for them."""
 
-    __slots__ = ("_floor_per_s", "_level", "_prior_per_s", "hosts", "pages")
+    __slots__ = (
+        "_floor_per_s",
+        "_level",
+        "_prior_per_s",
+        "_squeeze",
+        "_stretch",
+        "hosts",
+        "pages",
+    )
 
     def __init__(self, prior_per_s: float) -> None:
         self._prior_per_s = prior_per_s
         self.pages = Pages()
         self.hosts = Hosts()
         self._level = 0.0
+        self._squeeze = 1.0
+        """Share of the budget that is planned for, less than 1 while too many pages are due."""
+        self._stretch = 1.0
+        """Planned visits to real ones, where hints put visits off or bring them on."""
         self._floor_per_s = 0.0
         """Visits at the floor, before they are spread; 0 before the first plan."""
 
     def enter(self, row: int, host: int, importance: float, belief: Belief | None) -> None:
         """Write down what a page comes with."""
         pages = self.pages
-        pages.host[row] = self.hosts.number(host, STRENGTH / self._prior_per_s, self._level)
+        prior_s = belief.prior_s if belief is not None else 0.0
+        prior_s = prior_s or STRENGTH / self._prior_per_s
+        pages.host[row] = self.hosts.number(host, prior_s, self._level)
         pages.weight[row] = max(importance, _LEAST)
         if belief is None:
             return
@@ -87,24 +102,32 @@ class Book:
         if jump := self.hosts.jump.item(host):
             told = pages.hints.item(row) * jump / rate
             longest_s = (0.5 + spread(pages.key.item(row))) / self._floor_per_s
-            wait_s = (wait_s - told) / (1.0 - self.hosts.recall.item(host))
+            wait_s = (wait_s - told) / self.hosts.drift.item(host)
             wait_s = min(max(wait_s, 0.0), longest_s)
         if pages.state.item(row) & NEW:
             wait_s *= phase(pages.key.item(row))
         return pages.last_at.item(row) + wait_s
 
-    def plan(self, requests_per_s: float, limit_of_host: LimitOfHost | None) -> None:
-        """Share the budget out anew, and set the moments of all pages that are not out."""
+    def plan(self, now: float, requests_per_s: float, limit_of_host: LimitOfHost | None) -> None:
+        """Share the budget out anew, and set the moments of all pages that are not out.
+
+        If more pages are due soon than can be asked, the level is lowered until they fit: pages
+        then wait longer in proportion to their intervals, instead of all by the same delay, which
+        would be nothing to most and ruin those that are worth a visit every hour.
+        """
         self._learn_priors()
         self.hosts.weigh_words()
         self._floor_per_s = FLOOR_SHARE * requests_per_s / max(len(self.pages), 1)
         wants = self._wants()
-        budget = requests_per_s
-        rates = self._share(wants, budget, limit_of_host)
-        for _ in range(_HINT_ROUNDS if self.hosts.has_hints else 0):
-            budget *= requests_per_s / max(self._load(wants, rates), _LEAST)
-            rates = self._share(wants, budget, limit_of_host)
-        self._set_moments(wants, rates)
+        soon = max(len(self.pages) / 50, min(len(self.pages) / 4, 64))
+        at_most = 2 * soon + 3 * sqrt(soon)
+        self._squeeze = min(1.0, self._squeeze * _RELAXED)
+        for _ in range(_ROUNDS):
+            self._set_moments(wants, self._share(wants, requests_per_s, limit_of_host))
+            due = self._due_by(now + soon / requests_per_s)
+            if due <= at_most:
+                break
+            self._squeeze *= max(at_most / due, _TIGHTEST)
 
     def freshness(self) -> float:
         """Return the share of importance that the plan keeps current, if the beliefs are true."""
@@ -138,29 +161,44 @@ class Book:
         rates = (self.pages.changes[again] + np.float32(STRENGTH)) / seconds
         self.hosts.learn_priors(host, rates, self._prior_per_s)
 
-    def _share(self, wants: Wants, budget: float, limit_of_host: LimitOfHost | None) -> Numbers:
+    def _due_by(self, moment: float) -> int:
+        """Return how many pages are due by a moment."""
+        return int((self.pages.due_at[: self.pages.rows] <= moment).sum())
+
+    def _share(
+        self, wants: Wants, requests_per_s: float, limit_of_host: LimitOfHost | None
+    ) -> Numbers:
         """Set the levels of all hosts for a budget; return the visits per second of each page."""
+        target = requests_per_s * self._squeeze
+        rates = self._level_out(wants, target * self._stretch, limit_of_host)
+        for _ in range(_ROUNDS if self.hosts.has_hints else 0):
+            self._stretch *= target / max(self._load(wants, rates), _LEAST)
+            rates = self._level_out(wants, target * self._stretch, limit_of_host)
+        return rates
+
+    def _level_out(
+        self, wants: Wants, requests_per_s: float, limit_of_host: LimitOfHost | None
+    ) -> Numbers:
+        """Find the level of every host; return the visits per second of each page."""
         if limit_of_host is None:
-            self._level = find_level(wants, budget, self._level)
+            self._level = find_level(wants, requests_per_s, self._level)
             self.hosts.share(self._level, 1.0)
             return visit_rates(wants, self._level)
         most = np.array([limit_of_host(key) for key in self.hosts.keys], np.float64)
         host = self.pages.host[: self.pages.rows]
-        self._level, shares = share_out(wants, host, most, budget, self._level)
+        self._level, shares = share_out(wants, host, most, requests_per_s, self._level)
         self.hosts.share(shares.level, shares.floor)
         return self._rates(wants)
 
     def _load(self, wants: Wants, rates: Numbers) -> float:
         """Return the visits per second that rates lead to: hints bring some on, and delay others.
 
-        Between hints a page waits 1 / (1 - recall) times as long, and a hint counts for as much
+        Between hints a page waits longer, for what is left to time; and a hint counts for as much
         of a visit as it is worth, at most one.
         """
-        host = self.pages.host[: self.pages.rows]
-        recall, jump = self.hosts.recall[host], self.hosts.jump[host]
-        hints_per_s = wants.rate * recall / np.maximum(-np.expm1(-jump), _LEAST)
-        share = np.minimum(rates * jump / wants.rate, 1.0)
-        return float((rates * (1.0 - recall) + hints_per_s * share).sum())
+        host, hosts = self.pages.host[: self.pages.rows], self.hosts
+        by_hints = np.minimum(rates * hosts.jump[host], wants.rate) * hosts.hints_per_change[host]
+        return float((rates * hosts.drift[host] + by_hints).sum())
 
     def _set_moments(self, wants: Wants, rates: Numbers) -> None:
         """Set the moment of every page that is not out."""
@@ -168,9 +206,9 @@ class Book:
         for part in pieces(self.pages.rows):
             wait_s = np.reciprocal(rates[part], dtype=np.float64)
             if hosts.has_hints:
-                jump, recall = hosts.jump[pages.host[part]], hosts.recall[pages.host[part]]
+                jump, drift = hosts.jump[pages.host[part]], hosts.drift[pages.host[part]]
                 told = pages.hints[part] * jump / wants.rate[part]
-                moved_s = np.clip((wait_s - told) / (1.0 - recall), 0.0, 1.0 / wants.floor[part])
+                moved_s = np.clip((wait_s - told) / drift, 0.0, 1.0 / wants.floor[part])
                 wait_s = np.where(jump > 0.0, moved_s, wait_s)
             state = pages.state[part]
             wait_s *= np.where(state & NEW, phases(pages.key[part]), np.float32(1.0))

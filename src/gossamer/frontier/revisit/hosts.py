@@ -1,6 +1,6 @@
 """What a host's pages have in common: how often they change, and what its words are worth."""
 
-from math import log
+from math import expm1, log
 
 import numpy as np
 from msgspec import Struct
@@ -12,61 +12,91 @@ _LIKE_OTHERS = 3.0
 """Pages that the mean of all hosts weighs in a host's prior."""
 
 _DOUBT = 5.0
-"""Hints that the first opinion of a host's hints weighs."""
+"""Hints, and expected changes, that the first opinion of a host's hints weighs."""
 
-_PRECISION, _RECALL = 0.1, 0.3
-"""The first opinion: close to ignoring them."""
+_FIRST_JUMP, _FIRST_DRIFT = 0.1, 0.7
+"""The first opinion: a hint is a tenth of a change, and three changes in ten have one."""
 
-_LEAST, _MOST = 0.02, 0.98
+_LEAST, _MOST_JUMP = 0.02, 4.0
+_RELIABLE = 0.7
+_KEPT = 0.995
+"""What is left of the count after a visit: a share computed with an old opinion should go."""
+
+_CERTAIN = 3.0
+"""Where so many changes are expected, finding one says nothing about what hints are worth."""
+
 _DATES_WRONG = 0.2
 
 
 class Word(Struct):
-    """What came of what a host said of its pages' changes."""
+    """What came of what a host said of its pages' changes.
 
-    hinted: int = 0
-    confirmed: int = 0
-    changes: int = 0
-    foretold: int = 0
+    Hints are taken to add to the changes that are to be expected: since the last visit, `jump` for
+    each hint, and `drift` times as many as without hints for the time that has passed. A visit
+    that finds a change shows that there was one or more, but not of which sort: they are counted
+    in the proportion in which they were expected.
+    """
+
+    is_hinting: bool = False
+    hint_changes: float = _DOUBT * _FIRST_JUMP
+    hints: float = _DOUBT
+    drift_changes: float = _DOUBT * _FIRST_DRIFT
+    drift_expected: float = _DOUBT
     dates: int = 0
     wrong_dates: int = 0
-    is_hinting: bool = False
-
-    def note_visit(self, *, changed: bool, had_hint: bool) -> None:
-        """Count a visit, if the host gives hints at all."""
-        if self.is_hinting:
-            self.hinted += had_hint
-            self.confirmed += had_hint and changed
-            self.changes += changed
-            self.foretold += had_hint and changed
-
-    def note_date(self, *, changed: bool, is_between: bool) -> None:
-        """Count a dated change: right if it lies between the visits exactly when there was one."""
-        self.dates += 1
-        self.wrong_dates += changed != is_between
 
     @property
-    def precision(self) -> float:
-        """Return the chance that a page with a hint has changed."""
-        seen = (self.confirmed + _DOUBT * _PRECISION) / (self.hinted + _DOUBT)
-        return min(max(seen, _LEAST), _MOST)
+    def jump(self) -> float:
+        """Return how many changes there are to a hint."""
+        return min(max(self.hint_changes / self.hints, _LEAST), _MOST_JUMP)
 
     @property
-    def recall(self) -> float:
-        """Return the chance that a page that changed had a hint."""
-        seen = (self.foretold + _DOUBT * _RECALL) / (self.changes + _DOUBT)
-        return min(max(seen, _LEAST), _MOST)
+    def drift(self) -> float:
+        """Return the share of changes that come without a hint."""
+        return min(max(self.drift_changes / self.drift_expected, _LEAST), 1.0)
 
     @property
     def has_true_dates(self) -> bool:
         """Tell whether dates of changes agreed with the content so far."""
         return self.wrong_dates <= _DATES_WRONG * (self.dates + 1)
 
+    def note_visit(self, expected: float, hints: int, *, changed: bool) -> None:
+        """Count a visit after so many hints and, had there been none, so many changes expected."""
+        by_drift, by_hints = self.drift * expected, self.jump * hints
+        total = by_drift + by_hints
+        if not self.is_hinting or not 0.0 < total < _CERTAIN:
+            return
+        found = changed / -expm1(-total)
+        self.drift_changes = _KEPT * self.drift_changes + by_drift * found
+        self.drift_expected = _KEPT * self.drift_expected + expected
+        self.hint_changes = _KEPT * self.hint_changes + by_hints * found
+        self.hints = _KEPT * self.hints + hints
+
+    def note_date(self, *, changed: bool, is_between: bool) -> None:
+        """Count a dated change: right if it lies between the visits exactly when there was one."""
+        self.dates += 1
+        self.wrong_dates += changed != is_between
+
+    def age_of_change(
+        self, elapsed_s: float, modified_ago_s: float | None, hints: int
+    ) -> float | None:
+        """Return how old a change is, so far as the host can be believed.
+
+        A visit that a true hint brought about finds a change however rare changes are; it tells no
+        more than that there was one since the last visit.
+        """
+        if hints == 1 and self.jump > _RELIABLE:
+            return elapsed_s
+        return modified_ago_s if self.has_true_dates and not hints else None
+
+
+_COLUMNS = ("prior_s", "level", "floor", "drift", "jump", "hints_per_change")
+
 
 class Hosts:
     """A column per property of hosts, numbered as they come."""
 
-    __slots__ = ("_number", "_words", "floor", "jump", "keys", "level", "prior_s", "recall")
+    __slots__ = ("_number", "_words", "keys", *_COLUMNS)
 
     def __init__(self) -> None:
         self.keys: list[int] = []
@@ -76,9 +106,11 @@ class Hosts:
         """Seconds that the prior puts into a belief: its strength over its rate."""
         self.level = np.empty(0)
         self.floor = np.empty(0)
-        self.recall = np.empty(0)
+        self.drift = np.empty(0)
+        """Share of the changes that come without a hint: 1 of a host that gives none."""
         self.jump = np.empty(0)
-        """What a hint adds to the changes expected: log 1 / (1 - precision); 0 without hints."""
+        """What a hint adds to the changes expected; 0 of a host that gives none."""
+        self.hints_per_change = np.empty(0)
 
     def number(self, key: int, prior_s: float, level: float) -> int:
         """Return the number of a host, a new one with the given prior and level if need be."""
@@ -88,7 +120,8 @@ class Hosts:
             self.keys.append(key)
             if number == len(self.prior_s):
                 self._grow(2 * number + 16)
-            self.prior_s[number], self.level[number], self.floor[number] = prior_s, level, 1.0
+            self.prior_s[number], self.level[number] = prior_s, level
+            self.floor[number] = self.drift[number] = 1.0
         return number
 
     @property
@@ -131,10 +164,10 @@ class Hosts:
         self.floor[: len(self.keys)] = floor
 
     def _weigh(self, number: int, word: Word) -> None:
-        self.recall[number] = word.recall
-        self.jump[number] = -log(1.0 - word.precision)
+        self.jump[number], self.drift[number] = word.jump, word.drift
+        self.hints_per_change[number] = word.hints / word.drift_expected
 
     def _grow(self, size: int) -> None:
-        for name in ("prior_s", "level", "floor", "recall", "jump"):
+        for name in _COLUMNS:
             old = getattr(self, name)
             setattr(self, name, np.concatenate((old, np.zeros(size - len(old)))))

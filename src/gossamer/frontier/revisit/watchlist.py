@@ -75,7 +75,7 @@ class Watchlist:
         visit moves only its own page, and what it taught reaches the other pages here.
         """
         self._tidy()
-        self._book.plan(requests_per_s, most_per_s_of_host)
+        self._book.plan(now, requests_per_s, most_per_s_of_host)
         self._agenda = Agenda(self._book.pages.due_at, AHEAD / requests_per_s)
         self._held = {key: until for key, until in self._held.items() if until > now}
         for key, until in self._held.items():
@@ -99,18 +99,14 @@ class Watchlist:
         server or a sitemap claims; a host whose claims the content contradicts is not heard.
         """
         row = self._need(key)
-        pages = self._book.pages
+        pages, belief = self._book.pages, self._book.belief(row)
         elapsed_s = now - pages.last_at.item(row)
-        word = self._book.hosts.word(pages.host.item(row))
-        word.note_visit(changed=changed, had_hint=pages.hints.item(row) > 0)
+        word, hints = self._book.hosts.word(pages.host.item(row)), pages.hints.item(row)
+        word.note_visit(elapsed_s * belief.a / belief.b, hints, changed=changed)
         if modified_ago_s is not None:
             word.note_date(changed=changed, is_between=modified_ago_s <= elapsed_s)
-        belief = learn(
-            self._book.belief(row),
-            elapsed_s,
-            changed=changed,
-            modified_ago_s=modified_ago_s if word.has_true_dates else None,
-        )
+        age_s = word.age_of_change(elapsed_s, modified_ago_s, hints)
+        belief = learn(belief, elapsed_s, changed=changed, modified_ago_s=age_s)
         self._book.keep(row, belief)
         pages.last_at[row] = now
         pages.hints[row] = pages.state[row] = 0
