@@ -1,7 +1,7 @@
 """The book of labels of a shard's own pages: rows in, rows out. It also knows worn-out titles.
 
     Nt + host (4 bytes) + title hash (8 bytes)   keys of the pages that have it, 21 at most
-    Nv + URL key                                 the second from which on a page says something else
+    Nv + URL key                                 the moment since which a page says something else
     Nr + original's key + copy's key             nothing: who is labelled with a page
 
 A title that more than 20 pages of a host have says nothing of a page ("Home", the site's name): two
@@ -24,7 +24,6 @@ TITLE_ROW, RENEWED_ROW, NAMED_ROW = b"Nt", b"Nv", b"Nr"
 MOST_PAGES_PER_TITLE = 20
 _KEY_BYTES = 8
 _HALF = 32
-_LOW_HALF = (1 << _HALF) - 1
 
 
 class Rows(Protocol):
@@ -48,7 +47,7 @@ class Book:
         self._labels: dict[int, Label | None] = {}
         self._named: dict[bytes, bytes | None] = {}
         self.renewed: dict[int, int] = {}
-        """Pages that have changed or gone, and the second of that."""
+        """Pages that have changed or gone, and the moment of that."""
         self.counts: dict[str, int] = {}
         """How the number of labels of each level has changed."""
         self.changed: dict[int, Level] = {}
@@ -66,13 +65,13 @@ class Book:
             if label is not None and label.original == key and label.original_at < at:
                 self._set(copy, None)
 
-    def outdated(self, keys: Sequence[int], seconds: Sequence[int]) -> list[bool]:
-        """Tell of pages as they were at some second whether they have changed since."""
+    def outdated(self, keys: Sequence[int], moments: Sequence[int]) -> list[bool]:
+        """Tell of pages as they were at some moment whether they have changed since."""
         names = [RENEWED_ROW + key.to_bytes(_KEY_BYTES, "big") for key in keys]
         since = [int.from_bytes(value or b"", "big") for value in self._rows.get_many(names)]
         return [
             at < max(known, self.renewed.get(key, 0))
-            for key, at, known in zip(keys, seconds, since, strict=True)
+            for key, at, known in zip(keys, moments, since, strict=True)
         ]
 
     def note_titles(self, records: Words) -> None:
@@ -158,13 +157,13 @@ def named_key(original: int, copy: int) -> bytes:
 
 def _label(row: Sequence[int]) -> Label:
     """Return the label that six words hold."""
-    _, original, seconds, told, title, _ = row
+    _, original, at, told, title, original_at = row
     return Label(
         level=Level(told & 255),
         original=original,
         bins=told >> 8 & 255,
-        at=seconds & _LOW_HALF,
-        original_at=seconds >> _HALF,
+        at=at,
+        original_at=original_at,
         host=told >> _HALF,
         title=title,
     )

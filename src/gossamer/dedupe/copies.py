@@ -14,10 +14,10 @@ from msgspec import Struct, field
 from numpy.typing import NDArray
 
 from gossamer.dedupe.book import RENEWED_ROW, Book, Rows
-from gossamer.dedupe.kernels.bands import LABEL
+from gossamer.dedupe.kernels.bands import COPY, LABEL
 from gossamer.dedupe.kernels.sketching import BINS, Words
 from gossamer.dedupe.near import NearSet
-from gossamer.dedupe.sketch import Level, Page, Sketcher, Sketches
+from gossamer.dedupe.sketch import Level, Page, Sketcher, Sketches, moment_of
 from gossamer.model import Row
 
 NEAR_ROWS = b"N"
@@ -101,7 +101,9 @@ class Copies:
     ) -> None:
         """Let go of what pages said before they changed or went, and let all shards do so."""
         ours = [
-            (item.key, int(item.at)) for item in items if isinstance(item, Gone) or item.is_again
+            (item.key, moment_of(item.at))
+            for item in items
+            if isinstance(item, Gone) or item.is_again
         ]
         if ours:
             parcel = RENEWALS + np.array(ours, np.uint64).tobytes()
@@ -117,8 +119,8 @@ class Copies:
 
     def _meet(self, sketches: Sketches, book: Book) -> Words:
         def outdated(records: Words) -> NDArray[np.bool_]:
-            seconds = (records[:, 13] & np.uint64(0xFFFFFFFF)).tolist()
-            return np.array(book.outdated(records[:, 12].tolist(), seconds), np.bool_)
+            moments = (records[:, 13] & ~COPY).tolist()
+            return np.array(book.outdated(records[:, 12].tolist(), moments), np.bool_)
 
         return self._near.meet(self._ours(sketches), outdated if self._has_renewed else None)
 
@@ -162,7 +164,7 @@ class Copies:
 def _exact_labels(known: Sequence[Known]) -> Words:
     """Return the labels of pages that are known to repeat others."""
     told = Level.EXACT | BINS << 8
-    rows = [(copy.key, copy.original, int(copy.at), told, 0, 0) for copy in known]
+    rows = [(copy.key, copy.original, moment_of(copy.at), told, 0, 0) for copy in known]
     return np.array(rows, np.uint64).reshape(-1, LABEL)
 
 

@@ -26,7 +26,7 @@ class Label(Struct, frozen=True, gc=False, array_like=True):
     bins: int = BINS
     """Bins of 64 that are equal."""
     at: int = 0
-    """Second at which the page was fetched: a later version has another label."""
+    """Microsecond at which the page was fetched: a later version has another label."""
     original_at: int = 0
     host: int = 0
     """32 bits of the host's hash."""

@@ -91,7 +91,7 @@ class Sketcher:
         records = made.records
         records[:, 11] |= np.array([_host_hash(page.host) for page in pages], np.uint64)
         records[:, 12] = np.array([page.key for page in pages], np.uint64)
-        records[:, 13] = np.array([int(page.at) & 0xFFFFFFFF for page in pages], np.uint64)
+        records[:, 13] = np.array([moment_of(page.at) for page in pages], np.uint64)
         return made
 
     def of_texts(self, texts: Sequence[tuple[bytes, bytes]]) -> Sketches:
@@ -131,6 +131,11 @@ def judge_pairs(records: Words, pairs: Ints) -> Ints:
     records, pairs = np.ascontiguousarray(records), np.ascontiguousarray(pairs)
     natives()["judge_many"](records.ctypes.data, pairs.ctypes.data, len(pairs), out.ctypes.data)
     return out
+
+
+def moment_of(at: float) -> int:
+    """Return a moment as records have it: whole microseconds."""
+    return int(at * 1e6)
 
 
 def _aligned(words: int) -> Words:

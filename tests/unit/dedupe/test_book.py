@@ -44,7 +44,7 @@ def records(*keys: int, title: int = TITLE, host: int = HOST) -> np.ndarray:
 def labels(
     *pairs: tuple[int, int], level: int = 2, at: int = 100, title: int = TITLE
 ) -> np.ndarray:
-    rows = [(copy, o, at | 50 << 32, level | 58 << 8 | HOST << 32, title, 0) for copy, o in pairs]
+    rows = [(copy, o, at, level | 58 << 8 | HOST << 32, title, 50) for copy, o in pairs]
     return np.array(rows, np.uint64).reshape(-1, 6)
 
 

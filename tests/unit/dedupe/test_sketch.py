@@ -155,10 +155,10 @@ def test_a_page_with_a_fifth_more_text_is_different() -> None:
     assert verdict(" ".join(words), " ".join(words + prose(11, 90)))[0] is Level.DIFFERENT
 
 
-def test_a_page_brings_its_key_its_host_and_its_second() -> None:
+def test_a_page_brings_its_key_its_host_and_its_moment() -> None:
     pages = [Page(2**63 + 5, "a.test", "T", b"some words", 1_800_000_000.9)]
     record = SKETCHER.sketches(pages).records[0]
-    assert (int(record[12]), int(record[13])) == (2**63 + 5, 1_800_000_000)
+    assert (int(record[12]), int(record[13])) == (2**63 + 5, 1_800_000_000_900_000)
     assert int(record[11]) & 0xFFFFFFFF == 2
     other = SKETCHER.sketches([Page(1, "b.test", "T", b"some words", 0.0)]).records[0]
     assert int(record[11]) >> 32 != int(other[11]) >> 32

@@ -15,16 +15,17 @@ NEAR_BINS, NEAR_BITS, LEAST_WORDS = 39, 6, 100
 SHORTER, LONGER = 17, 20
 """The shorter text has at least 17/20 of the longer one's words."""
 SIMILAR, DUPLICATE, EXACT = 1, 2, 3
-COPY = np.uint64(1 << 32)
+COPY = np.uint64(1 << 63)
 """In a record's last word: it is a copy of an older page."""
 LABEL = 6
-"""Words of a label: copy's key, original's key, copy's second | original's << 32,
-level | bins << 8 | copy's host << 32, copy's title hash, and 0."""
+"""Words of a label: copy's key, original's key, copy's moment, level | bins << 8 | host << 32 (the
+copy's), copy's title hash, original's moment."""
 
 _0, _1, _2, _4, _32, _56 = (np.uint64(n) for n in (0, 1, 2, 4, 32, 56))
 _KEY = np.uint64(NUMBER_BITS)
 _NUMBER = np.uint64((1 << NUMBER_BITS) - 1)
 _LOW_HALF = np.uint64(0xFFFFFFFF)
+_MOMENT = np.uint64((1 << 63) - 1)
 _LANES = np.uint64(0x0101010101010101)
 _SEVENS = np.uint64(0x7F7F7F7F7F7F7F7F)
 _FIVES, _THREES, _FS = (np.uint64(n * 0x0101010101010101) for n in (0x55, 0x33, 0x0F))
@@ -72,8 +73,8 @@ def judge_many(records: Words, pairs: Ints, count: int, out: Ints) -> int:
 
 
 def is_older(records: Words, a: int, b: int) -> bool:
-    """Tell whether the first of two records is the older page; the key decides within a second."""
-    at_a, at_b = records[a + 13] & _LOW_HALF, records[b + 13] & _LOW_HALF
+    """Tell whether the first of two records is the older page; between twins, the key decides."""
+    at_a, at_b = records[a + 13] & _MOMENT, records[b + 13] & _MOMENT
     return bool(at_a < at_b or (at_a == at_b and records[a + 12] < records[b + 12]))
 
 
@@ -178,10 +179,10 @@ def label(records: Words, copy: int, original: int, told: int, out: Words, at: i
     """Write that a page is a copy of, or similar to, an older one, and note it in its record."""
     out[at] = records[copy + 12]
     out[at + 1] = records[original + 12]
-    out[at + 2] = (records[copy + 13] & _LOW_HALF) | (records[original + 13] << _32)
+    out[at + 2] = records[copy + 13] & _MOMENT
     out[at + 3] = np.uint64(told) | ((records[copy + 11] >> _32) << _32)
     out[at + 4] = records[copy + 10]
-    out[at + 5] = _0
+    out[at + 5] = records[original + 13] & _MOMENT
     if told & 255 >= DUPLICATE:
         records[copy + 13] |= COPY
 

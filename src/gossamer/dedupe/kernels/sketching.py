@@ -4,7 +4,8 @@ They take flat arrays (in machine code: bare pointers, so no bounds and no lengt
 Every literal that meets a word is a np.uint64: mixed signed and unsigned arithmetic makes floats.
 
 A record is 14 words of 64 bits: 0-7 the low byte of each of 64 bins, 8 SimHash, 9 exact hash,
-10 title hash (0: none), 11 words | host << 32, 12 URL key, 13 second | whether it is a copy << 32.
+10 title hash (0: none), 11 words | host << 32, 12 URL key, 13 moment in µs | whether it is a copy
+<< 63.
 An entry is a band's key << 27 | page number; key 0 is a band that others keep.
 """
 
