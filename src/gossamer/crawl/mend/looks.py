@@ -1,6 +1,6 @@
 """What the links archive tells of later looks at a page: its record as if they were made again."""
 
-from msgspec.structs import replace
+from msgspec.structs import astuple, replace
 
 from gossamer.config import WatchConfig
 from gossamer.crawl.setup import Core
@@ -32,7 +32,7 @@ def looked_again(old: UrlRecord, new: UrlRecord, *, is_same: bool, rules: WatchC
         looks=old.looks + is_found,
         changes=old.changes + (is_found and not is_same),
         misses=0 if is_found else 2,
-        belief=(belief.a, belief.b, belief.prior_s),
+        belief=astuple(belief),
     )
 
 

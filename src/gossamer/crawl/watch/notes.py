@@ -5,6 +5,8 @@ from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
+from msgspec.structs import astuple
+
 from gossamer.config import WatchConfig
 from gossamer.crawl.pipeline import SITEMAPS
 from gossamer.crawl.watch.records import FOUND_OUT
@@ -115,7 +117,7 @@ class Notes:
             changed=turn.finding is Finding.CHANGED,
             modified_ago_s=modified_ago_s(turn),
         )
-        turn.belief = (belief.a, belief.b, belief.prior_s)
+        turn.belief = astuple(belief)
 
     def _hear_sitemap(self, turn: Turn, old: UrlRecord) -> None:
         """Hear which pages have changed since the sitemap was last read."""
