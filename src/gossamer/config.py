@@ -150,6 +150,27 @@ class FilterConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """Filters of your own, as "module:function"."""
 
 
+class TrapsConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How parts of a site without an end are found. What is closed is named by `status`."""
+
+    enabled: bool = True
+    """Look for traps."""
+    trust: tuple[str, ...] = ()
+    """Host globs or URL patterns that are never throttled or closed."""
+    suspect_pages: AtLeastOne = 8
+    """Pages of a host, folder or query after which it may be suspected, and put on trial."""
+    endless_depth: AtLeastOne = 10
+    """Pages in a row, each found on the one before, that must all bring new URLs to close it."""
+    same_pages: AtLeastOne = 6
+    """Pages that say what others have said, and lead to new URLs, to close it."""
+    new_hosts: AtLeastOne = 8
+    """Hosts of one domain that are asked at once; more have to wait for their answers."""
+    unproven_share: Annotated[float, Meta(ge=0.0, le=1.0)] = 0.1
+    """Share of all pages that a part may have of which nobody knows whether it is honest..."""
+    unproven_pages: Count = 400
+    """...but no more pages than this."""
+
+
 class ProcessConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What is read out of documents."""
 
@@ -231,6 +252,7 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     robots: RobotsConfig = field(default_factory=RobotsConfig)
     urls: UrlConfig = field(default_factory=UrlConfig)
     filter: FilterConfig = field(default_factory=FilterConfig)
+    traps: TrapsConfig = field(default_factory=TrapsConfig)
     process: ProcessConfig = field(default_factory=ProcessConfig)
     frontier: FrontierConfig = field(default_factory=FrontierConfig)
     seen: SeenConfig = field(default_factory=SeenConfig)
