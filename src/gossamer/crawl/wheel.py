@@ -69,7 +69,7 @@ class Wheel:
                     asking.cancel()
         self._count_seconds()
         self.ledger.commit()
-        return not self.stop_reason and not self.frontier.queued
+        return not self.stop_reason and not self.frontier.queued and not self.worker.traps.held
 
     def stop(self, reason: str) -> None:
         """Ask for no more; what is under way may end."""
@@ -92,7 +92,7 @@ class Wheel:
     def is_idle(self) -> bool:
         """Tell whether nothing is queued, leased, under way or uncommitted here."""
         busy = self.in_flight or self.ledger.group or self.has_uncommitted
-        return not busy and not self.frontier.queued
+        return not busy and not self.frontier.queued and not self.worker.traps.held
 
     @property
     def has_uncommitted(self) -> bool:
@@ -121,6 +121,8 @@ class Wheel:
         self.nudge.clear()
         if self.error is not None:
             raise self.error
+        if not self.in_flight and not self.frontier.queued and self.worker.traps.held:
+            self.worker.wake()
         is_starving = self._dispatch(group) > 0 and self.frontier.has_leases_to_commit
         now = self.time.now()
         if self.ledger.opened_at is None and self.has_uncommitted:

@@ -20,7 +20,7 @@ from gossamer.crawl.wheel import Alone, Wheel
 from gossamer.crawl.worker import Worker
 from gossamer.dedupe import ContentSeen
 from gossamer.fetch import Fetcher, Resolver, RobotsCache, auth_by_origin, next_try_at
-from gossamer.filter import FilterChain, UrlFilter, build_chain
+from gossamer.filter import FilterChain, Return, Traps, UrlFilter, build_chain
 from gossamer.frontier import AddressClocks, Frontier, address_gap_s
 from gossamer.log import tell
 from gossamer.model import (
@@ -75,6 +75,7 @@ class Core:
     robots: RobotsCache
     frontier: Frontier
     filters: FilterChain
+    traps: Traps
     stations: Stations
     shards: int = 1
     splitter: Splitter | None = None
@@ -86,6 +87,7 @@ class Core:
         rows += self.url_seen.rows_to_commit()
         rows += self.content_seen.rows_to_commit()
         rows += self.robots.rows_to_commit()
+        rows += self.traps.rows_to_commit()
         if self.outbox is not None:
             rows += self.outbox.rows_to_commit()
         return rows
@@ -93,9 +95,19 @@ class Core:
     def add(self, tasks: list[Task]) -> None:
         """Take new tasks to their owner: our frontier, or the outbox for another shard."""
         if self.splitter is None or self.outbox is None:
-            self.frontier.add(tasks)
+            self._queue(tasks)
         else:
-            self.splitter.route(tasks, self.frontier.add, self.outbox.post)
+            self.splitter.route(tasks, self._queue, self.outbox.post)
+
+    def _queue(self, tasks: list[Task]) -> None:
+        self.frontier.add(self.traps.admit(tasks))
+
+    def let_out(self, back: Return) -> None:
+        """Queue tasks that a part of a site on trial has held back."""
+        if back.known:
+            self.frontier.add(back.known, are_new=False)
+        if back.new:
+            self.frontier.add(back.new)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -176,12 +188,14 @@ def wire_core(
     content_seen = ContentSeen(state.get)
     frontier = Frontier(config.frontier, config.politeness, state, random)
     frontier.at_least = BACK_QUEUES * config.concurrency
+    seeds = seed_urls(config)
+    traps = Traps(config.traps, state.scan, seeds, frontier.hosts.known_urls)
     chain = build_chain(
         config.filter,
-        seed_urls(config),
+        seeds,
         frontier.hosts.known_urls,
         follow_embeds=config.process.embeds,
-        extra=filters,
+        extra=[*filters, traps.object_to],
     )
     is_split = place.ring.shards > 1
     splitter = Splitter(place.ring, place.shard, url_seen) if is_split else None
@@ -202,6 +216,7 @@ def wire_core(
         robots=RobotsCache(config.robots, config.fetch.robots_agent, state.get),
         frontier=frontier,
         filters=chain,
+        traps=traps,
         stations=stations,
         shards=place.ring.shards,
         splitter=splitter,
@@ -275,6 +290,8 @@ def _staff(
         read=read,
         robots_bytes=config.robots.max_bytes,
         add=core.add,
+        traps=core.traps,
+        let_out=core.let_out,
     )
     return worker, reader
 

@@ -12,6 +12,7 @@ from gossamer.crawl.pipeline import Reading, next_tasks, take_turn
 from gossamer.crawl.ports import Stations
 from gossamer.dedupe import content_fingerprint
 from gossamer.fetch import RETRY, Ask, Fetcher, GivenUp, Resolver, RobotsCache, RobotsRules, Wait
+from gossamer.filter import Return, Stay, Traps
 from gossamer.frontier import AddressClocks, Answer, Frontier
 from gossamer.model import (
     Document,
@@ -52,9 +53,14 @@ class Worker:
     robots_bytes: int
     add: Callable[[list[Task]], None]
     """Takes new tasks to their owner: our frontier, or another shard."""
+    traps: Traps
+    let_out: Callable[[Return], None]
+    """Takes tasks that were held back to our frontier."""
 
     async def ask(self, task: Task) -> None:
         """Give a task its turn, or put it back with the moment and the reason to wait for."""
+        if not self._may_go(task):
+            return
         now = self.time.now()
         rules: RobotsRules | None = None
         if task.url.scheme in WITH_ROBOTS:
@@ -75,6 +81,29 @@ class Worker:
                         self._refuse(task, RefusalKind.ROBOTS_DISALLOWED, detail)
                         return
         await self._ask_page(task, rules)
+
+    def _may_go(self, task: Task) -> bool:
+        """Tell whether no trap has the task; what is on trial waits, what is closed is refused."""
+        match self.traps.may_go(task):
+            case None:
+                return True
+            case Stay():
+                self.frontier.conclude(task)
+                self.frontier.settle(task, self.time.now(), None)
+                self.let_out(self.traps.release())
+            case objection:
+                self._refuse(task, RefusalKind(objection.reason.value), objection.detail)
+        return False
+
+    def wake(self) -> None:
+        """Go on with what traps hold back: there is nothing else left to do."""
+        self.let_out(self.traps.wake())
+        self._count_refused(self.ledger.counters.refused)
+
+    def _count_refused(self, counts: dict[str, int]) -> None:
+        for reason, count in self.traps.refused.items():
+            counts[reason] = counts.get(reason, 0) + count
+        self.traps.refused.clear()
 
     def give_up(self, task: Task, failed: Failed) -> None:
         """End a task that our own code failed on."""
@@ -233,8 +262,11 @@ class Worker:
     def _record(self, turn: Turn, now: float) -> None:
         if turn.retry_at is None:
             self.frontier.conclude(turn.task)
+        self.traps.observe(turn)
         self.add(turn.new_tasks)
+        self._count_refused(turn.refused)
         self.ledger.record(turn, now)
+        self.let_out(self.traps.release())
         self.ledger.is_urgent |= is_throttled(turn.outcome)
 
 

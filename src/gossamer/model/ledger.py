@@ -72,6 +72,18 @@ class Counters(Struct, kw_only=True):
     """Time spent crawling, all runs together."""
 
 
+class TrapNote(Struct, frozen=True):
+    """A part of a site that is throttled (on trial) or closed."""
+
+    unit: str
+    reason: str
+    """Why it is closed; "" while it is on trial."""
+    pages: int
+    held: int
+    refused: int
+    detail: str
+
+
 class Standing(Struct, kw_only=True, frozen=True):
     """What the counters do not hold: the state of queue and process at this moment."""
 
@@ -86,3 +98,5 @@ class Standing(Struct, kw_only=True, frozen=True):
     outbox: int = 0
     """URLs on their way to the shard that owns their host."""
     shards: int = 1
+    traps: tuple[TrapNote, ...] = ()
+    """Parts of sites that are throttled or closed: some of them."""

@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+from msgspec import structs
+
 from gossamer.model import Counters, Standing
 
 
@@ -18,6 +20,7 @@ def merge_standings(parts: Sequence[Standing]) -> Standing:
         stop_reason=next((part.stop_reason for part in parts if part.stop_reason), ""),
         outbox=sum(part.outbox for part in parts),
         shards=len(parts),
+        traps=tuple(note for part in parts for note in part.traps),
     )
 
 
@@ -48,4 +51,5 @@ def status_of(counters: Counters, standing: Standing) -> dict[str, object]:
         "stop_reason": standing.stop_reason,
         "outbox": standing.outbox,
         "shards": standing.shards,
+        "traps": [structs.asdict(note) for note in standing.traps],
     }

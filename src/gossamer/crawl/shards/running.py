@@ -27,7 +27,7 @@ def standing_of(shard: Shard) -> Standing:
     """Return how a shard that runs in this process stands."""
     wheel = shard.wheel
     return Standing(
-        queued=shard.core.frontier.queued - len(wheel.in_flight),
+        queued=shard.core.frontier.queued - len(wheel.in_flight) + shard.core.traps.held,
         in_flight=len(wheel.in_flight),
         hosts=shard.core.frontier.hosts.count,
         known_urls=shard.core.url_seen.known,
@@ -36,6 +36,7 @@ def standing_of(shard: Shard) -> Standing:
         paused=wheel.paused,
         stop_reason=wheel.stop_reason,
         outbox=shard.core.outbox.waiting if shard.core.outbox is not None else 0,
+        traps=shard.core.traps.notes(),
     )
 
 

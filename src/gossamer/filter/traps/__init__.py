@@ -4,8 +4,7 @@ Neighbours: `crawl` tells of every finished task and asks before each request; t
 refuses links into what is closed. Not for: single URLs with a bad shape (`filter.shape`).
 """
 
-from gossamer.filter.traps.rows import TRAPS, read_units
+from gossamer.filter.traps.look import notes_in, who_holds
 from gossamer.filter.traps.traps import Return, Stay, Traps
-from gossamer.filter.traps.unit import Unit
 
-__all__ = ["TRAPS", "Return", "Stay", "Traps", "Unit", "read_units"]
+__all__ = ["Return", "Stay", "Traps", "notes_in", "who_holds"]

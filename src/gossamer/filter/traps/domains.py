@@ -28,6 +28,11 @@ class Domains:
         self._register = register
         self._host_count = host_count
 
+    @property
+    def are_closed(self) -> bool:
+        """Tell whether any domain is closed to new hosts."""
+        return self._register.has_closed_domains
+
     def is_new(self, host: str) -> bool:
         """Tell whether no URL of a host was ever taken in."""
         return not self._host_count(host)
@@ -75,11 +80,10 @@ class Domains:
             return None
         return Objection(Reject(unit.verdict), unit.detail)
 
-    def observe(self, turn: Turn) -> Finding:
+    def observe(self, unit: Unit, turn: Turn) -> Finding:
         """Hear of a finished task: was it the first of its host, and which hosts does it name?"""
         host = turn.task.url.host
-        unit = self.unit(host)
-        if unit is None or host not in unit.young or turn.retry_at is not None:
+        if host not in unit.young or turn.retry_at is not None:
             return Finding.OPEN
         steps = unit.young.pop(host)
         if not isinstance(turn.outcome, Fetched):

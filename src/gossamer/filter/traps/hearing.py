@@ -17,6 +17,9 @@ from gossamer.filter.traps.unit import (
 )
 from gossamer.model import FOLLOWED, Link, Task, Turn
 
+KNOWN_PER_PAGE, KNOWN_PER_FRESH = 3.0, 0.25
+"""Links to known pages that even a tree has: its root, the page above."""
+
 
 class Page(Struct, frozen=True, kw_only=True):
     """A fetched page, as far as traps are concerned."""
@@ -29,6 +32,13 @@ class Page(Struct, frozen=True, kw_only=True):
     fresh: Sequence[str]
     """Addresses of the new URLs it brought, on its own host."""
     links: Sequence[Link]
+
+    def is_of_tree(self, name: str) -> bool:
+        """Tell whether hardly any link of the page leads to a known page of a unit."""
+        fresh = sum(new.startswith(name) for new in self.fresh)
+        addresses = {address_of(link.target) for link in self.links if link.kind in FOLLOWED}
+        known = sum(address.startswith(name) for address in addresses) - fresh
+        return known <= KNOWN_PER_PAGE + KNOWN_PER_FRESH * fresh
 
 
 def page_of(turn: Turn) -> Page:
@@ -52,8 +62,10 @@ def note(unit: Unit, page: Page) -> None:
     unit.pages += 1
     unit.block_pages += 1
     unit.block_same += unit.has_said(page.mark)
+    if not page.fresh:
+        return
     name = unit.name
-    if page.fresh and (fresh := sum(new.startswith(name) for new in page.fresh)):
+    if fresh := sum([new.startswith(name) for new in page.fresh]):
         unit.block_bred += 1
         unit.block_fresh += fresh
         unit.fresh += fresh

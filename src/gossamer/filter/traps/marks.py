@@ -6,8 +6,10 @@ from gossamer.model import Extraction, LinkKind
 
 SHORT_TEXT = 400
 """Pages with less text than this are told apart by their pictures too."""
-WORDS_READ = 600
-"""So many words of a page are searched for dates: no calendar has more to say."""
+HEAD_CHARS, TAIL_CHARS = 6000, 2000
+"""Of long texts only beginning, end and length are compared."""
+LONG_TEXT = 4000
+"""Longer texts are not searched for dates: no empty calendar has so much to say."""
 
 _MOMENTS = frozenset(
     "jan feb mar apr may jun jul aug sep sept oct nov dec "
@@ -23,11 +25,11 @@ def mark_of(found: Extraction, *, is_moving: bool) -> int | None:
     Of a page whose URL moves (an id, a date) only words count, and no names of days and months.
     """
     text = found.text
-    if is_moving:
-        words = text.split(None, WORDS_READ)
-        text = " ".join([w for w in words if w.isalpha() and w.lower() not in _MOMENTS])
+    if is_moving and len(text) <= LONG_TEXT:
+        text = " ".join([w for w in text.split() if w.isalpha() and w.lower() not in _MOMENTS])
+    elif len(text) > HEAD_CHARS + TAIL_CHARS:
+        text = f"{text[:HEAD_CHARS]}{len(text)}{text[-TAIL_CHARS:]}"
     if len(text) < SHORT_TEXT:
         pictures = [link.target.text for link in found.links if link.kind is LinkKind.IMAGE]
         text = "\n".join((text, *(picture.partition("?")[0] for picture in pictures)))
-    text = text.strip()
-    return xxh3_64_intdigest(text.encode("utf-8", "surrogatepass")) if text else None
+    return xxh3_64_intdigest(text.encode("utf-8", "surrogatepass")) if text and not text.isspace() else None

@@ -9,6 +9,7 @@ A unit is named by the text that all its URLs begin with, the scheme left out:
 """
 
 import re
+from functools import lru_cache
 
 from xxhash import xxh3_64_intdigest
 
@@ -16,55 +17,47 @@ from gossamer.model import Url
 
 MAX_FOLDERS = 3
 """Deeper folders belong to the unit of the third."""
+FOLDERS_KEPT = 16_384
 
 _STEM = re.compile(r"([A-Za-z]{2,})(?=[-_.~=+]?\d|[-_~=+]\w)")
+_DIGIT = re.compile(r"[0-9]")
 _DIGITS = re.compile(r"\d+")
 _LAST_NUMBER = re.compile(r"(\d+)\D*$")
-_MOVING = re.compile(
-    r"(?<![0-9a-z])(?:"
-    r"(?=[0-9a-f]*[a-f])(?=[a-f]*[0-9])[0-9a-f]{8,}"  # a hash
-    r"|[1-9][0-9]{7,}"  # a counter, a moment
-    r"|(?=[0-9a-z]{6})(?:[a-z]+[0-9]+[a-z]|[0-9]+[a-z]+[0-9])[0-9a-z]*"  # an id
-    r"|(?:1[6-9]|2[0-9])[0-9]{2}[-/_.](?:0?[1-9]|1[0-2])"  # year and month
-    r"|(?:19|2[0-9])[0-9]{2}(?:0[1-9]|1[0-2])(?:[0-3][0-9])?"
-    r")(?![0-9a-z])"
-    r"|(?<![a-z])(?:year|month|week|day|date|yr?|mo?|d)[=/-][0-9]",
-    re.IGNORECASE,
-)
+_MARKS = re.compile(r"[^0-9A-Za-z]+")
+_ID = re.compile(r"[a-z]+[0-9]+[a-z]|[0-9]+[a-z]+[0-9]|[0-9a-f]{8}", re.IGNORECASE)
+_ID_CHARS, _COUNTER_CHARS = 6, 8
+_MOMENTS = frozenset("year month week day date yr mo y m d".split())
+_YEAR = re.compile(r"(?:1[6-9]|2[0-9])[0-9]{2}")
+_MONTH = re.compile(r"0?[1-9]|1[0-2]")
+_DAY = re.compile(r"(?:19|2[0-9])[0-9]{2}(?:0[1-9]|1[0-2])(?:[0-3][0-9])?")
 _DEEP, _FEW = 7, 3
 
 
 def address_of(url: Url) -> str:
     """Return a URL without its scheme: what units are prefixes of."""
-    return url.text[url.origin.index(":") + 3 :] if ":" in url.origin else url.text
-
-
-def home_of(url: Url) -> str:
-    """Return the name of the unit that is the whole host."""
-    return url.origin[url.origin.index(":") + 3 :] + "/" if ":" in url.origin else url.text
+    return url.text.partition("://")[2]
 
 
 def units_of(url: Url) -> list[str]:
     """Return the units that a URL lies in, the smallest first, its host last."""
-    home = home_of(url)
-    path, mark, _ = address_of(url).partition("?")
+    address = address_of(url)
+    path, mark, _ = address.partition("?")
     folder, _, name = path.rpartition("/")
-    names = [home]
-    at = len(home)
-    for _ in range(MAX_FOLDERS):
-        end = path.find("/", at)
-        if end < 0:
-            break
-        at = end + 1
-        names.append(path[:at])
+    names = list(_folders(folder or path))
     if mark:
-        names.append(path + mark)
+        names.insert(0, path + mark)
     elif ";" in name:
-        names.append(path[: path.index(";", len(folder)) + 1])
+        names.insert(0, path[: path.index(";", len(folder)) + 1])
     elif (stem := _STEM.match(name)) is not None:
-        names.append(f"{folder}/{stem[1]}")
-    names.reverse()
+        names.insert(0, f"{folder}/{stem[1]}")
     return names
+
+
+@lru_cache(maxsize=FOLDERS_KEPT)
+def _folders(folder: str) -> tuple[str, ...]:
+    """Return the units of a folder and of those around it, the smallest first."""
+    parts = folder.split("/")[: MAX_FOLDERS + 1]
+    return tuple("/".join(parts[:count]) + "/" for count in range(len(parts), 0, -1))
 
 
 def shape_of(address: str) -> int:
@@ -81,9 +74,26 @@ def number_in(address: str) -> int | None:
 def is_moving(target: str) -> bool:
     """Tell whether a path looks made for one visit: an id, a date, a long way."""
     parts = target.count("/")
-    if parts > _DEEP or _MOVING.search(target) is not None:
+    if parts > _DEEP or (parts > _FEW and parts > len(set(target.split("/")))):  # /a/b/a/b
         return True
-    return parts > _FEW and parts > len(set(target.split("/")))  # /a/b/a/b
+    if _DIGIT.search(target) is None:
+        return False
+    before = ""
+    for word in _MARKS.split(target):
+        if not word.isalpha() and word and _is_id_or_date(word, before):
+            return True
+        before = word
+    return False
+
+
+def _is_id_or_date(word: str, before: str) -> bool:
+    if word.isdigit():
+        if len(word) < _ID_CHARS:
+            is_month = _MONTH.fullmatch(word) and _YEAR.fullmatch(before)
+            return bool(is_month) or before.lower() in _MOMENTS
+        is_counter = len(word) >= _COUNTER_CHARS and word[0] != "0"
+        return is_counter or _DAY.fullmatch(word) is not None
+    return len(word) >= _ID_CHARS and _ID.match(word) is not None
 
 
 def child_of(name: str, names: list[str]) -> str:

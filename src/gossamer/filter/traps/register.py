@@ -28,15 +28,18 @@ class Register:
     def __init__(self, scan: Scan) -> None:
         self._scan = scan
         self._units: dict[str, Unit] = {}
+        self._watched_units: dict[str, Unit] = {}
         self._watched: dict[str, int] = {}
         """Hosts (and domains) with units on trial or closed: how many."""
         self._pens: dict[str, Pen] = {}
         self._leaving: deque[str] = deque()
         self._changed: set[str] = set()
         self._gone: list[Row] = []
+        self.has_closed_domains = False
         for unit in read_units(scan(TRAPS)):
             self._units[unit.name] = unit
-            self._watch(unit.name, 1)
+            self._watch(unit, 1)
+            self.has_closed_domains |= unit.name.startswith("*.") and bool(unit.verdict)
             self._pens[unit.name] = Pen.read(ring_of_unit(unit.name), unit.name, scan)
 
     def is_watched(self, host: str) -> bool:
@@ -71,7 +74,7 @@ class Register:
 
     def watched(self) -> Iterator[Unit]:
         """Give the units on trial or closed."""
-        return (unit for unit in list(self._units.values()) if unit.is_watched)
+        return iter(list(self._watched_units.values()))
 
     def pen(self, name: str) -> Pen:
         """Return the waiting room of a unit."""
@@ -96,14 +99,14 @@ class Register:
     def try_unit(self, unit: Unit, suspicion: str) -> None:
         """Put a unit on trial."""
         unit.trial = Trial(suspicion=suspicion)
-        self._watch(unit.name, 1)
+        self._watch(unit, 1)
         self.change(unit)
 
     def acquit(self, unit: Unit) -> None:
         """Let a unit go, and all that was held back; it is looked at again when it has grown."""
         unit.trial, unit.verdict, unit.detail = None, "", ""
         unit.next_look = max(1, unit.pages) * LOOK_AGAIN
-        self._watch(unit.name, -1)
+        self._watch(unit, -1)
         self._gone.append((unit_key(ring_of_unit(unit.name), unit.name), None))
         self._changed.discard(unit.name)
         if self.held(unit.name):
@@ -115,6 +118,7 @@ class Register:
         self.change(unit)
         count = self.pen(unit.name).close(self._scan) if unit.name in self._pens else 0
         unit.refused += count
+        self.has_closed_domains |= unit.name.startswith("*.")
         return count
 
     def change(self, unit: Unit) -> None:
@@ -148,15 +152,16 @@ class Register:
         for name, pen in list(self._pens.items()):
             rows.extend(pen.rows.items())
             pen.rows = {}
-            if not pen and name not in self._watched_names():
+            if not pen and name not in self._watched_units:
                 del self._pens[name]
         return rows
 
-    def _watched_names(self) -> set[str]:
-        return {unit.name for unit in self._units.values() if unit.is_watched}
-
-    def _watch(self, name: str, step: int) -> None:
-        host = host_of_unit(name)
+    def _watch(self, unit: Unit, step: int) -> None:
+        if step > 0:
+            self._watched_units[unit.name] = unit
+        else:
+            self._watched_units.pop(unit.name, None)
+        host = host_of_unit(unit.name)
         count = self._watched.get(host, 0) + step
         if count > 0:
             self._watched[host] = count

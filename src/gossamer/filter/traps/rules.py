@@ -6,6 +6,7 @@ text of their own and no new URLs) a few steps down; a maze has none. A unit tha
 like a large site, or whose pages are numbered, is given more pages before it is judged.
 """
 
+from collections.abc import Callable
 from enum import StrEnum
 
 from gossamer.config import TrapsConfig
@@ -16,6 +17,8 @@ BREEDING = 0.85
 """Of a block of pages, so many bring new URLs..."""
 FRESH_PER_PAGE = 1.5
 """...and on average so many: a chain of pages has one each, and is not suspected."""
+PATIENCE = 3
+"""So many blocks in a row must grow to be suspected, if they do not grow as a tree does."""
 SAME = 0.7
 ALL_THE_SAME = 0.9
 LOOK_AGAIN = 4
@@ -49,13 +52,17 @@ class Finding(StrEnum):
     HOSTS = Reject.TRAP_HOSTS
 
 
-def suspicion(unit: Unit, config: TrapsConfig) -> str:
-    """Return why a unit is suspected after a block of pages, in words; "" if it is not."""
+def suspicion(unit: Unit, is_of_tree: Callable[[str], bool]) -> str:
+    """Return why a unit is suspected after a block of pages, in words; "" if it is not.
+
+    `is_of_tree` tells whether hardly any link of the last page leads to a known page of a unit.
+    """
     pages = unit.block_pages
     if unit.block_same >= SAME * pages and unit.fresh:
         return f"{unit.block_same} of {pages} pages say what others have said"
     grows = unit.block_fresh >= FRESH_PER_PAGE * pages and unit.block_bred >= BREEDING * pages
-    if grows and pages >= config.suspect_pages:
+    unit.blocks = unit.blocks + 1 if grows else 0
+    if grows and (unit.blocks >= PATIENCE or is_of_tree(unit.name)):
         return f"{unit.block_bred} of {pages} pages brought {unit.block_fresh} new URLs"
     return ""
 
@@ -73,7 +80,7 @@ def finding(unit: Unit, trial: Trial, config: TrapsConfig, *, is_home: bool) -> 
     if is_numbered(trial) or is_falling(trial):
         return Finding.FREE
     if not is_cross_linked(trial):
-        return Finding.LONG if is_home else Finding.ENDLESS
+        return Finding.LONG if is_home and not is_of_child(trial) else Finding.ENDLESS
     is_known = is_home or len(unit.domains) >= KNOWN_DOMAINS
     return Finding.FREE if is_known else Finding.LONG
 

@@ -10,6 +10,7 @@ from gossamer.config import TrapsConfig
 from gossamer.filter.lists import Patterns
 from gossamer.filter.traps.domains import Domains
 from gossamer.filter.traps.hearing import Page, hear, note, page_of
+from gossamer.filter.traps.look import choose
 from gossamer.filter.traps.names import address_of, child_of, units_of
 from gossamer.filter.traps.pen import Scan
 from gossamer.filter.traps.register import Register
@@ -24,8 +25,19 @@ from gossamer.filter.traps.rules import (
     suspicion,
 )
 from gossamer.filter.traps.unit import Trial, Unit
-from gossamer.filter.traps.words import closed_because, shown
-from gossamer.model import Fetched, Link, LinkKind, Objection, Reject, Row, Task, Turn, Url
+from gossamer.filter.traps.words import closed_because, note_of, shown
+from gossamer.model import (
+    Fetched,
+    Link,
+    LinkKind,
+    Objection,
+    Reject,
+    Row,
+    Task,
+    TrapNote,
+    Turn,
+    Url,
+)
 PROBES = 2
 """Pages of a unit on trial that may be under way at once."""
 LONG_TRIAL = 40
@@ -88,13 +100,10 @@ class Traps:
         """Return how many tasks are held back and not decided on."""
         return self._register.all_held
 
-    def units(self) -> list[Unit]:
-        """Return the units on trial or closed."""
-        return list(self._register.watched())
-
-    def waiting(self, unit: Unit) -> int:
-        """Return how many tasks a unit holds back."""
-        return self._register.held(unit.name)
+    def notes(self) -> tuple[TrapNote, ...]:
+        """Return the units that are throttled or closed, for `status`."""
+        held = self._register.held
+        return choose([note_of(unit, held(unit.name)) for unit in self._register.watched()])
 
     def object_to(self, link: Link, _depth: int, _source: str) -> Objection | None:
         """Refuse links into closed units: the filter of this room."""
@@ -105,13 +114,21 @@ class Traps:
                 return None
             unit.refused += 1
             return Objection(Reject(unit.verdict), unit.detail)
-        return self._domains.objection(url.host) if self._config.enabled else None
+        return self._domains.objection(url.host) if self._domains.are_closed else None
 
     def admit(self, tasks: Sequence[Task]) -> list[Task]:
         """Return those of some new tasks that may be queued; the others are held or refused."""
         if not self._config.enabled:
             return list(tasks)
-        return [task for task in tasks if self._is_admitted(task)]
+        free: set[str] = set()
+        admitted: list[Task] = []
+        for task in tasks:
+            host = task.url.host
+            if host in free or self._is_admitted(task):
+                admitted.append(task)
+                if not self._register.is_watched(host) and not self._domains.is_new(host):
+                    free.add(host)
+        return admitted
 
     def _is_admitted(self, task: Task) -> bool:
         if task.kind is LinkKind.SEED or self._trusts(task.url):
@@ -199,7 +216,7 @@ class Traps:
                 return
             note(unit, page)
             is_full = unit.block_pages >= self._config.suspect_pages
-            if is_full and self._look_at(unit, is_tried=governing is not None):
+            if is_full and self._look_at(unit, page, is_tried=governing is not None):
                 return
 
     def _end_probe(self, url: Url, names: Sequence[str]) -> tuple[int, int]:
@@ -215,14 +232,15 @@ class Traps:
                 self._register.change(unit)
         return way
 
-    def _look_at(self, unit: Unit, *, is_tried: bool) -> bool:
+    def _look_at(self, unit: Unit, page: Page, *, is_tried: bool) -> bool:
         """Put a unit on trial if its last block of pages is suspect; tell whether that was done.
 
         Not if a larger unit is on trial: that one is tried first.
         """
         is_due = unit.pages >= unit.next_look and not is_tried
-        why = suspicion(unit, self._config) if is_due else ""
-        unit.block_pages = unit.block_bred = unit.block_fresh = unit.block_same = 0
+        why = suspicion(unit, page.is_of_tree) if is_due else ""
+        unit.block_pages = unit.block_bred = unit.block_fresh = 0
+        unit.block_same = 0
         if why:
             self._register.try_unit(unit, why)
             self._touched[unit.name] = None
@@ -256,8 +274,8 @@ class Traps:
             unit.trial = Trial(suspicion=trial.suspicion, out=trial.out, strikes=strikes)
 
     def _decide_on_hosts(self, turn: Turn) -> None:
-        found = self._domains.observe(turn)
         unit = self._domains.unit(turn.task.url.host)
+        found = self._domains.observe(unit, turn) if unit is not None else Finding.OPEN
         if unit is None or unit.trial is None:
             return
         self._touched[unit.name] = None

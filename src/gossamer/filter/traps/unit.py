@@ -61,6 +61,8 @@ class Unit(Struct, kw_only=True, omit_defaults=True):
     block_bred: int = 0
     block_fresh: int = 0
     block_same: int = 0
+    blocks: int = 0
+    """Blocks in a row that grew, but not as a tree does."""
     next_look: int = 0
     """Pages from which on the unit may be suspected again."""
     marks: dict[int, int] = field(default_factory=dict)

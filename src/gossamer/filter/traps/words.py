@@ -2,6 +2,7 @@
 
 from gossamer.filter.traps.rules import Finding
 from gossamer.filter.traps.unit import Trial, Unit
+from gossamer.model import TrapNote
 
 
 def shown(name: str) -> str:
@@ -33,3 +34,11 @@ def closed_because(unit: Unit, trial: Trial, found: Finding) -> str:
                 f"({trial.fresh}), {trial.depth} in a row, and {trial.leaves} were an end"
             )
     return f"{unit.name} closed: {because}; overrule with {overrule(unit.name)}"
+
+
+def note_of(unit: Unit, held: int) -> TrapNote:
+    """Return what `status` says of a unit; what a closed one holds is as good as refused."""
+    trial = unit.trial
+    detail = unit.detail if trial is None else f"{unit.name} is on trial: {trial.suspicion}"
+    waiting = 0 if unit.verdict else held
+    return TrapNote(unit.name, unit.verdict, unit.pages, waiting, unit.refused, detail)
