@@ -113,9 +113,7 @@ class Domains:
     def _new_hosts(self, host: str, tasks: Iterable[Task]) -> int:
         domain = registrable_domain(host)
         others = {task.url.host for task in tasks} - {host}
-        return sum(
-            registrable_domain(other) == domain and self.is_new(other) for other in others
-        )
+        return sum(registrable_domain(other) == domain and self.is_new(other) for other in others)
 
 
 def name_of(domain: str) -> str:

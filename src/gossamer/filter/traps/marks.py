@@ -11,12 +11,10 @@ HEAD_CHARS, TAIL_CHARS = 6000, 2000
 LONG_TEXT = 4000
 """Longer texts are not searched for dates: no empty calendar has so much to say."""
 
-_MOMENTS = frozenset(
-    "jan feb mar apr may jun jul aug sep sept oct nov dec "
-    "january february march april june july august september october november december "
-    "mon tue wed thu fri sat sun "
-    "monday tuesday wednesday thursday friday saturday sunday".split()
-)
+_MONTHS = "january february march april may june july august september october november december"
+_DAYS = "monday tuesday wednesday thursday friday saturday sunday"
+_LONG = (*_MONTHS.split(), *_DAYS.split())
+_MOMENTS = frozenset((*_LONG, *(name[:3] for name in _LONG), "sept", "tues", "thur", "thurs"))
 
 
 def mark_of(found: Extraction, *, is_moving: bool) -> int | None:
@@ -32,4 +30,8 @@ def mark_of(found: Extraction, *, is_moving: bool) -> int | None:
     if len(text) < SHORT_TEXT:
         pictures = [link.target.text for link in found.links if link.kind is LinkKind.IMAGE]
         text = "\n".join((text, *(picture.partition("?")[0] for picture in pictures)))
-    return xxh3_64_intdigest(text.encode("utf-8", "surrogatepass")) if text and not text.isspace() else None
+    return (
+        xxh3_64_intdigest(text.encode("utf-8", "surrogatepass"))
+        if text and not text.isspace()
+        else None
+    )

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from gossamer.filter.traps.names import address_of, child_of, group_of, shape_of, units_of
 from gossamer.filter.traps.rows import pack_held, pen_key, pen_prefix, unpack_held
 from gossamer.filter.traps.unit import Trial
-from gossamer.model import Row, Task
+from gossamer.model import Task
 
 IN_MEMORY = 4096
 LOOKED_AT = 128
@@ -142,9 +142,9 @@ class Pen:
             self.take(key)
         if self._on_disk:
             kept = {pen_key(self._ring, self._name, key) for key in self._held}
-            for key, _ in scan(pen_prefix(self._ring, self._name)):
-                if key not in kept:
-                    self.rows[key] = None
-            self.rows.update({key: None for key in self.rows if key not in kept})
+            for row, _ in scan(pen_prefix(self._ring, self._name)):
+                if row not in kept:
+                    self.rows[row] = None
+            self.rows.update({row: None for row in self.rows if row not in kept})
             self._on_disk = 0
         return count

@@ -38,6 +38,7 @@ from gossamer.model import (
     Turn,
     Url,
 )
+
 PROBES = 2
 """Pages of a unit on trial that may be under way at once."""
 LONG_TRIAL = 40
@@ -184,7 +185,11 @@ class Traps:
         """Forget a probe of a larger unit that a smaller one on trial now waits with."""
         for name in units_of(url):
             unit = self._register.find(name)
-            if unit is not None and unit.trial is not None and unit.trial.out.pop(url.key, None) is not None:
+            if (
+                unit is not None
+                and unit.trial is not None
+                and unit.trial.out.pop(url.key, None) is not None
+            ):
                 self._touched[name] = None
 
     def observe(self, turn: Turn) -> None:

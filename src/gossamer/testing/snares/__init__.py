@@ -2,3 +2,8 @@
 
 Neighbours: `testing.server`, which serves a `SnareWeb`. Not for: single faults (`testing.faults`).
 """
+
+from gossamer.testing.snares.serve import ServedSnares, serve_snares
+from gossamer.testing.snares.web import HONEST, SNARES, SnareWeb
+
+__all__ = ["HONEST", "SNARES", "ServedSnares", "SnareWeb", "serve_snares"]

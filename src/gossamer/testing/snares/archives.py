@@ -15,13 +15,15 @@ def indexed(pages: int, *, is_chained: bool) -> Snare:
     def sheet(tail: str) -> Sheet | None:
         count = -(-pages // PER_INDEX)
         if not tail:
-            first = ["index-1.html"] if is_chained else [f"index-{n + 1}.html" for n in range(count)]
+            first = (
+                ["index-1.html"] if is_chained else [f"index-{n + 1}.html" for n in range(count)]
+            )
             return Sheet("Archive", "All that was ever written.", first)
         kind, _, rest = tail.removesuffix(".html").partition("-")
         number = int(rest) if rest.isdigit() else 0
         if kind == "index" and 1 <= number <= count:
-            first = (number - 1) * PER_INDEX + 1
-            articles = [_article(n) for n in range(first, min(first + PER_INDEX, pages + 1))]
+            start = (number - 1) * PER_INDEX + 1
+            articles = [_article(n) for n in range(start, min(start + PER_INDEX, pages + 1))]
             beside = [f"index-{n}.html" for n in (number - 1, number + 1) if 1 <= n <= count]
             return Sheet(f"Index {number}", "Articles by number.", articles + beside)
         if kind == "page" and 1 <= number <= pages:
@@ -40,7 +42,8 @@ def chained(pages: int) -> Snare:
     """Return an archive that is paged through: ?page=1, ?page=2 and so on."""
 
     def sheet(tail: str) -> Sheet | None:
-        number = int(tail.removeprefix("?page=") or 1)
+        asked = tail.removeprefix("?page=") or "1"
+        number = int(asked) if asked.isdigit() else 0
         if not 1 <= number <= pages:
             return None
         beside = [f"?page={n}" for n in (number - 1, number + 1) if 1 <= n <= pages]
@@ -72,7 +75,7 @@ def tree(pages: int, fan: int) -> Snare:
     """Return a site whose pages link the pages below them and nothing else."""
 
     def sheet(tail: str) -> Sheet | None:
-        number = int(tail or 0)
+        number = int(tail or 0) if not tail or tail.isdigit() else pages
         if number >= pages:
             return None
         below = range(number * fan + 1, min(number * fan + fan + 1, pages))

@@ -5,6 +5,7 @@ from gossamer.testing.snares.sheet import Sheet, babble
 
 _YEAR_MONTHS = 12
 _DAYS = 30
+_OF_A_DAY = 3
 _MONTHS = "January February March April May June July August September October November December"
 _GOODS = 12
 
@@ -17,7 +18,7 @@ def calendar(tail: str) -> Sheet | None:
     month = int(parts[0]) * _YEAR_MONTHS + int(parts[1]) - 1
     name = _MONTHS.split()[month % _YEAR_MONTHS]
     beside = [_month(month - 1), _month(month + 1)]
-    if len(parts) == 3:
+    if len(parts) == _OF_A_DAY:
         return Sheet(
             f"{name} {int(parts[2])}, {parts[0]}", "There are no events on this day.", beside
         )
@@ -42,7 +43,7 @@ def _month(month: int) -> str:
 
 def session_in_path(tail: str) -> Sheet:
     """Answer any session with the same goods, under a new session each."""
-    session, _, name = tail.partition("/")
+    name = tail.partition("/")[2]
     dice = Dice("session", tail)
     links = [f"{dice.number():012x}/item{dice.below(_GOODS)}" for _ in range(6)]
     return Sheet("Shop", f"{name or 'Welcome'}. {babble('goods', name)}", links)
@@ -51,9 +52,7 @@ def session_in_path(tail: str) -> Sheet:
 def session_in_query(tail: str) -> Sheet:
     """Answer any token with one and the same page, and new tokens."""
     dice = Dice("token", tail)
-    return Sheet(
-        "Your visit", babble("visit"), [f"?visit={dice.number():010x}" for _ in range(3)]
-    )
+    return Sheet("Your visit", babble("visit"), [f"?visit={dice.number():010x}" for _ in range(3)])
 
 
 def loop(tail: str) -> Sheet:
