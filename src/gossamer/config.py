@@ -165,10 +165,9 @@ class TrapsConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     """Pages that say what others have said, and lead to new URLs, to close it."""
     new_hosts: AtLeastOne = 8
     """Hosts of one domain that are asked at once; more have to wait for their answers."""
-    unproven_share: Annotated[float, Meta(ge=0.0, le=1.0)] = 0.1
-    """Share of all pages that a part may have of which nobody knows whether it is honest..."""
-    unproven_pages: Count = 400
-    """...but no more pages than this."""
+    unproven_pages: AtLeastOne = 80
+    """Pages of a trial after which a part that is neither clearly honest nor a trap is closed; a
+    seed's own site has 25 times as many."""
 
 
 class ProcessConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterable
 
 from gossamer.config import TrapsConfig
 from gossamer.filter.traps.register import Register
-from gossamer.filter.traps.rules import Finding, of_hosts
+from gossamer.filter.traps.rules import LEAF_SHARE, Finding, of_hosts
 from gossamer.filter.traps.unit import Unit
 from gossamer.model import Fetched, Objection, Reject, Task, Turn
 from gossamer.urls import registrable_domain
 
 HOSTS_PER_LEAF = 4
-PROBES = 2
+ANSWERED_KEPT = 256
 
 
 class Domains:
@@ -60,8 +60,7 @@ class Domains:
         unit = self._register.of(name_of(domain))
         if unit.trial is not None:
             return None if host in unit.young else unit
-        if host not in unit.young:
-            unit.young[host] = 0
+        unit.young.setdefault(host, self.steps_to(unit, task))
         if len(unit.young) > self._config.new_hosts + HOSTS_PER_LEAF * unit.leaves:
             del unit.young[host]
             self._register.try_unit(unit, f"{len(unit.young)} new hosts have not answered yet")
@@ -91,17 +90,18 @@ class Domains:
         fresh = self._new_hosts(host, turn.new_tasks)
         unit.pages += 1
         unit.leaves += not fresh
-        trial = unit.trial
-        if trial is None:
-            return Finding.OPEN
-        trial.pages += 1
-        if fresh:
-            trial.bred += 1
-            trial.fresh += fresh
-            trial.depth = max(trial.depth, steps + 1)
+        if fresh and len(unit.answered) < ANSWERED_KEPT:
             unit.answered[host] = steps + 1
-        else:
-            trial.leaves += 1
+        if unit.trial is None and unit.pages > max(unit.next_look, self._config.new_hosts):
+            if unit.leaves < LEAF_SHARE * unit.pages:
+                self._register.try_unit(unit, f"{unit.pages} new hosts named newer ones")
+            unit.next_look = unit.pages + self._config.new_hosts
+        if (trial := unit.trial) is not None:
+            trial.pages += 1
+            trial.bred += bool(fresh)
+            trial.leaves += not fresh
+            trial.fresh += fresh
+            trial.depth = max(trial.depth, steps + 1) if fresh else trial.depth
         return self._heard(unit)
 
     def _heard(self, unit: Unit) -> Finding:

@@ -6,9 +6,9 @@ from msgspec import Struct
 
 from gossamer.filter.traps.marks import mark_of
 from gossamer.filter.traps.names import address_of, group_of, is_moving, number_in, shape_of
+from gossamer.filter.traps.rules import SITE_PAGES, count_crossings
 from gossamer.filter.traps.unit import (
     CROSSED_KEPT,
-    FIRST_PAGES,
     NUMBERS_KEPT,
     SERIES_KEPT,
     SHAPES_KEPT,
@@ -17,6 +17,7 @@ from gossamer.filter.traps.unit import (
 )
 from gossamer.model import FOLLOWED, Link, Task, Turn
 
+NEXT_NUMBERS = 100
 KNOWN_PER_PAGE, KNOWN_PER_FRESH = 3.0, 0.25
 """Links to known pages that even a tree has: its root, the page above."""
 
@@ -39,6 +40,16 @@ class Page(Struct, frozen=True, kw_only=True):
         addresses = {address_of(link.target) for link in self.links if link.kind in FOLLOWED}
         known = sum(address.startswith(name) for address in addresses) - fresh
         return known <= KNOWN_PER_PAGE + KNOWN_PER_FRESH * fresh
+
+    def is_in_series(self) -> bool:
+        """Tell whether its own number goes on in the URLs that it brought."""
+        number, shape = number_in(self.address), shape_of(self.address)
+        if number is None:
+            return False
+        return any(
+            shape_of(new) == shape and abs((number_in(new) or 0) - number) <= NEXT_NUMBERS
+            for new in self.fresh
+        )
 
 
 def page_of(turn: Turn) -> Page:
@@ -76,7 +87,9 @@ def hear(unit: Unit, trial: Trial, page: Page, way: tuple[int, int], child: str)
     name = unit.name
     fresh = [new for new in page.fresh if new.startswith(name)]
     has_said = unit.has_said(page.mark)
+    before = unit.fresh
     unit.pages += 1
+    unit.fresh += len(fresh)
     trial.pages += 1
     trial.same += has_said
     trial.moving += page.is_moving
@@ -93,13 +106,17 @@ def hear(unit: Unit, trial: Trial, page: Page, way: tuple[int, int], child: str)
         _count_fresh(trial, fresh)
     elif not has_said:
         trial.leaves += 1
-    _look_for_crossings(name, trial, page, set(fresh))
+    links = _look_for_crossings(name, trial, page, set(fresh))
+    trial.expected += links * min(1.0, before / SITE_PAGES)
+
+
+def halve(trial: Trial) -> None:
+    """Remember how a long trial stands in its middle."""
+    trial.half_fresh, trial.half_crossed = trial.fresh, count_crossings(trial)
 
 
 def _count_fresh(trial: Trial, fresh: Sequence[str]) -> None:
     trial.fresh += len(fresh)
-    if trial.pages <= FIRST_PAGES:
-        trial.first_fresh += len(fresh)
     for address in fresh:
         number = number_in(address)
         shape = shape_of(address)
@@ -111,15 +128,21 @@ def _count_fresh(trial: Trial, fresh: Sequence[str]) -> None:
             trial.numbers.add(number)
 
 
-def _look_for_crossings(name: str, trial: Trial, page: Page, fresh: set[str]) -> None:
-    """Find links to known pages of the unit that are neither its door nor the page's ancestors."""
+def _look_for_crossings(name: str, trial: Trial, page: Page, fresh: set[str]) -> int:
+    """Find links to known pages of the unit that are neither its door nor the page's ancestors.
+
+    Return how many links there are that are not to these.
+    """
+    count = 0
     via = page.task.via
     for link in page.links:
         target = link.target
         address = address_of(target)
         if link.kind not in FOLLOWED or not address.startswith(name):
             continue
-        trial.links += 1
-        is_kin = address == name or target.text == via or page.address.startswith(address)
-        if not is_kin and address not in fresh and len(trial.crossed) < CROSSED_KEPT:
-            trial.crossed.add(target.key)
+        if address == name or target.text == via or page.address.startswith(address):
+            continue
+        count += 1
+        if address not in fresh and len(trial.crossed) < CROSSED_KEPT:
+            trial.crossed[target.key] = trial.crossed.get(target.key, 0) + 1
+    return count

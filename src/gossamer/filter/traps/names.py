@@ -102,6 +102,20 @@ def child_of(name: str, names: list[str]) -> str:
     return names[at - 1] if at else ""
 
 
+def climb(name: str) -> str:
+    """Return the smallest folder around a unit whose own name is a word; a host is none.
+
+    Years, sessions and numbers are not judged one by one, but together.
+    """
+    here = name
+    while here.endswith("/") and here.count("/") > 1:
+        folder = here[:-1].rpartition("/")[0] + "/"
+        if not _DIGIT.search(here[len(folder) :]):
+            return here
+        here = folder
+    return name
+
+
 def group_of(child: str, name: str) -> str:
     """Return a unit's child if its own part of the name is a word; "" if it is a number or an id.
 

@@ -72,6 +72,15 @@ class Register:
                 on_trial = unit
         return on_trial
 
+    def on_trial_around(self, unit: Unit) -> Unit | None:
+        """Return the smallest unit on trial that a unit lies in."""
+        around = [
+            other
+            for name, other in self._watched_units.items()
+            if other.trial is not None and name != unit.name and unit.name.startswith(name)
+        ]
+        return max(around, key=lambda other: len(other.name), default=None)
+
     def watched(self) -> Iterator[Unit]:
         """Give the units on trial or closed."""
         return iter(list(self._watched_units.values()))

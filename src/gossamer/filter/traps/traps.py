@@ -9,9 +9,9 @@ from msgspec import Struct
 from gossamer.config import TrapsConfig
 from gossamer.filter.lists import Patterns
 from gossamer.filter.traps.domains import Domains
-from gossamer.filter.traps.hearing import Page, hear, note, page_of
+from gossamer.filter.traps.hearing import Page, halve, hear, note, page_of
 from gossamer.filter.traps.look import choose
-from gossamer.filter.traps.names import address_of, child_of, units_of
+from gossamer.filter.traps.names import address_of, child_of, climb, units_of
 from gossamer.filter.traps.pen import Scan
 from gossamer.filter.traps.register import Register
 from gossamer.filter.traps.rows import host_of_unit
@@ -41,10 +41,6 @@ from gossamer.model import (
 
 PROBES = 2
 """Pages of a unit on trial that may be under way at once."""
-LONG_TRIAL = 40
-"""Pages that are granted in any case to a unit that may be honest or not."""
-HOME_BONUS = 5
-"""A seed's own site may have so many times as many: somebody asked for it."""
 
 
 class Stay(Enum):
@@ -87,7 +83,6 @@ class Traps:
         self._domains = Domains(config, self._register, host_count)
         self._trusted = Patterns(config.trust)
         self._seeds = [address_of(seed) for seed in seeds]
-        self._pages = 0
         self._touched: dict[str, None] = {}
         self.refused: dict[str, int] = {}
         """Held tasks that were refused since the caller last emptied this."""
@@ -202,22 +197,24 @@ class Traps:
         way = self._end_probe(url, names)
         self._path = Path(url.text, way, "")
         if isinstance(turn.outcome, Fetched):
-            self._pages += 1
             self._hear(page_of(turn), names, way)
 
     def _hear(self, page: Page, names: list[str], way: tuple[int, int]) -> None:
         """Let a page speak for the smallest unit on trial, or for all its units if none is."""
         governing = self._register.governing(page.task.url)
+        limit = self._config.unproven_pages
         if governing is not None and governing.verdict:
             return
         for name in names:
             unit = self._register.of(name)
-            if unit.trial is not None:
+            if (trial := unit.trial) is not None:
                 child = child_of(name, names)
                 self._path = Path(page.task.url.text, (way[0] + 1, way[1] + 1), child)
-                hear(unit, unit.trial, page, way, child)
+                hear(unit, trial, page, way, child)
                 self._register.change(unit)
-                self._decide(unit, unit.trial, child)
+                self._decide(unit, trial, child)
+                if trial.pages * 2 in {limit, 2 * limit}:
+                    halve(trial)
                 return
             note(unit, page)
             is_full = unit.block_pages >= self._config.suspect_pages
@@ -243,40 +240,44 @@ class Traps:
         Not if a larger unit is on trial: that one is tried first.
         """
         is_due = unit.pages >= unit.next_look and not is_tried
-        why = suspicion(unit, page.is_of_tree) if is_due else ""
+        why = suspicion(unit, page) if is_due else ""
         unit.block_pages = unit.block_bred = unit.block_fresh = 0
         unit.block_same = 0
-        if why:
-            self._register.try_unit(unit, why)
-            self._touched[unit.name] = None
+        if why and (suspect := self._register.of(climb(unit.name))).trial is None:
+            self._register.try_unit(suspect, why)
+            self._touched[suspect.name] = None
         return bool(why)
 
     def _decide(self, unit: Unit, trial: Trial, child: str) -> None:
         found = finding(unit, trial, self._config, is_home=self._is_home(unit))
         if found is Finding.FREE:
             self._register.acquit(unit)
-        elif found is Finding.ENDLESS:
-            self._convict(unit, trial, child if is_of_child(trial) else "", found)
         elif found is Finding.SAME:
-            self._convict(unit, trial, same_child(trial), found)
-
-    def _convict(self, unit: Unit, trial: Trial, child: str, found: Finding) -> None:
-        """Close a unit, or the child of it that alone has shown what it is to be closed for."""
-        if child:
-            self._close_child(unit, trial, child, found)
-        elif not self._is_home(unit) or trial.same >= ALL_THE_SAME * trial.pages:
+            self._convict(unit, trial, same_child(trial))
+        elif child and not trial.is_heir and is_of_child(trial, self._config):
+            self._follow_into(unit, trial, child, found)
+        elif found is Finding.ENDLESS:
             self._close(unit, trial, found)
 
-    def _close_child(self, unit: Unit, trial: Trial, name: str, found: Finding) -> None:
-        """Close one child of a unit on trial, and begin the trial anew; some such end it."""
+    def _follow_into(self, unit: Unit, trial: Trial, name: str, found: Finding) -> None:
+        """Judge the child that the trial has led into: it has its own trial, or its end."""
         child = self._register.of(name)
         self._register.try_unit(child, trial.suspicion)
-        self._close(child, trial, found)
-        strikes = trial.strikes + 1
-        if strikes >= STRIKES and not trial.leaves and not self._is_home(unit):
-            self._close(unit, trial, found)
-        else:
-            unit.trial = Trial(suspicion=trial.suspicion, out=trial.out, strikes=strikes)
+        child.trial = Trial(suspicion=trial.suspicion, depth=trial.depth, is_heir=True)
+        unit.trial = Trial(suspicion=trial.suspicion, out=trial.out, strikes=trial.strikes)
+        self._touched[name] = None
+        if found is Finding.ENDLESS:
+            self._close(child, trial, found)
+
+    def _convict(self, unit: Unit, trial: Trial, child: str) -> None:
+        """Close a unit that repeats itself, or the child of it that alone does so."""
+        if child:
+            guilty = self._register.of(climb(child))
+            self._register.try_unit(guilty, trial.suspicion)
+            unit.trial = Trial(suspicion=trial.suspicion, out=trial.out, strikes=trial.strikes)
+            self._close(guilty, trial, Finding.SAME)
+        elif not self._is_home(unit) or trial.same >= ALL_THE_SAME * trial.pages:
+            self._close(unit, trial, Finding.SAME)
 
     def _decide_on_hosts(self, turn: Turn) -> None:
         unit = self._domains.unit(turn.task.url.host)
@@ -293,6 +294,12 @@ class Traps:
         detail = closed_because(unit, trial, found)
         unit.verdict = found.value
         self._refuse(unit, self._register.close(unit, found.value, detail))
+        around = self._register.on_trial_around(unit)
+        if around is not None and around.trial is not None:
+            around.trial.strikes += 1
+            has_value = around.trial.leaves or self._is_home(around)
+            if around.trial.strikes >= STRIKES and not has_value:
+                self._close(around, trial, found)
 
     def _refuse(self, unit: Unit, count: int) -> None:
         self.refused[unit.verdict] = self.refused.get(unit.verdict, 0) + count
@@ -314,7 +321,7 @@ class Traps:
     def _probe(self, unit: Unit, trial: Trial, back: Return) -> None:
         pen = self._register.refill(unit.name)
         out = unit.young if unit.name.startswith("*.") else trial.out
-        while len(out) < PROBES and not self._is_exhausted(unit, trial):
+        while len(out) < PROBES:
             if (held := pen.next_probe(trial)) is None:
                 return
             task = held.task
@@ -329,26 +336,11 @@ class Traps:
             self._register.change(unit)
             (back.new if held.is_new else back.known).append(task)
 
-    def _is_exhausted(self, unit: Unit, trial: Trial) -> bool:
-        """Tell whether a unit that may be honest or not has had its share of the crawl."""
-        is_home = self._is_home(unit)
-        if finding(unit, trial, self._config, is_home=is_home) is not Finding.LONG:
-            return False
-        granted = self._config.unproven_pages
-        if is_home:
-            granted *= HOME_BONUS
-        else:
-            granted = max(LONG_TRIAL, min(granted, int(self._config.unproven_share * self._pages)))
-        return trial.pages + len(trial.out) >= granted
-
     def wake(self) -> Return:
         """Return tasks when there is nothing else left to do: now every trial must go on or end."""
         for unit in self._register.watched():
             trial = unit.trial
             if trial is None or not self._register.held(unit.name):
-                continue
-            if self._is_exhausted(unit, trial):
-                self._close(unit, trial, Finding.ENDLESS)
                 continue
             trial.out.clear()
             unit.young.clear()

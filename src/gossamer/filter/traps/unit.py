@@ -3,12 +3,10 @@
 from msgspec import Struct, field
 
 MARKS_KEPT = 32
-CROSSED_KEPT = 256
+CROSSED_KEPT = 2048
 NUMBERS_KEPT = 4096
 SHAPES_KEPT = 16
 SERIES_KEPT = 3
-FIRST_PAGES = 4
-"""With these the later pages of a trial are compared: do they bring fewer new URLs?"""
 
 
 class Trial(Struct, kw_only=True, omit_defaults=True):
@@ -29,12 +27,14 @@ class Trial(Struct, kw_only=True, omit_defaults=True):
     depth: int = 0
     """Pages in a row, each found on the one before, that brought new URLs."""
     fresh: int = 0
-    first_fresh: int = 0
-    """New URLs of the first pages, to see whether they become fewer."""
-    links: int = 0
-    """Links into the unit, known ones included."""
-    crossed: set[int] = field(default_factory=set)
-    """Known pages that were linked again, from elsewhere than from their own parents."""
+    """New URLs of the unit."""
+    half_fresh: int = 0
+    half_crossed: int = 0
+    """New URLs, and crossings, when half of the pages of a long trial were seen."""
+    expected: float = 0.0
+    """Crossings that a finite site would have had by now."""
+    crossed: dict[int, int] = field(default_factory=dict)
+    """Known pages that were linked again, from elsewhere than from their own parents: how often."""
     numbered: int = 0
     numbers: set[int] = field(default_factory=set)
     series: set[int] = field(default_factory=set)
@@ -47,6 +47,8 @@ class Trial(Struct, kw_only=True, omit_defaults=True):
     """Pages that said the same and led on, by the child they lie in; "" for the unit itself."""
     strikes: int = 0
     """Children of the unit that were closed in this trial."""
+    is_heir: bool = False
+    """The trial of a larger unit led here, and this one goes on from there."""
     shapes: set[int] = field(default_factory=set)
     """Shapes of URLs whose pages brought new URLs."""
 
@@ -63,6 +65,8 @@ class Unit(Struct, kw_only=True, omit_defaults=True):
     block_same: int = 0
     blocks: int = 0
     """Blocks in a row that grew, but not as a tree does."""
+    chain: int = 0
+    """Blocks in a row whose pages brought one new URL each, as a chain does."""
     next_look: int = 0
     """Pages from which on the unit may be suspected again."""
     marks: dict[int, int] = field(default_factory=dict)
