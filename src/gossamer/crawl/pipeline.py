@@ -39,6 +39,8 @@ class Reading(Struct, frozen=True):
     found: Extraction
     fingerprint: int | None = None
     copy_of: CopyOf | None = None
+    label: str = ""
+    """What the page is instead of content: then its links lead nowhere."""
 
 
 def take_turn(
@@ -50,7 +52,7 @@ def take_turn(
             turn = Turn(task=task, outcome=outcome, at=now)
             if reading is not None:
                 turn.found, turn.copy_of = reading.found, reading.copy_of
-                turn.fingerprint = reading.fingerprint
+                turn.fingerprint, turn.label = reading.fingerprint, reading.label
                 links = followed_links(task, reading, at)
                 turn.new_tasks, turn.refused = next_tasks(task, links, at)
             return turn
@@ -115,7 +117,7 @@ def new_to_us(links: Sequence[Link], at: Stations) -> list[Link]:
 def followed_links(task: Task, reading: Reading, at: Stations) -> list[Link]:
     """Return the links of a page that may lead to other pages."""
     found = reading.found
-    if found.is_nofollow or is_mirror_in_place(task, reading.copy_of):
+    if found.is_nofollow or reading.label or is_mirror_in_place(task, reading.copy_of):
         return []
     if found.media_type in SITEMAPS:
         return [link for link in found.links if sitemap_may_name(task, link)]

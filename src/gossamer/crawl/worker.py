@@ -1,5 +1,6 @@
 """What happens to one task while its host is ours: robots, address, fetch, reading, turn."""
 
+import dataclasses
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -29,6 +30,7 @@ from gossamer.model import (
     Turn,
     Url,
 )
+from gossamer.process import is_gate, label_of
 
 WITH_ROBOTS = frozenset({"http", "https"})
 BY_HOST_NAME = frozenset({"http", "https", "ftp"})
@@ -214,6 +216,8 @@ class Worker:
         reading = None
         if isinstance(outcome, Fetched):
             outcome, reading = await self._read(outcome)
+        elif isinstance(outcome, Failed):
+            outcome = with_label(outcome)
         self._finish(task, outcome, reading, answer, ended_at=now)
 
     async def _read(self, outcome: Fetched) -> tuple[FetchOutcome, Reading | None]:
@@ -229,7 +233,9 @@ class Worker:
         found = await self.read(document, media_type)
         if note := document.body.decode_note:
             document.oddities += (f"decoding: {note}",)
-        return outcome, Reading(found=found, fingerprint=fingerprint, copy_of=copy_of)
+        if label := label_of(found):
+            document.oddities += (label,)
+        return outcome, Reading(found, fingerprint, copy_of, label)
 
     def _finish(
         self,
@@ -276,6 +282,14 @@ def was_asked(outcome: FetchOutcome) -> bool:
         isinstance(outcome, Failed)
         and outcome.kind in {FailureKind.DNS_NO_SUCH_HOST, FailureKind.DNS_UNREACHABLE}
     )
+
+
+def with_label(failed: Failed) -> Failed:
+    """Return a failure that says so if its page is a gate: a browser would have been let in."""
+    document = failed.document
+    if document is None or not is_gate(document.status, document.body.decoded()):
+        return failed
+    return dataclasses.replace(failed, detail=f"{failed.detail} (challenge)".lstrip())
 
 
 def is_throttled(outcome: FetchOutcome) -> bool:

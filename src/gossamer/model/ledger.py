@@ -66,6 +66,8 @@ class Counters(Struct, kw_only=True):
     refused: dict[str, int] = field(default_factory=dict)
     failed: dict[str, int] = field(default_factory=dict)
     retries: dict[str, int] = field(default_factory=dict)
+    labels: dict[str, int] = field(default_factory=dict)
+    """Stored pages that are not content, by what they are instead."""
     seeds: int = 0
     seeds_fetched: int = 0
     seconds: float = 0.0

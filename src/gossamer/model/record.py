@@ -42,6 +42,8 @@ class Turn:
     fingerprint: int | None = None
     """Of the decoded content; None when there is none to compare."""
     copy_of: CopyOf | None = None
+    label: str = ""
+    """What the page is instead of content, such as "challenge"; "" if it is content."""
     new_tasks: list[Task] = field(default_factory=list)
     refused: dict[str, int] = field(default_factory=dict)
     """How many links of this page each filter reason refused."""

@@ -36,6 +36,7 @@ def status_of(counters: Counters, standing: Standing) -> dict[str, object]:
         "hosts": standing.hosts,
         "known_urls": standing.known_urls,
         "refused": dict(sorted(counters.refused.items())),
+        "labels": dict(sorted(counters.labels.items())),
         "failed": dict(sorted(counters.failed.items())),
         "finished": not to_do and counters.seeds > 0,
         "running": standing.is_running,

@@ -196,7 +196,7 @@ class Traps:
         names = units_of(url)
         way = self._end_probe(url, names)
         self._path = Path(url.text, way, "")
-        if isinstance(turn.outcome, Fetched):
+        if isinstance(turn.outcome, Fetched) and not turn.label:
             self._hear(page_of(turn), names, way)
 
     def _hear(self, page: Page, names: list[str], way: tuple[int, int]) -> None:
