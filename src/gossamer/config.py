@@ -157,6 +157,26 @@ class DedupeConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """Compare the texts of all pages, and label near-duplicates with their original."""
 
 
+class TrapsConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How parts of a site without an end are found. What is closed is named by `status`."""
+
+    enabled: bool = True
+    """Look for traps."""
+    trust: tuple[str, ...] = ()
+    """Host globs or URL patterns that are never throttled or closed."""
+    suspect_pages: AtLeastOne = 8
+    """Pages of a host, folder or query after which it may be suspected, and put on trial."""
+    endless_depth: AtLeastOne = 10
+    """Pages in a row, each found on the one before, that must all bring new URLs to close it."""
+    same_pages: AtLeastOne = 6
+    """Pages that say what others have said, and lead to new URLs, to close it."""
+    new_hosts: AtLeastOne = 8
+    """Hosts of one domain that are asked at once; more have to wait for their answers."""
+    unproven_pages: AtLeastOne = 80
+    """Pages of a trial after which a part that is neither clearly honest nor a trap is closed; a
+    seed's own site has 25 times as many."""
+
+
 class ProcessConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What is read out of documents."""
 
@@ -266,6 +286,7 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     urls: UrlConfig = field(default_factory=UrlConfig)
     filter: FilterConfig = field(default_factory=FilterConfig)
     dedupe: DedupeConfig = field(default_factory=DedupeConfig)
+    traps: TrapsConfig = field(default_factory=TrapsConfig)
     process: ProcessConfig = field(default_factory=ProcessConfig)
     frontier: FrontierConfig = field(default_factory=FrontierConfig)
     seen: SeenConfig = field(default_factory=SeenConfig)

@@ -44,6 +44,17 @@ LINK_REFUSALS: dict[str, Gloss] = {
         "links of its kind, or of the page that holds it, are recorded and not followed",
         "--embeds for images, scripts and styles; a sitemap may name its own host only",
     ),
+    "trap_endless": Gloss(
+        "its part of the site brings new URLs without an end",
+        "if it is honest, name it in traps.trust; `gossamer why` and `status` say what was found",
+    ),
+    "trap_same": Gloss(
+        "its part of the site says the same under ever new URLs: a calendar, a session id",
+        "if it is honest, name it in traps.trust",
+    ),
+    "trap_hosts": Gloss(
+        "its domain makes up new hosts without an end", "if it is honest, name it in traps.trust"
+    ),
     "user": Gloss("a filter of your own objected", "look at the filter; `why` quotes it"),
 }
 """Refused as a link, before it was queued."""
@@ -63,6 +74,9 @@ FETCH_REFUSALS: dict[str, Gloss] = {
     ),
     "bad_port": LINK_REFUSALS["bad_port"],
     "unsupported_scheme": Gloss("there is no protocol module for its scheme", "use http or https"),
+    "trap_endless": LINK_REFUSALS["trap_endless"],
+    "trap_same": LINK_REFUSALS["trap_same"],
+    "trap_hosts": LINK_REFUSALS["trap_hosts"],
     "content_type": Gloss("its media type is not wanted", "look at process.media_types"),
 }
 """Refused when its turn came, before or instead of keeping it."""

@@ -228,6 +228,8 @@ def count(counters: Counters, turn: Turn) -> None:
             counters.revisits += turn.copy_of is not None
             counters.html_pages += turn.found is not None and is_html(turn.found.media_type)
             counters.seeds_fetched += turn.task.kind.value == "seed"
+            if turn.label:
+                counters.labels[turn.label] = counters.labels.get(turn.label, 0) + 1
         case Redirected():
             counters.redirects += 1
             counters.seeds_fetched += turn.task.kind.value == "seed"

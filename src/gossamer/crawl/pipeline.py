@@ -41,6 +41,8 @@ class Reading(Struct, frozen=True):
     fingerprint: int | None = None
     copy_of: CopyOf | None = None
     words: int | None = None
+    label: str = ""
+    """What the page is instead of content: then its links lead nowhere."""
 
 
 def take_turn(
@@ -53,6 +55,7 @@ def take_turn(
             if reading is not None:
                 turn.found, turn.copy_of = reading.found, reading.copy_of
                 turn.fingerprint, turn.words = reading.fingerprint, reading.words
+                turn.label = reading.label
                 links = followed_links(task, reading, at)
                 turn.new_tasks, turn.promoted, turn.refused = next_tasks(task, links, at)
             return turn
@@ -154,7 +157,7 @@ def parents(links: Collection[Link], at: Stations) -> Iterator[Link]:
 def followed_links(task: Task, reading: Reading, at: Stations) -> list[Link]:
     """Return the links of a page that may lead to other pages."""
     found = reading.found
-    if found.is_nofollow or is_mirror_in_place(task, reading.copy_of):
+    if found.is_nofollow or reading.label or is_mirror_in_place(task, reading.copy_of):
         return []
     if found.media_type in SITEMAPS:
         return [link for link in found.links if sitemap_may_name(task, link)]

@@ -74,7 +74,8 @@ class Wheel:
                     asking.cancel()
         self.count_seconds()
         await self.copies.finish(self.ledger.commit, self.time.clock)
-        return not (self.watch or self.stop_reason or self.frontier.queued)
+        held = self.worker.traps.held
+        return not (self.watch or self.stop_reason or self.frontier.queued or held)
 
     def stop(self, reason: str) -> None:
         """Ask for no more; what is under way may end."""
@@ -95,7 +96,8 @@ class Wheel:
     def is_idle(self) -> bool:
         """Tell whether nothing is queued, leased, under way or uncommitted here."""
         work = (self.watch, self.in_flight, self.ledger.group, self.frontier.queued)
-        return not (any(work) or self.has_uncommitted or self.copies.is_busy)
+        held = self.worker.traps.held
+        return not (any(work) or held or self.has_uncommitted or self.copies.is_busy)
 
     @property
     def has_uncommitted(self) -> bool:
@@ -119,6 +121,8 @@ class Wheel:
         self.nudge.clear()
         if self.error is not None:
             raise self.error
+        if not self.in_flight and not self.frontier.queued and self.worker.traps.held:
+            self.worker.wake()
         is_starving = self._dispatch(group) > 0 and self.frontier.has_leases_to_commit
         now = self.time.now()
         if self.ledger.opened_at is None and self.has_uncommitted:

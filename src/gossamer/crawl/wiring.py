@@ -210,5 +210,7 @@ def _staff(
         looker=Looker(rules=core.watch, stations=core.stations, record_of=core.record_of),
         add=core.add,
         promote=core.promote,
+        traps=core.traps,
+        let_out=core.let_out,
     )
     return worker, reader

@@ -1,5 +1,6 @@
 """What happens to one task while its host is ours: robots, address, fetch, reading, turn."""
 
+import dataclasses
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -13,6 +14,7 @@ from gossamer.crawl.ports import Stations
 from gossamer.crawl.watch.looking import Looker, is_not_modified
 from gossamer.dedupe import content_fingerprint, words_fingerprint
 from gossamer.fetch import RETRY, Ask, Fetcher, GivenUp, Resolver, RobotsCache, RobotsRules, Wait
+from gossamer.filter import Return, Stay, Traps
 from gossamer.frontier import AddressClocks, Answer, Frontier
 from gossamer.model import (
     Document,
@@ -29,6 +31,7 @@ from gossamer.model import (
     Turn,
     Url,
 )
+from gossamer.process import is_gate, label_of
 
 WITH_ROBOTS = frozenset({"http", "https"})
 BY_HOST_NAME = frozenset({"http", "https", "ftp"})
@@ -57,9 +60,14 @@ class Worker:
     """Takes new tasks to their owner: our frontier, or another shard."""
     promote: Callable[[list[Task]], None]
     """The same for queued ones that are worth more by now."""
+    traps: Traps
+    let_out: Callable[[Return], None]
+    """Takes tasks that were held back to our frontier."""
 
     async def ask(self, task: Task) -> None:
         """Give a task its turn, or put it back with the moment and the reason to wait for."""
+        if not self._may_go(task):
+            return
         now = self.time.now()
         rules: RobotsRules | None = None
         if task.url.scheme in WITH_ROBOTS:
@@ -80,6 +88,29 @@ class Worker:
                         self._refuse(task, RefusalKind.ROBOTS_DISALLOWED, detail)
                         return
         await self._ask_page(task, rules)
+
+    def _may_go(self, task: Task) -> bool:
+        """Tell whether no trap has the task; what is on trial waits, what is closed is refused."""
+        match self.traps.may_go(task):
+            case None:
+                return True
+            case Stay():
+                self.frontier.conclude(task)
+                self.frontier.settle(task, self.time.now(), None)
+                self.let_out(self.traps.release())
+            case objection:
+                self._refuse(task, RefusalKind(objection.reason.value), objection.detail)
+        return False
+
+    def wake(self) -> None:
+        """Go on with what traps hold back: there is nothing else left to do."""
+        self.let_out(self.traps.wake())
+        self._count_refused(self.ledger.counters.refused)
+
+    def _count_refused(self, counts: dict[str, int]) -> None:
+        for reason, count in self.traps.refused.items():
+            counts[reason] = counts.get(reason, 0) + count
+        self.traps.refused.clear()
 
     def give_up(self, task: Task, failed: Failed) -> None:
         """End a task that our own code failed on."""
@@ -181,6 +212,8 @@ class Worker:
         reading = None
         if isinstance(outcome, Fetched) and not is_not_modified(outcome):
             outcome, reading = await self._read(outcome)
+        elif isinstance(outcome, Failed):
+            outcome = with_label(outcome)
         self._finish(task, outcome, reading, answer, ended_at=now)
 
     async def _read(self, outcome: Fetched) -> tuple[FetchOutcome, Reading | None]:
@@ -196,7 +229,10 @@ class Worker:
         found = await self.read(document, media_type)
         if note := document.body.decode_note:
             document.oddities += (f"decoding: {note}",)
-        return outcome, Reading(found, fingerprint, copy_of, words_fingerprint(found))
+        if label := label_of(found):
+            document.oddities += (label,)
+        words = words_fingerprint(found)
+        return outcome, Reading(found, fingerprint, copy_of, words, label)
 
     def _finish(
         self,
@@ -229,10 +265,13 @@ class Worker:
     def _record(self, turn: Turn, now: float) -> None:
         if turn.retry_at is None or turn.finding is not None:
             self.frontier.conclude(turn.task)
+        self.traps.observe(turn)
         self.add(turn.new_tasks)
         if turn.promoted:
             self.promote(turn.promoted)
+        self._count_refused(turn.refused)
         self.ledger.record(turn, now)
+        self.let_out(self.traps.release())
         self.ledger.is_urgent |= is_throttled(turn.outcome)
 
 
@@ -251,6 +290,14 @@ def was_asked(outcome: FetchOutcome) -> bool:
         isinstance(outcome, Failed)
         and outcome.kind in {FailureKind.DNS_NO_SUCH_HOST, FailureKind.DNS_UNREACHABLE}
     )
+
+
+def with_label(failed: Failed) -> Failed:
+    """Return a failure that says so if its page is a gate: a browser would have been let in."""
+    document = failed.document
+    if document is None or not is_gate(document.status, document.body.decoded()):
+        return failed
+    return dataclasses.replace(failed, detail=f"{failed.detail} (challenge)".lstrip())
 
 
 def is_throttled(outcome: FetchOutcome) -> bool:

@@ -11,5 +11,16 @@ Not for: what a server permits (`fetch.robots`), or what a document holds (`proc
 from gossamer.filter.api import UrlFilter, url_filter
 from gossamer.filter.build import build_chain
 from gossamer.filter.chain import FilterChain
+from gossamer.filter.traps import Return, Stay, Traps, notes_in, who_holds
 
-__all__ = ["FilterChain", "UrlFilter", "build_chain", "url_filter"]
+__all__ = [
+    "FilterChain",
+    "Return",
+    "Stay",
+    "Traps",
+    "UrlFilter",
+    "build_chain",
+    "notes_in",
+    "url_filter",
+    "who_holds",
+]

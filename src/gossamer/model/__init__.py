@@ -5,7 +5,7 @@ Neighbours: everyone. Not for: rules (those live in the room that applies them).
 
 from gossamer.model.document import Body, Document
 from gossamer.model.extraction import Extraction
-from gossamer.model.ledger import FINAL, Counters, Standing, UrlRecord, UrlState, Visit
+from gossamer.model.ledger import FINAL, Counters, Standing, TrapNote, UrlRecord, UrlState, Visit
 from gossamer.model.link import EMBEDDED, FOLLOWED, Link, LinkKind
 from gossamer.model.outcome import (
     Failed,
@@ -47,6 +47,7 @@ __all__ = [
     "Standing",
     "StoreRef",
     "Task",
+    "TrapNote",
     "Turn",
     "Url",
     "UrlRecord",

@@ -102,6 +102,8 @@ class Counters(Struct, kw_only=True):
     retries: dict[str, int] = field(default_factory=dict)
     copies: dict[str, int] = field(default_factory=dict)
     """Pages that say what an older one says: exact, duplicate, similar."""
+    labels: dict[str, int] = field(default_factory=dict)
+    """Stored pages that are not content, by what they are instead."""
     seeds: int = 0
     seeds_fetched: int = 0
     seconds: float = 0.0
@@ -114,6 +116,18 @@ class Counters(Struct, kw_only=True):
     """Pages that are gone now."""
     watched: int = 0
     """Pages on the watchlist, when last counted."""
+
+
+class TrapNote(Struct, frozen=True):
+    """A part of a site that is throttled (on trial) or closed."""
+
+    unit: str
+    reason: str
+    """Why it is closed; "" while it is on trial."""
+    pages: int
+    held: int
+    refused: int
+    detail: str
 
 
 class Standing(Struct, kw_only=True, frozen=True):
@@ -133,3 +147,5 @@ class Standing(Struct, kw_only=True, frozen=True):
     watched: int = 0
     freshness: float | None = None
     """Expected share of pages, by importance, whose stored copy is current."""
+    traps: tuple[TrapNote, ...] = ()
+    """Parts of sites that are throttled or closed: some of them."""

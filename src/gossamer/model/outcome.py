@@ -47,6 +47,9 @@ class RefusalKind(StrEnum):
     BAD_PORT = "bad_port"
     UNSUPPORTED_SCHEME = "unsupported_scheme"
     CONTENT_TYPE = "content_type"
+    TRAP_ENDLESS = "trap_endless"
+    TRAP_SAME = "trap_same"
+    TRAP_HOSTS = "trap_hosts"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -67,6 +67,8 @@ class Turn:
     """What the order of the crawl makes of the page; 0 if it has no opinion."""
     belief: tuple[float, ...] | None = None
     """What is believed of the page's change rate after that look."""
+    label: str = ""
+    """What the page is instead of content, such as "challenge"; "" if it is content."""
     new_tasks: list[Task] = field(default_factory=list)
     promoted: list[Task] = field(default_factory=list)
     """Queued URLs that this page has made worth more."""

@@ -11,10 +11,12 @@ Not for: deciding which links are wanted, fetching anything, or keeping bytes.
 from gossamer.process.api import Processor, RawLink, ReadFunction, Tools, processor
 from gossamer.process.charset import decode
 from gossamer.process.helper import HELPER_COMMAND, Errand, errand_of
+from gossamer.process.markup.labels import LABELS, is_gate, label_of
 from gossamer.process.registry import Registry
 
 __all__ = [
     "HELPER_COMMAND",
+    "LABELS",
     "Errand",
     "Processor",
     "RawLink",
@@ -23,5 +25,7 @@ __all__ = [
     "Tools",
     "decode",
     "errand_of",
+    "is_gate",
+    "label_of",
     "processor",
 ]

@@ -53,6 +53,8 @@ class Sources(Struct, kw_only=True):
     robots: Callable[[Url], RobotsSays | None]
     find_linker: Callable[[str], Linker | None]
     is_seed: Callable[[Url], bool]
+    who_holds: Callable[[Url], str]
+    """Says which part of its site, on trial, holds a URL back; "" if none does."""
     next_look_at: float | None = None
     """When the URL is looked at again, if its crawl is being watched and that is planned."""
 
@@ -106,6 +108,8 @@ def _facts(url: Url, sources: Sources) -> dict[str, object]:
         return _recorded(record, waiting, sources.next_look_at)
     if waiting is not None:
         return _queued(waiting)
+    if trial := sources.who_holds(url):
+        return {**_never_taken(url, sources), "state": "held", "reason": "trial", "detail": trial}
     return _never_taken(url, sources)
 
 
@@ -211,6 +215,7 @@ def sentence(facts: dict[str, object]) -> str:
         "waiting": f"Failed ({because}) and will be tried again.",
         "queued": f"Known and queued, not fetched yet.{wait}",
         "leased": f"Known and next in line, not fetched yet.{wait}",
+        "held": f"Known and held back until its part of the site is judged: {detail}.",
         "filtered": f"Linked, but a filter refused it: {because}.",
         "refused": f"Not fetched: {because}.",
         "not_wanted": f"Never met in this crawl, and a link to it would be refused: {because}.",

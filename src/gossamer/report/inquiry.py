@@ -10,7 +10,7 @@ from gossamer.cluster import OUTBOX, Charter, Ring, outbox_rows, read_charter
 from gossamer.config import Config
 from gossamer.errors import CannotGoOn, ConfigError
 from gossamer.fetch import RobotsCache
-from gossamer.filter import build_chain
+from gossamer.filter import Traps, build_chain, notes_in, who_holds
 from gossamer.frontier import count_waiting, find_host
 from gossamer.model import FINAL, Counters, LinkKind, Standing, StoreRef, Task, Url
 from gossamer.report.control import ask_running
@@ -62,8 +62,13 @@ def _standing(state: State) -> Standing:
 
     waiting = count_waiting(state, is_settled)
     outbox = sum(len(tasks) for _, tasks in outbox_rows(state.scan(OUTBOX)))
+    notes = notes_in(state.scan)
     return Standing(
-        queued=waiting.urls, hosts=waiting.hosts, known_urls=waiting.known, outbox=outbox
+        queued=waiting.urls + sum(note.held for note in notes),
+        hosts=waiting.hosts,
+        known_urls=waiting.known,
+        outbox=outbox,
+        traps=notes,
     )
 
 
@@ -149,7 +154,14 @@ def why_sources(folder: CrawlFolder, config: Config, rows: Rows) -> Sources:
         row = find_host(rows, host)
         return row.known if row is not None else 0
 
-    chain = build_chain(config.filter, seeds, known, follow_embeds=config.process.embeds)
+    traps = Traps(config.traps, rows.scan, seeds, known)
+    chain = build_chain(
+        config.filter,
+        seeds,
+        known,
+        follow_embeds=config.process.embeds,
+        extra=[traps.object_to],
+    )
     robots = RobotsCache(config.robots, config.fetch.robots_agent, rows.get)
 
     def robots_says(url: Url) -> RobotsSays | None:
@@ -171,6 +183,7 @@ def why_sources(folder: CrawlFolder, config: Config, rows: Rows) -> Sources:
         robots=robots_says,
         find_linker=lambda text: find_linker(folder, text),
         is_seed=lambda url: url.key in keys,
+        who_holds=lambda url: who_holds(rows.get, url),
     )
 
 

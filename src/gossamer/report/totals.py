@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+from msgspec import structs
+
 from gossamer.model import Counters, Standing
 
 
@@ -20,6 +22,7 @@ def merge_standings(parts: Sequence[Standing]) -> Standing:
         shards=len(parts),
         watched=sum(part.watched for part in parts),
         freshness=_freshness(parts),
+        traps=tuple(note for part in parts for note in part.traps),
     )
 
 
@@ -42,6 +45,7 @@ def status_of(counters: Counters, standing: Standing) -> dict[str, object]:
         "hosts": standing.hosts,
         "known_urls": standing.known_urls,
         "refused": dict(sorted(counters.refused.items())),
+        "labels": dict(sorted(counters.labels.items())),
         "failed": dict(sorted(counters.failed.items())),
         "finished": not to_do and counters.seeds > 0,
         "running": standing.is_running,
@@ -66,4 +70,5 @@ def status_of(counters: Counters, standing: Standing) -> dict[str, object]:
             "gone": counters.gone,
             "expected_freshness": standing.freshness,
         },
+        "traps": [structs.asdict(note) for note in standing.traps],
     }

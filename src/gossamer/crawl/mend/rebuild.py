@@ -30,6 +30,7 @@ from gossamer.model import (
     UrlState,
     Visit,
 )
+from gossamer.process import LABELS
 from gossamer.report import COUNTERS, encode_counters, encode_record, url_row_key
 from gossamer.settings import load_config
 from gossamer.store import (
@@ -208,6 +209,9 @@ def _count(links: LinksRecord, state: UrlState, counters: Counters) -> None:
             counters.html_pages += is_html(links.media_type)
             counters.revisits += bool(links.copy_of)
             counters.seeds_fetched += is_seed
+            for label in LABELS:
+                if label in links.oddities:
+                    counters.labels[label] = counters.labels.get(label, 0) + 1
         case UrlState.GONE:
             counters.gone += 1
         case UrlState.REDIRECTED:
@@ -247,7 +251,9 @@ def _follow(links: LinksRecord, core: Core) -> None:
     if links.outcome == "fetched":
         extraction = Extraction(links=found, robots=links.robots, media_type=links.media_type)
         copy_of = CopyOf(links.copy_of, "", "", 0.0) if links.copy_of else None
-        found = followed_links(task, Reading(found=extraction, copy_of=copy_of), core.stations)
+        label = next((label for label in LABELS if label in links.oddities), "")
+        reading = Reading(found=extraction, copy_of=copy_of, label=label)
+        found = followed_links(task, reading, core.stations)
     following = next_tasks(task, found, core.stations)
     core.frontier.add(following.new)
     core.frontier.promote(following.promoted)

@@ -11,7 +11,7 @@ from gossamer.crawl.ports import Stations
 from gossamer.crawl.setup.opening import Place, load_credit, read_meta
 from gossamer.dedupe import ContentSeen
 from gossamer.fetch import RobotsCache, next_try_at
-from gossamer.filter import FilterChain, UrlFilter, build_chain
+from gossamer.filter import FilterChain, Return, Traps, UrlFilter, build_chain
 from gossamer.frontier import Frontier, Ranking, choose_order, named_score
 from gossamer.model import Row, Task, UrlRecord, UrlState
 from gossamer.report import decode_record, seed_urls, url_row_key
@@ -33,6 +33,7 @@ class Core:
     robots: RobotsCache
     frontier: Frontier
     filters: FilterChain
+    traps: Traps
     stations: Stations
     watch: WatchConfig
     shards: int = 1
@@ -46,6 +47,7 @@ class Core:
         rows += self.url_seen.rows_to_commit()
         rows += self.content_seen.rows_to_commit()
         rows += self.robots.rows_to_commit()
+        rows += self.traps.rows_to_commit()
         rows += self.copies.rows_to_commit()
         if self.outbox is not None:
             rows += self.outbox.rows_to_commit()
@@ -64,9 +66,19 @@ class Core:
     def add(self, tasks: list[Task]) -> None:
         """Take new tasks to their owner: our frontier, or the outbox for another shard."""
         if self.splitter is None or self.outbox is None:
-            self.frontier.add(tasks)
+            self._queue(tasks)
         else:
-            self.splitter.route(tasks, self.frontier.add, self.outbox.post)
+            self.splitter.route(tasks, self._queue, self.outbox.post)
+
+    def _queue(self, tasks: list[Task]) -> None:
+        self.frontier.add(self.traps.admit(tasks))
+
+    def let_out(self, back: Return) -> None:
+        """Queue tasks that a part of a site on trial has held back."""
+        if back.known:
+            self.frontier.add(back.known, are_new=False)
+        if back.new:
+            self.frontier.add(back.new)
 
     def promote(self, tasks: list[Task]) -> None:
         """Take queued tasks that are worth more by now to their owner."""
@@ -82,13 +94,10 @@ def wire_core(
     """Build the stations that live on the rows of a state."""
     url_seen, content_seen = _open_seen(state, config), ContentSeen(state.get)
     frontier = _wire_frontier(state, config, random)
-    chain = build_chain(
-        config.filter,
-        seed_urls(config),
-        frontier.hosts.known_urls,
-        follow_embeds=config.process.embeds,
-        extra=filters,
-    )
+    known_urls, seeds = frontier.hosts.known_urls, seed_urls(config)
+    traps = Traps(config.traps, state.scan, seeds, known_urls)
+    extra, embeds = [*filters, traps.object_to], config.process.embeds
+    chain = build_chain(config.filter, seeds, known_urls, follow_embeds=embeds, extra=extra)
     is_split = place.ring.shards > 1
     splitter = Splitter(place.ring, place.shard, url_seen) if is_split else None
     stations = Stations(
@@ -110,6 +119,7 @@ def wire_core(
         robots=RobotsCache(config.robots, config.fetch.robots_agent, state.get),
         frontier=frontier,
         filters=chain,
+        traps=traps,
         stations=stations,
         watch=config.watch,
         shards=place.ring.shards,

@@ -27,7 +27,7 @@ def standing_of(shard: Shard) -> Standing:
     """Return how a shard that runs in this process stands."""
     wheel = shard.wheel
     return Standing(
-        queued=shard.core.frontier.queued - len(wheel.in_flight),
+        queued=shard.core.frontier.queued - len(wheel.in_flight) + shard.core.traps.held,
         in_flight=len(wheel.in_flight),
         hosts=shard.core.frontier.hosts.count,
         known_urls=shard.core.url_seen.known,
@@ -38,6 +38,7 @@ def standing_of(shard: Shard) -> Standing:
         outbox=shard.core.outbox.waiting if shard.core.outbox is not None else 0,
         watched=wheel.watch.watched if wheel.watch is not None else 0,
         freshness=wheel.watch.freshness if wheel.watch is not None else None,
+        traps=shard.core.traps.notes(),
     )
 
 

@@ -1,0 +1,47 @@
+"""What is throttled and closed: for `status` and `why` of a stopped crawl. Reads rows."""
+
+from collections import Counter
+from collections.abc import Callable
+
+from gossamer.filter.traps.domains import name_of
+from gossamer.filter.traps.names import units_of
+from gossamer.filter.traps.pen import Scan
+from gossamer.filter.traps.rows import TRAPS, decode_unit, is_unit, pen_key, ring_of_unit, unit_key
+from gossamer.filter.traps.unit import Unit
+from gossamer.filter.traps.words import note_of
+from gossamer.model import TrapNote, Url
+from gossamer.urls import registrable_domain
+
+NOTES = 100
+"""So many units are named by `status`, those with the most refusals first."""
+_UNIT_BYTES = 12
+
+
+def choose(notes: list[TrapNote]) -> tuple[TrapNote, ...]:
+    """Return the most telling notes."""
+    return tuple(sorted(notes, key=lambda note: (-note.refused - note.held, note.unit))[:NOTES])
+
+
+def notes_in(scan: Scan) -> tuple[TrapNote, ...]:
+    """Return the units of a stopped crawl that are throttled or closed."""
+    units: dict[bytes, Unit] = {}
+    held: Counter[bytes] = Counter()
+    for key, value in scan(TRAPS):
+        if is_unit(key):
+            units[key[:_UNIT_BYTES]] = decode_unit(value)
+        else:
+            held[key[:_UNIT_BYTES]] += 1
+    return choose([note_of(unit, held[key]) for key, unit in units.items()])
+
+
+def who_holds(get: Callable[[bytes], bytes | None], url: Url) -> str:
+    """Return which unit on trial holds a URL back, and why it is on trial; "" if none does."""
+    for name in [*units_of(url), name_of(registrable_domain(url.host))]:
+        ring = ring_of_unit(name)
+        value = get(unit_key(ring, name))
+        if value is None or get(pen_key(ring, name, url.key)) is None:
+            continue
+        trial = decode_unit(value).trial
+        if trial is not None:
+            return f"{name} is on trial: {trial.suspicion}"
+    return ""

@@ -1,0 +1,9 @@
+"""SNARES: sites without an end, and honest ones that look like them.
+
+Neighbours: `testing.server`, which serves a `SnareWeb`. Not for: single faults (`testing.faults`).
+"""
+
+from gossamer.testing.snares.serve import ServedSnares, serve_snares
+from gossamer.testing.snares.web import HONEST, SNARES, SnareWeb
+
+__all__ = ["HONEST", "SNARES", "ServedSnares", "SnareWeb", "serve_snares"]

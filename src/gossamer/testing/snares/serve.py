@@ -1,0 +1,45 @@
+"""Serve a web of snares, and the names of all its hosts, from a thread."""
+
+import asyncio
+import contextlib
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from gossamer.testing.crowd import NameServer
+from gossamer.testing.server import FakeServer, Setting
+from gossamer.testing.snares.web import SnareWeb
+
+
+@dataclass(frozen=True, slots=True)
+class ServedSnares:
+    """A web of snares that is being served."""
+
+    server: FakeServer[SnareWeb]
+    nameserver: str
+    """ADDR:PORT, as the crawler's `nameservers` wants it."""
+
+    @property
+    def web(self) -> SnareWeb:
+        """The web as it is served: with its port."""
+        return self.server.web
+
+
+@contextlib.contextmanager
+def serve_snares(web: SnareWeb) -> Iterator[ServedSnares]:
+    """Serve a web of snares for the length of a block."""
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever, name="snares", daemon=True)
+    thread.start()
+    server = FakeServer(web, Setting(cache_bytes=0))
+    names = NameServer(web.address_of)
+    try:
+        asyncio.run_coroutine_threadsafe(server.start(), loop).result()
+        where = asyncio.run_coroutine_threadsafe(names.open(), loop).result()
+        yield ServedSnares(server, where)
+    finally:
+        asyncio.run_coroutine_threadsafe(server.stop(), loop).result()
+        loop.call_soon_threadsafe(names.close)
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()
