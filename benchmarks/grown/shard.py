@@ -93,8 +93,8 @@ class Rounds:
         self._page_maker = make_pages
         self._answers = Answers(self._make)
         self._before = (time.process_time(), time.thread_time())
-        shard.worker.fetcher = self._answers  # type: ignore[assignment]  # all that a worker uses
-        shard.worker.resolver = Resolver()  # type: ignore[assignment]  # as above
+        shard.worker.caller.fetcher = self._answers  # type: ignore[assignment]  # all that a worker uses
+        shard.worker.caller.resolver = Resolver()  # type: ignore[assignment]  # as above
 
     def _make(self, count: int) -> list[bytes]:
         first, self._first_new = self._first_new, self._first_new + count * NEW

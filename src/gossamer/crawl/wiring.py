@@ -11,6 +11,7 @@ import msgspec
 from gossamer import __version__
 from gossamer.clock import Clock, CrawlTime
 from gossamer.config import Config
+from gossamer.crawl.asking.caller import Caller
 from gossamer.crawl.copies import CopyDesk, NoCopies, open_desk
 from gossamer.crawl.ledger import Ledger
 from gossamer.crawl.offload import SafeReader
@@ -71,8 +72,7 @@ class Shard:
             last.callback(self.core.state.close)
             last.callback(self.core.url_seen.close)
             await self.core.copies.close()
-            await self.worker.fetcher.close()
-            await self.worker.resolver.close()
+            await self.worker.caller.close()
             await self.reader.close()
             if (save := self.wheel.save()) is not None:
                 save()
@@ -194,14 +194,19 @@ def _staff(
         return found
 
     auth = auth_by_origin(config.fetch.auth, seed_urls(config))
+    caller = Caller(
+        time=time,
+        # Each shard knows its own requests only: with n of them each keeps n times the gap.
+        addresses=AddressClocks(address_gap_s(config.politeness) * core.shards),
+        resolver=Resolver(config.fetch, time.clock),
+        fetcher=Fetcher(msgspec.structs.replace(config.fetch, auth=auth), time.clock),
+        counters=desk.ledger.counters,
+    )
     worker = Worker(
         time=time,
         frontier=core.frontier,
-        # Each shard knows its own requests only: with n of them each keeps n times the gap.
-        addresses=AddressClocks(address_gap_s(config.politeness) * core.shards),
         robots=core.robots,
-        resolver=Resolver(config.fetch, time.clock),
-        fetcher=Fetcher(msgspec.structs.replace(config.fetch, auth=auth), time.clock),
+        caller=caller,
         stations=core.stations,
         ledger=desk.ledger,
         media_type_of=registry.media_type,

@@ -1,6 +1,5 @@
 """What happens to one task while its host is ours: robots, address, fetch, reading, turn."""
 
-import dataclasses
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -8,22 +7,30 @@ from fnmatch import fnmatchcase
 from msgspec.structs import replace
 
 from gossamer.clock import CrawlTime
+from gossamer.crawl.asking.answers import (
+    answer_of,
+    is_host_wide,
+    is_throttled,
+    sitemap_tasks,
+    turn_reason,
+    was_asked,
+    with_label,
+)
+from gossamer.crawl.asking.caller import Caller
 from gossamer.crawl.ledger import Ledger
-from gossamer.crawl.pipeline import Reading, next_tasks
+from gossamer.crawl.pipeline import Reading
 from gossamer.crawl.ports import Stations
 from gossamer.crawl.watch.looking import Looker, is_not_modified
 from gossamer.dedupe import content_fingerprint, words_fingerprint
-from gossamer.fetch import RETRY, Ask, Fetcher, GivenUp, Resolver, RobotsCache, RobotsRules, Wait
+from gossamer.fetch import Ask, GivenUp, RobotsCache, RobotsRules, Wait
 from gossamer.filter import Return, Stay, Traps
-from gossamer.frontier import AddressClocks, Answer, Frontier
+from gossamer.frontier import Answer, Frontier
 from gossamer.model import (
     Document,
     Extraction,
     Failed,
-    FailureKind,
     Fetched,
     FetchOutcome,
-    Link,
     LinkKind,
     RefusalKind,
     Refused,
@@ -31,10 +38,9 @@ from gossamer.model import (
     Turn,
     Url,
 )
-from gossamer.process import is_gate, label_of
+from gossamer.process import label_of
 
 WITH_ROBOTS = frozenset({"http", "https"})
-BY_HOST_NAME = frozenset({"http", "https", "ftp"})
 FIRST_TRIES = 4
 """Look-ups of a seed's name before a crawl that never reached anything gives up on it."""
 
@@ -45,10 +51,8 @@ class Worker:
 
     time: CrawlTime
     frontier: Frontier
-    addresses: AddressClocks
     robots: RobotsCache
-    resolver: Resolver
-    fetcher: Fetcher
+    caller: Caller
     stations: Stations
     ledger: Ledger
     media_type_of: Callable[[Document], str]
@@ -91,7 +95,7 @@ class Worker:
 
     def _may_go(self, task: Task) -> bool:
         """Tell whether no trap has the task; what is on trial waits, what is closed is refused."""
-        match self.traps.may_go(task):
+        match None if task.kind is LinkKind.REVISIT else self.traps.may_go(task):
             case None:
                 return True
             case Stay():
@@ -132,7 +136,7 @@ class Worker:
         A hop to another host needs that host too, so that no host ever has two connections.
         """
         if url.host == task.url.host:
-            outcome, elapsed_s = await self._ask_hop(url)
+            outcome, elapsed_s, _ = await self.caller.call(url, max_body_bytes=self.robots_bytes)
             if not isinstance(outcome, float) and not was_asked(outcome):
                 # No way to the host: robots.txt is not the problem, the task ends as it would.
                 self._finish(task, outcome, None, None)
@@ -144,27 +148,12 @@ class Worker:
             return
         hop = Task(url=url)
         try:
-            outcome, elapsed_s = await self._ask_hop(url)
+            outcome, elapsed_s, _ = await self.caller.call(url, max_body_bytes=self.robots_bytes)
         except BaseException:
             self.frontier.settle(hop, self.time.now(), Answer(latency_s=0.0))
             raise
         self._take_robots(task, outcome, elapsed_s, hop=hop)
         self.frontier.settle(task, self.time.now(), None)
-
-    async def _ask_hop(self, url: Url) -> tuple[FetchOutcome | float, float]:
-        """Ask for one URL now; a moment instead of an outcome means that its address is not due."""
-        addresses = await self._addresses(url)
-        if isinstance(addresses, Failed):
-            return addresses, 0.0
-        if (until := self.addresses.take(addresses, self.time.now())) is not None:
-            return until, 0.0
-        began_at = self.time.now()
-        self.ledger.counters.requests += 1
-        outcome = await self.fetcher.fetch(url, addresses, max_body_bytes=self.robots_bytes)
-        now = self.time.now()
-        if addresses:
-            self.addresses.touch(addresses[0], now)
-        return outcome, now - began_at
 
     def _take_robots(
         self, task: Task, outcome: FetchOutcome | float, elapsed_s: float, *, hop: Task
@@ -187,34 +176,19 @@ class Worker:
         self.frontier.settle(hop, now, answer)
         self.ledger.is_urgent |= is_throttled(outcome)
 
-    async def _addresses(self, url: Url) -> tuple[str, ...] | Failed:
-        if url.scheme not in BY_HOST_NAME:
-            return ()
-        known = self.resolver.cached(url.host)
-        return known if known is not None else await self.resolver.resolve(url.host)
-
     async def _ask_page(self, task: Task, rules: RobotsRules | None) -> None:
-        addresses = await self._addresses(task.url)
-        if isinstance(addresses, Failed):
-            self._finish(task, addresses, None, None)
+        called = await self.caller.call(task.url, validators=self.looker.validators(task))
+        outcome = called.outcome
+        if isinstance(outcome, float):
+            self._wait(task, outcome, "address_delay")
             return
-        if (until := self.addresses.take(addresses, self.time.now())) is not None:
-            self._wait(task, until, "address_delay")
-            return
-        began_at = self.time.now()
-        validators = self.looker.validators(task)
-        outcome = await self.fetcher.fetch(task.url, addresses, validators=validators)
-        self.ledger.counters.requests += 1
-        now = self.time.now()
-        if addresses:
-            self.addresses.touch(addresses[0], now)
-        answer = answer_of(outcome, now - began_at, rules)
+        answer = answer_of(outcome, called.elapsed_s, rules)
         reading = None
         if isinstance(outcome, Fetched) and not is_not_modified(outcome):
             outcome, reading = await self._read(outcome)
         elif isinstance(outcome, Failed):
             outcome = with_label(outcome)
-        self._finish(task, outcome, reading, answer, ended_at=now)
+        self._finish(task, outcome, reading, answer, ended_at=called.ended_at)
 
     async def _read(self, outcome: Fetched) -> tuple[FetchOutcome, Reading | None]:
         """Read a document: is its type wanted, is it a copy, what does it say?"""
@@ -273,56 +247,3 @@ class Worker:
         self.ledger.record(turn, now)
         self.let_out(self.traps.release())
         self.ledger.is_urgent |= is_throttled(turn.outcome)
-
-
-def sitemap_tasks(url: Url, rules: RobotsRules, at: Stations) -> list[Task]:
-    """Return tasks for the sitemaps that a robots.txt names, through the same tests as any link."""
-    robots_url = url.origin + "/robots.txt"
-    targets = [at.join(robots_url, text, at.urls) for text in rules.sitemaps]
-    links = [Link(target=t, kind=LinkKind.SITEMAP) for t in targets if t is not None]
-    source = Task(url=replace(url, text=robots_url), depth=-1)
-    return next_tasks(source, links, at).new
-
-
-def was_asked(outcome: FetchOutcome) -> bool:
-    """Tell whether a request could be made: the name resolved, and we were willing."""
-    return not isinstance(outcome, Refused) and not (
-        isinstance(outcome, Failed)
-        and outcome.kind in {FailureKind.DNS_NO_SUCH_HOST, FailureKind.DNS_UNREACHABLE}
-    )
-
-
-def with_label(failed: Failed) -> Failed:
-    """Return a failure that says so if its page is a gate: a browser would have been let in."""
-    document = failed.document
-    if document is None or not is_gate(document.status, document.body.decoded()):
-        return failed
-    return dataclasses.replace(failed, detail=f"{failed.detail} (challenge)".lstrip())
-
-
-def is_throttled(outcome: FetchOutcome) -> bool:
-    """Tell whether the server asked us to slow down."""
-    return isinstance(outcome, Failed) and outcome.kind is FailureKind.THROTTLED
-
-
-def answer_of(outcome: FetchOutcome, elapsed_s: float, rules: RobotsRules | None) -> Answer | None:
-    """Return what politeness must know of an outcome; None when no request was made."""
-    if isinstance(outcome, Refused) or not was_asked(outcome):  # the first half is for mypy
-        return None
-    return Answer(
-        latency_s=elapsed_s if isinstance(outcome, Failed) else outcome.document.latency_s,
-        knows_rules=rules is not None,
-        crawl_delay_s=rules.crawl_delay_s if rules is not None else None,
-        is_throttled=is_throttled(outcome),
-        retry_after_s=outcome.retry_after_s if isinstance(outcome, Failed) else None,
-    )
-
-
-def is_host_wide(outcome: FetchOutcome) -> bool:
-    """Tell whether a failure concerns the whole host, so that the task keeps its place."""
-    return isinstance(outcome, Failed) and RETRY[outcome.kind].is_host_wide
-
-
-def turn_reason(turn: Turn) -> str:
-    """Return the name of what a turn's URL waits for."""
-    return turn.outcome.kind.value if isinstance(turn.outcome, Failed) else ""
