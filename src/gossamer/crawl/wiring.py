@@ -193,20 +193,11 @@ def _staff(
         desk.board.reading(None)
         return found
 
-    auth = auth_by_origin(config.fetch.auth, seed_urls(config))
-    caller = Caller(
-        time=time,
-        # Each shard knows its own requests only: with n of them each keeps n times the gap.
-        addresses=AddressClocks(address_gap_s(config.politeness) * core.shards),
-        resolver=Resolver(config.fetch, time.clock),
-        fetcher=Fetcher(msgspec.structs.replace(config.fetch, auth=auth), time.clock),
-        counters=desk.ledger.counters,
-    )
     worker = Worker(
         time=time,
         frontier=core.frontier,
         robots=core.robots,
-        caller=caller,
+        caller=_caller(config, time, core, desk),
         stations=core.stations,
         ledger=desk.ledger,
         media_type_of=registry.media_type,
@@ -219,3 +210,16 @@ def _staff(
         let_out=core.let_out,
     )
     return worker, reader
+
+
+def _caller(config: Config, time: CrawlTime, core: Core, desk: Desk) -> Caller:
+    """Build what reaches the network."""
+    auth = auth_by_origin(config.fetch.auth, seed_urls(config))
+    return Caller(
+        time=time,
+        # Each shard knows its own requests only: with n of them each keeps n times the gap.
+        addresses=AddressClocks(address_gap_s(config.politeness) * core.shards),
+        resolver=Resolver(config.fetch, time.clock),
+        fetcher=Fetcher(msgspec.structs.replace(config.fetch, auth=auth), time.clock),
+        counters=desk.ledger.counters,
+    )
