@@ -219,11 +219,8 @@ class Worker:
     ) -> None:
         now = self.time.now()
         turn = self.looker.take_turn(task, outcome, reading, now)
-        if (
-            task.attempt >= FIRST_TRIES
-            and not was_asked(outcome)
-            and not self.ledger.counters.requests
-        ):
+        is_cut_off = not self.ledger.counters.requests and not was_asked(outcome)
+        if is_cut_off and task.attempt >= FIRST_TRIES:
             turn.retry_at = None  # nothing was ever reached: rather a wrong name than an outage
         if turn.retry_at is not None and turn.finding is None:
             again = replace(task, attempt=task.attempt + 1)
