@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 HOSTS, PAGES_PER_HOST, SEED = 12, 25, 7
 LOOPBACK = "127.0.0.0/8"
 TEXT_LINES = 8
+WATCH_PER_S, WATCH_S = "40", "4"
 NAMES = "names.toml"
 """Where the demo's host names lead; also the mark of a folder that a demo made."""
 
@@ -51,6 +52,11 @@ def demo(*, into: Into = Path("demo-crawl")) -> int:
                 *("--scope", "any", "--allow-net", LOOPBACK, "--delay", "0"),
             ],
         )
+        code = code or _show(
+            screen,
+            "Keep it fresh for a moment: pages are looked at again when that is worth most.",
+            ["watch", str(into), "--rate", WATCH_PER_S, "--max-time", WATCH_S],
+        )
     return code or _ask(screen, into, server.web)
 
 
@@ -61,6 +67,7 @@ def _ask(screen: Console, into: Path, web: "FakeWeb") -> int:
         ("How does it stand?", ["status", str(into)]),
         ("Why is this page not there?", ["why", str(into), refused]),
         ("And what is known of this one?", ["why", str(into), archived]),
+        ("Which pages say what another one says (the first lines)?", ["copies", str(into)]),
         (
             "The page again, as text (the first lines).",
             ["show", str(into), archived, "--text"],
@@ -84,7 +91,7 @@ def _show(screen: Console, words: str, arguments: Sequence[str]) -> int:
     screen.print(words, style="bold cyan")
     screen.print(f"$ gossamer {shlex.join(arguments)}", style="green", markup=False, soft_wrap=True)
     screen.print()
-    is_long = arguments[0] == "show"
+    is_long = arguments[0] in {"show", "copies"}
     ended = subprocess.run(  # noqa: S603 - our own command, arguments made here
         [sys.executable, "-m", "gossamer", *arguments],
         check=False,
