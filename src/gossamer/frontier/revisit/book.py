@@ -31,6 +31,8 @@ from gossamer.frontier.revisit.rate import Belief
 
 _LEAST = 1e-25
 _ROUNDS = 4
+_MOST_STRETCH = 8.0
+_LEAST_PER_S = 1e-9
 _PRIOR_ROUNDS, _HARDLY = 10, 1.2
 
 
@@ -113,7 +115,8 @@ class Book:
         wants = self._wants()
         rates = self._share(wants, requests_per_s * self._stretch, limit_of_host)
         for _ in range(_ROUNDS if self.hosts.has_hints else 0):
-            self._stretch *= requests_per_s / max(self._load(wants, rates), _LEAST)
+            wider = self._stretch * requests_per_s / self._load(wants, rates)
+            self._stretch = min(max(wider, 1.0 / _MOST_STRETCH), _MOST_STRETCH)
             rates = self._share(wants, requests_per_s * self._stretch, limit_of_host)
         self._set_moments(wants, rates, now)
 
@@ -166,7 +169,8 @@ class Book:
             self._level = find_level(wants, requests_per_s, self._level)
             self.hosts.share(self._level, 1.0)
             return visit_rates(wants, self._level)
-        most = np.array([limit_of_host(key) for key in self.hosts.keys], np.float64)
+        limits = (max(limit_of_host(key), _LEAST_PER_S) for key in self.hosts.keys)
+        most = np.fromiter(limits, np.float64, len(self.hosts.keys))
         host = self.pages.host[: self.pages.rows]
         self._level, shares = share_out(wants, host, most, requests_per_s, self._level)
         self.hosts.share(shares.level, shares.floor)
