@@ -131,9 +131,12 @@ class Book:
 
     def _wants(self) -> Wants:
         pages, rows = self.pages, self.pages.rows
-        rate = self._change_rates(slice(0, rows))
-        floor = np.float32(self._floor_per_s) / (spreads(pages.key[:rows]) + np.float32(0.5))
-        return Wants(np.sqrt(pages.weight[:rows] * rate), rate, floor)
+        gain, rate, floor = np.empty((3, rows), np.float32)
+        for part in pieces(rows):
+            rate[part] = self._change_rates(part)
+            np.sqrt(pages.weight[part] * rate[part], out=gain[part])
+            floor[part] = self._floor_per_s / (spreads(pages.key[part]) + np.float32(0.5))
+        return Wants(gain, rate, floor)
 
     def _rates(self, wants: Wants) -> Numbers:
         host = self.pages.host[: self.pages.rows]
@@ -203,8 +206,10 @@ class Book:
                 moved_s = np.clip((wait_s - told) / drift, 0.0, 1.0 / wants.floor[part])
                 wait_s = np.where(jump > 0.0, moved_s, wait_s)
             state = pages.state[part]
-            wait_s *= np.where(state & NEW, phases(pages.key[part]), np.float32(1.0))
+            if (state & NEW).any():
+                wait_s *= np.where(state & NEW, phases(pages.key[part]), np.float32(1.0))
             wait_s += pages.last_at[part]
-            late_s = np.maximum(now - wait_s, 0.0)
-            due_at = np.where(late_s > 0.0, now - late_s * rates[part], wait_s)
-            pages.due_at[part] = np.where(state & (TAKEN | GONE), OUT, due_at)
+            late = np.flatnonzero(wait_s < now)
+            wait_s[late] = now - (now - wait_s[late]) * rates[part][late]
+            wait_s[np.flatnonzero(state & (TAKEN | GONE))] = OUT
+            pages.due_at[part] = wait_s
