@@ -13,8 +13,8 @@ periodic, equal importance, hosts whose pages are alike. A share is of the optim
 import os
 import statistics
 import time
+import tracemalloc
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 from realweb import save
@@ -33,11 +33,6 @@ WINDOW_DAYS = 0.05
 COARSE_DAYS = 0.5
 PICKS, PICK_WINDOWS = 1_000, 200
 REPLANS = 9
-
-
-def resident_bytes() -> int:
-    """Return the memory of this process."""
-    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 def watch(world: World) -> Watchlist:
@@ -116,7 +111,7 @@ def compare(world: World) -> tuple[dict[str, float], Watchlist]:
 def harder() -> dict[str, float]:
     """Return the share of the learning watchlist in worlds that make it hard, by name."""
     worlds = {
-        "zipf": World(SMALL),
+        "few_pages": World(SMALL),
         "periodic_share": World(SMALL, periodic_share=0.2),
         "equal_importance": World(SMALL, zipf=0.0),
         "equal_alike_hosts": World(SMALL, zipf=0.0, host_share=0.7),
@@ -156,19 +151,21 @@ def costs(watchlist: Watchlist, world: World) -> dict[str, float]:
     }
 
 
-def bytes_per_page(world: World) -> float:
+def bytes_per_page() -> float:
     """Return the memory of a page that is watched and planned."""
-    before = resident_bytes()
+    world = World(SMALL)
+    tracemalloc.start()
     watchlist = watch(world)
     watchlist.replan(0.0, world.requests_per_s)
-    assert len(watchlist) == len(world.importance)
-    return (resident_bytes() - before) / len(watchlist)
+    used, _peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    return used / len(watchlist)
 
 
 def main() -> None:
     """Simulate, print a table, keep the result."""
     world = World(PAGES)
-    page_bytes = bytes_per_page(world)
+    page_bytes = bytes_per_page()
     print(
         f"{'policy':22} {'share':>7} {'freshness':>10} {'visits':>12} {'changes':>12} {'CPU s':>7}"
     )

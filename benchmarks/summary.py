@@ -62,6 +62,10 @@ AIMS = (
     Aim("neardup", "us_per_page", "CPU of a sketch of 30 kB of text, µs", 60),
     Aim("neardup", "lookup_us", "look-up among {lookup_sketches:,} sketches, µs", 20),
     Aim("neardup", "crawl_cpu_ratio", "CPU of a crawl with, over without", 1.03),
+    Aim("freshness", "known", "freshness, rates known, share of the optimum", 0.99, is_floor=True),
+    Aim("freshness", "learned", "the same, rates learned, {pages:,} pages", 0.97, is_floor=True),
+    Aim("freshness", "replan_ms", "CPU to plan {pages:,} pages anew, ms", 50),
+    Aim("freshness", "pick_ns", "CPU to pick a page that is due, ns", 1000),
     Aim("envelope", "cores_for_400_pages_s", "cores for 400 pages of 500 kB per second", 4),
 )
 

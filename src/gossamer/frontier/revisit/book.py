@@ -31,6 +31,8 @@ from gossamer.frontier.revisit.rate import Belief
 
 _LEAST = 1e-25
 _ROUNDS = 4
+_MOST_STRETCH = 8.0
+_LEAST_PER_S = 1e-9
 _PRIOR_ROUNDS, _HARDLY = 10, 1.2
 
 
@@ -113,7 +115,8 @@ class Book:
         wants = self._wants()
         rates = self._share(wants, requests_per_s * self._stretch, limit_of_host)
         for _ in range(_ROUNDS if self.hosts.has_hints else 0):
-            self._stretch *= requests_per_s / max(self._load(wants, rates), _LEAST)
+            wider = self._stretch * requests_per_s / self._load(wants, rates)
+            self._stretch = min(max(wider, 1.0 / _MOST_STRETCH), _MOST_STRETCH)
             rates = self._share(wants, requests_per_s * self._stretch, limit_of_host)
         self._set_moments(wants, rates, now)
 
@@ -128,9 +131,12 @@ class Book:
 
     def _wants(self) -> Wants:
         pages, rows = self.pages, self.pages.rows
-        rate = self._change_rates(slice(0, rows))
-        floor = np.float32(self._floor_per_s) / (spreads(pages.key[:rows]) + np.float32(0.5))
-        return Wants(np.sqrt(pages.weight[:rows] * rate), rate, floor)
+        gain, rate, floor = np.empty((3, rows), np.float32)
+        for part in pieces(rows):
+            rate[part] = self._change_rates(part)
+            np.sqrt(pages.weight[part] * rate[part], out=gain[part])
+            floor[part] = self._floor_per_s / (spreads(pages.key[part]) + np.float32(0.5))
+        return Wants(gain, rate, floor)
 
     def _rates(self, wants: Wants) -> Numbers:
         host = self.pages.host[: self.pages.rows]
@@ -166,7 +172,8 @@ class Book:
             self._level = find_level(wants, requests_per_s, self._level)
             self.hosts.share(self._level, 1.0)
             return visit_rates(wants, self._level)
-        most = np.array([limit_of_host(key) for key in self.hosts.keys], np.float64)
+        limits = (max(limit_of_host(key), _LEAST_PER_S) for key in self.hosts.keys)
+        most = np.fromiter(limits, np.float64, len(self.hosts.keys))
         host = self.pages.host[: self.pages.rows]
         self._level, shares = share_out(wants, host, most, requests_per_s, self._level)
         self.hosts.share(shares.level, shares.floor)
@@ -199,8 +206,10 @@ class Book:
                 moved_s = np.clip((wait_s - told) / drift, 0.0, 1.0 / wants.floor[part])
                 wait_s = np.where(jump > 0.0, moved_s, wait_s)
             state = pages.state[part]
-            wait_s *= np.where(state & NEW, phases(pages.key[part]), np.float32(1.0))
+            if (state & NEW).any():
+                wait_s *= np.where(state & NEW, phases(pages.key[part]), np.float32(1.0))
             wait_s += pages.last_at[part]
-            late_s = np.maximum(now - wait_s, 0.0)
-            due_at = np.where(late_s > 0.0, now - late_s * rates[part], wait_s)
-            pages.due_at[part] = np.where(state & (TAKEN | GONE), OUT, due_at)
+            late = np.flatnonzero(wait_s < now)
+            wait_s[late] = now - (now - wait_s[late]) * rates[part][late]
+            wait_s[np.flatnonzero(state & (TAKEN | GONE))] = OUT
+            pages.due_at[part] = wait_s
