@@ -205,6 +205,9 @@ def _numbers(facts: Facts, folder: Path) -> Table:
     if alike := _counts(facts, "copies"):
         told = (f"{alike.get(level, 0):,} {words}" for level, words in ALIKE.items())
         table.add_row("alike", ", ".join(told))
+    if (looks := _counts(facts, "watch")).get("visits"):
+        told = (f"{looks.get(name, 0):,} {name}" for name in ("changed", "unchanged", "gone"))
+        table.add_row("watched", f"{looks['visits']:,} looks: {', '.join(told)}")
     table.add_row(
         "asked",
         f"{_int(facts, 'requests'):,} requests in {seconds:.1f} s, {redirects:,} redirects"
@@ -236,7 +239,9 @@ def _reasons(facts: Facts) -> Iterator[RenderableType]:
 def _next_steps(ending: str, folder: Path) -> Text:
     where = escape(str(folder))
     steps = [f"gossamer status {where}", f"gossamer why {where} URL", f"gossamer show {where} URL"]
-    if ending not in {"finished", "no_seed"}:
+    if ending == "watched":
+        steps.insert(0, f"gossamer watch {where}   (goes on)")
+    elif ending not in {"finished", "no_seed"}:
         steps.insert(0, f"gossamer crawl --into {where}   (goes on)")
     return Text("\nnext:  " + "\n       ".join(steps), "dim")
 
@@ -254,7 +259,8 @@ def _int(facts: Facts, name: str) -> int:
 
 def _counts(facts: Facts, name: str) -> dict[str, int]:
     value = facts.get(name)
-    return {str(k): int(v) for k, v in value.items()} if isinstance(value, Mapping) else {}
+    items = value.items() if isinstance(value, Mapping) else ()
+    return {str(name): count for name, count in items if isinstance(count, int)}
 
 
 def _list(facts: Facts, name: str) -> list[object]:

@@ -60,7 +60,8 @@ def watch(**given: Any) -> int:  # noqa: ANN401 - the parser hands over what `_s
         ending = Crawl(folder, (), new).watch(given["max_time"], tell, tell_changes)
     shown = aside if given["json"] else out()
     shown.print(watch_line(ending.status))
-    shown.print(summary(ending.reason, ending.status, folder))
+    reason = "watched" if ending.reason == "max_time" else ending.reason
+    shown.print(summary(reason, ending.status, folder))
     if given["json"]:
         print_json({**ending.status, "reason": ending.reason})
     return ending.exit_code

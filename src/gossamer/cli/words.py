@@ -115,6 +115,7 @@ FAILURES: dict[str, Gloss] = {
 
 ENDINGS: dict[str, str] = {
     "finished": "Finished: nothing is left to fetch.",
+    "watched": "Watched until --max-time; run it again to go on.",
     "max_pages": "Stopped at --max-pages; there is more to fetch.",
     "max_time": "Stopped at --max-time; there is more to fetch.",
     "max_bytes": "Stopped at --max-bytes; there is more to fetch.",
