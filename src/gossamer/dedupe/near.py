@@ -61,7 +61,7 @@ class NearSet:
         self._next_log = 0
         self._rows: list[Row] = []
         self._replaced: list[Path] = []
-        self._pairs: Ints = np.empty(BATCH_PAGES * BANDS * MOST_PER_KEY, np.int64)
+        self._pairs: Ints = np.empty(BATCH_PAGES * (BANDS * MOST_PER_KEY + 1), np.int64)
 
     @classmethod
     def open(
@@ -121,11 +121,13 @@ class NearSet:
 
     def look_up(self, bands: Words) -> Ints:
         """Return page << 27 | number for each page that shares a band with one that is held."""
-        found = [self._young.probe(bands, self._pairs)]
-        for run in self._runs:
-            found += run.search(bands, self._pairs)
-        pairs = np.concatenate(found)
-        return np.unique(pairs) if len(pairs) else pairs
+        found = [np.empty(0, np.int64)]
+        for start in range(0, len(bands), BATCH_PAGES):
+            some = bands[start : start + BATCH_PAGES]
+            parts = [self._young.probe(some, self._pairs)]
+            parts += [run.search(some, self._pairs) for run in self._runs]
+            found += [part + (start << NUMBER_BITS) for part in parts if len(part)]
+        return np.unique(np.concatenate(found)) if len(found) > 1 else found[0]
 
     def _meet(self, fresh: Sketches, outdated: Outdated | None) -> Words:
         count = len(fresh)
@@ -274,7 +276,7 @@ def _among(bands: Words, pairs: Ints) -> Ints:
     kernels = natives()
     kernels["insert"](bands.ctypes.data, len(bands), 0, slots.ctypes.data, mask)
     found = kernels["probe"](
-        bands.ctypes.data, len(bands), slots.ctypes.data, mask, pairs.ctypes.data
+        bands.ctypes.data, len(bands), slots.ctypes.data, mask, pairs.ctypes.data, len(pairs)
     )
     both = pairs[:found]
     both = both[(both & _NUMBER) < (both >> NUMBER_BITS)]

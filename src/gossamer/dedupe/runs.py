@@ -29,7 +29,7 @@ _CHECKSUM = Struct("<Q")
 class Run:
     """One file of entries, open for look-ups."""
 
-    __slots__ = ("_bands", "_map", "count", "number", "path", "shift")
+    __slots__ = ("_entries", "_places", "_words", "count", "number", "path", "shift")
 
     def __init__(self, path: Path) -> None:
         counts, bits = _read_header(path)
@@ -38,39 +38,34 @@ class Run:
         self.count = max(counts)
         self.shift = 64 - bits
         with path.open("rb") as file:
-            self._map = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)
-        self._map.madvise(mmap.MADV_RANDOM)
-        self._bands: list[tuple[Ints, Words]] = []
-        at = HEADER_BYTES
+            mapped = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)
+        mapped.madvise(mmap.MADV_RANDOM)
+        self._words: Words = np.frombuffer(mapped, np.uint64)
+        self._entries: list[Words] = []
+        places: list[int] = []
+        at = HEADER_BYTES // 8
         for count in counts:
-            places = (1 << bits) + 1
-            directory = np.frombuffer(self._map, np.int64, places, at)
-            entries = np.frombuffer(self._map, np.uint64, count, at + 8 * places)
-            self._bands.append((directory, entries))
-            at += 8 * (places + count)
+            start = at + (1 << bits) + 1
+            places += [at, start]
+            at = start + count
+            self._entries.append(self._words[start:at])
+        self._places: Ints = np.array(places, np.int64)
 
     def entries(self, band: int) -> Words:
         """Return the entries of a band, in order."""
-        return self._bands[band][1]
+        return self._entries[band]
 
-    def search(self, bands: Words, pairs: Ints) -> list[Ints]:
-        """Return page << 27 | candidate for all pages and bands; `pairs` is room for one band."""
-        kernel = natives()["search"]
-        count = len(bands)
-        found: list[Ints] = []
-        for band, (directory, entries) in enumerate(self._bands):
-            end = kernel(
-                bands.ctypes.data,
-                count,
-                band,
-                entries.ctypes.data,
-                directory.ctypes.data,
-                self.shift,
-                pairs.ctypes.data,
-            )
-            if end > count:
-                found.append(pairs[count:end].copy())
-        return found
+    def search(self, bands: Words, pairs: Ints) -> Ints:
+        """Return page << 27 | candidate for all pages and bands; `pairs` is room for them."""
+        found = natives()["search"](
+            bands.ctypes.data,
+            len(bands),
+            self._words.ctypes.data,
+            self._places.ctypes.data,
+            self.shift,
+            pairs.ctypes.data,
+        )
+        return pairs[:found].copy()
 
 
 def run_path(folder: Path, number: int) -> Path:

@@ -45,6 +45,7 @@ class Young:
             self._slots.ctypes.data,
             len(self._slots) - 1,
             pairs.ctypes.data,
+            len(pairs),
         )
         return pairs[:found].copy()
 

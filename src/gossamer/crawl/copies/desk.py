@@ -227,8 +227,9 @@ class CopyDesk:
         commit()
         while self.is_busy and clock.steady() < ends_at:
             self.begin()
-            if self._thread is not None:
-                await asyncio.wait([self._thread])
+            if (thread := self._thread) is not None:
+                await asyncio.wait([thread])
+                thread.result()  # one that failed would fail again
             commit()
 
     async def close(self) -> None:

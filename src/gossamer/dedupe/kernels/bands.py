@@ -97,8 +97,11 @@ def insert(bands: Words, count: int, first: int, slots: Words, mask: int) -> int
     return taken
 
 
-def probe(bands: Words, count: int, slots: Words, mask: int, pairs: Ints) -> int:
-    """Write page << 27 | candidate for each entry with a page's key; return how many."""
+def probe(bands: Words, count: int, slots: Words, mask: int, pairs: Ints, room: int) -> int:
+    """Write page << 27 | candidate for each entry with a page's key, while there is room.
+
+    Return how many.
+    """
     found = 0
     for n in range(count):
         for band in range(BANDS):
@@ -107,40 +110,44 @@ def probe(bands: Words, count: int, slots: Words, mask: int, pairs: Ints) -> int
                 continue
             place = np.int64(mix((key >> _KEY) + np.uint64(band)) & np.uint64(mask))
             while slots[place] != _0:
-                if slots[place] >> _KEY == key >> _KEY:
+                if slots[place] >> _KEY == key >> _KEY and found < room:
                     pairs[found] = n << NUMBER_BITS | np.int64(slots[place] & _NUMBER)
                     found += 1
                 place = (place + 1) & mask
     return found
 
 
-def search(
-    bands: Words, count: int, band: int, entries: Words, directory: Ints, shift: int, pairs: Ints
-) -> int:
-    """Write page << 27 | candidate for each entry of a sorted run with a page's key in one band.
+def search(bands: Words, count: int, run: Words, places: Ints, shift: int, pairs: Ints) -> int:
+    """Write page << 27 | candidate for each entry of a run with a page's key; return how many.
 
-    `directory[t]` is the place of the first entry whose bits from `shift` on are t or more. All
-    pages go through each step together: what they read lies far apart, and does not depend on the
-    others, so that the processor waits for many reads at once.
+    `places` are, for each band, those of its directory and of its entries in the run. Place t of a
+    directory has the number of the first entry whose bits from `shift` on are t or more. All pages
+    go through each step together: what they read lies far apart, and does not depend on the others,
+    so that the processor waits for many reads at once.
     """
-    for n in range(count):
-        pairs[n] = directory[np.int64(bands[n * BANDS + band] >> np.uint64(shift))]
-    found = count
-    for n in range(count):
-        key = bands[n * BANDS + band]
-        low = pairs[n]
-        high = directory[np.int64(key >> np.uint64(shift)) + 1]
-        end = high
-        while low < high:
-            middle = (low + high) >> 1
-            is_below = entries[middle] < key
-            low = middle + 1 if is_below else low
-            high = high if is_below else middle
-        end = min(end, low + MOST_PER_KEY)
-        while low < end and entries[low] >> _KEY == key >> _KEY and key != _0:
-            pairs[found] = n << NUMBER_BITS | np.int64(entries[low] & _NUMBER)
-            found += 1
-            low += 1
+    found = 0
+    for band in range(BANDS):
+        directory, entries = places[2 * band], places[2 * band + 1]
+        for n in range(count):
+            top = directory + np.int64(bands[n * BANDS + band] >> np.uint64(shift))
+            pairs[found + n] = np.int64(run[top])
+        last = found
+        for n in range(count):
+            key = bands[n * BANDS + band]
+            top = directory + np.int64(key >> np.uint64(shift))
+            low, high = entries + np.int64(run[top]), entries + np.int64(run[top + 1])
+            end = high
+            while low < high:
+                middle = (low + high) >> 1
+                is_below = run[middle] < key
+                low = middle + 1 if is_below else low
+                high = high if is_below else middle
+            end = min(end, low + MOST_PER_KEY)
+            while low < end and run[low] >> _KEY == key >> _KEY and key != _0:
+                pairs[last] = n << NUMBER_BITS | np.int64(run[low] & _NUMBER)
+                last += 1
+                low += 1
+        found = last
     return found
 
 
