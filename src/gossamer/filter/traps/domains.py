@@ -92,7 +92,7 @@ class Domains:
         unit.leaves += not fresh
         if fresh and len(unit.answered) < ANSWERED_KEPT:
             unit.answered[host] = steps + 1
-        if unit.trial is None and unit.pages > max(unit.next_look, self._config.new_hosts):
+        if not unit.is_watched and unit.pages > max(unit.next_look, self._config.new_hosts):
             if unit.leaves < LEAF_SHARE * unit.pages:
                 self._register.try_unit(unit, f"{unit.pages} new hosts named newer ones")
             unit.next_look = unit.pages + self._config.new_hosts

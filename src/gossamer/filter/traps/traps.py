@@ -243,7 +243,7 @@ class Traps:
         why = suspicion(unit, page) if is_due else ""
         unit.block_pages = unit.block_bred = unit.block_fresh = 0
         unit.block_same = 0
-        if why and (suspect := self._register.of(climb(unit.name))).trial is None:
+        if why and not (suspect := self._register.of(climb(unit.name))).is_watched:
             self._register.try_unit(suspect, why)
             self._touched[suspect.name] = None
         return bool(why)
