@@ -25,6 +25,7 @@ from gossamer.frontier import AddressClocks, Frontier, address_gap_s
 from gossamer.log import tell
 from gossamer.model import (
     FINAL,
+    Counters,
     Document,
     Extraction,
     Failed,
@@ -102,8 +103,10 @@ class Core:
     def _queue(self, tasks: list[Task]) -> None:
         self.frontier.add(self.traps.admit(tasks))
 
-    def let_out(self, back: Return) -> None:
-        """Queue tasks that a part of a site on trial has held back."""
+    def let_out(self, back: Return, counters: Counters) -> None:
+        """Queue tasks that a part of a site on trial has held back; count those it refuses."""
+        for reason, count in back.refused.items():
+            counters.refused[reason] = counters.refused.get(reason, 0) + count
         if back.known:
             self.frontier.add(back.known, are_new=False)
         if back.new:
@@ -188,15 +191,8 @@ def wire_core(
     content_seen = ContentSeen(state.get)
     frontier = Frontier(config.frontier, config.politeness, state, random)
     frontier.at_least = BACK_QUEUES * config.concurrency
-    seeds = seed_urls(config)
-    traps = Traps(config.traps, state.scan, seeds, frontier.hosts.known_urls)
-    chain = build_chain(
-        config.filter,
-        seeds,
-        frontier.hosts.known_urls,
-        follow_embeds=config.process.embeds,
-        extra=[*filters, traps.object_to],
-    )
+    traps = Traps(config.traps, state.scan, seed_urls(config), frontier.hosts.known_urls)
+    chain = _chain(config, frontier, [*filters, traps.object_to])
     is_split = place.ring.shards > 1
     splitter = Splitter(place.ring, place.shard, url_seen) if is_split else None
     stations = Stations(
@@ -221,6 +217,16 @@ def wire_core(
         shards=place.ring.shards,
         splitter=splitter,
         outbox=Outbox(place.ring, place.shard, read_meta(state).epoch) if is_split else None,
+    )
+
+
+def _chain(config: Config, frontier: Frontier, extra: Sequence[UrlFilter]) -> FilterChain:
+    return build_chain(
+        config.filter,
+        seed_urls(config),
+        frontier.hosts.known_urls,
+        follow_embeds=config.process.embeds,
+        extra=extra,
     )
 
 
@@ -291,7 +297,7 @@ def _staff(
         robots_bytes=config.robots.max_bytes,
         add=core.add,
         traps=core.traps,
-        let_out=core.let_out,
+        let_out=lambda back: core.let_out(back, desk.ledger.counters),
     )
     return worker, reader
 

@@ -24,6 +24,7 @@ from gossamer.model import (
     FetchOutcome,
     Link,
     LinkKind,
+    Objection,
     RefusalKind,
     Refused,
     Task,
@@ -53,15 +54,15 @@ class Worker:
     media_type_of: Callable[[Document], str]
     read: Callable[[Document, str], Awaitable[Extraction]]
     robots_bytes: int
-    add: Callable[[list[Task]], None]
-    """Takes new tasks to their owner: our frontier, or another shard."""
     traps: Traps
     let_out: Callable[[Return], None]
-    """Takes tasks that were held back to our frontier."""
+    add: Callable[[list[Task]], None]
+    """Takes new tasks to their owner: our frontier, or another shard."""
 
     async def ask(self, task: Task) -> None:
         """Give a task its turn, or put it back with the moment and the reason to wait for."""
-        if not self._may_go(task):
+        if (why := self.traps.may_go(task)) is not None:
+            stay(self, task, why)
             return
         now = self.time.now()
         rules: RobotsRules | None = None
@@ -74,38 +75,15 @@ class Worker:
                     self._wait(task, until, "robots_unreachable", is_of_origin=True)
                     return
                 case GivenUp(detail=detail):
-                    self._refuse(task, RefusalKind.ROBOTS_UNREACHABLE, detail)
+                    self.refuse(task, RefusalKind.ROBOTS_UNREACHABLE, detail)
                     return
                 case RobotsRules() as rules:
                     verdict = rules.verdict(task.url.target)
                     if not verdict.allowed:
                         detail = f"line {verdict.number}: {verdict.line}"
-                        self._refuse(task, RefusalKind.ROBOTS_DISALLOWED, detail)
+                        self.refuse(task, RefusalKind.ROBOTS_DISALLOWED, detail)
                         return
         await self._ask_page(task, rules)
-
-    def _may_go(self, task: Task) -> bool:
-        """Tell whether no trap has the task; what is on trial waits, what is closed is refused."""
-        match self.traps.may_go(task):
-            case None:
-                return True
-            case Stay():
-                self.frontier.conclude(task)
-                self.frontier.settle(task, self.time.now(), None)
-                self.let_out(self.traps.release())
-            case objection:
-                self._refuse(task, RefusalKind(objection.reason.value), objection.detail)
-        return False
-
-    def wake(self) -> None:
-        """Go on with what traps hold back: there is nothing else left to do."""
-        self.let_out(self.traps.wake())
-        self._count_refused(self.ledger.counters.refused)
-
-    def _count_refused(self, counts: dict[str, int]) -> None:
-        for reason, count in self.traps.refused.items():
-            counts[reason] = counts.get(reason, 0) + count
-        self.traps.refused.clear()
 
     def give_up(self, task: Task, failed: Failed) -> None:
         """End a task that our own code failed on."""
@@ -115,9 +93,10 @@ class Worker:
         self.frontier.put_back(task, until, reason, is_of_origin=is_of_origin)
         self.frontier.settle(task, self.time.now(), None)
 
-    def _refuse(self, task: Task, kind: RefusalKind, detail: str) -> None:
-        now = self.time.now()
-        turn = take_turn(task, Refused(kind=kind, detail=detail), None, self.stations, now)
+    def refuse(self, task: Task, kind: RefusalKind, detail: str) -> None:
+        """End a task that we decline to ask for."""
+        now, refused = self.time.now(), Refused(kind=kind, detail=detail)
+        turn = take_turn(task, refused, None, self.stations, now)
         self.frontier.settle(task, now, None)
         self._record(turn, now)
 
@@ -175,22 +154,12 @@ class Worker:
             outcome.document.body.close()
         rules = self.robots.peek(task.url, now)
         if rules is not None and self.stations.process.sitemaps:
-            self._add_sitemaps(task.url, rules)
+            self.add(sitemap_tasks(task.url, rules, self.stations))
         self.frontier.put_back(task, 0.0, "robots")
         # Rules are those of the task's host: they say nothing of another host on the way.
         answer = answer_of(outcome, elapsed_s, rules if hop is task else None)
         self.frontier.settle(hop, now, answer)
         self.ledger.is_urgent |= is_throttled(outcome)
-
-    def _add_sitemaps(self, url: Url, rules: RobotsRules) -> None:
-        """Queue the sitemaps that a robots.txt names, through the same tests as any link."""
-        robots_url = url.origin + "/robots.txt"
-        targets = [
-            self.stations.join(robots_url, text, self.stations.urls) for text in rules.sitemaps
-        ]
-        links = [Link(target=t, kind=LinkKind.SITEMAP) for t in targets if t is not None]
-        source = Task(url=replace(url, text=robots_url), depth=-1)
-        self.add(next_tasks(source, links, self.stations)[0])
 
     async def _addresses(self, url: Url) -> tuple[str, ...] | Failed:
         if url.scheme not in BY_HOST_NAME:
@@ -207,7 +176,7 @@ class Worker:
             self._wait(task, until, "address_delay")
             return
         began_at = self.time.now()
-        outcome = await self.fetcher.fetch(task.url, addresses)
+        outcome = with_label(await self.fetcher.fetch(task.url, addresses))
         self.ledger.counters.requests += 1
         now = self.time.now()
         if addresses:
@@ -216,8 +185,6 @@ class Worker:
         reading = None
         if isinstance(outcome, Fetched):
             outcome, reading = await self._read(outcome)
-        elif isinstance(outcome, Failed):
-            outcome = with_label(outcome)
         self._finish(task, outcome, reading, answer, ended_at=now)
 
     async def _read(self, outcome: Fetched) -> tuple[FetchOutcome, Reading | None]:
@@ -270,10 +237,27 @@ class Worker:
             self.frontier.conclude(turn.task)
         self.traps.observe(turn)
         self.add(turn.new_tasks)
-        self._count_refused(turn.refused)
         self.ledger.record(turn, now)
         self.let_out(self.traps.release())
         self.ledger.is_urgent |= is_throttled(turn.outcome)
+
+
+def stay(worker: Worker, task: Task, why: Objection | Stay) -> None:
+    """Leave a task to the trap that has it: on trial it waits, closed it is refused."""
+    if isinstance(why, Objection):
+        worker.refuse(task, RefusalKind(why.reason.value), why.detail)
+        return
+    worker.frontier.conclude(task)
+    worker.frontier.settle(task, worker.time.now(), None)
+    worker.let_out(worker.traps.release())
+
+
+def sitemap_tasks(url: Url, rules: RobotsRules, at: Stations) -> list[Task]:
+    """Return tasks for the sitemaps that a robots.txt names, after the same tests as any link."""
+    robots_url = url.origin + "/robots.txt"
+    targets = [at.join(robots_url, text, at.urls) for text in rules.sitemaps]
+    links = [Link(target=t, kind=LinkKind.SITEMAP) for t in targets if t is not None]
+    return next_tasks(Task(url=replace(url, text=robots_url), depth=-1), links, at)[0]
 
 
 def was_asked(outcome: FetchOutcome) -> bool:
@@ -284,12 +268,13 @@ def was_asked(outcome: FetchOutcome) -> bool:
     )
 
 
-def with_label(failed: Failed) -> Failed:
+def with_label(outcome: FetchOutcome) -> FetchOutcome:
     """Return a failure that says so if its page is a gate: a browser would have been let in."""
-    document = failed.document
-    if document is None or not is_gate(document.status, document.body.decoded()):
-        return failed
-    return dataclasses.replace(failed, detail=f"{failed.detail} (challenge)".lstrip())
+    if not isinstance(outcome, Failed) or outcome.document is None:
+        return outcome
+    if not is_gate(outcome.document.status, outcome.document.body.decoded()):
+        return outcome
+    return dataclasses.replace(outcome, detail=f"{outcome.detail} (challenge)".lstrip())
 
 
 def is_throttled(outcome: FetchOutcome) -> bool:

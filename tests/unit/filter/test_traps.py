@@ -4,6 +4,7 @@ import pytest
 
 from gossamer.config import TrapsConfig
 from gossamer.filter import notes_in, who_holds
+from gossamer.filter.traps import pen
 from gossamer.model import TrapNote
 from gossamer.testing.snares import SNARES, honest_site
 from gossamer.testing.snares.sheet import Sheet, Snare
@@ -99,7 +100,11 @@ def test_trust_opens_what_was_closed_and_goes_on_from_there() -> None:
     assert walk.hits[TRAP] >= hits + 200
 
 
-def test_a_kill_at_any_commit_of_a_trial_loses_no_url() -> None:
+@pytest.mark.parametrize("at_once", [1, 512])
+def test_a_kill_at_any_commit_of_a_trial_loses_no_url(
+    at_once: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pen, "AT_ONCE", at_once)
     base = "http://archive.test/"
     walk = Walk({HOME: door(base), base: honest_site("indexed", 600)}, (HOME,))
     kills = 0

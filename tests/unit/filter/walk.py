@@ -79,6 +79,7 @@ class Walk:
             heappush(self.queue, (task.depth, self.pushed, task))
 
     def let_out(self, back: Return) -> None:
+        self.refused.update(back.refused)
         self.push(back.known, are_new=False)
         self.push(back.new, are_new=True)
 
@@ -129,8 +130,6 @@ class Walk:
         self.let_out(self.traps.release())
 
     def commit(self) -> None:
-        self.refused.update(self.traps.refused)
-        self.traps.refused.clear()
         for key, value in self.traps.rows_to_commit():
             if value is None:
                 self.rows.pop(key, None)
