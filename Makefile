@@ -5,7 +5,7 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 CODE := src tests $(wildcard benchmarks) $(wildcard examples)
 QUICK := $(wildcard tests/unit tests/property tests/contract tests/arch)
-BENCHMARKS := server micro cpu macro shards tls envelope politeness growth versus
+BENCHMARKS := server micro cpu macro shards tls envelope politeness growth traps versus
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test check quick fix docs lock bench plots
 

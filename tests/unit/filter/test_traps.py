@@ -6,10 +6,11 @@ from gossamer.config import TrapsConfig
 from gossamer.filter import notes_in, who_holds
 from gossamer.filter.traps import pen
 from gossamer.model import TrapNote
-from gossamer.testing.snares import SNARES, honest_site
+from gossamer.testing.snares import OTHERS, SNARES, honest_site
 from gossamer.testing.snares.sheet import Sheet, Snare
 from tests.unit.filter.walk import Walk, url
 
+ALL = {**SNARES, **OTHERS}
 HOME = "http://www.honest.test/"
 TRAP = "http://trap.snare.test/"
 FEW = 100
@@ -24,15 +25,15 @@ def closed(walk: Walk) -> dict[str, TrapNote]:
     return {note.unit: note for note in walk.traps.notes() if note.reason}
 
 
-@pytest.mark.parametrize("name", SNARES)
+@pytest.mark.parametrize("name", ALL)
 def test_a_trap_on_a_host_of_its_own_is_closed(name: str) -> None:
-    walk = Walk({HOME: door(TRAP), TRAP: SNARES[name]}, (HOME,)).run()
+    walk = Walk({HOME: door(TRAP), TRAP: ALL[name]}, (HOME,)).run()
     assert walk.hits[TRAP] <= FEW
     assert any(unit.startswith("trap.snare.test/") for unit in closed(walk))
     assert sum(walk.refused[reason] for reason in ("trap_endless", "trap_same"))
 
 
-@pytest.mark.parametrize("name", SNARES)
+@pytest.mark.parametrize("name", ALL)
 def test_a_trap_in_a_folder_of_an_honest_site_is_closed_and_the_site_is_not(name: str) -> None:
     inside = f"{HOME}{name}/"
     site = honest_site("tree", 300)
@@ -41,7 +42,7 @@ def test_a_trap_in_a_folder_of_an_honest_site_is_closed_and_the_site_is_not(name
         found = site(tail)
         return found and Sheet(found.title, found.text, [*found.links, inside])
 
-    walk = Walk({HOME: with_door, inside: SNARES[name]}, (HOME,)).run()
+    walk = Walk({HOME: with_door, inside: ALL[name]}, (HOME,)).run()
     assert walk.hits[HOME] == 300
     assert walk.hits[inside] <= FEW
     assert all(f"/{name}/" in unit for unit in closed(walk))

@@ -4,7 +4,7 @@ import re
 
 from xxhash import xxh3_64_intdigest
 
-from gossamer.filter.traps.evidence.names import is_id
+from gossamer.filter.traps.evidence.names import MONTHS, is_id
 from gossamer.model import Extraction, LinkKind
 
 SHORT_TEXT = 400
@@ -14,14 +14,12 @@ HEAD_CHARS, TAIL_CHARS = 6000, 2000
 LONG_TEXT = 4000
 """Longer texts are not searched for dates: no empty calendar has so much to say."""
 
-_MONTHS = "january february march april may june july august september october november december"
-_DAYS = "monday tuesday wednesday thursday friday saturday sunday"
-_LONG = (*_MONTHS.split(), *_DAYS.split())
 _AROUND = ".,;:!?()[]\"'"
 _LETTERS = re.compile(r"[^\W\d_]")
 _PARTS = re.compile(r"[^0-9a-z]+")
 _ORDINALS = frozenset(f"{n}{end}" for n in range(1, 32) for end in ("st", "nd", "rd", "th"))
-_MOMENTS = frozenset((*_LONG, *(name[:3] for name in _LONG), "sept", "tues", "thur", "thurs"))
+_DAYS = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
+_MOMENTS = MONTHS.union(_DAYS, (name[:3] for name in _DAYS), ("tues", "thur", "thurs", "week"))
 
 
 def _is_of_moment(word: str) -> bool:
