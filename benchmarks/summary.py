@@ -44,6 +44,13 @@ AIMS = (
         "watch", "of_foretold", "freshness over sockets, share of the forecast", 0.95, is_floor=True
     ),
     Aim("watch", "short_gaps", "gaps too short in a watch, a kill included", 0),
+    Aim("traps", "honest_coverage", "share of the honest pages, beside traps", 1.0, is_floor=True),
+    Aim("traps", "trap_share", "share of all requests that went to traps", 0.2),
+    Aim("traps", "most_per_trap_host", "requests to one trap", 500),
+    Aim(
+        "traps", "archive_coverage", "share of {archive_pages:,} numbered pages", 1.0, is_floor=True
+    ),
+    Aim("traps", "false_stops_realweb", "stops on {real_pages:,} pages of the real web", 0),
     Aim("tls", "us_per_new_connection", "CPU per fetch over a new TLS connection, µs", 800),
     Aim("tls", "resumed_to_new", "the same with the session resumed, share of it", 0.5),
     Aim("order", "ours.share_10", "PageRank after 10 % of {graph}", 0.37, is_floor=True),

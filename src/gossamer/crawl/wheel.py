@@ -122,7 +122,7 @@ class Wheel:
         if self.error is not None:
             raise self.error
         if not self.in_flight and not self.frontier.queued and self.worker.traps.held:
-            self.worker.wake()
+            self.worker.let_out(self.worker.traps.wake())
         is_starving = self._dispatch(group) > 0 and self.frontier.has_leases_to_commit
         now = self.time.now()
         if self.ledger.opened_at is None and self.has_uncommitted:

@@ -207,7 +207,7 @@ def _staff(
         add=core.add,
         promote=core.promote,
         traps=core.traps,
-        let_out=core.let_out,
+        let_out=lambda back: core.let_out(back, desk.ledger.counters),
     )
     return worker, reader
 

@@ -32,6 +32,7 @@ from gossamer.model import (
     Fetched,
     FetchOutcome,
     LinkKind,
+    Objection,
     RefusalKind,
     Refused,
     Task,
@@ -70,7 +71,9 @@ class Worker:
 
     async def ask(self, task: Task) -> None:
         """Give a task its turn, or put it back with the moment and the reason to wait for."""
-        if not self._may_go(task):
+        is_new = task.kind is not LinkKind.REVISIT
+        if is_new and (why := self.traps.may_go(task)) is not None:
+            self._stay(task, why)
             return
         now = self.time.now()
         rules: RobotsRules | None = None
@@ -93,28 +96,14 @@ class Worker:
                         return
         await self._ask_page(task, rules)
 
-    def _may_go(self, task: Task) -> bool:
-        """Tell whether no trap has the task; what is on trial waits, what is closed is refused."""
-        match None if task.kind is LinkKind.REVISIT else self.traps.may_go(task):
-            case None:
-                return True
-            case Stay():
-                self.frontier.conclude(task)
-                self.frontier.settle(task, self.time.now(), None)
-                self.let_out(self.traps.release())
-            case objection:
-                self._refuse(task, RefusalKind(objection.reason.value), objection.detail)
-        return False
-
-    def wake(self) -> None:
-        """Go on with what traps hold back: there is nothing else left to do."""
-        self.let_out(self.traps.wake())
-        self._count_refused(self.ledger.counters.refused)
-
-    def _count_refused(self, counts: dict[str, int]) -> None:
-        for reason, count in self.traps.refused.items():
-            counts[reason] = counts.get(reason, 0) + count
-        self.traps.refused.clear()
+    def _stay(self, task: Task, why: Objection | Stay) -> None:
+        """Leave a task to the trap that has it: on trial it waits, closed it is refused."""
+        if isinstance(why, Objection):
+            self._refuse(task, RefusalKind(why.reason.value), why.detail)
+            return
+        self.frontier.conclude(task)
+        self.frontier.settle(task, self.time.now(), None)
+        self.let_out(self.traps.release())
 
     def give_up(self, task: Task, failed: Failed) -> None:
         """End a task that our own code failed on."""
@@ -240,7 +229,6 @@ class Worker:
         self.add(turn.new_tasks)
         if turn.promoted:
             self.promote(turn.promoted)
-        self._count_refused(turn.refused)
         self.ledger.record(turn, now)
         self.let_out(self.traps.release())
         self.ledger.is_urgent |= is_throttled(turn.outcome)

@@ -13,7 +13,7 @@ from gossamer.dedupe import ContentSeen
 from gossamer.fetch import RobotsCache, next_try_at
 from gossamer.filter import FilterChain, Return, Traps, UrlFilter, build_chain
 from gossamer.frontier import Frontier, Ranking, choose_order, named_score
-from gossamer.model import Row, Task, UrlRecord, UrlState
+from gossamer.model import Counters, Row, Task, UrlRecord, UrlState
 from gossamer.report import decode_record, seed_urls, url_row_key
 from gossamer.seen import UrlSeen
 from gossamer.store import State
@@ -73,8 +73,10 @@ class Core:
     def _queue(self, tasks: list[Task]) -> None:
         self.frontier.add(self.traps.admit(tasks))
 
-    def let_out(self, back: Return) -> None:
-        """Queue tasks that a part of a site on trial has held back."""
+    def let_out(self, back: Return, counters: Counters) -> None:
+        """Queue tasks that a part of a site on trial has held back; count those it refuses."""
+        for reason, count in back.refused.items():
+            counters.refused[reason] = counters.refused.get(reason, 0) + count
         if back.known:
             self.frontier.add(back.known, are_new=False)
         if back.new:

@@ -7,10 +7,14 @@ hosts only name newer ones is closed to further hosts.
 
 from collections.abc import Callable, Iterable
 
+from xxhash import xxh3_64_intdigest
+
 from gossamer.config import TrapsConfig
+from gossamer.filter.traps.evidence.names import units_of
+from gossamer.filter.traps.evidence.rules import KNOWN_DOMAINS, LEAF_SHARE, Finding, of_hosts
+from gossamer.filter.traps.evidence.unit import Unit
 from gossamer.filter.traps.register import Register
-from gossamer.filter.traps.rules import LEAF_SHARE, Finding, of_hosts
-from gossamer.filter.traps.unit import Unit
+from gossamer.filter.traps.rows import host_of_unit
 from gossamer.model import Fetched, Objection, Reject, Task, Turn
 from gossamer.urls import registrable_domain
 
@@ -28,11 +32,6 @@ class Domains:
         self._register = register
         self._host_count = host_count
 
-    @property
-    def are_closed(self) -> bool:
-        """Tell whether any domain is closed to new hosts."""
-        return self._register.has_closed_domains
-
     def is_new(self, host: str) -> bool:
         """Tell whether no URL of a host was ever taken in."""
         return not self._host_count(host)
@@ -44,7 +43,7 @@ class Domains:
     def objection(self, host: str) -> Objection | None:
         """Object to a host that a closed domain has made up."""
         domain = registrable_domain(host)
-        if domain == host or not self._register.is_watched(domain):
+        if domain == host or not self._register.has_watched(domain):
             return None
         unit = self._register.find(name_of(domain))
         if unit is None or not unit.verdict or not self.is_new(host):
@@ -55,6 +54,7 @@ class Domains:
         """Return the domain that must wait with this new task; None if the task may go."""
         host = task.url.host
         domain = registrable_domain(host)
+        self._note_linker(task, domain)
         if domain == host or host.removeprefix("www.") == domain or not self.is_new(host):
             return None
         unit = self._register.of(name_of(domain))
@@ -67,10 +67,17 @@ class Domains:
             return unit
         return None
 
+    def _note_linker(self, task: Task, domain: str) -> None:
+        """Remember that another domain links a host: somebody thinks that it is worth it."""
+        linker = registrable_domain(host_in(task.via))
+        if linker not in {domain, ""}:
+            unit = self._register.of(units_of(task.url)[-1])
+            if len(unit.domains) < KNOWN_DOMAINS:
+                unit.domains.add(xxh3_64_intdigest(linker.encode()))
+
     def steps_to(self, unit: Unit, task: Task) -> int:
         """Return how many hosts in a row, each named by the one before, led to a task's host."""
-        via = task.via.partition("//")[2].partition("/")[0].partition(":")[0]
-        return unit.answered.get(via, 0)
+        return unit.answered.get(host_in(task.via), 0)
 
     def may_go(self, task: Task) -> Objection | None:
         """Object to a host that was let in before its domain was closed, and never answered."""
@@ -92,7 +99,7 @@ class Domains:
         unit.leaves += not fresh
         if fresh and len(unit.answered) < ANSWERED_KEPT:
             unit.answered[host] = steps + 1
-        if unit.trial is None and unit.pages > max(unit.next_look, self._config.new_hosts):
+        if not unit.is_watched and unit.pages > max(unit.next_look, self._config.new_hosts):
             if unit.leaves < LEAF_SHARE * unit.pages:
                 self._register.try_unit(unit, f"{unit.pages} new hosts named newer ones")
             unit.next_look = unit.pages + self._config.new_hosts
@@ -114,6 +121,11 @@ class Domains:
         domain = registrable_domain(host)
         others = {task.url.host for task in tasks} - {host}
         return sum(registrable_domain(other) == domain and self.is_new(other) for other in others)
+
+
+def host_in(text: str) -> str:
+    """Return the host of a URL's text; "" if there is none."""
+    return host_of_unit(text.partition("://")[2])
 
 
 def name_of(domain: str) -> str:

@@ -4,10 +4,10 @@ from collections import Counter
 from collections.abc import Callable
 
 from gossamer.filter.traps.domains import name_of
-from gossamer.filter.traps.names import units_of
+from gossamer.filter.traps.evidence.names import units_of
+from gossamer.filter.traps.evidence.unit import Unit
 from gossamer.filter.traps.pen import Scan
 from gossamer.filter.traps.rows import TRAPS, decode_unit, is_unit, pen_key, ring_of_unit, unit_key
-from gossamer.filter.traps.unit import Unit
 from gossamer.filter.traps.words import note_of
 from gossamer.model import TrapNote, Url
 from gossamer.urls import registrable_domain

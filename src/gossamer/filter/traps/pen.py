@@ -4,15 +4,23 @@ Most pens stay small. Of a large one only the newest part is in memory; the rest
 that has gone.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
-from gossamer.filter.traps.names import address_of, child_of, group_of, shape_of, units_of
-from gossamer.filter.traps.rows import pack_held, pen_key, pen_prefix, unpack_held
-from gossamer.filter.traps.unit import Trial
-from gossamer.model import Task
+from gossamer.filter.traps.evidence.names import address_of, child_of, group_of, shape_of, units_of
+from gossamer.filter.traps.evidence.unit import Trial, Way
+from gossamer.filter.traps.rows import (
+    pack_held,
+    pen_key,
+    pen_prefix,
+    ring_of_unit,
+    unpack_held,
+)
+from gossamer.model import Row, Task
 
 IN_MEMORY = 4096
+AT_ONCE = 512
+"""So many tasks of an acquitted unit are let out at a time."""
 LOOKED_AT = 128
 """So many of the newest are looked at for the best next probe."""
 KEPT_WHEN_CLOSED = 1000
@@ -25,7 +33,7 @@ class Held(NamedTuple):
     """One task that waits."""
 
     task: Task
-    way: tuple[int, int]
+    way: Way
     """How many pages of the trial led to it in a row, and how many of them in its child."""
     is_new: bool
     """Whether its host has not counted it yet."""
@@ -58,7 +66,7 @@ class Pen:
                 pen._on_disk += 1
         return pen
 
-    def put(self, task: Task, way: tuple[int, int], *, is_new: bool) -> None:
+    def put(self, task: Task, way: Way, *, is_new: bool) -> None:
         """Hold a task."""
         held = Held(task, way, is_new)
         key = task.url.key
@@ -148,3 +156,68 @@ class Pen:
             self.rows.update({row: None for row in self.rows if row not in kept})
             self._on_disk = 0
         return count
+
+
+class Pens:
+    """The waiting rooms of all units."""
+
+    def __init__(self, scan: Scan, names: Iterable[str]) -> None:
+        self._scan = scan
+        self._pens = {name: Pen.read(ring_of_unit(name), name, scan) for name in names}
+        self._leaving: dict[str, None] = {}
+        self.left: list[str] = []
+        """Acquitted units that hold nothing any more, for the caller to take note of."""
+        self._closed: set[str] = set()
+
+    def of(self, name: str) -> Pen:
+        """Return the waiting room of a unit."""
+        if name not in self._pens:
+            self._pens[name] = Pen(ring_of_unit(name), name)
+        return self._pens[name]
+
+    def count(self, name: str) -> int:
+        """Return how many tasks of a unit wait."""
+        return len(self._pens[name]) if name in self._pens else 0
+
+    @property
+    def waiting(self) -> int:
+        """Return how many tasks wait that will yet be let out or refused."""
+        return sum(len(pen) for name, pen in self._pens.items() if name not in self._closed)
+
+    def open(self, name: str) -> None:
+        """Let out all that an acquitted unit holds, by and by."""
+        self._closed.discard(name)
+        self._leaving[name] = None
+
+    def close(self, name: str) -> int:
+        """Close the waiting room of a closed unit; return how many tasks that refuses."""
+        self._closed.add(name)
+        self._leaving.pop(name, None)
+        return self._pens[name].close(self._scan) if name in self._pens else 0
+
+    def filled(self, name: str) -> Pen:
+        """Return a unit's waiting room, with something in memory if there is anything."""
+        pen = self.of(name)
+        pen.refill(self._scan)
+        return pen
+
+    def let_out(self) -> list[Held]:
+        """Take some of what acquitted units held."""
+        name = next(iter(self._leaving), "")
+        if not name:
+            return []
+        out = self.filled(name).take_some(AT_ONCE)
+        if not self.count(name):
+            del self._leaving[name]
+            self.left.append(name)
+        return out
+
+    def rows_to_commit(self) -> list[Row]:
+        """Give the rows that changed since the last commit."""
+        rows: list[Row] = []
+        for name, pen in list(self._pens.items()):
+            rows.extend(pen.rows.items())
+            pen.rows = {}
+            if not pen:
+                del self._pens[name]
+        return rows

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import msgspec
 from xxhash import xxh3_64_intdigest
 
-from gossamer.filter.traps.unit import Unit
+from gossamer.filter.traps.evidence.unit import Unit, Way
 from gossamer.model import LinkKind, Task, Url
 from gossamer.urls import fingerprint, ring_of
 
@@ -19,7 +19,7 @@ TRAPS = b"t"
 UNIT, PEN = b"u", b"p"
 _RING_BYTES = 3
 
-_Held = tuple[str, str, str, int, str, LinkKind, int, int, int, tuple[int, int], bool]
+_Held = tuple[str, str, str, int, str, LinkKind, int, int, int, Way, bool]
 """URL, host, origin, depth, via, kind, attempt, hops, nesting, way, is_new."""
 
 _encoder = msgspec.msgpack.Encoder()
@@ -82,7 +82,7 @@ def decode_unit(value: bytes) -> Unit:
     return _unit_decoder.decode(value)
 
 
-def pack_held(task: Task, way: tuple[int, int], *, is_new: bool) -> bytes:
+def pack_held(task: Task, way: Way, *, is_new: bool) -> bytes:
     """Return the row of a held task."""
     url = task.url
     value: _Held = (
@@ -92,7 +92,7 @@ def pack_held(task: Task, way: tuple[int, int], *, is_new: bool) -> bytes:
     return _encoder.encode(value)
 
 
-def unpack_held(value: bytes) -> tuple[Task, tuple[int, int], bool]:
+def unpack_held(value: bytes) -> tuple[Task, Way, bool]:
     """Return the task in a row, the way in its trial that led to it, and whether it is new."""
     text, host, origin, depth, via, kind, attempt, hops, nesting, way, is_new = (
         _held_decoder.decode(value)

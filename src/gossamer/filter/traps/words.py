@@ -1,7 +1,7 @@
 """What is said of a unit: to the user, in `status` and `why`."""
 
-from gossamer.filter.traps.rules import Finding
-from gossamer.filter.traps.unit import Trial, Unit
+from gossamer.filter.traps.evidence.rules import Finding
+from gossamer.filter.traps.evidence.unit import Trial, Unit
 from gossamer.model import TrapNote
 
 

@@ -22,17 +22,21 @@ HEAD_BYTES = 8192
 _TITLE = re.compile(r"<title[^>]*>([^<]{1,200})", re.IGNORECASE)
 
 _NOT_FOUND = re.compile(
-    r"\b404\b|\bnot found\b|\b(?:page|file|document) (?:does not|doesn.t) exist\b"
-    r"|\bno such page\b|\bpage (?:is )?(?:missing|unavailable|gone)\b|\bno longer (?:exists|here)\b"
-    r"|\bnicht gefunden\b|\bintrouvable\b|\bno encontrad[oa]\b|\bnon trovata\b|не найден"
-    r"|\bniet gevonden\b|見つかりません|页面不存在|找不到",
+    r"(?:(?:http |error )*404 ?[-:|–—.]* ?)?(?:the |this |oops[!,.]* |sorry[!,.]* )*"
+    r"(?:(?:page|file|document|url) )?(?:was |is |could |can)*(?:not be |not )found\b"
+    r"|(?:http |error )*404(?: error)?(?: ?[-:|–—].*)?$"
+    r"|(?:this |the )?(?:page|file|document) (?:does not|doesn.t|no longer) exists?\b"
+    r"|(?:404 ?[-:|–—]* ?)?(?:seite nicht gefunden|page (?:introuvable|non trouvée)"
+    r"|p[áa]gina no encontrada|pagina non trovata|página não encontrada|pagina niet gevonden"
+    r"|страница не найдена|ページが見つかりません|页面不存在|找不到页面)",
     re.IGNORECASE,
 )
+"""At the beginning of a title. A number alone proves nothing: there is a page 404 in any book."""
 _GATE = re.compile(
     r"^just a moment|^attention required|^checking (?:if|your)|^one moment, please|ddos-guard"
     r"|\b(?:verify|prove)(?:ing)? (?:that )?you(?:.re| are) (?:a )?(?:human|not a robot)\b"
     r"|\bare you (?:a )?(?:human|robot)\b|\brobot check\b|\bcaptcha\b|^security check"
-    r"|^before you continue|^access (?:denied|to this page)|^pardon our interruption",
+    r"|^before you continue|^access (?:denied|to this page)\b|^pardon our interruption",
     re.IGNORECASE,
 )
 _GATE_SCRIPTS = (
@@ -54,11 +58,11 @@ def label_of(found: Extraction) -> Label:
     title = found.title.strip()
     if _GATE.search(title):
         return "challenge"
-    if _NOT_FOUND.search(title):
+    if _NOT_FOUND.match(title):
         return "soft_not_found"
     if len(text) > HARDLY_ANY_TEXT:
         return ""
-    if not title and _NOT_FOUND.search(text[:200]):
+    if not title and _NOT_FOUND.match(text.lstrip()):
         return "soft_not_found"
     return "challenge" if _has_gate(found) else ""
 

@@ -4,6 +4,6 @@ Neighbours: `testing.server`, which serves a `SnareWeb`. Not for: single faults 
 """
 
 from gossamer.testing.snares.serve import ServedSnares, serve_snares
-from gossamer.testing.snares.web import HONEST, SNARES, SnareWeb
+from gossamer.testing.snares.web import HONEST, OTHERS, SNARES, SnareWeb, honest_site
 
-__all__ = ["HONEST", "SNARES", "ServedSnares", "SnareWeb", "serve_snares"]
+__all__ = ["HONEST", "OTHERS", "SNARES", "ServedSnares", "SnareWeb", "honest_site", "serve_snares"]

@@ -38,8 +38,14 @@ def serve_snares(web: SnareWeb) -> Iterator[ServedSnares]:
         where = asyncio.run_coroutine_threadsafe(names.open(), loop).result()
         yield ServedSnares(server, where)
     finally:
-        asyncio.run_coroutine_threadsafe(server.stop(), loop).result()
-        loop.call_soon_threadsafe(names.close)
+        asyncio.run_coroutine_threadsafe(_stop(server, names), loop).result()
         loop.call_soon_threadsafe(loop.stop)
         thread.join()
         loop.close()
+
+
+async def _stop(server: FakeServer[SnareWeb], names: NameServer) -> None:
+    await server.stop()
+    names.close()
+    # A closed transport lets go of its socket in the loop's next round.
+    await asyncio.get_running_loop().run_in_executor(None, lambda: None)

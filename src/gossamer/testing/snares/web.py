@@ -7,7 +7,7 @@ from typing import ClassVar, Self
 
 from gossamer.testing.answer import Answer, Request, not_found, origin_of
 from gossamer.testing.site.words import Dice
-from gossamer.testing.snares import archives, mazes, repeats
+from gossamer.testing.snares import archives, mazes, others, repeats
 from gossamer.testing.snares.sheet import WORDS, Sheet, Snare, babble, to_answer
 
 HONEST = "www.honest.test"
@@ -30,6 +30,19 @@ SNARES: Mapping[str, Snare] = {
     "loop": repeats.loop,
 }
 """By the name of their folder, or of their host."""
+
+OTHERS: Mapping[str, Snare] = {
+    "tarpit": others.tarpit,
+    "laboratory": others.laboratory,
+    "events": others.events,
+    "agenda": others.agenda,
+    "portal": others.portal,
+    "listing": others.listing,
+    "results": others.results,
+    "replies": others.replies,
+    "goods": others.goods,
+}
+"""Those that the rules were not made for."""
 
 
 def honest_site(kind: str, pages: int) -> Snare:
@@ -118,7 +131,8 @@ class SnareWeb:
     @cached_property
     def _sites(self) -> dict[str, Snare]:
         home = self._origin(HONEST) + "/"
-        sites = {self._base(name): SNARES[name] for name in self.snares}
+        known = {**SNARES, **OTHERS}
+        sites = {self._base(name): known[name] for name in self.snares}
         if self.archive:
             sites[f"{home}{ARCHIVE}/"] = honest_site(self.archive, self.archive_pages)
         sites[home] = self._with_doors(honest_site(self.honest, self.honest_pages))

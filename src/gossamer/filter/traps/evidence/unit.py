@@ -1,6 +1,12 @@
 """Unit and Trial: what is known of a part of a site, and what its trial has brought to light."""
 
+from typing import TypeAlias
+
 from msgspec import Struct, field
+
+Way: TypeAlias = tuple[int, int]
+"""How many pages of a trial, each found on the one before, led somewhere; and how many of them lie
+in the same child of the unit."""
 
 MARKS_KEPT = 32
 CROSSED_KEPT = 2048
@@ -39,8 +45,8 @@ class Trial(Struct, kw_only=True, omit_defaults=True):
     numbers: set[int] = field(default_factory=set)
     series: set[int] = field(default_factory=set)
     """New URLs that differ in their last number only, these numbers, and their shapes: some."""
-    out: dict[int, tuple[int, int]] = field(default_factory=dict)
-    """Probes under way: how many pages in a row led to each, and how many of them in its child."""
+    out: dict[int, Way] = field(default_factory=dict)
+    """Probes under way, and the way that led to each."""
     inside: int = 0
     """Of the pages in a row, how many lie in one child of the unit."""
     children: dict[str, int] = field(default_factory=dict)
@@ -84,6 +90,11 @@ class Unit(Struct, kw_only=True, omit_defaults=True):
     """The reason for which the unit is closed; "" while it is not."""
     detail: str = ""
     refused: int = 0
+
+    @property
+    def is_domain(self) -> bool:
+        """Tell whether the unit is a domain, whose pages are hosts."""
+        return self.name.startswith("*.")
 
     @property
     def is_watched(self) -> bool:

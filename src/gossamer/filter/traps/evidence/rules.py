@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import Protocol
 
 from gossamer.config import TrapsConfig
-from gossamer.filter.traps.unit import NUMBERS_KEPT, Trial, Unit
+from gossamer.filter.traps.evidence.unit import NUMBERS_KEPT, Trial, Unit
 from gossamer.model import Reject
 
 BREEDING = 0.85

@@ -23,12 +23,15 @@ _STEM = re.compile(r"([A-Za-z]{2,})(?=[-_.~=+]?\d|[-_~=+]\w)")
 _DIGIT = re.compile(r"[0-9]")
 _DIGITS = re.compile(r"\d+")
 _LAST_NUMBER = re.compile(r"(\d+)\D*$")
+_LONG = "january february march april may june july august september october november december"
+MONTHS = frozenset((*_LONG.split(), *(name[:3] for name in _LONG.split()), "sept"))
 _MARKS = re.compile(r"[^0-9A-Za-z]+")
-_ID = re.compile(r"[a-z]+[0-9]+[a-z]|[0-9]+[a-z]+[0-9]|[0-9a-f]{8}", re.IGNORECASE)
-_ID_CHARS, _COUNTER_CHARS = 6, 8
+_HASH = re.compile(r"(?=[0-9]*[a-f])(?=[a-f]*[0-9])[0-9a-f]{8,}", re.IGNORECASE)
+_TANGLE = re.compile(r"(?:[a-z]+[0-9]+){3}|(?:[0-9]+[a-z]+){3}", re.IGNORECASE)
+_TANGLE_CHARS, _COUNTER_CHARS = 10, 8
 _MOMENTS = frozenset(["year", "month", "week", "day", "date", "yr", "mo", "y", "m", "d"])
 _YEAR = re.compile(r"(?:1[6-9]|2[0-9])[0-9]{2}")
-_MONTH = re.compile(r"0?[1-9]|1[0-2]")
+_PART_OF_YEAR = re.compile(r"[0-9]{1,3}|[wq][0-9]{1,2}", re.IGNORECASE)
 _DAY = re.compile(r"(?:19|2[0-9])[0-9]{2}(?:0[1-9]|1[0-2])(?:[0-3][0-9])?")
 _DEEP, _FEW = 7, 3
 
@@ -80,20 +83,29 @@ def is_moving(target: str) -> bool:
         return False
     before = ""
     for word in _MARKS.split(target):
-        if not word.isalpha() and word and _is_id_or_date(word, before):
+        if word and (is_id(word) or _is_date(word, before)):
             return True
         before = word
     return False
 
 
-def _is_id_or_date(word: str, before: str) -> bool:
+def _is_date(word: str, before: str) -> bool:
+    """Tell whether a word of a path is a date, by itself or with the word before it."""
+    if word.isdigit() and before.lower() in _MOMENTS:
+        return True
+    if _YEAR.fullmatch(before):
+        return _PART_OF_YEAR.fullmatch(word) is not None or word.lower() in MONTHS
+    if _YEAR.fullmatch(word):
+        return before.lower() in MONTHS
+    return _DAY.fullmatch(word) is not None
+
+
+def is_id(word: str) -> bool:
+    """Tell whether a word looks drawn by lot: a hash, a large counter, a tangle of both."""
     if word.isdigit():
-        if len(word) < _ID_CHARS:
-            is_month = _MONTH.fullmatch(word) and _YEAR.fullmatch(before)
-            return bool(is_month) or before.lower() in _MOMENTS
-        is_counter = len(word) >= _COUNTER_CHARS and word[0] != "0"
-        return is_counter or _DAY.fullmatch(word) is not None
-    return len(word) >= _ID_CHARS and _ID.match(word) is not None
+        return len(word) >= _COUNTER_CHARS and word[0] != "0"
+    is_tangle = len(word) >= _TANGLE_CHARS and _TANGLE.search(word) is not None
+    return is_tangle or _HASH.fullmatch(word) is not None
 
 
 def child_of(name: str, names: list[str]) -> str:

@@ -4,20 +4,28 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from gossamer.filter.traps.marks import mark_of
-from gossamer.filter.traps.names import address_of, group_of, is_moving, number_in, shape_of
-from gossamer.filter.traps.rules import SITE_PAGES, count_crossings
-from gossamer.filter.traps.unit import (
+from gossamer.filter.traps.evidence.marks import mark_of
+from gossamer.filter.traps.evidence.names import (
+    address_of,
+    group_of,
+    is_moving,
+    number_in,
+    shape_of,
+)
+from gossamer.filter.traps.evidence.rules import SITE_PAGES, count_crossings
+from gossamer.filter.traps.evidence.unit import (
     CROSSED_KEPT,
     NUMBERS_KEPT,
     SERIES_KEPT,
     SHAPES_KEPT,
     Trial,
     Unit,
+    Way,
 )
-from gossamer.model import FOLLOWED, Link, Task, Turn
+from gossamer.model import FOLLOWED, Link, LinkKind, Task, Turn
 
 NEXT_NUMBERS = 100
+SHORT_TEXT, SIGNPOST_LINKS = 400, 2
 KNOWN_PER_PAGE, KNOWN_PER_FRESH = 3.0, 0.25
 """Links to known pages that even a tree has: its root, the page above."""
 
@@ -52,6 +60,17 @@ class Page(Struct, frozen=True, kw_only=True):
         )
 
 
+def is_signpost(turn: Turn) -> bool:
+    """Tell whether a page only sends the reader elsewhere: a redirect that is written as a page."""
+    found = turn.found
+    if found is None or len(found.text) > SHORT_TEXT:
+        return False
+    followed = {link.target.key for link in found.links if link.kind in FOLLOWED}
+    return len(followed) <= SIGNPOST_LINKS and any(
+        link.kind is LinkKind.REFRESH for link in found.links
+    )
+
+
 def page_of(turn: Turn) -> Page:
     """Return what a turn tells."""
     task, found = turn.task, turn.found
@@ -82,7 +101,7 @@ def note(unit: Unit, page: Page) -> None:
         unit.fresh += fresh
 
 
-def hear(unit: Unit, trial: Trial, page: Page, way: tuple[int, int], child: str) -> None:
+def hear(unit: Unit, trial: Trial, page: Page, way: Way, child: str) -> None:
     """Count a page of a unit on trial; a `way` of pages, some in the same child, led to it."""
     name = unit.name
     fresh = [new for new in page.fresh if new.startswith(name)]

@@ -1,7 +1,10 @@
 """The mark of a page: the same for pages that say the same, whatever day or session it is. Pure."""
 
+import re
+
 from xxhash import xxh3_64_intdigest
 
+from gossamer.filter.traps.evidence.names import MONTHS, is_id
 from gossamer.model import Extraction, LinkKind
 
 SHORT_TEXT = 400
@@ -11,20 +14,30 @@ HEAD_CHARS, TAIL_CHARS = 6000, 2000
 LONG_TEXT = 4000
 """Longer texts are not searched for dates: no empty calendar has so much to say."""
 
-_MONTHS = "january february march april may june july august september october november december"
-_DAYS = "monday tuesday wednesday thursday friday saturday sunday"
-_LONG = (*_MONTHS.split(), *_DAYS.split())
-_MOMENTS = frozenset((*_LONG, *(name[:3] for name in _LONG), "sept", "tues", "thur", "thurs"))
+_AROUND = ".,;:!?()[]\"'"
+_LETTERS = re.compile(r"[^\W\d_]")
+_PARTS = re.compile(r"[^0-9a-z]+")
+_ORDINALS = frozenset(f"{n}{end}" for n in range(1, 32) for end in ("st", "nd", "rd", "th"))
+_DAYS = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
+_MOMENTS = MONTHS.union(_DAYS, (name[:3] for name in _DAYS), ("tues", "thur", "thurs", "week"))
+
+
+def _is_of_moment(word: str) -> bool:
+    """Tell whether a word is a number, a part of a date, or an id."""
+    plain = word.strip(_AROUND).lower()
+    if plain.isalpha():
+        return plain in _MOMENTS
+    return not _LETTERS.search(plain) or plain in _ORDINALS or any(map(is_id, _PARTS.split(plain)))
 
 
 def mark_of(found: Extraction, *, is_moving: bool) -> int | None:
     """Return the mark of what a page says; None if it says nothing.
 
-    Of a page whose URL moves (an id, a date) only words count, and no names of days and months.
+    Of a page whose URL moves (an id, a date) neither numbers, dates nor ids count.
     """
     text = found.text
     if is_moving and len(text) <= LONG_TEXT:
-        text = " ".join([w for w in text.split() if w.isalpha() and w.lower() not in _MOMENTS])
+        text = " ".join([word for word in text.split() if not _is_of_moment(word)])
     elif len(text) > HEAD_CHARS + TAIL_CHARS:
         text = f"{text[:HEAD_CHARS]}{len(text)}{text[-TAIL_CHARS:]}"
     if len(text) < SHORT_TEXT:

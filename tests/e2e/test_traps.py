@@ -1,0 +1,116 @@
+"""S5: a crawl that meets traps ends by itself, with all that is honest. The server's log judges."""
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from gossamer.testing.snares import HONEST, ServedSnares, SnareWeb, serve_snares
+from tests.e2e.crawler import Crawler, Ended, flags_for, kill, wait_until, write_knobs
+
+PER_HOST = 500
+SHARE = 0.2
+
+
+@dataclass(frozen=True)
+class Caught:
+    """A crawl of a web of snares, and what the server saw of it."""
+
+    served: ServedSnares
+    crawler: Crawler
+    ended: Ended
+
+    @property
+    def in_snares(self) -> Counter[str]:
+        """Requests by snare, those for robots.txt included."""
+        web = self.served.web
+        found = Counter(web.snare_of(v.host, v.target) for v in self.served.server.visits)
+        del found[""]
+        return found
+
+    @property
+    def honest(self) -> set[str]:
+        """The honest pages that were had."""
+        web = self.served.web
+        return {
+            visit.target
+            for visit in self.served.server.visits
+            if visit.status == 200 and not web.snare_of(visit.host, visit.target)
+        }
+
+    def assert_endured(self, honest_pages: int) -> None:
+        """Insist on what S5 asks for."""
+        visits = self.served.server.visits
+        assert self.ended.last_json["finished"]
+        assert len(self.honest) == honest_pages
+        assert sum(self.in_snares.values()) <= SHARE * len(visits), self.in_snares
+        assert max(self.in_snares.values()) <= PER_HOST
+
+
+@contextmanager
+def serving(web: SnareWeb, place: Path) -> Iterator[tuple[ServedSnares, Crawler]]:
+    with serve_snares(web) as served:
+        knobs = write_knobs(place / "k.toml", {"fetch": {"nameservers": [served.nameserver]}})
+        flags = flags_for({}, "--delay", "0", "--config", str(knobs))
+        yield served, Crawler(place / "crawl", served.web.seeds, flags)
+
+
+def caught_by(web: SnareWeb, place: Path) -> Iterator[Caught]:
+    with serving(web, place) as (served, crawler):
+        yield Caught(served, crawler, crawler.run().expect(0))
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Caught]:
+    """Traps that are folders of the honest host, and a domain that makes up hosts."""
+    yield from caught_by(SnareWeb(), tmp_path_factory.mktemp("folders"))
+
+
+def test_traps_in_folders_of_an_honest_host_are_endured(folders: Caught) -> None:
+    folders.assert_endured(honest_pages=1000)
+
+
+def test_traps_on_hosts_of_their_own_are_endured(tmp_path: Path) -> None:
+    for caught in caught_by(SnareWeb(honest="worded", are_hosts=True), tmp_path):
+        caught.assert_endured(honest_pages=1000)
+
+
+@pytest.mark.parametrize("kind", ["indexed", "index_chain", "chained"])
+def test_an_honest_archive_beside_traps_is_had_whole(kind: str, tmp_path: Path) -> None:
+    web = SnareWeb(honest_pages=100, archive=kind, archive_pages=1200)
+    for caught in caught_by(web, tmp_path):
+        archive = [target for target in caught.honest if target.startswith("/archive/")]
+        assert len(archive) >= 1200
+        assert caught.ended.last_json["finished"]
+
+
+def test_status_names_what_was_closed_and_why(folders: Caught) -> None:
+    status = folders.crawler.status()
+    reasons = {note["reason"] for note in status["traps"]}
+    assert reasons == {"trap_endless", "trap_same", "trap_hosts"}
+    assert all(status["refused"][reason] for reason in reasons)
+    closed = {note["unit"] for note in status["traps"]}
+    assert f"{HONEST}:{folders.served.web.port}/calendar/" in closed
+    assert "*.wild.test" in closed
+
+
+def test_why_names_the_unit_and_how_to_overrule_it(folders: Caught) -> None:
+    said = folders.crawler.why(f"{folders.served.web.seeds[0]}calendar/2999/01")
+    assert said["reason"] == "trap_same"
+    assert "said what others had said" in said["detail"]
+    assert 'overrule with [traps] trust = ["www.honest.test:' in said["detail"]
+
+
+def test_a_kill_in_the_middle_loses_no_honest_page_and_no_verdict(tmp_path: Path) -> None:
+    with serving(SnareWeb(honest_pages=400), tmp_path) as (served, crawler):
+        for visits in (60, 150, 250, 350):
+            process = crawler.start()
+            wait_until(lambda enough=visits: len(served.server.visits) >= enough, process)
+            kill(process)
+        caught = Caught(served, crawler, crawler.run().expect(0))
+        assert len(caught.honest) == 400
+        assert caught.ended.last_json["finished"]
+        assert max(caught.in_snares.values()) <= PER_HOST

@@ -1,0 +1,151 @@
+"""A crawl without network: pages come from functions, the queue is breadth first."""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from heapq import heappop, heappush
+
+from gossamer.config import FilterConfig, TrapsConfig, UrlConfig
+from gossamer.filter import Return, Stay, Traps, build_chain
+from gossamer.model import (
+    Document,
+    Extraction,
+    Failed,
+    FailureKind,
+    Fetched,
+    Link,
+    LinkKind,
+    Task,
+    Turn,
+    Url,
+)
+from gossamer.testing.snares.sheet import Sheet, Snare, full
+from gossamer.urls import join, parse
+from tests.bodies import Bytes
+
+RULES = UrlConfig()
+
+
+def url(text: str) -> Url:
+    found = parse(text, RULES)
+    assert found is not None, text
+    return found
+
+
+@dataclass
+class Walk:
+    """Walks through some places, each a URL prefix with the function that makes its pages."""
+
+    places: dict[str, Snare]
+    seeds: tuple[str, ...]
+    config: TrapsConfig = field(default_factory=TrapsConfig)
+    limit: int = 5000
+    rows: dict[bytes, bytes] = field(default_factory=dict)
+    """The state, as after the last commit."""
+    hits: Counter[str] = field(default_factory=Counter)
+    refused: Counter[str] = field(default_factory=Counter)
+    fetched: list[str] = field(default_factory=list)
+    queue: list[tuple[int, int, Task]] = field(default_factory=list)
+    known: set[int] = field(default_factory=set)
+    hosts: Counter[str] = field(default_factory=Counter)
+    pushed: int = 0
+
+    def __post_init__(self) -> None:
+        self.open()
+        for seed in self.seeds:
+            self.known.add(url(seed).key)
+            self.push([Task(url=url(seed))], are_new=True)
+
+    def open(self) -> None:
+        """Begin, or begin again after a kill: only the rows are left of the traps."""
+        seeds = [url(seed) for seed in self.seeds]
+        self.traps = Traps(self.config, self.scan, seeds, lambda host: self.hosts[host])
+        self.filters = build_chain(
+            FilterConfig(scope="any"),
+            seeds,
+            lambda host: self.hosts[host],
+            follow_embeds=False,
+            extra=[self.traps.object_to],
+        )
+
+    def scan(self, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
+        return iter(sorted(row for row in self.rows.items() if row[0].startswith(prefix)))
+
+    def push(self, tasks: list[Task], *, are_new: bool) -> None:
+        for task in tasks:
+            if are_new:
+                self.hosts[task.url.host] += 1
+            self.pushed += 1
+            heappush(self.queue, (task.depth, self.pushed, task))
+
+    def let_out(self, back: Return) -> None:
+        self.refused.update(back.refused)
+        self.push(back.known, are_new=False)
+        self.push(back.new, are_new=True)
+
+    def run(self) -> "Walk":
+        while len(self.fetched) < self.limit and (self.queue or self.traps.held):
+            if not self.queue:
+                self.let_out(self.traps.wake())
+            elif (task := self.next_task()) is not None:
+                self.take(self.turn_of(task))
+            self.commit()
+        return self
+
+    def next_task(self) -> Task | None:
+        task = heappop(self.queue)[-1]
+        match self.traps.may_go(task):
+            case None:
+                return task
+            case Stay():
+                self.let_out(self.traps.release())
+            case objection:
+                self.refused[objection.reason.value] += 1
+        return None
+
+    def turn_of(self, task: Task) -> Turn:
+        base = max((b for b in self.places if task.url.text.startswith(b)), key=len, default="")
+        sheet = self.places[base](task.url.text[len(base) :]) if base else None
+        self.hits[base] += 1
+        self.fetched.append(task.url.text)
+        if sheet is None:
+            return Turn(task=task, outcome=Failed(kind=FailureKind.NOT_FOUND), at=0.0)
+        return self.page(task, sheet, base)
+
+    def page(self, task: Task, sheet: Sheet, base: str) -> Turn:
+        targets = (join(task.url.text, full(link, base), RULES) for link in sheet.links)
+        links = [Link(target=target, kind=LinkKind.ANCHOR) for target in targets if target]
+        turn = Turn(task=task, outcome=Fetched(document=document(task.url)), at=0.0)
+        turn.found = Extraction(title=sheet.title, text=f"{sheet.title}\n{sheet.text}", links=links)
+        fresh = {link.target.key: link for link in links if link.target.key not in self.known}
+        kept, refused = self.filters.keep(list(fresh.values()), task.depth + 1, task.url.text)
+        self.known.update(link.target.key for link in kept)
+        self.refused.update(refused)
+        turn.new_tasks = [task.follow(link) for link in kept]
+        return turn
+
+    def take(self, turn: Turn) -> None:
+        self.traps.observe(turn)
+        self.push(self.traps.admit(turn.new_tasks), are_new=True)
+        self.let_out(self.traps.release())
+
+    def commit(self) -> None:
+        for key, value in self.traps.rows_to_commit():
+            if value is None:
+                self.rows.pop(key, None)
+            else:
+                self.rows[key] = value
+
+
+def document(place: Url) -> Document:
+    return Document(
+        url=place,
+        status=200,
+        head=b"",
+        headers=(),
+        body=Bytes(b""),
+        request=b"",
+        address="",
+        fetched_at=0.0,
+        latency_s=0.0,
+    )
