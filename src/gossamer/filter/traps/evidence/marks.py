@@ -15,6 +15,7 @@ LONG_TEXT = 4000
 """Longer texts are not searched for dates: no empty calendar has so much to say."""
 
 _AROUND = ".,;:!?()[]\"'"
+_DIGITS = re.compile(r"\d+")
 _LETTERS = re.compile(r"[^\W\d_]")
 _PARTS = re.compile(r"[^0-9a-z]+")
 _ORDINALS = frozenset(f"{n}{end}" for n in range(1, 32) for end in ("st", "nd", "rd", "th"))
@@ -37,7 +38,8 @@ def mark_of(found: Extraction, *, is_moving: bool) -> int | None:
     """
     text = found.text
     if is_moving and len(text) <= LONG_TEXT:
-        text = " ".join([word for word in text.split() if not _is_of_moment(word)])
+        words = [word for word in text.split() if not _is_of_moment(word)]
+        text = _DIGITS.sub("", " ".join(words))  # links show URLs, and those have dates in them
     elif len(text) > HEAD_CHARS + TAIL_CHARS:
         text = f"{text[:HEAD_CHARS]}{len(text)}{text[-TAIL_CHARS:]}"
     if len(text) < SHORT_TEXT:
