@@ -12,6 +12,7 @@ from gossamer.filter.traps.evidence.rules import (
     STRIKES,
     Finding,
     finding,
+    is_mirror,
     is_of_child,
     same_child,
     suspicion,
@@ -60,6 +61,22 @@ class Court:
         self._path = Path(url.text, way, "")
         if isinstance(turn.outcome, Fetched) and not turn.label and not is_signpost(turn):
             self._hear(page_of(turn), names, way)
+            if turn.copy_of is not None:
+                self._compare(url, turn.copy_of.url, self._register.of(names[-1]))
+
+    def _compare(self, url: Url, first: str, host: Unit) -> None:
+        """Close a host all of whose pages, so far, are another's under the same paths."""
+        address = first.partition("://")[2]
+        name = address.partition("/")[0] + "/"
+        if name == host.name or address[len(name) :] != url.text.partition(host.name)[2]:
+            return
+        host.copies += 1
+        original = self._register.of(name)
+        if host.verdict or original.verdict or self._is_home(host):
+            return
+        if is_mirror(host, original, self._config):
+            original.mirrors += 1
+            self._close(host, Trial(suspicion=f"its pages are those of {name}"), Finding.MIRROR)
 
     def way_to(self, unit: Unit, task: Task) -> Way:
         """Return how many pages of a unit's trial led to a new task, and how many in its child."""
