@@ -197,6 +197,16 @@ def test_hosts_that_mirror_another_are_closed_and_the_original_is_not() -> None:
     assert sum(note.reason == "mirror_host" for note in walk.traps.notes()) == 99
 
 
+def test_a_single_mirror_is_left_alone() -> None:
+    def sheet(tail: str) -> Sheet:
+        return Sheet(f"Page {tail}", f"Text of {tail}", [f"p{n}" for n in range(1, 50)])
+
+    hosts = ("http://one.test/", "http://two.test/")
+    walk = Walk({HOME: door(*hosts), **dict.fromkeys(hosts, sheet)}, (HOME,), knows_copies=True)
+    walk.run()
+    assert [walk.hits[host] for host in hosts] == [50, 50]
+
+
 def test_hosts_that_share_some_pages_are_no_mirrors() -> None:
     def sheet(host: int) -> Snare:
         def made(tail: str) -> Sheet:

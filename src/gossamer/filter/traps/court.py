@@ -12,12 +12,12 @@ from gossamer.filter.traps.evidence.rules import (
     STRIKES,
     Finding,
     finding,
-    is_mirror,
     is_of_child,
     same_child,
     suspicion,
 )
 from gossamer.filter.traps.evidence.unit import Trial, Unit, Way
+from gossamer.filter.traps.mirrors import Mirrors
 from gossamer.filter.traps.pen import Pens
 from gossamer.filter.traps.register import Register
 from gossamer.filter.traps.words import closed_because
@@ -48,6 +48,7 @@ class Court:
         self._config, self._register, self._pens = config, register, pens
         self.domains = Domains(config, register, host_count)
         self._seeds = [address_of(seed) for seed in seeds]
+        self._mirrors = Mirrors(config)
         self._path = Path("", NOWHERE, "")
         self.touched: dict[str, None] = {}
         self.refused: dict[str, int] = {}
@@ -61,22 +62,15 @@ class Court:
         self._path = Path(url.text, way, "")
         if isinstance(turn.outcome, Fetched) and not turn.label and not is_signpost(turn):
             self._hear(page_of(turn), names, way)
-            if turn.copy_of is not None:
-                self._compare(url, turn.copy_of.url, self._register.of(names[-1]))
+            self._compare(turn, self._register.of(names[-1]))
 
-    def _compare(self, url: Url, first: str, host: Unit) -> None:
-        """Close a host all of whose pages, so far, are another's under the same paths."""
-        address = first.partition("://")[2]
-        name = address.partition("/")[0] + "/"
-        if name == host.name or address[len(name) :] != url.text.partition(host.name)[2]:
-            return
-        host.copies += 1
-        original = self._register.of(name)
-        if host.verdict or original.verdict or self._is_home(host):
-            return
-        if is_mirror(host, original, self._config):
-            original.mirrors += 1
-            self._close(host, Trial(suspicion=f"its pages are those of {name}"), Finding.MIRROR)
+    def _compare(self, turn: Turn, host: Unit) -> None:
+        """Close hosts that have nothing but another's pages, if there are several."""
+        original, mirrors = self._mirrors.observe(turn, host)
+        for mirror in mirrors:
+            if not mirror.verdict and not self._is_home(mirror):
+                trial = Trial(suspicion=f"its pages are those of {original}")
+                self._close(mirror, trial, Finding.MIRROR)
 
     def way_to(self, unit: Unit, task: Task) -> Way:
         """Return how many pages of a unit's trial led to a new task, and how many in its child."""

@@ -42,7 +42,6 @@ HOME_BONUS = 25
 LONG_CHAIN = 25
 """Blocks of pages that lead from one to the next, without numbers, after which they are tried."""
 KNOWN_DOMAINS = 3
-KNOWN_MIRRORS = 2
 SHARE_OF_CHILD = 0.7
 STRIKES = 3
 """So many closed children close their unit, if nothing honest was found in it."""
@@ -190,12 +189,3 @@ def of_hosts(trial: Trial, config: TrapsConfig) -> Finding:
     if is_deep and trial.pages >= config.new_hosts and trial.bred >= BREEDING * trial.pages:
         return Finding.HOSTS
     return Finding.OPEN
-
-
-def is_mirror(unit: Unit, original: Unit, config: TrapsConfig) -> bool:
-    """Tell whether a host has shown nothing but copies of another host's pages.
-
-    The mirrors of a host that is known to have some are believed at their first page.
-    """
-    wanted = config.mirror_pages if original.mirrors < KNOWN_MIRRORS else 1
-    return unit.copies == unit.pages >= wanted
