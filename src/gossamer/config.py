@@ -172,6 +172,8 @@ class TrapsConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     """Pages that say what others have said, and lead to new URLs, to close it."""
     new_hosts: AtLeastOne = 8
     """Hosts of one domain that are asked at once; more have to wait for their answers."""
+    mirror_hosts: AtLeastOne = 4
+    """Hosts whose first pages are all copies of one other host's, from which on they are closed."""
     unproven_pages: AtLeastOne = 80
     """Pages of a trial after which a part that is neither clearly honest nor a trap is closed; a
     seed's own site has 25 times as many."""

@@ -55,6 +55,10 @@ LINK_REFUSALS: dict[str, Gloss] = {
     "trap_hosts": Gloss(
         "its domain makes up new hosts without an end", "if it is honest, name it in traps.trust"
     ),
+    "mirror_host": Gloss(
+        "its host has the same pages as another, as have several more",
+        "if it is wanted all the same, name it in traps.trust",
+    ),
     "user": Gloss("a filter of your own objected", "look at the filter; `why` quotes it"),
 }
 """Refused as a link, before it was queued."""
@@ -77,6 +81,7 @@ FETCH_REFUSALS: dict[str, Gloss] = {
     "trap_endless": LINK_REFUSALS["trap_endless"],
     "trap_same": LINK_REFUSALS["trap_same"],
     "trap_hosts": LINK_REFUSALS["trap_hosts"],
+    "mirror_host": LINK_REFUSALS["mirror_host"],
     "content_type": Gloss("its media type is not wanted", "look at process.media_types"),
 }
 """Refused when its turn came, before or instead of keeping it."""

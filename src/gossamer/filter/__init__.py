@@ -11,7 +11,7 @@ Not for: what a server permits (`fetch.robots`), or what a document holds (`proc
 from gossamer.filter.api import UrlFilter, url_filter
 from gossamer.filter.build import build_chain
 from gossamer.filter.chain import FilterChain
-from gossamer.filter.traps import Return, Stay, Traps, notes_in, who_holds
+from gossamer.filter.traps import Return, Stay, Traps, count_new, notes_in, who_holds
 
 __all__ = [
     "FilterChain",
@@ -20,6 +20,7 @@ __all__ = [
     "Traps",
     "UrlFilter",
     "build_chain",
+    "count_new",
     "notes_in",
     "url_filter",
     "who_holds",

@@ -50,6 +50,7 @@ class RefusalKind(StrEnum):
     TRAP_ENDLESS = "trap_endless"
     TRAP_SAME = "trap_same"
     TRAP_HOSTS = "trap_hosts"
+    MIRROR_HOST = "mirror_host"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

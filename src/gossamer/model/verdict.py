@@ -21,6 +21,7 @@ class Reject(StrEnum):
     TRAP_ENDLESS = "trap_endless"
     TRAP_SAME = "trap_same"
     TRAP_HOSTS = "trap_hosts"
+    MIRROR_HOST = "mirror_host"
     NOFOLLOW = "nofollow"
     NOT_FOLLOWED = "not_followed"
     """Said by `why` only: no filter was asked about the link."""

@@ -10,7 +10,7 @@ from gossamer.cluster import OUTBOX, Charter, Ring, outbox_rows, read_charter
 from gossamer.config import Config
 from gossamer.errors import CannotGoOn, ConfigError
 from gossamer.fetch import RobotsCache
-from gossamer.filter import Traps, build_chain, notes_in, who_holds
+from gossamer.filter import Traps, build_chain, count_new, notes_in, who_holds
 from gossamer.frontier import count_waiting, find_host
 from gossamer.model import FINAL, Counters, LinkKind, Standing, StoreRef, Task, Url
 from gossamer.report.control import ask_running
@@ -66,7 +66,7 @@ def _standing(state: State) -> Standing:
     return Standing(
         queued=waiting.urls + sum(note.held for note in notes),
         hosts=waiting.hosts,
-        known_urls=waiting.known,
+        known_urls=waiting.known + count_new(state.scan),
         outbox=outbox,
         traps=notes,
     )

@@ -180,3 +180,41 @@ def test_a_long_chain_without_numbers_is_tried_in_the_end() -> None:
 
     walk = Walk({HOME: door(TRAP), TRAP: chain}, (HOME,)).run()
     assert walk.hits[TRAP] <= 400
+
+
+def test_hosts_that_mirror_another_are_closed_and_the_original_is_not() -> None:
+    hosts = [f"http://m{n}.test/" for n in range(100)]
+
+    def sheet(tail: str) -> Sheet:
+        return Sheet(f"Page {tail}", f"Text of {tail}", [f"p{n}" for n in range(1, 50)])
+
+    places = {HOME: door(*hosts), **dict.fromkeys(hosts, sheet)}
+    walk = Walk(places, (HOME,), knows_copies=True).run()
+    hits = sorted(walk.hits[host] for host in hosts)
+    assert hits[-1] == 50
+    assert sum(hits) <= 50 + 0.05 * 99 * 50
+    assert walk.refused["mirror_host"]
+    assert sum(note.reason == "mirror_host" for note in walk.traps.notes()) == 99
+
+
+def test_a_single_mirror_is_left_alone() -> None:
+    def sheet(tail: str) -> Sheet:
+        return Sheet(f"Page {tail}", f"Text of {tail}", [f"p{n}" for n in range(1, 50)])
+
+    hosts = ("http://one.test/", "http://two.test/")
+    walk = Walk({HOME: door(*hosts), **dict.fromkeys(hosts, sheet)}, (HOME,), knows_copies=True)
+    walk.run()
+    assert [walk.hits[host] for host in hosts] == [50, 50]
+
+
+def test_hosts_that_share_some_pages_are_no_mirrors() -> None:
+    def sheet(host: int) -> Snare:
+        def made(tail: str) -> Sheet:
+            own = f"of {host}" if tail != "legal" else ""
+            return Sheet(f"Page {tail}", f"Text {tail} {own}", ["legal", *map(str, range(20))])
+
+        return made
+
+    hosts = {f"http://m{n}.test/": sheet(n) for n in range(10)}
+    walk = Walk({HOME: door(*hosts), **hosts}, (HOME,), knows_copies=True).run()
+    assert all(walk.hits[host] == 22 for host in hosts)

@@ -8,6 +8,7 @@ from heapq import heappop, heappush
 from gossamer.config import FilterConfig, TrapsConfig, UrlConfig
 from gossamer.filter import Return, Stay, Traps, build_chain
 from gossamer.model import (
+    CopyOf,
     Document,
     Extraction,
     Failed,
@@ -49,6 +50,9 @@ class Walk:
     known: set[int] = field(default_factory=set)
     hosts: Counter[str] = field(default_factory=Counter)
     pushed: int = 0
+    knows_copies: bool = False
+    first: dict[str, str] = field(default_factory=dict)
+    """The first URL of each text."""
 
     def __post_init__(self) -> None:
         self.open()
@@ -117,6 +121,9 @@ class Walk:
         links = [Link(target=target, kind=LinkKind.ANCHOR) for target in targets if target]
         turn = Turn(task=task, outcome=Fetched(document=document(task.url)), at=0.0)
         turn.found = Extraction(title=sheet.title, text=f"{sheet.title}\n{sheet.text}", links=links)
+        first = self.first.setdefault(turn.found.text, task.url.text)
+        if self.knows_copies and first != task.url.text:
+            turn.copy_of = CopyOf(first, "", "", 0.0)
         fresh = {link.target.key: link for link in links if link.target.key not in self.known}
         kept, refused = self.filters.keep(list(fresh.values()), task.depth + 1, task.url.text)
         self.known.update(link.target.key for link in kept)

@@ -17,6 +17,7 @@ from gossamer.filter.traps.evidence.rules import (
     suspicion,
 )
 from gossamer.filter.traps.evidence.unit import Trial, Unit, Way
+from gossamer.filter.traps.mirrors import Mirrors
 from gossamer.filter.traps.pen import Pens
 from gossamer.filter.traps.register import Register
 from gossamer.filter.traps.words import closed_because
@@ -47,6 +48,7 @@ class Court:
         self._config, self._register, self._pens = config, register, pens
         self.domains = Domains(config, register, host_count)
         self._seeds = [address_of(seed) for seed in seeds]
+        self._mirrors = Mirrors(config)
         self._path = Path("", NOWHERE, "")
         self.touched: dict[str, None] = {}
         self.refused: dict[str, int] = {}
@@ -60,6 +62,15 @@ class Court:
         self._path = Path(url.text, way, "")
         if isinstance(turn.outcome, Fetched) and not turn.label and not is_signpost(turn):
             self._hear(page_of(turn), names, way)
+            self._compare(turn, self._register.of(names[-1]))
+
+    def _compare(self, turn: Turn, host: Unit) -> None:
+        """Close hosts that have nothing but another's pages, if there are several."""
+        original, mirrors = self._mirrors.observe(turn, host)
+        for mirror in mirrors:
+            if not mirror.verdict and not self._is_home(mirror):
+                trial = Trial(suspicion=f"its pages are those of {original}")
+                self._close(mirror, trial, Finding.MIRROR)
 
     def way_to(self, unit: Unit, task: Task) -> Way:
         """Return how many pages of a unit's trial led to a new task, and how many in its child."""

@@ -7,7 +7,15 @@ from gossamer.filter.traps.domains import name_of
 from gossamer.filter.traps.evidence.names import units_of
 from gossamer.filter.traps.evidence.unit import Unit
 from gossamer.filter.traps.pen import Scan
-from gossamer.filter.traps.rows import TRAPS, decode_unit, is_unit, pen_key, ring_of_unit, unit_key
+from gossamer.filter.traps.rows import (
+    TRAPS,
+    decode_unit,
+    is_unit,
+    pen_key,
+    ring_of_unit,
+    unit_key,
+    unpack_held,
+)
 from gossamer.filter.traps.words import note_of
 from gossamer.model import TrapNote, Url
 from gossamer.urls import registrable_domain
@@ -32,6 +40,11 @@ def notes_in(scan: Scan) -> tuple[TrapNote, ...]:
         else:
             held[key[:_UNIT_BYTES]] += 1
     return choose([note_of(unit, held[key]) for key, unit in units.items()])
+
+
+def count_new(scan: Scan) -> int:
+    """Return how many URLs are held back, or were until they were refused, uncounted by hosts."""
+    return sum(not is_unit(key) and unpack_held(value)[2] for key, value in scan(TRAPS))
 
 
 def who_holds(get: Callable[[bytes], bytes | None], url: Url) -> str:

@@ -16,7 +16,7 @@ from gossamer.filter.traps.rows import (
     ring_of_unit,
     unpack_held,
 )
-from gossamer.model import Row, Task
+from gossamer.model import Row, Task, Url
 
 IN_MEMORY = 4096
 AT_ONCE = 512
@@ -80,6 +80,10 @@ class Pen:
         """Let one task out."""
         self.rows[pen_key(self._ring, self._name, key)] = None
         return self._held.pop(key)
+
+    def has(self, key: int) -> bool:
+        """Tell whether a task is held, as far as is known without looking at the rows."""
+        return key in self._held
 
     def refill(self, scan: Scan) -> None:
         """Read tasks from their rows when none is left in memory."""
@@ -188,6 +192,13 @@ class Pens:
         """Let out all that an acquitted unit holds, by and by."""
         self._closed.discard(name)
         self._leaving[name] = None
+
+    def forget(self, url: Url) -> None:
+        """Drop a held task that has come from the queue: orders may move copies of it there."""
+        if self._leaving:
+            for name in units_of(url):
+                if name in self._leaving and self.of(name).has(url.key):
+                    self.of(name).take(url.key)
 
     def close(self, name: str) -> int:
         """Close the waiting room of a closed unit; return how many tasks that refuses."""

@@ -12,15 +12,14 @@ import msgspec
 from xxhash import xxh3_64_intdigest
 
 from gossamer.filter.traps.evidence.unit import Unit, Way
-from gossamer.model import LinkKind, Task, Url
-from gossamer.urls import fingerprint, ring_of
+from gossamer.model import Task
+from gossamer.urls import ring_of
 
 TRAPS = b"t"
 UNIT, PEN = b"u", b"p"
 _RING_BYTES = 3
 
-_Held = tuple[str, str, str, int, str, LinkKind, int, int, int, Way, bool]
-"""URL, host, origin, depth, via, kind, attempt, hops, nesting, way, is_new."""
+_Held = tuple[Task, Way, bool]
 
 _encoder = msgspec.msgpack.Encoder()
 _unit_decoder = msgspec.msgpack.Decoder(Unit)
@@ -83,19 +82,11 @@ def decode_unit(value: bytes) -> Unit:
 
 
 def pack_held(task: Task, way: Way, *, is_new: bool) -> bytes:
-    """Return the row of a held task."""
-    url = task.url
-    value: _Held = (
-        *(url.text, url.host, url.origin, task.depth, task.via, task.kind),
-        *(task.attempt, task.hops, task.nesting, way, is_new),
-    )
-    return _encoder.encode(value)
+    """Return the row of a held task, the way in its trial that led to it, and whether it is new."""
+    return _encoder.encode((task, way, is_new))
 
 
 def unpack_held(value: bytes) -> tuple[Task, Way, bool]:
-    """Return the task in a row, the way in its trial that led to it, and whether it is new."""
-    text, host, origin, depth, via, kind, attempt, hops, nesting, way, is_new = (
-        _held_decoder.decode(value)
-    )
-    url = Url(text=text, host=host, origin=origin, key=fingerprint(text, host))
-    return Task(url, depth, via, kind, 1, attempt, hops, nesting), way, is_new
+    """Return what `pack_held` has put into a row."""
+    task, way, is_new = _held_decoder.decode(value)
+    return task, way, is_new

@@ -131,6 +131,7 @@ class Traps:
             return None
         unit = self._register.governing(url)
         if unit is None:
+            self._pens.forget(url)
             return self._court.domains.may_go(task)
         if unit.verdict:
             unit.refused += 1
@@ -147,7 +148,8 @@ class Traps:
 
     def observe(self, turn: Turn) -> None:
         """Hear how a task has ended."""
-        if self._is_on and turn.retry_at is None and not self._trusts(turn.task.url):
+        is_first = turn.retry_at is None and turn.task.kind is not LinkKind.REVISIT
+        if self._is_on and is_first and not self._trusts(turn.task.url):
             self._court.observe(turn)
 
     def release(self) -> Return:

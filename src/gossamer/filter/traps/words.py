@@ -24,6 +24,8 @@ def closed_because(unit: Unit, trial: Trial, found: Finding) -> str:
                 f"{unit.pages} pages, of the last {trial.pages} {trial.same} said what others had "
                 f"said, and {trial.same_bred} of these led to new URLs"
             )
+        case Finding.MIRROR:
+            because = f"{trial.suspicion}: {unit.copies} of {unit.pages}, under the same paths"
         case Finding.HOSTS:
             because = (
                 f"{trial.bred} of the last {trial.pages} new hosts named {trial.fresh} newer ones"

@@ -59,6 +59,7 @@ class Finding(StrEnum):
     SAME = Reject.TRAP_SAME
     ENDLESS = Reject.TRAP_ENDLESS
     HOSTS = Reject.TRAP_HOSTS
+    MIRROR = Reject.MIRROR_HOST
 
 
 class LastPage(Protocol):

@@ -85,6 +85,8 @@ class Unit(Struct, kw_only=True, omit_defaults=True):
     """Of a domain: hosts that named new hosts, and their generation: some."""
     leaves: int = 0
     """Of a domain: hosts that named no new host."""
+    copies: int = 0
+    """Of a host: pages that are copies of another host's pages under the same paths."""
     trial: Trial | None = None
     verdict: str = ""
     """The reason for which the unit is closed; "" while it is not."""
