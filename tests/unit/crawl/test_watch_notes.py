@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from gossamer.config import UrlConfig, WatchConfig
 from gossamer.crawl.watch.notes import Notes, last_modified
 from gossamer.model import (
@@ -167,3 +169,22 @@ def test_a_new_page_is_watched_at_once() -> None:
     made.note_page(Turn(task=Task(url=url(9)), outcome=Fetched(document=document()), at=3.0))
     made.note_page(Turn(task=Task(url=url(8)), outcome=Failed(kind=FailureKind.GONE), at=3.0))
     assert len(made) == 1
+
+
+def test_a_new_page_is_believed_to_change_as_often_as_its_sitemap_says() -> None:
+    notes = Notes(RULES)
+    entries = [
+        Link(target=url(number), kind=LinkKind.SITEMAP, text=f"changefreq={said}")
+        for number, said in ((2, "hourly"), (3, "yearly"), (4, "often"))
+    ]
+    sitemap = Turn(task=Task(url=url(1)), outcome=Fetched(document=document()), at=0.0)
+    sitemap.found = Extraction(links=entries, media_type="application/sitemap+xml")
+    sitemap.new_tasks = [Task(url=url(number)) for number in (2, 3, 4)]
+    notes.note_page(sitemap)
+    for number in (2, 3, 4):
+        page = Turn(task=Task(url=url(number)), outcome=Fetched(document=document()), at=0.0)
+        notes.note_page(page)
+    rates = [notes._pages.outlook(url(number).key) for number in (2, 3, 4)]
+    found = [plan.changes_per_s if plan is not None else 0.0 for plan in rates]
+    assert found[2] == pytest.approx(1 / RULES.prior_s)  # "often" says nothing
+    assert found[1] < found[0] < found[2]

@@ -10,13 +10,14 @@ from msgspec.structs import astuple
 from gossamer.config import WatchConfig
 from gossamer.crawl.pipeline import SITEMAPS
 from gossamer.crawl.watch.records import FOUND_OUT
-from gossamer.frontier.revisit import Belief, Watchlist
+from gossamer.frontier.revisit import Belief, Watchlist, first_belief, prior_of
 from gossamer.model import Fetched, Finding, Link, Redirected, Turn, UrlRecord, UrlState
 from gossamer.urls import host_key
 
 DAY_S = 86_400.0
 DATE_CHARS = 10
 FAR_AWAY = float("inf")
+CLAIMS_KEPT = 100_000
 
 
 class Notes:
@@ -30,6 +31,8 @@ class Notes:
         self._pages = Watchlist(1.0 / rules.prior_s)
         self._lost: list[tuple[float, int]] = []
         """Pages that are gone, by when they are asked for once more."""
+        self._claims: dict[int, float] = {}
+        """Changes per second that sitemaps claim of pages which we do not have yet: some."""
 
     def __len__(self) -> int:
         return len(self._pages)
@@ -83,7 +86,10 @@ class Notes:
         if isinstance(turn.outcome, Fetched):
             url = turn.task.url
             weight = turn.importance or weight_at(turn.task.depth)
-            self._pages.add(url.key, host_number(url.host), weight, None, turn.at)
+            claim = self._claims.pop(url.key, None)
+            belief = first_belief(claim) if claim is not None else None
+            self._pages.add(url.key, host_number(url.host), weight, belief, turn.at)
+            self._hear_claims(turn)
 
     def note_look(self, turn: Turn, old: UrlRecord) -> None:
         """Learn from another look; the turn then has what is believed."""
@@ -99,6 +105,17 @@ class Notes:
             self._pages.give_back(key, turn.retry_at)
         if turn.finding is Finding.CHANGED:
             self._hear_sitemap(turn, old)
+            self._hear_claims(turn)
+
+    def _hear_claims(self, turn: Turn) -> None:
+        """Hear how often the new pages of a sitemap are said to change."""
+        if turn.found is None or turn.found.media_type not in SITEMAPS:
+            return
+        new = {task.url.key for task in turn.new_tasks}
+        for link in turn.found.links:
+            claim = claimed_rate(link) if link.target.key in new else None
+            if claim is not None and len(self._claims) < CLAIMS_KEPT:
+                self._claims[link.target.key] = claim
 
     def _add(self, key: int, record: UrlRecord) -> None:
         host = record.url.partition("//")[2].partition("/")[0]
@@ -146,6 +163,12 @@ def weight_at(depth: int) -> float:
 def host_number(host: str) -> int:
     """Return a number for a host, as the watchlist wants it."""
     return int.from_bytes(host_key(host)[-8:], "big")
+
+
+def claimed_rate(link: Link) -> float | None:
+    """Return the changes per second that a sitemap's `changefreq` claims; None if it has none."""
+    said = next((word for word in link.text.split() if word.startswith("changefreq=")), "")
+    return prior_of(said.removeprefix("changefreq="))
 
 
 def last_modified(link: Link) -> float | None:
