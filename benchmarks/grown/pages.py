@@ -100,11 +100,8 @@ class Answers:
         """Call back after so many pages."""
         self._left, self._on_end = pages, on_end
 
-    async def fetch(
-        self, url: Url, addresses: tuple[str, ...], *, max_body_bytes: int | None = None
-    ) -> FetchOutcome:
+    async def fetch(self, url: Url, addresses: tuple[str, ...], **_how: object) -> FetchOutcome:
         """Answer with the next page."""
-        del max_body_bytes
         loop = asyncio.get_running_loop()
         self.first_at = self.first_at or time.perf_counter()
         self._waiting.append(loop.create_future())
