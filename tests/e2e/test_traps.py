@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from gossamer.testing import ScriptedWeb, html_answer, serve_in_thread
 from gossamer.testing.snares import HONEST, ServedSnares, SnareWeb, serve_snares
 from tests.e2e.crawler import Crawler, Ended, flags_for, kill, wait_until, write_knobs
 
@@ -114,3 +115,23 @@ def test_a_kill_in_the_middle_loses_no_honest_page_and_no_verdict(tmp_path: Path
         assert len(caught.honest) == 400
         assert caught.ended.last_json["finished"]
         assert max(caught.in_snares.values()) <= PER_HOST
+
+
+def test_gates_and_disguised_not_founds_are_labelled_and_not_followed(tmp_path: Path) -> None:
+    web = ScriptedWeb()
+    site = web.host("a.test")
+    site.page("/", links=["/gate", "/lost", "/shut", "/fine"], text="Welcome.")
+    site.page("/gate", title="Just a moment...", links=["/behind"])
+    site.page("/lost", title="404 - Page not found", links=["/elsewhere"])
+    site.page("/fine", title="Page 404 of 500", links=["/next"]).page("/next")
+    site.on("/shut", html_answer("<title>Are you a robot?</title>", status=403))
+    with serve_in_thread(web) as server:
+        flags = flags_for(server.resolve, "--delay", "0")
+        crawler = Crawler(tmp_path / "crawl", (site.url("/"),), flags)
+        crawler.run().expect(0)
+        asked = {visit.target for visit in server.visits}
+        assert asked.isdisjoint({"/behind", "/elsewhere"})
+        assert "/next" in asked
+        assert crawler.status()["labels"] == {"challenge": 1, "soft_not_found": 1}
+        assert crawler.why(site.url("/gate"))["detail"] == "challenge"
+        assert "(challenge)" in crawler.why(site.url("/shut"))["detail"]
