@@ -53,6 +53,7 @@ AIMS = (
     Aim("traps", "false_stops_realweb", "stops on {real_pages:,} pages of the real web", 0),
     Aim("tls", "us_per_new_connection", "CPU per fetch over a new TLS connection, µs", 800),
     Aim("tls", "resumed_to_new", "the same with the session resumed, share of it", 0.5),
+    Aim("cpu-best", "cpu_ratio_per_kb", "CPU per kB, best first over breadth first", 1.1),
     Aim("order", "ours.share_10", "PageRank after 10 % of {graph}", 0.37, is_floor=True),
     Aim("order", "ours.share_20", "PageRank after 20 % of {graph}", 0.48, is_floor=True),
     Aim("order", "ours.cross_trap_20", "fetches lost in a cross-linked trap", 0.02),

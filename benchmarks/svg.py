@@ -75,6 +75,8 @@ def figure(value: float) -> str:
     """Return a number with about three digits."""
     if value == 0 or abs(value) >= 100:
         return f"{value:,.0f}"
+    if abs(value) < 0.001:
+        return f"{value:.2g}"
     digits = max(0, 2 - math.floor(math.log10(abs(value))))
     text = f"{value:.{min(digits, 4)}f}"
     return text.rstrip("0").rstrip(".") if "." in text else text

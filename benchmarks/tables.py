@@ -39,7 +39,8 @@ def aims(results: Results) -> Iterator[str]:
         if value is not None:
             about = aim.about.format_map(result)
             told = figure(value) if aim.is_reached(value) else f"**{figure(value)}**"
-            yield f"| {about} | {told} | {aim.words()} | `make bench-{aim.result}` |"
+            command = aim.result.replace("cpu-", "cpu ORDER=")
+            yield f"| {about} | {told} | {aim.words()} | `make bench-{command}` |"
 
 
 def versus(result: dict[str, Any] | None) -> Iterator[str]:
