@@ -133,6 +133,53 @@ def envelope(result: Result) -> str:
     return bar_chart("A billion pages a month", about, [group])
 
 
+POLICIES = {
+    "ours": "best (ours)",
+    "opic_crawl": "OPIC with Lambda (ours)",
+    "opic": "OPIC",
+    "partial_pagerank": "PageRank of what is known",
+    "backlinks": "back-links",
+    "bfs": "breadth first",
+    "random": "random",
+}
+
+
+def order(result: Result) -> str:
+    """Return how much of the web's importance the first pages of each order have."""
+    groups = [
+        Bars(
+            f"after {part} % of the pages",
+            [
+                Bar(words, 100 * result[name][f"share_{part}"], "", "ours" in words)
+                for name, words in POLICIES.items()
+            ],
+            "%",
+        )
+        for part in (10, 20)
+    ]
+    about = f"{result['graph']}, {result['seeds']} seeds, mean of {result['sets']} sets"
+    return bar_chart("Share of all PageRank that is fetched", about, groups)
+
+
+def freshness(result: Result) -> str:
+    """Return how near each schedule of visits comes to the best that is possible."""
+    shares = {
+        "known": "ours, change rates known",
+        "learned": "ours, change rates learned",
+        "by_importance": "by importance",
+        "nutch": "Nutch's adaptive interval",
+        "uniform": "all alike",
+        "proportional": "by change rate",
+    }
+    bars = [
+        Bar(words, 100 * result[name], "", words.startswith("ours"))
+        for name, words in shares.items()
+    ]
+    about = f"{result['pages']:,} pages, {result['days']:g} days, a budget of visits"
+    share = Bars("weighted freshness, of the optimum", bars, "%")
+    return bar_chart("Pages kept fresh under a budget", about, [share])
+
+
 def micro(result: Result) -> str:
     """Return every figure in microseconds of the small benchmarks."""
     groups: dict[str, list[Bar]] = {}
@@ -164,6 +211,8 @@ CHARTS: dict[str, Callable[[Result], str]] = {
     "growth": growth,
     "envelope": envelope,
     "micro": micro,
+    "order": order,
+    "freshness": freshness,
 }
 
 
