@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gossamer.config import FilterConfig, UrlConfig
@@ -31,6 +31,7 @@ CONFIGS = st.builds(
 )
 
 
+@settings(deadline=None)
 @given(config=CONFIGS, seed=URLS, links=LINKS, depth=st.integers(0, 5), embeds=st.booleans())
 def test_keeping_in_bulk_equals_judging_one_by_one(
     config: FilterConfig, seed: Url, links: list[Link], depth: int, *, embeds: bool

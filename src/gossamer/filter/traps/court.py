@@ -12,6 +12,7 @@ from gossamer.filter.traps.evidence.rules import (
     STRIKES,
     Finding,
     finding,
+    is_clear,
     is_of_child,
     same_child,
     suspicion,
@@ -158,7 +159,7 @@ class Court:
         child.trial = Trial(suspicion=trial.suspicion, depth=trial.depth, is_heir=True)
         unit.trial = Trial(suspicion=trial.suspicion, out=trial.out, strikes=trial.strikes)
         self.touched[name] = None
-        if found is Finding.ENDLESS:
+        if found is Finding.ENDLESS and is_clear(child):
             self._close(child, trial, found)
 
     def _convict(self, unit: Unit, trial: Trial, child: str) -> None:

@@ -45,6 +45,7 @@ KNOWN_DOMAINS = 3
 SHARE_OF_CHILD = 0.7
 STRIKES = 3
 """So many closed children close their unit, if nothing honest was found in it."""
+FAST = 3
 SLOW = 3
 """Sameness under plain URLs needs so many times the pages to be believed."""
 
@@ -103,6 +104,9 @@ def finding(unit: Unit, trial: Trial, config: TrapsConfig, *, is_home: bool) -> 
 
 def _of_growth(unit: Unit, trial: Trial, config: TrapsConfig, *, is_home: bool) -> Finding:
     """Judge a unit in which no end was found, by its links to known pages."""
+    is_chain = trial.fresh < FRESH_PER_PAGE * trial.pages
+    if is_chain and unit.pages < LONG_CHAIN * config.suspect_pages:
+        return Finding.OPEN
     crossings = count_crossings(trial)
     is_tree = not crossings and (trial.expected >= CERTAIN or bool(trial.strikes))
     if is_tree and not is_home:
@@ -144,6 +148,15 @@ def is_deep(trial: Trial, config: TrapsConfig) -> bool:
 def is_of_child(trial: Trial, config: TrapsConfig) -> bool:
     """Tell whether the pages in a row lie in one child of the unit, not in the unit at large."""
     return is_deep(trial, config) and trial.inside >= SHARE_OF_CHILD * trial.depth
+
+
+def is_clear(child: Unit) -> bool:
+    """Tell whether a unit's child grows so fast that the trial of the unit speaks for it, too.
+
+    The unit may have been large before, so that crossings were to be expected at once; a child
+    that grows slowly has to be judged by its own size.
+    """
+    return child.fresh >= FAST * child.pages
 
 
 def same_child(trial: Trial) -> str:
