@@ -22,6 +22,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+from msgspec import msgpack
 from realweb import FLAGS, SEED, bring_up, save
 from texts import Text, edited, jaccard, sample_texts, words_of
 
@@ -236,8 +237,6 @@ def look_up(folder: Path) -> dict[str, float]:
 
 def near_row(pages: int) -> bytes:
     """Return a line of the manifest."""
-    from msgspec import msgpack  # noqa: PLC0415
-
     return msgpack.encode([pages, pages])
 
 

@@ -1,19 +1,15 @@
 """Texts of the local real web, read from its files by our own processor; and edits of them."""
 
-import io
 import random
 import re
-from dataclasses import dataclass
-from typing import BinaryIO, NamedTuple
+from typing import NamedTuple
 
+from documents import RULES, document
 from realweb import sample_pages
 
-from gossamer.config import ProcessConfig, UrlConfig
-from gossamer.model import Document
+from gossamer.config import ProcessConfig
 from gossamer.process import Registry, Tools
-from gossamer.urls import parse
 
-RULES = UrlConfig()
 WORD = re.compile(
     "[\u3040-\u9fff]|[0-9A-Za-z\u00c0-\u1fff\u2c00-\u2fff\ua000-\ufdff\ufe40-\ufebf\uff10-\uffbf"
     "\U00010000-\U0010ffff]+"
@@ -33,59 +29,15 @@ class Text(NamedTuple):
     html_bytes: int
 
 
-@dataclass(frozen=True, slots=True)
-class Plain:
-    """A body in memory that needs no decoding."""
-
-    data: bytes
-    is_spooled: bool = False
-    decode_note: str = ""
-
-    @property
-    def sent_bytes(self) -> int:
-        """Return the body's length."""
-        return len(self.data)
-
-    def open_sent(self) -> BinaryIO:
-        """Return a reader at the beginning."""
-        return io.BytesIO(self.data)
-
-    def sent(self) -> bytes:
-        """Return all of it."""
-        return self.data
-
-    def decoded(self) -> bytes:
-        """Return all of it."""
-        return self.data
-
-    def release(self) -> None:
-        """Keep it."""
-
-    def close(self) -> None:
-        """Keep it."""
-
-
 def sample_texts(count: int) -> list[Text]:
     """Return the texts of pages from all over the web; always the same ones."""
     registry = Registry.load(Tools(urls=RULES, process=ProcessConfig(), robots_agent="gossamer"))
     found = []
     for url, body in sample_pages(count):
-        where = parse(url, RULES)
-        assert where is not None
-        document = Document(
-            url=where,
-            status=200,
-            head=b"",
-            headers=(("content-type", "text/html"),),
-            body=Plain(body),
-            request=b"",
-            address="127.0.0.1",
-            fetched_at=0.0,
-            latency_s=0.0,
-            media_type="text/html",
-        )
-        read = registry.read(document, "text/html")
-        found.append(Text(url, site_of(where.host), where.host, read.title, read.text, len(body)))
+        page = document(url, body)
+        host = page.url.host
+        read = registry.read(page, "text/html")
+        found.append(Text(url, site_of(host), host, read.title, read.text, len(body)))
     return found
 
 

@@ -164,16 +164,8 @@ class TrapsConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     """Look for traps."""
     trust: tuple[str, ...] = ()
     """Host globs or URL patterns that are never throttled or closed."""
-    suspect_pages: AtLeastOne = 8
-    """Pages of a host, folder or query after which it may be suspected, and put on trial."""
-    endless_depth: AtLeastOne = 10
-    """Pages in a row, each found on the one before, that must all bring new URLs to close it."""
-    same_pages: AtLeastOne = 6
-    """Pages that say what others have said, and lead to new URLs, to close it."""
     new_hosts: AtLeastOne = 8
     """Hosts of one domain that are asked at once; more have to wait for their answers."""
-    mirror_hosts: AtLeastOne = 4
-    """Hosts whose first pages are all copies of one other host's, from which on they are closed."""
     unproven_pages: AtLeastOne = 80
     """Pages of a trial after which a part that is neither clearly honest nor a trap is closed; a
     seed's own site has 25 times as many."""

@@ -21,6 +21,18 @@ _TYPES: dict[str, object] = {
 }
 
 
+HOW_TO_TELL: tuple[tuple[str, object, object], ...] = (
+    (
+        "json",
+        Annotated[bool, typer.Option("--json", help="End with the status as one line of JSON.")],
+        False,
+    ),
+    (
+        "verbose",
+        Annotated[bool, typer.Option("--verbose", "-v", help="Tell every event.")],
+        False,
+    ),
+)
 _OWN: tuple[tuple[str, object, object], ...] = (
     (
         "seed",
@@ -52,16 +64,7 @@ _OWN: tuple[tuple[str, object, object], ...] = (
         ],
         None,
     ),
-    (
-        "json",
-        Annotated[bool, typer.Option("--json", help="End with the status as one line of JSON.")],
-        False,
-    ),
-    (
-        "verbose",
-        Annotated[bool, typer.Option("--verbose", "-v", help="Tell every event.")],
-        False,
-    ),
+    *HOW_TO_TELL,
 )
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 from rich.text import Text
 
-from gossamer.cli.crawl import flag_parameters, parameter
+from gossamer.cli.crawl import HOW_TO_TELL, flag_parameters, parameter
 from gossamer.cli.flags import WATCH_FLAGS, with_flags
 from gossamer.cli.screen import Facts, harmless, out, print_json, progress, summary
 from gossamer.errors import ConfigError
@@ -23,16 +23,7 @@ _OWN: tuple[tuple[str, object, object], ...] = (
         ],
         None,
     ),
-    (
-        "json",
-        Annotated[bool, typer.Option("--json", help="End with the status as one line of JSON.")],
-        False,
-    ),
-    (
-        "verbose",
-        Annotated[bool, typer.Option("--verbose", "-v", help="Tell every event.")],
-        False,
-    ),
+    *HOW_TO_TELL,
 )
 
 

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Self, TypeVar
+from typing import Any, Self, TypeVar
 
 from gossamer.errors import CannotGoOn
 from gossamer.testing.answer import Web
@@ -49,17 +49,36 @@ class ServerProcess:
 
     def stop(self) -> None:
         """End the process and wait for it."""
-        if self.process.stdin is not None:
-            self.process.stdin.close()
-        self.process.wait(_STOP_S)
-        if self.process.stdout is not None:
-            self.process.stdout.close()
+        stop_attached(self.process)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.stop()
+
+
+def start_attached(command: list[str]) -> tuple[subprocess.Popen[bytes], dict[str, Any]]:
+    """Start a server of ours that ends with its standard input; return what it says first."""
+    process = subprocess.Popen(  # noqa: S603 - our own module, arguments made here
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    line = process.stdout.readline() if process.stdout else b""
+    if not line:
+        process.wait(_STOP_S)
+        raise CannotGoOn(f"{command[2]} did not start: exit code {process.returncode}")
+    return process, json.loads(line)
+
+
+def stop_attached(process: subprocess.Popen[bytes]) -> None:
+    """End a server of ours and wait for it."""
+    if process.stdin is not None:
+        process.stdin.close()
+    process.wait(_STOP_S)
+    if process.stdout is not None:
+        process.stdout.close()
 
 
 def serve_in_process(
@@ -73,16 +92,8 @@ def serve_in_process(
     wish = json.dumps({**asdict(web), "port": port})
     command = [sys.executable, "-m", "gossamer.testing", "--web", wish, "--log", str(log)]
     command += ["--attached", *(["--warm"] if is_warm else [])]
-    process = subprocess.Popen(  # noqa: S603 - our own module, arguments made here
-        command,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-    )
-    line = process.stdout.readline() if process.stdout else b""
-    if not line:
-        process.wait(_STOP_S)
-        raise CannotGoOn(f"the fake web did not start: exit code {process.returncode}")
-    return ServerProcess(process, web.placed("http", json.loads(line)["port"]), log)
+    process, hello = start_attached(command)
+    return ServerProcess(process, web.placed("http", hello["port"]), log)
 
 
 @contextlib.contextmanager

@@ -10,6 +10,7 @@ from gossamer.filter.traps.evidence.names import address_of, child_of, climb, un
 from gossamer.filter.traps.evidence.rules import (
     ALL_THE_SAME,
     STRIKES,
+    SUSPECT_PAGES,
     Finding,
     finding,
     is_clear,
@@ -49,7 +50,7 @@ class Court:
         self._config, self._register, self._pens = config, register, pens
         self.domains = Domains(config, register, host_count)
         self._seeds = [address_of(seed) for seed in seeds]
-        self._mirrors = Mirrors(config)
+        self._mirrors = Mirrors()
         self._path = Path("", NOWHERE, "")
         self.touched: dict[str, None] = {}
         self.refused: dict[str, int] = {}
@@ -115,7 +116,7 @@ class Court:
                 self._hear_on_trial(unit, unit.trial, page, way, child_of(name, names))
                 return
             note(unit, page)
-            is_full = unit.block_pages >= self._config.suspect_pages
+            is_full = unit.block_pages >= SUSPECT_PAGES
             if is_full and self._look_at(unit, page, is_tried=governing is not None):
                 return
 
@@ -147,7 +148,7 @@ class Court:
             self.acquit(unit)
         elif found is Finding.SAME:
             self._convict(unit, trial, same_child(trial))
-        elif child and not trial.is_heir and is_of_child(trial, self._config):
+        elif child and not trial.is_heir and is_of_child(trial):
             self._follow_into(unit, trial, child, found)
         elif found is Finding.ENDLESS:
             self._close(unit, trial, found)

@@ -5,10 +5,11 @@ its pages are copies of that one's pages under the same paths. When enough follo
 pages, all followers are closed, and later ones at their first page.
 """
 
-from gossamer.config import TrapsConfig
 from gossamer.filter.traps.evidence.unit import Unit
 from gossamer.model import Turn
 
+MIRROR_HOSTS = 4
+"""Hosts whose first pages are all copies of one other host's, from which on they are closed."""
 SURE_PAGES = 2
 FOLLOWERS_KEPT = 4096
 
@@ -16,8 +17,7 @@ FOLLOWERS_KEPT = 4096
 class Mirrors:
     """Hosts and whom they copy. Kept in memory only: a verdict is kept with its unit."""
 
-    def __init__(self, config: TrapsConfig) -> None:
-        self._config = config
+    def __init__(self) -> None:
         self._followers: dict[str, dict[str, Unit]] = {}
         self._is_mirrored: set[str] = set()
 
@@ -38,7 +38,7 @@ class Mirrors:
         if len(followers) < FOLLOWERS_KEPT:
             followers[host.name] = host
         sure = sum(other.copies >= SURE_PAGES for other in followers.values())
-        if name not in self._is_mirrored and sure < self._config.mirror_hosts:
+        if name not in self._is_mirrored and sure < MIRROR_HOSTS:
             return "", []
         self._is_mirrored.add(name)
         found = [other for other in followers.values() if other.copies == other.pages]

@@ -65,10 +65,9 @@ class Credits:
         self._slots[place], self._held[place] = key or 1, credit
 
     def put_all(self, keys: Sequence[int], credit: float) -> None:
-        """Set what is held for several URLs to the same amount."""
+        """Set what is held for several URLs that are new here to the same amount."""
         if self._young is None:
-            for key in keys:
-                self.put(key, credit)
+            self._give_compiled(keys, credit, 0.0)
             return
         self._young.update(dict.fromkeys(keys, credit))
         self._grow_up_if_large()

@@ -8,11 +8,10 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Self
 
-from gossamer.errors import CannotGoOn
 from gossamer.testing.changing.web import BEGIN, ChangingWeb
+from gossamer.testing.process import start_attached, stop_attached
 from gossamer.testing.visits import Visit, read_log
 
-_STOP_S = 10.0
 _ANSWER_S = 60.0
 _OUR_OWN = frozenset({"clock", "began_at", "served"})
 
@@ -42,11 +41,7 @@ class ChangingProcess:
 
     def stop(self) -> None:
         """End the process and wait for it."""
-        if self.process.stdin is not None:
-            self.process.stdin.close()
-        self.process.wait(_STOP_S)
-        if self.process.stdout is not None:
-            self.process.stdout.close()
+        stop_attached(self.process)
 
     def __enter__(self) -> Self:
         return self
@@ -62,13 +57,5 @@ def serve_changing(web: ChangingWeb, log: Path) -> ChangingProcess:
     """
     told = {f.name: getattr(web, f.name) for f in fields(web) if f.name not in _OUR_OWN}
     command = [sys.executable, "-m", "gossamer.testing.changing", json.dumps(told), str(log)]
-    process = subprocess.Popen(  # noqa: S603 - our own module, arguments made here
-        command,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-    )
-    line = process.stdout.readline() if process.stdout else b""
-    if not line:
-        process.wait(_STOP_S)
-        raise CannotGoOn(f"the changing web did not start: exit code {process.returncode}")
-    return ChangingProcess(process, web.placed("http", json.loads(line)["port"]), log)
+    process, hello = start_attached(command)
+    return ChangingProcess(process, web.placed("http", hello["port"]), log)

@@ -7,10 +7,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Self
 
-from gossamer.errors import CannotGoOn
 from gossamer.testing.crowd.web import Crowd
-
-_STOP_S = 10.0
+from gossamer.testing.process import start_attached, stop_attached
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,11 +24,7 @@ class CrowdProcess:
 
     def stop(self) -> None:
         """End the process and wait for it."""
-        if self.process.stdin is not None:
-            self.process.stdin.close()
-        self.process.wait(_STOP_S)
-        if self.process.stdout is not None:
-            self.process.stdout.close()
+        stop_attached(self.process)
 
     def __enter__(self) -> Self:
         return self
@@ -46,14 +40,5 @@ def serve_crowd(crowd: Crowd, log: Path) -> CrowdProcess:
     """
     wish = json.dumps({**asdict(crowd), "port": 0})
     command = [sys.executable, "-m", "gossamer.testing.crowd", wish, str(log)]
-    process = subprocess.Popen(  # noqa: S603 - our own module, arguments made here
-        command,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-    )
-    line = process.stdout.readline() if process.stdout else b""
-    if not line:
-        process.wait(_STOP_S)
-        raise CannotGoOn(f"the crowd did not start: exit code {process.returncode}")
-    hello = json.loads(line)
+    process, hello = start_attached(command)
     return CrowdProcess(process, crowd.placed("http", hello["port"]), hello["nameserver"], log)

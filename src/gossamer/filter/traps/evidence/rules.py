@@ -13,6 +13,12 @@ from gossamer.config import TrapsConfig
 from gossamer.filter.traps.evidence.unit import NUMBERS_KEPT, Trial, Unit
 from gossamer.model import Reject
 
+SUSPECT_PAGES = 8
+"""Pages of a unit after which it may be suspected, and put on trial."""
+ENDLESS_DEPTH = 10
+"""Pages in a row, each found on the one before, that must all bring new URLs to close it."""
+SAME_PAGES = 6
+"""Pages that say what others have said, and lead to new URLs, to close it."""
 BREEDING = 0.85
 """Of a block of pages, so many bring new URLs..."""
 FRESH_PER_PAGE = 1.5
@@ -92,12 +98,12 @@ def suspicion(unit: Unit, page: LastPage) -> str:
 
 def finding(unit: Unit, trial: Trial, config: TrapsConfig, *, is_home: bool) -> Finding:
     """Return how a trial stands; `is_home` tells whether a seed lies in the unit."""
-    found = _of_sameness(trial, config)
+    found = _of_sameness(trial)
     if found is not Finding.OPEN:
         return found
     if trial.leaves >= LEAVES and trial.leaves >= LEAF_SHARE * trial.pages:
         return Finding.FREE
-    if not is_deep(trial, config) or trial.bred < trial.pages * BREEDING:
+    if not is_deep(trial) or trial.bred < trial.pages * BREEDING:
         return Finding.OPEN
     return Finding.FREE if is_numbered(trial) else _of_growth(unit, trial, config, is_home=is_home)
 
@@ -105,7 +111,7 @@ def finding(unit: Unit, trial: Trial, config: TrapsConfig, *, is_home: bool) -> 
 def _of_growth(unit: Unit, trial: Trial, config: TrapsConfig, *, is_home: bool) -> Finding:
     """Judge a unit in which no end was found, by its links to known pages."""
     is_chain = trial.fresh < FRESH_PER_PAGE * trial.pages
-    if is_chain and unit.pages < LONG_CHAIN * config.suspect_pages:
+    if is_chain and unit.pages < LONG_CHAIN * SUSPECT_PAGES:
         return Finding.OPEN
     crossings = count_crossings(trial)
     is_tree = not crossings and (trial.expected >= CERTAIN or bool(trial.strikes))
@@ -124,30 +130,30 @@ def _of_growth(unit: Unit, trial: Trial, config: TrapsConfig, *, is_home: bool) 
     return Finding.ENDLESS if is_over else Finding.OPEN
 
 
-def _of_sameness(trial: Trial, config: TrapsConfig) -> Finding:
+def _of_sameness(trial: Trial) -> Finding:
     """Judge by what the pages say."""
     if trial.same * 2 <= trial.pages:
         return Finding.OPEN
     is_moving = trial.moving * 2 > trial.pages
-    wanted = config.same_pages * (1 if is_moving else SLOW)
+    wanted = SAME_PAGES * (1 if is_moving else SLOW)
     is_nothing_else = trial.same >= ALL_THE_SAME * trial.pages and not trial.leaves
     if max(trial.children.values(), default=0) >= wanted:
         return Finding.SAME
-    if is_nothing_else and trial.same_bred >= config.same_pages + FEW_MORE:
+    if is_nothing_else and trial.same_bred >= SAME_PAGES + FEW_MORE:
         return Finding.SAME
     # So many copies, and none of them leads on: they will come to an end by themselves.
     is_dull = trial.pages >= 2 * wanted and trial.same_bred * 4 < wanted
     return Finding.FREE if is_dull else Finding.OPEN
 
 
-def is_deep(trial: Trial, config: TrapsConfig) -> bool:
+def is_deep(trial: Trial) -> bool:
     """Tell whether enough pages in a row have brought new URLs."""
-    return trial.depth >= config.endless_depth // (2 if trial.strikes and not trial.leaves else 1)
+    return trial.depth >= ENDLESS_DEPTH // (2 if trial.strikes and not trial.leaves else 1)
 
 
-def is_of_child(trial: Trial, config: TrapsConfig) -> bool:
+def is_of_child(trial: Trial) -> bool:
     """Tell whether the pages in a row lie in one child of the unit, not in the unit at large."""
-    return is_deep(trial, config) and trial.inside >= SHARE_OF_CHILD * trial.depth
+    return is_deep(trial) and trial.inside >= SHARE_OF_CHILD * trial.depth
 
 
 def is_clear(child: Unit) -> bool:
@@ -198,7 +204,7 @@ def of_hosts(trial: Trial, config: TrapsConfig) -> Finding:
     """Return how the trial of a domain stands: do new hosts name ever newer ones?"""
     if trial.leaves >= LEAVES and trial.leaves >= LEAF_SHARE * trial.pages:
         return Finding.FREE
-    is_deep = trial.depth * 2 >= config.endless_depth
+    is_deep = trial.depth * 2 >= ENDLESS_DEPTH
     if is_deep and trial.pages >= config.new_hosts and trial.bred >= BREEDING * trial.pages:
         return Finding.HOSTS
     return Finding.OPEN
