@@ -1,12 +1,12 @@
 """The compiled inner loops: sketches of texts (`sketching`), and who shares a band (`bands`).
 
-`native` turns them into machine code that is kept on disk and loaded without numba.
+`gossamer.native` turns them into machine code that is kept on disk and loaded without numba.
 """
 
 from functools import cache
 
 from gossamer.dedupe.kernels import bands, sketching
-from gossamer.dedupe.kernels.native import Native
+from gossamer.native import Native
 
 _SIGNATURES = {
     "sketch_many": "BInWWWWWW",

@@ -18,11 +18,24 @@ import xxhash
 
 Kernel: TypeAlias = Callable[..., int]
 Signature: TypeAlias = str
-"""One letter per argument: B, W, I for arrays of bytes, words and signed words, n for a number."""
+"""One letter per argument. Arrays: B bytes, U 32-bit numbers, W words, I signed words, D floats;
+n is a number, d a float."""
 
-_C_TYPES = {"B": ctypes.c_void_p, "W": ctypes.c_void_p, "I": ctypes.c_void_p, "n": ctypes.c_int64}
+_C_TYPES = {
+    **dict.fromkeys("BUWID", ctypes.c_void_p),
+    "n": ctypes.c_int64,
+    "d": ctypes.c_double,
+}
 _BLOCK = re.compile(r"^define .*?^}$", re.MULTILINE | re.DOTALL)
-_FORMAT = 1
+_FORMAT = 2
+
+
+def leading_zeros(word: int) -> int:
+    """Return how many of a word's 64 bits stand before its highest one; one instruction in kernels.
+
+    A kernel imports it from here; when it is compiled, the machine's own takes its place.
+    """
+    return 64 - int(word).bit_length()
 
 
 class _Code(msgspec.Struct):
@@ -107,11 +120,15 @@ class Native:
         pointer: Callable[[Any], Any] = types.CPointer
         letters: dict[str, Any] = {
             "B": pointer(types.uint8),
+            "U": pointer(types.uint32),
             "W": pointer(types.uint64),
             "I": pointer(types.int64),
+            "D": pointer(types.float64),
             "n": types.int64,
+            "d": types.float64,
         }
         names = {name: thing for module in modules for name, thing in vars(module).items()}
+        names["leading_zeros"] = _leading_zeros_of_the_machine()
         for name, function in names.items():
             if isinstance(function, FunctionType):
                 copy = FunctionType(function.__code__, names, name)
@@ -135,6 +152,20 @@ class Native:
         found.verify()
         symbols = [f.name for f in found.functions if not f.is_declaration]
         return _Code(_own(symbols, name), self._machine.emit_object(found))
+
+
+def _leading_zeros_of_the_machine() -> object:
+    from llvmlite import ir  # noqa: PLC0415 -- see `_made`
+    from numba import types  # noqa: PLC0415 -- see `_made`
+    from numba.extending import intrinsic  # noqa: PLC0415 -- see `_made`
+
+    def count(_typing: object, _word: object) -> tuple[Any, Callable[..., Any]]:
+        def emit(_context: object, builder: Any, _signature: object, given: Any) -> Any:  # noqa: ANN401 -- LLVM's
+            return builder.ctlz(given[0], ir.Constant(ir.IntType(1), 0))
+
+        return types.int64(types.uint64), emit
+
+    return intrinsic(count)
 
 
 def _own(symbols: Sequence[str], name: str) -> str:
