@@ -8,7 +8,9 @@ from pathlib import Path
 
 REPOSITORY = Path(__file__).parents[2]
 SOURCE = REPOSITORY / "src" / "gossamer"
-GROUND = frozenset({"__init__", "__main__", "clock", "config", "errors", "log", "settings"})
+GROUND = frozenset(
+    {"__init__", "__main__", "clock", "config", "errors", "log", "native", "settings"}
+)
 """Modules at the top of the package; everything else lives in a room."""
 
 SUPPRESSION = re.compile(r"#\s*(?:noqa|type:\s*ignore|fmt:\s*(?:off|skip))\b.*")

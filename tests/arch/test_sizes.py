@@ -52,6 +52,7 @@ def test_inheritance_is_for_protocols_values_enums_and_exceptions_only() -> None
     allowed = {
         "Protocol",
         "Struct",
+        "IntFlag",
         "StrEnum",
         "IntEnum",
         "Enum",
