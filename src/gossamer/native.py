@@ -27,7 +27,7 @@ _C_TYPES = {
     "d": ctypes.c_double,
 }
 _BLOCK = re.compile(r"^define .*?^}$", re.MULTILINE | re.DOTALL)
-_FORMAT = 2
+_FORMAT = 3
 
 
 def leading_zeros(word: int) -> int:
@@ -76,18 +76,10 @@ class Native:
         return self._kernels[name]
 
     def _callable(self, symbol: str, signature: Signature) -> Kernel:
-        """Return a function by its address; numba's code also wants places for result and error."""
+        """Return a function by its address."""
         address = self._engine.get_function_address(symbol)
         kinds = [_C_TYPES[letter] for letter in signature]
-        code = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, *kinds)(address)
-
-        def call(*arguments: int) -> int:
-            result = (ctypes.c_int64 * 2)()
-            place = ctypes.addressof(result)
-            code(place, place + 8, *arguments)
-            return result[0]
-
-        return call
+        return ctypes.CFUNCTYPE(ctypes.c_int64, *kinds)(address)
 
     def _kept(
         self, modules: Sequence[ModuleType], signatures: Mapping[str, Signature]
@@ -129,18 +121,19 @@ class Native:
         }
         names = {name: thing for module in modules for name, thing in vars(module).items()}
         names["leading_zeros"] = _leading_zeros_of_the_machine()
+        plain: dict[str, FunctionType] = {}
         for name, function in names.items():
             if isinstance(function, FunctionType):
-                copy = FunctionType(function.__code__, names, name)
-                names[name] = copy if name in signatures else numba.njit(error_model="numpy")(copy)
+                plain[name] = FunctionType(function.__code__, names, name)
+                names[name] = numba.njit(error_model="numpy")(plain[name])
         made: dict[str, _Code] = {}
         for name, signature in signatures.items():
             kinds = types.int64(*(letters[letter] for letter in signature))
-            code = numba.cfunc(kinds, error_model="numpy")(names[name])
-            made[name] = self._emitted(code.inspect_llvm(), name)
+            code = numba.cfunc(kinds, error_model="numpy")(plain[name])
+            made[name] = self._emitted(code.inspect_llvm(), name, signature)
         return made
 
-    def _emitted(self, assembly: str, name: str) -> _Code:
+    def _emitted(self, assembly: str, name: str, signature: Signature) -> _Code:
         """Return the object file of one function alone, without what ties it to numba."""
         blocks = _BLOCK.findall(assembly)
         ties = [b for b in blocks if re.match(r"define [^@]*@\"?(cfunc\.|NRT_)", b)]
@@ -149,9 +142,12 @@ class Native:
         lines = assembly.splitlines()
         kept = [line for line in lines if not line.startswith("declare") or "@llvm." in line]
         found = self._llvm.parse_assembly("\n".join(kept))
-        found.verify()
         symbols = [f.name for f in found.functions if not f.is_declaration]
-        return _Code(_own(symbols, name), self._machine.emit_object(found))
+        door = f"gossamer.{name}"
+        kept.append(_door(door, _own(symbols, name), signature))
+        found = self._llvm.parse_assembly("\n".join(kept))
+        found.verify()
+        return _Code(door, self._machine.emit_object(found))
 
 
 def _leading_zeros_of_the_machine() -> object:
@@ -166,6 +162,21 @@ def _leading_zeros_of_the_machine() -> object:
         return types.int64(types.uint64), emit
 
     return intrinsic(count)
+
+
+def _door(name: str, symbol: str, signature: Signature) -> str:
+    """Return a plain C function that calls numba's, which wants places for result and error."""
+    kinds = [{"n": "i64", "d": "double"}.get(letter, "ptr") for letter in signature]
+    given = ", ".join(f"{kind} %a{n}" for n, kind in enumerate(kinds))
+    return f"""
+define i64 @"{name}"({given}) {{
+  %result = alloca i64
+  %error = alloca ptr
+  %status = call i32 @"{symbol}"(ptr %result, ptr %error, {given})
+  %value = load i64, ptr %result
+  ret i64 %value
+}}
+"""
 
 
 def _own(symbols: Sequence[str], name: str) -> str:
