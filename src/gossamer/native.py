@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import FunctionType, ModuleType
-from typing import Any, TypeAlias
+from typing import Any, SupportsInt, TypeAlias
 
 import msgspec
 import xxhash
@@ -30,7 +30,7 @@ _BLOCK = re.compile(r"^define .*?^}$", re.MULTILINE | re.DOTALL)
 _FORMAT = 3
 
 
-def leading_zeros(word: int) -> int:
+def leading_zeros(word: SupportsInt) -> int:
     """Return how many of a word's 64 bits stand before its highest one; one instruction in kernels.
 
     A kernel imports it from here; when it is compiled, the machine's own takes its place.
