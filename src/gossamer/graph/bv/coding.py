@@ -75,8 +75,8 @@ def read_properties(path: Path) -> Properties:
             nodes=int(said["nodes"]),
             arcs=int(said["arcs"]),
             window=int(said["windowsize"]),
-            max_ref=int(said["maxrefcount"]),
-            min_interval=int(said["minintervallength"]),
+            max_ref=int(said.get("maxrefcount", UNBOUNDED)),
+            min_interval=int(said.get("minintervallength", "4")),
             zeta_k=int(said.get("zetak", "3")),
             codes=_read_codes(said.get("compressionflags", "")),
         )

@@ -148,11 +148,11 @@ def read_body(
 ) -> int:
     """Decode what follows a row's length and reference into targets[row[2]:]; return the position.
 
-    row: 0 start and 1 length of the row that is copied from (0 if none), 2 where this one goes.
+    row: 0 start and 1 length of the row that is copied from (-1: none), 2 where this one goes.
     There is room for the degree at both `row[2]` and `spare`.
     """
     row[3] = 0
-    if row[1] > 0:
+    if row[1] >= 0:
         pos = copy_blocks(stream, pos, shape, targets, row, degree)
         if pos < 0:
             return BAD
@@ -218,7 +218,7 @@ def read_rows(
             break
         if degree > 0:
             row[0] = offsets[rows - back]
-            row[1] = offsets[rows - back + 1] - row[0] if back > 0 else 0
+            row[1] = offsets[rows - back + 1] - row[0] if back > 0 else -1
             row[2] = at
             after = read_body(stream, after, shape, node, degree, targets, row, spare)
             if after < 0:
@@ -274,11 +274,11 @@ def read_row(
         return BAD
     if chain[1] > row[4]:
         return FULL
-    row[0], row[1], row[2], degree = 0, 0, 0, 0
+    row[2], degree = 0, 0
     for level in range(depth - 1, -1, -1):
         note = 2 + 3 * level
         row[0] = row[2]
-        row[1] = degree
+        row[1] = degree if level < depth - 1 else -1
         row[2] += degree
         degree = chain[note + 1]
         if degree > 0:
