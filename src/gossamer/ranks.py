@@ -24,12 +24,19 @@ _HEAD = Struct("<8sQQQ")
 class RankFile:
     """The ranks of URLs, on disk."""
 
-    def __init__(self, keys: NDArray[np.uint64], scores: NDArray[np.float32]) -> None:
+    def __init__(
+        self, keys: NDArray[np.uint64], scores: NDArray[np.float32], digest: int = 0
+    ) -> None:
         self._keys, self._scores = keys, scores
+        self.digest = digest
+        """Tells files apart."""
 
     @classmethod
-    def open(cls, path: Path) -> "RankFile":
-        """Return a file's ranks; raise `CorruptFile` if it is not what was written."""
+    def open(cls, path: Path, *, is_checked: bool = True) -> "RankFile":
+        """Return a file's ranks; raise `CorruptFile` if it is not what was written.
+
+        All of it is read for that, unless one look-up is not worth it.
+        """
         try:
             with path.open("rb") as file:
                 head = file.read(_HEAD.size)
@@ -42,10 +49,11 @@ class RankFile:
                 mapped = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)
         except OSError as problem:
             raise CannotGoOn(f"cannot read {path}: {problem.strerror}") from problem
-        if xxhash.xxh3_64_intdigest(memoryview(mapped)[_HEAD.size :]) != digest:
+        if is_checked and xxhash.xxh3_64_intdigest(memoryview(mapped)[_HEAD.size :]) != digest:
             raise CorruptFile(path, _HEAD.size, "the checksum of the ranks is wrong")
         keys = np.frombuffer(mapped, "<u8", count, _HEAD.size)
-        return cls(keys, np.frombuffer(mapped, "<f4", count, _HEAD.size + 8 * count))
+        scores = np.frombuffer(mapped, "<f4", count, _HEAD.size + 8 * count)
+        return cls(keys, scores, digest)
 
     def __len__(self) -> int:
         return len(self._keys)

@@ -86,8 +86,8 @@ class Likeness:
         best = np.argsort(-raw, kind="stable")[: plan.shortlist]
         best = best[raw[best] > 0.0]
         nodes, raw, shared = nodes[best], raw[best], shared[best]
-        raw *= degree / max(len(between), 1)
-        scores = raw / np.sqrt((degree + FEW) * (degrees_of(there, nodes) + FEW))
+        full = degree / max(len(between), 1)
+        scores = raw * full / np.sqrt((degree + FEW) * (degrees_of(there, nodes) + FEW))
         order = np.lexsort((nodes, -scores))[: plan.most]
         return [Alike(int(nodes[i]), float(scores[i]), int(shared[i])) for i in order]
 
