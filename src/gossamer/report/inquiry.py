@@ -156,13 +156,8 @@ def why_sources(folder: CrawlFolder, config: Config, rows: Rows) -> Sources:
         return row.known if row is not None else 0
 
     traps = Traps(config.traps, rows.scan, seeds, known)
-    chain = build_chain(
-        config.filter,
-        seeds,
-        known,
-        follow_embeds=config.process.embeds,
-        extra=[traps.object_to],
-    )
+    embeds, extra = config.process.embeds, [traps.object_to]
+    chain = build_chain(config.filter, seeds, known, follow_embeds=embeds, extra=extra)
     robots = RobotsCache(config.robots, config.fetch.robots_agent, rows.get)
 
     def robots_says(url: Url) -> RobotsSays | None:
