@@ -3,7 +3,7 @@
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import networkx
+import networkx as nx
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -64,8 +64,8 @@ def test_components_and_the_bow_tie_are_what_reaching_says(links: list[tuple[int
     graph, theirs = graph_of(NODES, links), networkx_of(NODES, links)
     strong, weak = strong_components(graph), weak_components(InBlocks(graph))
     for found, sets in (
-        (strong, networkx.strongly_connected_components(theirs)),
-        (weak, networkx.weakly_connected_components(theirs)),
+        (strong, nx.strongly_connected_components(theirs)),
+        (weak, nx.weakly_connected_components(theirs)),
     ):
         groups = {frozenset(np.flatnonzero(found.labels == n).tolist()) for n in range(NODES)}
         assert groups - {frozenset()} == {frozenset(one) for one in sets}
@@ -73,7 +73,7 @@ def test_components_and_the_bow_tie_are_what_reaching_says(links: list[tuple[int
     core = set(np.flatnonzero(tie.parts == 0).tolist())
     assert len(core) == strong.sizes[0]
     one = next(iter(core))
-    after, before = networkx.descendants(theirs, one), networkx.ancestors(theirs, one)
+    after, before = nx.descendants(theirs, one), nx.ancestors(theirs, one)
     assert set(np.flatnonzero(tie.parts == 2).tolist()) == after - core
     assert set(np.flatnonzero(tie.parts == 1).tolist()) == before - core
     near = set(np.flatnonzero(weak.labels == weak.labels[one]).tolist())

@@ -1,4 +1,4 @@
-"""Ranks of an earlier crawl: what the file knows starts with credit, and what is queued moves up."""
+"""Ranks of an earlier crawl: what the file knows starts with credit; what is queued moves up."""
 
 from pathlib import Path
 from random import Random
@@ -33,7 +33,7 @@ def file_of(folder: Path, ranks: dict[str, float], name: str = "ranks") -> str:
 def test_what_the_file_favours_comes_first_and_in_its_order(
     order: Literal["best", "opic"], tmp_path: Path
 ) -> None:
-    ranks = file_of(tmp_path, {PAGES[50]: 200.0, PAGES[41]: 4.0, PAGES[33]: 20.0})
+    ranks = file_of(tmp_path, {PAGES[50]: 200.0, PAGES[41]: 20.0, PAGES[33]: 60.0})
     found = fetch_order(order, WEB, ranks=ranks)
     assert found[:4] == [HOME, PAGES[50], PAGES[33], PAGES[41]]
     assert sorted(found) == sorted([HOME, *PAGES])

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-import networkx
+import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 
@@ -32,8 +32,8 @@ def random_arcs(nodes: int, count: int, seed: int) -> list[tuple[int, int]]:
     return [(int(a), int(b)) for a, b in zip(sources, targets, strict=True)]
 
 
-def networkx_of(nodes: int, arcs: Arcs) -> networkx.DiGraph:
-    made = networkx.DiGraph()
+def networkx_of(nodes: int, arcs: Arcs) -> nx.DiGraph:
+    made = nx.DiGraph()
     made.add_nodes_from(range(nodes))
     made.add_edges_from(arcs)
     return made

@@ -1,6 +1,6 @@
 """PageRank as others compute it, in memory or from the stream; and other centralities."""
 
-import networkx
+import networkx as nx
 import numpy as np
 import pytest
 
@@ -32,7 +32,7 @@ OUT, IN = graph_of(NODES, ARCS), graph_of(NODES, backwards(ARCS))
 
 def test_pagerank_agrees_with_a_power_iteration_and_with_networkx() -> None:
     found = pagerank(IN)
-    theirs = networkx.pagerank(networkx_of(NODES, ARCS), alpha=0.85, tol=1e-14, max_iter=1000)
+    theirs = nx.pagerank(networkx_of(NODES, ARCS), alpha=0.85, tol=1e-14, max_iter=1000)
     assert found.is_converged
     assert found.error < 1e-11
     assert np.abs(found.scores - power_iteration(OUT)).sum() < 1e-11
@@ -68,7 +68,7 @@ def test_with_seeds_the_bored_reader_goes_there() -> None:
     seeds = np.array([7, 9, 200], np.uint32)
     found = pagerank(IN, seeds=seeds)
     wanted = {7: 1.0, 9: 1.0, 200: 1.0}
-    theirs = networkx.pagerank(
+    theirs = nx.pagerank(
         networkx_of(NODES, ARCS), personalization=wanted, tol=1e-14, max_iter=1000
     )
     assert np.abs(found.scores - np.array([theirs[n] for n in range(NODES)])).sum() < 1e-9
@@ -146,7 +146,7 @@ def test_indegrees_are_counted() -> None:
 
 def test_harmonic_centrality_is_exact_on_small_graphs() -> None:
     found = harmonic(IN)
-    theirs = networkx.harmonic_centrality(networkx_of(NODES, ARCS))
+    theirs = nx.harmonic_centrality(networkx_of(NODES, ARCS))
     assert found.error == 0.0
     assert np.allclose(found.scores, [theirs[node] for node in range(NODES)], atol=1e-9)
 

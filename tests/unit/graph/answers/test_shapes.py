@@ -2,7 +2,7 @@
 
 from random import Random
 
-import networkx
+import networkx as nx
 import numpy as np
 import pytest
 import scipy.sparse
@@ -99,10 +99,10 @@ def test_a_path_is_a_shortest_one() -> None:
     for _ in range(300):
         start, end = random.randrange(NODES), random.randrange(NODES)
         found = shortest_path(OUT, IN, start, end)
-        if networkx.has_path(theirs, start, end):
-            assert found.hops == networkx.shortest_path_length(theirs, start, end)
+        if nx.has_path(theirs, start, end):
+            assert found.hops == nx.shortest_path_length(theirs, start, end)
             assert (found.nodes[0], found.nodes[-1]) == (start, end)
-            assert networkx.is_path(theirs, found.nodes)
+            assert nx.is_path(theirs, found.nodes)
         else:
             assert (found.nodes, found.hops) == ((), None)
         assert not found.gave_up
@@ -118,7 +118,7 @@ def test_a_search_that_would_visit_too_many_says_so() -> None:
 
 
 def test_distances_are_those_of_a_breadth_first_search() -> None:
-    theirs = networkx.single_source_shortest_path_length(networkx_of(NODES, ARCS), 5)
+    theirs = nx.single_source_shortest_path_length(networkx_of(NODES, ARCS), 5)
     found = distances(OUT, 5)
     assert {n: int(d) for n, d in enumerate(found.hops) if d >= 0} == dict(theirs)
     assert found.visited == len(theirs)
