@@ -1,20 +1,24 @@
 """Informed: an order with credit that knows what URLs were worth in an earlier crawl's graph.
 
-A URL that the file of ranks knows starts with credit in proportion to its rank, as if links had
-given it; after that credit goes its ways. Ranks are advice, and so is all credit.
+A URL of more than mean rank starts with credit in proportion to the rest, as if links had given
+it; after that credit goes its ways. The others start like URLs that the file does not know: in the
+graph of a partial crawl most of them have their rank from where the crawl ended (ADR 25). Ranks are
+advice, and so is all credit.
 """
 
 from collections.abc import Iterator, Sequence
 from heapq import nlargest
 
+import numpy as np
 from msgspec.structs import replace
+from numpy.typing import NDArray
 
 from gossamer.frontier.order.grading import Importance
 from gossamer.model import Task
 from gossamer.ranks import RankFile
 
-RANK_CREDIT = 1.0 / 16.0
-"""The credit of a page of mean rank: grade 9 of 16, so that 128 times the mean has the highest."""
+RANK_CREDIT = 1.0 / 32.0
+"""The credit of a page of twice the mean rank: grade 8 of 16. From 257 times on, the highest."""
 MOST_LIFTED = 100_000
 """Queued URLs that are put into a better place when a crawl is given ranks: the best ones."""
 BATCH_URLS = 4096
@@ -40,21 +44,21 @@ class Informed:
         key = task.url.key
         is_met = self.credits.of(key) is not None
         self._rule.deposit(task)
-        if not is_met and (rank := self._ranks.of(key)):
-            self._rule.give((key,), rank * RANK_CREDIT)
+        if not is_met and (start := float(self._starts((key,))[0])):
+            self._rule.give((key,), start)
 
     def meet(self, keys: Sequence[int], share: float) -> int:
         """Give URLs that were just found their first share; return the grade of each, 0 if unlike.
 
-        Unlike are those of which ranks are known: then each is graded when it is queued.
+        Unlike are those of which some have a rank: then each is graded when it is queued.
         """
         grade = self._rule.meet(keys, share)
-        ranks = self._ranks.of_all(keys)
-        if not ranks.any():
+        starts = self._starts(keys)
+        if not starts.any():
             return grade
-        for key, rank in zip(keys, ranks.tolist(), strict=True):
-            if rank:
-                self._rule.give((key,), rank * RANK_CREDIT)
+        for key, start in zip(keys, starts.tolist(), strict=True):
+            if start:
+                self._rule.give((key,), start)
         return 0
 
     def grade(self, key: int) -> int:
@@ -88,14 +92,18 @@ class Informed:
         self.is_news = False
         best = nlargest(most, self._ranked(queued), key=lambda found: found[0])
         lifted: list[Task] = []
-        for rank, task in best:
-            self._rule.give((task.url.key,), rank * RANK_CREDIT)
+        for start, task in best:
+            self._rule.give((task.url.key,), start)
             if (grade := self.grade(task.url.key)) > task.grade:
                 lifted.append(replace(task, grade=grade))
         return lifted
 
     def _ranked(self, tasks: Iterator[Task]) -> Iterator[tuple[float, Task]]:
-        """Yield those tasks that have a rank, with it."""
+        """Yield those tasks that get credit for their rank, with it."""
         while some := [task for task, _ in zip(tasks, range(BATCH_URLS), strict=False)]:
-            ranks = self._ranks.of_all([task.url.key for task in some])
-            yield from (pair for pair in zip(ranks.tolist(), some, strict=True) if pair[0])
+            starts = self._starts([task.url.key for task in some])
+            yield from (pair for pair in zip(starts.tolist(), some, strict=True) if pair[0])
+
+    def _starts(self, keys: Sequence[int]) -> NDArray[np.float32]:
+        """Return the credit with which URLs start for their ranks."""
+        return np.maximum(self._ranks.of_all(keys) - np.float32(1.0), 0.0) * np.float32(RANK_CREDIT)

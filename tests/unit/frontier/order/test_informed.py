@@ -33,7 +33,7 @@ def file_of(folder: Path, ranks: dict[str, float], name: str = "ranks") -> str:
 def test_what_the_file_favours_comes_first_and_in_its_order(
     order: Literal["best", "opic"], tmp_path: Path
 ) -> None:
-    ranks = file_of(tmp_path, {PAGES[50]: 200.0, PAGES[41]: 20.0, PAGES[33]: 60.0})
+    ranks = file_of(tmp_path, {PAGES[50]: 300.0, PAGES[41]: 40.0, PAGES[33]: 100.0})
     found = fetch_order(order, WEB, ranks=ranks)
     assert found[:4] == [HOME, PAGES[50], PAGES[33], PAGES[41]]
     assert sorted(found) == sorted([HOME, *PAGES])
@@ -41,7 +41,7 @@ def test_what_the_file_favours_comes_first_and_in_its_order(
 
 
 def test_a_url_has_its_rank_once_however_it_comes(tmp_path: Path) -> None:
-    ranks = file_of(tmp_path, {PAGES[0]: 16.0})
+    ranks = file_of(tmp_path, {PAGES[0]: 33.0})
     order = choose_order(FrontierConfig(order="best", ranks=ranks))
     assert order.credit is not None
     task = Task(url=url(PAGES[0]), kind=LinkKind.ANCHOR, credit=0.25)
@@ -71,7 +71,9 @@ def test_queued_urls_move_up_once_when_a_crawl_is_given_ranks(tmp_path: Path) ->
     before = queued_frontier(rows, FrontierConfig(order="best"))
     assert before.order.credit is not None
     kept = before.order.credit.save()
-    ranks = file_of(tmp_path, {PAGES[7]: 300.0, PAGES[8]: 1.0, "http://b.test/": 9.0})
+    ranks = file_of(
+        tmp_path, {PAGES[7]: 300.0, PAGES[8]: 3.0, PAGES[6]: 0.9, "http://b.test/": 9.0}
+    )
     order = choose_order(FrontierConfig(order="best", ranks=ranks))
     assert order.credit is not None
     assert order.credit.load(kept)

@@ -68,9 +68,7 @@ def test_with_seeds_the_bored_reader_goes_there() -> None:
     seeds = np.array([7, 9, 200], np.uint32)
     found = pagerank(IN, seeds=seeds)
     wanted = {7: 1.0, 9: 1.0, 200: 1.0}
-    theirs = nx.pagerank(
-        networkx_of(NODES, ARCS), personalization=wanted, tol=1e-14, max_iter=1000
-    )
+    theirs = nx.pagerank(networkx_of(NODES, ARCS), personalization=wanted, tol=1e-14, max_iter=1000)
     assert np.abs(found.scores - np.array([theirs[n] for n in range(NODES)])).sum() < 1e-9
 
 
