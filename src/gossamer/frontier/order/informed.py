@@ -106,4 +106,5 @@ class Informed:
 
     def _starts(self, keys: Sequence[int]) -> NDArray[np.float32]:
         """Return the credit with which URLs start for their ranks."""
-        return np.maximum(self._ranks.of_all(keys) - np.float32(1.0), 0.0) * np.float32(RANK_CREDIT)
+        beyond: NDArray[np.float32] = self._ranks.of_all(keys) - np.float32(1.0)
+        return beyond.clip(0.0) * np.float32(RANK_CREDIT)
