@@ -37,12 +37,17 @@ def rows_in(graph: Adjacency, kinds: int = ALL) -> Iterator[Rows]:
 def loaded(graph: Adjacency, kinds: int = ALL) -> Csr:
     """Return a whole graph in memory, with the links of some kinds."""
     offsets = np.zeros(graph.nodes + 1, np.int64)
-    parts = [np.empty(0, np.uint32)]
+    targets = np.empty(graph.arcs, np.uint32)
+    end = 0
     for rows in rows_in(graph, kinds):
-        start = offsets[rows.first]
+        if isinstance(graph, Csr) and len(rows.targets) == graph.arcs:
+            return graph  # it is there already
+        start, end = end, end + len(rows.targets)
+        if end > graph.arcs:
+            raise CannotGoOn(f"the graph is damaged: it has more than {graph.arcs} links")
         offsets[rows.first : rows.first + rows.nodes + 1] = rows.offsets + start
-        parts.append(rows.targets)
-    return Csr(offsets, parts[1] if len(parts) == 2 else np.concatenate(parts))  # noqa: PLR2004 -- one block
+        targets[start:end] = rows.targets
+    return Csr(offsets, targets[:end])
 
 
 def passes_over(
