@@ -4,7 +4,7 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from gossamer.graph.rows import Adjacency, Ids, Places
+from gossamer.graph.rows import Adjacency, Csr, Ids, Places
 
 
 @runtime_checkable
@@ -32,10 +32,20 @@ def rows_of(graph: Adjacency, nodes: Ids) -> tuple[Places, Ids]:
     """
     if isinstance(graph, ManyRows):
         return graph.rows_of(nodes)
+    if isinstance(graph, Csr):
+        return _of_memory(graph, nodes)
     rows = [graph.successors(node) for node in nodes.tolist()]
     offsets = np.zeros(len(rows) + 1, np.int64)
     np.cumsum([len(row) for row in rows], out=offsets[1:])
     return offsets, np.concatenate(rows) if rows else np.empty(0, np.uint32)
+
+
+def _of_memory(graph: Csr, nodes: Ids) -> tuple[Places, Ids]:
+    starts = graph.offsets[nodes]
+    offsets = np.zeros(len(nodes) + 1, np.int64)
+    np.cumsum(graph.offsets[nodes.astype(np.int64) + 1] - starts, out=offsets[1:])
+    places = np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], np.diff(offsets))
+    return offsets, graph.targets[places]
 
 
 def degree_of(graph: Adjacency, node: int) -> int:
