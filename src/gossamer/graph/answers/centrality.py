@@ -19,6 +19,7 @@ from gossamer.graph.answers.picked import (
     Floats,
     Mask,
     Passes,
+    inside,
     loaded,
     passes_over,
     rows_in,
@@ -96,7 +97,7 @@ def hits(
     """
     plan = plan or HitsPlan()
     passes, _ = passes_over(out, plan.kinds, plan.memory_bytes)
-    hub = np.ones(out.nodes) if universe is None else universe.astype(np.float64)
+    hub = inside(out, universe).astype(np.float64)
     hub /= max(hub.sum(), 1.0)
     authority = np.zeros(out.nodes)
     rounds, change = 0, np.inf

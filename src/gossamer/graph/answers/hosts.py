@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from gossamer.errors import Bug
 from gossamer.graph.answers.kernels import groups
 from gossamer.graph.answers.picked import Mask, rows_in, transposed
 from gossamer.graph.answers.rank import RankPlan, Ranks, addresses, pagerank
@@ -42,6 +43,8 @@ def host_graph(
     """
     bounds = np.append(np.asarray(first_nodes, np.int64), out.nodes)
     group = np.repeat(np.arange(len(names), dtype=np.uint32), np.diff(bounds))
+    if len(group) != out.nodes:
+        raise Bug(f"hosts of {len(group)} nodes for a graph of {out.nodes}")
     parts = [np.empty((0, 3), np.int64)]
     counts, met = np.zeros(len(names), np.int64), np.empty(len(names), np.uint32)
     for rows in rows_in(out, kinds):

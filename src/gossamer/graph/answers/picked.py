@@ -9,7 +9,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from gossamer.errors import CannotGoOn
+from gossamer.errors import Bug, CannotGoOn
 from gossamer.graph.answers.kernels import picking
 from gossamer.graph.kinds import ALL
 from gossamer.graph.rows import Adjacency, Csr, Rows
@@ -26,11 +26,17 @@ ARC_BYTES, NODE_BYTES = 4, 8
 def rows_in(graph: Adjacency, kinds: int = ALL) -> Iterator[Rows]:
     """Yield the rows of a graph with the links of some kinds; if kinds are unknown, with all."""
     for rows in graph.blocks():
-        if len(rows.targets) and int(rows.targets.max()) >= graph.nodes:
+        highest = int(rows.targets.max(initial=0))
+        if highest >= max(graph.nodes, 1):
             raise CannotGoOn(
-                f"the graph is damaged: a link leads to node {int(rows.targets.max())} of "
-                f"{graph.nodes}; build it anew"
+                f"the graph is damaged: a link leads to node {highest} of {graph.nodes}; "
+                "build it anew"
             )
+        links = len(rows.targets) if rows.kinds is None else len(rows.kinds)
+        if rows.first + rows.nodes > graph.nodes or not links == rows.offsets[-1] == len(
+            rows.targets
+        ):
+            raise Bug(f"rows from {rows.first} on are not whole")
         yield _only(rows, kinds)
 
 
@@ -59,6 +65,15 @@ def passes_over(
     whole = loaded(graph, kinds)
     rows = Rows(0, whole.offsets, whole.targets)
     return lambda: (rows,), True
+
+
+def inside(graph: Adjacency, universe: Mask | None) -> Mask:
+    """Return which nodes take part, as kernels want it: a place for each node."""
+    if universe is None:
+        return np.ones(graph.nodes, np.bool_)
+    if len(universe) != graph.nodes:
+        raise Bug(f"a universe of {len(universe)} nodes for a graph of {graph.nodes}")
+    return np.ascontiguousarray(universe, np.bool_)
 
 
 def universe_of(graph: Adjacency, pages: Mask | None = None, kinds: int = ALL) -> Mask:

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from gossamer.errors import ConfigError
 from gossamer.graph.answers.kernels import ranking
-from gossamer.graph.answers.picked import MEMORY_BYTES, Floats, Mask, Passes, passes_over
+from gossamer.graph.answers.picked import MEMORY_BYTES, Floats, Mask, Passes, inside, passes_over
 from gossamer.graph.kinds import ALL
 from gossamer.graph.rows import Adjacency, Ids, Rows
 
@@ -65,8 +65,8 @@ def pagerank(
     if not (0.0 <= plan.damping < 1.0 and plan.error > 0.0):
         raise ConfigError("PageRank: expected a damping from 0 to less than 1 and an error above 0")
     passes, is_in_memory = passes_over(inward, plan.kinds, plan.memory_bytes)
-    inside = np.ones(inward.nodes, np.bool_) if universe is None else universe
-    solver = _Solver(passes, inside, _base(inside, seeds), plan.damping)
+    mask = inside(inward, universe)
+    solver = _Solver(passes, mask, _base(mask, seeds), plan.damping)
     sweeps, error = 0, np.inf
     while sweeps < plan.most_sweeps and error >= plan.error:
         error = solver.sweep()
@@ -76,14 +76,14 @@ def pagerank(
     return Ranks(solver.scores(), sweeps, error, error < plan.error, is_in_memory)
 
 
-def _base(inside: Mask, seeds: Ids | None) -> Floats:
+def _base(mask: Mask, seeds: Ids | None) -> Floats:
     """Return where a bored reader goes: their sum is 1, or 0 if there is nowhere to go."""
-    base = np.zeros(len(inside))
+    base = np.zeros(len(mask))
     if seeds is None:
-        base[inside] = 1.0
+        base[mask] = 1.0
     else:
         base[seeds] = 1.0
-        base[~inside] = 0.0
+        base[~mask] = 0.0
     base /= max(float(base.sum()), 1.0)
     return base
 
@@ -91,10 +91,10 @@ def _base(inside: Mask, seeds: Ids | None) -> Floats:
 class _Solver:
     """The state of a solution: what every node passes on to each of its links."""
 
-    def __init__(self, passes: Passes, inside: Mask, base: Floats, damping: float) -> None:
+    def __init__(self, passes: Passes, mask: Mask, base: Floats, damping: float) -> None:
         self._passes, self._base, self._damping = passes, base, damping
-        self._inside = np.ascontiguousarray(inside, np.bool_)
-        degrees = np.zeros(len(inside))
+        self._inside = mask
+        degrees = np.zeros(len(mask))
         count = ranking()["tally"]
         bits = self._inside.view(np.uint8)
         for rows in passes():

@@ -4,7 +4,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from gossamer.errors import CannotGoOn, ConfigError
+from gossamer.errors import Bug, CannotGoOn, ConfigError
 from gossamer.graph.answers import (
     HitsPlan,
     NearnessPlan,
@@ -111,6 +111,15 @@ def test_a_link_that_leads_nowhere_is_told_and_not_followed() -> None:
     for memory in (0, 1 << 30):
         with pytest.raises(CannotGoOn, match="node 77 of 3"):
             pagerank(damaged, RankPlan(memory_bytes=memory))
+
+
+def test_a_universe_of_another_graph_and_rows_that_are_not_whole_are_bugs() -> None:
+    with pytest.raises(Bug, match="universe of 3"):
+        pagerank(IN, universe=np.ones(3, np.bool_))
+    with pytest.raises(Bug, match="universe of 3"):
+        hits(OUT, universe=np.ones(3, np.bool_))
+    with pytest.raises(Bug, match="not whole"):
+        pagerank(InBlocks(IN, np.zeros(IN.arcs - 1, np.uint8)), RankPlan(kinds=Kind.LINK))
 
 
 def test_a_damping_of_one_has_no_answer() -> None:

@@ -8,6 +8,7 @@ import pytest
 import scipy.sparse
 from scipy.sparse import csgraph
 
+from gossamer.errors import Bug
 from gossamer.graph.answers import (
     AlikePlan,
     Likeness,
@@ -81,6 +82,11 @@ def test_a_graph_of_hosts_counts_the_links_between_them() -> None:
     smaller = graph_of(3, [(0, 1), (0, 2), (1, 0), (1, 2), (2, 1)])
     assert np.abs(ranks[:3] - power_iteration(smaller)).sum() < 1e-11
     assert hosts_of(np.array([0, 3, 5], np.uint32), first[:3]).tolist() == [0, 1, 2]
+
+
+def test_hosts_that_leave_nodes_out_are_a_bug() -> None:
+    with pytest.raises(Bug, match="hosts of 1 nodes"):
+        host_graph(graph_of(2, []), ["a.test"], np.array([1]))
 
 
 def test_hosts_of_a_domain_are_one_even_if_others_stand_between_them() -> None:
