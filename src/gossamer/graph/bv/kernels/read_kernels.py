@@ -9,7 +9,7 @@ the given capacity, and a row that cannot be is refused.
 5 to 9 the codes of lengths, references, numbers of blocks, blocks, and gaps.
 """
 
-from gossamer.graph.bv.bit_kernels import (
+from gossamer.graph.bv.kernels.bit_kernels import (
     ZETA,
     Bytes,
     Ids,
@@ -19,7 +19,7 @@ from gossamer.graph.bv.bit_kernels import (
     read_gamma,
     read_zeta,
 )
-from gossamer.graph.bv.starts_kernels import start_of
+from gossamer.graph.bv.kernels.starts_kernels import start_of
 
 BAD, FULL = -1, -2
 """No sound file has this; there is not enough room."""
@@ -201,9 +201,8 @@ def read_rows(
 ) -> int:
     """Decode rows in order; return how many, or BAD. Their bit positions go to `places`.
 
-    state: 0 the bit position (moved on), 1 node, 2 how many rows stand already in `offsets`, 3 up
-    to how many it may have, 4 capacity of `targets`, 5 of `spare`, 6 becomes the degree of the row
-    that did not fit any more.
+    state: 0 the bit position (moved on), 1 node, 2 rows that stand already in `offsets`, 3 how many
+    it may have, 4 capacity of `targets`, 5 of `spare`, 6 becomes the degree of what did not fit.
     """
     pos, node, rows, most = state[0], state[1], state[2], state[3]
     first = rows
