@@ -30,7 +30,7 @@ from gossamer.graph.rows import Adjacency, Kinds
 
 EXACT_STEPS = 200_000_000
 """Up to so many steps (nodes times links and nodes) harmonic centrality is computed exactly."""
-MOST_REGISTER_BITS = 12
+LEAST_REGISTER_BITS, MOST_REGISTER_BITS = 4, 12
 
 
 class HitsPlan(Struct, frozen=True, kw_only=True):
@@ -63,6 +63,8 @@ class NearnessPlan(Struct, frozen=True, kw_only=True):
     most_rounds: int = 1000
     kinds: int = ALL
     exact_steps: int = EXACT_STEPS
+    memory_bytes: int = MEMORY_BYTES
+    """For counters, two per node: they have fewer registers if that is not enough."""
 
 
 class Nearness(NamedTuple):
@@ -125,18 +127,20 @@ def harmonic(
 ) -> Nearness:
     """Return the harmonic centrality of all nodes, from the links into each."""
     plan = plan or NearnessPlan()
-    if not 4 <= plan.register_bits <= MOST_REGISTER_BITS:  # noqa: PLR2004 -- see the message
-        raise ConfigError(f"registers: expected 4 to {MOST_REGISTER_BITS} bits")
+    if not LEAST_REGISTER_BITS <= plan.register_bits <= MOST_REGISTER_BITS:
+        raise ConfigError(f"registers: expected {LEAST_REGISTER_BITS} to {MOST_REGISTER_BITS} bits")
     if inward.nodes * (inward.nodes + inward.arcs) <= plan.exact_steps:
         return Nearness(_exact(inward, plan.kinds), 0, 0.0)
-    passes, _ = passes_over(inward, plan.kinds)
-    counters = _Balls(inward.nodes, plan)
+    passes, _ = passes_over(inward, plan.kinds, plan.memory_bytes)
+    fitting = (plan.memory_bytes // max(2 * inward.nodes, 1)).bit_length() - 1
+    bits = max(min(plan.register_bits, fitting), LEAST_REGISTER_BITS)
+    counters = _Balls(inward.nodes, bits, plan.seed)
     rounds = 0
     while rounds < plan.most_rounds and (grown := counters.grow(passes)):
         rounds += 1
         if tell is not None:
             tell(rounds, float(grown))
-    return Nearness(counters.closeness, rounds, 1.04 / sqrt(1 << plan.register_bits))
+    return Nearness(counters.closeness, rounds, 1.04 / sqrt(1 << bits))
 
 
 def _exact(inward: Adjacency, kinds: int) -> Floats:
@@ -157,9 +161,9 @@ def _exact(inward: Adjacency, kinds: int) -> Floats:
 class _Balls:
     """Who reaches each node within so many steps, as counters."""
 
-    def __init__(self, nodes: int, plan: NearnessPlan) -> None:
-        self._registers = 1 << plan.register_bits
-        self._old = _first_counters(nodes, plan)
+    def __init__(self, nodes: int, register_bits: int, seed: int) -> None:
+        self._registers = 1 << register_bits
+        self._old = _first_counters(nodes, register_bits, seed)
         self._new = self._old.copy()
         self._was, self._has = np.ones(nodes, np.uint8), np.ones(nodes, np.uint8)
         self._powers, self._zeros = _tables(self._registers)
@@ -191,20 +195,18 @@ class _Balls:
         )
 
 
-def _first_counters(nodes: int, plan: NearnessPlan) -> Kinds:
+def _first_counters(nodes: int, register_bits: int, seed: int) -> Kinds:
     """Return a counter for each node that holds the node alone."""
     with np.errstate(over="ignore"):
-        mixed = np.arange(nodes, dtype=np.uint64) + np.uint64(
-            plan.seed * 0x5851F42D4C957F2D % 2**64
-        )
+        mixed = np.arange(nodes, dtype=np.uint64) + np.uint64(seed * 0x5851F42D4C957F2D % 2**64)
         mixed += np.uint64(0x9E3779B97F4A7C15)
         for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
             mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
     mixed ^= mixed >> np.uint64(31)
-    place = (mixed & np.uint64((1 << plan.register_bits) - 1)).astype(np.int64)
-    rest = (mixed >> np.uint64(plan.register_bits)) | np.uint64(1 << 63 >> plan.register_bits)
+    place = (mixed & np.uint64((1 << register_bits) - 1)).astype(np.int64)
+    rest = (mixed >> np.uint64(register_bits)) | np.uint64(1 << 63 >> register_bits)
     lowest = rest & (~rest + np.uint64(1))
-    counters = np.zeros((nodes, 1 << plan.register_bits), np.uint8)
+    counters = np.zeros((nodes, 1 << register_bits), np.uint8)
     counters[np.arange(nodes), place] = np.log2(lowest.astype(np.float64)).astype(np.uint8) + 1
     return counters.reshape(-1)
 

@@ -173,6 +173,8 @@ def test_harmonic_centrality_is_estimated_within_its_error_on_large_ones() -> No
     assert float(np.std(errors)) < 0.15
 
 
-def test_counters_have_a_sensible_size() -> None:
+def test_counters_have_a_sensible_size_and_keep_to_their_memory() -> None:
+    small = harmonic(IN, NearnessPlan(exact_steps=0, memory_bytes=2 * NODES * 32))
+    assert small.error == pytest.approx(1.04 / 32**0.5)
     with pytest.raises(ConfigError):
         harmonic(IN, NearnessPlan(register_bits=1))
