@@ -81,6 +81,14 @@ AIMS = (
     Aim("graph", "decode_marcs_s", "million links read per CPU second", 80, is_floor=True),
     Aim("graph", "successors_us", "one random row, in a kernel, µs", 1.0),
     Aim("graph", "successors_python_us", "one random row, from Python, µs", 3.0),
+    Aim("ranks", "l1_from_scipy", "PageRank's distance from scipy's, L1", 1e-9),
+    Aim(
+        "ranks",
+        "with_ranks.partial.share_10",
+        "PageRank after 10 %, with ranks",
+        0.4,
+        is_floor=True,
+    ),
     Aim("envelope", "cores_for_400_pages_s", "cores for 400 pages of 500 kB per second", 4),
 )
 

@@ -62,12 +62,12 @@ class Best:
 
     def __init__(self, walk: Walk) -> None:
         self._hosts = walk.hosts()
-        self._credit = np.zeros(walk.pages, np.float32)
+        self.credit = np.zeros(walk.pages, np.float32)
         self._known = np.zeros(int(self._hosts.max()) + 1, np.int64)
 
     def start(self, pages: Pages) -> None:
         """See `Rule`."""
-        self._credit[pages] = SEED_CREDIT
+        self.credit[pages] = SEED_CREDIT
 
     def meet(self, pages: Pages) -> None:
         """See `Rule`."""
@@ -76,13 +76,13 @@ class Best:
     def pass_on(self, pages: Pages, degrees: Pages, targets: Pages) -> None:
         """See `Rule`."""
         hosts = self._hosts[pages]
-        shares = unit_shares(self._credit[pages], self._known[hosts], degrees)
+        shares = unit_shares(self.credit[pages], self._known[hosts], degrees)
         is_local = np.repeat(hosts, degrees) == self._hosts[targets]
-        np.add.at(self._credit, targets, link_shares(shares, degrees, is_local))
+        np.add.at(self.credit, targets, link_shares(shares, degrees, is_local))
 
     def grades(self, pages: Pages) -> Grades:
         """See `Rule`."""
-        return grades_of(self._credit[pages])
+        return grades_of(self.credit[pages])
 
 
 class Opic:

@@ -200,6 +200,9 @@ class FrontierConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     text and its depth, and returns 0.0 (last) to 1.0 (first)."""
     ascend: bool = False
     """Try every parent path of a found URL, too: /a/b/p.html also /a/b/, /a/ and /."""
+    ranks: str = ""
+    """A file of ranks, such as graph/ranks of an earlier crawl: in the orders best and opic, URLs
+    that have more than the mean start with credit."""
     rules: dict[str, Annotated[int, Meta(ge=1, le=16)]] = field(default_factory=dict)
     """Fixed grades, 1 (last) to 16 (first), by host, host glob or URL pattern; the first that
     matches has the say."""

@@ -114,6 +114,9 @@ def check(config: Config) -> None:
     for name, value in (("user_agent", fetch.user_agent), ("contact", fetch.contact)):
         if not value.isprintable():
             raise _wrong(f"fetch.{name}", "printable text on one line", value)
+    has_credit = config.frontier.order in {"best", "opic"} and not config.frontier.score
+    if config.frontier.ranks and not has_credit:
+        raise ConfigError("frontier.ranks: expected with the order best or opic: add --order best")
     _check_secrets(config)
 
 

@@ -49,6 +49,7 @@ FLAGS: tuple[Flag, ...] = (
     Flag("--max-depth", "filter.max_depth", "count", _WANT, "N"),
     Flag("--order", "frontier.order", "text", _WANT, "bfs|best|opic|dfs"),
     Flag("--score", "frontier.score", "text", _WANT, "MODULE:FUNCTION"),
+    Flag("--ranks", "frontier.ranks", "text", _WANT, "FILE"),
     Flag("--ascend/--no-ascend", "frontier.ascend", "switch", _WANT),
     Flag("--sitemaps/--no-sitemaps", "process.sitemaps", "switch", _WANT),
     Flag("--embeds/--no-embeds", "process.embeds", "switch", _WANT),

@@ -23,6 +23,7 @@ _PLAIN_ROWS = (
     "detail",
     "depth",
     "grade",
+    "rank",
     "kind",
     "via",
     "target",

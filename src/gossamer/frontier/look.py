@@ -50,6 +50,13 @@ def find_waiting(rows: ReadRows, url: Url) -> Waiting | None:
     return None
 
 
+def queued_tasks(rows: ReadRows) -> Iterator[Task]:
+    """Yield all tasks that are queued, each with its grade, host by host."""
+    for key, value in rows.scan(QUEUE):
+        if (found := rows.get(host_row_key(key[1:12]))) is not None:
+            yield from unpack_tasks(value, decode_host(found).name, 255 - key[12])
+
+
 def _tasks(rows: ReadRows, prefix: bytes, host: str) -> Iterator[Task]:
     for key, value in rows.scan(prefix):
         grade = 255 - key[12] if key[:1] == QUEUE else 0

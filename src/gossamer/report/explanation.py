@@ -55,6 +55,8 @@ class Sources(Struct, kw_only=True):
     is_seed: Callable[[Url], bool]
     who_holds: Callable[[Url], str]
     """Says which part of its site, on trial, holds a URL back; "" if none does."""
+    rank_of: Callable[[Url], float | None] = lambda _url: None
+    """Returns what a URL is worth by the ranks that the crawl was given, 1.0 for the mean."""
     next_look_at: float | None = None
     """When the URL is looked at again, if its crawl is being watched and that is planned."""
 
@@ -82,6 +84,7 @@ def explain_url(text: str, sources: Sources) -> dict[str, object]:
     answer["near"] = (
         near_facts(sources.rows.get, url.key) if answer["state"] == "archived" else None
     )
+    answer["rank"] = sources.rank_of(url)
     robots = sources.robots(url)
     answer["robots"] = (
         None

@@ -13,6 +13,7 @@ from gossamer.fetch import RobotsCache
 from gossamer.filter import Traps, build_chain, count_new, notes_in, who_holds
 from gossamer.frontier import count_waiting, find_host
 from gossamer.model import FINAL, Counters, LinkKind, Standing, StoreRef, Task, Url
+from gossamer.ranks import RankFile
 from gossamer.report.control import ask_running
 from gossamer.report.copies import clusters_of, name_in, name_original, unnamed_original
 from gossamer.report.explanation import Linker, RobotsSays, Rows, Sources, explain_url
@@ -155,13 +156,8 @@ def why_sources(folder: CrawlFolder, config: Config, rows: Rows) -> Sources:
         return row.known if row is not None else 0
 
     traps = Traps(config.traps, rows.scan, seeds, known)
-    chain = build_chain(
-        config.filter,
-        seeds,
-        known,
-        follow_embeds=config.process.embeds,
-        extra=[traps.object_to],
-    )
+    embeds, extra = config.process.embeds, [traps.object_to]
+    chain = build_chain(config.filter, seeds, known, follow_embeds=embeds, extra=extra)
     robots = RobotsCache(config.robots, config.fetch.robots_agent, rows.get)
 
     def robots_says(url: Url) -> RobotsSays | None:
@@ -184,7 +180,16 @@ def why_sources(folder: CrawlFolder, config: Config, rows: Rows) -> Sources:
         find_linker=lambda text: find_linker(folder, text),
         is_seed=lambda url: url.key in keys,
         who_holds=lambda url: who_holds(rows.get, url),
+        rank_of=lambda url: _rank(config.frontier.ranks, url),
     )
+
+
+def _rank(name: str, url: Url) -> float | None:
+    """Return the rank of a URL in a file; None if there is none, or the file is gone."""
+    try:
+        return RankFile.open(Path(name), is_checked=False).of(url.key) if name else None
+    except CannotGoOn:
+        return None
 
 
 def find_linker(folder: CrawlFolder, text: str) -> Linker | None:

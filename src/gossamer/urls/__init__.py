@@ -6,7 +6,7 @@ Not for: deciding whether a URL is wanted (`filter`), or whether it may be asked
 
 from gossamer.urls.batch import join_all
 from gossamer.urls.explain import explain, without_credentials
-from gossamer.urls.fingerprint import fingerprint, host_key, ring_of
+from gossamer.urls.fingerprint import fingerprint, fingerprint_of, host_key, ring_of
 from gossamer.urls.hosts import registrable_domain, unicode_host
 from gossamer.urls.parse import join, parse, whatwg
 from gossamer.urls.patterns import Patterns
@@ -17,6 +17,7 @@ __all__ = [
     "Patterns",
     "explain",
     "fingerprint",
+    "fingerprint_of",
     "host_key",
     "is_bad_port",
     "join",

@@ -37,3 +37,10 @@ def host_key(host: str) -> HostKey:
 def fingerprint(text: str, host: str) -> int:
     """Return the 64-bit key of a canonical URL text on a host."""
     return (ring_of(host) << TEXT_BITS) | (xxh3_64_intdigest(text.encode()) & TEXT_MASK)
+
+
+def fingerprint_of(text: str) -> int:
+    """Return the 64-bit key of a canonical URL text, whose host it finds by itself."""
+    authority = text.split("/", 3)[2]
+    host = authority if authority.endswith("]") else authority.rpartition(":")[0] or authority
+    return fingerprint(text, host)

@@ -12,7 +12,7 @@ from gossamer.crawl.setup.opening import Place, load_credit, read_meta
 from gossamer.dedupe import ContentSeen
 from gossamer.fetch import RobotsCache, next_try_at
 from gossamer.filter import FilterChain, Return, Traps, UrlFilter, build_chain
-from gossamer.frontier import Frontier, Ranking, choose_order, named_score
+from gossamer.frontier import Frontier, Ranking, choose_order, named_score, queued_tasks
 from gossamer.model import Counters, Row, Task, UrlRecord, UrlState
 from gossamer.report import decode_record, seed_urls, url_row_key
 from gossamer.seen import UrlSeen
@@ -150,6 +150,7 @@ def _wire_frontier(state: State, config: Config, random: Random) -> Frontier:
 
     frontier.supply.is_settled = has_had_its_turn
     load_credit(state, order)
+    frontier.promote(order.lift(queued_tasks(state)))
     return frontier
 
 

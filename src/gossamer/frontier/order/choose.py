@@ -2,12 +2,15 @@
 
 from collections.abc import Callable, Mapping
 from importlib import import_module
+from pathlib import Path
 
 from gossamer.config import FrontierConfig
-from gossamer.errors import ConfigError
+from gossamer.errors import CannotGoOn, ConfigError
 from gossamer.frontier.order.credit import GRADES
 from gossamer.frontier.order.grading import ByCredit, ByOpic, Importance, Order
+from gossamer.frontier.order.informed import Informed
 from gossamer.model import Task
+from gossamer.ranks import RankFile
 from gossamer.urls import Patterns
 
 
@@ -32,7 +35,19 @@ def _plain_order(config: FrontierConfig, seeds: int) -> Order:
     if config.order == "bfs":
         return breadth_first(config.grades)
     credit = ByCredit(seeds) if config.order == "best" else ByOpic()
+    if config.ranks:
+        informed = Informed(credit, _ranks(config.ranks))
+        order = Order(_by_credit(informed), credit=informed, is_strict=True)
+        order.lift = informed.lift
+        return order
     return Order(_by_credit(credit), credit=credit, is_strict=True)
+
+
+def _ranks(name: str) -> RankFile:
+    try:
+        return RankFile.open(Path(name))
+    except CannotGoOn as problem:
+        raise ConfigError(f"frontier.ranks: {problem}") from None
 
 
 def _by_grade(task: Task) -> int:

@@ -1,6 +1,6 @@
 """Orders: what grade does a task have, and does anything change it later?"""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from mmap import MADV_NOHUGEPAGE, mmap
 from typing import Protocol
 
@@ -78,6 +78,8 @@ class Order:
         """The highest grade goes first, always."""
         self.is_newest_first = is_newest_first
         """Of a host's tasks the one that was found last goes first."""
+        self.lift: Callable[[Iterator[Task]], list[Task]] = lambda _queued: []
+        """Picks, at a start, queued tasks that something new makes worth more."""
 
     def note_known(self, ring: int, count: int) -> None:
         """Count known URLs of the domain at a ring point, if that matters."""

@@ -1,0 +1,101 @@
+"""Ranks: what URLs are worth, as a file by key. The graph writes it; frontier and index read it.
+
+A head of 32 bytes (magic, version, count, xxh3 of the rest), then all keys, ascending, then a
+32-bit float for each: 12 bytes per URL. 1.0 is the mean of all pages.
+"""
+
+import mmap
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from struct import Struct
+
+import numpy as np
+import xxhash
+from numpy.typing import NDArray
+
+from gossamer.errors import CannotGoOn, CorruptFile
+
+MAGIC, VERSION = b"GOSSRANK", 1
+URL_BYTES = 12
+_HEAD = Struct("<8sQQQ")
+
+
+class RankFile:
+    """The ranks of URLs, on disk."""
+
+    def __init__(
+        self, keys: NDArray[np.uint64], scores: NDArray[np.float32], digest: int = 0
+    ) -> None:
+        self._keys, self._scores = keys, scores
+        self.digest = digest
+        """Tells files apart."""
+
+    @classmethod
+    def open(cls, path: Path, *, is_checked: bool = True) -> "RankFile":
+        """Return a file's ranks; raise `CorruptFile` if it is not what was written.
+
+        All of it is read for that, unless one look-up is not worth it.
+        """
+        try:
+            with path.open("rb") as file:
+                head = file.read(_HEAD.size)
+                size = os.fstat(file.fileno()).st_size
+                magic, version, count, digest = _HEAD.unpack(head.ljust(_HEAD.size, b"\0"))
+                if magic != MAGIC or version != VERSION:
+                    raise CorruptFile(path, 0, "no file of ranks, or one of another version")
+                if size != _HEAD.size + URL_BYTES * count:
+                    raise CorruptFile(path, size, f"the ranks of {count} URLs were expected")
+                mapped = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)
+        except OSError as problem:
+            raise CannotGoOn(f"cannot read {path}: {problem.strerror}") from problem
+        if is_checked and xxhash.xxh3_64_intdigest(memoryview(mapped)[_HEAD.size :]) != digest:
+            raise CorruptFile(path, _HEAD.size, "the checksum of the ranks is wrong")
+        keys = np.frombuffer(mapped, "<u8", count, _HEAD.size)
+        scores = np.frombuffer(mapped, "<f4", count, _HEAD.size + 8 * count)
+        return cls(keys, scores, digest)
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    def of(self, key: int) -> float | None:
+        """Return the rank of a URL, 1.0 for the mean of all; None if it is not known here."""
+        place = int(np.searchsorted(self._keys, np.uint64(key)))
+        if place < len(self._keys) and int(self._keys[place]) == key:
+            return float(self._scores[place])
+        return None
+
+    def of_all(self, keys: Sequence[int]) -> NDArray[np.float32]:
+        """Return the ranks of URLs; 0 for those that are not known here."""
+        asked = np.array(keys, np.uint64)
+        if not len(self._keys) or not len(asked):
+            return np.zeros(len(asked), np.float32)
+        places = np.searchsorted(self._keys, asked)
+        places[places == len(self._keys)] = 0
+        return np.where(self._keys[places] == asked, self._scores[places], np.float32(0.0))
+
+
+def write_ranks(path: Path, keys: NDArray[np.uint64], scores: NDArray[np.float64]) -> int:
+    """Write ranks whole or not at all; return how many. Of a key that comes twice the best counts.
+
+    1.0 should be the mean of all pages.
+    """
+    order = np.lexsort((-scores, keys))
+    keys, ranks = keys[order].astype("<u8"), scores[order].astype("<f4")
+    is_first = np.ones(len(keys), np.bool_)
+    is_first[1:] = keys[1:] != keys[:-1]
+    keys, ranks = keys[is_first], ranks[is_first]
+    digest = xxhash.xxh3_64(keys.tobytes())
+    digest.update(ranks.tobytes())
+    temporary = path.with_name(f"{path.name}.tmp")
+    try:
+        with temporary.open("wb") as file:
+            file.write(_HEAD.pack(MAGIC, VERSION, len(keys), digest.intdigest()))
+            keys.tofile(file)
+            ranks.tofile(file)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except OSError as problem:
+        raise CannotGoOn(f"cannot write {path}: {problem.strerror}; make room") from problem
+    return len(keys)
