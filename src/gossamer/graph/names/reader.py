@@ -13,19 +13,19 @@ from gossamer.errors import CorruptFile
 from gossamer.graph.names import read_kernels
 from gossamer.graph.names.keys import OTHER, key_of, keys_of, origin_of, url_of
 from gossamer.graph.names.layout import HEADER_BYTES, Header, read_header
-from gossamer.graph.names.read_kernels import CODES, NO_ROOM, PER_BUCKET, PER_GROUP
+from gossamer.graph.names.read_kernels import CODES, NO_ROOM, PER_GROUP, PER_PART, SHAPE_WORDS
 from gossamer.native import Native
 
-BATCH_BUCKETS = 512
+BATCH_PARTS = 2048
 BATCH_BYTES = 1 << 22
 _USUAL_KEY = 1024
 
 _SIGNATURES = {
-    "find": "BWWIBn",
-    "find_many": "BWWIBnI",
-    "spell": "BWWInBn",
-    "spell_many": "BWWIInBnI",
-    "spell_buckets": "BWWInnBnI",
+    "find": "BWWBn",
+    "find_many": "BWWBnI",
+    "spell": "BWWnBn",
+    "spell_many": "BWWInBnI",
+    "spell_parts": "BWWnnBnI",
 }
 
 
@@ -42,16 +42,16 @@ class UrlMap:
         self.path = path
         self._keys = header.keys
         self._longest = header.longest
-        self._buckets = -(-header.keys // PER_BUCKET)
-        groups = -(-self._buckets // PER_GROUP)
-        heads = header.data_end + 8 * (2 * groups + self._buckets)
-        self._strings = _strings(path, file, heads + header.heads_bytes, header.tables)
+        groups = -(-header.keys // PER_GROUP)
+        heads = header.data_end + 8 * (3 * groups + 1)
         index = file[header.data_end : heads].view(np.uint64)
-        shape = [header.keys, self._buckets, groups, HEADER_BYTES, header.data_end, heads]
-        self._shape = np.array(shape, np.int64)
-        _check_index(path, header, index, groups)
-        self._file = file
-        arrays = (file, index, self._strings, self._shape)
+        _check_index(path, header, index)
+        strings = _strings(path, file, heads + header.heads_bytes, header.tables)
+        checked = np.zeros(groups // 64 + 1, np.uint64)
+        shape = [header.keys, groups, HEADER_BYTES, heads, SHAPE_WORDS + len(strings), 0, 0, 0]
+        known = np.concatenate((np.array(shape, np.uint64), strings, checked))
+        arrays = (file, index, known)
+        self._arrays = arrays
         self._places = tuple(array.ctypes.data for array in arrays)
         self._find = natives()["find"]
         self._spell = natives()["spell"]
@@ -125,19 +125,19 @@ class UrlMap:
         last = self._keys if last is None else min(last, self._keys)
         if first >= last:
             return
-        bucket, end = first // PER_BUCKET, -(-last // PER_BUCKET)
-        skip, left = first % PER_BUCKET, last - first
-        room = max(BATCH_BYTES, PER_BUCKET * (self._longest + 1) + 1)
+        part, end = first // PER_PART, -(-last // PER_PART)
+        skip, left = first % PER_PART, last - first
+        room = max(BATCH_BYTES, PER_PART * (self._longest + 1) + 1)
         out = np.empty(room, np.uint8)
         done = np.zeros(1, np.int64)
-        while bucket < end:
-            stop = min(end, bucket + BATCH_BUCKETS)
-            size = natives()["spell_buckets"](
-                *self._places, bucket, stop, out.ctypes.data, room, done.ctypes.data
+        while part < end:
+            stop = min(end, part + BATCH_PARTS)
+            size = natives()["spell_parts"](
+                *self._places, part, stop, out.ctypes.data, room, done.ctypes.data
             )
             keys = out[: self._sound(size)].tobytes().split(b"\0")[skip:-1][:left]
             yield keys
-            bucket += int(done[0])
+            part += int(done[0])
             skip, left = 0, left - len(keys)
 
     def span(self, prefix: bytes) -> tuple[int, int]:
@@ -175,12 +175,12 @@ class UrlMap:
     def _sound(self, answer: int) -> int:
         """Return a kernel's answer if it is none of damage."""
         if answer < 0:
-            raise CorruptFile(self.path, 0, "a bucket of keys is not as it was written")
+            raise CorruptFile(self.path, 0, "a group of keys is not as it was written")
         return answer
 
 
 def _strings(path: Path, file: NDArray[np.uint8], start: int, tables: int) -> NDArray[np.uint64]:
-    """Return for each table and code: place in the file << 16 | length << 8 | has it a zero?"""
+    """Return for each table and code: place in the file << 16 | length << 8 | zero behind which byte?"""
     counts = file[start : start + 2 * tables].view("<u2").astype(np.int64)
     start += 2 * tables
     many = int(counts.sum())
@@ -190,10 +190,11 @@ def _strings(path: Path, file: NDArray[np.uint8], start: int, tables: int) -> ND
         raise CorruptFile(path, start, "its tables do not end where the file does")
     pool = file[start:]
     ends = np.cumsum(lengths)
-    zeros = np.concatenate(([0], np.cumsum(pool == 0)))
-    has_zero = zeros[ends.astype(np.int64)] > zeros[(ends - lengths).astype(np.int64)]
+    places = np.append(np.flatnonzero(pool == 0), len(pool)).astype(np.uint64)
+    nearest = places[np.searchsorted(places[:-1], ends - lengths)] + np.uint64(1)
+    behind = np.where(nearest <= ends, nearest + lengths - ends, 0).astype(np.uint64)
     words = (ends - lengths + np.uint64(start)) << np.uint64(16)
-    words |= lengths << np.uint64(8) | has_zero.astype(np.uint64)
+    words |= lengths << np.uint64(8) | behind
     strings = np.zeros((max(1, tables), CODES), np.uint64)
     within = np.arange(CODES) < counts[:, None]
     if tables:
@@ -201,15 +202,19 @@ def _strings(path: Path, file: NDArray[np.uint8], start: int, tables: int) -> ND
     return strings.reshape(-1)
 
 
-def _check_index(path: Path, header: Header, index: NDArray[np.uint64], groups: int) -> None:
-    """Raise `CorruptFile` unless groups name tables, and first keys, that are there."""
-    tables = index[:groups] & np.uint64(0xFFFF)
-    ends = index[groups : 2 * groups]
-    is_whole = len(index) == 2 * groups + -(-header.keys // PER_BUCKET)
-    if groups and (
-        not is_whole
-        or int(tables.max()) >= header.tables
-        or int(ends[-1]) != header.heads_bytes
-        or bool((ends[1:] < ends[:-1]).any())
-    ):
-        raise CorruptFile(path, header.data_end, "its index names what is not there")
+def _check_index(path: Path, header: Header, index: NDArray[np.uint64]) -> None:
+    """Raise `CorruptFile` unless groups lie in the data, and name tables and heads that exist."""
+    groups = -(-header.keys // PER_GROUP)
+    if len(index) == 3 * groups + 1:
+        places = index[: groups + 1] >> np.uint64(16)
+        tables = index[:groups] & np.uint64(0xFFFF)
+        ends = np.concatenate((np.zeros(1, np.uint64), index[groups + 1 : 2 * groups + 1]))
+        if (
+            HEADER_BYTES == places[0]
+            and places[-1] <= header.data_end
+            and ends[-1] == header.heads_bytes
+            and bool((places[1:] >= places[:-1]).all() and (ends[1:] >= ends[:-1]).all())
+            and bool((tables < header.tables).all())
+        ):
+            return
+    raise CorruptFile(path, header.data_end, "its index names what is not there")

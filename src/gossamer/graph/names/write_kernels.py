@@ -9,7 +9,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from gossamer.graph.names.read_kernels import checksum_of
+from gossamer.graph.names.read_kernels import PER_GROUP, PER_PART, _same
 
 Bytes: TypeAlias = NDArray[np.uint8]
 Halves: TypeAlias = NDArray[np.uint32]
@@ -17,32 +17,33 @@ Words: TypeAlias = NDArray[np.uint64]
 Ints: TypeAlias = NDArray[np.int64]
 
 
-def front(keys: Bytes, many: int, per_bucket: int, text: Bytes, ends: Ints) -> int:
-    """Write the texts of buckets of keys, each followed by a zero; return the length.
+def front(keys: Bytes, starts: Ints, many: int, text: Bytes, ends: Ints) -> int:
+    """Write the texts of parts of keys, which follow each other; return the length.
 
-    There is room for all keys and three bytes more for each. -1 if the keys do not ascend.
+    `starts` has one more place, that of the end. There is room for all keys and four bytes more for
+    each. -1 if the keys do not ascend.
     """
-    before = at = start = out = 0
+    out = 0
     for number in range(many):
+        start, end = starts[number], starts[number + 1]
         kept = 0
         if number:
-            while keys[before + kept] != 0 and keys[before + kept] == keys[start + kept]:
-                kept += 1
-            if keys[before + kept] >= keys[start + kept]:
+            before = starts[number - 1]
+            kept = _same(keys, before, start, (keys, start, end))
+            if start + kept == end or (
+                before + kept < start and keys[before + kept] > keys[start + kept]
+            ):
                 return -1
-        if number % per_bucket:
-            out = _drop(text, out, start - 1 - before - kept)
-        else:
-            kept = 0
-        at = start + kept
-        while keys[at] != 0:
+        base = number - 1 if number % PER_PART else number - number % PER_GROUP
+        if number % PER_PART == 0:
+            kept = _same(keys, starts[base], starts[base + 1], (keys, start, end))
+        out = _drop(text, out, starts[base + 1] - starts[base] - kept)
+        for at in range(start + kept, end):
             text[out] = keys[at]
             out += 1
-            at += 1
         text[out] = 0
         out += 1
-        before, start = start, at + 1
-        ends[number // per_bucket] = out
+        ends[number // PER_PART] = out
     return out
 
 
@@ -73,32 +74,27 @@ def parse(
 def pack(
     text: Bytes,
     ends: Ints,
-    buckets: int,
-    per_group: int,
+    parts: int,
     trie: Words,
     mask: int,
     lengths: Ints,
     costs: Halves,
     codes: Halves,
     out: Bytes,
-    words: Words,
+    places: Ints,
 ) -> int:
-    """Write buckets in codes, and a word of index for each; return the bytes, -1 if impossible.
+    """Write parts in codes, and where each of them ends; return the bytes, -1 if impossible.
 
-    `out` has room for two bytes for each byte of text; `costs` for the longest bucket and one more.
+    `out` has room for two bytes for each byte of text; `costs` for the longest part and one more.
     """
-    start = at = group = 0
-    for bucket in range(buckets):
-        if bucket % per_group == 0:
-            group = at
-        many = _parse((text, start, ends[bucket]), trie, mask, lengths, costs, codes)
+    start = at = 0
+    for part in range(parts):
+        many = _parse((text, start, ends[part]), trie, mask, lengths, costs, codes)
         if many < 0:
             return -1
-        begin = at
         at = _emit(codes, many, out, at)
-        words[bucket] = np.uint64(checksum_of(out, begin, at)) << np.uint64(32)
-        words[bucket] |= np.uint64(at - group)
-        start = ends[bucket]
+        places[part] = at
+        start = ends[part]
     return at
 
 
