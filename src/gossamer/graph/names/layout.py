@@ -4,7 +4,7 @@ header     64 bytes: magic, version, counts and places, checksum of itself and o
 data       groups of keys in codes (see `read_kernels`)
 index      words: places of groups, ends of their first keys, checksums
 heads      the first key of each group, one behind the other
-tables     how many strings each has (2 bytes), each string's length (1 byte), the strings
+tables     how many strings each has (2 bytes), each string's length (1 byte), the strings, padding
 """
 
 from pathlib import Path
@@ -19,6 +19,8 @@ MAGIC = b"GOSSURLS"
 VERSION = 1
 _FIELDS = Struct("<8sQQQQQQ")
 _CHECKSUM = Struct("<Q")
+PADDING = bytes(8)
+"""Ends a file, and each array of keys: eight bytes are read at a time."""
 HEADER_BYTES = _FIELDS.size + _CHECKSUM.size
 
 

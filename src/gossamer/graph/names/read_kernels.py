@@ -23,6 +23,8 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from gossamer.native import leading_zeros
+
 PART_BITS, GROUP_BITS = 4, 8
 PER_PART, PER_GROUP = 1 << PART_BITS, 1 << GROUP_BITS
 PARTS_BITS = GROUP_BITS - PART_BITS
@@ -131,15 +133,7 @@ def checksum_of(file: Bytes, start: int, end: int) -> int:
     mixed = np.uint64(end - start) * np.uint64(0x9E3779B97F4A7C15)
     at = start
     while at + 8 <= end:
-        word = np.uint64(file[at])
-        word |= np.uint64(file[at + 1]) << np.uint64(8)
-        word |= np.uint64(file[at + 2]) << np.uint64(16)
-        word |= np.uint64(file[at + 3]) << np.uint64(24)
-        word |= np.uint64(file[at + 4]) << np.uint64(32)
-        word |= np.uint64(file[at + 5]) << np.uint64(40)
-        word |= np.uint64(file[at + 6]) << np.uint64(48)
-        word |= np.uint64(file[at + 7]) << np.uint64(56)
-        mixed = (mixed ^ word) * np.uint64(0xD6E8FEB86659FD93)
+        mixed = (mixed ^ _eight(file, at)) * np.uint64(0xD6E8FEB86659FD93)
         mixed ^= mixed >> np.uint64(32)
         at += 8
     while at < end:
@@ -147,6 +141,20 @@ def checksum_of(file: Bytes, start: int, end: int) -> int:
         mixed ^= mixed >> np.uint64(32)
         at += 1
     return np.int64(mixed & np.uint64(0xFFFFFFFF))
+
+
+def _eight(file: Bytes, at: int) -> np.uint64:
+    """Return eight bytes, the first in the highest place; one instruction for the machine."""
+    return (
+        np.uint64(file[at]) << np.uint64(56)
+        | np.uint64(file[at + 1]) << np.uint64(48)
+        | np.uint64(file[at + 2]) << np.uint64(40)
+        | np.uint64(file[at + 3]) << np.uint64(32)
+        | np.uint64(file[at + 4]) << np.uint64(24)
+        | np.uint64(file[at + 5]) << np.uint64(16)
+        | np.uint64(file[at + 6]) << np.uint64(8)
+        | np.uint64(file[at + 7])
+    )
 
 
 def _find(file: Bytes, index: Words, known: Words, wanted: Wanted) -> int:
@@ -197,13 +205,16 @@ def _head(index: Words, known: Words, group: int) -> tuple[int, int]:
 
 
 def _same(file: Bytes, start: int, end: int, wanted: Wanted) -> int:
-    """Return how many bytes of the file are as wanted."""
+    """Return how many bytes of the file are as wanted; there are eight more behind both."""
     keys, first, stop = wanted
     many = min(end - start, stop - first)
     at = 0
-    while at < many and file[start + at] == keys[first + at]:
-        at += 1
-    return at
+    while at < many:
+        unlike = _eight(file, start + at) ^ _eight(keys, first + at)
+        if unlike != np.uint64(0):
+            return min(many, at + (leading_zeros(unlike) >> 3))
+        at += 8
+    return many
 
 
 def _is_sound(file: Bytes, index: Words, known: Words, group: int) -> bool:
@@ -328,9 +339,9 @@ def _matched(
     keys, place, end = wanted
     used, at, stop = cursor
     while True:
-        while at < stop and place < end and file[at] == keys[place]:
-            at += 1
-            place += 1
+        same = _same(file, at, stop, (keys, place, end))
+        at += same
+        place += same
         if at < stop:
             return place, np.int64(file[at]), (used, at + 1, stop)
         if used == source[2]:
@@ -375,28 +386,36 @@ def _written(
     """Write the bytes up to the next zero; return where they end, and where to go on behind it."""
     out, place, end = room
     used, at, stop = cursor
+    zero = 0
+    while at + zero < stop and file[at + zero] != 0:
+        zero += 1
+    zero = zero + 1 if at + zero < stop else 0
     while True:
-        while at < stop and file[at] != 0:
-            if place >= end:
-                return NO_ROOM, cursor
-            out[place] = file[at]
-            at += 1
-            place += 1
-        if at < stop:
-            return place, (used, at + 1, stop)
+        place = _copied(file, at, at + zero - 1 if zero else stop, (out, place, end))
+        if zero or place < 0:
+            return place, (used, at + zero, stop)
         if used == source[2]:
             return DAMAGED, cursor
-        _, at, stop = _string(file, known, source, used)
+        zero, at, stop = _string(file, known, source, used)
         used += 1
 
 
 def _copied(file: Bytes, start: int, end: int, room: Room) -> int:
-    """Write bytes as they are; return where they end, or -2 if there is no room."""
+    """Write bytes as they are, eight at a time; return where they end, -2 if there is no room."""
     out, place, stop = room
-    if end - start > stop - place:
+    if end - start + 8 > stop - place:
         return NO_ROOM
-    for at in range(end - start):
-        out[place + at] = file[start + at]
+    for at in range(0, end - start, 8):
+        word = _eight(file, start + at)
+        to = place + at
+        out[to] = np.uint8(word >> np.uint64(56))
+        out[to + 1] = np.uint8(word >> np.uint64(48) & np.uint64(0xFF))
+        out[to + 2] = np.uint8(word >> np.uint64(40) & np.uint64(0xFF))
+        out[to + 3] = np.uint8(word >> np.uint64(32) & np.uint64(0xFF))
+        out[to + 4] = np.uint8(word >> np.uint64(24) & np.uint64(0xFF))
+        out[to + 5] = np.uint8(word >> np.uint64(16) & np.uint64(0xFF))
+        out[to + 6] = np.uint8(word >> np.uint64(8) & np.uint64(0xFF))
+        out[to + 7] = np.uint8(word & np.uint64(0xFF))
     return place + end - start
 
 

@@ -12,13 +12,14 @@ from numpy.typing import NDArray
 from gossamer.errors import CorruptFile
 from gossamer.graph.names import read_kernels
 from gossamer.graph.names.keys import OTHER, key_of, keys_of, origin_of, url_of
-from gossamer.graph.names.layout import HEADER_BYTES, Header, read_header
+from gossamer.graph.names.layout import HEADER_BYTES, PADDING, Header, read_header
 from gossamer.graph.names.read_kernels import CODES, NO_ROOM, PER_GROUP, PER_PART, SHAPE_WORDS
 from gossamer.native import Native
 
 BATCH_PARTS = 2048
 BATCH_BYTES = 1 << 22
-_USUAL_KEY = 1024
+_USUAL_ROOM = 1024
+SLACK = 16
 
 _SIGNATURES = {
     "find": "BWWBn",
@@ -72,7 +73,8 @@ class UrlMap:
 
     def node(self, url: str) -> int | None:
         """Return the number of a URL; None if it is not there."""
-        found = self._lower(key_of(url))
+        key = key_of(url)
+        found = self._sound(self._find(*self._places, key + PADDING, len(key)))
         return found >> 1 if found & 1 else None
 
     def url(self, node: int) -> str:
@@ -83,12 +85,12 @@ class UrlMap:
         """Return the key of the URL that has a number."""
         if not 0 <= node < self._keys:
             raise IndexError(f"node {node} of {self._keys}")
-        room = min(self._longest, _USUAL_KEY)
-        out = (ctypes.c_char * room)()
-        length = self._spell(*self._places, node, out, room)
+        out = (ctypes.c_char * _USUAL_ROOM)()
+        length = self._spell(*self._places, node, out, _USUAL_ROOM)
         if length == NO_ROOM:
-            out = (ctypes.c_char * self._longest)()
-            length = self._spell(*self._places, node, out, self._longest)
+            room = 2 * self._longest + SLACK
+            out = (ctypes.c_char * room)()
+            length = self._spell(*self._places, node, out, room)
         return out[: self._sound(length)]
 
     def nodes(self, urls: Sequence[str]) -> NDArray[np.int64]:
@@ -98,8 +100,9 @@ class UrlMap:
     def nodes_of_keys(self, keys: Sequence[bytes]) -> NDArray[np.int64]:
         """Return the numbers of the URLs that have these keys, -1 for each that is not there."""
         out = np.empty(len(keys), np.int64)
-        blob = b"\0".join((*keys, b""))
-        self._sound(natives()["find_many"](*self._places, blob, len(blob), out.ctypes.data))
+        blob = b"\0".join((*keys, PADDING))
+        size = len(blob) - len(PADDING)
+        self._sound(natives()["find_many"](*self._places, blob, size, out.ctypes.data))
         return np.where(out & 1, out >> 1, -1)
 
     def urls(self, nodes: Sequence[int] | NDArray[np.integer]) -> list[str]:
@@ -107,7 +110,7 @@ class UrlMap:
         wanted = np.ascontiguousarray(nodes, np.int64)
         if len(wanted) and not 0 <= wanted.min() <= wanted.max() < self._keys:
             raise IndexError(f"nodes between {wanted.min()} and {wanted.max()} of {self._keys}")
-        room = BATCH_BYTES + self._longest + 1
+        room = BATCH_BYTES + 2 * self._longest + SLACK
         out = np.empty(room, np.uint8)
         done = np.zeros(1, np.int64)
         found: list[str] = []
@@ -127,7 +130,7 @@ class UrlMap:
             return
         part, end = first // PER_PART, -(-last // PER_PART)
         skip, left = first % PER_PART, last - first
-        room = max(BATCH_BYTES, PER_PART * (self._longest + 1) + 1)
+        room = BATCH_BYTES + PER_PART * (self._longest + SLACK)
         out = np.empty(room, np.uint8)
         done = np.zeros(1, np.int64)
         while part < end:
@@ -170,7 +173,7 @@ class UrlMap:
 
     def _lower(self, key: bytes) -> int:
         """Return 2 * the number of keys before this one, + 1 if it is there."""
-        return self._sound(self._find(*self._places, key, len(key)))
+        return self._sound(self._find(*self._places, key + PADDING, len(key)))
 
     def _sound(self, answer: int) -> int:
         """Return a kernel's answer if it is none of damage."""
@@ -186,9 +189,13 @@ def _strings(path: Path, file: NDArray[np.uint8], start: int, tables: int) -> ND
     many = int(counts.sum())
     lengths = file[start : start + many].astype(np.uint64)
     start += many
-    if len(counts) != tables or len(lengths) != many or start + int(lengths.sum()) != len(file):
+    if (
+        len(counts) != tables
+        or len(lengths) != many
+        or start + int(lengths.sum()) + len(PADDING) != len(file)
+    ):
         raise CorruptFile(path, start, "its tables do not end where the file does")
-    pool = file[start:]
+    pool = file[start : -len(PADDING)]
     ends = np.cumsum(lengths)
     places = np.append(np.flatnonzero(pool == 0), len(pool)).astype(np.uint64)
     nearest = places[np.searchsorted(places[:-1], ends - lengths)] + np.uint64(1)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gossamer.errors import Bug, CannotGoOn
-from gossamer.graph.names.layout import HEADER_BYTES, Header
+from gossamer.graph.names.layout import HEADER_BYTES, PADDING, Header
 from gossamer.graph.names.read_kernels import PARTS, PER_GROUP, PER_PART, SMALL_GROUP
 from gossamer.graph.names.table import Table, natives
 
@@ -73,13 +73,13 @@ class UrlMapWriter:
         if keys[0] <= self._newest and self._keys:
             raise Bug(f"keys must ascend: {keys[0]!r} came after {self._newest!r}")
         self._newest = keys[-1]
-        blob = b"".join(keys)
+        blob = b"".join((*keys, PADDING))
         lengths = np.fromiter(map(len, keys), np.int64, len(keys))
         starts = np.concatenate(([0], np.cumsum(lengths)))
         text = np.empty(len(blob) + 4 * len(keys), np.uint8)
         ends = np.empty(-(-len(keys) // PER_PART), np.int64)
         size = -1
-        if b"\0" not in blob and 0 < lengths.min() <= lengths.max() <= LONGEST_KEY:
+        if blob.count(0) == len(PADDING) and 0 < lengths.min() <= lengths.max() <= LONGEST_KEY:
             places = (array.ctypes.data for array in (starts, text, ends))
             start_place, text_place, end_place = places
             size = natives()["front"](blob, start_place, len(keys), text_place, end_place)
@@ -154,6 +154,7 @@ class UrlMapWriter:
                 np.array([len(strings) for strings in self._tables], "<u2").tobytes(),
                 *(bytes(map(len, strings)) for strings in self._tables),
                 *(string for strings in self._tables for string in strings),
+                PADDING,
             )
         )
         self._file.write(rest)
