@@ -36,8 +36,17 @@ def key_of(url: str) -> Key:
 
 
 def keys_of(urls: Iterable[str]) -> list[Key]:
-    """Return the keys of many URLs."""
-    return [key_of(url) for url in urls]
+    """Return the keys of many URLs; quicker if neighbours are of one origin, as links are."""
+    keys = []
+    before, head = "", b""
+    for url in urls:
+        at = url.find("/", 8)
+        origin = url[:at]
+        if origin != before:
+            before, head = origin, _origin_key(origin)
+        is_plain = head and at > 0 and url.isascii() and "\0" not in url
+        keys.append(head + url[at:].encode() if is_plain else _other_key(url))
+    return keys
 
 
 def url_of(key: Key) -> str:
@@ -46,6 +55,23 @@ def url_of(key: Key) -> str:
     if key[:1] == OTHER or at < 0:
         return _other_url(key)
     return origin_of(key[:at]) + key[at:].decode()
+
+
+def urls_of(keys: Iterable[Key]) -> list[str]:
+    """Return the URLs that have these keys; quicker if neighbours are of one origin."""
+    urls = []
+    before, origin = b"/", ""
+    for key in keys:
+        at = key.find(b"/")
+        head = key[:at]
+        if head == before:
+            urls.append(origin + key[at:].decode())
+        elif at < 0 or key[:1] == OTHER:
+            urls.append(_other_url(key))
+        else:
+            before, origin = head, origin_of(head)
+            urls.append(origin + key[at:].decode())
+    return urls
 
 
 @lru_cache(_ORIGINS_KEPT)

@@ -17,6 +17,8 @@ from gossamer.errors import CorruptFile
 
 MAGIC = b"GOSSURLS"
 VERSION = 1
+LONGEST_KEY = 1 << 20
+"""Bytes of a key; URLs are far shorter."""
 _FIELDS = Struct("<8sQQQQQQ")
 _CHECKSUM = Struct("<Q")
 PADDING = bytes(8)
@@ -52,6 +54,8 @@ def read_header(path: Path, file: memoryview) -> Header:
     if (magic, version) != (MAGIC, VERSION):
         raise CorruptFile(path, 0, f"the header of a URL map (version {VERSION}) was expected")
     header = Header(*fields)
+    if header.longest > LONGEST_KEY:
+        raise CorruptFile(path, 0, f"a key of {header.longest} bytes is too long")
     (told,) = _CHECKSUM.unpack_from(file, _FIELDS.size)
     if not HEADER_BYTES <= header.data_end <= len(file) or told != header.checksum(
         file[header.data_end :]

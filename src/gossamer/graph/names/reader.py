@@ -10,20 +10,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gossamer.errors import CorruptFile
-from gossamer.graph.names import read_kernels
-from gossamer.graph.names.keys import OTHER, key_of, keys_of, origin_of, url_of
+from gossamer.graph.names import find_kernels, read_kernels
+from gossamer.graph.names.keys import OTHER, key_of, keys_of, origin_of, url_of, urls_of
 from gossamer.graph.names.layout import HEADER_BYTES, PADDING, Header, read_header
-from gossamer.graph.names.read_kernels import CODES, NO_ROOM, PER_GROUP, PER_PART, SHAPE_WORDS
+from gossamer.graph.names.read_kernels import (
+    CODES,
+    DAMAGED,
+    NO_ROOM,
+    PER_GROUP,
+    PER_PART,
+    SHAPE_WORDS,
+)
 from gossamer.native import Native
 
 BATCH_PARTS = 2048
 BATCH_BYTES = 1 << 22
-_USUAL_ROOM = 1024
+_USUAL_BYTES = 1024
+_UsualRoom = ctypes.c_char * _USUAL_BYTES
 SLACK = 16
 
 _SIGNATURES = {
     "find": "BWWBn",
-    "find_many": "BWWBnI",
+    "find_many": "BWWBnIn",
     "spell": "BWWnBn",
     "spell_many": "BWWInBnI",
     "spell_parts": "BWWnnBnI",
@@ -33,7 +41,7 @@ _SIGNATURES = {
 @cache
 def natives() -> Native:
     """Return the compiled kernels of the reader; the first call loads or compiles them."""
-    return Native((read_kernels,), _SIGNATURES)
+    return Native((find_kernels, read_kernels), _SIGNATURES)
 
 
 class UrlMap:
@@ -45,7 +53,7 @@ class UrlMap:
         self._longest = header.longest
         groups = -(-header.keys // PER_GROUP)
         heads = header.data_end + 8 * (3 * groups + 1)
-        index = file[header.data_end : heads].view(np.uint64)
+        index = _numbers(file[header.data_end : heads], 8)
         _check_index(path, header, index)
         strings = _strings(path, file, heads + header.heads_bytes, header.tables)
         checked = np.zeros(groups // 64 + 1, np.uint64)
@@ -85,13 +93,14 @@ class UrlMap:
         """Return the key of the URL that has a number."""
         if not 0 <= node < self._keys:
             raise IndexError(f"node {node} of {self._keys}")
-        out = (ctypes.c_char * _USUAL_ROOM)()
-        length = self._spell(*self._places, node, out, _USUAL_ROOM)
-        if length == NO_ROOM:
-            room = 2 * self._longest + SLACK
-            out = (ctypes.c_char * room)()
-            length = self._spell(*self._places, node, out, room)
-        return out[: self._sound(length)]
+        out = _UsualRoom()
+        length = self._spell(*self._places, node, out, _USUAL_BYTES)
+        if length >= 0:
+            return out[:length]  # type: ignore[return-value] # they are bytes
+        room = 2 * self._longest + SLACK if length == NO_ROOM else 0
+        large = (ctypes.c_char * room)()
+        length = self._sound(self._spell(*self._places, node, large, room))
+        return large[:length]  # type: ignore[return-value] # see above
 
     def nodes(self, urls: Sequence[str]) -> NDArray[np.int64]:
         """Return the numbers of URLs, -1 for each that is not there."""
@@ -102,7 +111,10 @@ class UrlMap:
         out = np.empty(len(keys), np.int64)
         blob = b"\0".join((*keys, PADDING))
         size = len(blob) - len(PADDING)
-        self._sound(natives()["find_many"](*self._places, blob, size, out.ctypes.data))
+        if blob.count(0) != len(keys) + len(PADDING):
+            raise ValueError("a key holds a zero byte")
+        place = out.ctypes.data
+        self._sound(natives()["find_many"](*self._places, blob, size, place, len(keys)))
         return np.where(out & 1, out >> 1, -1)
 
     def urls(self, nodes: Sequence[int] | NDArray[np.integer]) -> list[str]:
@@ -119,8 +131,8 @@ class UrlMap:
             size = natives()["spell_many"](
                 *self._places, rest.ctypes.data, len(rest), out.ctypes.data, room, done.ctypes.data
             )
-            keys = out[: self._sound(size)].tobytes().split(b"\0")
-            found += [url_of(key) for key in keys[:-1]]
+            keys = out[: self._sound(size if done[0] else DAMAGED)].tobytes().split(b"\0")
+            found += urls_of(keys[:-1])
         return found
 
     def keys(self, first: int = 0, last: int | None = None) -> Iterator[list[bytes]]:
@@ -138,7 +150,8 @@ class UrlMap:
             size = natives()["spell_parts"](
                 *self._places, part, stop, out.ctypes.data, room, done.ctypes.data
             )
-            keys = out[: self._sound(size)].tobytes().split(b"\0")[skip:-1][:left]
+            served = out[: self._sound(size if done[0] else DAMAGED)].tobytes()
+            keys = served.split(b"\0")[skip:-1][:left]
             yield keys
             part += int(done[0])
             skip, left = 0, left - len(keys)
@@ -182,18 +195,20 @@ class UrlMap:
         return answer
 
 
+def _numbers(part: NDArray[np.uint8], width: int) -> NDArray[np.unsignedinteger]:
+    """Return a part of a file as numbers, in place; what is left of the last one is left out."""
+    return part[: len(part) // width * width].view(f"<u{width}")
+
+
 def _strings(path: Path, file: NDArray[np.uint8], start: int, tables: int) -> NDArray[np.uint64]:
-    """Return for each table and code: place in the file << 16 | length << 8 | zero behind which byte?"""
-    counts = file[start : start + 2 * tables].view("<u2").astype(np.int64)
+    """Return the words of `known` on each code of each table."""
+    counts = _numbers(file[start : start + 2 * tables], 2).astype(np.int64)
     start += 2 * tables
     many = int(counts.sum())
     lengths = file[start : start + many].astype(np.uint64)
     start += many
-    if (
-        len(counts) != tables
-        or len(lengths) != many
-        or start + int(lengths.sum()) + len(PADDING) != len(file)
-    ):
+    is_whole = len(counts) == tables and len(lengths) == many and (counts <= CODES).all()
+    if not is_whole or start + int(lengths.sum()) + len(PADDING) != len(file):
         raise CorruptFile(path, start, "its tables do not end where the file does")
     pool = file[start : -len(PADDING)]
     ends = np.cumsum(lengths)
@@ -217,7 +232,7 @@ def _check_index(path: Path, header: Header, index: NDArray[np.uint64]) -> None:
         tables = index[:groups] & np.uint64(0xFFFF)
         ends = np.concatenate((np.zeros(1, np.uint64), index[groups + 1 : 2 * groups + 1]))
         if (
-            HEADER_BYTES == places[0]
+            places[0] == HEADER_BYTES
             and places[-1] <= header.data_end
             and ends[-1] == header.heads_bytes
             and bool((places[1:] >= places[:-1]).all() and (ends[1:] >= ends[:-1]).all())

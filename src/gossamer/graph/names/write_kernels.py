@@ -9,7 +9,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from gossamer.graph.names.read_kernels import PER_GROUP, PER_PART, _same
+from gossamer.graph.names.read_kernels import PER_GROUP, PER_PART, integer, same_bytes
 
 Bytes: TypeAlias = NDArray[np.uint8]
 Halves: TypeAlias = NDArray[np.uint32]
@@ -29,14 +29,14 @@ def front(keys: Bytes, starts: Ints, many: int, text: Bytes, ends: Ints) -> int:
         kept = 0
         if number:
             before = starts[number - 1]
-            kept = _same(keys, before, start, (keys, start, end))
+            kept = same_bytes(keys, before, start, (keys, start, end))
             if start + kept == end or (
                 before + kept < start and keys[before + kept] > keys[start + kept]
             ):
                 return -1
         base = number - 1 if number % PER_PART else number - number % PER_GROUP
         if number % PER_PART == 0:
-            kept = _same(keys, starts[base], starts[base + 1], (keys, start, end))
+            kept = same_bytes(keys, starts[base], starts[base + 1], (keys, start, end))
         out = _drop(text, out, starts[base + 1] - starts[base] - kept)
         for at in range(start + kept, end):
             text[out] = keys[at]
@@ -53,12 +53,12 @@ def plant(pool: Bytes, lengths: Ints, many: int, trie: Words, mask: int) -> int:
     for code in range(many):
         node = place = 0
         for _ in range(lengths[code]):
-            key = node << 8 | np.int64(pool[at])
+            key = node << 8 | integer(pool[at])
             place = _place(trie, mask, key)
             if trie[place] == 0:
                 nodes += 1
                 trie[place] = np.uint64(key + 1 << 32 | nodes << 13)
-            node = np.int64(trie[place] >> np.uint64(13) & np.uint64(0x7FFFF))
+            node = integer(trie[place] >> np.uint64(13) & np.uint64(0x7FFFF))
             at += 1
         trie[place] |= np.uint64(code + 1)
     return nodes
@@ -114,13 +114,13 @@ def _parse(
         best = end - first + 1
         choice = 0
         for at in range(start, end):
-            word = trie[_place(trie, mask, node << 8 | np.int64(text[at]))]
+            word = trie[_place(trie, mask, node << 8 | integer(text[at]))]
             if word == 0:
                 break
-            node = np.int64(word >> np.uint64(13) & np.uint64(0x7FFFF))
-            code = np.int64(word & np.uint64(0x1FFF)) - 1
-            if code >= 0 and np.int64(costs[at + 1 - first]) < best:
-                best = np.int64(costs[at + 1 - first])
+            node = integer(word >> np.uint64(13) & np.uint64(0x7FFFF))
+            code = integer(word & np.uint64(0x1FFF)) - 1
+            if code >= 0 and integer(costs[at + 1 - first]) < best:
+                best = integer(costs[at + 1 - first])
                 choice = code
         if best > end - first:
             return -1
@@ -132,13 +132,13 @@ def _parse(
 def _emit(codes: Halves, many: int, out: Bytes, at: int) -> int:
     """Write codes in 12 bits each, the last one rounded up; return the place behind them."""
     for number in range(0, many - 1, 2):
-        one, two = np.int64(codes[number]), np.int64(codes[number + 1])
+        one, two = integer(codes[number]), integer(codes[number + 1])
         out[at] = one & 0xFF
         out[at + 1] = one >> 8 | (two & 15) << 4
         out[at + 2] = two >> 4
         at += 3
     if many & 1:
-        last = np.int64(codes[many - 1])
+        last = integer(codes[many - 1])
         out[at] = last & 0xFF
         out[at + 1] = last >> 8
         at += 2
@@ -159,8 +159,8 @@ def _drop(text: Bytes, at: int, number: int) -> int:
 def _place(trie: Words, mask: int, key: int) -> int:
     """Return the place of a key in a trie's table, or where it belongs."""
     mixed = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)
-    place = np.int64(mixed >> np.uint64(32)) & mask
-    while trie[place] != 0 and np.int64(trie[place] >> np.uint64(32)) != key + 1:
+    place = integer(mixed >> np.uint64(32)) & mask
+    while trie[place] != 0 and integer(trie[place] >> np.uint64(32)) != key + 1:
         place = (place + 1) & mask
     return place
 
@@ -169,7 +169,7 @@ def _gathered(codes: Halves, size: int, lengths: Ints) -> int:
     """Move the codes of a best way to the front; return their number."""
     at = many = 0
     while at < size:
-        code = np.int64(codes[at])
+        code = integer(codes[at])
         codes[many] = code
         at += lengths[code]
         many += 1

@@ -12,16 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gossamer.errors import Bug, CannotGoOn
-from gossamer.graph.names.layout import HEADER_BYTES, PADDING, Header
+from gossamer.graph.names.layout import HEADER_BYTES, LONGEST_KEY, PADDING, Header
 from gossamer.graph.names.read_kernels import PARTS, PER_GROUP, PER_PART, SMALL_GROUP
 from gossamer.graph.names.table import Table, natives
 
 PAGE_KEYS = 16 * PER_GROUP
 CHAPTER_KEYS = 1 << 20
 CHAPTER_BYTES = 1 << 26
-SAMPLE_BYTES = 1 << 21
+SAMPLE_BYTES = 1 << 20
 MOST_TABLES = 1 << 16
-LONGEST_KEY = 1 << 20
 
 
 class _Page(NamedTuple):
@@ -59,19 +58,16 @@ class UrlMapWriter:
 
     def close(self) -> None:
         """Write what is left, then index and header."""
-        try:
-            if self._waiting:
-                self._turn_page(self._waiting)
-            self._end_chapter()
-            self._write_rest()
-            self._file.close()
-        except OSError as problem:
-            raise CannotGoOn(f"cannot write {self._path}: {problem.strerror}") from problem
+        if self._waiting:
+            self._turn_page(self._waiting)
+        self._end_chapter()
+        self._write_rest()
+        self._file.close()
 
     def _turn_page(self, keys: Sequence[bytes]) -> None:
         """Bring keys, which start a group, into the form of parts' texts."""
         if keys[0] <= self._newest and self._keys:
-            raise Bug(f"keys must ascend: {keys[0]!r} came after {self._newest!r}")
+            raise self._refusal(f"{keys[0]!r} came after {self._newest!r}")
         self._newest = keys[-1]
         blob = b"".join((*keys, PADDING))
         lengths = np.fromiter(map(len, keys), np.int64, len(keys))
@@ -84,7 +80,7 @@ class UrlMapWriter:
             start_place, text_place, end_place = places
             size = natives()["front"](blob, start_place, len(keys), text_place, end_place)
         if size < 0:
-            raise Bug("keys must ascend, hold no zero and have between 1 and a million bytes")
+            raise self._refusal(f"found some that do not behind {keys[0]!r}")
         self._heads += keys[::PER_GROUP]
         self._pages.append(_Page(text[:size].copy(), ends))
         self._keys += len(keys)
@@ -138,12 +134,25 @@ class UrlMapWriter:
         group = (parts + width * len(parts)).astype(f"<u{width}").tobytes() + codes
         self._groups.append(self._at << 16 | len(self._tables))
         self._checksums.append(natives()["checksum_of"](group, 0, len(group)))
-        self._file.write(group)
+        self._write(group)
         self._at += len(group)
+
+    def _write(self, content: bytes) -> None:
+        try:
+            self._file.write(content)
+        except OSError as problem:
+            raise CannotGoOn(
+                f"cannot write {self._path}: {problem.strerror}; make room"
+            ) from problem
+
+    def _refusal(self, found: str) -> Bug:
+        """Return what to raise when keys are no keys."""
+        self._file.close()
+        return Bug(f"keys must ascend, hold no zero and have 1 to {LONGEST_KEY} bytes: {found}")
 
     def _write_rest(self) -> None:
         padding = bytes(-self._at % 8)  # words are read in place
-        self._file.write(padding)
+        self._write(padding)
         heads = b"".join(self._heads)
         rest = b"".join(
             (
@@ -157,12 +166,12 @@ class UrlMapWriter:
                 PADDING,
             )
         )
-        self._file.write(rest)
+        self._write(rest)
         header = Header(
             self._keys, self._longest, self._at + len(padding), len(heads), len(self._tables)
         )
         self._file.seek(0)
-        self._file.write(header.pack(header.checksum(rest)))
+        self._write(header.pack(header.checksum(rest)))
 
 
 def _sample(pages: Sequence[_Page]) -> NDArray[np.uint8]:
