@@ -62,6 +62,8 @@ def test_many_at_once_are_as_one_by_one() -> None:
     urls = [*OTHERS, *(url for url, _ in PAIRS), *OTHERS]
     keys = keys_of(urls)
     assert keys == [key_of(url) for url in urls]
+    plain = [url for url in urls if "\0" not in url and "\udc80" not in url]
+    assert keys_of(plain) == [key_of(url) for url in plain]
     assert urls_of(keys) == urls
 
 

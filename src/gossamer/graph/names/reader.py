@@ -11,7 +11,15 @@ from numpy.typing import NDArray
 
 from gossamer.errors import CorruptFile
 from gossamer.graph.names import find_kernels, read_kernels
-from gossamer.graph.names.keys import OTHER, key_of, keys_of, origin_of, url_of, urls_of
+from gossamer.graph.names.keys import (
+    OTHER,
+    key_of,
+    keys_of,
+    origin_of,
+    packed_keys,
+    url_of,
+    urls_of,
+)
 from gossamer.graph.names.layout import HEADER_BYTES, PADDING, Header, read_header
 from gossamer.graph.names.read_kernels import (
     CODES,
@@ -104,17 +112,23 @@ class UrlMap:
 
     def nodes(self, urls: Sequence[str]) -> NDArray[np.int64]:
         """Return the numbers of URLs, -1 for each that is not there."""
-        return self.nodes_of_keys(keys_of(urls))
+        packed = packed_keys(urls)
+        if packed is None:
+            return self.nodes_of_keys(keys_of(urls))
+        return self._nodes(packed + PADDING, len(urls))
 
     def nodes_of_keys(self, keys: Sequence[bytes]) -> NDArray[np.int64]:
         """Return the numbers of the URLs that have these keys, -1 for each that is not there."""
-        out = np.empty(len(keys), np.int64)
-        blob = b"\0".join((*keys, PADDING))
-        size = len(blob) - len(PADDING)
-        if blob.count(0) != len(keys) + len(PADDING):
+        packed = b"\0".join((*keys, PADDING))
+        if packed.count(0) != len(keys) + len(PADDING):
             raise ValueError("a key holds a zero byte")
-        place = out.ctypes.data
-        self._sound(natives()["find_many"](*self._places, blob, size, place, len(keys)))
+        return self._nodes(packed, len(keys))
+
+    def _nodes(self, packed: bytes, many: int) -> NDArray[np.int64]:
+        """Return the numbers of keys, each followed by a zero, behind all of which is padding."""
+        out = np.empty(many, np.int64)
+        size = len(packed) - len(PADDING)
+        self._sound(natives()["find_many"](*self._places, packed, size, out.ctypes.data, many))
         return np.where(out & 1, out >> 1, -1)
 
     def urls(self, nodes: Sequence[int] | NDArray[np.integer]) -> list[str]:
