@@ -90,8 +90,8 @@ class UrlMap:
     def node(self, url: str) -> int | None:
         """Return the number of a URL; None if it is not there."""
         key = key_of(url)
-        found = self._sound(self._find(*self._places, key + PADDING, len(key)))
-        return found >> 1 if found & 1 else None
+        found = self._find(*self._places, key + PADDING, len(key))
+        return self._sound(found) >> 1 if found & 1 or found < 0 else None
 
     def url(self, node: int) -> str:
         """Return the URL that has a number."""
