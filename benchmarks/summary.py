@@ -89,6 +89,11 @@ AIMS = (
         0.4,
         is_floor=True,
     ),
+    Aim("urlmap", "bytes_per_url", "URL ↔ number, {urls:,} real URLs, bytes per URL", 10),
+    Aim("urlmap", "node_us", "number of a URL, one call from Python, µs", 3),
+    Aim("urlmap", "url_us", "URL of a number, one call from Python, µs", 3),
+    Aim("urlmap", "nodes_of_keys_us", "number of a key, many at once, µs", 1),
+    Aim("urlmap", "large.bytes_per_url", "bytes per URL of millions, sorted on disk", 10),
     Aim("envelope", "cores_for_400_pages_s", "cores for 400 pages of 500 kB per second", 4),
 )
 

@@ -105,7 +105,10 @@ class Native:
     def _made(
         self, modules: Sequence[ModuleType], signatures: Mapping[str, Signature]
     ) -> dict[str, _Code]:
-        """Compile all functions; those that call each other are inlined."""
+        """Compile all functions; those that call each other are inlined.
+
+        LLVM leaves large ones alone unless one of the modules says `INLINED = True`.
+        """
         import numba  # noqa: PLC0415 -- only where nothing is kept yet
         from numba import types  # noqa: PLC0415 -- see above
 
@@ -125,7 +128,8 @@ class Native:
         for name, function in names.items():
             if isinstance(function, FunctionType):
                 plain[name] = FunctionType(function.__code__, names, name)
-                names[name] = numba.njit(error_model="numpy")(plain[name])
+                options = {"error_model": "numpy", "forceinline": names.get("INLINED", False)}
+                names[name] = numba.njit(**options)(plain[name])
         made: dict[str, _Code] = {}
         for name, signature in signatures.items():
             kinds = types.int64(*(letters[letter] for letter in signature))
