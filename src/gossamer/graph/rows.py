@@ -68,7 +68,9 @@ class Csr:
 
     @classmethod
     def of(cls, graph: Adjacency) -> "Csr":
-        """Return all rows of a graph."""
+        """Return all rows of a graph: its own, if it has them in memory."""
+        if isinstance(graph, Csr):
+            return graph
         offsets = np.zeros(graph.nodes + 1, np.int64)
         targets = np.empty(graph.arcs, np.uint32)
         for rows in graph.blocks():

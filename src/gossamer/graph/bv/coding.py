@@ -46,8 +46,8 @@ class Coding(Struct, kw_only=True, frozen=True):
             raise ConfigError(f"zeta_k: expected 1 to {MOST_ZETA}, found {self.zeta_k}")
 
 
-SMALLEST = Coding(window=32, max_ref=UNBOUNDED, min_interval=3)
-"""Few bits before fast access: rows may copy from rows that copy, without end."""
+SMALLEST = Coding(window=64, max_ref=32, min_interval=3, zeta_k=2, is_optimal=True)
+"""Few bits before all else: slow to write, and a row takes some four times as long to read."""
 
 
 class Properties(Struct, kw_only=True, frozen=True):

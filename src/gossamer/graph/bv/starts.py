@@ -7,7 +7,7 @@ import numpy as np
 import xxhash
 from numpy.typing import NDArray
 
-from gossamer.errors import CorruptFile
+from gossamer.errors import CannotGoOn, CorruptFile
 from gossamer.graph.bv.natives import at, readers
 from gossamer.graph.bv.starts_kernels import HEAD, NOTED
 
@@ -17,7 +17,8 @@ Places = NDArray[np.int64]
 MARK = 0x3130535452415453
 """The letters STARTS01."""
 _BLOCK = 1 << 20
-PAD_BYTES = 16
+PAD_BYTES = 64
+"""What kernels may read behind the end of a stream before they notice it."""
 _PAGE = 4096
 
 
@@ -28,9 +29,13 @@ def build_starts(blocks: Iterable[Places], count: int, last: int) -> Words:
     high = ((last >> bits) + count + 63) // 64 + 1
     starts = np.zeros(HEAD + low + high + count // NOTED + 2, np.uint64)
     starts[:6] = [MARK, count, bits, HEAD + low, HEAD + low + high, len(starts)]
+    starts[7] = last
     index, put = 0, readers()["put_starts"]
     for block in blocks:
-        index = put(at(starts), index, at(block), len(block))
+        if index >= 0:
+            index = put(at(starts), index, at(block), len(block))
+    if index != count:
+        raise CannotGoOn(f"expected {count} places of rows below bit {last}, found others")
     starts[6] = _checksum(starts)
     return starts
 

@@ -3,7 +3,7 @@
 Ascending numbers: the lowest bits of each stand side by side, the rest are the places of ones in a
 row of bits; the place of every 64th one is noted. All of it is one array of words: 0 a mark, 1 how
 many numbers, 2 how many low bits, 3 and 4 where high bits and noted places begin, 5 its length in
-words, 6 a checksum of what follows the head of eight words; then low bits, high bits, places.
+words, 6 a checksum, 7 the bound of the numbers; then low bits, high bits, places.
 """
 
 import numpy as np
@@ -75,11 +75,16 @@ def start_of(starts: Words, index: int) -> int:
 
 
 def put_starts(starts: Words, index: int, values: Ints, count: int) -> int:
-    """Put the next numbers, which ascend; return how many are there now."""
+    """Put the next numbers, which ascend; return how many are there now, or -1."""
+    last = number(starts[7])
+    if index + count > number(starts[1]):
+        return -1
     bits, high, noted = number(starts[2]), number(starts[3]), number(starts[4])
     mask = (1 << bits) - 1
     for i in range(count):
         value = values[i]
+        if value < 0 or value > last:
+            return -1
         place = (value >> bits) + index
         starts[high + (place >> 6)] |= _1 << np.uint64(place & 63)
         if index & 63 == 0:
