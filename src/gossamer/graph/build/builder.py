@@ -6,6 +6,7 @@ only records that were not read before are read. The manifest, written last, say
 
 import shutil
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -20,7 +21,6 @@ from gossamer.graph.build.fold import Folding, fold
 from gossamer.graph.build.manifest import Choice, Manifest, read_manifest, write_manifest
 from gossamer.graph.build.news import (
     Fresh,
-    Hash,
     Lengths,
     NewRecords,
     Pages,
@@ -42,8 +42,8 @@ Tell: TypeAlias = Callable[[dict[str, object]], None]
 ATTEMPTS = 3
 """Hashes that are tried until no two URLs share one; the second is one that nobody can prepare."""
 TOLD_RECORDS = 5000
-SMALL_ARCS = 100_000
-"""A graph of so few links is always folded: that takes no time."""
+WORK = "work"
+"""The folder, inside that of a new graph, for what passes."""
 CARRIED = ("ranks",)
 """Files beside the graph that hold whatever its numbers are."""
 
@@ -59,6 +59,8 @@ class GraphOptions(Struct, frozen=True, kw_only=True):
     """Read the whole archive, whatever there is."""
     delta_share: float = 0.1
     """News of up to this share of the graph's links is kept on top of it; 0: always folded in."""
+    small_arcs: int = 100_000
+    """Into a graph of so few links all news is folded: that takes no time."""
     memory_bytes: int = 512 << 20
     """For sorting. What grows with the number of URLs (some 30 bytes each) comes on top."""
     coding: Coding = Coding()
@@ -122,55 +124,47 @@ class _Builder:
             return self._build(None)
 
     def _build(self, manifest: Manifest | None) -> GraphFacts:
-        new = fresh_folder(self._place.root)
-        work = new / "work"
-        work.mkdir()
-        delta = Delta.open(self._graph, manifest.delta) if manifest and manifest.delta else None
-        base = Base(self._graph) if manifest else None
-        covered = manifest.covered if manifest else {}
+        old = _Old(self._graph, manifest) if manifest is not None else None
         for attempt in range(ATTEMPTS):
-            reading = NewRecords(self._place, covered, self._counted)
-            fresh = self._gather(reading, delta, work, hash_of(attempt))
-            if fresh is not None:
-                break
-        else:
-            raise CannotGoOn(f"{ATTEMPTS} hashes in a row were shared by two URLs; build again")
-        if manifest and base and self._is_small(fresh, manifest):
-            return self._put_on_top(fresh, manifest, base, reading.covered)
-        return self._fold(fresh, base, new, reading.covered)
+            work = fresh_folder(self._place.root) / WORK
+            work.mkdir()
+            names = NameSorter(work, self._options.memory_bytes)
+            path, hash_url = work / "fresh.urls", hash_of(attempt)
+            with closing(Spool(work, names, hash_url)) as spool:
+                covered = self._read(spool, old)
+                self._tell({"sorting": spool.links})
+                numbers = number_names(names.merged(), path, hash_url)
+                if not numbers.has_collision:
+                    return self._write(settle(spool, numbers, path), old, covered)
+        raise CannotGoOn(f"{ATTEMPTS} hashes in a row were shared by two URLs; build again")
 
-    def _gather(
-        self, reading: NewRecords, delta: Delta | None, work: Path, hash_url: Hash
-    ) -> Fresh | None:
-        """Return what the delta and all new records say; None if two URLs share a hash."""
-        shutil.rmtree(work)
-        work.mkdir()
-        names = NameSorter(work, self._options.memory_bytes)
-        spool = Spool(work, names, hash_url)
-        if delta is not None:
-            _take_delta(spool, delta, hash_url)
+    def _read(self, spool: Spool, old: "_Old | None") -> Lengths:
+        """Give a delta and all new records to a spool; return how far the archive is read then."""
+        if old is not None and old.delta is not None:
+            _take_delta(spool, old.delta)
+        reading = NewRecords(
+            self._place, old.manifest.covered if old is not None else {}, self._counted
+        )
         self._records = 0
         for record in reading:
             spool.add(record)
             self._records += 1
             if self._records % TOLD_RECORDS == 0:
                 self._tell({"read": self._records, "bytes_left": reading.bytes_left})
-        pages = spool.pages()
-        self._tell({"sorting": spool.links, "records": len(pages.at)})
-        path = work / "fresh.urls"
-        numbers = number_names(names.merged(), path, hash_url)
-        if numbers.has_collision:
-            return None
-        return settle(spool, numbers, path)
+        spool.flush()
+        return reading.covered
 
-    def _put_on_top(
-        self, fresh: Fresh, manifest: Manifest, base: Base, covered: Lengths
-    ) -> GraphFacts:
+    def _write(self, fresh: Fresh, old: "_Old | None", covered: Lengths) -> GraphFacts:
+        if old is not None and self._is_small(fresh, old.manifest):
+            return self._put_on_top(fresh, old, covered)
+        return self._fold(fresh, old, covered)
+
+    def _put_on_top(self, fresh: Fresh, old: "_Old", covered: Lengths) -> GraphFacts:
         """Write what is new as the delta that holds from now on."""
-        number = manifest.delta + 1
-        delta = write_delta(self._graph, number, fresh, base.names)
+        number = old.manifest.delta + 1
+        delta = write_delta(self._graph, number, fresh, old.base.names)
         manifest = replace(
-            manifest,
+            old.manifest,
             covered=covered,
             delta=number,
             delta_pages=delta.pages,
@@ -180,21 +174,23 @@ class _Builder:
         tidy(self._place.root)
         return self._facts("delta", manifest)
 
-    def _fold(self, fresh: Fresh, base: Base | None, new: Path, covered: Lengths) -> GraphFacts:
+    def _fold(self, fresh: Fresh, old: "_Old | None", covered: Lengths) -> GraphFacts:
         """Write the graph of all, and put it into the old one's place."""
         self._tell({"writing": fresh.links})
         options = self._options
         how = Folding(
             coding=options.coding, followed=_followed(options), memory_bytes=options.memory_bytes
         )
-        done = fold(base, fresh, new / "work", new, how)
-        shutil.rmtree(new / "work")
+        work = fresh.names.parent
+        new = work.parent
+        done = fold(old.base if old is not None else None, fresh, new, how)
+        shutil.rmtree(work)
         for name in CARRIED:
             if (self._graph / name).exists():
                 (new / name).hardlink_to(self._graph / name)
-        old = read_manifest(self._graph)
+        last = read_manifest(self._graph)
         manifest = Manifest(
-            generation=old.generation + 1 if old else 1,
+            generation=last.generation + 1 if last is not None else 1,
             redirects=options.redirects,
             canonical=options.canonical,
             nodes=done.nodes,
@@ -204,7 +200,7 @@ class _Builder:
         )
         write_manifest(new, manifest)
         swap(self._place.root)
-        return self._facts("full" if base is None else "fold", manifest)
+        return self._facts("full" if old is None else "fold", manifest)
 
     def _usable_manifest(self) -> Manifest | None:
         """Return what the graph that exists was built from; None if it is of no use."""
@@ -227,7 +223,8 @@ class _Builder:
 
     def _is_small(self, fresh: Fresh, manifest: Manifest) -> bool:
         most = manifest.arcs * self._options.delta_share
-        return manifest.arcs > SMALL_ARCS and fresh.links <= most and len(fresh.sources) <= most
+        is_large = manifest.arcs >= self._options.small_arcs
+        return is_large and fresh.links <= most and len(fresh.sources) <= most
 
     def _facts(
         self, did: Literal["nothing", "delta", "fold", "full"], manifest: Manifest
@@ -244,17 +241,26 @@ class _Builder:
         )
 
 
+class _Old:
+    """The graph that exists, and its delta."""
+
+    def __init__(self, folder: Path, manifest: Manifest) -> None:
+        self.manifest = manifest
+        self.base = Base(folder)
+        self.delta = Delta.open(folder, manifest.delta) if manifest.delta else None
+
+
 def _followed(options: GraphOptions) -> Kind:
     """Return which links stand for where they lead."""
     redirects = Kind.REDIRECT if options.redirects == "follow" else Kind(0)
     return redirects | (Kind.CANONICAL if options.canonical == "follow" else Kind(0))
 
 
-def _take_delta(spool: Spool, delta: Delta, hash_url: Hash) -> None:
+def _take_delta(spool: Spool, delta: Delta) -> None:
     """Give a delta's pages to a spool, as if their records were read again."""
     columns = delta.columns
     urls = delta.names.urls(np.arange(len(delta.names)))
-    hashes = np.fromiter((hash_url(url.encode()) for url in urls), np.uint64, len(urls))
+    hashes = spool.hashed(urls)
     sources = np.flatnonzero(columns.standing != UNKNOWN)
     pages = Pages(
         hashes[sources],
@@ -262,4 +268,4 @@ def _take_delta(spool: Spool, delta: Delta, hash_url: Hash) -> None:
         np.diff(columns.out_offsets)[sources],
         columns.standing[sources] == PAGE,
     )
-    spool.add_pages(urls, pages, hashes[columns.out_targets], columns.out_kinds)
+    spool.add_pages(pages, hashes[columns.out_targets], columns.out_kinds)

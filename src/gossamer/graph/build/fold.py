@@ -41,9 +41,10 @@ class Folded(Struct, frozen=True, kw_only=True):
     pages: int
 
 
-def fold(base: Base | None, fresh: Fresh, work: Path, into: Path, how: Folding) -> Folded:
-    """Write the graph of a base, if there is one, and what is new; `work` is for what passes."""
-    union = _Union(base, fresh, work, how.followed)
+def fold(base: Base | None, fresh: Fresh, into: Path, how: Folding) -> Folded:
+    """Write the graph of a base, if there is one, and what is new."""
+    work = fresh.names.parent
+    union = _Union(base, fresh, how.followed)
     nodes = _write_names(union, into / NAMES)
     share = how.memory_bytes // 2
     with ArcSorter(work, share) as out, ArcSorter(work, share) as inn:
@@ -64,13 +65,13 @@ def fold(base: Base | None, fresh: Fresh, work: Path, into: Path, how: Folding) 
 class _Union:
     """A base and what is new, in common numbers: which nodes are pages, which are used at all."""
 
-    def __init__(self, base: Base | None, fresh: Fresh, work: Path, followed: Kind) -> None:
+    def __init__(self, base: Base | None, fresh: Fresh, followed: Kind) -> None:
         self._base = base
         self._fresh = fresh
         self.merged: Merged = (
             alone(fresh.names, fresh.nodes)
             if base is None
-            else merge_names(base.names, UrlMap.open(fresh.names), work / MERGED)
+            else merge_names(base.names, UrlMap.open(fresh.names), fresh.names.with_name(MERGED))
         )
         self._replaced = self._replaced_rows()
         self._has_replaced = bool(self._replaced.any())

@@ -83,7 +83,8 @@ class ArcSorter:
         else:
             self._runs.append(_Run(_sorted(self._gathered[: self._count])))
         self._gathered, self._count = np.empty(0, np.uint64), 0
-        if max((run.last for run in self._runs), default=0) >= packing.least_word(nodes):
+        beyond = packing.least_word(nodes)
+        if any(run.count and run.last >= beyond for run in self._runs):
             msg = f"links of nodes beyond the {nodes} of the graph"
             raise ValueError(msg)
         first = 0

@@ -86,55 +86,13 @@ class Spool:
             self._kinds += map(code, kinds, rels)
         self._sources.append((record.url, record.at, len(links), is_page))
         if len(self._targets) + len(self._sources) >= BATCH_LINKS:
-            self._flush()
+            self.flush()
 
-    def add_pages(
-        self, urls: list[str], pages: Pages, targets: Hashes, kinds: NDArray[np.uint8]
-    ) -> None:
-        """Take records whose URLs, all that occur in them, are hashed already."""
-        self._names.add(keys_of(urls))
+    def add_pages(self, pages: Pages, targets: Hashes, kinds: NDArray[np.uint8]) -> None:
+        """Take records whose URLs were `hashed`."""
         self._write(pages, targets, kinds)
 
-    def pages(self) -> Pages:
-        """Return what is known of all records."""
-        self._flush()
-        empty = Pages(
-            np.empty(0, np.uint64), np.empty(0), np.empty(0, np.int64), np.empty(0, np.bool_)
-        )
-        return Pages(*(np.concatenate(column) for column in zip(empty, *self._pages, strict=True)))
-
-    def arcs(self) -> Iterator[tuple[Hashes, NDArray[np.uint8]]]:
-        """Yield targets and kinds of all links, in order and part by part."""
-        self._flush()
-        for start in range(0, self.links, READ_LINKS):
-            count = min(READ_LINKS, self.links - start)
-            yield (
-                np.frombuffer(_read(self._hashes_file, 8 * start, 8 * count), np.uint64),
-                np.frombuffer(_read(self._kinds_file, start, count), np.uint8),
-            )
-
-    def close(self) -> None:
-        """Give the files back."""
-        self._hashes_file.close()
-        self._kinds_file.close()
-
-    def _flush(self) -> None:
-        """Hash and write what was gathered."""
-        if not self._sources:
-            return
-        urls, at, links, is_page = zip(*self._sources, strict=True)
-        pages = Pages(
-            self._hashed(list(urls)),
-            np.array(at, np.float64),
-            np.array(links, np.int64),
-            np.array(is_page, np.bool_),
-        )
-        targets = self._hashed(self._targets)
-        kinds = np.fromiter(self._kinds, np.uint8, len(self._kinds))
-        self._targets, self._kinds, self._sources = [], [], []
-        self._write(pages, targets, kinds)
-
-    def _hashed(self, urls: list[str]) -> Hashes:
+    def hashed(self, urls: list[str]) -> Hashes:
         """Return the hashes of URLs; names that were not met lately go to the sorter.
 
         Python's own hash makes sure that it is the same name: one that shares another's hash must
@@ -150,6 +108,43 @@ class Spool:
         self._recent_check[slots[new]] = checks[new]
         self._names.add(keys_of([urls[n] for n in new.tolist()]))
         return hashes
+
+    def flush(self) -> None:
+        """Hash and write what was gathered: now all names are with the sorter."""
+        if not self._sources:
+            return
+        urls, at, links, is_page = zip(*self._sources, strict=True)
+        pages = Pages(
+            self.hashed(list(urls)),
+            np.array(at, np.float64),
+            np.array(links, np.int64),
+            np.array(is_page, np.bool_),
+        )
+        targets = self.hashed(self._targets)
+        kinds = np.fromiter(self._kinds, np.uint8, len(self._kinds))
+        self._targets, self._kinds, self._sources = [], [], []
+        self._write(pages, targets, kinds)
+
+    def pages(self) -> Pages:
+        """Return what is known of all records."""
+        empty = Pages(
+            np.empty(0, np.uint64), np.empty(0), np.empty(0, np.int64), np.empty(0, np.bool_)
+        )
+        return Pages(*(np.concatenate(column) for column in zip(empty, *self._pages, strict=True)))
+
+    def arcs(self) -> Iterator[tuple[Hashes, NDArray[np.uint8]]]:
+        """Yield targets and kinds of all links, in order and part by part."""
+        for start in range(0, self.links, READ_LINKS):
+            count = min(READ_LINKS, self.links - start)
+            yield (
+                np.frombuffer(_read(self._hashes_file, 8 * start, 8 * count), np.uint64),
+                np.frombuffer(_read(self._kinds_file, start, count), np.uint8),
+            )
+
+    def close(self) -> None:
+        """Give the files back."""
+        self._hashes_file.close()
+        self._kinds_file.close()
 
     def _write(self, pages: Pages, targets: Hashes, kinds: NDArray[np.uint8]) -> None:
         self._pages.append(pages)
