@@ -1,5 +1,6 @@
 """Connectivity: who links to this URL, and where does it link? From the graph and its delta."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Self, TypeAlias
 
@@ -112,6 +113,18 @@ class Connectivity:
         """Return the number of a URL in the last full graph; None if it has none."""
         return self._base.names.node(self.spelled(url))
 
+    def url(self, node: int) -> str:
+        """Return the URL of a node of the last full graph."""
+        return self._base.names.url(node)
+
+    def urls(self, nodes: Sequence[int] | NDArray[np.integer]) -> list[str]:
+        """Return the URLs of nodes of the last full graph."""
+        return self._base.names.urls(nodes)
+
+    def is_page(self, node: int) -> bool:
+        """Tell whether a node of the last full graph is a page, whose links are known."""
+        return self._base.is_page(node)
+
     def links_out(self, url: str, kinds: Kind = ALL) -> Links | None:
         """Return where a URL links, sorted; None if no page links to it and it is none."""
         spot = self._spot(url)
@@ -150,9 +163,9 @@ class Connectivity:
         spot = self._spot(url)
         return self._links_in_count(spot) if self._is_known(spot) else None
 
-    def is_page(self, url: str) -> bool:
+    def has_page(self, url: str) -> bool:
         """Tell whether the links of a URL are known, since it was fetched."""
-        return self._has_page(self._spot(url))
+        return self._has_page_at(self._spot(url))
 
     def _spot(self, url: str) -> "_Spot":
         """Return the numbers of a URL in graph and delta, each -1 if it has none there."""
@@ -166,7 +179,7 @@ class Connectivity:
         delta = self._delta
         return delta is not None and spot[1] >= 0 and delta.columns.standing[spot[1]] != UNKNOWN
 
-    def _has_page(self, spot: "_Spot") -> bool:
+    def _has_page_at(self, spot: "_Spot") -> bool:
         if self._delta is not None and self._is_newer(spot):
             return bool(self._delta.columns.standing[spot[1]] != GONE)
         return spot[0] >= 0 and self._base.is_page(spot[0])
@@ -175,7 +188,7 @@ class Connectivity:
         """Tell whether a URL is a page or linked from one. (A page that is gone may be neither.)"""
         if spot == (-1, -1):
             return False
-        return self._delta is None or self._has_page(spot) or self._links_in_count(spot) > 0
+        return self._delta is None or self._has_page_at(spot) or self._links_in_count(spot) > 0
 
     def _links_in_count(self, spot: "_Spot") -> int:
         count = 0

@@ -101,7 +101,7 @@ def assert_says(root: Path, pages: LinksOf, others: Iterable[str] = ()) -> None:
             assert graph.links_in(url, kinds) == chosen(back.get(url, {}), kinds), url
         assert graph.degree_out(url) == len(pages.get(url, {}))
         assert graph.degree_in(url) == len(back.get(url, {}))
-        assert graph.is_page(url) == (url in pages)
+        assert graph.has_page(url) == (url in pages)
     for url in {*others} - known:
         assert graph.links_out(url) is None, url
         assert graph.links_in(url) is None, url

@@ -55,7 +55,7 @@ def said(root: Path) -> LinksOf | None:
     if not any((root / name / "manifest.json").exists() for name in ("graph", "graph.new")):
         return None
     graph = Connectivity.open(root)
-    rows = {url: graph.links_out(url) for url in (A, B, C, D) if graph.is_page(url)}
+    rows = {url: graph.links_out(url) for url in (A, B, C, D) if graph.has_page(url)}
     return {url: dict(row or []) for url, row in rows.items()}
 
 

@@ -15,7 +15,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from gossamer.errors import CannotGoOn, ConfigError, CorruptFile
-from gossamer.graph.build.base import Base
 from gossamer.graph.build.delta import PAGE, UNKNOWN, Delta, write_delta
 from gossamer.graph.build.fold import Folding, fold
 from gossamer.graph.build.manifest import Choice, Manifest, read_manifest, write_manifest
@@ -32,6 +31,7 @@ from gossamer.graph.build.news import (
     settle,
 )
 from gossamer.graph.build.place import fresh_folder, graph_folder, sole_builder, swap, tidy
+from gossamer.graph.build.whole import Base
 from gossamer.graph.bv import Coding
 from gossamer.graph.kinds import Kind
 from gossamer.graph.names import NameSorter

@@ -11,11 +11,11 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from gossamer.graph.build.base import NAMES, TRANSPOSED, WEB, Base, write_pages
 from gossamer.graph.build.jumps import Jumps
 from gossamer.graph.build.merging import Merged, alone, merge_names
 from gossamer.graph.build.news import Arcs, Fresh
 from gossamer.graph.build.sorting import ArcSorter
+from gossamer.graph.build.whole import NAMES, TRANSPOSED, WEB, Base, write_pages
 from gossamer.graph.bv import BVGraph, Coding, GraphWriter, KindsFile, KindsWriter
 from gossamer.graph.kinds import Kind
 from gossamer.graph.names import UrlMap, UrlMapWriter
