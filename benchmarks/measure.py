@@ -79,7 +79,9 @@ def machine_cpu_s() -> float:
 
 
 def server_cpu_s() -> float:
-    """Return the CPU seconds of the web server's processes."""
+    """Return the CPU seconds of the web server's processes; 0 if there is none."""
+    if not (DATA / "run" / "nginx.pid").exists():
+        return 0.0
     master = int((DATA / "run" / "nginx.pid").read_text())
     return sum(
         (int(stat[11]) + int(stat[12])) / TICKS_PER_S

@@ -74,6 +74,13 @@ AIMS = (
     Aim("freshness", "learned", "the same, rates learned, {pages:,} pages", 0.97, is_floor=True),
     Aim("freshness", "replan_ms", "CPU to plan {pages:,} pages anew, ms", 50),
     Aim("freshness", "pick_ns", "CPU to pick a page that is due, ns", 1000),
+    Aim("graph", "bits_out", "bits per link of {graph}, as WebGraph's own", 2.898),
+    Aim("graph", "bits_in", "the same of its transpose", 2.343),
+    Aim("graph", "bits_smallest", "the same in the smallest mode", 2.45),
+    Aim("graph", "encode_marcs_s", "million links written per CPU second", 10, is_floor=True),
+    Aim("graph", "decode_marcs_s", "million links read per CPU second", 80, is_floor=True),
+    Aim("graph", "successors_us", "one random row, in a kernel, µs", 1.0),
+    Aim("graph", "successors_python_us", "one random row, from Python, µs", 3.0),
     Aim("envelope", "cores_for_400_pages_s", "cores for 400 pages of 500 kB per second", 4),
 )
 

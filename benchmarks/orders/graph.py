@@ -8,9 +8,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from gossamer.graph.bv import BVGraph
 from gossamer.urls import registrable_domain
-
-from .bvgraph import read_bvgraph
 
 Ids = NDArray[np.int32]
 Offsets = NDArray[np.int64]
@@ -54,8 +53,9 @@ def load(base: Path, host_ids: int) -> Graph:
     Ids are taken to be in URL order: where there are no URLs, `host_ids` of them make a host.
     """
     if base.with_name(base.name + ".properties").exists():
-        offsets, targets = read_bvgraph(base)
-        return Graph(base.name, offsets, targets, blocks(len(offsets) - 1, host_ids))
+        found = BVGraph.open(base).csr()
+        targets = found.targets.view(np.int32)
+        return Graph(base.name, found.offsets, targets, blocks(found.nodes, host_ids))
     return read_edges(base, host_ids)
 
 

@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from orders.bvgraph import read_bvgraph
 from orders.classes import Best, Breadth, Opic, replay
 from orders.exact import BACKLINKS, GIVEN, OPIC, OPIC_LAMBDA, replay_exact
 from orders.graph import Graph, from_edges, load, pagerank, power_law
 from orders.partial import replay_partial
 from orders.web import BROOD, Walk
+
+from gossamer.errors import CorruptFile
+from gossamer.graph.bv import BVGraph
 
 pytestmark = pytest.mark.slow  # compiles for half a minute when numba's cache is empty
 
@@ -120,8 +122,8 @@ def write_graph(base: Path, lists: list[set[int]], *, flags: str = "", window: i
 
 
 def read_lists(base: Path) -> list[set[int]]:
-    offsets, targets = read_bvgraph(base)
-    return [set(one.tolist()) for one in np.split(targets, offsets[1:-1])]
+    found = BVGraph.open(base).csr()
+    return [set(one.tolist()) for one in np.split(found.targets, found.offsets[1:-1])]
 
 
 @pytest.mark.parametrize("flags", ["", "OUTDEGREES_DELTA | RESIDUALS_GAMMA"])
@@ -138,8 +140,8 @@ def test_a_bvgraph_is_read_as_written(
 
 def test_an_unknown_code_is_named(tmp_path: Path) -> None:
     write_graph(tmp_path / "small", [{1}, {0}], flags="BLOCKS_GOLOMB")
-    with pytest.raises(KeyError, match="GOLOMB"):
-        read_bvgraph(tmp_path / "small")
+    with pytest.raises(CorruptFile, match="GOLOMB"):
+        BVGraph.open(tmp_path / "small")
 
 
 def test_the_published_graph_has_its_published_size() -> None:

@@ -6,6 +6,7 @@ gives the bits that WebGraph gives; `BVGraph` reads its files and ours.
 """
 
 from gossamer.graph.bv.coding import SMALLEST, UNBOUNDED, Coding, Properties
+from gossamer.graph.bv.ef import write_ef
 from gossamer.graph.bv.graph import BVGraph, beside
 from gossamer.graph.bv.kinds import KindsFile, KindsWriter
 from gossamer.graph.bv.writer import GraphWriter
@@ -20,4 +21,5 @@ __all__ = [
     "KindsWriter",
     "Properties",
     "beside",
+    "write_ef",
 ]

@@ -6,12 +6,14 @@ from pathlib import Path
 from msgspec import Struct
 
 from gossamer.errors import ConfigError, CorruptFile
-from gossamer.graph.bv.bit_kernels import DELTA, GAMMA, UNARY, ZETA
+from gossamer.graph.bv.kernels.bit_kernels import DELTA, GAMMA, UNARY, ZETA
 
 UNBOUNDED = (1 << 31) - 1
 """How WebGraph writes that chains of references may have any length."""
 MOST_NODES = (1 << 32) - 1
 MOST_ZETA = 7
+_ZETA_K = 3
+"""WebGraph in Rust looks at another only if the flags say that there are ζ codes."""
 _CLASS = "it.unimi.dsi.webgraph.BVGraph"
 _CODES = {"UNARY": UNARY, "GAMMA": GAMMA, "DELTA": DELTA, "ZETA": ZETA}
 _PARTS = {
@@ -34,7 +36,7 @@ class Coding(Struct, kw_only=True, frozen=True):
     """Rows that must be read, one after another, before a row can be; at most."""
     min_interval: int = 4
     """Consecutive targets that count as a run; 0: none do."""
-    zeta_k: int = 3
+    zeta_k: int = _ZETA_K
     is_optimal: bool = False
     """Choose references by looking ahead: fewer bits with the same `max_ref`, slower to write."""
 
@@ -75,9 +77,9 @@ def read_properties(path: Path) -> Properties:
             nodes=int(said["nodes"]),
             arcs=int(said["arcs"]),
             window=int(said["windowsize"]),
-            max_ref=int(said["maxrefcount"]),
-            min_interval=int(said["minintervallength"]),
-            zeta_k=int(said.get("zetak", "3")),
+            max_ref=int(said.get("maxrefcount", UNBOUNDED)),
+            min_interval=int(said.get("minintervallength", "4")),
+            zeta_k=int(said.get("zetak", _ZETA_K)),
             codes=_read_codes(said.get("compressionflags", "")),
         )
     except (KeyError, ValueError) as error:
@@ -100,7 +102,7 @@ def write_properties(path: Path, found: Properties, graph_bits: int) -> None:
         "maxrefcount": found.max_ref,
         "minintervallength": found.min_interval,
         "zetak": found.zeta_k,
-        "compressionflags": "",
+        "compressionflags": "" if found.zeta_k == _ZETA_K else "RESIDUALS_ZETA",
         "bitsperlink": f"{graph_bits / max(found.arcs, 1):.3f}",
         "bitspernode": f"{graph_bits / max(found.nodes, 1):.3f}",
         "length": graph_bits,

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from gossamer.errors import CorruptFile
 from gossamer.graph.bv.coding import Properties, read_properties
-from gossamer.graph.bv.natives import at, readers
-from gossamer.graph.bv.read_kernels import BAD, FULL
+from gossamer.graph.bv.kernels.natives import at, readers
+from gossamer.graph.bv.kernels.read_kernels import BAD, FULL
 from gossamer.graph.bv.starts import Words, build_starts, load_starts, padded, read_offsets
 from gossamer.graph.rows import BLOCK_ARCS, Csr, Ids, Places, Rows
 

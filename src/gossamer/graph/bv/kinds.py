@@ -7,7 +7,7 @@ import numpy as np
 
 from gossamer.errors import Bug, CorruptFile
 from gossamer.graph.bv.graph import beside
-from gossamer.graph.bv.natives import at, readers, writers
+from gossamer.graph.bv.kernels.natives import at, readers, writers
 from gossamer.graph.bv.starts import build_starts, load_starts, padded, save_starts
 from gossamer.graph.bv.writer import BitFile
 from gossamer.graph.rows import Kinds, Rows

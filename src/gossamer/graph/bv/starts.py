@@ -8,8 +8,8 @@ import xxhash
 from numpy.typing import NDArray
 
 from gossamer.errors import CannotGoOn, CorruptFile
-from gossamer.graph.bv.natives import at, readers
-from gossamer.graph.bv.starts_kernels import HEAD, NOTED
+from gossamer.graph.bv.kernels.natives import at, readers
+from gossamer.graph.bv.kernels.starts_kernels import HEAD, NOTED
 
 Words = NDArray[np.uint64]
 Places = NDArray[np.int64]

@@ -7,10 +7,10 @@ from typing import BinaryIO
 import numpy as np
 
 from gossamer.errors import Bug
-from gossamer.graph.bv.bit_kernels import GAMMA
 from gossamer.graph.bv.coding import Coding, Properties, write_properties
 from gossamer.graph.bv.graph import beside
-from gossamer.graph.bv.natives import at, writers
+from gossamer.graph.bv.kernels.bit_kernels import GAMMA
+from gossamer.graph.bv.kernels.natives import at, writers
 from gossamer.graph.bv.starts import Words, build_starts, read_offsets, save_starts
 from gossamer.graph.rows import Ids, Places, Rows
 

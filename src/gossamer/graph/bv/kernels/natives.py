@@ -5,7 +5,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from gossamer.graph.bv import (
+from gossamer.graph.bv.kernels import (
     bit_kernels,
     kinds_kernels,
     read_kernels,

@@ -8,7 +8,15 @@ words, 6 a checksum, 7 the bound of the numbers; then low bits, high bits, place
 
 import numpy as np
 
-from gossamer.graph.bv.bit_kernels import DELTA, Bytes, Ints, Words, number, read_delta, read_gamma
+from gossamer.graph.bv.kernels.bit_kernels import (
+    DELTA,
+    Bytes,
+    Ints,
+    Words,
+    number,
+    read_delta,
+    read_gamma,
+)
 
 HEAD = 8
 NOTED = 64

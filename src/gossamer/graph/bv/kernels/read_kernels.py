@@ -9,7 +9,7 @@ the given capacity, and a row that cannot be is refused.
 5 to 9 the codes of lengths, references, numbers of blocks, blocks, and gaps.
 """
 
-from gossamer.graph.bv.bit_kernels import (
+from gossamer.graph.bv.kernels.bit_kernels import (
     ZETA,
     Bytes,
     Ids,
@@ -19,7 +19,7 @@ from gossamer.graph.bv.bit_kernels import (
     read_gamma,
     read_zeta,
 )
-from gossamer.graph.bv.starts_kernels import start_of
+from gossamer.graph.bv.kernels.starts_kernels import start_of
 
 BAD, FULL = -1, -2
 """No sound file has this; there is not enough room."""
@@ -148,11 +148,11 @@ def read_body(
 ) -> int:
     """Decode what follows a row's length and reference into targets[row[2]:]; return the position.
 
-    row: 0 start and 1 length of the row that is copied from (0 if none), 2 where this one goes.
+    row: 0 start and 1 length of the row that is copied from (-1: none), 2 where this one goes.
     There is room for the degree at both `row[2]` and `spare`.
     """
     row[3] = 0
-    if row[1] > 0:
+    if row[1] >= 0:
         pos = copy_blocks(stream, pos, shape, targets, row, degree)
         if pos < 0:
             return BAD
@@ -201,9 +201,8 @@ def read_rows(
 ) -> int:
     """Decode rows in order; return how many, or BAD. Their bit positions go to `places`.
 
-    state: 0 the bit position (moved on), 1 node, 2 how many rows stand already in `offsets`, 3 up
-    to how many it may have, 4 capacity of `targets`, 5 of `spare`, 6 becomes the degree of the row
-    that did not fit any more.
+    state: 0 the bit position (moved on), 1 node, 2 rows that stand already in `offsets`, 3 how many
+    it may have, 4 capacity of `targets`, 5 of `spare`, 6 becomes the degree of what did not fit.
     """
     pos, node, rows, most = state[0], state[1], state[2], state[3]
     first = rows
@@ -218,7 +217,7 @@ def read_rows(
             break
         if degree > 0:
             row[0] = offsets[rows - back]
-            row[1] = offsets[rows - back + 1] - row[0] if back > 0 else 0
+            row[1] = offsets[rows - back + 1] - row[0] if back > 0 else -1
             row[2] = at
             after = read_body(stream, after, shape, node, degree, targets, row, spare)
             if after < 0:
@@ -274,11 +273,11 @@ def read_row(
         return BAD
     if chain[1] > row[4]:
         return FULL
-    row[0], row[1], row[2], degree = 0, 0, 0, 0
+    row[2], degree = 0, 0
     for level in range(depth - 1, -1, -1):
         note = 2 + 3 * level
         row[0] = row[2]
-        row[1] = degree
+        row[1] = degree if level < depth - 1 else -1
         row[2] += degree
         degree = chain[note + 1]
         if degree > 0:

@@ -7,7 +7,7 @@ codes, 4 number of the node in row 0. `spare` and `blocks` have room for the lon
 
 import numpy as np
 
-from gossamer.graph.bv.bit_kernels import (
+from gossamer.graph.bv.kernels.bit_kernels import (
     Floats,
     Ids,
     Ints,

@@ -7,8 +7,8 @@ that are common have short codes: see `RANKS`.
 
 import numpy as np
 
-from gossamer.graph.bv.bit_kernels import Bytes, Ints, Words, read_gamma, write_gamma
-from gossamer.graph.bv.starts_kernels import start_of
+from gossamer.graph.bv.kernels.bit_kernels import Bytes, Ints, Words, read_gamma, write_gamma
+from gossamer.graph.bv.kernels.starts_kernels import start_of
 from gossamer.native import leading_zeros
 
 BAD = -1

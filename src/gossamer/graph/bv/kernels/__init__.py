@@ -1,0 +1,1 @@
+"""The inner loops of BVGraph files: bits, rows, starts of rows, kinds of links."""
