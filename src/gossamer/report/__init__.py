@@ -7,7 +7,16 @@ Not for: deciding anything. It only reads.
 from gossamer.report.control import ControlSocket
 from gossamer.report.copies import Labels, name_in, name_original, unnamed_original
 from gossamer.report.explanation import explain_url
-from gossamer.report.inquiry import add, copies, seed_urls, show, status, why, why_sources
+from gossamer.report.inquiry import (
+    add,
+    copies,
+    is_running,
+    seed_urls,
+    show,
+    status,
+    why,
+    why_sources,
+)
 from gossamer.report.records import (
     COUNTERS,
     URL,
@@ -32,6 +41,7 @@ __all__ = [
     "encode_counters",
     "encode_record",
     "explain_url",
+    "is_running",
     "merge_standings",
     "name_in",
     "name_original",

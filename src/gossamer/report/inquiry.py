@@ -73,6 +73,11 @@ def _standing(state: State) -> Standing:
     )
 
 
+def is_running(folder: Path | str) -> bool:
+    """Tell whether a crawl runs in a folder."""
+    return ask_running(_existing(folder).control_path, {"ask": "status"}) is not None
+
+
 def why(folder: Path | str, url: str) -> dict[str, object]:
     """Return everything known and decided about one URL."""
     place = _existing(folder)

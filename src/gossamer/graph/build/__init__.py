@@ -1,0 +1,31 @@
+"""FROM ARCHIVE TO GRAPH: read what links records say, sort it, write it down.
+
+`build_graph` brings a crawl's graph up to date, `follow` does so again and again while it runs.
+`ArcSorter` is what turns any arcs into rows. `Base`, `Delta` and `Manifest` are what was written.
+
+Neighbours: reads `store`; writes with `bv` and `names`. Not for: answering.
+"""
+
+from gossamer.graph.build.builder import GraphFacts, GraphOptions, build_graph
+from gossamer.graph.build.delta import GONE, UNKNOWN, Delta
+from gossamer.graph.build.follow import follow
+from gossamer.graph.build.manifest import Manifest, read_manifest
+from gossamer.graph.build.place import graph_folder, whole_folder
+from gossamer.graph.build.sorting import ArcSorter
+from gossamer.graph.build.whole import Base
+
+__all__ = [
+    "GONE",
+    "UNKNOWN",
+    "ArcSorter",
+    "Base",
+    "Delta",
+    "GraphFacts",
+    "GraphOptions",
+    "Manifest",
+    "build_graph",
+    "follow",
+    "graph_folder",
+    "read_manifest",
+    "whole_folder",
+]

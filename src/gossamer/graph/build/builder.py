@@ -1,0 +1,271 @@
+"""Build the graph of a crawl, or bring it up to date: all anew, a delta, or a fold of both.
+
+A small amount of news is kept as a delta on top of the graph; a large one is folded in. Either way
+only records that were not read before are read. The manifest, written last, says what holds.
+"""
+
+import shutil
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
+
+from gossamer.errors import CannotGoOn, ConfigError, CorruptFile
+from gossamer.graph.build.delta import PAGE, UNKNOWN, Delta, write_delta
+from gossamer.graph.build.fold import Folding, fold
+from gossamer.graph.build.manifest import Choice, Manifest, read_manifest, write_manifest
+from gossamer.graph.build.news import (
+    Fresh,
+    Lengths,
+    NewRecords,
+    Pages,
+    Spool,
+    counted_lengths,
+    has_shrunk,
+    hash_of,
+    number_names,
+    settle,
+)
+from gossamer.graph.build.place import fresh_folder, graph_folder, sole_builder, swap, tidy
+from gossamer.graph.build.whole import Base
+from gossamer.graph.bv import Coding
+from gossamer.graph.kinds import Kind
+from gossamer.graph.names import NameSorter
+from gossamer.store import CrawlFolder
+
+Tell: TypeAlias = Callable[[dict[str, object]], None]
+
+ATTEMPTS = 3
+"""Hashes that are tried until no two URLs share one; the second is one that nobody can prepare."""
+TOLD_RECORDS = 5000
+WORK = "work"
+"""The folder, inside that of a new graph, for what passes."""
+CARRIED = ("ranks",)
+"""Files beside the graph that hold whatever its numbers are."""
+
+
+class GraphOptions(Struct, frozen=True, kw_only=True):
+    """How a graph is built."""
+
+    redirects: Choice = "keep"
+    """`follow`: a link to a URL that redirects counts for where that ends."""
+    canonical: Choice = "keep"
+    """`follow`: a link to a page counts for the page that it names as canonical."""
+    is_full: bool = False
+    """Read the whole archive, whatever there is."""
+    delta_share: float = 0.1
+    """News of up to this share of the graph's links is kept on top of it; 0: always folded in."""
+    small_arcs: int = 100_000
+    """Into a graph of so few links all news is folded: that takes no time."""
+    memory_bytes: int = 512 << 20
+    """For sorting. What grows with the number of URLs (some 30 bytes each) comes on top."""
+    coding: Coding = Coding()
+
+
+class GraphFacts(Struct, frozen=True, kw_only=True):
+    """What was built, and what there is now."""
+
+    did: Literal["nothing", "delta", "fold", "full"]
+    records: int
+    """Records of the links archive that were read."""
+    nodes: int
+    arcs: int
+    pages: int
+    delta_pages: int
+    delta_arcs: int
+    generation: int
+
+
+def build_graph(
+    root: Path | str, options: GraphOptions | None = None, tell: Tell | None = None
+) -> GraphFacts:
+    """Bring the graph of a crawl, running or not, up to what its archive says now."""
+    place = CrawlFolder(Path(root))
+    if not place.archive.is_dir():
+        raise ConfigError(f"{root} is not a crawl: expected a folder with an archive in it")
+    with sole_builder(place.root):
+        try:
+            tidy(place.root)
+            return _Builder(place, options or GraphOptions(), tell or (lambda _: None)).build()
+        except OSError as error:
+            raise CannotGoOn(
+                f"cannot build the graph of {root}: {error.strerror or error}; nothing was "
+                "changed: make room (or make it writable) and build again"
+            ) from error
+
+
+class _Builder:
+    """One build of one graph."""
+
+    def __init__(self, place: CrawlFolder, options: GraphOptions, tell: Tell) -> None:
+        self._place = place
+        self._options = options
+        self._tell = tell
+        self._graph = graph_folder(place.root)
+        self._counted = counted_lengths(place)
+        self._manifest = self._usable_manifest()
+        self._records = 0
+
+    def build(self) -> GraphFacts:
+        """Read what is new and write it down."""
+        manifest = self._manifest
+        if manifest is not None and not self._has_news(manifest):
+            return self._facts("nothing", manifest)
+        try:
+            return self._build(manifest)
+        except CorruptFile as error:
+            if manifest is None or self._graph not in error.path.parents:
+                raise
+            self._tell({"damaged": str(error), "then": "full"})
+            return self._build(None)
+
+    def _build(self, manifest: Manifest | None) -> GraphFacts:
+        old = _Old(self._graph, manifest) if manifest is not None else None
+        for attempt in range(ATTEMPTS):
+            work = fresh_folder(self._place.root) / WORK
+            work.mkdir()
+            names = NameSorter(work, self._options.memory_bytes)
+            path, hash_url = work / "fresh.urls", hash_of(attempt)
+            with closing(Spool(work, names, hash_url)) as spool:
+                covered = self._read(spool, old)
+                self._tell({"sorting": spool.links})
+                numbers = number_names(names.merged(), path, hash_url)
+                if not numbers.has_collision:
+                    return self._write(settle(spool, numbers, path), old, covered)
+        raise CannotGoOn(f"{ATTEMPTS} hashes in a row were shared by two URLs; build again")
+
+    def _read(self, spool: Spool, old: "_Old | None") -> Lengths:
+        """Give a delta and all new records to a spool; return how far the archive is read then."""
+        if old is not None and old.delta is not None:
+            _take_delta(spool, old.delta)
+        reading = NewRecords(
+            self._place, old.manifest.covered if old is not None else {}, self._counted
+        )
+        self._records = 0
+        for record in reading:
+            spool.add(record)
+            self._records += 1
+            if self._records % TOLD_RECORDS == 0:
+                self._tell({"read": self._records, "bytes_left": reading.bytes_left})
+        spool.flush()
+        return reading.covered
+
+    def _write(self, fresh: Fresh, old: "_Old | None", covered: Lengths) -> GraphFacts:
+        if old is not None and self._is_small(fresh, old.manifest):
+            return self._put_on_top(fresh, old, covered)
+        return self._fold(fresh, old, covered)
+
+    def _put_on_top(self, fresh: Fresh, old: "_Old", covered: Lengths) -> GraphFacts:
+        """Write what is new as the delta that holds from now on."""
+        number = old.manifest.delta + 1
+        delta = write_delta(self._graph, number, fresh, old.base.names)
+        manifest = replace(
+            old.manifest,
+            covered=covered,
+            delta=number,
+            delta_pages=delta.pages,
+            delta_arcs=delta.arcs,
+        )
+        write_manifest(self._graph, manifest)
+        tidy(self._place.root)
+        return self._facts("delta", manifest)
+
+    def _fold(self, fresh: Fresh, old: "_Old | None", covered: Lengths) -> GraphFacts:
+        """Write the graph of all, and put it into the old one's place."""
+        self._tell({"writing": fresh.links})
+        options = self._options
+        how = Folding(
+            coding=options.coding, followed=_followed(options), memory_bytes=options.memory_bytes
+        )
+        work = fresh.names.parent
+        new = work.parent
+        done = fold(old.base if old is not None else None, fresh, new, how)
+        shutil.rmtree(work)
+        for name in CARRIED:
+            if (self._graph / name).exists():
+                (new / name).hardlink_to(self._graph / name)
+        last = read_manifest(self._graph)
+        manifest = Manifest(
+            generation=last.generation + 1 if last is not None else 1,
+            redirects=options.redirects,
+            canonical=options.canonical,
+            nodes=done.nodes,
+            arcs=done.arcs,
+            pages=done.pages,
+            covered=covered,
+        )
+        write_manifest(new, manifest)
+        swap(self._place.root)
+        return self._facts("full" if old is None else "fold", manifest)
+
+    def _usable_manifest(self) -> Manifest | None:
+        """Return what the graph that exists was built from; None if it is of no use."""
+        found, options = read_manifest(self._graph), self._options
+        if found is None or options.is_full or has_shrunk(found.covered, self._counted):
+            return None
+        is_same = (found.redirects, found.canonical) == (options.redirects, options.canonical)
+        if not is_same or (_followed(options) and self._has_unread(found)):
+            return None  # where a chain ends cannot be told from the graph that has followed it
+        return found
+
+    def _has_unread(self, manifest: Manifest) -> bool:
+        covered = manifest.covered
+        return any(end > covered.get(name, 0) for name, end in self._counted.items())
+
+    def _has_news(self, manifest: Manifest) -> bool:
+        """Tell whether there is anything to do."""
+        must_fold = manifest.delta > 0 and self._options.delta_share == 0
+        return must_fold or self._has_unread(manifest)
+
+    def _is_small(self, fresh: Fresh, manifest: Manifest) -> bool:
+        most = manifest.arcs * self._options.delta_share
+        is_large = manifest.arcs >= self._options.small_arcs
+        return is_large and fresh.links <= most and len(fresh.sources) <= most
+
+    def _facts(
+        self, did: Literal["nothing", "delta", "fold", "full"], manifest: Manifest
+    ) -> GraphFacts:
+        return GraphFacts(
+            did=did,
+            records=self._records,
+            nodes=manifest.nodes,
+            arcs=manifest.arcs,
+            pages=manifest.pages,
+            delta_pages=manifest.delta_pages,
+            delta_arcs=manifest.delta_arcs,
+            generation=manifest.generation,
+        )
+
+
+class _Old:
+    """The graph that exists, and its delta."""
+
+    def __init__(self, folder: Path, manifest: Manifest) -> None:
+        self.manifest = manifest
+        self.base = Base(folder)
+        self.delta = Delta.open(folder, manifest.delta) if manifest.delta else None
+
+
+def _followed(options: GraphOptions) -> Kind:
+    """Return which links stand for where they lead."""
+    redirects = Kind.REDIRECT if options.redirects == "follow" else Kind(0)
+    return redirects | (Kind.CANONICAL if options.canonical == "follow" else Kind(0))
+
+
+def _take_delta(spool: Spool, delta: Delta) -> None:
+    """Give a delta's pages to a spool, as if their records were read again."""
+    columns = delta.columns
+    urls = delta.names.urls(np.arange(len(delta.names)))
+    hashes = spool.hashed(urls)
+    sources = np.flatnonzero(columns.standing != UNKNOWN)
+    pages = Pages(
+        hashes[sources],
+        columns.at[sources],
+        np.diff(columns.out_offsets)[sources],
+        columns.standing[sources] == PAGE,
+    )
+    spool.add_pages(pages, hashes[columns.out_targets], columns.out_kinds)

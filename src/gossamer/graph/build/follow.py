@@ -1,0 +1,33 @@
+"""Follow a running crawl: its newest pages are in the graph within seconds."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from gossamer.clock import Clock
+from gossamer.graph.build.builder import GraphFacts, GraphOptions, Tell, build_graph
+from gossamer.report import is_running
+
+PAUSE_S = 2.0
+SHARE = 0.25
+"""Of the time, at most, that is spent on building."""
+
+
+def follow(
+    root: Path | str,
+    options: GraphOptions,
+    clock: Clock,
+    wait: Callable[[float], None],
+    tell: Tell | None = None,
+) -> Iterator[GraphFacts]:
+    """Build again and again while a crawl runs; yield what each time was done.
+
+    `wait` is called with the seconds to let pass. The last time is after the crawl has ended.
+    """
+    while True:
+        was_running = is_running(root)
+        began_at = clock.steady()
+        yield build_graph(root, options, tell)
+        if not was_running:
+            return
+        took_s = clock.steady() - began_at
+        wait(max(PAUSE_S, took_s * (1 / SHARE - 1)))

@@ -1,0 +1,103 @@
+"""Where a crawl's graph lies, who may build it, and how a new one takes the place of the old.
+
+graph/       the graph that holds: its manifest was written last
+graph.new/   one that is being built, or, if it has a manifest, one that is whole
+graph.old/   one that was replaced and is being deleted
+"""
+
+import fcntl
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from gossamer.errors import CannotGoOn
+from gossamer.graph.build.delta import names_path, rows_path
+from gossamer.graph.build.manifest import FILE, read_manifest
+
+LOCK = "graph.lock"
+
+
+def graph_folder(root: Path) -> Path:
+    """Return the folder of a crawl's graph."""
+    return root / "graph"
+
+
+def whole_folder(root: Path) -> Path | None:
+    """Return the folder of the graph that holds, also while it is being replaced; None if none."""
+    for folder in (graph_folder(root), _new(root)):
+        if (folder / FILE).exists():
+            return folder
+    return None
+
+
+@contextmanager
+def sole_builder(root: Path) -> Iterator[None]:
+    """Make sure that nobody else builds this graph."""
+    try:
+        lock = os.open(root / LOCK, os.O_RDWR | os.O_CREAT, 0o644)
+    except OSError as error:
+        raise CannotGoOn(
+            f"cannot write to {root}: {error.strerror}; make it writable and build again"
+        ) from error
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    except BlockingIOError as error:
+        raise CannotGoOn(
+            f"another process builds the graph of {root}; wait until it ends, or stop it"
+        ) from error
+    finally:
+        os.close(lock)
+
+
+def tidy(root: Path) -> None:
+    """Finish or delete what a killed builder left."""
+    graph, new = graph_folder(root), _new(root)
+    if read_manifest(new) is not None:
+        swap(root)
+    shutil.rmtree(new, ignore_errors=True)
+    shutil.rmtree(_old(root), ignore_errors=True)
+    manifest = read_manifest(graph)
+    number = manifest.delta if manifest is not None else 0
+    kept = {names_path(graph, number), rows_path(graph, number)}
+    for path in graph.glob("delta-*"):
+        if path not in kept:
+            path.unlink()
+
+
+def fresh_folder(root: Path) -> Path:
+    """Return an empty folder to build in."""
+    new = _new(root)
+    shutil.rmtree(new, ignore_errors=True)
+    new.mkdir(parents=True)
+    return new
+
+
+def swap(root: Path) -> None:
+    """Put the whole graph of the new folder into its place. May be killed at any step."""
+    graph, new, old = graph_folder(root), _new(root), _old(root)
+    shutil.rmtree(old, ignore_errors=True)
+    if graph.exists():
+        graph.rename(old)
+    new.rename(graph)
+    sync_folder(root)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def sync_folder(path: Path) -> None:
+    """Bring the names in a folder to the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _new(root: Path) -> Path:
+    return root / "graph.new"
+
+
+def _old(root: Path) -> Path:
+    return root / "graph.old"

@@ -1,0 +1,173 @@
+"""UrlMapWriter: sorted keys to a file that can be asked in both directions, in one pass.
+
+Keys are gathered into chapters of a million; each has a table of strings of its own, chosen from a
+sample of it. So memory is bounded, and a table knows the words of the sites that it is for.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import BinaryIO, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gossamer.errors import Bug, CannotGoOn
+from gossamer.graph.names.layout import HEADER_BYTES, Header
+from gossamer.graph.names.read_kernels import PER_BUCKET, PER_GROUP
+from gossamer.graph.names.table import Table, natives
+
+GROUP_KEYS = PER_BUCKET * PER_GROUP
+PAGE_KEYS = 8 * GROUP_KEYS
+CHAPTER_KEYS = 1 << 20
+CHAPTER_BYTES = 1 << 26
+SAMPLE_BYTES = 1 << 21
+MOST_TABLES = 1 << 16
+LONGEST_KEY = 1 << 20
+
+
+class _Page(NamedTuple):
+    """The texts of some buckets."""
+
+    text: NDArray[np.uint8]
+    ends: NDArray[np.int64]
+    """Where the text of each bucket ends."""
+
+
+class UrlMapWriter:
+    """A new URL map. Until `close` returns, the file is not one."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._file: BinaryIO = path.open("wb")
+        self._file.write(bytes(HEADER_BYTES))
+        self._at = HEADER_BYTES
+        self._waiting: list[bytes] = []
+        self._newest = b""
+        self._pages: list[_Page] = []
+        self._keys = self._longest = self._chapter_keys = self._chapter_bytes = 0
+        self._tables: list[list[bytes]] = []
+        self._groups: list[int] = []
+        self._heads: list[bytes] = []
+        self._words: list[NDArray[np.uint64]] = []
+
+    def add(self, keys: Sequence[bytes]) -> None:
+        """Add keys that sort behind all that were added before."""
+        self._waiting += keys
+        whole = len(self._waiting) // PAGE_KEYS * PAGE_KEYS
+        for start in range(0, whole, PAGE_KEYS):
+            self._turn_page(self._waiting[start : start + PAGE_KEYS])
+        del self._waiting[:whole]
+
+    def close(self) -> None:
+        """Write what is left, then index and header."""
+        try:
+            if self._waiting:
+                self._turn_page(self._waiting)
+            self._end_chapter()
+            self._write_rest()
+            self._file.close()
+        except OSError as problem:
+            raise CannotGoOn(f"cannot write {self._path}: {problem.strerror}") from problem
+
+    def _turn_page(self, keys: Sequence[bytes]) -> None:
+        """Bring keys, which start a group, into the form of buckets' texts."""
+        if keys[0] <= self._newest and self._keys:
+            raise Bug(f"keys must ascend: {keys[0]!r} came after {self._newest!r}")
+        self._newest = keys[-1]
+        blob = b"\0".join((*keys, b""))
+        text = np.empty(len(blob) + 3 * len(keys), np.uint8)
+        ends = np.empty(-(-len(keys) // PER_BUCKET), np.int64)
+        size = -1
+        longest = max(map(len, keys))
+        if blob.count(0) == len(keys) and longest <= LONGEST_KEY and all(keys):
+            place = np.frombuffer(blob, np.uint8).ctypes.data
+            size = natives()["front"](
+                place, len(keys), PER_BUCKET, text.ctypes.data, ends.ctypes.data
+            )
+        if size < 0:
+            raise Bug("keys must ascend, hold no zero and have between 1 and a million bytes")
+        self._heads += keys[::GROUP_KEYS]
+        self._pages.append(_Page(text[:size].copy(), ends))
+        self._keys += len(keys)
+        self._longest = max(self._longest, longest)
+        self._chapter_keys += len(keys)
+        self._chapter_bytes += size
+        if self._chapter_keys >= CHAPTER_KEYS or self._chapter_bytes >= CHAPTER_BYTES:
+            self._end_chapter()
+
+    def _end_chapter(self) -> None:
+        """Choose a table for the pages that wait, and write them."""
+        if not self._pages:
+            return
+        if len(self._tables) == MOST_TABLES:
+            raise CannotGoOn(f"cannot write {self._path}: too many keys for a URL map")
+        table = Table.trained(_sample(self._pages), _used(self._pages))
+        for page in self._pages:
+            self._write_page(page, table)
+        self._tables.append(table.strings)
+        self._pages.clear()
+        self._chapter_keys = self._chapter_bytes = 0
+
+    def _write_page(self, page: _Page, table: Table) -> None:
+        longest = int(np.diff(page.ends, prepend=0).max())
+        costs, codes = np.empty((2, longest + 1), np.uint32)
+        out = np.empty(2 * len(page.text) + 2 * len(page.ends), np.uint8)
+        words = np.empty(len(page.ends), np.uint64)
+        size = natives()["pack"](
+            page.text.ctypes.data,
+            page.ends.ctypes.data,
+            len(page.ends),
+            PER_GROUP,
+            table.trie.ctypes.data,
+            table.mask,
+            table.lengths.ctypes.data,
+            costs.ctypes.data,
+            codes.ctypes.data,
+            out.ctypes.data,
+            words.ctypes.data,
+        )
+        if size < 0:
+            raise Bug("a page holds a byte that its table does not know")
+        self._file.write(out[:size].data)
+        # Ends count from the start of a group: the last one of each tells where the next starts.
+        for last in range(PER_GROUP - 1, len(words) + PER_GROUP - 1, PER_GROUP):
+            self._groups.append(self._at << 16 | len(self._tables))
+            self._at += int(words[min(last, len(words) - 1)]) & 0xFFFFFFFF
+        self._words.append(words)
+
+    def _write_rest(self) -> None:
+        self._file.write(bytes(-self._at % 8))  # words are read in place
+        data_end = self._at + -self._at % 8
+        heads = b"".join(self._heads)
+        rest = b"".join(
+            (
+                np.array(self._groups, np.uint64).tobytes(),
+                np.cumsum([len(head) for head in self._heads], dtype=np.uint64).tobytes(),
+                *(words.tobytes() for words in self._words),
+                heads,
+                np.array([len(strings) for strings in self._tables], "<u2").tobytes(),
+                *(bytes(map(len, strings)) for strings in self._tables),
+                *(string for strings in self._tables for string in strings),
+            )
+        )
+        self._file.write(rest)
+        header = Header(self._keys, self._longest, data_end, len(heads), len(self._tables))
+        self._file.seek(0)
+        self._file.write(header.pack(header.checksum(rest)))
+
+
+def _sample(pages: Sequence[_Page]) -> NDArray[np.uint8]:
+    """Return about so many bytes of all pages alike: whole buckets, since texts lean on others."""
+    share = max(1, sum(len(page.text) for page in pages) // SAMPLE_BYTES)
+    parts = []
+    for page in pages:
+        starts = np.concatenate(([0], page.ends[:-1]))
+        chosen = zip(starts[::share].tolist(), page.ends[::share].tolist(), strict=True)
+        parts += [page.text[start:end] for start, end in chosen]
+    return np.concatenate(parts)[: 2 * SAMPLE_BYTES]
+
+
+def _used(pages: Sequence[_Page]) -> NDArray[np.int64]:
+    """Return which bytes occur."""
+    counts = sum(np.bincount(page.text, minlength=256) for page in pages)
+    return np.flatnonzero(counts)
