@@ -4,9 +4,18 @@ Neighbours: `build` sorts and numbers with it; all who answer questions turn num
 Not for: what the URLs link to.
 """
 
-from gossamer.graph.names.keys import key_of, keys_of, origin_of, url_of
+from gossamer.graph.names.keys import key_of, keys_of, origin_of, url_of, urls_of
 from gossamer.graph.names.reader import UrlMap
 from gossamer.graph.names.sorter import NameSorter
 from gossamer.graph.names.writer import UrlMapWriter
 
-__all__ = ["NameSorter", "UrlMap", "UrlMapWriter", "key_of", "keys_of", "origin_of", "url_of"]
+__all__ = [
+    "NameSorter",
+    "UrlMap",
+    "UrlMapWriter",
+    "key_of",
+    "keys_of",
+    "origin_of",
+    "url_of",
+    "urls_of",
+]

@@ -1,10 +1,10 @@
 """The parts of a URL map's file, and what says that they are whole.
 
-    header     64 bytes: magic, version, counts and places, checksum of itself and of all behind data
-    data       buckets of keys in codes (see `read_kernels`)
-    index      words: groups' places, ends of their first keys, buckets' ends and checksums
-    heads      the first key of each group, one behind the other
-    tables     how many strings each has (2 bytes), each string's length (1 byte), the strings
+header     64 bytes: magic, version, counts and places, checksum of itself and of all behind data
+data       groups of keys in codes (see `read_kernels`)
+index      words: places of groups, ends of their first keys, checksums
+heads      the first key of each group, one behind the other
+tables     how many strings each has (2 bytes), each string's length (1 byte), the strings, padding
 """
 
 from pathlib import Path
@@ -17,8 +17,12 @@ from gossamer.errors import CorruptFile
 
 MAGIC = b"GOSSURLS"
 VERSION = 1
+LONGEST_KEY = 1 << 20
+"""Bytes of a key; URLs are far shorter."""
 _FIELDS = Struct("<8sQQQQQQ")
 _CHECKSUM = Struct("<Q")
+PADDING = bytes(8)
+"""Ends a file, and each array of keys: eight bytes are read at a time."""
 HEADER_BYTES = _FIELDS.size + _CHECKSUM.size
 
 
@@ -50,7 +54,11 @@ def read_header(path: Path, file: memoryview) -> Header:
     if (magic, version) != (MAGIC, VERSION):
         raise CorruptFile(path, 0, f"the header of a URL map (version {VERSION}) was expected")
     header = Header(*fields)
+    if header.longest > LONGEST_KEY:
+        raise CorruptFile(path, 0, f"a key of {header.longest} bytes is too long")
     (told,) = _CHECKSUM.unpack_from(file, _FIELDS.size)
-    if header.data_end > len(file) or told != header.checksum(file[header.data_end :]):
+    if not HEADER_BYTES <= header.data_end <= len(file) or told != header.checksum(
+        file[header.data_end :]
+    ):
         raise CorruptFile(path, header.data_end, "its index is not as it was written")
     return header

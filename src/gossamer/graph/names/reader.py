@@ -10,29 +10,46 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gossamer.errors import CorruptFile
-from gossamer.graph.names import read_kernels
-from gossamer.graph.names.keys import OTHER, key_of, keys_of, origin_of, url_of
-from gossamer.graph.names.layout import HEADER_BYTES, Header, read_header
-from gossamer.graph.names.read_kernels import CODES, NO_ROOM, PER_BUCKET, PER_GROUP
+from gossamer.graph.names import find_kernels, read_kernels
+from gossamer.graph.names.keys import (
+    OTHER,
+    key_of,
+    keys_of,
+    origin_of,
+    packed_keys,
+    url_of,
+    urls_of,
+)
+from gossamer.graph.names.layout import HEADER_BYTES, PADDING, Header, read_header
+from gossamer.graph.names.read_kernels import (
+    CODES,
+    DAMAGED,
+    NO_ROOM,
+    PER_GROUP,
+    PER_PART,
+    SHAPE_WORDS,
+)
 from gossamer.native import Native
 
-BATCH_BUCKETS = 512
+BATCH_PARTS = 2048
 BATCH_BYTES = 1 << 22
-_USUAL_KEY = 1024
+_USUAL_BYTES = 1024
+_UsualRoom = ctypes.c_char * _USUAL_BYTES
+SLACK = 16
 
 _SIGNATURES = {
-    "find": "BWWIBn",
-    "find_many": "BWWIBnI",
-    "spell": "BWWInBn",
-    "spell_many": "BWWIInBnI",
-    "spell_buckets": "BWWInnBnI",
+    "find": "BWWBn",
+    "find_many": "BWWBnIn",
+    "spell": "BWWnBn",
+    "spell_many": "BWWInBnI",
+    "spell_parts": "BWWnnBnI",
 }
 
 
 @cache
 def natives() -> Native:
     """Return the compiled kernels of the reader; the first call loads or compiles them."""
-    return Native((read_kernels,), _SIGNATURES)
+    return Native((find_kernels, read_kernels), _SIGNATURES)
 
 
 class UrlMap:
@@ -42,16 +59,16 @@ class UrlMap:
         self.path = path
         self._keys = header.keys
         self._longest = header.longest
-        self._buckets = -(-header.keys // PER_BUCKET)
-        groups = -(-self._buckets // PER_GROUP)
-        heads = header.data_end + 8 * (2 * groups + self._buckets)
-        self._strings = _strings(path, file, heads + header.heads_bytes, header.tables)
-        index = file[header.data_end : heads].view(np.uint64)
-        shape = [header.keys, self._buckets, groups, HEADER_BYTES, header.data_end, heads]
-        self._shape = np.array(shape, np.int64)
-        _check_index(path, header, index, groups)
-        self._file = file
-        arrays = (file, index, self._strings, self._shape)
+        groups = -(-header.keys // PER_GROUP)
+        heads = header.data_end + 8 * (3 * groups + 1)
+        index = _numbers(file[header.data_end : heads], 8)
+        _check_index(path, header, index)
+        strings = _strings(path, file, heads + header.heads_bytes, header.tables)
+        checked = np.zeros(groups // 64 + 1, np.uint64)
+        shape = [header.keys, groups, HEADER_BYTES, heads, SHAPE_WORDS + len(strings), 0, 0, 0]
+        known = np.concatenate((np.array(shape, np.uint64), strings, checked))
+        arrays = (file, index, known)
+        self._arrays = arrays
         self._places = tuple(array.ctypes.data for array in arrays)
         self._find = natives()["find"]
         self._spell = natives()["spell"]
@@ -72,8 +89,9 @@ class UrlMap:
 
     def node(self, url: str) -> int | None:
         """Return the number of a URL; None if it is not there."""
-        found = self._lower(key_of(url))
-        return found >> 1 if found & 1 else None
+        key = key_of(url)
+        found = self._find(*self._places, key + PADDING, len(key))
+        return self._sound(found) >> 1 if found & 1 or found < 0 else None
 
     def url(self, node: int) -> str:
         """Return the URL that has a number."""
@@ -83,23 +101,34 @@ class UrlMap:
         """Return the key of the URL that has a number."""
         if not 0 <= node < self._keys:
             raise IndexError(f"node {node} of {self._keys}")
-        room = min(self._longest, _USUAL_KEY)
-        out = (ctypes.c_char * room)()
-        length = self._spell(*self._places, node, out, room)
-        if length == NO_ROOM:
-            out = (ctypes.c_char * self._longest)()
-            length = self._spell(*self._places, node, out, self._longest)
-        return out[: self._sound(length)]
+        out = _UsualRoom()
+        length = self._spell(*self._places, node, out, _USUAL_BYTES)
+        if length >= 0:
+            return out[:length]  # type: ignore[return-value] # they are bytes
+        room = 2 * self._longest + SLACK if length == NO_ROOM else 0
+        large = (ctypes.c_char * room)()
+        length = self._sound(self._spell(*self._places, node, large, room))
+        return large[:length]  # type: ignore[return-value] # see above
 
     def nodes(self, urls: Sequence[str]) -> NDArray[np.int64]:
         """Return the numbers of URLs, -1 for each that is not there."""
-        return self.nodes_of_keys(keys_of(urls))
+        packed = packed_keys(urls)
+        if packed is None:
+            return self.nodes_of_keys(keys_of(urls))
+        return self._nodes(packed + PADDING, len(urls))
 
     def nodes_of_keys(self, keys: Sequence[bytes]) -> NDArray[np.int64]:
         """Return the numbers of the URLs that have these keys, -1 for each that is not there."""
-        out = np.empty(len(keys), np.int64)
-        blob = b"\0".join((*keys, b""))
-        self._sound(natives()["find_many"](*self._places, blob, len(blob), out.ctypes.data))
+        packed = b"\0".join((*keys, PADDING))
+        if packed.count(0) != len(keys) + len(PADDING):
+            raise ValueError("a key holds a zero byte")
+        return self._nodes(packed, len(keys))
+
+    def _nodes(self, packed: bytes, many: int) -> NDArray[np.int64]:
+        """Return the numbers of keys, each followed by a zero, behind all of which is padding."""
+        out = np.empty(many, np.int64)
+        size = len(packed) - len(PADDING)
+        self._sound(natives()["find_many"](*self._places, packed, size, out.ctypes.data, many))
         return np.where(out & 1, out >> 1, -1)
 
     def urls(self, nodes: Sequence[int] | NDArray[np.integer]) -> list[str]:
@@ -107,7 +136,7 @@ class UrlMap:
         wanted = np.ascontiguousarray(nodes, np.int64)
         if len(wanted) and not 0 <= wanted.min() <= wanted.max() < self._keys:
             raise IndexError(f"nodes between {wanted.min()} and {wanted.max()} of {self._keys}")
-        room = BATCH_BYTES + self._longest + 1
+        room = BATCH_BYTES + 2 * self._longest + SLACK
         out = np.empty(room, np.uint8)
         done = np.zeros(1, np.int64)
         found: list[str] = []
@@ -116,8 +145,8 @@ class UrlMap:
             size = natives()["spell_many"](
                 *self._places, rest.ctypes.data, len(rest), out.ctypes.data, room, done.ctypes.data
             )
-            keys = out[: self._sound(size)].tobytes().split(b"\0")
-            found += [url_of(key) for key in keys[:-1]]
+            keys = out[: self._sound(size if done[0] else DAMAGED)].tobytes().split(b"\0")
+            found += urls_of(keys[:-1])
         return found
 
     def keys(self, first: int = 0, last: int | None = None) -> Iterator[list[bytes]]:
@@ -125,19 +154,20 @@ class UrlMap:
         last = self._keys if last is None else min(last, self._keys)
         if first >= last:
             return
-        bucket, end = first // PER_BUCKET, -(-last // PER_BUCKET)
-        skip, left = first % PER_BUCKET, last - first
-        room = max(BATCH_BYTES, PER_BUCKET * (self._longest + 1) + 1)
+        part, end = first // PER_PART, -(-last // PER_PART)
+        skip, left = first % PER_PART, last - first
+        room = BATCH_BYTES + PER_PART * (self._longest + SLACK)
         out = np.empty(room, np.uint8)
         done = np.zeros(1, np.int64)
-        while bucket < end:
-            stop = min(end, bucket + BATCH_BUCKETS)
-            size = natives()["spell_buckets"](
-                *self._places, bucket, stop, out.ctypes.data, room, done.ctypes.data
+        while part < end:
+            stop = min(end, part + BATCH_PARTS)
+            size = natives()["spell_parts"](
+                *self._places, part, stop, out.ctypes.data, room, done.ctypes.data
             )
-            keys = out[: self._sound(size)].tobytes().split(b"\0")[skip:-1][:left]
+            served = out[: self._sound(size if done[0] else DAMAGED)].tobytes()
+            keys = served.split(b"\0")[skip:-1][:left]
             yield keys
-            bucket += int(done[0])
+            part += int(done[0])
             skip, left = 0, left - len(keys)
 
     def span(self, prefix: bytes) -> tuple[int, int]:
@@ -170,30 +200,37 @@ class UrlMap:
 
     def _lower(self, key: bytes) -> int:
         """Return 2 * the number of keys before this one, + 1 if it is there."""
-        return self._sound(self._find(*self._places, key, len(key)))
+        return self._sound(self._find(*self._places, key + PADDING, len(key)))
 
     def _sound(self, answer: int) -> int:
         """Return a kernel's answer if it is none of damage."""
         if answer < 0:
-            raise CorruptFile(self.path, 0, "a bucket of keys is not as it was written")
+            raise CorruptFile(self.path, 0, "a group of keys is not as it was written")
         return answer
 
 
+def _numbers(part: NDArray[np.uint8], width: int) -> NDArray[np.unsignedinteger]:
+    """Return a part of a file as numbers, in place; what is left of the last one is left out."""
+    return part[: len(part) // width * width].view(f"<u{width}")
+
+
 def _strings(path: Path, file: NDArray[np.uint8], start: int, tables: int) -> NDArray[np.uint64]:
-    """Return for each table and code: place in the file << 16 | length << 8 | has it a zero?"""
-    counts = file[start : start + 2 * tables].view("<u2").astype(np.int64)
+    """Return the words of `known` on each code of each table."""
+    counts = _numbers(file[start : start + 2 * tables], 2).astype(np.int64)
     start += 2 * tables
     many = int(counts.sum())
     lengths = file[start : start + many].astype(np.uint64)
     start += many
-    if len(counts) != tables or len(lengths) != many or start + int(lengths.sum()) != len(file):
+    is_whole = len(counts) == tables and len(lengths) == many and (counts <= CODES).all()
+    if not is_whole or start + int(lengths.sum()) + len(PADDING) != len(file):
         raise CorruptFile(path, start, "its tables do not end where the file does")
-    pool = file[start:]
+    pool = file[start : -len(PADDING)]
     ends = np.cumsum(lengths)
-    zeros = np.concatenate(([0], np.cumsum(pool == 0)))
-    has_zero = zeros[ends.astype(np.int64)] > zeros[(ends - lengths).astype(np.int64)]
+    places = np.append(np.flatnonzero(pool == 0), len(pool)).astype(np.uint64)
+    nearest = places[np.searchsorted(places[:-1], ends - lengths)] + np.uint64(1)
+    behind = np.where(nearest <= ends, nearest + lengths - ends, 0).astype(np.uint64)
     words = (ends - lengths + np.uint64(start)) << np.uint64(16)
-    words |= lengths << np.uint64(8) | has_zero.astype(np.uint64)
+    words |= lengths << np.uint64(8) | behind
     strings = np.zeros((max(1, tables), CODES), np.uint64)
     within = np.arange(CODES) < counts[:, None]
     if tables:
@@ -201,15 +238,19 @@ def _strings(path: Path, file: NDArray[np.uint8], start: int, tables: int) -> ND
     return strings.reshape(-1)
 
 
-def _check_index(path: Path, header: Header, index: NDArray[np.uint64], groups: int) -> None:
-    """Raise `CorruptFile` unless groups name tables, and first keys, that are there."""
-    tables = index[:groups] & np.uint64(0xFFFF)
-    ends = index[groups : 2 * groups]
-    is_whole = len(index) == 2 * groups + -(-header.keys // PER_BUCKET)
-    if groups and (
-        not is_whole
-        or int(tables.max()) >= header.tables
-        or int(ends[-1]) != header.heads_bytes
-        or bool((ends[1:] < ends[:-1]).any())
-    ):
-        raise CorruptFile(path, header.data_end, "its index names what is not there")
+def _check_index(path: Path, header: Header, index: NDArray[np.uint64]) -> None:
+    """Raise `CorruptFile` unless groups lie in the data, and name tables and heads that exist."""
+    groups = -(-header.keys // PER_GROUP)
+    if len(index) == 3 * groups + 1:
+        places = index[: groups + 1] >> np.uint64(16)
+        tables = index[:groups] & np.uint64(0xFFFF)
+        ends = np.concatenate((np.zeros(1, np.uint64), index[groups + 1 : 2 * groups + 1]))
+        if (
+            places[0] == HEADER_BYTES
+            and places[-1] <= header.data_end
+            and ends[-1] == header.heads_bytes
+            and bool((places[1:] >= places[:-1]).all() and (ends[1:] >= ends[:-1]).all())
+            and bool((tables < header.tables).all())
+        ):
+            return
+    raise CorruptFile(path, header.data_end, "its index names what is not there")

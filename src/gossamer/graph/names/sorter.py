@@ -1,7 +1,7 @@
-"""NameSorter: any number of keys, in any order and often repeated, to sorted ones; in bounded memory.
+"""NameSorter: any number of keys, in any order and often repeated, to sorted ones.
 
-What fits is held in a set, so that a repeated key costs a look-up and nothing else. A full set goes
-to disk as a sorted run; runs are merged a piece at a time.
+What fits into the memory that is granted is held in a set, so that a repeated key costs a look-up
+and nothing else. A full set goes to disk as a sorted run; runs are merged a piece at a time.
 """
 
 from bisect import bisect_right
@@ -14,7 +14,7 @@ from gossamer.errors import CannotGoOn, CorruptFile
 
 KEY_OVERHEAD_BYTES = 120
 """What Python adds to a key: its object, places in the set (which doubles), one in a list."""
-PIECE_BYTES = 1 << 18
+BATCH_KEYS = 4096
 FAN_IN = 64
 """So many runs are merged into one."""
 _LEVEL = 1
@@ -50,8 +50,7 @@ class NameSorter:
             return
         keys = sorted(self._held)
         self._held = set()
-        for start in range(0, len(keys), 8192):
-            yield keys[start : start + 8192]
+        yield from _batches(keys)
 
     def _flush(self) -> None:
         if not self._held:
@@ -59,7 +58,7 @@ class NameSorter:
         keys = sorted(self._held)
         self._held = set()
         self._held_bytes = 0
-        self._runs.append(self._write((keys[at : at + 8192] for at in range(0, len(keys), 8192))))
+        self._runs.append(self._write(_batches(keys)))
         if len(self._runs) == FAN_IN:
             whole = self._write(_merged([_pieces(run) for run in self._runs]))
             for run in self._runs:
@@ -78,6 +77,10 @@ class NameSorter:
         except OSError as problem:
             raise CannotGoOn(f"cannot write {path}: {problem.strerror}; make room") from problem
         return path
+
+
+def _batches(keys: list[bytes]) -> Iterator[list[bytes]]:
+    return (keys[at : at + BATCH_KEYS] for at in range(0, len(keys), BATCH_KEYS))
 
 
 def _pieces(path: Path) -> Iterator[list[bytes]]:

@@ -23,10 +23,11 @@ LEAST_COUNT = 4
 _PAIR_BITS = 12
 
 _SIGNATURES = {
-    "front": "BnnBI",
+    "checksum_of": "Bnn",
+    "front": "BInBI",
     "plant": "BInWn",
     "parse": "BnWnIUU",
-    "pack": "BInnWnIUUBW",
+    "pack": "BInWnIUUBI",
 }
 
 

@@ -9,7 +9,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from gossamer.graph.names.read_kernels import checksum_of
+from gossamer.graph.names.read_kernels import PER_GROUP, PER_PART, integer, same_bytes
 
 Bytes: TypeAlias = NDArray[np.uint8]
 Halves: TypeAlias = NDArray[np.uint32]
@@ -17,32 +17,33 @@ Words: TypeAlias = NDArray[np.uint64]
 Ints: TypeAlias = NDArray[np.int64]
 
 
-def front(keys: Bytes, many: int, per_bucket: int, text: Bytes, ends: Ints) -> int:
-    """Write the texts of buckets of keys, each followed by a zero; return the length.
+def front(keys: Bytes, starts: Ints, many: int, text: Bytes, ends: Ints) -> int:
+    """Write the texts of parts of keys, which follow each other; return the length.
 
-    There is room for all keys and three bytes more for each. -1 if the keys do not ascend.
+    `starts` has one more place, that of the end. There is room for all keys and four bytes more for
+    each. -1 if the keys do not ascend.
     """
-    before = at = start = out = 0
+    out = 0
     for number in range(many):
+        start, end = starts[number], starts[number + 1]
         kept = 0
         if number:
-            while keys[before + kept] != 0 and keys[before + kept] == keys[start + kept]:
-                kept += 1
-            if keys[before + kept] >= keys[start + kept]:
+            before = starts[number - 1]
+            kept = same_bytes(keys, before, start, (keys, start, end))
+            if start + kept == end or (
+                before + kept < start and keys[before + kept] > keys[start + kept]
+            ):
                 return -1
-        if number % per_bucket:
-            out = _drop(text, out, start - 1 - before - kept)
-        else:
-            kept = 0
-        at = start + kept
-        while keys[at] != 0:
+        base = number - 1 if number % PER_PART else number - number % PER_GROUP
+        if number % PER_PART == 0:
+            kept = same_bytes(keys, starts[base], starts[base + 1], (keys, start, end))
+        out = _drop(text, out, starts[base + 1] - starts[base] - kept)
+        for at in range(start + kept, end):
             text[out] = keys[at]
             out += 1
-            at += 1
         text[out] = 0
         out += 1
-        before, start = start, at + 1
-        ends[number // per_bucket] = out
+        ends[number // PER_PART] = out
     return out
 
 
@@ -52,12 +53,12 @@ def plant(pool: Bytes, lengths: Ints, many: int, trie: Words, mask: int) -> int:
     for code in range(many):
         node = place = 0
         for _ in range(lengths[code]):
-            key = node << 8 | np.int64(pool[at])
+            key = node << 8 | integer(pool[at])
             place = _place(trie, mask, key)
             if trie[place] == 0:
                 nodes += 1
                 trie[place] = np.uint64(key + 1 << 32 | nodes << 13)
-            node = np.int64(trie[place] >> np.uint64(13) & np.uint64(0x7FFFF))
+            node = integer(trie[place] >> np.uint64(13) & np.uint64(0x7FFFF))
             at += 1
         trie[place] |= np.uint64(code + 1)
     return nodes
@@ -73,32 +74,27 @@ def parse(
 def pack(
     text: Bytes,
     ends: Ints,
-    buckets: int,
-    per_group: int,
+    parts: int,
     trie: Words,
     mask: int,
     lengths: Ints,
     costs: Halves,
     codes: Halves,
     out: Bytes,
-    words: Words,
+    places: Ints,
 ) -> int:
-    """Write buckets in codes, and a word of index for each; return the bytes, -1 if impossible.
+    """Write parts in codes, and where each of them ends; return the bytes, -1 if impossible.
 
-    `out` has room for two bytes for each byte of text; `costs` for the longest bucket and one more.
+    `out` has room for two bytes for each byte of text; `costs` for the longest part and one more.
     """
-    start = at = group = 0
-    for bucket in range(buckets):
-        if bucket % per_group == 0:
-            group = at
-        many = _parse((text, start, ends[bucket]), trie, mask, lengths, costs, codes)
+    start = at = 0
+    for part in range(parts):
+        many = _parse((text, start, ends[part]), trie, mask, lengths, costs, codes)
         if many < 0:
             return -1
-        begin = at
         at = _emit(codes, many, out, at)
-        words[bucket] = np.uint64(checksum_of(out, begin, at)) << np.uint64(32)
-        words[bucket] |= np.uint64(at - group)
-        start = ends[bucket]
+        places[part] = at
+        start = ends[part]
     return at
 
 
@@ -118,13 +114,13 @@ def _parse(
         best = end - first + 1
         choice = 0
         for at in range(start, end):
-            word = trie[_place(trie, mask, node << 8 | np.int64(text[at]))]
+            word = trie[_place(trie, mask, node << 8 | integer(text[at]))]
             if word == 0:
                 break
-            node = np.int64(word >> np.uint64(13) & np.uint64(0x7FFFF))
-            code = np.int64(word & np.uint64(0x1FFF)) - 1
-            if code >= 0 and np.int64(costs[at + 1 - first]) < best:
-                best = np.int64(costs[at + 1 - first])
+            node = integer(word >> np.uint64(13) & np.uint64(0x7FFFF))
+            code = integer(word & np.uint64(0x1FFF)) - 1
+            if code >= 0 and integer(costs[at + 1 - first]) < best:
+                best = integer(costs[at + 1 - first])
                 choice = code
         if best > end - first:
             return -1
@@ -136,13 +132,13 @@ def _parse(
 def _emit(codes: Halves, many: int, out: Bytes, at: int) -> int:
     """Write codes in 12 bits each, the last one rounded up; return the place behind them."""
     for number in range(0, many - 1, 2):
-        one, two = np.int64(codes[number]), np.int64(codes[number + 1])
+        one, two = integer(codes[number]), integer(codes[number + 1])
         out[at] = one & 0xFF
         out[at + 1] = one >> 8 | (two & 15) << 4
         out[at + 2] = two >> 4
         at += 3
     if many & 1:
-        last = np.int64(codes[many - 1])
+        last = integer(codes[many - 1])
         out[at] = last & 0xFF
         out[at + 1] = last >> 8
         at += 2
@@ -163,8 +159,8 @@ def _drop(text: Bytes, at: int, number: int) -> int:
 def _place(trie: Words, mask: int, key: int) -> int:
     """Return the place of a key in a trie's table, or where it belongs."""
     mixed = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)
-    place = np.int64(mixed >> np.uint64(32)) & mask
-    while trie[place] != 0 and np.int64(trie[place] >> np.uint64(32)) != key + 1:
+    place = integer(mixed >> np.uint64(32)) & mask
+    while trie[place] != 0 and integer(trie[place] >> np.uint64(32)) != key + 1:
         place = (place + 1) & mask
     return place
 
@@ -173,7 +169,7 @@ def _gathered(codes: Halves, size: int, lengths: Ints) -> int:
     """Move the codes of a best way to the front; return their number."""
     at = many = 0
     while at < size:
-        code = np.int64(codes[at])
+        code = integer(codes[at])
         codes[many] = code
         at += lengths[code]
         many += 1

@@ -12,25 +12,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gossamer.errors import Bug, CannotGoOn
-from gossamer.graph.names.layout import HEADER_BYTES, Header
-from gossamer.graph.names.read_kernels import PER_BUCKET, PER_GROUP
+from gossamer.graph.names.layout import HEADER_BYTES, LONGEST_KEY, PADDING, Header
+from gossamer.graph.names.read_kernels import PARTS, PER_GROUP, PER_PART, SMALL_GROUP
 from gossamer.graph.names.table import Table, natives
 
-GROUP_KEYS = PER_BUCKET * PER_GROUP
-PAGE_KEYS = 8 * GROUP_KEYS
+PAGE_KEYS = 16 * PER_GROUP
 CHAPTER_KEYS = 1 << 20
 CHAPTER_BYTES = 1 << 26
-SAMPLE_BYTES = 1 << 21
+SAMPLE_BYTES = 1 << 20
 MOST_TABLES = 1 << 16
-LONGEST_KEY = 1 << 20
 
 
 class _Page(NamedTuple):
-    """The texts of some buckets."""
+    """The texts of the parts of some groups."""
 
     text: NDArray[np.uint8]
     ends: NDArray[np.int64]
-    """Where the text of each bucket ends."""
+    """Where the text of each part ends."""
 
 
 class UrlMapWriter:
@@ -48,7 +46,7 @@ class UrlMapWriter:
         self._tables: list[list[bytes]] = []
         self._groups: list[int] = []
         self._heads: list[bytes] = []
-        self._words: list[NDArray[np.uint64]] = []
+        self._checksums: list[int] = []
 
     def add(self, keys: Sequence[bytes]) -> None:
         """Add keys that sort behind all that were added before."""
@@ -60,36 +58,33 @@ class UrlMapWriter:
 
     def close(self) -> None:
         """Write what is left, then index and header."""
-        try:
-            if self._waiting:
-                self._turn_page(self._waiting)
-            self._end_chapter()
-            self._write_rest()
-            self._file.close()
-        except OSError as problem:
-            raise CannotGoOn(f"cannot write {self._path}: {problem.strerror}") from problem
+        if self._waiting:
+            self._turn_page(self._waiting)
+        self._end_chapter()
+        self._write_rest()
+        self._file.close()
 
     def _turn_page(self, keys: Sequence[bytes]) -> None:
-        """Bring keys, which start a group, into the form of buckets' texts."""
+        """Bring keys, which start a group, into the form of parts' texts."""
         if keys[0] <= self._newest and self._keys:
-            raise Bug(f"keys must ascend: {keys[0]!r} came after {self._newest!r}")
+            raise self._refusal(f"{keys[0]!r} came after {self._newest!r}")
         self._newest = keys[-1]
-        blob = b"\0".join((*keys, b""))
-        text = np.empty(len(blob) + 3 * len(keys), np.uint8)
-        ends = np.empty(-(-len(keys) // PER_BUCKET), np.int64)
+        blob = b"".join((*keys, PADDING))
+        lengths = np.fromiter(map(len, keys), np.int64, len(keys))
+        starts = np.concatenate(([0], np.cumsum(lengths)))
+        text = np.empty(len(blob) + 4 * len(keys), np.uint8)
+        ends = np.empty(-(-len(keys) // PER_PART), np.int64)
         size = -1
-        longest = max(map(len, keys))
-        if blob.count(0) == len(keys) and longest <= LONGEST_KEY and all(keys):
-            place = np.frombuffer(blob, np.uint8).ctypes.data
-            size = natives()["front"](
-                place, len(keys), PER_BUCKET, text.ctypes.data, ends.ctypes.data
-            )
+        if blob.count(0) == len(PADDING) and 0 < lengths.min() <= lengths.max() <= LONGEST_KEY:
+            places = (array.ctypes.data for array in (starts, text, ends))
+            start_place, text_place, end_place = places
+            size = natives()["front"](blob, start_place, len(keys), text_place, end_place)
         if size < 0:
-            raise Bug("keys must ascend, hold no zero and have between 1 and a million bytes")
-        self._heads += keys[::GROUP_KEYS]
+            raise self._refusal(f"found some that do not behind {keys[0]!r}")
+        self._heads += keys[::PER_GROUP]
         self._pages.append(_Page(text[:size].copy(), ends))
         self._keys += len(keys)
-        self._longest = max(self._longest, longest)
+        self._longest = max(self._longest, int(lengths.max()))
         self._chapter_keys += len(keys)
         self._chapter_bytes += size
         if self._chapter_keys >= CHAPTER_KEYS or self._chapter_bytes >= CHAPTER_BYTES:
@@ -111,53 +106,76 @@ class UrlMapWriter:
     def _write_page(self, page: _Page, table: Table) -> None:
         longest = int(np.diff(page.ends, prepend=0).max())
         costs, codes = np.empty((2, longest + 1), np.uint32)
-        out = np.empty(2 * len(page.text) + 2 * len(page.ends), np.uint8)
-        words = np.empty(len(page.ends), np.uint64)
+        out = np.empty(2 * len(page.text), np.uint8)
+        places = np.empty(len(page.ends), np.int64)
         size = natives()["pack"](
             page.text.ctypes.data,
             page.ends.ctypes.data,
             len(page.ends),
-            PER_GROUP,
             table.trie.ctypes.data,
             table.mask,
             table.lengths.ctypes.data,
             costs.ctypes.data,
             codes.ctypes.data,
             out.ctypes.data,
-            words.ctypes.data,
+            places.ctypes.data,
         )
         if size < 0:
             raise Bug("a page holds a byte that its table does not know")
-        self._file.write(out[:size].data)
-        # Ends count from the start of a group: the last one of each tells where the next starts.
-        for last in range(PER_GROUP - 1, len(words) + PER_GROUP - 1, PER_GROUP):
-            self._groups.append(self._at << 16 | len(self._tables))
-            self._at += int(words[min(last, len(words) - 1)]) & 0xFFFFFFFF
-        self._words.append(words)
+        start = 0
+        for first in range(0, len(places), PARTS):
+            ends = places[first : first + PARTS]
+            self._write_group(ends[:-1] - start, out[start : ends[-1]].tobytes())
+            start = int(ends[-1])
+
+    def _write_group(self, parts: NDArray[np.int64], codes: bytes) -> None:
+        """Write a group: where its parts but the first begin, and their codes."""
+        width = 2 if 2 * len(parts) + len(codes) <= SMALL_GROUP else 4
+        group = (parts + width * len(parts)).astype(f"<u{width}").tobytes() + codes
+        self._groups.append(self._at << 16 | len(self._tables))
+        self._checksums.append(natives()["checksum_of"](group, 0, len(group)))
+        self._write(group)
+        self._at += len(group)
+
+    def _write(self, content: bytes) -> None:
+        try:
+            self._file.write(content)
+        except OSError as problem:
+            raise CannotGoOn(
+                f"cannot write {self._path}: {problem.strerror}; make room"
+            ) from problem
+
+    def _refusal(self, found: str) -> Bug:
+        """Return what to raise when keys are no keys."""
+        self._file.close()
+        return Bug(f"keys must ascend, hold no zero and have 1 to {LONGEST_KEY} bytes: {found}")
 
     def _write_rest(self) -> None:
-        self._file.write(bytes(-self._at % 8))  # words are read in place
-        data_end = self._at + -self._at % 8
+        padding = bytes(-self._at % 8)  # words are read in place
+        self._write(padding)
         heads = b"".join(self._heads)
         rest = b"".join(
             (
-                np.array(self._groups, np.uint64).tobytes(),
+                np.array([*self._groups, self._at << 16], np.uint64).tobytes(),
                 np.cumsum([len(head) for head in self._heads], dtype=np.uint64).tobytes(),
-                *(words.tobytes() for words in self._words),
+                np.array(self._checksums, np.uint64).tobytes(),
                 heads,
                 np.array([len(strings) for strings in self._tables], "<u2").tobytes(),
                 *(bytes(map(len, strings)) for strings in self._tables),
                 *(string for strings in self._tables for string in strings),
+                PADDING,
             )
         )
-        self._file.write(rest)
-        header = Header(self._keys, self._longest, data_end, len(heads), len(self._tables))
+        self._write(rest)
+        header = Header(
+            self._keys, self._longest, self._at + len(padding), len(heads), len(self._tables)
+        )
         self._file.seek(0)
-        self._file.write(header.pack(header.checksum(rest)))
+        self._write(header.pack(header.checksum(rest)))
 
 
 def _sample(pages: Sequence[_Page]) -> NDArray[np.uint8]:
-    """Return about so many bytes of all pages alike: whole buckets, since texts lean on others."""
+    """Return about so many bytes of all pages alike: whole parts, since texts lean on others."""
     share = max(1, sum(len(page.text) for page in pages) // SAMPLE_BYTES)
     parts = []
     for page in pages:
