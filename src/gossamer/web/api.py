@@ -104,7 +104,7 @@ def _slow(engine: Engine, question: Question) -> Endpoint:
     def in_thread(asked: Asked) -> Response:
         facts = question.answer(engine, asked)
         if facts is not None:
-            return json_response(facts)
+            return json_response(facts, 404 if "error" in facts else 200)
         return json_response(unknown_url(engine, [asked.url(name) for name in question.urls]), 404)
 
     async def answer(request: Request) -> Response:

@@ -9,7 +9,7 @@ from starlette.responses import Response
 from starlette.routing import Mount
 from starlette.staticfiles import StaticFiles
 
-from gossamer.errors import GossamerError
+from gossamer.errors import ConfigError, GossamerError
 from gossamer.web.api import api_routes, json_response
 from gossamer.web.asked import BadQuery
 from gossamer.web.engine import Engine, NoGraph
@@ -45,11 +45,11 @@ async def _told(request: Request, error: Exception) -> Response:
 
 def _meaning(error: Exception) -> tuple[int, str]:
     match error:
-        case BadQuery():
+        case BadQuery() | ConfigError():
             return 400, "bad_query"
         case NoGraph():
             return 503, "no_graph"
         case HTTPException():
             return error.status_code, "not_found" if error.status_code == 404 else "http"  # noqa: PLR2004 - see RFC 9110
         case _:
-            return 500, "cannot_answer"
+            return 503, "cannot_answer"

@@ -105,7 +105,7 @@ def _convergence(facts: Facts) -> str:
     if isinstance(kinds := facts.get("kinds"), list):
         words.append(f"over {', '.join(kinds)}")
     words += [f"after {facts[name]} {name}" for name in ("sweeps", "rounds") if name in facts]
-    if isinstance(error := facts.get("error"), float) and facts.get("by") == "pagerank":
+    if isinstance(error := facts.get("error_below"), float) and facts.get("by") == "pagerank":
         words.append(f"error below {error:.1e} in all")
     if facts.get("converged") is False:
         words.append("not converged")

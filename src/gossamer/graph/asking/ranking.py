@@ -90,13 +90,13 @@ def _by_pagerank(graph: Opened, wish: RankWish, tell: Tell | None) -> Ranking:
     if graph.pages is not None:
         universe = universe_of(graph.inward, graph.pages, wish.kinds)
     found = pagerank(graph.inward, RankPlan(kinds=wish.kinds), universe=universe, tell=tell)
-    facts = {"sweeps": found.sweeps, "error": found.error, "converged": found.is_converged}
+    facts = {"sweeps": found.sweeps, "error_below": found.error, "converged": found.is_converged}
     return Ranking(scores=found.scores, facts=facts, universe=universe)
 
 
 def _by_harmonic(graph: Opened, wish: RankWish, tell: Tell | None) -> Ranking:
     found = harmonic(graph.inward, NearnessPlan(kinds=wish.kinds), tell=tell)
-    return Ranking(scores=found.scores, facts={"rounds": found.rounds, "error": found.error})
+    return Ranking(scores=found.scores, facts={"rounds": found.rounds, "error_below": found.error})
 
 
 def _by_hits(name: str) -> Callable[[Opened, RankWish, Tell | None], Ranking]:

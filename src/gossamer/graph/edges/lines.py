@@ -6,10 +6,11 @@ import zlib
 from collections.abc import Callable, Iterator
 from io import BufferedReader, FileIO
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import zstandard
 from isal import igzip
+from isal.igzip_lib import IsalError
 
 from gossamer.errors import CannotGoOn, ConfigError
 
@@ -19,6 +20,7 @@ STDIN = "-"
 _PACKED_BYTES = 1 << 12
 """Read at once of a packed file: little, since each byte may become thousands."""
 _BOM = b"\xef\xbb\xbf"
+_BROKEN: Any = (EOFError, OSError, zlib.error, IsalError, zstandard.ZstdError)
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 
 
@@ -111,7 +113,7 @@ def _gzip(stream: Readable) -> Readable:
 def _read(stream: Readable, size: int, name: str) -> bytes:
     try:
         return stream.read(size)
-    except (EOFError, OSError, zlib.error, zstandard.ZstdError) as error:
+    except _BROKEN as error:
         if isinstance(error, OSError) and error.errno:
             raise
         raise CannotGoOn(f"{name} cannot be unpacked to its end: {error}") from error
