@@ -196,7 +196,7 @@ def _label(url: str, home: str) -> str:
 
 def _shown(text: str, most: int) -> str:
     """Return text for markup: cut in its middle, without controls, escaped."""
-    text = without_controls(text)
+    text = without_controls(text).encode("utf-8", "backslashreplace").decode()
     if len(text) > most:
         head = (most - 1) * 2 // 5
         text = f"{text[:head]}…{text[head + 1 - most :]}"

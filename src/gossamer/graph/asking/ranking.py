@@ -53,7 +53,7 @@ def rank(graph: Opened, wish: RankWish, tell: Tell | None = None) -> tuple[Facts
     if wish.by not in MEASURES:
         raise ConfigError(f"--by: expected {', '.join(MEASURES)}, found {wish.by!r}")
     ranking = MEASURES[wish.by](graph, wish, tell)
-    best = _best(ranking.scores, wish.top)
+    best = _best(ranking.scores[: _web_nodes(graph)], wish.top)
     urls = graph.words(best)
     scores = ranking.scores[best].tolist()
     pages = [{"url": url, "rank": score} for url, score in zip(urls, scores, strict=True)]
@@ -75,20 +75,16 @@ def rank_of_hosts(graph: Opened, wish: RankWish) -> Facts:
 
 def save_rank(graph: Opened, ranking: Ranking, path: Path) -> int:
     """Write the ranks of all web addresses to a file for others; return how many there are."""
-    names, firsts = graph.hosts()
-    others = int(firsts[-1]) if names and not names[-1] else graph.out.nodes
-    return save_ranks(
-        path,
-        islice(graph.all_words(), others),
-        ranking.scores[:others],
-        None if ranking.universe is None else ranking.universe[:others],
-    )
+    web = _web_nodes(graph)
+    universe = None if ranking.universe is None else ranking.universe[:web]
+    return save_ranks(path, islice(graph.all_words(), web), ranking.scores[:web], universe)
 
 
 def _by_pagerank(graph: Opened, wish: RankWish, tell: Tell | None) -> Ranking:
     universe = None
     if graph.pages is not None:
         universe = universe_of(graph.inward, graph.pages, wish.kinds)
+        universe[_web_nodes(graph) :] = False
     found = pagerank(graph.inward, RankPlan(kinds=wish.kinds), universe=universe, tell=tell)
     facts = {"sweeps": found.sweeps, "error_below": found.error, "converged": found.is_converged}
     return Ranking(scores=found.scores, facts=facts, universe=universe)
@@ -120,6 +116,17 @@ MEASURES: Mapping[str, Callable[[Opened, RankWish, Tell | None], Ranking]] = {
     "authorities": _by_hits("authorities"),
     "indegree": _by_indegree,
 }
+
+
+def _web_nodes(graph: Opened) -> int:
+    """Return how many nodes of a crawl are web addresses: all others (mailto and such) are last.
+
+    Whatever the nodes of other graphs are called, all of them count.
+    """
+    if graph.pages is None:
+        return graph.out.nodes
+    names, firsts = graph.hosts()
+    return int(firsts[-1]) if names and not names[-1] else graph.out.nodes
 
 
 def _best(scores: Scores, top: int) -> NDArray[np.int64]:

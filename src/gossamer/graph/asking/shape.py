@@ -129,7 +129,7 @@ def components(graph: Opened, kinds: int = ALL) -> Facts:
 
 
 def _sizes(found: Components) -> Facts:
-    return {"count": found.count, "largest": found.sizes[:_LARGEST].tolist()}
+    return {"count": len(found.sizes), "largest": found.sizes[:_LARGEST].tolist()}
 
 
 def hosts(graph: Opened, limit: int | None = 20, kinds: int = ALL) -> Facts:
