@@ -89,6 +89,7 @@ AIMS = (
         0.4,
         is_floor=True,
     ),
+    Aim("serve", "p99_quiet_ms", "a row of links over HTTP, p99 of {nodes:,} nodes, ms", 1.0),
     Aim("envelope", "cores_for_400_pages_s", "cores for 400 pages of 500 kB per second", 4),
 )
 

@@ -1,6 +1,7 @@
 """What every answer of the server is held to: who may ask, and what a browser may do with it."""
 
 from collections.abc import Awaitable, Callable, MutableMapping, Sequence
+from functools import lru_cache
 from ipaddress import ip_address
 from typing import Any, TypeAlias
 
@@ -57,6 +58,7 @@ class Guard:
         return None
 
 
+@lru_cache(64)
 def is_loopback(host: str) -> bool:
     """Tell whether a host, without its port, names this machine and no other."""
     if host == "localhost":

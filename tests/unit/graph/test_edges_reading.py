@@ -144,6 +144,12 @@ def test_the_plain_function_never_leaves_its_arrays(content: bytes) -> None:
         assert told[kernels.PAIRS] <= room
     else:
         assert 0 <= told[kernels.PLACE] < len(chunk)
+    spans = np.zeros(4 * chunk.count(b"\n"), np.int64)
+    if kernels.find_words(text, len(chunk), spans, told) == kernels.GOOD:
+        words = [line.split(None, 2)[:2] for line in chunk.split(b"\n")]
+        expected = [pair for pair in words if pair and pair[0][:1] not in (b"#", b"%")]
+        ends = spans[: 4 * int(told[kernels.PAIRS])].reshape(-1, 2).tolist()
+        assert [chunk[a:b] for a, b in ends] == [word for pair in expected for word in pair]
 
 
 @given(

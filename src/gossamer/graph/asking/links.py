@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 
 from msgspec import Struct
 
@@ -31,11 +32,12 @@ class LinkWish(Struct, frozen=True, kw_only=True):
 
 def links(graph: Opened, url: str, wish: LinkWish) -> Facts | None:
     """Return the links of a URL as `in` and `out`, in the order of the graph; None if unknown."""
-    facts: Facts = {"url": graph.spelled(url)}
+    own = graph.spelled(url)
+    facts: Facts = {"url": own}
     for name in DIRECTIONS:
         if wish.direction not in (name, None):
             continue
-        row = graph.row(url, name, wish.kinds)
+        row = graph.row(own, name, wish.kinds)
         if row is None:
             return None
         start = row.behind(graph.spelled(wish.after)) if wish.after else 0
@@ -45,11 +47,17 @@ def links(graph: Opened, url: str, wish: LinkWish) -> Facts | None:
         shown = row.part(slice(start, end))
         facts |= {
             name: [one for one, _ in shown],
-            f"{name}_kinds": [kind_names(kinds) for _, kinds in shown],
+            f"{name}_kinds": [_names(kinds) for _, kinds in shown],
             f"{name}_total": len(row),
             f"{name}_after": shown[-1][0] if shown and end < len(row) else None,
         }
     return facts
+
+
+@cache
+def _names(kinds: int) -> list[str]:
+    """Return the names of some kinds; there are few sets of them, and rows have thousands."""
+    return kind_names(kinds)
 
 
 def around(graph: Opened, url: str) -> Neighbourhood | None:

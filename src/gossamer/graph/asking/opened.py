@@ -1,5 +1,6 @@
 """Opened: a graph with whatever belongs to it. A crawl's, or any BVGraph files."""
 
+import os
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -63,11 +64,13 @@ class Opened:
         self.crawl = crawl
         """Of a crawl: what knows its newest pages, too."""
         self.has_kinds = beside(base, ".kinds").exists()
-        self._stamp = _stamp(base)
+        last = base.with_name(MANIFEST)
+        self._last = str(last if last.exists() else beside(base, ".properties"))
+        self._stamp = _stamp(self._last)
 
     def is_current(self) -> bool:
         """Tell whether the files are still those that were opened."""
-        return self._stamp == _stamp(self.base)
+        return self._stamp == _stamp(self._last)
 
     @cached_property
     def out(self) -> Adjacency:
@@ -120,10 +123,9 @@ class Opened:
 
     def node(self, word: str) -> int | None:
         """Return the node of a name, or of a number where nodes have no names."""
-        if self.crawl is not None:
-            return self.crawl.node(word)
         if self.names is not None:
-            return self.names.node(word)
+            node = self.names.node(word)
+            return self.names.node(self.spelled(word)) if node is None else node
         return int(word) if word.isdecimal() and int(word) < self.out.nodes else None
 
     def words(self, nodes: Sequence[int] | NDArray[np.integer]) -> list[str]:
@@ -181,12 +183,10 @@ def _degree(graph: Adjacency, node: int) -> int:
     )
 
 
-def _stamp(base: Path) -> tuple[int, int]:
-    """Return what changes when a graph's files are replaced."""
-    last = base.with_name(MANIFEST)
-    path = last if last.exists() else beside(base, ".properties")
+def _stamp(last: str) -> tuple[int, int]:
+    """Return what changes when a graph's files, of which this is the last, are replaced."""
     try:
-        status = path.stat()
+        status = os.stat(last)  # noqa: PTH116 - for each request; a `Path` takes longer than this
     except OSError:
         return (0, 0)
     return status.st_ino, status.st_mtime_ns

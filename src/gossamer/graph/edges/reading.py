@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from functools import cache
-from itertools import count
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -42,7 +41,7 @@ class WordPairs(NamedTuple):
 
 @cache
 def _native() -> Native:
-    return Native((kernels,), {"parse_numbers": "BnUUI"})
+    return Native((kernels,), {"parse_numbers": "BnUUI", "find_words": "BnII"})
 
 
 def has_numbers(name: str) -> bool:
@@ -78,20 +77,20 @@ def number_pairs(name: str) -> Iterator[Pairs]:
 
 def word_pairs(name: str) -> Iterator[WordPairs]:
     """Yield the edges of a text whose nodes have names; the first bad line is a `ConfigError`."""
-    numbers = count(1)
+    told = np.zeros(4, np.int64)
+    lines = 0
     for chunk in chunks(name):
-        words: list[bytes] = []
-        number = 0
-        for line, number in zip(chunk[:-1].split(b"\n"), numbers, strict=False):
-            pair = line.split(None, 2)[:2]
-            if not pair or pair[0].startswith(_COMMENTS):
-                continue
-            if len(pair) == 1:
-                raise ConfigError(
-                    f"{name}: line {number}: expected two names, found {_shown(line)}"
-                )
-            words += pair
-        yield WordPairs(words, number)
+        text = np.frombuffer(chunk, np.uint8)
+        spans = np.empty(4 * chunk.count(b"\n"), np.int64)
+        arrays = (spans.ctypes.data, told.ctypes.data)
+        end = _native()["find_words"](text.ctypes.data, len(chunk), *arrays)
+        found, pairs, _, place = (int(one) for one in told)
+        lines += found
+        if end != kernels.GOOD:
+            bad = chunk[place:].split(b"\n", 1)[0]
+            raise ConfigError(f"{name}: line {lines + 1}: expected two names, found {_shown(bad)}")
+        ends = iter(spans[: 4 * pairs].tolist())
+        yield WordPairs([chunk[start:end] for start, end in zip(ends, ends, strict=True)], lines)
 
 
 def _room(chunk_bytes: int) -> tuple[Ids, Ids]:

@@ -85,6 +85,41 @@ def parse_numbers(text: Text, length: int, sources: Ids, targets: Ids, told: Int
     return end
 
 
+def skip_word(text: Text, at: int, length: int) -> int:
+    """Return where a word ends."""
+    while at < length and text[at] != _NEWLINE and not is_blank(int(text[at])):
+        at += 1
+    return at
+
+
+def find_words(text: Text, length: int, spans: Ints, told: Ints) -> int:
+    """Find the first two words of each line: start, end, start, end; return how it ended.
+
+    Lines without words, and those that begin with # or %, count as lines only. `spans` needs room
+    for four numbers per line.
+    """
+    at, lines, pairs = 0, 0, 0
+    while at < length:
+        start = at
+        at = skip_blanks(text, at, length)
+        if at < length and text[at] != _NEWLINE and text[at] != _HASH and text[at] != _PERCENT:
+            spans[4 * pairs] = at
+            at = skip_word(text, at, length)
+            spans[4 * pairs + 1] = at
+            at = skip_blanks(text, at, length)
+            spans[4 * pairs + 2] = at
+            at = skip_word(text, at, length)
+            spans[4 * pairs + 3] = at
+            if spans[4 * pairs + 2] == at:
+                told[LINES], told[PAIRS], told[PLACE] = lines, pairs, start
+                return ALONE
+            pairs += 1
+        at = skip_line(text, at, length)
+        lines += 1
+    told[LINES], told[PAIRS] = lines, pairs
+    return GOOD
+
+
 def write_number(out: Text, at: int, value: int) -> int:
     """Write a number in digits; return where it ends."""
     digits, rest = 1, value
