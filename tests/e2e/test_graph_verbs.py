@@ -177,6 +177,16 @@ def test_a_crawls_graph_is_files_like_any_other(folder: Path, pages: LinksOf) ->
     assert opened(base).out.nodes == opened(folder).out.nodes
 
 
+def test_a_damaged_graph_is_built_anew(folder: Path, pages: LinksOf) -> None:
+    path = folder / "graph" / "web.urls"
+    path.write_bytes(path.read_bytes()[:40])
+    url = next(iter(pages))
+    assert said("links", folder, url, "--no-build").expect(4).err.count("\n") == 1
+    ended = said("links", folder, url, "--json").expect(0)
+    assert "is built anew" in ended.err
+    assert sorted(ended.last_json["out"]) == sorted(pages[url])
+
+
 def test_build_says_what_it_did_and_can_start_anew(folder: Path, pages: LinksOf) -> None:
     assert said("build", folder, "graph", "--json").expect(0).last_json["did"] == "nothing"
     small = said("build", folder, "graph", "--full", "--smallest", "--json").expect(0).last_json

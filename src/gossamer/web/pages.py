@@ -58,6 +58,7 @@ def _explorer(engine: Engine, asked: Asked) -> Iterator[str]:
         return
     known = str(facts["url"])
     yield f"<h1>{text(known)}{out_link(known)}</h1>"
+    yield f'<p class="note">{link_to("/api/why", "What is known of it", url=known)}</p>'
     source = address("/picture.svg", url=known)
     yield f'<p><img class="picture" src="{source}" alt="neighbours"></p>'
     yield '<div class="columns">'

@@ -31,7 +31,7 @@ from gossamer.cli.graph.views import (
     rank_view,
 )
 from gossamer.cli.screen import Facts, harmless, out, print_json
-from gossamer.errors import ConfigError
+from gossamer.errors import ConfigError, CorruptFile
 
 if TYPE_CHECKING:
     from gossamer.graph import Opened
@@ -247,7 +247,14 @@ def graph_of(place: Path, *, is_built: bool) -> "Opened":
             bring_up_to_date(place)
         elif not has_graph(place):
             raise ConfigError(f"{place} has no graph: run `gossamer build {place} graph`")
-    return opened(place)
+    try:
+        return opened(place)
+    except CorruptFile as error:
+        if not (place.is_dir() and is_built):
+            raise
+        sys.stderr.write(f"gossamer: {harmless(error)}: the graph is built anew\n")
+        bring_up_to_date(place, is_full=True)
+        return opened(place)
 
 
 def unknown(graph: "Opened", url: str) -> int:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 import typer
+from msgspec.structs import replace
 from rich.live import Live
 from rich.text import Text
 
@@ -116,15 +117,15 @@ def crawl_folder(folder: Path) -> Path:
     return folder
 
 
-def bring_up_to_date(folder: Path) -> None:
+def bring_up_to_date(folder: Path, *, is_full: bool = False) -> None:
     """Build what is missing of a crawl's graph. Where that is not possible the old one must do."""
     from gossamer.graph import has_graph  # noqa: PLC0415 - keeps --help fast
 
     try:
         with telling() as tell:
-            _builder()(folder, _as_before(folder), tell)
+            _builder()(folder, replace(_as_before(folder), is_full=is_full), tell)
     except CannotGoOn as error:
-        if not has_graph(folder):
+        if is_full or not has_graph(folder):
             raise
         sys.stderr.write(f"gossamer: the graph as it was: {harmless(error)}\n")
 

@@ -9,6 +9,8 @@ from gossamer.cli.graph.building import bring_up_to_date, crawl_folder
 from gossamer.cli.graph.options import Build, Folder, Json
 from gossamer.cli.screen import harmless, out, print_json
 
+LOCAL = ("127.0.0.1", "localhost", "::1")
+
 
 def serve(
     folder: Folder,
@@ -37,6 +39,10 @@ def serve(
             print_json({"address": address})
         else:
             out().print(f"Serving {harmless(folder)} at {address} (Ctrl-C ends it)", markup=False)
+        if host not in LOCAL:
+            out(is_aside=True).print(
+                "Whoever can reach this machine can ask: no password is needed."
+            )
 
     with suppress(KeyboardInterrupt):  # how a server ends
         serve_folder(folder, host, port, ready)
