@@ -10,6 +10,8 @@ from gossamer.errors import ConfigError
 from gossamer.web.app import make_app
 from gossamer.web.guard import is_loopback
 
+MOST_CONNECTIONS = 512
+
 
 def serve(folder: Path, host: str, port: int, ready: Callable[[str], None]) -> None:
     """Serve a crawl's folder until told to stop; `ready` is told the address once it can be asked.
@@ -27,6 +29,7 @@ def serve(folder: Path, host: str, port: int, ready: Callable[[str], None]) -> N
             http="httptools",
             ws="none",
             lifespan="off",
+            limit_concurrency=MOST_CONNECTIONS,
             access_log=False,
             log_level="warning",
             server_header=False,
