@@ -94,6 +94,9 @@ AIMS = (
     Aim("urlmap", "url_us", "URL of a number, one call from Python, µs", 3),
     Aim("urlmap", "nodes_of_keys_us", "number of a key, many at once, µs", 1),
     Aim("urlmap", "large.bytes_per_url", "bytes per URL of millions, sorted on disk", 10),
+    Aim("serve", "p99_quiet_ms", "a row of links over HTTP, p99 of {nodes:,} nodes, ms", 1.0),
+    Aim("edges", "rss_mb", "memory to make a graph of {arcs:,} links, MiB", 2048),
+    Aim("edges", "cpu_ratio", "CPU per link of it, over that of a tenth", 1.1),
     Aim("envelope", "cores_for_400_pages_s", "cores for 400 pages of 500 kB per second", 4),
 )
 

@@ -68,6 +68,12 @@ def _ask(screen: Console, into: Path, web: "FakeWeb") -> int:
         ("Why is this page not there?", ["why", str(into), refused]),
         ("And what is known of this one?", ["why", str(into), archived]),
         ("Which pages say what another one says (the first lines)?", ["copies", str(into)]),
+        ("Who links to it, and to whom does it link?", ["links", str(into), archived]),
+        ("Which pages matter most?", ["rank", str(into), "--top", "5"]),
+        (
+            "Over which links does one get to the page that is not there?",
+            ["graph", "path", str(into), archived, refused],
+        ),
         (
             "The page again, as text (the first lines).",
             ["show", str(into), archived, "--text"],
@@ -81,6 +87,7 @@ def _ask(screen: Console, into: Path, web: "FakeWeb") -> int:
         f"--pages-per-host {PAGES_PER_HOST} --port {web.port}",
         soft_wrap=True,
     )
+    screen.print(f"The same in a browser:  gossamer serve {into}", markup=False, soft_wrap=True)
     screen.print("A crawl of your own:  gossamer crawl https://example.org/ --into mycrawl")
     return max(codes)
 
@@ -91,7 +98,7 @@ def _show(screen: Console, words: str, arguments: Sequence[str]) -> int:
     screen.print(words, style="bold cyan")
     screen.print(f"$ gossamer {shlex.join(arguments)}", style="green", markup=False, soft_wrap=True)
     screen.print()
-    is_long = arguments[0] in {"show", "copies"}
+    is_long = arguments[0] in {"show", "copies", "links"}
     ended = subprocess.run(  # noqa: S603 - our own command, arguments made here
         [sys.executable, "-m", "gossamer", *arguments],
         check=False,

@@ -1,4 +1,4 @@
-"""`gossamer status`, `why`, `show`, `copies`, `add`, `build`: look at a crawl, running or not."""
+"""`gossamer status`, `why`, `show`, `copies`, `add`: look at a crawl, running or not."""
 
 import sys
 from pathlib import Path
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from gossamer.cli.graph.building import crawl_folder
 from gossamer.cli.screen import copies_view, harmless, out, print_json, status_view, why_view
 from gossamer.errors import CannotGoOn, ConfigError
 
@@ -21,7 +22,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print one line of JSON inste
 
 def status(folder: Folder, *, json: Json = False) -> None:
     """Pages, queue, hosts and rates; refusals by reason, errors by kind."""
-    place = _crawl_folder(folder)
+    place = crawl_folder(folder)
     from gossamer.report import status as status_of  # noqa: PLC0415 - keeps --help fast
 
     facts = status_of(place)
@@ -33,7 +34,7 @@ def status(folder: Folder, *, json: Json = False) -> None:
 
 def why(folder: Folder, url: Address, *, json: Json = False) -> None:
     """Everything known and decided about one URL."""
-    place = _crawl_folder(folder)
+    place = crawl_folder(folder)
     from gossamer.report import why as why_of  # noqa: PLC0415 - keeps --help fast
 
     facts = why_of(place, url)
@@ -50,7 +51,7 @@ def copies(
     json: Json = False,
 ) -> None:
     """Pages that say the same: originals, and their exact, near and similar copies."""
-    place = _crawl_folder(folder)
+    place = crawl_folder(folder)
     from gossamer.report import copies as copies_of  # noqa: PLC0415 - keeps --help fast
 
     facts = copies_of(place, url)
@@ -71,7 +72,7 @@ def show(
     """Give the stored page back: its content as the author wrote it, unless told otherwise."""
     if headers + text + raw > 1:
         raise ConfigError("--headers, --text and --raw: give one of them")
-    place = _crawl_folder(folder)
+    place = crawl_folder(folder)
     from gossamer.report import show as show_of  # noqa: PLC0415 - keeps --help fast
 
     page = show_of(place, url)
@@ -104,7 +105,7 @@ def add(
     """Give more seeds to a crawl, running or stopped."""
     if not seed and not seeds:
         raise ConfigError("nothing to add: give a SEED, or --seeds FILE")
-    place = _crawl_folder(folder)
+    place = crawl_folder(folder)
     from gossamer.crawl import Crawl, Seed, read_seeds  # noqa: PLC0415 - keeps --help fast
     from gossamer.report import add as add_to  # noqa: PLC0415 - keeps --help fast
 
@@ -124,35 +125,6 @@ def add(
 def _tell_refused(refused: object) -> None:
     for url, reason in refused.items() if isinstance(refused, dict) else ():
         out().print(f"refused: {harmless(url)} ({harmless(reason)})", markup=False)
-
-
-def build(
-    folder: Folder,
-    what: Annotated[str, typer.Argument(metavar="state|near", help="What to build again.")],
-    *,
-    json: Json = False,
-) -> None:
-    """Build the state, or the labels of near-duplicates, again from the archive."""
-    if what not in {"state", "near"}:
-        raise ConfigError(f"build: expected state or near, found {what!r}")
-    place = _crawl_folder(folder)
-    from gossamer.crawl import build_near, build_state  # noqa: PLC0415 - keeps --help fast
-
-    aside = out(is_aside=True)
-    make = build_near if what == "near" else build_state
-    facts = make(place, lambda told: aside.print(harmless(told), markup=False))
-    if json:
-        print_json(facts)
-        return
-    words = ", ".join(f"{name.replace('_', ' ')}: {value}" for name, value in facts.items())
-    out().print(f"Built again: {what}. {harmless(words)}", markup=False)
-
-
-def _crawl_folder(folder: Path) -> Path:
-    """Return the folder if there is a crawl in it."""
-    if not any((folder / name).exists() for name in ("crawl.toml", "archive", "state")):
-        raise ConfigError(f"{folder} is not the folder of a crawl: there is no crawl.toml in it")
-    return folder
 
 
 def _stored_text(folder: Path, page: "StoredPage") -> str:

@@ -131,7 +131,7 @@ ENDINGS: dict[str, str] = {
 
 EXIT_CODES: dict[int, str] = {
     0: "done: finished, or a limit (--max-pages, --max-time, --max-bytes) was reached",
-    1: "no seed could be fetched; for `show`: there is no such page in the archive",
+    1: "no seed could be fetched; for `show`, `links`, `graph`: this URL is not known there",
     2: "wrong usage or configuration; one line says what",
     3: "stopped early on request (Ctrl-C, SIGTERM); run again to go on",
     4: "could not go on (disk, lock, state); the line says what to do",

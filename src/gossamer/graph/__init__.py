@@ -1,5 +1,94 @@
 """WHO LINKS TO WHOM? The links archive as a compressed graph that can be asked in both directions.
 
+`bv` are the files, `names` the numbers of URLs, `build` makes them of an archive, `edges` of any
+edge list; `answers` says what a graph as a whole says, `asking` what people ask.
+
 Neighbours: reads what `store` keeps; `web` and `cli` ask it. Not for: deciding what is crawled.
 What others want to know of it (ranks of pages) they read from a file, not from this room.
 """
+
+from gossamer.graph.asking import (
+    LIKENESS,
+    MEASURES,
+    Direction,
+    LinkWish,
+    Opened,
+    RankWish,
+    around,
+    base_of,
+    components,
+    has_graph,
+    host,
+    hosts,
+    info,
+    like,
+    links,
+    manifest_of,
+    nearest,
+    opened,
+    path,
+    rank,
+    rank_of_hosts,
+    save_rank,
+)
+from gossamer.graph.build import GraphFacts, GraphOptions, build_graph, follow
+from gossamer.graph.bv import SMALLEST, BVGraph, Coding
+from gossamer.graph.connectivity import Connectivity
+from gossamer.graph.edges import (
+    EdgeOptions,
+    export,
+    from_edges,
+    name_lines,
+    number_lines,
+    to_networkx,
+    to_scipy,
+)
+from gossamer.graph.kinds import ALL, VOTES, Kind, read_kinds
+from gossamer.graph.picture import Neighbourhood, Spot, draw
+
+__all__ = [
+    "ALL",
+    "LIKENESS",
+    "MEASURES",
+    "SMALLEST",
+    "VOTES",
+    "BVGraph",
+    "Coding",
+    "Connectivity",
+    "Direction",
+    "EdgeOptions",
+    "GraphFacts",
+    "GraphOptions",
+    "Kind",
+    "LinkWish",
+    "Neighbourhood",
+    "Opened",
+    "RankWish",
+    "Spot",
+    "around",
+    "base_of",
+    "build_graph",
+    "components",
+    "draw",
+    "export",
+    "follow",
+    "from_edges",
+    "has_graph",
+    "host",
+    "hosts",
+    "info",
+    "like",
+    "links",
+    "manifest_of",
+    "name_lines",
+    "nearest",
+    "number_lines",
+    "opened",
+    "path",
+    "rank",
+    "rank_of_hosts",
+    "read_kinds",
+    "save_rank",
+    "to_networkx",
+    "to_scipy",
+]

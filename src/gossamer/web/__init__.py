@@ -1,4 +1,12 @@
 """LOOK AT IT: a small server with the answers of the engines, for programs and for people.
 
+`api` is JSON, `pages` is a link explorer that needs no script, `frame` is what all pages share,
+`guard` is what every answer is held to, `engine` holds the newest graph.
+
 Neighbours: asks `graph` and `report`; `cli` starts it. Not for: changing anything.
 """
+
+from gossamer.web.app import make_app
+from gossamer.web.server import serve
+
+__all__ = ["make_app", "serve"]

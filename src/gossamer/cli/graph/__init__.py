@@ -1,0 +1,31 @@
+"""WHO LINKS TO WHOM, on the command line: `links`, `rank`, `build`, `serve` and `graph ...`.
+
+`options` are what the verbs share, `views` turns answers into what a person likes to read.
+
+Neighbours: asks `gossamer.graph`, starts `gossamer.web`. Not for: answering.
+"""
+
+import typer
+
+from gossamer.cli.graph.asking import components, hosts, like, links, path, picture, rank
+from gossamer.cli.graph.building import build
+from gossamer.cli.graph.files import export, from_edges, info, to_edges
+from gossamer.cli.graph.serving import serve
+
+__all__ = ["app", "build", "links", "rank", "serve"]
+
+app = typer.Typer(
+    help="Graphs as files: from and to edge lists, and what can be asked of them.",
+    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    no_args_is_help=True,
+)
+app.command("from-edges")(from_edges)
+app.command("to-edges")(to_edges)
+app.command("info")(info)
+app.command("export")(export)
+app.command("path")(path)
+app.command("like")(like)
+app.command("hosts")(hosts)
+app.command("components")(components)
+app.command("picture")(picture)

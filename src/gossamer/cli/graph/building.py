@@ -1,0 +1,208 @@
+"""`gossamer build`: make the state, the labels of copies or the graph again from the archive."""
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import msgspec
+import typer
+from msgspec.structs import replace
+from rich.live import Live
+from rich.text import Text
+
+from gossamer.cli.graph.options import (
+    CODING,
+    REQUIRED,
+    Folder,
+    Json,
+    Memory,
+    bytes_of,
+    coding_of,
+    declare,
+)
+from gossamer.cli.screen import harmless, out, print_json
+from gossamer.errors import CannotGoOn, ConfigError
+
+if TYPE_CHECKING:
+    from gossamer.graph import GraphFacts, GraphOptions
+
+KNOWN = ("state", "near", "graph")
+_DID = {
+    "nothing": "The graph is up to date",
+    "delta": "New pages were put on top of the graph",
+    "fold": "New pages were folded into the graph",
+    "full": "The graph was built",
+}
+
+
+def build(**given: Any) -> None:  # noqa: ANN401 - the parser hands over what is declared below
+    """Build the state, the labels of near-duplicates, or the graph, from the archive.
+
+    A graph that exists is brought up to date: only what is new in the archive is read. The options
+    of compression are for what is written in full.
+    """
+    folder, what = given["folder"], given["what"]
+    if what not in KNOWN:
+        raise ConfigError(f"build: expected {', '.join(KNOWN)}, found {what!r}")
+    crawl_folder(folder)
+    if what != "graph":
+        _build_again(folder, what, is_json=given["json"])
+    elif given["follow"]:
+        _follow(folder, options_of(given), is_json=given["json"])
+    else:
+        with telling() as tell:
+            facts = _builder()(folder, options_of(given), tell)
+        _tell_built(facts, is_json=given["json"])
+
+
+Choice = "keep|follow"
+declare(
+    build,
+    ("folder", Folder, REQUIRED),
+    (
+        "what",
+        Annotated[str, typer.Argument(metavar="|".join(KNOWN), help="What to build.")],
+        REQUIRED,
+    ),
+    ("full", Annotated[bool, typer.Option("--full", help="Read the whole archive again.")], False),
+    (
+        "follow",
+        Annotated[bool, typer.Option("--follow", help="Go on while the crawl runs.")],
+        False,
+    ),
+    (
+        "redirects",
+        Annotated[
+            str,
+            typer.Option("--redirects", metavar=Choice, help="follow: links count for the end."),
+        ],
+        "keep",
+    ),
+    (
+        "canonical",
+        Annotated[
+            str,
+            typer.Option("--canonical", metavar=Choice, help="follow: as for redirects."),
+        ],
+        "keep",
+    ),
+    *CODING,
+    ("memory", Memory, "512MiB"),
+    ("json", Json, False),
+)
+
+
+def options_of(given: dict[str, Any]) -> "GraphOptions":
+    """Return how the graph shall be built."""
+    from gossamer.graph import GraphOptions  # noqa: PLC0415 - keeps --help fast
+
+    for name in ("redirects", "canonical"):
+        if given[name] not in {"keep", "follow"}:
+            raise ConfigError(f"--{name}: expected keep or follow, found {given[name]!r}")
+    return GraphOptions(
+        redirects=given["redirects"],
+        canonical=given["canonical"],
+        is_full=given["full"],
+        memory_bytes=bytes_of(given["memory"]),
+        coding=coding_of(given),
+    )
+
+
+def crawl_folder(folder: Path) -> Path:
+    """Return the folder if there is a crawl in it."""
+    if not any((folder / name).exists() for name in ("crawl.toml", "archive", "state")):
+        raise ConfigError(f"{folder} is not the folder of a crawl: there is no crawl.toml in it")
+    return folder
+
+
+def bring_up_to_date(folder: Path, *, is_full: bool = False) -> None:
+    """Build what is missing of a crawl's graph. Where that is not possible the old one must do."""
+    from gossamer.graph import has_graph  # noqa: PLC0415 - keeps --help fast
+
+    try:
+        with telling() as tell:
+            _builder()(folder, replace(_as_before(folder), is_full=is_full), tell)
+    except CannotGoOn as error:
+        if is_full or not has_graph(folder):
+            raise
+        sys.stderr.write(f"gossamer: the graph as it was: {harmless(error)}\n")
+
+
+def _as_before(folder: Path) -> "GraphOptions":
+    """Return how a graph was built the last time."""
+    from gossamer.graph import GraphOptions, manifest_of  # noqa: PLC0415 - keeps --help fast
+
+    found = manifest_of(folder)
+    if found is None:
+        return GraphOptions()
+    return GraphOptions(redirects=found.redirects, canonical=found.canonical)
+
+
+def _builder() -> "Callable[..., GraphFacts]":
+    from gossamer.graph import build_graph  # noqa: PLC0415 - keeps --help fast
+
+    return build_graph
+
+
+def _follow(folder: Path, options: "GraphOptions", *, is_json: bool) -> None:
+    from threading import Event  # noqa: PLC0415 - only where somebody waits
+
+    from gossamer.clock import SystemClock  # noqa: PLC0415 - keeps --help fast
+    from gossamer.graph import follow  # noqa: PLC0415 - keeps --help fast
+
+    pause = Event()
+
+    def wait(seconds: float) -> None:
+        pause.wait(seconds)
+
+    facts: GraphFacts | None = None
+    for facts in follow(folder, options, SystemClock(), wait):
+        if facts.did != "nothing":
+            words = f"{_DID[facts.did]}: {facts.pages:,} pages, {facts.delta_pages:,} on top"
+            out(is_aside=True).print(words)
+    if facts is not None:
+        _tell_built(facts, is_json=is_json)
+
+
+def _tell_built(facts: "GraphFacts", *, is_json: bool) -> None:
+    if is_json:
+        print_json(msgspec.to_builtins(facts))
+        return
+    words = f"{facts.pages:,} pages, {facts.nodes:,} URLs, {facts.arcs:,} links"
+    top = f", and {facts.delta_pages:,} newer pages on top" if facts.delta_pages else ""
+    out().print(f"{_DID[facts.did]}: {words}{top}. ({facts.records:,} records were read.)")
+
+
+def _build_again(folder: Path, what: str, *, is_json: bool) -> None:
+    from gossamer.crawl import build_near, build_state  # noqa: PLC0415 - keeps --help fast
+
+    aside = out(is_aside=True)
+    make = build_near if what == "near" else build_state
+    facts = make(folder, lambda told: aside.print(harmless(told), markup=False))
+    if is_json:
+        print_json(facts)
+        return
+    words = ", ".join(f"{name.replace('_', ' ')}: {value}" for name, value in facts.items())
+    out().print(f"Built again: {what}. {harmless(words)}", markup=False)
+
+
+@contextmanager
+def telling() -> Iterator[Callable[[dict[str, object]], None]]:
+    """Give a function that shows how far a build is, on a terminal; elsewhere it is silent."""
+    aside = out(is_aside=True)
+    if not aside.is_terminal:
+        yield lambda _: None
+        return
+    with Live(Text("graph"), console=aside, transient=True, auto_refresh=False) as live:
+        yield lambda facts: live.update(_building_line(facts), refresh=True)
+
+
+def _building_line(facts: dict[str, object]) -> Text:
+    words = (f"{name.replace('_', ' ')} {_number(value)}" for name, value in facts.items())
+    return Text(harmless("graph: " + ", ".join(words)))
+
+
+def _number(value: object) -> str:
+    return f"{value:,}" if isinstance(value, int) else str(value)

@@ -1,0 +1,101 @@
+"""Options: arguments that several verbs share, and signatures made of data."""
+
+import re
+from collections.abc import Callable
+from inspect import Parameter, Signature
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+
+import typer
+
+from gossamer.errors import ConfigError
+
+if TYPE_CHECKING:
+    from gossamer.graph import Coding
+
+UNKNOWN = 1
+"""The exit code when a URL is not known."""
+
+Folder = Annotated[Path, typer.Argument(metavar="DIR", help="The crawl's folder.")]
+Place = Annotated[
+    Path, typer.Argument(metavar="DIR|BASE", help="A crawl's folder, or the files BASE.graph ...")
+]
+Base = Annotated[
+    Path, typer.Argument(metavar="BASE", help="The files are BASE.graph, .offsets, .properties.")
+]
+Address = Annotated[str, typer.Argument(metavar="URL", help="Any spelling of it.")]
+Json = Annotated[bool, typer.Option("--json", help="End with one line of JSON.")]
+Build = Annotated[
+    bool,
+    typer.Option("--build/--no-build", help="Bring the graph up to date first, if need be."),
+]
+Kinds = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--kind",
+        metavar="K",
+        help="Only links of this kind: link, nofollow, redirect, canonical, embed, form, list, "
+        "or all. Repeatable.",
+    ),
+]
+Memory = Annotated[
+    str, typer.Option("--memory", metavar="SIZE", help="For sorting, such as 512MiB or 2GiB.")
+]
+
+Option: TypeAlias = tuple[str, object, object]
+"""Name, annotation and default of a parameter; `REQUIRED` has none."""
+REQUIRED = Parameter.empty
+Verb: TypeAlias = Callable[..., int | None]
+
+CODING: tuple[Option, ...] = (
+    ("window", Annotated[int, typer.Option("--window", min=0, help="Rows to copy from.")], 7),
+    ("max_ref", Annotated[int, typer.Option("--max-ref", min=0, help="Longest chain.")], 3),
+    (
+        "min_interval",
+        Annotated[int, typer.Option("--min-interval", min=0, help="Shortest run of links.")],
+        4,
+    ),
+    ("zeta", Annotated[int, typer.Option("--zeta", min=1, max=7, help="Code of the gaps.")], 3),
+    (
+        "smallest",
+        Annotated[
+            bool, typer.Option("--smallest", help="Fewest bits, slower access; instead of these.")
+        ],
+        False,
+    ),
+)
+"""How a graph is compressed."""
+_SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([kmgt]?)(?:i?b)?", re.IGNORECASE)
+_POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
+
+
+def declare(verb: Verb, *options: Option) -> None:
+    """Give a verb that takes `**given` its parameters: the parser reads them from the signature."""
+    vars(verb)["__signature__"] = Signature(
+        [
+            Parameter(name, Parameter.KEYWORD_ONLY, annotation=kind, default=default)
+            for name, kind, default in options
+        ]
+    )
+
+
+def coding_of(given: dict[str, Any]) -> "Coding":
+    """Return the coding that was asked for."""
+    from gossamer.graph import SMALLEST, Coding  # noqa: PLC0415 - keeps --help fast
+
+    if given["smallest"]:
+        return SMALLEST
+    return Coding(
+        window=given["window"],
+        max_ref=given["max_ref"],
+        min_interval=given["min_interval"],
+        zeta_k=given["zeta"],
+    )
+
+
+def bytes_of(text: str) -> int:
+    """Return a size such as 512MiB as bytes."""
+    found = _SIZE.fullmatch(text.strip())
+    if not found:
+        raise ConfigError(f"--memory: expected a size such as 512MiB or 2GiB, found {text!r}")
+    return int(float(found[1]) * 1024 ** _POWERS[found[2].lower()])

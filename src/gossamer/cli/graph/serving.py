@@ -1,0 +1,49 @@
+"""`gossamer serve`: the answers of a crawl in a browser, and for programs."""
+
+from contextlib import suppress
+from typing import Annotated
+
+import typer
+
+from gossamer.cli.graph.building import bring_up_to_date, crawl_folder
+from gossamer.cli.graph.options import Build, Folder, Json
+from gossamer.cli.screen import harmless, out, print_json
+
+LOCAL = ("127.0.0.1", "localhost", "::1")
+
+
+def serve(
+    folder: Folder,
+    *,
+    port: Annotated[
+        int, typer.Option("--port", min=0, max=65535, help="0: any that is free.")
+    ] = 8080,
+    host: Annotated[
+        str,
+        typer.Option("--host", help="Address to listen on; others can ask if it is not loopback."),
+    ] = "127.0.0.1",
+    build: Build = True,
+    json: Json = False,
+) -> int:
+    """Serve a link explorer and a JSON API about a crawl, on this machine unless told otherwise.
+
+    A graph that is built meanwhile is taken up at once. Ctrl-C ends it.
+    """
+    crawl_folder(folder)
+    if build:
+        bring_up_to_date(folder)
+    from gossamer.web import serve as serve_folder  # noqa: PLC0415 - keeps --help fast
+
+    def ready(address: str) -> None:
+        if json:
+            print_json({"address": address})
+        else:
+            out().print(f"Serving {harmless(folder)} at {address} (Ctrl-C ends it)", markup=False)
+        if host not in LOCAL:
+            out(is_aside=True).print(
+                "Whoever can reach this machine can ask: no password is needed."
+            )
+
+    with suppress(KeyboardInterrupt):  # how a server ends
+        serve_folder(folder, host, port, ready)
+    return 0

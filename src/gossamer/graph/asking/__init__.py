@@ -1,0 +1,39 @@
+"""WHAT DO PEOPLE ASK? Questions in URLs, answers as facts that become JSON or a screen.
+
+`opened` finds a graph: a crawl's, or any files BASE.graph, .offsets, .properties. The others take
+it and return plain dictionaries; None means that a URL is not known.
+
+Neighbours: `answers` knows nodes, `connectivity` knows a crawl; `cli` and `web` ask here.
+Not for: showing (`cli.screen`, `web`), or computing.
+"""
+
+from gossamer.graph.asking.links import LinkWish, around, links, nearest
+from gossamer.graph.asking.opened import Direction, Opened, base_of, has_graph, manifest_of, opened
+from gossamer.graph.asking.ranking import MEASURES, RankWish, rank, rank_of_hosts, save_rank
+from gossamer.graph.asking.shape import components, host, hosts, info
+from gossamer.graph.asking.walking import LIKENESS, like, path
+
+__all__ = [
+    "LIKENESS",
+    "MEASURES",
+    "Direction",
+    "LinkWish",
+    "Opened",
+    "RankWish",
+    "around",
+    "base_of",
+    "components",
+    "has_graph",
+    "host",
+    "hosts",
+    "info",
+    "like",
+    "links",
+    "manifest_of",
+    "nearest",
+    "opened",
+    "path",
+    "rank",
+    "rank_of_hosts",
+    "save_rank",
+]

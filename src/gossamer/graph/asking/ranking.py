@@ -1,0 +1,139 @@
+"""Which pages, or hosts, matter most? By PageRank or another measure, the best first."""
+
+from collections.abc import Callable, Mapping
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from gossamer.errors import ConfigError
+from gossamer.graph.answers import (
+    HitsPlan,
+    Mask,
+    NearnessPlan,
+    RankPlan,
+    harmonic,
+    hits,
+    host_graph,
+    indegrees,
+    pagerank,
+    rank_hosts,
+    save_ranks,
+    universe_of,
+)
+from gossamer.graph.asking.opened import Opened
+from gossamer.graph.kinds import VOTES, kind_names
+
+Facts = dict[str, object]
+Tell = Callable[[int, float], None]
+Scores = NDArray[np.float64]
+
+
+class RankWish(Struct, frozen=True, kw_only=True):
+    """What counts, and how much of it is wanted."""
+
+    by: str = "pagerank"
+    kinds: int = VOTES
+    top: int = 20
+    """0: all."""
+
+
+class Ranking(Struct, frozen=True, kw_only=True):
+    """A score per node, and how it was come by."""
+
+    scores: Scores
+    facts: Mapping[str, object]
+    universe: Mask | None = None
+
+
+def rank(graph: Opened, wish: RankWish, tell: Tell | None = None) -> tuple[Facts, Ranking]:
+    """Return the best pages by some measure, and the scores of all."""
+    if wish.by not in MEASURES:
+        raise ConfigError(f"--by: expected {', '.join(MEASURES)}, found {wish.by!r}")
+    ranking = MEASURES[wish.by](graph, wish, tell)
+    best = _best(ranking.scores[: _web_nodes(graph)], wish.top)
+    urls = graph.words(best)
+    scores = ranking.scores[best].tolist()
+    pages = [{"url": url, "rank": score} for url, score in zip(urls, scores, strict=True)]
+    about = {"by": wish.by, "kinds": kind_names(wish.kinds) if graph.has_kinds else None}
+    return {"pages": pages, **about, "nodes": graph.out.nodes, **ranking.facts}, ranking
+
+
+def rank_of_hosts(graph: Opened, wish: RankWish) -> Facts:
+    """Return the best hosts by PageRank: each has one vote per host that it links to."""
+    names, firsts = graph.hosts()
+    found = host_graph(graph.out, names, firsts, kinds=wish.kinds)
+    ranks = rank_hosts(found)
+    hosts = [
+        {"host": names[place], "rank": float(ranks.scores[place]), "urls": int(found.sizes[place])}
+        for place in _best(ranks.scores, wish.top)
+    ]
+    return {"hosts": hosts, "by": "pagerank", "kinds": kind_names(wish.kinds)}
+
+
+def save_rank(graph: Opened, ranking: Ranking, path: Path) -> int:
+    """Write the ranks of all web addresses to a file for others; return how many there are."""
+    web = _web_nodes(graph)
+    universe = None if ranking.universe is None else ranking.universe[:web]
+    return save_ranks(path, islice(graph.all_words(), web), ranking.scores[:web], universe)
+
+
+def _by_pagerank(graph: Opened, wish: RankWish, tell: Tell | None) -> Ranking:
+    universe = None
+    if graph.pages is not None:
+        universe = universe_of(graph.inward, graph.pages, wish.kinds)
+        universe[_web_nodes(graph) :] = False
+    found = pagerank(graph.inward, RankPlan(kinds=wish.kinds), universe=universe, tell=tell)
+    facts = {"sweeps": found.sweeps, "error_below": found.error, "converged": found.is_converged}
+    return Ranking(scores=found.scores, facts=facts, universe=universe)
+
+
+def _by_harmonic(graph: Opened, wish: RankWish, tell: Tell | None) -> Ranking:
+    found = harmonic(graph.inward, NearnessPlan(kinds=wish.kinds), tell=tell)
+    return Ranking(scores=found.scores, facts={"rounds": found.rounds, "error_below": found.error})
+
+
+def _by_hits(name: str) -> Callable[[Opened, RankWish, Tell | None], Ranking]:
+    def measure(graph: Opened, wish: RankWish, tell: Tell | None) -> Ranking:
+        found = hits(graph.out, HitsPlan(kinds=wish.kinds), tell=tell)
+        facts = {"rounds": found.rounds, "converged": found.is_converged}
+        scores = found.hubs if name == "hubs" else found.authorities
+        return Ranking(scores=scores, facts=facts)
+
+    return measure
+
+
+def _by_indegree(graph: Opened, wish: RankWish, _tell: Tell | None) -> Ranking:
+    return Ranking(scores=indegrees(graph.inward, wish.kinds).astype(np.float64), facts={})
+
+
+MEASURES: Mapping[str, Callable[[Opened, RankWish, Tell | None], Ranking]] = {
+    "pagerank": _by_pagerank,
+    "harmonic": _by_harmonic,
+    "hubs": _by_hits("hubs"),
+    "authorities": _by_hits("authorities"),
+    "indegree": _by_indegree,
+}
+
+
+def _web_nodes(graph: Opened) -> int:
+    """Return how many nodes of a crawl are web addresses: all others (mailto and such) are last.
+
+    Whatever the nodes of other graphs are called, all of them count.
+    """
+    if graph.pages is None:
+        return graph.out.nodes
+    names, firsts = graph.hosts()
+    return int(firsts[-1]) if names and not names[-1] else graph.out.nodes
+
+
+def _best(scores: Scores, top: int) -> NDArray[np.int64]:
+    """Return the places of the highest scores above 0, the first of equals first."""
+    count = min(top or len(scores), len(scores))
+    if not count:
+        return np.empty(0, np.int64)
+    floor = np.partition(scores, len(scores) - count)[len(scores) - count]
+    places = np.flatnonzero((scores >= floor) & (scores > 0))
+    return places[np.argsort(-scores[places], kind="stable")][:count]

@@ -1,0 +1,192 @@
+"""The graph as a whole: its size and coding, its hosts, its components."""
+
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gossamer.graph.answers import (
+    Components,
+    HostGraph,
+    bow_tie,
+    host_graph,
+    rank_hosts,
+    strong_components,
+    weak_components,
+)
+from gossamer.graph.asking.opened import BACK, Opened
+from gossamer.graph.build import Manifest, read_manifest
+from gossamer.graph.bv import BVGraph, beside
+from gossamer.graph.kinds import ALL, Kind
+from gossamer.graph.rows import Adjacency
+
+Facts = dict[str, object]
+_FILES = (
+    ".graph",
+    ".offsets",
+    ".properties",
+    ".starts",
+    ".kinds",
+    ".kindstarts",
+    ".urls",
+    ".pages",
+)
+_LARGEST = 10
+NO_HOST = "(no host)"
+"""Where whatever is no web address belongs."""
+
+
+def info(graph: Opened) -> Facts:
+    """Return what a graph is: numbers, bits per link, coding, degrees, sizes of files."""
+    facts: Facts = {"nodes": graph.out.nodes, "arcs": graph.out.arcs, "base": str(graph.base)}
+    facts["out"] = way = _direction(graph.base)
+    facts["bits_per_link"] = way["bits_per_link"]
+    back = graph.base.with_name(graph.base.name + BACK)
+    if beside(back, ".properties").exists():
+        facts["in"] = _direction(back)
+    facts |= _degrees(graph.out)
+    if graph.names is not None:
+        path = beside(graph.base, ".urls")
+        facts["names_bytes_per_node"] = path.stat().st_size / max(len(graph.names), 1)
+        facts["hosts"] = len(graph.hosts()[0])
+    manifest = read_manifest(graph.base.parent) if graph.crawl is not None else None
+    return facts | (_of_crawl(manifest, graph.base) if manifest is not None else {})
+
+
+def _direction(base: Path) -> Facts:
+    coding = BVGraph.open(base).properties
+    sizes = {
+        suffix.lstrip("."): beside(base, suffix).stat().st_size
+        for suffix in _FILES
+        if beside(base, suffix).exists()
+    }
+    arcs = max(coding.arcs, 1)
+    bits = sizes.get("graph", 0) * 8
+    found: Facts = {
+        "bits_per_link": bits / arcs,
+        "bits_per_link_with_offsets": (bits + sizes.get("offsets", 0) * 8) / arcs,
+        "bits_per_link_with_starts": (bits + sizes.get("starts", 0) * 8) / arcs,
+        "window": coding.window,
+        "max_ref": coding.max_ref,
+        "min_interval": coding.min_interval,
+        "zeta": coding.zeta_k,
+        "bytes": sizes,
+    }
+    return found
+
+
+def _degrees(graph: Adjacency) -> Facts:
+    """Return what degrees there are, and how many links of each kind, from one pass."""
+    most, dangling, kinds = 0, 0, np.zeros(256, np.int64)
+    for rows in graph.blocks():
+        degrees = np.diff(rows.offsets)
+        most = max(most, int(degrees.max(initial=0)))
+        dangling += int((degrees == 0).sum())
+        if rows.kinds is not None:
+            kinds += np.bincount(rows.kinds, minlength=len(kinds))
+    facts: Facts = {
+        "degree_max": most,
+        "degree_mean": graph.arcs / max(graph.nodes, 1),
+        "dangling": dangling,
+    }
+    return facts | ({"kinds": _by_kind(kinds)} if kinds.any() else {})
+
+
+def _by_kind(counts: NDArray[np.int64]) -> dict[str, int]:
+    sets = np.arange(len(counts))
+    found = {
+        name.lower(): int(counts[sets & kind > 0].sum()) for name, kind in Kind.__members__.items()
+    }
+    return {name: count for name, count in found.items() if count}
+
+
+def _of_crawl(manifest: Manifest, base: Path) -> Facts:
+    archive = base.parent.parent / "archive"
+    sizes = {path.name: path.stat().st_size for path in archive.glob("links-*.warc.gz")}
+    covered = sum(min(manifest.covered.get(name, 0), size) for name, size in sizes.items())
+    return {
+        "pages": manifest.pages,
+        "generation": manifest.generation,
+        "redirects": manifest.redirects,
+        "canonical": manifest.canonical,
+        "delta_pages": manifest.delta_pages,
+        "delta_arcs": manifest.delta_arcs,
+        "archive_bytes": sum(sizes.values()),
+        "archive_bytes_covered": covered,
+    }
+
+
+def components(graph: Opened, kinds: int = ALL) -> Facts:
+    """Return how the graph hangs together: strongly, weakly, and as a bow tie."""
+    tie = bow_tie(graph.out, kinds)
+    parts = ("core", "into", "out_of", "tendrils", "apart")
+    return {
+        "nodes": graph.out.nodes,
+        "strong": _sizes(strong_components(graph.out, kinds)),
+        "weak": _sizes(weak_components(graph.out, kinds)),
+        "bow_tie": {name: getattr(tie, name) for name in parts},
+    }
+
+
+def _sizes(found: Components) -> Facts:
+    return {"count": len(found.sizes), "largest": found.sizes[:_LARGEST].tolist()}
+
+
+def hosts(graph: Opened, limit: int | None = 20, kinds: int = ALL) -> Facts:
+    """Return the hosts, those with the highest rank first, and the links between them."""
+    web = _host_graph(graph, kinds)
+    ranks = rank_hosts(web).scores
+    coming = np.zeros(len(web.names), np.int64)
+    np.add.at(coming, web.out.targets, web.weights)
+    going = _sums(web)
+    best = np.argsort(-ranks, kind="stable")[:limit]
+    told = [
+        {
+            "host": web.names[place],
+            "rank": float(ranks[place]),
+            "urls": int(web.sizes[place]),
+            "inside": int(web.inside[place]),
+            "links_in": int(coming[place]),
+            "links_out": int(going[place]),
+        }
+        for place in best.tolist()
+    ]
+    return {"hosts": told, "total": len(web.names), "arcs": web.out.arcs}
+
+
+def host(graph: Opened, name: str, limit: int | None = 20, kinds: int = ALL) -> Facts | None:
+    """Return which hosts link to one, and to which it links, most links first; None if unknown."""
+    web = _host_graph(graph, kinds)
+    places = [
+        place for place, one in enumerate(web.names) if name in (one, one.partition("://")[2])
+    ]
+    if not places:
+        return None
+    sources = np.repeat(np.arange(web.out.nodes), np.diff(web.out.offsets))
+    mine, at_me = np.isin(sources, places), np.isin(web.out.targets, places)
+    return {
+        "host": name,
+        "urls": int(web.sizes[places].sum()),
+        "inside": int(web.inside[places].sum()),
+        "in": _heaviest(web, sources[at_me & ~mine], web.weights[at_me & ~mine], limit),
+        "out": _heaviest(web, web.out.targets[mine & ~at_me], web.weights[mine & ~at_me], limit),
+    }
+
+
+def _host_graph(graph: Opened, kinds: int) -> HostGraph:
+    names, firsts = graph.hosts()
+    return host_graph(graph.out, [name or NO_HOST for name in names], firsts, kinds=kinds)
+
+
+def _sums(web: HostGraph) -> NDArray[np.int64]:
+    """Return how many links leave each host."""
+    total = np.append(0, np.cumsum(web.weights))
+    found: NDArray[np.int64] = total[web.out.offsets[1:]] - total[web.out.offsets[:-1]]
+    return found
+
+
+def _heaviest(
+    web: HostGraph, others: NDArray[np.integer], weights: NDArray[np.int64], limit: int | None
+) -> list[Facts]:
+    order = np.argsort(-weights, kind="stable")[:limit]
+    return [{"host": web.names[others[n]], "links": int(weights[n])} for n in order.tolist()]

@@ -1,0 +1,45 @@
+"""From page to page: the shortest way over links, and pages like a page."""
+
+from random import Random
+
+from gossamer.errors import ConfigError
+from gossamer.graph.answers import AlikePlan, Likeness, shortest_path
+from gossamer.graph.asking.opened import Opened
+
+Facts = dict[str, object]
+LIKENESS = {"cocitation": Likeness.cocited, "coupling": Likeness.coupled}
+"""Linked from the same pages, or linking to the same pages."""
+
+
+def path(graph: Opened, start: str, end: str) -> Facts | None:
+    """Return a shortest way over links between two pages; None if one of them is not known."""
+    first, last = graph.node(start), graph.node(end)
+    if first is None or last is None:
+        return None
+    found = shortest_path(graph.out, graph.inward, first, last)
+    return {
+        "from": graph.words([first])[0],
+        "to": graph.words([last])[0],
+        "path": graph.words(found.nodes),
+        "hops": found.hops,
+        "visited": found.visited,
+        "gave_up": found.gave_up,
+    }
+
+
+def like(graph: Opened, url: str, by: str = "cocitation", most: int = 20) -> Facts | None:
+    """Return the pages that are most like one; None if it is not known."""
+    if by not in LIKENESS:
+        raise ConfigError(f"likeness: expected {' or '.join(LIKENESS)}, found {by!r}")
+    node = graph.node(url)
+    if node is None:
+        return None
+    drawn = Random(node)  # noqa: S311 - the same page is asked the same way each time
+    likeness = Likeness(graph.out, graph.inward, graph.host_starts(), AlikePlan(most=most))
+    found = LIKENESS[by](likeness, node, drawn)
+    urls = graph.words([one.node for one in found])
+    pages = [
+        {"url": name, "score": one.score, "shared": one.shared}
+        for name, one in zip(urls, found, strict=True)
+    ]
+    return {"url": graph.words([node])[0], "by": by, "pages": pages}

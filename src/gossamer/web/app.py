@@ -1,0 +1,55 @@
+"""The application: routes, and what becomes of an error. Nothing here changes a crawl."""
+
+from pathlib import Path
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Mount
+from starlette.staticfiles import StaticFiles
+
+from gossamer.errors import ConfigError, GossamerError
+from gossamer.web.api import api_routes, json_response
+from gossamer.web.asked import BadQuery
+from gossamer.web.engine import Engine, NoGraph
+from gossamer.web.guard import App, Guard
+from gossamer.web.pages import error_page, page_routes
+
+STATIC = Path(__file__).parent / "static"
+
+
+def make_app(folder: Path, *, is_local: bool = True) -> App:
+    """Return the server of a crawl's folder as an ASGI application.
+
+    `is_local`: only requests that name a loopback host are answered, whoever sends them.
+    """
+    engine = Engine(folder)
+    routes = [
+        *api_routes(engine),
+        *page_routes(engine),
+        Mount("/static", StaticFiles(directory=STATIC)),
+    ]
+    handlers = dict.fromkeys((BadQuery, NoGraph, GossamerError, OSError, HTTPException), _told)
+    return Guard(Starlette(routes=routes, exception_handlers=handlers), is_local=is_local)
+
+
+async def _told(request: Request, error: Exception) -> Response:
+    """Return an error as what was asked for: a page, or JSON."""
+    code, reason = _meaning(error)
+    detail = error.detail if isinstance(error, HTTPException) else str(error)
+    if request.url.path.startswith(("/api", "/healthz", "/picture")):
+        return json_response({"error": reason, "detail": detail}, code)
+    return Response(error_page(detail), code, media_type="text/html")
+
+
+def _meaning(error: Exception) -> tuple[int, str]:
+    match error:
+        case BadQuery() | ConfigError():
+            return 400, "bad_query"
+        case NoGraph():
+            return 503, "no_graph"
+        case HTTPException():
+            return error.status_code, "not_found" if error.status_code == 404 else "http"  # noqa: PLR2004 - see RFC 9110
+        case _:
+            return 503, "cannot_answer"

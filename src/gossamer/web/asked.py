@@ -1,0 +1,54 @@
+"""Asked: what a request's query says, within bounds."""
+
+from collections.abc import Mapping
+from typing import TypeVar
+
+from starlette.datastructures import QueryParams
+
+MOST_URL_CHARS = 8 * 1024
+MOST_COUNT = 10_000
+Choice = TypeVar("Choice")
+
+
+class BadQuery(Exception):
+    """A query that cannot be answered; its words say what was expected."""
+
+
+class Asked:
+    """The parameters of a request."""
+
+    def __init__(self, query: QueryParams) -> None:
+        self._query = query
+
+    def text(self, name: str) -> str:
+        """Return a parameter, or nothing."""
+        value = self._query.get(name, "")
+        if len(value) > MOST_URL_CHARS:
+            raise BadQuery(f"{name}: expected at most {MOST_URL_CHARS} characters")
+        return value
+
+    def url(self, name: str) -> str:
+        """Return a URL, which must be given."""
+        value = self.text(name).strip()
+        if not value:
+            raise BadQuery(f"{name}: expected a URL")
+        return value
+
+    def count(self, name: str, default: int) -> int:
+        """Return a number of things to show."""
+        value = self.text(name) or str(default)
+        if not (value.isascii() and value.isdigit() and 1 <= int(value[:9]) <= MOST_COUNT):
+            raise BadQuery(f"{name}: expected a number from 1 to {MOST_COUNT}")
+        return int(value)
+
+    def one_of(self, name: str, known: Mapping[str, Choice]) -> Choice:
+        """Return what a word means; the first of those known if none was given."""
+        value = self.text(name) or next(iter(known))
+        if value not in known:
+            raise BadQuery(f"{name}: expected {', '.join(known)}")
+        return known[value]
+
+    def many(self, name: str) -> list[str]:
+        """Return the words of a parameter that may be given several times, or with commas."""
+        values = self._query.getlist(name)
+        return [word for value in values for word in value.split(",") if word]

@@ -1,0 +1,75 @@
+"""The frame of every page: head, navigation, foot. Whatever is put into it is escaped first."""
+
+from collections.abc import Iterable, Sequence
+from html import escape
+from urllib.parse import quote
+
+from gossamer.log import escape as without_controls
+
+_SECTIONS: Sequence[tuple[str, str]] = (("/", "Links"), ("/ranks", "Ranks"), ("/hosts", "Hosts"))
+_WEB = ("http://", "https://")
+
+
+def frame(title: str, body: Iterable[str], *, section: str = "") -> str:
+    """Return a whole page. `title` is text; `body` is markup made by the functions below."""
+    links = "".join(
+        f'<a href="{path}"{" aria-current=page" * (path == section)}>{name}</a>'
+        for path, name in _SECTIONS
+    )
+    return (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        '<meta name="color-scheme" content="light dark">'
+        f"<title>{text(title)}</title>"
+        '<link rel="stylesheet" href="/static/style.css">'
+        '<link rel="icon" href="/static/icon.svg">'
+        f'</head><body><header><a class="brand" href="/">gossamer</a><nav>{links}</nav></header>'
+        f"<main>{''.join(body)}</main>"
+        '<footer>Everything here is also JSON: <a href="/api">/api</a></footer></body></html>\n'
+    )
+
+
+def text(words: object) -> str:
+    """Return text as markup that shows it and does nothing else."""
+    return escape(without_controls(str(words)), quote=True)
+
+
+def link_to(path: str, label: object, **query: object) -> str:
+    """Return a link to a page of our own; the query's values may be anything."""
+    return f'<a href="{address(path, **query)}">{text(label)}</a>'
+
+
+def address(path: str, **query: object) -> str:
+    """Return the address of a page of our own, as an attribute may hold it."""
+    pairs = "&amp;".join(
+        f"{name.rstrip('_')}={quote(str(value), safe='')}"
+        for name, value in query.items()
+        if value not in (None, "")
+    )
+    return f"{path}?{pairs}" if pairs else path
+
+
+def out_link(url: str) -> str:
+    """Return a small link to a page of the web, which learns nothing of where it was found."""
+    if not url.startswith(_WEB):
+        return ""
+    return (
+        f'<a class="out" href="{text(url)}" rel="noreferrer noopener nofollow" title="open">↗</a>'
+    )
+
+
+def field(name: str, value: str, about: str) -> str:
+    """Return a line of a form."""
+    return (
+        f'<label><span>{text(about)}</span><input name="{name}" value="{text(value)}" '
+        'autocomplete="off" spellcheck="false"></label>'
+    )
+
+
+def table(rows: Iterable[Sequence[str]], heads: Sequence[str] = ()) -> str:
+    """Return a table of cells that are markup already."""
+    head = "".join(f"<th>{text(one)}</th>" for one in heads)
+    body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
+    return (
+        f"<table>{f'<thead><tr>{head}</tr></thead>' if head else ''}<tbody>{body}</tbody></table>"
+    )

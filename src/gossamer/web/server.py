@@ -1,0 +1,57 @@
+"""The server process: a socket, and uvicorn on it."""
+
+import socket
+from collections.abc import Callable
+from pathlib import Path
+
+import uvicorn
+
+from gossamer.errors import ConfigError
+from gossamer.web.app import make_app
+from gossamer.web.guard import is_loopback
+
+MOST_CONNECTIONS = 512
+
+
+def serve(folder: Path, host: str, port: int, ready: Callable[[str], None]) -> None:
+    """Serve a crawl's folder until told to stop; `ready` is told the address once it can be asked.
+
+    Port 0 takes any that is free.
+    """
+    listening = _listening(host, port)
+    with listening:
+        name = listening.getsockname()[0]
+        shown = f"[{name}]" if ":" in name else name
+        app = make_app(folder, is_local=is_loopback(name))
+        config = uvicorn.Config(
+            app,
+            loop="uvloop",
+            http="httptools",
+            ws="none",
+            lifespan="off",
+            limit_concurrency=MOST_CONNECTIONS,
+            access_log=False,
+            log_level="warning",
+            server_header=False,
+            date_header=False,
+        )
+        ready(f"http://{shown}:{listening.getsockname()[1]}/")
+        uvicorn.Server(config).run(sockets=[listening])
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    try:
+        family, kind, protocol, _, place = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+    except (socket.gaierror, UnicodeError) as error:
+        raise ConfigError(f"--host: expected an address of this machine, found {host!r}") from error
+    made = socket.socket(family, kind, protocol)
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        made.bind(place)
+        made.listen(1024)
+    except OSError as error:
+        made.close()
+        raise ConfigError(f"--port {port}: {error.strerror}: give another one") from error
+    return made
