@@ -90,7 +90,9 @@ def checked(base: Path) -> tuple[int, int]:
             mixed = (source * np.uint64(0x9E3779B97F4A7C15)) ^ (
                 target * np.uint64(0xC2B2AE3D27D4EB4F)
             )
-            total += int((mixed * np.uint64(0x165667B19E3779F9) >> np.uint64(8)).sum(dtype=np.uint64))
+            total += int(
+                (mixed * np.uint64(0x165667B19E3779F9) >> np.uint64(8)).sum(dtype=np.uint64)
+            )
         sums.append((graph.arcs, total % 2**64))
     assert sums[0] == sums[1], "the transpose has other links"
     return sums[0]
