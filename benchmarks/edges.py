@@ -17,13 +17,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from grown import edge_kernels
 from measure import measured
 from numpy.typing import NDArray
 from realweb import save
 
 from gossamer.graph.bv import BVGraph
-from gossamer.native import Native
+from gossamer.graph.edges import pair_lines
 
 Ints = NDArray[np.int64]
 
@@ -66,16 +65,11 @@ class MadeUp:
 
 def write_lines(path: Path, arcs: int) -> None:
     """Write a list of links."""
-    native = Native((edge_kernels,), {"put_lines": "IInB"})
     web = MadeUp(arcs)
     with path.open("wb") as file:
         for start in range(0, arcs, PIECE):
             sources, targets = web.piece(min(PIECE, arcs - start))
-            out = np.empty(len(sources) * 24, np.uint8)
-            size = native["put_lines"](
-                sources.ctypes.data, targets.ctypes.data, len(sources), out.ctypes.data
-            )
-            file.write(out[:size].data)
+            file.write(pair_lines(sources.astype(np.uint32), targets.astype(np.uint32)))
 
 
 def checked(base: Path) -> tuple[int, int]:

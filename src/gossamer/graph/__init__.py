@@ -1,7 +1,7 @@
 """WHO LINKS TO WHOM? The links archive as a compressed graph that can be asked in both directions.
 
 `bv` are the files, `names` the numbers of URLs, `build` makes them of an archive, `edges` of any
-edge list; `answers` says what a graph as a whole says, `asking` what people ask.
+edge list; `reorder` numbers nodes anew; `answers` says what a graph as a whole says, `asking` what people ask.
 
 Neighbours: reads what `store` keeps; `web` and `cli` ask it. Not for: deciding what is crawled.
 What others want to know of it (ranks of pages) they read from a file, not from this room.
@@ -32,7 +32,7 @@ from gossamer.graph.asking import (
     save_rank,
 )
 from gossamer.graph.build import GraphFacts, GraphOptions, build_graph, follow
-from gossamer.graph.bv import SMALLEST, BVGraph, Coding
+from gossamer.graph.bv import SMALLEST, BVGraph, Coding, write_ef
 from gossamer.graph.connectivity import Connectivity
 from gossamer.graph.edges import (
     EdgeOptions,
@@ -45,6 +45,7 @@ from gossamer.graph.edges import (
 )
 from gossamer.graph.kinds import ALL, VOTES, Kind, read_kinds
 from gossamer.graph.picture import Neighbourhood, Spot, draw
+from gossamer.graph.reorder import read_order, reorder
 
 __all__ = [
     "ALL",
@@ -88,7 +89,10 @@ __all__ = [
     "rank",
     "rank_of_hosts",
     "read_kinds",
+    "read_order",
+    "reorder",
     "save_rank",
     "to_networkx",
     "to_scipy",
+    "write_ef",
 ]

@@ -9,7 +9,7 @@ import typer
 
 from gossamer.cli.graph.asking import components, hosts, like, links, path, picture, rank
 from gossamer.cli.graph.building import build
-from gossamer.cli.graph.files import export, from_edges, info, to_edges
+from gossamer.cli.graph.files import ef, export, from_edges, info, reorder, to_edges
 from gossamer.cli.graph.serving import serve
 
 __all__ = ["app", "build", "links", "rank", "serve"]
@@ -24,6 +24,8 @@ app.command("from-edges")(from_edges)
 app.command("to-edges")(to_edges)
 app.command("info")(info)
 app.command("export")(export)
+app.command("reorder")(reorder)
+app.command("ef")(ef)
 app.command("path")(path)
 app.command("like")(like)
 app.command("hosts")(hosts)

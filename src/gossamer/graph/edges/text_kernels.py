@@ -19,7 +19,7 @@ GOOD, NO_NUMBER, ALONE, TOO_LARGE = 0, 1, 2, 3
 LINES, PAIRS, TOP, PLACE = 0, 1, 2, 3
 """What it tells: whole lines read, pairs found, largest number, where the bad line starts."""
 LINE_BYTES = 22
-"""The longest line that `format_rows` writes: two numbers of ten digits, a tab, an end."""
+"""The longest line that `format_pairs` writes: two numbers of ten digits, a tab, an end."""
 
 _NEWLINE, _BLANK, _ZERO, _NINE, _HASH, _PERCENT = 10, 32, 48, 57, 35, 37
 
@@ -132,25 +132,16 @@ def write_number(out: Text, at: int, value: int) -> int:
     return at + digits
 
 
-def format_rows(first: int, offsets: Ints, nodes: int, targets: Ids, out: Text) -> int:
-    """Write a line `source<tab>target` per arc of some rows; return how many bytes that took.
+def format_pairs(sources: Ids, targets: Ids, count: int, out: Text) -> int:
+    """Write a line `source<tab>target` per pair; return how many bytes that took.
 
-    `out` needs room for `LINE_BYTES` per arc.
+    `out` needs room for `LINE_BYTES` per pair.
     """
-    at, width = 0, 0
-    for row in range(nodes):
-        head = at
-        for place in range(offsets[row], offsets[row + 1]):
-            if at == head:
-                at = write_number(out, at, first + row)
-                out[at] = 9
-                at += 1
-                width = at - head
-            else:
-                for byte in range(width):
-                    out[at + byte] = out[head + byte]
-                at += width
-            at = write_number(out, at, int(targets[place]))
-            out[at] = _NEWLINE
-            at += 1
+    at = 0
+    for i in range(count):
+        at = write_number(out, at, int(np.int64(sources[i])))
+        out[at] = 9
+        at = write_number(out, at + 1, int(np.int64(targets[i])))
+        out[at] = _NEWLINE
+        at += 1
     return at

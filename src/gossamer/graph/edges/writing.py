@@ -7,7 +7,7 @@ import numpy as np
 
 from gossamer.graph.edges import text_kernels as kernels
 from gossamer.graph.names import UrlMap
-from gossamer.graph.rows import Adjacency, Rows
+from gossamer.graph.rows import Adjacency, Ids, Rows
 from gossamer.native import Native
 
 BLOCK_ARCS = 1 << 18
@@ -15,21 +15,27 @@ BLOCK_ARCS = 1 << 18
 
 @cache
 def _native() -> Native:
-    return Native((kernels,), {"format_rows": "nInUB"})
+    return Native((kernels,), {"format_pairs": "UUnB"})
 
 
-def number_lines(graph: Adjacency) -> Iterator[bytes]:
-    """Yield the text `source<tab>target`, a line per arc, in pieces."""
-    out = np.empty(0, np.uint8)
+def number_lines(graph: Adjacency, order: Ids | None = None) -> Iterator[bytes]:
+    """Yield the text `source<tab>target`, a line per arc, in pieces.
+
+    `order`: the numbers to tell instead, one for each node.
+    """
     for rows in graph.blocks(BLOCK_ARCS):
-        room = kernels.LINE_BYTES * len(rows.targets)
-        if len(out) < room:
-            out = np.empty(room, np.uint8)
-        offsets = np.ascontiguousarray(rows.offsets, np.int64)
-        targets = np.ascontiguousarray(rows.targets, np.uint32)
-        arrays = (offsets.ctypes.data, rows.nodes, targets.ctypes.data, out.ctypes.data)
-        size = _native()["format_rows"](rows.first, *arrays)
-        yield out[:size].tobytes()
+        sources, targets = rows.sources(), rows.targets
+        if order is not None:
+            sources, targets = order[sources], order[targets]
+        yield pair_lines(sources, targets)
+
+
+def pair_lines(sources: Ids, targets: Ids) -> bytes:
+    """Return a line per pair of numbers."""
+    out = np.empty(kernels.LINE_BYTES * len(sources), np.uint8)
+    pairs = [np.ascontiguousarray(one, np.uint32) for one in (sources, targets)]
+    places = (one.ctypes.data for one in pairs)
+    return out[: _native()["format_pairs"](*places, len(sources), out.ctypes.data)].tobytes()
 
 
 def name_lines(graph: Adjacency, names: UrlMap) -> Iterator[bytes]:

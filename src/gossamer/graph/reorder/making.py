@@ -1,0 +1,60 @@
+"""A graph again, with better numbers: NEW.graph, NEW-t.graph, and NEW.order with the old numbers."""
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+
+from gossamer.errors import ConfigError, CorruptFile
+from gossamer.graph.answers import loaded, transposed
+from gossamer.graph.build import ArcSorter
+from gossamer.graph.bv import BVGraph, Coding, GraphWriter, beside
+from gossamer.graph.reorder.layers import Tell, find_order
+from gossamer.graph.rows import Adjacency, Ids
+
+ORDER = ".order"
+BACK = "-t"
+
+
+def reorder(
+    base: Path, new: Path, coding: Coding, seed: int = 1, tell: Tell = lambda _: None
+) -> None:
+    """Write a graph and its transpose with nodes numbered so that neighbours stand together."""
+    if beside(base, ".urls").exists():
+        raise ConfigError(f"{base} has names, and their order is that of its nodes")
+    if not new.parent.is_dir() or new == base:
+        raise ConfigError(f"{new}: expected a folder that exists, and another name than {base}")
+    out = BVGraph.open(base)
+    back = base.with_name(base.name + BACK)
+    inward: Adjacency = (
+        BVGraph.open(back) if beside(back, ".properties").exists() else transposed(loaded(out))
+    )
+    order = find_order(out, inward, seed, tell)
+    place = np.empty(out.nodes, np.uint32)
+    place[order] = np.arange(out.nodes, dtype=np.uint32)
+    beside(new, ORDER).write_bytes(order.tobytes())
+    _write(out, place, new, coding)
+    _write(inward, place, new.with_name(new.name + BACK), coding)
+
+
+def read_order(base: Path, nodes: int) -> Ids | None:
+    """Return the number that each node had before it was reordered; None if it never was."""
+    path = beside(base, ORDER)
+    if not path.exists():
+        return None
+    order = np.fromfile(path, np.uint32)
+    if len(order) != nodes or (nodes and int(order.max()) >= nodes):
+        raise CorruptFile(path, 0, f"expected the old numbers of {nodes} nodes")
+    return order
+
+
+def _write(graph: Adjacency, place: Ids, base: Path, coding: Coding) -> None:
+    """Write a graph with other numbers."""
+    with TemporaryDirectory(prefix=f".{base.name}-", dir=base.parent) as work:
+        with ArcSorter(Path(work)) as sorter:
+            for rows in graph.blocks():
+                sorter.add(place[rows.sources()], place[rows.targets])
+            writer = GraphWriter(base, coding)
+            for rows in sorter.rows(graph.nodes):
+                writer.add(rows)
+            writer.close()
