@@ -261,3 +261,23 @@ def test_a_port_that_is_taken_and_a_host_that_is_none_are_one_line(
     assert told.out == ""
     assert len(told.err.splitlines()) == 3
     assert json.dumps(told.err).count("Traceback") == 0
+
+
+def test_pages_that_are_newer_than_the_graph_are_told_and_can_be_folded_in(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = crawled(tmp_path)
+    LinksArchive(folder).write([page("http://new.test/", C, at=9.0)], number=1)
+    build_graph(folder, GraphOptions(delta_share=1e9, small_arcs=0))
+    assert exit_code(["links", str(folder), "http://new.test/", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["out"] == [C]
+    assert exit_code(["rank", str(folder), "--json", "--no-save"]) == 0
+    told = capsys.readouterr()
+    assert json.loads(told.out)["newer_pages"] == 1
+    assert "newer pages do not count (1)" in told.err
+    assert exit_code(["build", str(folder), "graph", "--fold", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["did"] == "fold"
+    assert exit_code(["rank", str(folder), "--json", "--no-save"]) == 0
+    told = capsys.readouterr()
+    assert json.loads(told.out)["newer_pages"] == 0
+    assert told.err == ""

@@ -97,7 +97,7 @@ def rank(**given: Any) -> int:  # noqa: ANN401 - the parser hands over what is d
 
     kinds = read_kinds(given["kind"]) if given["kind"] else VOTES
     wish = RankWish(by=given["by"], kinds=kinds, top=given["top"])
-    graph = graph_of(given["place"], is_built=given["build"])
+    graph = whole_graph(given["place"], is_built=given["build"])
     if given["hosts"]:
         return show(rank_of_hosts(graph, wish), rank_view, is_json=given["json"])
     with sweeping() as tell:
@@ -153,7 +153,7 @@ def path(
     """Find a shortest way over links from one URL to another."""
     from gossamer.graph import path as path_of  # noqa: PLC0415 - keeps --help fast
 
-    graph = graph_of(place, is_built=build)
+    graph = whole_graph(place, is_built=build)
     facts = path_of(graph, start, end)
     if facts is None:
         return unknown(graph, start if graph.node(start) is None else end)
@@ -164,7 +164,7 @@ def like(**given: Any) -> int:  # noqa: ANN401 - the parser hands over what is d
     """Find the pages that are linked from the same pages (or link to the same) as a URL."""
     from gossamer.graph import like as pages_like  # noqa: PLC0415 - keeps --help fast
 
-    graph = graph_of(given["place"], is_built=given["build"])
+    graph = whole_graph(given["place"], is_built=given["build"])
     facts = pages_like(graph, given["url"], given["by"], given["top"])
     if facts is None:
         return unknown(graph, given["url"])
@@ -200,7 +200,7 @@ def hosts(
     from gossamer.graph import host as host_of  # noqa: PLC0415 - keeps --help fast
     from gossamer.graph import hosts as hosts_of  # noqa: PLC0415 - keeps --help fast
 
-    graph = graph_of(place, is_built=build)
+    graph = whole_graph(place, is_built=build)
     facts = host_of(graph, name, top or None) if name else hosts_of(graph, top or None)
     if facts is None:
         sys.stderr.write(f"gossamer: {harmless(name)} is not a host of the graph\n")
@@ -213,7 +213,7 @@ def components(place: Place, *, kind: Kinds = None, build: Build = True, json: J
     from gossamer.graph import components as components_of  # noqa: PLC0415 - keeps --help fast
     from gossamer.graph import read_kinds  # noqa: PLC0415 - keeps --help fast
 
-    graph = graph_of(place, is_built=build)
+    graph = whole_graph(place, is_built=build)
     return show(components_of(graph, read_kinds(kind or ())), components_view, is_json=json)
 
 
@@ -235,6 +235,15 @@ def picture(
     to.write_text(draw(found), encoding="utf-8")
     facts = {"url": found.url, "file": str(to), "in": found.ins_total, "out": found.outs_total}
     return show(facts, lambda told: Text(harmless(told["file"])), is_json=json)
+
+
+def whole_graph(place: Path, *, is_built: bool) -> "Opened":
+    """Return a graph for a question about all of it; say so if the newest pages do not count."""
+    graph = graph_of(place, is_built=is_built)
+    if graph.crawl is not None and graph.crawl.stale:
+        advice = f"`gossamer build {harmless(place)} graph --fold` puts them into the graph"
+        sys.stderr.write(f"gossamer: newer pages do not count ({graph.crawl.stale:,}): {advice}\n")
+    return graph
 
 
 def graph_of(place: Path, *, is_built: bool) -> "Opened":

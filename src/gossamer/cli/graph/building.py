@@ -68,6 +68,11 @@ declare(
     ),
     ("full", Annotated[bool, typer.Option("--full", help="Read the whole archive again.")], False),
     (
+        "fold",
+        Annotated[bool, typer.Option("--fold", help="Leave no newer pages on top of the graph.")],
+        False,
+    ),
+    (
         "follow",
         Annotated[bool, typer.Option("--follow", help="Go on while the crawl runs.")],
         False,
@@ -101,13 +106,14 @@ def options_of(given: dict[str, Any]) -> "GraphOptions":
     for name in ("redirects", "canonical"):
         if given[name] not in {"keep", "follow"}:
             raise ConfigError(f"--{name}: expected keep or follow, found {given[name]!r}")
-    return GraphOptions(
+    options = GraphOptions(
         redirects=given["redirects"],
         canonical=given["canonical"],
         is_full=given["full"],
         memory_bytes=bytes_of(given["memory"]),
         coding=coding_of(given),
     )
+    return replace(options, delta_share=0.0) if given["fold"] else options
 
 
 def crawl_folder(folder: Path) -> Path:

@@ -57,8 +57,14 @@ def rank(graph: Opened, wish: RankWish, tell: Tell | None = None) -> tuple[Facts
     urls = graph.words(best)
     scores = ranking.scores[best].tolist()
     pages = [{"url": url, "rank": score} for url, score in zip(urls, scores, strict=True)]
-    about = {"by": wish.by, "kinds": kind_names(wish.kinds) if graph.has_kinds else None}
-    return {"pages": pages, **about, "nodes": graph.out.nodes, **ranking.facts}, ranking
+    facts: Facts = {
+        "pages": pages,
+        "by": wish.by,
+        "kinds": kind_names(wish.kinds) if graph.has_kinds else None,
+        "nodes": graph.out.nodes,
+        "newer_pages": graph.crawl.stale if graph.crawl is not None else 0,
+    }
+    return {**facts, **ranking.facts}, ranking
 
 
 def rank_of_hosts(graph: Opened, wish: RankWish) -> Facts:
