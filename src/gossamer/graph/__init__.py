@@ -1,7 +1,8 @@
 """WHO LINKS TO WHOM? The links archive as a compressed graph that can be asked in both directions.
 
 `bv` are the files, `names` the numbers of URLs, `build` makes them of an archive, `edges` of any
-edge list; `reorder` numbers nodes anew; `answers` says what a graph as a whole says, `asking` what people ask.
+edge list; `reorder` numbers nodes anew; `answers` says what a graph as a whole says, `asking` what
+people ask.
 
 Neighbours: reads what `store` keeps; `web` and `cli` ask it. Not for: deciding what is crawled.
 What others want to know of it (ranks of pages) they read from a file, not from this room.

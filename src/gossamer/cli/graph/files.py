@@ -168,7 +168,7 @@ def export(
 
 
 def reorder(**given: Any) -> None:  # noqa: ANN401 - the parser hands over what is declared below
-    """Number the nodes anew so that neighbours stand together: far fewer bits if ids say nothing.
+    """Give nodes new numbers so that neighbours stand together: for ids that say nothing.
 
     NEW.order keeps the old numbers, and `to-edges NEW` tells those.
     """

@@ -1,7 +1,6 @@
-"""A graph again, with better numbers: NEW.graph, NEW-t.graph, and NEW.order with the old numbers."""
+"""A graph with better numbers: NEW.graph, NEW-t.graph, and NEW.order, which has the old ones."""
 
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import numpy as np
 
@@ -50,11 +49,10 @@ def read_order(base: Path, nodes: int) -> Ids | None:
 
 def _write(graph: Adjacency, place: Ids, base: Path, coding: Coding) -> None:
     """Write a graph with other numbers."""
-    with TemporaryDirectory(prefix=f".{base.name}-", dir=base.parent) as work:
-        with ArcSorter(Path(work)) as sorter:
-            for rows in graph.blocks():
-                sorter.add(place[rows.sources()], place[rows.targets])
-            writer = GraphWriter(base, coding)
-            for rows in sorter.rows(graph.nodes):
-                writer.add(rows)
-            writer.close()
+    with ArcSorter(base.parent) as sorter:  # its files have no names
+        for rows in graph.blocks():
+            sorter.add(place[rows.sources()], place[rows.targets])
+        writer = GraphWriter(base, coding)
+        for rows in sorter.rows(graph.nodes):
+            writer.add(rows)
+        writer.close()
