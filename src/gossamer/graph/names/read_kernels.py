@@ -34,6 +34,8 @@ LONG_DROP = 0xE0
 """A byte from here on starts a number of three bytes."""
 SMALL_GROUP = 0xFFFF
 SHAPE_WORDS = 8
+SPELL_ROOM = 1024
+"""For one key: most are shorter, and what Python hands over has to be cleared first."""
 
 Bytes: TypeAlias = NDArray[np.uint8]
 Words: TypeAlias = NDArray[np.uint64]
@@ -51,9 +53,9 @@ DAMAGED = -1
 NO_ROOM = -2
 
 
-def spell(file: Bytes, index: Words, known: Words, node: int, out: Bytes, room: int) -> int:
-    """Write a node's key; return its length, or -2 if there is no room."""
-    return _spell(file, index, known, node, (out, 0, room))
+def spell(file: Bytes, index: Words, known: Words, node: int, out: Bytes) -> int:
+    """Write a node's key into `SPELL_ROOM` bytes; return its length, or -2 if there is no room."""
+    return _spell(file, index, known, node, (out, 0, SPELL_ROOM))
 
 
 def spell_many(

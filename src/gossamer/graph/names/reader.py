@@ -28,19 +28,19 @@ from gossamer.graph.names.read_kernels import (
     PER_GROUP,
     PER_PART,
     SHAPE_WORDS,
+    SPELL_ROOM,
 )
 from gossamer.native import Native
 
 BATCH_PARTS = 2048
 BATCH_BYTES = 1 << 22
-_USUAL_BYTES = 1024
-_UsualRoom = ctypes.c_char * _USUAL_BYTES
+_SpellRoom = ctypes.c_char * SPELL_ROOM
 SLACK = 16
 
 _SIGNATURES = {
     "find": "BWWBn",
     "find_many": "BWWBnIn",
-    "spell": "BWWnBn",
+    "spell": "BWWnB",
     "spell_many": "BWWInBnI",
     "spell_parts": "BWWnnBnI",
 }
@@ -101,14 +101,11 @@ class UrlMap:
         """Return the key of the URL that has a number."""
         if not 0 <= node < self._keys:
             raise IndexError(f"node {node} of {self._keys}")
-        out = _UsualRoom()
-        length = self._spell(*self._places, node, out, _USUAL_BYTES)
-        if length >= 0:
-            return out[:length]  # type: ignore[return-value] # they are bytes
-        room = 2 * self._longest + SLACK if length == NO_ROOM else 0
-        large = (ctypes.c_char * room)()
-        length = self._sound(self._spell(*self._places, node, large, room))
-        return large[:length]  # type: ignore[return-value] # see above
+        out = _SpellRoom()
+        length = self._spell(*self._places, node, out)
+        if length == NO_ROOM:
+            return next(self._batches(np.array([node])))[0]
+        return out[: self._sound(length)]  # type: ignore[return-value] # they are bytes
 
     def nodes(self, urls: Sequence[str]) -> NDArray[np.int64]:
         """Return the numbers of URLs, -1 for each that is not there."""
@@ -136,18 +133,24 @@ class UrlMap:
         wanted = np.ascontiguousarray(nodes, np.int64)
         if len(wanted) and not 0 <= wanted.min() <= wanted.max() < self._keys:
             raise IndexError(f"nodes between {wanted.min()} and {wanted.max()} of {self._keys}")
-        room = BATCH_BYTES + 2 * self._longest + SLACK
+        return [url for keys in self._batches(wanted) for url in urls_of(keys)]
+
+    def _batches(self, nodes: NDArray[np.int64]) -> Iterator[list[bytes]]:
+        """Yield the keys of nodes."""
+        room = min(BATCH_BYTES, len(nodes) * (self._longest + 1)) + 2 * self._longest + SLACK
         out = np.empty(room, np.uint8)
         done = np.zeros(1, np.int64)
-        found: list[str] = []
-        while len(found) < len(wanted):
-            rest = wanted[len(found) :]
+        while len(nodes):
             size = natives()["spell_many"](
-                *self._places, rest.ctypes.data, len(rest), out.ctypes.data, room, done.ctypes.data
+                *self._places,
+                nodes.ctypes.data,
+                len(nodes),
+                out.ctypes.data,
+                room,
+                done.ctypes.data,
             )
-            keys = out[: self._sound(size if done[0] else DAMAGED)].tobytes().split(b"\0")
-            found += urls_of(keys[:-1])
-        return found
+            yield out[: self._sound(size if done[0] else DAMAGED)].tobytes().split(b"\0")[:-1]
+            nodes = nodes[done[0] :]
 
     def keys(self, first: int = 0, last: int | None = None) -> Iterator[list[bytes]]:
         """Yield the keys of nodes from `first` to before `last`, in order, in batches."""
