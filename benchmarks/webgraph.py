@@ -183,7 +183,7 @@ def cut_archive(folder: CrawlFolder, share: float) -> dict[Path, bytes]:
 
 
 def killed_and_finished(folder: CrawlFolder, way: str, after_s: float) -> tuple[bool, GraphFacts]:
-    """Kill a build that has used so much CPU; return whether it was hit, and how it was finished."""
+    """Kill a build that has used so much CPU; return whether it was hit, and what ended it."""
     shutil.rmtree(graph_folder(folder.root))
     whole = cut_archive(folder, CUT) if way != "full" else {}
     if whole:
