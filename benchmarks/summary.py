@@ -97,6 +97,9 @@ AIMS = (
     Aim("serve", "p99_quiet_ms", "a row of links over HTTP, p99 of {nodes:,} nodes, ms", 1.0),
     Aim("edges", "rss_mb", "memory to make a graph of {arcs:,} links, MiB", 2048),
     Aim("edges", "cpu_ratio", "CPU per link of it, over that of a tenth", 1.1),
+    Aim("webgraph", "cpu_us_per_link", "CPU from archive to graph, both ways, µs per link", 5),
+    Aim("webgraph", "wrong_answers", "links of {sample:,} URLs that differ from the archive's", 0),
+    Aim("webgraph", "difference_after_kills", "links that differ after {kills} kills", 0),
     Aim("envelope", "cores_for_400_pages_s", "cores for 400 pages of 500 kB per second", 4),
 )
 

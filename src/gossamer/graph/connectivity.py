@@ -58,10 +58,13 @@ class Connectivity:
             if folder is None or manifest is None:
                 continue
             try:
-                return cls(folder, manifest, urls)
+                found = cls(folder, manifest, urls)
             except (FileNotFoundError, CorruptFile):
                 if attempt == ATTEMPTS - 1:
                     raise
+                continue
+            if read_manifest(folder) == manifest:  # else its files are of two graphs
+                return found
         raise CannotGoOn(f"{root} has no graph; run `gossamer build {root} graph`")
 
     def is_outdated(self) -> bool:

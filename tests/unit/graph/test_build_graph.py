@@ -185,6 +185,33 @@ def test_a_torn_tail_is_not_read_and_comes_in_when_it_is_whole(archive: LinksArc
     assert_says(archive.root, {A: {B: Kind.LINK}, B: {C: Kind.LINK}})
 
 
+def test_a_damaged_record_is_told_and_ends_what_is_read_of_its_file(archive: LinksArchive) -> None:
+    path = archive.write([page(A, B, at=1)])
+    whole = path.stat().st_size
+    archive.write([page(B, C, at=2), page(C, D, at=3)])
+    content = bytearray(path.read_bytes())
+    content[whole + 30] ^= 0xFF
+    path.write_bytes(content)
+    told: list[dict[str, object]] = []
+    build_graph(archive.root, DELTA, told.append)
+    assert {"torn": path.name, "at": whole} in told
+    assert build_graph(archive.root, DELTA).did == "nothing"
+    assert_says(archive.root, {A: {B: Kind.LINK}}, [C, D])
+
+
+def test_a_build_that_fails_leaves_nothing_behind(
+    archive: LinksArchive, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    archive.write([page(A, B, at=1)])
+    monkeypatch.setattr(builder_module, "fold", full)
+    with pytest.raises(CannotGoOn, match="No space left on device; nothing was changed"):
+        build_graph(archive.root)
+    assert {path.name for path in archive.root.iterdir()} == {"archive", "graph.lock"}
+
+
 def test_what_the_state_has_not_committed_is_not_read(archive: LinksArchive) -> None:
     path = archive.write([page(A, B, at=1)])
     commit(archive.root, path, path.stat().st_size)

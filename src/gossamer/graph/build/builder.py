@@ -30,7 +30,14 @@ from gossamer.graph.build.news import (
     number_names,
     settle,
 )
-from gossamer.graph.build.place import fresh_folder, graph_folder, sole_builder, swap, tidy
+from gossamer.graph.build.place import (
+    discard_unfinished,
+    fresh_folder,
+    graph_folder,
+    sole_builder,
+    swap,
+    tidy,
+)
 from gossamer.graph.build.whole import Base
 from gossamer.graph.bv import Coding
 from gossamer.graph.kinds import Kind
@@ -96,6 +103,8 @@ def build_graph(
                 f"cannot build the graph of {root}: {error.strerror or error}; nothing was "
                 "changed: make room (or make it writable) and build again"
             ) from error
+        finally:
+            discard_unfinished(place.root)
 
 
 class _Builder:
@@ -132,6 +141,8 @@ class _Builder:
             path, hash_url = work / "fresh.urls", hash_of(attempt)
             with closing(Spool(work, names, hash_url)) as spool:
                 covered = self._read(spool, old)
+                if old is not None and not self._records and not self._must_fold(old.manifest):
+                    return self._facts("nothing", old.manifest)
                 self._tell({"sorting": spool.links})
                 numbers = number_names(names.merged(), path, hash_url)
                 if not numbers.has_collision:
@@ -152,6 +163,8 @@ class _Builder:
             if self._records % TOLD_RECORDS == 0:
                 self._tell({"read": self._records, "bytes_left": reading.bytes_left})
         spool.flush()
+        for name, offset in reading.torn.items():
+            self._tell({"torn": name, "at": offset})
         return reading.covered
 
     def _write(self, fresh: Fresh, old: "_Old | None", covered: Lengths) -> GraphFacts:
@@ -218,8 +231,10 @@ class _Builder:
 
     def _has_news(self, manifest: Manifest) -> bool:
         """Tell whether there is anything to do."""
-        must_fold = manifest.delta > 0 and self._options.delta_share == 0
-        return must_fold or self._has_unread(manifest)
+        return self._must_fold(manifest) or self._has_unread(manifest)
+
+    def _must_fold(self, manifest: Manifest) -> bool:
+        return manifest.delta > 0 and self._options.delta_share == 0
 
     def _is_small(self, fresh: Fresh, manifest: Manifest) -> bool:
         most = manifest.arcs * self._options.delta_share

@@ -67,6 +67,12 @@ def tidy(root: Path) -> None:
             path.unlink()
 
 
+def discard_unfinished(root: Path) -> None:
+    """Delete a graph that was begun and not finished."""
+    if read_manifest(_new(root)) is None:
+        shutil.rmtree(_new(root), ignore_errors=True)
+
+
 def fresh_folder(root: Path) -> Path:
     """Return an empty folder to build in."""
     new = _new(root)

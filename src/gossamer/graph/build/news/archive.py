@@ -62,6 +62,8 @@ class NewRecords:
         self._folder = folder
         self.covered = dict(covered)
         self._counted = counted
+        self.torn: Lengths = {}
+        """Where files stop to be readable although more of them counts."""
 
     @property
     def bytes_left(self) -> int:
@@ -79,7 +81,8 @@ class NewRecords:
 
     def _of_file(self, name: str, start: int, end: int) -> Iterator[PageRecord]:
         path = self._folder.archive_path(name)
-        for record in Records(path, start):
+        records = Records(path, start)
+        for record in records:
             until = record.offset + record.length
             if until > end:
                 return
@@ -89,6 +92,8 @@ class NewRecords:
                 except msgspec.DecodeError as error:
                     raise CorruptFile(path, record.offset, str(error)) from error
             self.covered[name] = until
+        if records.found:
+            self.torn[name] = records.whole_until
 
 
 def _committed(path: Path) -> Lengths:
