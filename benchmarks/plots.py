@@ -180,6 +180,28 @@ def freshness(result: Result) -> str:
     return bar_chart("Pages kept fresh under a budget", about, [share])
 
 
+def graph(result: Result) -> str:
+    """Return how small a graph gets, and how fast a row of it is read then."""
+    codings = {name: both["out"] for name, both in result["codings"].items()}
+    groups = [
+        Bars("bits per link", [Bar(name, one["bits"]) for name, one in codings.items()]),
+        Bars(
+            "one random row",
+            [
+                Bar(name, one["successors_us"])
+                for name, one in codings.items()
+                if not name.endswith("any chain")
+            ],
+            "µs",
+        ),
+    ]
+    about = (
+        f"{result['graph']}, {result['arcs']:,} links. W: window, R: longest chain (3); default: "
+        "WebGraph's; any chain: 50 µs per row"
+    )
+    return bar_chart("The size of a graph against access to it", about, groups)
+
+
 def micro(result: Result) -> str:
     """Return every figure in microseconds of the small benchmarks."""
     groups: dict[str, list[Bar]] = {}
@@ -213,6 +235,7 @@ CHARTS: dict[str, Callable[[Result], str]] = {
     "micro": micro,
     "order": order,
     "freshness": freshness,
+    "graph": graph,
 }
 
 
