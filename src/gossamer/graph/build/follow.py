@@ -8,7 +8,7 @@ from gossamer.graph.build.builder import GraphFacts, GraphOptions, Tell, build_g
 from gossamer.report import is_running
 
 PAUSE_S = 2.0
-SHARE = 0.25
+SHARE = 0.5
 """Of the time, at most, that is spent on building."""
 
 
