@@ -8,6 +8,7 @@ it. Where there is no such file yet, numba makes it.
 import ctypes
 import os
 import re
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import FunctionType, ModuleType
@@ -96,6 +97,8 @@ class Native:
                 return msgspec.msgpack.decode(place.read_bytes(), type=dict[str, _Code])
             except (OSError, msgspec.MsgspecError):
                 continue
+        if sys.stderr.isatty():
+            sys.stderr.write("gossamer: compiling for this machine; that happens once\n")
         made = self._made(modules, signatures)
         for place in places:
             if _keep(place, msgspec.msgpack.encode(made)):
