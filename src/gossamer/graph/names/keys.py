@@ -23,6 +23,7 @@ Key = bytes
 
 OTHER = b"~"
 """First byte of the keys of all that is no canonical web address: behind every host name."""
+_TILDE = OTHER[0]
 _MANY = 16
 """From so many URLs on a kernel is quicker."""
 _ORIGINS_KEPT = 65_536
@@ -72,7 +73,7 @@ def _natives() -> Native:
 def url_of(key: Key) -> str:
     """Return the URL that has a key."""
     at = key.find(b"/")
-    if key[:1] == OTHER or at < 0:
+    if at < 0 or key[0] == _TILDE:
         return _other_url(key)
     return origin_of(key[:at]) + key[at:].decode()
 
@@ -86,7 +87,7 @@ def urls_of(keys: Iterable[Key]) -> list[str]:
         head = key[:at]
         if head == before:
             urls.append(origin + key[at:].decode())
-        elif at < 0 or key[:1] == OTHER:
+        elif at < 0 or key[0] == _TILDE:
             urls.append(_other_url(key))
         else:
             before, origin = head, origin_of(head)
