@@ -195,12 +195,12 @@ def test_killed_often_a_host_still_gets_its_gap(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_killed_during_its_start_again_and_again_it_starts_all_the_same(tmp_path: Path) -> None:
-    web = FakeWeb(seed=105, hosts=6, pages_per_host=20)
-    with ordeal(tmp_path, web, "--delay", "0") as trial:
+    web = FakeWeb(seed=105, hosts=6, pages_per_host=40)
+    with ordeal(tmp_path, web, "--delay", "0.02") as trial:
         # With an empty state there is nothing in hand but the seed: three deaths would be its own.
         trial.learn_start()
         trial.kill_early()
-        trial.kill_at(40)
+        trial.kill_at(25)
         for _ in range(3):
             trial.learn_start()
             for _ in range(4):
