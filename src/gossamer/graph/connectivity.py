@@ -109,6 +109,8 @@ class Connectivity:
 
     def spelled(self, url: str) -> str:
         """Return a URL as the crawl spells it; itself if it is none."""
+        if self._base.names.node(url) is not None:
+            return url  # as most are; to read one costs the list of public suffixes, once
         parsed = parse(url, self._urls)
         return parsed.text if parsed is not None else url
 

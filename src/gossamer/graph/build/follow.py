@@ -5,7 +5,6 @@ from pathlib import Path
 
 from gossamer.clock import Clock
 from gossamer.graph.build.builder import GraphFacts, GraphOptions, Tell, build_graph
-from gossamer.report import is_running
 
 PAUSE_S = 2.0
 SHARE = 0.5
@@ -23,6 +22,8 @@ def follow(
 
     `wait` is called with the seconds to let pass. The last time is after the crawl has ended.
     """
+    from gossamer.report import is_running  # noqa: PLC0415 - a fifth of a second, for this alone
+
     while True:
         was_running = is_running(root)
         began_at = clock.steady()
