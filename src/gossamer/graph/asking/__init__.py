@@ -7,10 +7,11 @@ Neighbours: `answers` knows nodes, `connectivity` knows a crawl; `cli` and `web`
 Not for: showing (`cli.screen`, `web`), or computing.
 """
 
+from gossamer.graph.asking.hosts import host, hosts, rank_of_hosts
 from gossamer.graph.asking.links import LinkWish, around, links, nearest
 from gossamer.graph.asking.opened import Direction, Opened, base_of, has_graph, manifest_of, opened
-from gossamer.graph.asking.ranking import MEASURES, RankWish, rank, rank_of_hosts, save_rank
-from gossamer.graph.asking.shape import components, host, hosts, info
+from gossamer.graph.asking.ranking import MEASURES, RankWish, rank, save_rank
+from gossamer.graph.asking.shape import components, info
 from gossamer.graph.asking.walking import LIKENESS, like, path
 
 __all__ = [

@@ -14,7 +14,7 @@ from gossamer.graph.answers import Mask, loaded, transposed
 from gossamer.graph.asking.kinded import Kinded
 from gossamer.graph.asking.row import ListRow, Naming, NodeRow, Row
 from gossamer.graph.build import Manifest, read_manifest, whole_folder
-from gossamer.graph.bv import BVGraph, KindsFile, beside
+from gossamer.graph.bv import SUFFIXES, BVGraph, KindsFile, beside
 from gossamer.graph.connectivity import Connectivity
 from gossamer.graph.kinds import ALL, Kind
 from gossamer.graph.names import UrlMap
@@ -23,7 +23,6 @@ from gossamer.graph.rows import Adjacency, Places
 Direction = Literal["in", "out"]
 GRAPH, WEB, MANIFEST = "graph", "web", "manifest.json"
 BACK = "-t"
-_SUFFIXES = (".graph", ".properties", ".offsets", ".urls", ".starts")
 _BATCH = 1 << 16
 
 
@@ -39,34 +38,37 @@ def manifest_of(folder: Path) -> Manifest | None:
 
 
 def base_of(place: Path) -> Path:
-    """Return the common part of the names of a graph's files, from a crawl's folder or from it."""
-    if place.is_dir():
-        return place / GRAPH / WEB
-    return place.with_suffix("") if place.suffix in _SUFFIXES else place
+    """Return the common part of the names of a graph's files, given it or one of them."""
+    return place.with_suffix("") if place.suffix in SUFFIXES else place
 
 
 def opened(place: Path) -> "Opened":
     """Return the graph of a crawl's folder, or that of some files; a `ConfigError` without one."""
     if has_graph(place):
-        return Opened(base_of(place), Connectivity.open(place))
+        return Opened(place / GRAPH / WEB, place)
+    if place.is_dir():
+        raise ConfigError(f"{place} has no graph: run `gossamer build {place} graph`")
     base = base_of(place)
     if not beside(base, ".properties").exists():
-        advice = f"run `gossamer build {place} graph`" if place.is_dir() else "expected BASE.graph"
-        raise ConfigError(f"{place} has no graph, there is no {base.name}.properties: {advice}")
-    return Opened(base, None)
+        found = f"no folder of that name, and no {base.name}.properties"
+        raise ConfigError(f"{place}: expected a crawl's folder or the files of a graph; {found}")
+    return Opened(base)
 
 
 class Opened:
-    """A graph in both directions, its names and kinds."""
+    """A graph in both directions, its names and kinds.
 
-    def __init__(self, base: Path, crawl: Connectivity | None) -> None:
+    The files of a crawl's are all opened at once: a build may put others in their place.
+    """
+
+    def __init__(self, base: Path, root: Path | None = None) -> None:
         self.base = base
-        self.crawl = crawl
-        """Of a crawl: what knows its newest pages, too."""
-        self.has_kinds = beside(base, ".kinds").exists()
         last = base.with_name(MANIFEST)
         self._last = str(last if last.exists() else beside(base, ".properties"))
-        self._stamp = _stamp(self._last)
+        self._stamp = _stamp(self._last)  # before they are opened: what comes later is newer
+        self.crawl = Connectivity.open(root) if root is not None else None
+        """Of a crawl: what knows its newest pages, too."""
+        self.has_kinds = self.crawl is not None or beside(base, ".kinds").exists()
 
     def is_current(self) -> bool:
         """Tell whether the files are still those that were opened."""
@@ -75,11 +77,15 @@ class Opened:
     @cached_property
     def out(self) -> Adjacency:
         """Return the links of each node."""
+        if self.crawl is not None:
+            return Kinded(self.crawl.out, self.crawl.base.out_kinds)
         return _graph(self.base)
 
     @cached_property
     def inward(self) -> Adjacency:
         """Return the links into each node: from files, or turned around in memory."""
+        if self.crawl is not None:
+            return Kinded(self.crawl.inn, self.crawl.base.in_kinds)
         back = self.base.with_name(self.base.name + BACK)
         if beside(back, ".properties").exists():
             return _graph(back)
@@ -88,14 +94,23 @@ class Opened:
     @cached_property
     def names(self) -> UrlMap | None:
         """Return the names of nodes, if they have names; a transpose shares those of its graph."""
-        for base in (self.base, self.base.with_name(self.base.name.removesuffix(BACK))):
-            if (path := beside(base, ".urls")).exists():
-                return UrlMap.open(path)
-        return None
+        if self.crawl is not None:
+            return self.crawl.names
+        path = self.names_path
+        return UrlMap.open(path) if path.exists() else None
+
+    @property
+    def names_path(self) -> Path:
+        """Return the file of the names, which need not exist."""
+        own = beside(self.base, ".urls")
+        shared = beside(self.base.with_name(self.base.name.removesuffix(BACK)), ".urls")
+        return own if own.exists() else shared
 
     @cached_property
     def pages(self) -> Mask | None:
         """Return which nodes are pages whose links are known; None: that is not known."""
+        if self.crawl is not None:
+            return self.crawl.base.pages()
         path = beside(self.base, ".pages")
         if not path.exists():
             return None
@@ -116,6 +131,16 @@ class Opened:
     def host_starts(self) -> Places | None:
         """Return the first node of each host; None without names."""
         return self._hosts[1] if self.names is not None else None
+
+    def web_nodes(self) -> int:
+        """Return how many nodes of a crawl are web addresses: others (mailto and such) are last.
+
+        Whatever the nodes of other graphs are called, all of them count.
+        """
+        if self.pages is None:
+            return self.out.nodes
+        names, firsts = self.hosts()
+        return int(firsts[-1]) if names and not names[-1] else self.out.nodes
 
     def spelled(self, word: str) -> str:
         """Return a URL as the graph has it, known or not."""

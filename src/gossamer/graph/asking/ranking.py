@@ -1,4 +1,4 @@
-"""Which pages, or hosts, matter most? By PageRank or another measure, the best first."""
+"""Which pages matter most? By PageRank or another measure, the best first."""
 
 from collections.abc import Callable, Mapping
 from itertools import islice
@@ -16,10 +16,8 @@ from gossamer.graph.answers import (
     RankPlan,
     harmonic,
     hits,
-    host_graph,
     indegrees,
     pagerank,
-    rank_hosts,
     save_ranks,
     universe_of,
 )
@@ -51,9 +49,9 @@ class Ranking(Struct, frozen=True, kw_only=True):
 def rank(graph: Opened, wish: RankWish, tell: Tell | None = None) -> tuple[Facts, Ranking]:
     """Return the best pages by some measure, and the scores of all."""
     if wish.by not in MEASURES:
-        raise ConfigError(f"--by: expected {', '.join(MEASURES)}, found {wish.by!r}")
+        raise ConfigError(f"rank by: expected {', '.join(MEASURES)}, found {wish.by!r}")
     ranking = MEASURES[wish.by](graph, wish, tell)
-    best = _best(ranking.scores[: _web_nodes(graph)], wish.top)
+    best = _best(ranking.scores[: graph.web_nodes()], wish.top)
     urls = graph.words(best)
     scores = ranking.scores[best].tolist()
     pages = [{"url": url, "rank": score} for url, score in zip(urls, scores, strict=True)]
@@ -67,21 +65,9 @@ def rank(graph: Opened, wish: RankWish, tell: Tell | None = None) -> tuple[Facts
     return {**facts, **ranking.facts}, ranking
 
 
-def rank_of_hosts(graph: Opened, wish: RankWish) -> Facts:
-    """Return the best hosts by PageRank: each has one vote per host that it links to."""
-    names, firsts = graph.hosts()
-    found = host_graph(graph.out, names, firsts, kinds=wish.kinds)
-    ranks = rank_hosts(found)
-    hosts = [
-        {"host": names[place], "rank": float(ranks.scores[place]), "urls": int(found.sizes[place])}
-        for place in _best(ranks.scores, wish.top)
-    ]
-    return {"hosts": hosts, "by": "pagerank", "kinds": kind_names(wish.kinds)}
-
-
 def save_rank(graph: Opened, ranking: Ranking, path: Path) -> int:
     """Write the ranks of all web addresses to a file for others; return how many there are."""
-    web = _web_nodes(graph)
+    web = graph.web_nodes()
     universe = None if ranking.universe is None else ranking.universe[:web]
     return save_ranks(path, islice(graph.all_words(), web), ranking.scores[:web], universe)
 
@@ -90,7 +76,7 @@ def _by_pagerank(graph: Opened, wish: RankWish, tell: Tell | None) -> Ranking:
     universe = None
     if graph.pages is not None:
         universe = universe_of(graph.inward, graph.pages, wish.kinds)
-        universe[_web_nodes(graph) :] = False
+        universe[graph.web_nodes() :] = False
     found = pagerank(graph.inward, RankPlan(kinds=wish.kinds), universe=universe, tell=tell)
     facts = {"sweeps": found.sweeps, "error_below": found.error, "converged": found.is_converged}
     return Ranking(scores=found.scores, facts=facts, universe=universe)
@@ -122,17 +108,6 @@ MEASURES: Mapping[str, Callable[[Opened, RankWish, Tell | None], Ranking]] = {
     "authorities": _by_hits("authorities"),
     "indegree": _by_indegree,
 }
-
-
-def _web_nodes(graph: Opened) -> int:
-    """Return how many nodes of a crawl are web addresses: all others (mailto and such) are last.
-
-    Whatever the nodes of other graphs are called, all of them count.
-    """
-    if graph.pages is None:
-        return graph.out.nodes
-    names, firsts = graph.hosts()
-    return int(firsts[-1]) if names and not names[-1] else graph.out.nodes
 
 
 def _best(scores: Scores, top: int) -> NDArray[np.int64]:

@@ -1,4 +1,4 @@
-"""The graph as a whole: its size and coding, its hosts, its components."""
+"""The graph as a whole: its size and coding, and its components."""
 
 from pathlib import Path
 
@@ -7,33 +7,18 @@ from numpy.typing import NDArray
 
 from gossamer.graph.answers import (
     Components,
-    HostGraph,
     bow_tie,
-    host_graph,
-    rank_hosts,
     strong_components,
     weak_components,
 )
 from gossamer.graph.asking.opened import BACK, Opened
-from gossamer.graph.build import Manifest, read_manifest
-from gossamer.graph.bv import BVGraph, beside
+from gossamer.graph.build import Manifest
+from gossamer.graph.bv import SUFFIXES, BVGraph, beside
 from gossamer.graph.kinds import ALL, Kind
 from gossamer.graph.rows import Adjacency
 
 Facts = dict[str, object]
-_FILES = (
-    ".graph",
-    ".offsets",
-    ".properties",
-    ".starts",
-    ".kinds",
-    ".kindstarts",
-    ".urls",
-    ".pages",
-)
 _LARGEST = 10
-NO_HOST = "(no host)"
-"""Where whatever is no web address belongs."""
 
 
 def info(graph: Opened) -> Facts:
@@ -46,18 +31,19 @@ def info(graph: Opened) -> Facts:
         facts["in"] = _direction(back)
     facts |= _degrees(graph.out)
     if graph.names is not None:
-        path = beside(graph.base, ".urls")
-        facts["names_bytes_per_node"] = path.stat().st_size / max(len(graph.names), 1)
-        facts["hosts"] = len(graph.hosts()[0])
-    manifest = read_manifest(graph.base.parent) if graph.crawl is not None else None
-    return facts | (_of_crawl(manifest, graph.base) if manifest is not None else {})
+        size = graph.names_path.stat().st_size
+        facts["names_bytes_per_node"] = size / max(len(graph.names), 1)
+        facts["hosts"] = sum(map(bool, graph.hosts()[0]))
+    if graph.crawl is None:
+        return facts
+    return facts | _of_crawl(graph.crawl.manifest, graph.base)
 
 
 def _direction(base: Path) -> Facts:
     coding = BVGraph.open(base).properties
     sizes = {
         suffix.lstrip("."): beside(base, suffix).stat().st_size
-        for suffix in _FILES
+        for suffix in SUFFIXES
         if beside(base, suffix).exists()
     }
     arcs = max(coding.arcs, 1)
@@ -130,63 +116,3 @@ def components(graph: Opened, kinds: int = ALL) -> Facts:
 
 def _sizes(found: Components) -> Facts:
     return {"count": len(found.sizes), "largest": found.sizes[:_LARGEST].tolist()}
-
-
-def hosts(graph: Opened, limit: int | None = 20, kinds: int = ALL) -> Facts:
-    """Return the hosts, those with the highest rank first, and the links between them."""
-    web = _host_graph(graph, kinds)
-    ranks = rank_hosts(web).scores
-    coming = np.zeros(len(web.names), np.int64)
-    np.add.at(coming, web.out.targets, web.weights)
-    going = _sums(web)
-    best = np.argsort(-ranks, kind="stable")[:limit]
-    told = [
-        {
-            "host": web.names[place],
-            "rank": float(ranks[place]),
-            "urls": int(web.sizes[place]),
-            "inside": int(web.inside[place]),
-            "links_in": int(coming[place]),
-            "links_out": int(going[place]),
-        }
-        for place in best.tolist()
-    ]
-    return {"hosts": told, "total": len(web.names), "arcs": web.out.arcs}
-
-
-def host(graph: Opened, name: str, limit: int | None = 20, kinds: int = ALL) -> Facts | None:
-    """Return which hosts link to one, and to which it links, most links first; None if unknown."""
-    web = _host_graph(graph, kinds)
-    places = [
-        place for place, one in enumerate(web.names) if name in (one, one.partition("://")[2])
-    ]
-    if not places:
-        return None
-    sources = np.repeat(np.arange(web.out.nodes), np.diff(web.out.offsets))
-    mine, at_me = np.isin(sources, places), np.isin(web.out.targets, places)
-    return {
-        "host": name,
-        "urls": int(web.sizes[places].sum()),
-        "inside": int(web.inside[places].sum()),
-        "in": _heaviest(web, sources[at_me & ~mine], web.weights[at_me & ~mine], limit),
-        "out": _heaviest(web, web.out.targets[mine & ~at_me], web.weights[mine & ~at_me], limit),
-    }
-
-
-def _host_graph(graph: Opened, kinds: int) -> HostGraph:
-    names, firsts = graph.hosts()
-    return host_graph(graph.out, [name or NO_HOST for name in names], firsts, kinds=kinds)
-
-
-def _sums(web: HostGraph) -> NDArray[np.int64]:
-    """Return how many links leave each host."""
-    total = np.append(0, np.cumsum(web.weights))
-    found: NDArray[np.int64] = total[web.out.offsets[1:]] - total[web.out.offsets[:-1]]
-    return found
-
-
-def _heaviest(
-    web: HostGraph, others: NDArray[np.integer], weights: NDArray[np.int64], limit: int | None
-) -> list[Facts]:
-    order = np.argsort(-weights, kind="stable")[:limit]
-    return [{"host": web.names[others[n]], "links": int(weights[n])} for n in order.tolist()]

@@ -9,6 +9,8 @@ from gossamer.graph.asking.opened import Opened
 Facts = dict[str, object]
 LIKENESS = {"cocitation": Likeness.cocited, "coupling": Likeness.coupled}
 """Linked from the same pages, or linking to the same pages."""
+_SPARE = 100
+"""More than are wanted: what is no web address (mailto and such) is no page."""
 
 
 def path(graph: Opened, start: str, end: str) -> Facts | None:
@@ -30,13 +32,15 @@ def path(graph: Opened, start: str, end: str) -> Facts | None:
 def like(graph: Opened, url: str, by: str = "cocitation", most: int = 20) -> Facts | None:
     """Return the pages that are most like one; None if it is not known."""
     if by not in LIKENESS:
-        raise ConfigError(f"likeness: expected {' or '.join(LIKENESS)}, found {by!r}")
+        raise ConfigError(f"like by: expected {' or '.join(LIKENESS)}, found {by!r}")
     node = graph.node(url)
     if node is None:
         return None
     drawn = Random(node)  # noqa: S311 - the same page is asked the same way each time
-    likeness = Likeness(graph.out, graph.inward, graph.host_starts(), AlikePlan(most=most))
-    found = LIKENESS[by](likeness, node, drawn)
+    plan = AlikePlan(most=most + _SPARE)
+    likeness = Likeness(graph.out, graph.inward, graph.host_starts(), plan)
+    last = graph.web_nodes()
+    found = [one for one in LIKENESS[by](likeness, node, drawn) if one.node < last][:most]
     urls = graph.words([one.node for one in found])
     pages = [
         {"url": name, "score": one.score, "shared": one.shared}

@@ -1,0 +1,124 @@
+"""One level up: which hosts matter most, and which links to which?"""
+
+import re
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gossamer.errors import ConfigError
+from gossamer.graph.answers import HostGraph, host_graph, rank_hosts
+from gossamer.graph.asking.opened import Opened
+from gossamer.graph.asking.ranking import RankWish
+from gossamer.graph.kinds import ALL, kind_names
+
+Facts = dict[str, object]
+NO_HOST = "(no host)"
+"""Where whatever is no web address belongs. It has links, but no rank."""
+_PORT = re.compile(r":[0-9]+$")
+
+
+class _Ranked(NamedTuple):
+    """A graph of hosts and their ranks."""
+
+    web: HostGraph
+    ranks: NDArray[np.float64]
+    best: list[int]
+    """Their places, the best first; without `NO_HOST`, unless there is nothing else."""
+
+
+def hosts(graph: Opened, limit: int | None = 20, kinds: int = ALL) -> Facts:
+    """Return the hosts, those with the highest rank first, and the links between them."""
+    web, ranks, best = _ranked(graph, kinds)
+    coming = np.zeros(len(web.names), np.int64)
+    np.add.at(coming, web.out.targets, web.weights)
+    going = _sums(web)
+    told = [
+        {
+            "host": web.names[place],
+            "rank": float(ranks[place]),
+            "urls": int(web.sizes[place]),
+            "inside": int(web.inside[place]),
+            "links_in": int(coming[place]),
+            "links_out": int(going[place]),
+        }
+        for place in best[:limit]
+    ]
+    return {"hosts": told, "total": len(best), "arcs": web.out.arcs}
+
+
+def rank_of_hosts(graph: Opened, wish: RankWish) -> Facts:
+    """Return the best hosts by PageRank: each has one vote per host that it links to."""
+    if wish.by != "pagerank":
+        raise ConfigError(f"hosts are ranked by pagerank alone, found {wish.by!r}")
+    web, ranks, best = _ranked(graph, wish.kinds)
+    told = [
+        {
+            "host": web.names[place],
+            "rank": float(ranks[place]),
+            "urls": int(web.sizes[place]),
+        }
+        for place in best[: wish.top or None]
+    ]
+    kinds = kind_names(wish.kinds) if graph.has_kinds else None
+    return {"hosts": told, "by": wish.by, "kinds": kinds}
+
+
+def host(graph: Opened, name: str, limit: int | None = 20, kinds: int = ALL) -> Facts | None:
+    """Return which hosts link to one, and to which it links, most links first; None if unknown.
+
+    It may be given with its port or without, which means all its ports, or as any URL of it.
+    """
+    web = _host_graph(graph, kinds)
+    start = name.lower().find("://") + 3 if "://" in name else 0
+    wanted = name.lower()[:start] + name.lower()[start:].partition("/")[0]
+    places = [place for place, one in enumerate(web.names) if wanted in _spellings(one)]
+    if not places:
+        return None
+    sources = np.repeat(np.arange(web.out.nodes), np.diff(web.out.offsets))
+    mine, at_me = np.isin(sources, places), np.isin(web.out.targets, places)
+    return {
+        "host": wanted,
+        "urls": int(web.sizes[places].sum()),
+        "inside": int(web.inside[places].sum()),
+        "in": _heaviest(web, sources[at_me & ~mine], web.weights[at_me & ~mine], limit),
+        "out": _heaviest(web, web.out.targets[mine & ~at_me], web.weights[mine & ~at_me], limit),
+    }
+
+
+def _spellings(origin: str) -> tuple[str, str, str]:
+    bare = origin.partition("://")[2] or origin
+    return origin, bare, _PORT.sub("", bare)
+
+
+def _ranked(graph: Opened, kinds: int) -> _Ranked:
+    web = _host_graph(graph, kinds)
+    voting = web
+    if len(web.names) > 1 and web.names[-1] == NO_HOST:
+        voting = web._replace(sizes=np.append(web.sizes[:-1], 0))
+    ranks = rank_hosts(voting).scores
+    order = np.argsort(-ranks, kind="stable")
+    return _Ranked(web, ranks, [place for place in order.tolist() if voting.sizes[place]])
+
+
+def _host_graph(graph: Opened, kinds: int) -> HostGraph:
+    names, firsts = graph.hosts()
+    return host_graph(graph.out, [name or NO_HOST for name in names], firsts, kinds=kinds)
+
+
+def _sums(web: HostGraph) -> NDArray[np.int64]:
+    """Return how many links leave each host."""
+    total = np.append(0, np.cumsum(web.weights))
+    found: NDArray[np.int64] = total[web.out.offsets[1:]] - total[web.out.offsets[:-1]]
+    return found
+
+
+def _heaviest(
+    web: HostGraph, others: NDArray[np.integer], weights: NDArray[np.int64], limit: int | None
+) -> list[Facts]:
+    """Return hosts and how many links each stands for, the most first."""
+    places, where = np.unique(others, return_inverse=True)
+    sums = np.zeros(len(places), np.int64)
+    np.add.at(sums, where, weights)
+    order = np.argsort(-sums, kind="stable")[:limit]
+    return [{"host": web.names[places[n]], "links": int(sums[n])} for n in order.tolist()]
