@@ -142,9 +142,41 @@ def test_a_file_that_is_not_there_and_a_graph_that_is_not_there(
     assert exit_code(["graph", "from-edges", str(tmp_path / "no"), str(tmp_path / "g")]) == 4
     assert exit_code(["graph", "to-edges", str(tmp_path / "no")]) == 2
     assert exit_code(["graph", "info", str(tmp_path)]) == 2
+    (tmp_path / "archive").mkdir()
+    assert exit_code(["graph", "info", str(tmp_path)]) == 2
     told = capsys.readouterr().err.splitlines()
-    assert len(told) == 3
-    assert "gossamer build" in told[2]
+    assert len(told) == 4
+    assert "not the folder of a crawl" in told[2]
+    assert "gossamer build" in told[3]
+
+
+def test_a_graph_takes_the_place_of_another_with_all_its_files(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names, numbers, base = tmp_path / "names", tmp_path / "numbers", tmp_path / "g"
+    names.write_text("a b\nb c\n")
+    numbers.write_text("0 1\n1 2\n2 0\n2 3\n")
+    said(capsys, "graph", "from-edges", names, base)
+    said(capsys, "graph", "ef", base)
+    said(capsys, "graph", "from-edges", numbers, tmp_path / "g.graph", "--no-transpose")
+    left = {path.name for path in tmp_path.iterdir()} - {"names", "numbers"}
+    assert left == {"g.graph", "g.offsets", "g.properties", "g.starts"}
+    assert said(capsys, "graph", "to-edges", base).split() == numbers.read_text().split()
+    assert json.loads(said(capsys, "links", base, "0", "--json"))["in"] == ["2"]
+
+
+def test_names_are_counted_and_have_no_kinds(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names, base = tmp_path / "names", tmp_path / "g"
+    names.write_text("a b\nb c\n")
+    said(capsys, "graph", "from-edges", names, base, "--nodes", "9", code=2)
+    assert not list(tmp_path.glob("g.*"))
+    said(capsys, "graph", "from-edges", names, base)
+    for verb in (("links", base, "a"), ("rank", base), ("graph", "components", base)):
+        said(capsys, *verb, "--kind", "embed", code=2)
+    transposed = json.loads(said(capsys, "graph", "info", tmp_path / "g-t", "--json"))
+    assert (transposed["nodes"], transposed["hosts"]) == (3, 0)
 
 
 def test_standard_input_and_output_make_a_pipe(tmp_path: Path) -> None:

@@ -59,6 +59,7 @@ def links(**given: Any) -> int:  # noqa: ANN401 - the parser hands over what is 
         limit=limit or None,
     )
     graph = graph_of(given["place"], is_built=given["build"])
+    with_kinds(graph, given["kind"])
     facts = links_of(graph, given["url"], wish)
     if facts is None:
         return unknown(graph, given["url"])
@@ -98,6 +99,7 @@ def rank(**given: Any) -> int:  # noqa: ANN401 - the parser hands over what is d
     kinds = read_kinds(given["kind"]) if given["kind"] else VOTES
     wish = RankWish(by=given["by"], kinds=kinds, top=given["top"])
     graph = whole_graph(given["place"], is_built=given["build"])
+    with_kinds(graph, given["kind"])
     if given["hosts"]:
         return show(rank_of_hosts(graph, wish), rank_view, is_json=given["json"])
     with sweeping() as tell:
@@ -213,8 +215,10 @@ def components(place: Place, *, kind: Kinds = None, build: Build = True, json: J
     from gossamer.graph import components as components_of  # noqa: PLC0415 - keeps --help fast
     from gossamer.graph import read_kinds  # noqa: PLC0415 - keeps --help fast
 
+    kinds = read_kinds(kind or ())
     graph = whole_graph(place, is_built=build)
-    return show(components_of(graph, read_kinds(kind or ())), components_view, is_json=json)
+    with_kinds(graph, kind)
+    return show(components_of(graph, kinds), components_view, is_json=json)
 
 
 def picture(
@@ -248,14 +252,12 @@ def whole_graph(place: Path, *, is_built: bool) -> "Opened":
 
 def graph_of(place: Path, *, is_built: bool) -> "Opened":
     """Return the graph that was asked for; a crawl's is made or brought up to date before."""
-    from gossamer.graph import has_graph, opened  # noqa: PLC0415 - keeps --help fast
+    from gossamer.graph import opened  # noqa: PLC0415 - keeps --help fast
 
     if place.is_dir():
         crawl_folder(place)
         if is_built:
             bring_up_to_date(place)
-        elif not has_graph(place):
-            raise ConfigError(f"{place} has no graph: run `gossamer build {place} graph`")
     try:
         return opened(place)
     except CorruptFile as error:
@@ -264,6 +266,12 @@ def graph_of(place: Path, *, is_built: bool) -> "Opened":
         sys.stderr.write(f"gossamer: {harmless(error)}: the graph is built anew\n")
         bring_up_to_date(place, is_full=True)
         return opened(place)
+
+
+def with_kinds(graph: "Opened", asked: list[str] | None) -> None:
+    """Refuse to choose kinds of links where all are of one."""
+    if asked and not graph.has_kinds:
+        raise ConfigError(f"--kind: {graph.base} does not tell kinds of links apart")
 
 
 def unknown(graph: "Opened", url: str) -> int:

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from gossamer.cli.graph.asking import graph_of, whole_graph
 from gossamer.cli.graph.options import (
     CODING,
     REQUIRED,
@@ -20,6 +21,7 @@ from gossamer.cli.graph.options import (
 )
 from gossamer.cli.graph.views import info_view
 from gossamer.cli.screen import harmless, out, print_json
+from gossamer.errors import ConfigError
 
 
 def from_edges(**given: Any) -> None:  # noqa: ANN401 - the parser hands over what is declared below
@@ -28,7 +30,7 @@ def from_edges(**given: Any) -> None:  # noqa: ANN401 - the parser hands over wh
     Lines that begin with # or % are comments; gzip and zstd are unpacked; FILE may be -. Numbers
     are nodes as they are; names (URLs, any words) are sorted, numbered, and kept as BASE.urls.
     """
-    from gossamer.graph import EdgeOptions  # noqa: PLC0415 - keeps --help fast
+    from gossamer.graph import EdgeOptions, base_of  # noqa: PLC0415 - keeps --help fast
     from gossamer.graph import from_edges as make  # noqa: PLC0415 - keeps --help fast
 
     options = EdgeOptions(
@@ -39,13 +41,14 @@ def from_edges(**given: Any) -> None:  # noqa: ANN401 - the parser hands over wh
         coding=coding_of(given),
     )
     aside = out(is_aside=True)
+    base = base_of(given["base"])
     made = make(
         str(given["file"]),
-        given["base"],
+        base,
         options,
         lambda told: aside.print(harmless(told), markup=False),
     )
-    facts = info_of(given["base"])
+    facts = info_of(base)
     facts |= {"lines": made.lines, "edges": made.edges, "names": made.has_names}
     if given["json"]:
         print_json(facts)
@@ -99,15 +102,13 @@ def to_edges(
 
     Nodes of a graph that was reordered have their old numbers, unless --numbers is given.
     """
-    from gossamer.errors import ConfigError  # noqa: PLC0415 - beside the others
     from gossamer.graph import (  # noqa: PLC0415 - keeps --help fast
         name_lines,
         number_lines,
-        opened,
         read_order,
     )
 
-    graph = opened(base)
+    graph = whole_graph(base, is_built=False)
     if numbers is False and graph.names is None:
         raise ConfigError(f"--names: {base} has no names, there is no file BASE.urls")
     order = None if numbers else read_order(graph.base, graph.out.nodes)
@@ -131,9 +132,8 @@ def info(place: Place, *, json: Json = False) -> None:
 def info_of(place: Path) -> dict[str, object]:
     """Return what a graph is."""
     from gossamer.graph import info as facts_of  # noqa: PLC0415 - keeps --help fast
-    from gossamer.graph import opened  # noqa: PLC0415 - keeps --help fast
 
-    return facts_of(opened(place))
+    return facts_of(graph_of(place, is_built=False))
 
 
 def export(
@@ -154,9 +154,8 @@ def export(
 ) -> None:
     """Write a graph for other programs."""
     from gossamer.graph import export as write  # noqa: PLC0415 - keeps --help fast
-    from gossamer.graph import opened  # noqa: PLC0415 - keeps --help fast
 
-    graph = opened(place)
+    graph = whole_graph(place, is_built=False)
     write(graph.out, graph.names, to, output)
     size = output.stat().st_size
     if json:
@@ -172,17 +171,19 @@ def reorder(**given: Any) -> None:  # noqa: ANN401 - the parser hands over what 
 
     NEW.order keeps the old numbers, and `to-edges NEW` tells those.
     """
+    from gossamer.graph import base_of  # noqa: PLC0415 - keeps --help fast
     from gossamer.graph import reorder as make  # noqa: PLC0415 - keeps --help fast
 
     aside = out(is_aside=True)
+    new = base_of(given["new"])
     make(
-        given["base"],
-        given["new"],
+        graph_of(given["base"], is_built=False).base,
+        new,
         coding_of(given),
         given["seed"],
         lambda told: aside.print(harmless(told), markup=False),
     )
-    facts = info_of(given["new"])
+    facts = info_of(new)
     if given["json"]:
         print_json(facts)
     else:
@@ -203,8 +204,9 @@ def ef(base: Base) -> None:
     """Write BASE.ef: with it the package `webgraph` by WebGraph's authors opens the graph."""
     from gossamer.graph import write_ef  # noqa: PLC0415 - keeps --help fast
 
-    write_ef(base)
-    out().print(harmless(f"{base}.ef: for webgraph.BvGraph({str(base)!r})"), markup=False)
+    found = graph_of(base, is_built=False).base
+    write_ef(found)
+    out().print(harmless(f"{found}.ef: for webgraph.BvGraph({str(found)!r})"), markup=False)
 
 
 def _write(pieces: Iterable[bytes], output: Path | None) -> None:

@@ -7,12 +7,13 @@ gives the bits that WebGraph gives; `BVGraph` reads its files and ours.
 
 from gossamer.graph.bv.coding import SMALLEST, UNBOUNDED, Coding, Properties
 from gossamer.graph.bv.ef import write_ef
-from gossamer.graph.bv.graph import BVGraph, beside
+from gossamer.graph.bv.graph import SUFFIXES, BVGraph, beside, discard
 from gossamer.graph.bv.kinds import KindsFile, KindsWriter
 from gossamer.graph.bv.writer import GraphWriter
 
 __all__ = [
     "SMALLEST",
+    "SUFFIXES",
     "UNBOUNDED",
     "BVGraph",
     "Coding",
@@ -21,5 +22,6 @@ __all__ = [
     "KindsWriter",
     "Properties",
     "beside",
+    "discard",
     "write_ef",
 ]

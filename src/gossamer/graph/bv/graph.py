@@ -14,6 +14,19 @@ from gossamer.graph.bv.starts import Words, build_starts, load_starts, padded, r
 from gossamer.graph.rows import BLOCK_ARCS, Csr, Ids, Places, Rows
 
 MOST_CHAIN = 1 << 16
+SUFFIXES = (
+    ".graph",
+    ".offsets",
+    ".properties",
+    ".starts",
+    ".kinds",
+    ".kindstarts",
+    ".urls",
+    ".pages",
+    ".order",
+    ".ef",
+)
+"""All that a graph may consist of."""
 _ROOM = 1 << 12
 _ROWS = 1 << 18
 
@@ -21,6 +34,13 @@ _ROWS = 1 << 18
 def beside(base: Path, suffix: str) -> Path:
     """Return the path of one of a graph's files."""
     return base.with_name(base.name + suffix)
+
+
+def discard(base: Path) -> None:
+    """Delete the files of a graph and of its transpose, so that no new one is taken for theirs."""
+    for suffix in (".properties", *SUFFIXES):  # without its properties, the rest is no graph
+        for one in (base, beside(base, "-t")):
+            beside(one, suffix).unlink(missing_ok=True)
 
 
 class BVGraph:

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from gossamer.errors import ConfigError
 from gossamer.graph.build import ArcSorter
-from gossamer.graph.bv import BVGraph, Coding, GraphWriter
+from gossamer.graph.bv import BVGraph, Coding, GraphWriter, discard
 from gossamer.graph.edges.lines import kept
 from gossamer.graph.edges.reading import (
     has_numbers,
@@ -65,6 +65,7 @@ def from_edges(
         work, made = Path(folder), Path(folder) / "made"
         made.mkdir()
         facts = _Making(made / base.name, options, tell).run(kept(name, work), name)
+        discard(base)
         for path in sorted(made.iterdir(), key=lambda path: path.suffix == ".properties"):
             path.replace(base.parent / path.name)
     return facts
@@ -85,6 +86,8 @@ class _Making:
         """Make all files."""
         options = self._options
         has_names = not has_numbers(source) if options.has_names is None else options.has_names
+        if has_names and options.nodes is not None:
+            raise ConfigError(f"--nodes: {name} has names, and these are counted")
         with self._sorter() as sorter:
             nodes = self._add_words(source, sorter) if has_names else self._add(source, sorter)
             if not has_names:

@@ -7,7 +7,7 @@ import numpy as np
 from gossamer.errors import ConfigError, CorruptFile
 from gossamer.graph.answers import loaded, transposed
 from gossamer.graph.build import ArcSorter
-from gossamer.graph.bv import BVGraph, Coding, GraphWriter, beside
+from gossamer.graph.bv import BVGraph, Coding, GraphWriter, beside, discard
 from gossamer.graph.reorder.layers import Tell, find_order
 from gossamer.graph.rows import Adjacency, Ids
 
@@ -21,16 +21,17 @@ def reorder(
     """Write a graph and its transpose with nodes numbered so that neighbours stand together."""
     if beside(base, ".urls").exists():
         raise ConfigError(f"{base} has names, and their order is that of its nodes")
-    if not new.parent.is_dir() or new == base:
+    if not new.parent.is_dir() or new in _both_ways(base) or base in _both_ways(new):
         raise ConfigError(f"{new}: expected a folder that exists, and another name than {base}")
     out = BVGraph.open(base)
-    back = base.with_name(base.name + BACK)
+    back = beside(base, BACK)
     inward: Adjacency = (
         BVGraph.open(back) if beside(back, ".properties").exists() else transposed(loaded(out))
     )
     order = find_order(out, inward, seed, tell)
     place = np.empty(out.nodes, np.uint32)
     place[order] = np.arange(out.nodes, dtype=np.uint32)
+    discard(new)
     beside(new, ORDER).write_bytes(order.tobytes())
     _write(out, place, new, coding)
     _write(inward, place, new.with_name(new.name + BACK), coding)
@@ -45,6 +46,10 @@ def read_order(base: Path, nodes: int) -> Ids | None:
     if len(order) != nodes or (nodes and int(order.max()) >= nodes):
         raise CorruptFile(path, 0, f"expected the old numbers of {nodes} nodes")
     return order
+
+
+def _both_ways(base: Path) -> tuple[Path, Path]:
+    return base, beside(base, BACK)
 
 
 def _write(graph: Adjacency, place: Ids, base: Path, coding: Coding) -> None:
