@@ -187,6 +187,15 @@ def test_a_damaged_graph_is_built_anew(folder: Path, pages: LinksOf) -> None:
     assert sorted(ended.last_json["out"]) == sorted(pages[url])
 
 
+def test_damage_that_is_found_late_says_what_to_do(folder: Path) -> None:
+    path = folder / "graph" / "web.graph"
+    path.write_bytes(bytes(path.stat().st_size))
+    told = said("graph", "info", folder).expect(4).err
+    assert f"gossamer build {folder} graph --full" in told
+    said("build", folder, "graph", "--full").expect(0)
+    said("graph", "info", folder).expect(0)
+
+
 def test_build_says_what_it_did_and_can_start_anew(folder: Path, pages: LinksOf) -> None:
     assert said("build", folder, "graph", "--json").expect(0).last_json["did"] == "nothing"
     small = said("build", folder, "graph", "--full", "--smallest", "--json").expect(0).last_json
@@ -199,5 +208,6 @@ def test_build_says_what_it_did_and_can_start_anew(folder: Path, pages: LinksOf)
     assert again.err == ""
     kept = said("graph", "info", folder, "--json").last_json
     assert kept["redirects"] == "follow"
+    assert said("build", folder, "graph", "--json").expect(0).last_json["did"] == "nothing"
     assert said("build", folder, "graph", "--redirects", "maybe").expect(2).err.count("\n") == 1
     said("build", folder, "graph", "--follow", "--json").expect(0)

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 
 from gossamer.cli.flags import plain_flags
-from gossamer.errors import CannotGoOn, ConfigError, GossamerError
+from gossamer.errors import CannotGoOn, ConfigError, CorruptFile, GossamerError
 from gossamer.log import escape, redact
 
 USAGE, STOPPED, CANNOT_GO_ON = 2, 3, 4
@@ -59,6 +59,9 @@ def explained(error: GossamerError | OSError) -> tuple[str, int]:
     match error:
         case ConfigError():
             return str(error), USAGE
+        case CorruptFile() if error.path.parent.name == "graph":
+            advice = f"`gossamer build {error.path.parent.parent} graph --full` makes it anew"
+            return f"{error}; {advice}", CANNOT_GO_ON
         case CannotGoOn():
             return str(error), CANNOT_GO_ON
         case GossamerError():

@@ -84,8 +84,9 @@ declare(
 def rank(**given: Any) -> int:  # noqa: ANN401 - the parser hands over what is declared below
     """Rank the pages: PageRank (damping .85), or another measure. Convergence is shown.
 
-    The PageRank of a crawl is also saved to DIR/graph/ranks, for `gossamer crawl --ranks` and
-    others. Links, redirects and canonical links count; --kind chooses others.
+    The PageRank of a crawl is also saved to DIR/graph/ranks, for others such as
+    `gossamer crawl --ranks`. Links, redirects and canonical links count;
+    --kind chooses others.
     """
     from gossamer.graph import (  # noqa: PLC0415 - see above
         VOTES,

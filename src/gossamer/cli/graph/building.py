@@ -40,8 +40,8 @@ _DID = {
 def build(**given: Any) -> None:  # noqa: ANN401 - the parser hands over what is declared below
     """Build the state, the labels of near-duplicates, or the graph, from the archive.
 
-    A graph that exists is brought up to date: only what is new in the archive is read. The options
-    of compression are for what is written in full.
+    A graph that exists is brought up to date: only what is new in the archive is
+    read. The options of compression are for what is written in full.
     """
     folder, what = given["folder"], given["what"]
     if what not in KNOWN:
@@ -80,18 +80,22 @@ declare(
     (
         "redirects",
         Annotated[
-            str,
-            typer.Option("--redirects", metavar=Choice, help="follow: links count for the end."),
+            str | None,
+            typer.Option(
+                "--redirects",
+                metavar=Choice,
+                help="follow: links count for the end. If not given: as before, keep at first.",
+            ),
         ],
-        "keep",
+        None,
     ),
     (
         "canonical",
         Annotated[
-            str,
-            typer.Option("--canonical", metavar=Choice, help="follow: as for redirects."),
+            str | None,
+            typer.Option("--canonical", metavar=Choice, help="The same for canonical links."),
         ],
-        "keep",
+        None,
     ),
     *CODING,
     ("memory", Memory, "512MiB"),
@@ -101,14 +105,14 @@ declare(
 
 def options_of(given: dict[str, Any]) -> "GraphOptions":
     """Return how the graph shall be built."""
-    from gossamer.graph import GraphOptions  # noqa: PLC0415 - keeps --help fast
-
     for name in ("redirects", "canonical"):
-        if given[name] not in {"keep", "follow"}:
+        if given[name] not in {"keep", "follow", None}:
             raise ConfigError(f"--{name}: expected keep or follow, found {given[name]!r}")
-    options = GraphOptions(
-        redirects=given["redirects"],
-        canonical=given["canonical"],
+    before = _as_before(given["folder"])
+    options = replace(
+        before,
+        redirects=given["redirects"] or before.redirects,
+        canonical=given["canonical"] or before.canonical,
         is_full=given["full"],
         memory_bytes=bytes_of(given["memory"]),
         coding=coding_of(given),
@@ -178,7 +182,7 @@ def _tell_built(facts: "GraphFacts", *, is_json: bool) -> None:
         return
     words = f"{facts.pages:,} pages, {facts.nodes:,} URLs, {facts.arcs:,} links"
     top = f", and {facts.delta_pages:,} newer pages on top" if facts.delta_pages else ""
-    out().print(f"{_DID[facts.did]}: {words}{top}. ({facts.records:,} records were read.)")
+    out().print(f"{_DID[facts.did]}: {words}{top}. ({facts.records:,} records read.)")
 
 
 def _build_again(folder: Path, what: str, *, is_json: bool) -> None:
@@ -186,7 +190,7 @@ def _build_again(folder: Path, what: str, *, is_json: bool) -> None:
 
     aside = out(is_aside=True)
     make = build_near if what == "near" else build_state
-    facts = make(folder, lambda told: aside.print(harmless(told), markup=False))
+    facts = make(folder, lambda told: aside.print(_building_line(what, told), markup=False))
     if is_json:
         print_json(facts)
         return
@@ -202,12 +206,12 @@ def telling() -> Iterator[Callable[[dict[str, object]], None]]:
         yield lambda _: None
         return
     with Live(Text("graph"), console=aside, transient=True, auto_refresh=False) as live:
-        yield lambda facts: live.update(_building_line(facts), refresh=True)
+        yield lambda facts: live.update(_building_line("graph", facts), refresh=True)
 
 
-def _building_line(facts: dict[str, object]) -> Text:
+def _building_line(what: str, facts: dict[str, object]) -> Text:
     words = (f"{name.replace('_', ' ')} {_number(value)}" for name, value in facts.items())
-    return Text(harmless("graph: " + ", ".join(words)))
+    return Text(harmless(f"{what}: {', '.join(words)}"))
 
 
 def _number(value: object) -> str:

@@ -27,8 +27,9 @@ from gossamer.errors import ConfigError
 def from_edges(**given: Any) -> None:  # noqa: ANN401 - the parser hands over what is declared below
     """Make a graph of lines `source target`, numbers or names; the rest of a line is ignored.
 
-    Lines that begin with # or % are comments; gzip and zstd are unpacked; FILE may be -. Numbers
-    are nodes as they are; names (URLs, any words) are sorted, numbered, and kept as BASE.urls.
+    Lines that begin with # or % are comments; gzip and zstd are unpacked; FILE
+    may be -. Numbers are nodes as they are; names (URLs, any words) are sorted,
+    numbered, and kept as BASE.urls.
     """
     from gossamer.graph import EdgeOptions, base_of  # noqa: PLC0415 - keeps --help fast
     from gossamer.graph import from_edges as make  # noqa: PLC0415 - keeps --help fast

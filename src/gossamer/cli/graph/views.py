@@ -9,6 +9,7 @@ from rich.text import Text
 from gossamer.cli.screen import Facts, harmless
 
 _BAR = 24
+_STEPS = ("sweep", "round")
 
 
 def info_view(facts: Facts) -> RenderableType:
@@ -23,7 +24,7 @@ def info_view(facts: Facts) -> RenderableType:
             rows.add_row("", Text(_sizes(way.get("bytes")), "dim"))
     mean, most = facts.get("degree_mean", 0.0), _int(facts, "degree_max")
     rows.add_row("degrees", f"{mean:.1f} on average, {most:,} at most")
-    rows.add_row("dangling", f"{_int(facts, 'dangling'):,} nodes without links")
+    rows.add_row("dangling", f"{_count(facts, 'dangling', 'node')} without links")
     for row in _more(facts):
         rows.add_row(*row)
     return rows
@@ -50,14 +51,14 @@ def _sizes(found: object) -> str:
 def _more(facts: Facts) -> Iterator[tuple[str, str]]:
     """Give what only some graphs have."""
     if isinstance(bytes_per_node := facts.get("names_bytes_per_node"), float):
-        yield "names", f"{bytes_per_node:.1f} bytes per node, {_int(facts, 'hosts'):,} hosts"
+        yield "names", f"{bytes_per_node:.1f} bytes per node, {_count(facts, 'hosts', 'host')}"
     if isinstance(kinds := facts.get("kinds"), Mapping):
         yield "kinds", ", ".join(f"{count:,} {name}" for name, count in kinds.items())
     if "edges" in facts:
-        yield "read", f"{_int(facts, 'lines'):,} lines, {_int(facts, 'edges'):,} edges"
+        yield "read", f"{_count(facts, 'lines', 'line')}, {_count(facts, 'edges', 'edge')}"
     if "pages" in facts:
         yield "pages", f"{_int(facts, 'pages'):,} whose links are known"
-        delta = f"{_int(facts, 'delta_pages'):,} pages, {_int(facts, 'delta_arcs'):,} links"
+        delta = f"{_count(facts, 'delta_pages', 'page')}, {_count(facts, 'delta_arcs', 'link')}"
         yield "delta", f"{delta} on top"
         share = _int(facts, "archive_bytes_covered") / max(_int(facts, "archive_bytes"), 1)
         yield "archive", f"{share:.1%} of the links archive is in it"
@@ -71,7 +72,7 @@ def links_view(facts: Facts) -> RenderableType:
         if not isinstance(found, list) or not isinstance(kinds, list):
             continue
         total = _int(facts, f"{name}_total")
-        parts.append(Text(f"\n{title} {total:,} page{'s' * (total != 1)}", "cyan"))
+        parts.append(Text(f"\n{title} {_count(facts, f'{name}_total', 'page')}", "cyan"))
         parts += (_link(url, words) for url, words in zip(found, kinds, strict=True))
         if total > len(found):
             parts.append(Text(f"  and {total - len(found):,} more (--limit 0 shows all)", "dim"))
@@ -104,7 +105,8 @@ def _convergence(facts: Facts) -> str:
     words = [f"{facts.get('by')}"]
     if isinstance(kinds := facts.get("kinds"), list):
         words.append(f"over {', '.join(kinds)}")
-    words += [f"after {facts[name]} {name}" for name in ("sweeps", "rounds") if name in facts]
+    took = [_count(facts, f"{step}s", step) for step in _STEPS if facts.get(f"{step}s")]
+    words += [f"after {told}" for told in took]
     if isinstance(error := facts.get("error_below"), float) and facts.get("by") == "pagerank":
         words.append(f"error below {error:.1e} in all")
     if facts.get("converged") is False:
@@ -121,8 +123,7 @@ def path_view(facts: Facts) -> RenderableType:
         if facts.get("gave_up"):
             return Text(f"Given up after {_int(facts, 'visited'):,} pages: it is far, if at all.")
         return Text("No links lead there.")
-    hops = _int(facts, "hops")
-    lines = [Text(f"{hops} link{'s' * (hops != 1)}", "bold")]
+    lines = [Text(_count(facts, "hops", "link"), "bold")]
     lines += [Text(f"{'→ ' if n else '  '}{harmless(url)}") for n, url in enumerate(steps)]
     return Group(*lines)
 
@@ -145,8 +146,8 @@ def hosts_view(facts: Facts) -> RenderableType:
     if "total" in facts:
         heads = ("host", "urls", "inside", "links_in", "links_out", "rank")
         table = _grid(_dicts(facts, "hosts"), heads)
-        return Group(table, Text(f"\n{_int(facts, 'total'):,} hosts in all", "dim"))
-    told = f"{_int(facts, 'urls'):,} URLs, {_int(facts, 'inside'):,} links between them"
+        return Group(table, Text(f"\n{_count(facts, 'total', 'host')} in all", "dim"))
+    told = f"{_count(facts, 'urls', 'URL')}, {_count(facts, 'inside', 'link')} between them"
     parts: list[RenderableType] = [Text(harmless(facts["host"]), "bold"), Text(told)]
     for side, title in (("in", "linked from"), ("out", "links to")):
         parts += [Text(f"\n{title}", "cyan"), _grid(_dicts(facts, side), ("host", "links"))]
@@ -161,10 +162,12 @@ def components_view(facts: Facts) -> RenderableType:
         found = facts.get(name)
         if isinstance(found, Mapping):
             sizes = ", ".join(f"{size:,}" for size in _list(found, "largest"))
-            rows.add_row(f"{name}ly connected", f"{_int(found, 'count'):,} components: {sizes}")
+            rows.add_row(f"{name}ly connected", f"{_count(found, 'count', 'component')}: {sizes}")
     tie = facts.get("bow_tie")
-    for name, count in tie.items() if isinstance(tie, Mapping) else ():
-        rows.add_row(str(name).replace("_", " "), f"{count:,} nodes ({count / nodes:.1%})")
+    parts: Facts = tie if isinstance(tie, Mapping) else {}
+    for name in parts:
+        share = f"{_count(parts, name, 'node')} ({_int(parts, name) / nodes:.1%})"
+        rows.add_row(name.replace("_", " "), share)
     return rows
 
 
@@ -202,6 +205,12 @@ def _dicts(facts: Facts, name: str) -> list[Facts]:
 def _list(facts: Facts, name: str) -> list[object]:
     value = facts.get(name)
     return list(value) if isinstance(value, list | tuple) else []
+
+
+def _count(facts: Facts, name: str, unit: str) -> str:
+    """Return a number of things with their name: 1 page, 2 pages."""
+    count = _int(facts, name)
+    return f"{count:,} {unit}{'s' * (count != 1)}"
 
 
 def _int(facts: Facts, name: str) -> int:

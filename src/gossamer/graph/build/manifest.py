@@ -47,20 +47,21 @@ def write_manifest(folder: Path, manifest: Manifest) -> None:
     sync_files(folder)
     new = folder / f"{FILE}.new"
     new.write_bytes(msgspec.json.format(msgspec.json.encode(manifest)) + b"\n")
-    _sync(new)
+    sync(new)
     new.replace(folder / FILE)
-    _sync(folder)
+    sync(folder)
 
 
 def sync_files(folder: Path) -> None:
     """Bring all files of a folder to the disk."""
     for path in folder.iterdir():
         if path.is_file():
-            _sync(path)
-    _sync(folder)
+            sync(path)
+    sync(folder)
 
 
-def _sync(path: Path) -> None:
+def sync(path: Path) -> None:
+    """Bring a file, or the names in a folder, to the disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

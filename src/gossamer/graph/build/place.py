@@ -14,7 +14,7 @@ from pathlib import Path
 
 from gossamer.errors import CannotGoOn
 from gossamer.graph.build.delta import names_path, rows_path
-from gossamer.graph.build.manifest import FILE, read_manifest
+from gossamer.graph.build.manifest import FILE, read_manifest, sync
 
 LOCK = "graph.lock"
 
@@ -88,17 +88,8 @@ def swap(root: Path) -> None:
     if graph.exists():
         graph.rename(old)
     new.rename(graph)
-    sync_folder(root)
+    sync(root)
     shutil.rmtree(old, ignore_errors=True)
-
-
-def sync_folder(path: Path) -> None:
-    """Bring the names in a folder to the disk."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _new(root: Path) -> Path:
