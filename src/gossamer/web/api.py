@@ -138,13 +138,13 @@ def _path(engine: Engine, asked: Asked) -> Facts | None:
 
 
 def _like(engine: Engine, asked: Asked) -> Facts | None:
-    url, most = asked.url("url"), asked.count("limit", 20)
+    url, most = asked.url("url"), asked.count("top", 20)
     by = asked.one_of("by", {name: name for name in LIKENESS})
     return engine.slowly(lambda graph: like(graph, url, by, most))
 
 
 def _hosts(engine: Engine, asked: Asked) -> Facts:
-    name, most = asked.text("host"), asked.count("limit", LIMIT)
+    name, most = asked.text("host"), asked.count("top", LIMIT)
     if name:
         found = engine.slowly(lambda graph: host(graph, name, most))
         return found or {"error": "unknown_host", "detail": f"not in the graph: {name}"}
@@ -167,8 +167,8 @@ QUESTIONS: Mapping[str, Question] = {
     "/api/why": Question(lambda engine, asked: why(engine.folder, asked.url("url")), "url=URL"),
     "/api/rank": Question(_ranked, "top=N"),
     "/api/path": Question(_path, "from=URL, to=URL", ("from", "to")),
-    "/api/like": Question(_like, "url=URL, by=cocitation|coupling, limit=N", ("url",)),
-    "/api/hosts": Question(_hosts, "host=HOST, limit=N"),
+    "/api/like": Question(_like, "url=URL, by=cocitation|coupling, top=N", ("url",)),
+    "/api/hosts": Question(_hosts, "host=HOST, top=N"),
     "/api/components": Question(lambda engine, _: engine.once("components", components), ""),
     "/api/graph": Question(lambda engine, _: engine.info(), ""),
 }

@@ -37,7 +37,8 @@ class Asked:
     def count(self, name: str, default: int) -> int:
         """Return a number of things to show."""
         value = self.text(name) or str(default)
-        if not (value.isascii() and value.isdigit() and 1 <= int(value[:9]) <= MOST_COUNT):
+        is_short = len(value) <= len(str(MOST_COUNT))
+        if not (value.isascii() and value.isdigit() and is_short and 1 <= int(value) <= MOST_COUNT):
             raise BadQuery(f"{name}: expected a number from 1 to {MOST_COUNT}")
         return int(value)
 

@@ -126,7 +126,7 @@ def _hosts(engine: Engine, asked: Asked) -> Iterator[str]:
         facts = engine.hosts()
         yield f"<h1>{_int(facts, 'total'):,} hosts</h1>"
         yield _host_table(
-            part(facts, "hosts", asked.count("limit", 200)), ("urls", "links_in", "links_out")
+            part(facts, "hosts", asked.count("top", 200)), ("urls", "links_in", "links_out")
         )
         return
     found = engine.slowly(lambda graph: host(graph, name, MOST_HOSTS))
