@@ -2,9 +2,12 @@
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from gossamer.clock import Clock
 from gossamer.graph.build.builder import GraphFacts, GraphOptions, Tell, build_graph
+
+if TYPE_CHECKING:
+    from gossamer.clock import Clock
 
 PAUSE_S = 2.0
 SHARE = 0.5
@@ -14,7 +17,7 @@ SHARE = 0.5
 def follow(
     root: Path | str,
     options: GraphOptions,
-    clock: Clock,
+    clock: "Clock",
     wait: Callable[[float], None],
     tell: Tell | None = None,
 ) -> Iterator[GraphFacts]:
