@@ -165,6 +165,19 @@ def test_a_graph_takes_the_place_of_another_with_all_its_files(
     assert json.loads(said(capsys, "links", base, "0", "--json"))["in"] == ["2"]
 
 
+def test_a_reader_that_has_seen_enough_is_no_failure(tmp_path: Path) -> None:
+    name, base = tmp_path / "edges", tmp_path / "g"
+    name.write_text("".join(f"{n} {n + 1}\n" for n in range(200_000)))
+    assert exit_code(["graph", "from-edges", str(name), str(base)]) == 0
+    words = [sys.executable, "-m", "gossamer", "graph", "to-edges", str(base)]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as writer:
+        assert writer.stdout is not None
+        assert writer.stderr is not None
+        assert writer.stdout.readline() == b"0\t1\n"
+        writer.stdout.close()
+        assert (writer.wait(60), writer.stderr.read()) == (0, b"")
+
+
 def test_names_are_counted_and_have_no_kinds(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

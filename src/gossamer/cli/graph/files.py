@@ -1,5 +1,6 @@
 """`gossamer graph from-edges`, `to-edges`, `info`, `export`, `reorder`, `ef`: graphs as files."""
 
+import os
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -212,9 +213,12 @@ def ef(base: Base) -> None:
 
 def _write(pieces: Iterable[bytes], output: Path | None) -> None:
     if output is None:
-        for piece in pieces:
-            sys.stdout.buffer.write(piece)
-        sys.stdout.buffer.flush()
+        try:
+            for piece in pieces:
+                sys.stdout.buffer.write(piece)
+            sys.stdout.buffer.flush()
+        except BrokenPipeError:  # the reader has seen enough; the parser would call that a failure
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return
     with output.open("wb") as file:
         file.writelines(pieces)

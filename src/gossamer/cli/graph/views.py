@@ -8,7 +8,7 @@ from rich.text import Text
 
 from gossamer.cli.screen import Facts, harmless
 
-_BAR = 24
+_BAR = 12
 _STEPS = ("sweep", "round")
 
 
