@@ -23,7 +23,6 @@ _PLAIN_ROWS = (
     "detail",
     "depth",
     "grade",
-    "rank",
     "kind",
     "via",
     "target",
@@ -150,6 +149,8 @@ def _why_rows(facts: Facts) -> Iterator[tuple[str, object]]:
     for name in _PLAIN_ROWS:
         if facts.get(name) not in (None, "") and (name, facts[name]) != ("attempts", 0):
             yield name.replace("_", " "), facts[name]
+    if isinstance(rank := facts.get("rank"), float):
+        yield "rank", f"{rank:.3g} times the mean"
     near = facts.get("near")
     if isinstance(near, Mapping):
         yield (

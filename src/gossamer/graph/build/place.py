@@ -26,7 +26,8 @@ def graph_folder(root: Path) -> Path:
 
 def whole_folder(root: Path) -> Path | None:
     """Return the folder of the graph that holds, also while it is being replaced; None if none."""
-    for folder in (graph_folder(root), _new(root)):
+    graph = graph_folder(root)
+    for folder in (graph, _new(root), graph):  # the new one may be moved between the two looks
         if (folder / FILE).exists():
             return folder
     return None
