@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gossamer.cli.graph.building import crawl_folder
+from gossamer.cli.graph.options import Address, Folder, Json
 from gossamer.cli.screen import copies_view, harmless, out, print_json, status_view, why_view
 from gossamer.errors import CannotGoOn, ConfigError
 
@@ -14,10 +15,6 @@ if TYPE_CHECKING:
     from gossamer.store import StoredPage
 
 NOT_STORED = 1
-
-Folder = Annotated[Path, typer.Argument(metavar="DIR", help="The crawl's folder.")]
-Address = Annotated[str, typer.Argument(metavar="URL", help="Any spelling of it.")]
-Json = Annotated[bool, typer.Option("--json", help="Print one line of JSON instead.")]
 
 
 def status(folder: Folder, *, json: Json = False) -> None:
