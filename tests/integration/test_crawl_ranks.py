@@ -82,4 +82,5 @@ def test_ranks_without_credit_are_refused_before_anything_is_asked(
         crawler = Crawler(tmp_path / "crawl", (host.url(),), (*flags_for(web.resolve), *flags))
         found = crawler.run().expect(2)
         assert words in found.err
+        assert not (crawler.folder / "crawl.toml").exists()
     assert web.visits == []

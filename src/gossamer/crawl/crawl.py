@@ -32,6 +32,7 @@ from gossamer.crawl.shards import (
 from gossamer.crawl.wiring import Extras, Shard, open_shard
 from gossamer.errors import ConfigError
 from gossamer.filter import UrlFilter
+from gossamer.frontier import choose_order
 from gossamer.process import Processor
 from gossamer.report import ControlSocket
 from gossamer.settings import check, load_config, save_config
@@ -228,6 +229,8 @@ class Crawl:
             config = load_config(path) if path.exists() else Config()
         settled = with_seeds(config, self._seeds)
         check(settled)
+        if settled.frontier.ranks:
+            choose_order(settled.frontier)  # a file that cannot be read is told before it is noted
         for text in settled.seeds:
             url_of_seed(text, settled.urls)
         return settled
