@@ -15,6 +15,7 @@ from gossamer.graph.build import (
     Base,
     Delta,
     Manifest,
+    check_files,
     read_manifest,
     whole_folder,
 )
@@ -52,16 +53,17 @@ class Connectivity:
         """Open the graph of a crawl."""
         place = CrawlFolder(Path(root))
         urls = load_config(place.config_path).urls if place.config_path.exists() else UrlConfig()
-        for attempt in range(ATTEMPTS):
+        for _ in range(ATTEMPTS):
             folder = whole_folder(place.root)
             manifest = read_manifest(folder) if folder is not None else None
             if folder is None or manifest is None:
                 continue
             try:
+                check_files(folder, manifest)
                 found = cls(folder, manifest, urls)
             except (FileNotFoundError, CorruptFile):
-                if attempt == ATTEMPTS - 1:
-                    raise
+                if whole_folder(place.root) == folder and read_manifest(folder) == manifest:
+                    raise  # else it was replaced meanwhile
                 continue
             if read_manifest(folder) == manifest:  # else its files are of two graphs
                 return found

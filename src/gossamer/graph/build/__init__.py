@@ -9,7 +9,7 @@ Neighbours: reads `store`; writes with `bv` and `names`. Not for: answering.
 from gossamer.graph.build.builder import GraphFacts, GraphOptions, build_graph
 from gossamer.graph.build.delta import GONE, UNKNOWN, Delta
 from gossamer.graph.build.follow import follow
-from gossamer.graph.build.manifest import Manifest, read_manifest
+from gossamer.graph.build.manifest import Manifest, check_files, read_manifest
 from gossamer.graph.build.place import graph_folder, whole_folder
 from gossamer.graph.build.sorting import ArcSorter
 from gossamer.graph.build.whole import Base
@@ -24,6 +24,7 @@ __all__ = [
     "GraphOptions",
     "Manifest",
     "build_graph",
+    "check_files",
     "follow",
     "graph_folder",
     "read_manifest",

@@ -15,9 +15,24 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from gossamer.errors import CannotGoOn, ConfigError, CorruptFile
-from gossamer.graph.build.delta import PAGE, UNKNOWN, Delta, write_delta
+from gossamer.graph.build.delta import (
+    PAGE,
+    UNKNOWN,
+    Delta,
+    names_path,
+    rows_path,
+    write_delta,
+)
 from gossamer.graph.build.fold import Folding, fold
-from gossamer.graph.build.manifest import Choice, Manifest, read_manifest, write_manifest
+from gossamer.graph.build.manifest import (
+    Choice,
+    Manifest,
+    Seal,
+    check_files,
+    read_manifest,
+    sealed,
+    write_manifest,
+)
 from gossamer.graph.build.news import (
     Fresh,
     Lengths,
@@ -38,7 +53,7 @@ from gossamer.graph.build.place import (
     swap,
     tidy,
 )
-from gossamer.graph.build.whole import Base
+from gossamer.graph.build.whole import WEB, Base
 from gossamer.graph.bv import Coding
 from gossamer.graph.kinds import Kind
 from gossamer.graph.names import NameSorter
@@ -176,14 +191,16 @@ class _Builder:
         """Write what is new as the delta that holds from now on."""
         number = old.manifest.delta + 1
         delta = write_delta(self._graph, number, fresh, old.base.names)
+        added = [path(self._graph, number).name for path in (names_path, rows_path)]
         manifest = replace(
             old.manifest,
+            files=_of_base(old.manifest) | sealed(self._graph, added),
             covered=covered,
             delta=number,
             delta_pages=delta.pages,
             delta_arcs=delta.arcs,
         )
-        write_manifest(self._graph, manifest)
+        manifest = write_manifest(self._graph, manifest)
         tidy(self._place.root)
         return self._facts("delta", manifest)
 
@@ -191,6 +208,8 @@ class _Builder:
         """Write the graph of all, and put it into the old one's place."""
         self._tell({"writing": fresh.links})
         options = self._options
+        if old is not None:
+            check_files(self._graph, old.manifest, None)  # damage must not be carried on
         how = Folding(
             coding=options.coding, followed=_followed(options), memory_bytes=options.memory_bytes
         )
@@ -210,8 +229,9 @@ class _Builder:
             arcs=done.arcs,
             pages=done.pages,
             covered=covered,
+            files=sealed(new, [path.name for path in new.glob(f"{WEB}*")]),
         )
-        write_manifest(new, manifest)
+        manifest = write_manifest(new, manifest)
         swap(self._place.root)
         return self._facts("full" if old is None else "fold", manifest)
 
@@ -261,8 +281,14 @@ class _Old:
 
     def __init__(self, folder: Path, manifest: Manifest) -> None:
         self.manifest = manifest
+        check_files(folder, manifest)
         self.base = Base(folder)
         self.delta = Delta.open(folder, manifest.delta) if manifest.delta else None
+
+
+def _of_base(manifest: Manifest) -> dict[str, Seal]:
+    """Return the seals of a graph without those of its delta."""
+    return {name: seal for name, seal in manifest.files.items() if name.startswith(WEB)}
 
 
 def _followed(options: GraphOptions) -> Kind:

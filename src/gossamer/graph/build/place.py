@@ -58,8 +58,8 @@ def tidy(root: Path) -> None:
     graph, new = graph_folder(root), _new(root)
     if read_manifest(new) is not None:
         swap(root)
-    shutil.rmtree(new, ignore_errors=True)
-    shutil.rmtree(_old(root), ignore_errors=True)
+    remove(new)
+    remove(_old(root))
     manifest = read_manifest(graph)
     number = manifest.delta if manifest is not None else 0
     kept = {names_path(graph, number), rows_path(graph, number)}
@@ -71,13 +71,13 @@ def tidy(root: Path) -> None:
 def discard_unfinished(root: Path) -> None:
     """Delete a graph that was begun and not finished."""
     if read_manifest(_new(root)) is None:
-        shutil.rmtree(_new(root), ignore_errors=True)
+        remove(_new(root))
 
 
 def fresh_folder(root: Path) -> Path:
     """Return an empty folder to build in."""
     new = _new(root)
-    shutil.rmtree(new, ignore_errors=True)
+    remove(new)
     new.mkdir(parents=True)
     return new
 
@@ -85,12 +85,20 @@ def fresh_folder(root: Path) -> Path:
 def swap(root: Path) -> None:
     """Put the whole graph of the new folder into its place. May be killed at any step."""
     graph, new, old = graph_folder(root), _new(root), _old(root)
-    shutil.rmtree(old, ignore_errors=True)
+    remove(old)
     if graph.exists():
         graph.rename(old)
     new.rename(graph)
     sync(root)
-    shutil.rmtree(old, ignore_errors=True)
+    remove(old)
+
+
+def remove(folder: Path) -> None:
+    """Delete a folder; of a link to one, only the link."""
+    if folder.is_symlink():
+        folder.unlink(missing_ok=True)
+    else:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _new(root: Path) -> Path:
