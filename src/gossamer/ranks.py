@@ -53,6 +53,8 @@ class RankFile:
             raise CorruptFile(path, _HEAD.size, "the checksum of the ranks is wrong")
         keys = np.frombuffer(mapped, "<u8", count, _HEAD.size)
         scores = np.frombuffer(mapped, "<f4", count, _HEAD.size + 8 * count)
+        if is_checked and not (np.isfinite(scores).all() and (scores >= 0).all()):
+            raise CorruptFile(path, _HEAD.size + 8 * count, "a rank is no number, or below 0")
         return cls(keys, scores, digest)
 
     def __len__(self) -> int:

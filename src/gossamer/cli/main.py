@@ -27,7 +27,7 @@ def exit_code(arguments: Sequence[str]) -> int:
     """Run one command and return its exit code; errors become one line on standard error."""
     try:
         ended = _ended(list(arguments) or ["--help"])
-    except (GossamerError, OSError) as error:
+    except (GossamerError, OSError, MemoryError) as error:
         message, code = explained(error)
         if message:
             line = escape(redact(" ".join(message.split())))
@@ -54,7 +54,7 @@ def _ended(words: list[str]) -> object:
     return parse_and_run(words)
 
 
-def explained(error: GossamerError | OSError) -> tuple[str, int]:
+def explained(error: GossamerError | OSError | MemoryError) -> tuple[str, int]:
     """Return what to tell of an error, and the exit code that it means."""
     match error:
         case ConfigError():
@@ -68,6 +68,8 @@ def explained(error: GossamerError | OSError) -> tuple[str, int]:
             return f"this is a bug, please report it: {error}", CANNOT_GO_ON
         case BrokenPipeError():
             return "", 0  # the reader has seen enough
+        case MemoryError():
+            return f"not enough memory for this: {error}", CANNOT_GO_ON
         case OSError():
             where = f"{error.filename}: " if error.filename else ""
             return f"{where}{error.strerror or error}", CANNOT_GO_ON

@@ -25,7 +25,7 @@ from gossamer.graph import (
 )
 from gossamer.report import status, why
 from gossamer.web.asked import Asked
-from gossamer.web.engine import Engine, Facts
+from gossamer.web.engine import Busy, Engine, Facts
 
 Endpoint: TypeAlias = Callable[[Request], Awaitable[Response]]
 
@@ -65,7 +65,10 @@ def json_response(facts: Mapping[str, object], status_code: int = 200) -> Respon
 
 def unknown_url(engine: Engine, urls: list[str]) -> Facts:
     """Return what to say when one of some URLs is not in the graph."""
-    near = engine.slowly(lambda graph: [nearest(graph, url) for url in urls])
+    try:
+        near = engine.slowly(lambda graph: [nearest(graph, url) for url in urls])
+    except Busy:
+        near = []
     detail = f"not in the graph: {' or '.join(urls)}"
     return {"error": "unknown_url", "detail": detail, "nearest": [url for url in near if url]}
 
@@ -152,6 +155,11 @@ def _hosts(engine: Engine, asked: Asked) -> Facts:
     return facts | {"hosts": part(facts, "hosts", most)}
 
 
+def _why(engine: Engine, asked: Asked) -> Facts:
+    url = asked.url("url")
+    return engine.aside(lambda folder: why(folder, url))
+
+
 async def _contents(_request: Request) -> Response:
     about = {place: question.about for place, question in QUESTIONS.items()}
     told = "url=URL, direction=in|out|both, kind=K (repeatable), limit=N, after=URL"
@@ -163,8 +171,8 @@ async def _healthz(_request: Request) -> Response:
 
 
 QUESTIONS: Mapping[str, Question] = {
-    "/api/status": Question(lambda engine, _: status(engine.folder), ""),
-    "/api/why": Question(lambda engine, asked: why(engine.folder, asked.url("url")), "url=URL"),
+    "/api/status": Question(lambda engine, _: engine.aside(status), ""),
+    "/api/why": Question(_why, "url=URL"),
     "/api/rank": Question(_ranked, "top=N"),
     "/api/path": Question(_path, "from=URL, to=URL", ("from", "to")),
     "/api/like": Question(_like, "url=URL, by=cocitation|coupling, top=N", ("url",)),

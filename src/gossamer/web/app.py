@@ -1,5 +1,6 @@
 """The application: routes, and what becomes of an error. Nothing here changes a crawl."""
 
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from starlette.applications import Starlette
@@ -12,7 +13,7 @@ from starlette.staticfiles import StaticFiles
 from gossamer.errors import ConfigError, GossamerError
 from gossamer.web.api import api_routes, json_response
 from gossamer.web.asked import BadQuery
-from gossamer.web.engine import Engine, NoGraph
+from gossamer.web.engine import Busy, Engine, NoGraph
 from gossamer.web.guard import App, Guard
 from gossamer.web.pages import error_page, page_routes
 
@@ -30,17 +31,28 @@ def make_app(folder: Path, *, is_local: bool = True) -> App:
         *page_routes(engine),
         Mount("/static", StaticFiles(directory=STATIC)),
     ]
-    handlers = dict.fromkeys((BadQuery, NoGraph, GossamerError, OSError, HTTPException), _told)
+    told = _teller(folder)
+    kinds = (BadQuery, Busy, NoGraph, GossamerError, OSError, MemoryError, HTTPException)
+    handlers = dict.fromkeys(kinds, told)
     return Guard(Starlette(routes=routes, exception_handlers=handlers), is_local=is_local)
 
 
-async def _told(request: Request, error: Exception) -> Response:
-    """Return an error as what was asked for: a page, or JSON."""
-    code, reason = _meaning(error)
-    detail = error.detail if isinstance(error, HTTPException) else str(error)
-    if request.url.path.startswith(("/api", "/healthz", "/picture")):
-        return json_response({"error": reason, "detail": detail}, code)
-    return Response(error_page(detail), code, media_type="text/html")
+def _teller(folder: Path) -> Callable[[Request, Exception], Awaitable[Response]]:
+    """Return what tells errors, without telling where on this machine the folder lies."""
+    places = [str(folder.absolute()), str(folder.resolve())]
+    name = folder.resolve().name
+
+    async def told(request: Request, error: Exception) -> Response:
+        """Return an error as what was asked for: a page, or JSON."""
+        code, reason = _meaning(error)
+        detail = error.detail if isinstance(error, HTTPException) else str(error)
+        for place in places:
+            detail = detail.replace(place, name)
+        if request.url.path.startswith(("/api", "/healthz", "/picture")):
+            return json_response({"error": reason, "detail": detail}, code)
+        return Response(error_page(detail), code, media_type="text/html")
+
+    return told
 
 
 def _meaning(error: Exception) -> tuple[int, str]:
@@ -49,6 +61,8 @@ def _meaning(error: Exception) -> tuple[int, str]:
             return 400, "bad_query"
         case NoGraph():
             return 503, "no_graph"
+        case Busy():
+            return 503, "busy"
         case HTTPException():
             return error.status_code, "not_found" if error.status_code == 404 else "http"  # noqa: PLR2004 - see RFC 9110
         case _:

@@ -4,9 +4,10 @@ There are two lanes. Links of one page are answered at once, in the loop; whatev
 takes turns in threads, with a graph of its own, so that no long question delays a short one.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from threading import Lock
+from threading import BoundedSemaphore, Lock
 from typing import TypeVar
 
 from gossamer.graph import Opened, RankWish, has_graph, hosts, info, opened, rank
@@ -14,10 +15,18 @@ from gossamer.graph import Opened, RankWish, has_graph, hosts, info, opened, ran
 Facts = dict[str, object]
 Result = TypeVar("Result")
 MOST_RANKED = 10_000
+MOST_WAITING = 16
+"""Long questions at a time; there are more threads than that, so short ones always find one."""
+PATIENCE_S = 30.0
+"""How long a question waits for its turn."""
 
 
 class NoGraph(Exception):
     """The crawl has no graph yet; the words say how to make one."""
+
+
+class Busy(Exception):
+    """Too many long questions at once."""
 
 
 class Engine:
@@ -27,7 +36,8 @@ class Engine:
         self.folder = folder
         self._quick = _Newest(folder)
         self._slow = _Newest(folder)
-        self._lock = Lock()
+        self._turns = _Turns()
+        self._turns_aside = _Turns()
         self._kept_for: Opened | None = None
         self._kept: dict[str, Facts] = {}
 
@@ -37,12 +47,12 @@ class Engine:
 
     def slowly(self, ask: Callable[[Opened], Result]) -> Result:
         """Return the answer to a question that may take its time; one is answered after another."""
-        with self._lock:
+        with self._turns.own():
             return ask(self._slow.get())
 
     def once(self, name: str, ask: Callable[[Opened], Facts]) -> Facts:
         """Return the answer to a question that is the same until there is another graph."""
-        with self._lock:
+        with self._turns.own():
             graph = self._slow.get()
             if self._kept_for is not graph:
                 self._kept_for, self._kept = graph, {}
@@ -50,17 +60,45 @@ class Engine:
                 self._kept[name] = ask(graph)
             return self._kept[name]
 
+    def aside(self, ask: Callable[[Path], Facts]) -> Facts:
+        """Return the answer to a question that is not about the graph, in turn with others."""
+        with self._turns_aside.own():
+            return ask(self.folder)
+
     def ranked(self) -> Facts:
         """Return the best pages by PageRank."""
         return self.once("rank", lambda graph: rank(graph, RankWish(top=MOST_RANKED))[0])
 
     def info(self) -> Facts:
         """Return what the graph is."""
-        return self.once("info", info)
+        return self.once("info", lambda graph: info(graph) | {"base": graph.base.name})
 
     def hosts(self) -> Facts:
         """Return all hosts, the best first."""
         return self.once("hosts", lambda graph: hosts(graph, None))
+
+
+class _Turns:
+    """One after another; whoever would wait too long is told so."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._waiting = BoundedSemaphore(MOST_WAITING)
+
+    @contextmanager
+    def own(self) -> Iterator[None]:
+        """Give a turn, or raise `Busy`."""
+        if not self._waiting.acquire(blocking=False):
+            raise Busy("too many long questions at once: ask again in a moment")
+        try:
+            if not self._lock.acquire(timeout=PATIENCE_S):
+                raise Busy("other questions take too long: ask again in a moment")
+            try:
+                yield
+            finally:
+                self._lock.release()
+        finally:
+            self._waiting.release()
 
 
 class _Newest:
@@ -74,6 +112,6 @@ class _Newest:
         """Return the graph as it is on disk now."""
         if self._graph is None or not self._graph.is_current():
             if not has_graph(self._folder):
-                raise NoGraph(f"no graph yet: run `gossamer build {self._folder} graph`")
+                raise NoGraph(f"no graph yet: run `gossamer build {self._folder.name} graph`")
             self._graph = opened(self._folder)
         return self._graph

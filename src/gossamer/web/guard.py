@@ -19,12 +19,13 @@ _PAGE_POLICY = (
     b"default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; "
     b"base-uri 'none'; frame-ancestors 'none'"
 )
-_HEADERS: Sequence[tuple[bytes, bytes]] = (
+HEADERS: Sequence[tuple[bytes, bytes]] = (
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
     (b"cross-origin-resource-policy", b"same-origin"),
     (b"cache-control", b"no-store"),
 )
+"""Of every answer; the server itself adds them, so that its own have them, too."""
 POLICY = b"content-security-policy"
 
 
@@ -63,8 +64,10 @@ def is_loopback(host: str) -> bool:
     """Tell whether a host, without its port, names this machine and no other."""
     if host == "localhost":
         return True
+    if host[:1] == "[" and host[-1:] == "]":
+        host = host[1:-1]
     try:
-        return ip_address(host.strip("[]")).is_loopback
+        return ip_address(host).is_loopback
     except ValueError:
         return False
 
@@ -81,7 +84,7 @@ def _host_of(scope: Scope) -> str:
 def _with_headers(send: Send) -> Send:
     async def guarded(message: Message) -> None:
         if message["type"] == "http.response.start":
-            headers = [*message.get("headers", ()), *_HEADERS]
+            headers = list(message.get("headers", ()))
             if not any(name == POLICY for name, _ in headers):
                 headers.append((POLICY, _PAGE_POLICY))
             message = {**message, "headers": headers}

@@ -8,7 +8,8 @@ import uvicorn
 
 from gossamer.errors import ConfigError
 from gossamer.web.app import make_app
-from gossamer.web.guard import is_loopback
+from gossamer.web.guard import HEADERS, is_loopback
+from gossamer.web.patience import Patient
 
 MOST_CONNECTIONS = 512
 
@@ -26,7 +27,7 @@ def serve(folder: Path, host: str, port: int, ready: Callable[[str], None]) -> N
         config = uvicorn.Config(
             app,
             loop="uvloop",
-            http="httptools",
+            http=Patient,  # type: ignore[arg-type]  # it has the methods of a protocol
             ws="none",
             lifespan="off",
             limit_concurrency=MOST_CONNECTIONS,
@@ -34,6 +35,7 @@ def serve(folder: Path, host: str, port: int, ready: Callable[[str], None]) -> N
             log_level="warning",
             server_header=False,
             date_header=False,
+            headers=[(name.decode(), value.decode()) for name, value in HEADERS],
         )
         ready(f"http://{shown}:{listening.getsockname()[1]}/")
         uvicorn.Server(config).run(sockets=[listening])

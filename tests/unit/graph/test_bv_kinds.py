@@ -22,7 +22,7 @@ def write(base: Path, graph: Csr, kinds: list[int], arcs: int) -> KindsFile:
         writer.add(rows._replace(kinds=np.array(kinds[start:end], np.uint8)))
         start = end
     writer.close()
-    return KindsFile(base)
+    return KindsFile(base, graph.nodes)
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
@@ -49,8 +49,9 @@ def test_a_row_of_one_kind_takes_two_bits(tmp_path: Path) -> None:
 def test_damaged_kinds_are_named(tmp_path: Path) -> None:
     graph = csr_of([[0, 1, 2]] * 100)
     write(tmp_path / "g", graph, [1, 16, 2] * 100, 1 << 20)
-    beside(tmp_path / "g", ".kinds").write_bytes(b"\0" * 200)
-    damaged = KindsFile(tmp_path / "g")
+    size = beside(tmp_path / "g", ".kinds").stat().st_size
+    beside(tmp_path / "g", ".kinds").write_bytes(bytes(size))
+    damaged = KindsFile(tmp_path / "g", graph.nodes)
     with pytest.raises(CorruptFile):
         damaged.of(50, 3)
     with pytest.raises(CorruptFile):

@@ -122,20 +122,31 @@ def to_edges(
     _write(lines, output)
 
 
-def info(place: Place, *, json: Json = False) -> None:
+def info(
+    place: Place,
+    *,
+    check: Annotated[
+        bool, typer.Option("--check", help="Read all files; of a crawl, compare their hashes.")
+    ] = False,
+    json: Json = False,
+) -> None:
     """Nodes, arcs, bits per link, coding, degrees, sizes; of a crawl also what it covers."""
-    facts = info_of(place)
+    facts = info_of(place, is_checked=check)
     if json:
         print_json(facts)
     else:
         out().print(info_view(facts))
 
 
-def info_of(place: Path) -> dict[str, object]:
-    """Return what a graph is."""
+def info_of(place: Path, *, is_checked: bool = False) -> dict[str, object]:
+    """Return what a graph is; if it is to be checked, only after that."""
+    from gossamer.graph import check  # noqa: PLC0415 - keeps --help fast
     from gossamer.graph import info as facts_of  # noqa: PLC0415 - keeps --help fast
 
-    return facts_of(graph_of(place, is_built=False))
+    graph = graph_of(place, is_built=False)
+    if is_checked:
+        check(graph)
+    return facts_of(graph) | ({"checked": True} if is_checked else {})
 
 
 def export(

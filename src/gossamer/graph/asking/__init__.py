@@ -11,7 +11,7 @@ from gossamer.graph.asking.hosts import host, hosts, rank_of_hosts
 from gossamer.graph.asking.links import LinkWish, around, links, nearest
 from gossamer.graph.asking.opened import Direction, Opened, base_of, has_graph, manifest_of, opened
 from gossamer.graph.asking.ranking import MEASURES, RankWish, rank, save_rank
-from gossamer.graph.asking.shape import components, info
+from gossamer.graph.asking.shape import check, components, info
 from gossamer.graph.asking.walking import LIKENESS, like, path
 
 __all__ = [
@@ -23,6 +23,7 @@ __all__ = [
     "RankWish",
     "around",
     "base_of",
+    "check",
     "components",
     "has_graph",
     "host",

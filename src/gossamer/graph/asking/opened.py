@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from gossamer.errors import ConfigError
+from gossamer.errors import ConfigError, CorruptFile
 from gossamer.graph.answers import Mask, loaded, transposed
 from gossamer.graph.asking.kinded import Kinded
 from gossamer.graph.asking.row import ListRow, Naming, NodeRow, Row
@@ -88,7 +88,11 @@ class Opened:
             return Kinded(self.crawl.inn, self.crawl.base.in_kinds)
         back = self.base.with_name(self.base.name + BACK)
         if beside(back, ".properties").exists():
-            return _graph(back)
+            found = _graph(back)
+            if (found.nodes, found.arcs) != (self.out.nodes, self.out.arcs):
+                told = f"not the transpose of {self.base.name}: it has other numbers of nodes, arcs"
+                raise CorruptFile(beside(back, ".properties"), 0, told)
+            return found
         return transposed(loaded(self.out))
 
     @cached_property
@@ -97,7 +101,13 @@ class Opened:
         if self.crawl is not None:
             return self.crawl.names
         path = self.names_path
-        return UrlMap.open(path) if path.exists() else None
+        if not path.exists():
+            return None
+        found = UrlMap.open(path)
+        if len(found) != self.out.nodes:
+            told = f"expected the names of {self.out.nodes} nodes, found {len(found)}"
+            raise CorruptFile(path, 0, told)
+        return found
 
     @property
     def names_path(self) -> Path:
@@ -196,7 +206,7 @@ class Opened:
 def _graph(base: Path) -> Adjacency:
     graph = BVGraph.open(base)
     if beside(base, ".kinds").exists():
-        return Kinded(graph, KindsFile(base))
+        return Kinded(graph, KindsFile(base, graph.nodes))
     return graph
 
 

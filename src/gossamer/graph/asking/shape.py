@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from gossamer.errors import CorruptFile
 from gossamer.graph.answers import (
     Components,
     bow_tie,
@@ -12,7 +13,7 @@ from gossamer.graph.answers import (
     weak_components,
 )
 from gossamer.graph.asking.opened import BACK, Opened
-from gossamer.graph.build import Manifest
+from gossamer.graph.build import Manifest, check_files
 from gossamer.graph.bv import SUFFIXES, BVGraph, beside
 from gossamer.graph.kinds import ALL, Kind
 from gossamer.graph.rows import Adjacency
@@ -37,6 +38,22 @@ def info(graph: Opened) -> Facts:
     if graph.crawl is None:
         return facts
     return facts | _of_crawl(graph.crawl.manifest, graph.base)
+
+
+def check(graph: Opened) -> None:
+    """Read a graph whole, in both directions; raise `CorruptFile` if it is not what it should be.
+
+    That of a crawl has seals: no turned bit is overlooked. Others must have the links they claim.
+    """
+    if graph.crawl is not None:
+        check_files(graph.base.parent, graph.crawl.manifest, None)
+    back = graph.base.with_name(graph.base.name + BACK)
+    has_back = beside(back, ".properties").exists()
+    for one in (graph.out, graph.inward) if has_back else (graph.out,):
+        arcs = sum(len(rows.targets) for rows in one.blocks())
+        if arcs != graph.out.arcs:
+            path = beside(graph.base if one is graph.out else back, ".graph")
+            raise CorruptFile(path, 0, f"expected {graph.out.arcs} links, found {arcs}")
 
 
 def _direction(base: Path) -> Facts:

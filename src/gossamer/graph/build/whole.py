@@ -20,8 +20,8 @@ class Base:
     def __init__(self, folder: Path) -> None:
         self.out = BVGraph.open(folder / WEB)
         self.inn = BVGraph.open(folder / TRANSPOSED)
-        self.out_kinds = KindsFile(folder / WEB)
-        self.in_kinds = KindsFile(folder / TRANSPOSED)
+        self.out_kinds = KindsFile(folder / WEB, self.out.nodes)
+        self.in_kinds = KindsFile(folder / TRANSPOSED, self.inn.nodes)
         self.names = UrlMap.open(folder / NAMES)
         path = folder / PAGES
         self._bits = np.fromfile(path, np.uint8)

@@ -7,11 +7,13 @@ gives the bits that WebGraph gives; `BVGraph` reads its files and ours.
 
 from gossamer.graph.bv.coding import SMALLEST, UNBOUNDED, Coding, Properties
 from gossamer.graph.bv.ef import write_ef
-from gossamer.graph.bv.graph import SUFFIXES, BVGraph, beside, discard
+from gossamer.graph.bv.graph import SUFFIXES, BVGraph, beside
 from gossamer.graph.bv.kinds import KindsFile, KindsWriter
+from gossamer.graph.bv.workshop import MADE, workshop
 from gossamer.graph.bv.writer import GraphWriter
 
 __all__ = [
+    "MADE",
     "SMALLEST",
     "SUFFIXES",
     "UNBOUNDED",
@@ -22,6 +24,6 @@ __all__ = [
     "KindsWriter",
     "Properties",
     "beside",
-    "discard",
+    "workshop",
     "write_ef",
 ]

@@ -12,6 +12,8 @@ UNBOUNDED = (1 << 31) - 1
 """How WebGraph writes that chains of references may have any length."""
 MOST_NODES = (1 << 32) - 1
 MOST_ZETA = 7
+MOST_WINDOW = 1 << 16
+"""Rows that a reader must hold; no file in use comes near."""
 _ZETA_K = 3
 """WebGraph in Rust looks at another only if the flags say that there are ζ codes."""
 _CLASS = "it.unimi.dsi.webgraph.BVGraph"
@@ -85,7 +87,8 @@ def read_properties(path: Path) -> Properties:
     except (KeyError, ValueError) as error:
         raise CorruptFile(path, 0, f"not the properties of a BVGraph: {error}") from error
     is_sound = 0 <= found.nodes <= MOST_NODES and 0 <= found.arcs <= found.nodes**2
-    if not (is_sound and 1 <= found.zeta_k <= MOST_ZETA and min(found.window, found.max_ref) >= 0):
+    is_sound &= 1 <= found.zeta_k <= MOST_ZETA and 0 <= found.window <= MOST_WINDOW
+    if not (is_sound and found.max_ref >= 0 and 0 <= found.min_interval <= MOST_NODES):
         raise CorruptFile(path, 0, "not the properties of a BVGraph: a number is out of range")
     return found
 

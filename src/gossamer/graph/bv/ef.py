@@ -58,7 +58,8 @@ def write_ef(base: Path) -> None:
     places = starts[noted : noted + (count + NOTED - 1) // NOTED].astype(np.int64)
     inventory, spill = select_words(starts, places, high_bits)
     head = _head() + struct.pack("<6Q", count, universe, bits, *ends.tolist(), len(low_words))
-    with beside(base, ".ef").open("wb") as file:
+    new = beside(base, ".ef.new")
+    with new.open("wb") as file:
         file.write(head + bytes(-len(head) % _WORD_BYTES))
         low_words.tofile(file)
         file.write(struct.pack("<4Q", bits, (1 << bits) - 1, count, len(high_words)))
@@ -67,6 +68,7 @@ def write_ef(base: Path) -> None:
         inventory.tofile(file)
         file.write(struct.pack("<Q", len(spill)))
         spill.tofile(file)
+    new.replace(beside(base, ".ef"))
 
 
 def select_words(starts: Words, noted: Places, high_bits: int) -> tuple[Words, Words]:

@@ -73,8 +73,13 @@ class BVGraph:
     def open(cls, base: Path) -> "BVGraph":
         """Return the graph whose files are BASE.properties, BASE.graph and maybe others."""
         properties = read_properties(beside(base, ".properties"))
+        size = beside(base, ".graph").stat().st_size
+        if properties.nodes > 8 * size:  # each row takes a bit at least
+            told = f"{properties.nodes} nodes do not fit into the {size} bytes of the graph"
+            raise CorruptFile(beside(base, ".properties"), 0, told)
         kept = beside(base, ".starts")
-        return cls(base, properties, load_starts(kept) if kept.exists() else None)
+        starts = load_starts(kept, properties.nodes + 1, size) if kept.exists() else None
+        return cls(base, properties, starts)
 
     @property
     def nodes(self) -> int:

@@ -49,11 +49,12 @@ class KindsWriter:
 class KindsFile:
     """The kinds of links, of one row or of all in order."""
 
-    def __init__(self, base: Path) -> None:
+    def __init__(self, base: Path, nodes: int) -> None:
         self._path = beside(base, ".kinds")
         self._stream = padded(self._path)
-        self._end = self._path.stat().st_size * 8
-        self._starts = load_starts(beside(base, ".kindstarts"))
+        size = self._path.stat().st_size
+        self._end = size * 8
+        self._starts = load_starts(beside(base, ".kindstarts"), nodes, size)
 
     def of(self, node: int, degree: int) -> Kinds:
         """Return the kinds of a node's links, of which there are so many."""

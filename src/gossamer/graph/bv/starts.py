@@ -24,11 +24,9 @@ _PAGE = 4096
 
 def build_starts(blocks: Iterable[Places], count: int, last: int) -> Words:
     """Return so many ascending numbers, the greatest of which is known, as Elias and Fano would."""
-    bits = max(0, (last // max(count, 1)).bit_length() - 1)
-    low = (count * bits + 63) // 64 + 1
-    high = ((last >> bits) + count + 63) // 64 + 1
-    starts = np.zeros(HEAD + low + high + count // NOTED + 2, np.uint64)
-    starts[:6] = [MARK, count, bits, HEAD + low, HEAD + low + high, len(starts)]
+    head = _head(count, last)
+    starts = np.zeros(head[5], np.uint64)
+    starts[:6] = head
     starts[7] = last
     index, put = 0, readers()["put_starts"]
     for block in blocks:
@@ -45,14 +43,21 @@ def save_starts(path: Path, starts: Words) -> None:
     starts.tofile(path)
 
 
-def load_starts(path: Path) -> Words:
-    """Return the numbers, mapped from their file; raise `CorruptFile` if they are not whole."""
+def load_starts(path: Path, count: int, stream_bytes: int) -> Words:
+    """Return so many numbers, mapped from their file; raise `CorruptFile` if they are not whole.
+
+    The greatest must be where a stream of so many bytes ends, else they are of another graph. What
+    the kernels take for granted is checked here: whoever made the file may have made its checksum.
+    """
     size = path.stat().st_size
     if size < HEAD * 8 or size % 8:
         raise CorruptFile(path, 0, "not a file of starts: its length is odd")
     starts: Words = np.memmap(path, np.uint64, "r")
     if starts[0] != MARK or starts[5] != len(starts) or starts[6] != _checksum(starts):
         raise CorruptFile(path, 0, "not a whole file of starts")
+    last = int(starts[7])
+    if (last + 7) // 8 != stream_bytes or starts[:6].tolist() != _head(count, last):
+        raise CorruptFile(path, 0, f"expected the starts of {count} rows in {stream_bytes} bytes")
     return starts
 
 
@@ -79,6 +84,15 @@ def padded(path: Path) -> NDArray[np.uint8]:
     stream = np.zeros(size + PAD_BYTES, np.uint8)
     stream[:size] = np.fromfile(path, np.uint8)
     return stream
+
+
+def _head(count: int, last: int) -> list[int]:
+    """Return the first words of a file: all follows from how many numbers there are, up to what."""
+    bits = max(0, (last // max(count, 1)).bit_length() - 1)
+    low = (count * bits + 63) // 64 + 1
+    high = ((last >> bits) + count + 63) // 64 + 1
+    length = HEAD + low + high + count // NOTED + 2
+    return [MARK, count, bits, HEAD + low, HEAD + low + high, length]
 
 
 def _checksum(starts: Words) -> int:

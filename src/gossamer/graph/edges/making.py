@@ -2,13 +2,12 @@
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from msgspec import Struct
 
 from gossamer.errors import ConfigError
 from gossamer.graph.build import ArcSorter
-from gossamer.graph.bv import BVGraph, Coding, GraphWriter, discard
+from gossamer.graph.bv import MADE, SUFFIXES, BVGraph, Coding, GraphWriter, beside, workshop
 from gossamer.graph.edges.lines import kept
 from gossamer.graph.edges.reading import (
     has_numbers,
@@ -61,14 +60,10 @@ def from_edges(
     """
     if base.name in {"", ".", ".."} or not base.parent.is_dir():
         raise ConfigError(f"{base}: expected a folder that exists and a name for the graph in it")
-    with TemporaryDirectory(prefix=f".{base.name}-", dir=base.parent) as folder:
-        work, made = Path(folder), Path(folder) / "made"
-        made.mkdir()
-        facts = _Making(made / base.name, options, tell).run(kept(name, work), name)
-        discard(base)
-        for path in sorted(made.iterdir(), key=lambda path: path.suffix == ".properties"):
-            path.replace(base.parent / path.name)
-    return facts
+    if any(Path(name) == beside(base, suffix) for suffix in SUFFIXES):
+        raise ConfigError(f"{name} would be replaced by a file of the graph: give it another name")
+    with workshop(base) as work:
+        return _Making(work / MADE / base.name, options, tell).run(kept(name, work), name)
 
 
 class _Making:

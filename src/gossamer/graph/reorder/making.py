@@ -7,7 +7,7 @@ import numpy as np
 from gossamer.errors import ConfigError, CorruptFile
 from gossamer.graph.answers import loaded, transposed
 from gossamer.graph.build import ArcSorter
-from gossamer.graph.bv import BVGraph, Coding, GraphWriter, beside, discard
+from gossamer.graph.bv import MADE, BVGraph, Coding, GraphWriter, beside, workshop
 from gossamer.graph.reorder.layers import Tell, find_order
 from gossamer.graph.rows import Adjacency, Ids
 
@@ -31,10 +31,11 @@ def reorder(
     order = find_order(out, inward, seed, tell)
     place = np.empty(out.nodes, np.uint32)
     place[order] = np.arange(out.nodes, dtype=np.uint32)
-    discard(new)
-    beside(new, ORDER).write_bytes(order.tobytes())
-    _write(out, place, new, coding)
-    _write(inward, place, new.with_name(new.name + BACK), coding)
+    with workshop(new) as work:
+        made = work / MADE / new.name
+        beside(made, ORDER).write_bytes(order.tobytes())
+        _write(out, place, made, coding)
+        _write(inward, place, made.with_name(made.name + BACK), coding)
 
 
 def read_order(base: Path, nodes: int) -> Ids | None:

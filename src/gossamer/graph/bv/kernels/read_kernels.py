@@ -103,11 +103,13 @@ def read_gaps(
     if value < 0 or last < 0:
         return BAD
     out[at] = last
+    seen = 0  # all bits of all gaps: were one too large, the sum could go round and seem sound
     if code == ZETA:
         for i in range(at + 1, at + count):
             value, pos = read_zeta(stream, pos, k)
             if pos > end:
                 return BAD
+            seen |= value
             last += value + 1
             out[i] = last
     else:
@@ -115,9 +117,10 @@ def read_gaps(
             value, pos = read_code(code, stream, pos, end, k)
             if pos > end:
                 return BAD
+            seen |= value
             last += value + 1
             out[i] = last
-    return pos if last < nodes else BAD
+    return pos if last < nodes and 0 <= seen < 1 << 32 and count < 1 << 31 else BAD
 
 
 def merge(targets: Ids, start: int, kept: int, spare: Ids, first: int, count: int) -> None:

@@ -1,0 +1,78 @@
+"""Patience: how long and how much a client may talk before it has asked something.
+
+The HTTP parser itself waits for ever and takes headers of any size. One connection more or less is
+nothing, a thousand of them would keep everybody else out.
+"""
+
+import asyncio
+from typing import Any
+
+from uvicorn import Config
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+from uvicorn.server import ServerState
+
+MOST_REQUEST_BYTES = 64 * 1024
+"""Of a request line, headers and a body that nobody reads; checked after each piece received."""
+PATIENCE_S = 10.0
+"""A client that asks nothing between two looks at it, so far apart, is let go."""
+
+
+class Patient:
+    """A connection of uvicorn's, and how much it has received for the request under way."""
+
+    def __init__(
+        self,
+        config: Config,
+        server_state: ServerState,
+        app_state: dict[str, Any],
+        _loop: asyncio.AbstractEventLoop | None = None,
+    ) -> None:
+        self._inner = HttpToolsProtocol(config, server_state, app_state, _loop)
+        self._look: asyncio.TimerHandle | None = None
+        self._request: object = None
+        self._received_bytes = 0
+        self._answered: object = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:
+        """Begin."""
+        self._inner.connection_made(transport)
+        self._look = self._inner.loop.call_later(PATIENCE_S, self._look_again, False)  # noqa: FBT003 - a callback
+
+    def data_received(self, data: bytes) -> None:
+        """Take a piece of what a client says."""
+        inner = self._inner
+        inner.data_received(data)
+        if inner.headers is not self._request:  # a new request began within the piece
+            self._request, self._received_bytes = inner.headers, 0
+            return
+        self._received_bytes += len(data)
+        if self._received_bytes > MOST_REQUEST_BYTES and not inner.transport.is_closing():
+            inner.send_400_response("The request is too long.")
+
+    def eof_received(self) -> None:
+        """Hear that the client has said everything."""
+        self._inner.eof_received()
+
+    def connection_lost(self, error: Exception | None) -> None:
+        """End."""
+        if self._look is not None:
+            self._look.cancel()
+        self._inner.connection_lost(error)
+
+    def pause_writing(self) -> None:
+        """Wait for a client that reads slowly."""
+        self._inner.pause_writing()
+
+    def resume_writing(self) -> None:
+        """Go on."""
+        self._inner.resume_writing()
+
+    def _look_again(self, was_waiting: bool) -> None:  # noqa: FBT001 - a callback
+        """Let a client go that had no question at the last look and has none since."""
+        cycle: RequestResponseCycle | None = self._inner.cycle
+        is_waiting = cycle is None or cycle.response_complete
+        if is_waiting and was_waiting and cycle is self._answered:
+            self._inner.transport.close()
+            return
+        self._answered = cycle
+        self._look = self._inner.loop.call_later(PATIENCE_S, self._look_again, is_waiting)
