@@ -17,8 +17,8 @@ from gossamer.errors import CannotGoOn, ConfigError
 CHUNK_BYTES = 1 << 22
 LONGEST_LINE = 1 << 20
 STDIN = "-"
-_PACKED_BYTES = 1 << 12
-"""Read at once of a packed file: little, since each byte may become thousands."""
+_PACKED_BYTES = 1 << 10
+"""Read at once of a packed file: little, since each byte may become thirty thousand."""
 _BOM = b"\xef\xbb\xbf"
 _BROKEN: Any = (EOFError, OSError, zlib.error, IsalError, zstandard.ZstdError)
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
@@ -64,12 +64,13 @@ def whole_lines(stream: Readable, chunk_bytes: int, name: str) -> Iterator[bytes
 
 
 def kept(name: str, folder: Path) -> str:
-    """Return a name under which a text can be read more than once: standard input is copied."""
-    if name != STDIN:
+    """Return a name under which a text can be read more than once: what flows by is copied."""
+    if name != STDIN and (Path(name).is_file() or not Path(name).exists()):
         return name
-    copy = folder / "stdin"
-    with copy.open("wb") as file:
-        shutil.copyfileobj(sys.stdin.buffer, file, CHUNK_BYTES)
+    copy = folder / "copy"
+    source = FileIO(sys.stdin.fileno(), closefd=False) if name == STDIN else FileIO(name)
+    with source, copy.open("wb") as file:
+        shutil.copyfileobj(source, file, CHUNK_BYTES)
     return str(copy)
 
 
