@@ -232,7 +232,7 @@ def iter_links(
                 continue
             try:
                 links = decode_links(record.block)
-            except msgspec.DecodeError as error:
+            except (msgspec.DecodeError, UnicodeDecodeError) as error:
                 raise CorruptFile(path, record.offset, str(error)) from error
             yield StoreRef(path.name, record.offset, record.length), links
 

@@ -60,7 +60,7 @@ def read_manifest(folder: Path) -> Manifest | None:
     """Return what a folder holds; None if it is not a whole graph of this format."""
     try:
         found = msgspec.json.decode((folder / FILE).read_bytes(), type=Manifest)
-    except (OSError, msgspec.MsgspecError):
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
         return None
     return found if found.format == FORMAT and found.own == _own(found) else None
 

@@ -133,9 +133,15 @@ class BVGraph:
         return offsets, out[: offsets[-1]]
 
     def blocks(self, arcs: int = BLOCK_ARCS) -> Iterator[Rows]:
-        """Yield all rows in order, about so many arcs at a time."""
+        """Yield all rows in order, about so many arcs at a time; together, as many as claimed."""
+        found = 0
         for rows, _ in self._walk(arcs):
+            found += len(rows.targets)
+            if found > self.arcs:
+                break
             yield rows
+        if found != self.arcs:
+            raise CorruptFile(self._path, 0, f"expected {self.arcs} links, found others")
 
     def csr(self) -> Csr:
         """Return all rows in memory, decoded at once: the fastest way to have them."""

@@ -89,7 +89,7 @@ class NewRecords:
             if record.headers.get("warc-type") == "metadata":
                 try:
                     yield _decode(record.block)
-                except msgspec.DecodeError as error:
+                except (msgspec.DecodeError, UnicodeDecodeError) as error:
                     raise CorruptFile(path, record.offset, str(error)) from error
             self.covered[name] = until
         if records.found:
