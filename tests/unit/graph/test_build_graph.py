@@ -2,15 +2,18 @@
 
 import fcntl
 import os
+from contextlib import ExitStack
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 
+from gossamer.clock import SystemClock
 from gossamer.errors import CannotGoOn, ConfigError
-from gossamer.graph.build import GraphOptions, build_graph, graph_folder, read_manifest
+from gossamer.graph.build import GraphOptions, build_graph, follow, graph_folder, read_manifest
 from gossamer.graph.build import builder as builder_module
+from gossamer.graph.build.place import sole_builder
 from gossamer.graph.connectivity import Connectivity
 from gossamer.graph.kinds import Kind
 from gossamer.store import FileRow, State, file_row
@@ -322,3 +325,20 @@ def test_urls_are_asked_for_in_any_spelling(archive: LinksArchive) -> None:
     build_graph(archive.root)
     graph = Connectivity.open(archive.root)
     assert graph.links_out("HTTP://A.test:80/#top") == [(B, Kind.LINK)]
+
+
+def test_whoever_follows_waits_for_another_builder(archive: LinksArchive) -> None:
+    archive.write([page(A, B)])
+    with ExitStack() as other:
+        other.enter_context(sole_builder(archive.root))
+        with pytest.raises(CannotGoOn, match="another process"):
+            build_graph(archive.root)
+        waits: list[float] = []
+
+        def wait(seconds: float) -> None:
+            waits.append(seconds)
+            other.close()
+
+        found = list(follow(archive.root, GraphOptions(), SystemClock(), wait))
+    assert [facts.did for facts in found] == ["full"]
+    assert len(waits) == 1

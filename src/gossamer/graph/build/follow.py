@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gossamer.graph.build.builder import GraphFacts, GraphOptions, Tell, build_graph
+from gossamer.graph.build.place import BuiltElsewhere
 
 if TYPE_CHECKING:
     from gossamer.clock import Clock
@@ -30,7 +31,12 @@ def follow(
     while True:
         was_running = is_running(root)
         began_at = clock.steady()
-        yield build_graph(root, options, tell)
+        try:
+            facts = build_graph(root, options, tell)
+        except BuiltElsewhere:  # by somebody who asks a question, say
+            wait(PAUSE_S)
+            continue
+        yield facts
         if not was_running:
             return
         took_s = clock.steady() - began_at

@@ -19,6 +19,10 @@ from gossamer.graph.build.manifest import FILE, read_manifest, sync
 LOCK = "graph.lock"
 
 
+class BuiltElsewhere(CannotGoOn):
+    """Another process builds the graph at this moment."""
+
+
 def graph_folder(root: Path) -> Path:
     """Return the folder of a crawl's graph."""
     return root / "graph"
@@ -46,7 +50,7 @@ def sole_builder(root: Path) -> Iterator[None]:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield
     except BlockingIOError as error:
-        raise CannotGoOn(
+        raise BuiltElsewhere(
             f"another process builds the graph of {root}; wait until it ends, or stop it"
         ) from error
     finally:
