@@ -19,6 +19,8 @@ from gossamer.graph import Connectivity, build_graph
 from gossamer.graph.build import GraphOptions, check_files, graph_folder, read_manifest
 from gossamer.graph.bv import BVGraph, GraphWriter, beside, workshop
 from gossamer.graph.bv.starts import load_starts
+from gossamer.graph.names import UrlMap, UrlMapWriter, key_of
+from gossamer.graph.names.layout import HEADER_BYTES, read_header
 from tests.unit.graph.links_archive import LinksArchive, page
 from tests.unit.graph.webs import csr_of, random_web
 
@@ -218,6 +220,22 @@ def test_gaps_whose_sum_goes_round_are_refused(tmp_path: Path) -> None:
     beside(base, ".properties").write_text(said)
     with pytest.raises(CorruptFile, match="no sound row"):
         next(iter(BVGraph.open(base).blocks()))
+
+
+def test_names_that_are_no_text_are_damage_even_with_a_right_checksum(tmp_path: Path) -> None:
+    writer = UrlMapWriter(tmp_path / "urls")
+    writer.add(sorted([key_of(f"http://a.test/{n}") for n in range(3)]))
+    writer.close()
+    data = bytearray((tmp_path / "urls").read_bytes())
+    header = read_header(tmp_path / "urls", memoryview(data))
+    place = data.rindex(b"test")
+    data[place] = 0xFF
+    data[:HEADER_BYTES] = header.pack(header.checksum(bytes(data[header.data_end :])))
+    (tmp_path / "urls").write_bytes(data)
+    found = UrlMap.open(tmp_path / "urls")
+    for ask in (lambda: found.url(0), lambda: found.urls([0, 1, 2]), found.hosts):
+        with pytest.raises(CorruptFile):
+            ask()
 
 
 def test_what_a_killed_process_left_is_gone_after_the_next(tmp_path: Path) -> None:

@@ -2,9 +2,10 @@
 
 import ctypes
 import mmap
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +37,8 @@ BATCH_PARTS = 2048
 BATCH_BYTES = 1 << 22
 _SpellRoom = ctypes.c_char * SPELL_ROOM
 SLACK = 16
+Key = TypeVar("Key")
+Text = TypeVar("Text")
 
 _SIGNATURES = {
     "find": "BWWBn",
@@ -95,7 +98,7 @@ class UrlMap:
 
     def url(self, node: int) -> str:
         """Return the URL that has a number."""
-        return url_of(self.key(node))
+        return self._text(url_of, self.key(node))
 
     def key(self, node: int) -> bytes:
         """Return the key of the URL that has a number."""
@@ -133,7 +136,7 @@ class UrlMap:
         wanted = np.ascontiguousarray(nodes, np.int64)
         if len(wanted) and not 0 <= wanted.min() <= wanted.max() < self._keys:
             raise IndexError(f"nodes between {wanted.min()} and {wanted.max()} of {self._keys}")
-        return [url for keys in self._batches(wanted) for url in urls_of(keys)]
+        return [url for keys in self._batches(wanted) for url in self._text(urls_of, keys)]
 
     def _batches(self, nodes: NDArray[np.int64]) -> Iterator[list[bytes]]:
         """Yield the keys of nodes."""
@@ -193,13 +196,20 @@ class UrlMap:
             key = self.key(node)
             head, slash, _ = key.partition(b"/")
             is_other = key[:1] == OTHER or not slash
-            names.append("" if is_other else origin_of(head))
+            names.append("" if is_other else self._text(origin_of, head))
             firsts.append(node)
             end = self._keys if is_other else self._lower(head + b"0") >> 1  # 0 follows the slash
             if end <= node:
                 raise CorruptFile(self.path, 0, f"node {node} is not where its key belongs")
             node = end
         return names, np.array([*firsts, self._keys], np.int64)
+
+    def _text(self, read: Callable[[Key], Text], key: Key) -> Text:
+        """Return what some keys say, if they are what we write."""
+        try:
+            return read(key)
+        except UnicodeDecodeError as problem:
+            raise CorruptFile(self.path, 0, f"a key is no text ({problem})") from problem
 
     def _lower(self, key: bytes) -> int:
         """Return 2 * the number of keys before this one, + 1 if it is there."""
