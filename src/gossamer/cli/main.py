@@ -70,8 +70,7 @@ def explained(error: GossamerError | OSError | MemoryError) -> tuple[str, int]:
             return "", 0  # the reader has seen enough
         case MemoryError():
             return f"not enough memory for this: {error}", CANNOT_GO_ON
-        case OSError() if error.errno is None:  # numpy tells only how much was written
-            return f"{error}: is the disk full?", CANNOT_GO_ON
         case OSError():
             where = f"{error.filename}: " if error.filename else ""
-            return f"{where}{error.strerror or error}", CANNOT_GO_ON
+            # numpy tells only how much of an array was written
+            return f"{where}{error.strerror or f'{error}: is the disk full?'}", CANNOT_GO_ON
