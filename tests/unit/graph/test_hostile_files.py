@@ -51,10 +51,11 @@ def test_a_turned_bit_is_found_named_and_mended(
 ) -> None:
     root = archive.root
     turn_a_bit(graph_folder(root) / name)
-    with pytest.raises(CorruptFile, match=f"{name}.*--full"):
+    with pytest.raises(CorruptFile, match=name):
         Connectivity.open(root)
     assert exit_code(["links", str(root), A, "--out", "--json", "--no-build"]) == 4
-    assert len(capsys.readouterr().err.splitlines()) == 1
+    told = capsys.readouterr().err
+    assert told.count("graph --full") == len(told.splitlines()) == 1
     assert exit_code(["links", str(root), A, "--out", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["out"] == [B, C]
     assert exit_code(["graph", "info", str(root), "--check", "--json"]) == 0

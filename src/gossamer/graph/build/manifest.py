@@ -96,17 +96,17 @@ def check_files(folder: Path, manifest: Manifest, most_bytes: int | None = CHECK
         try:
             found = (folder / name).stat().st_size
         except FileNotFoundError:
-            raise CorruptFile(folder / name, 0, f"it is missing{_advice(folder)}") from None
+            raise CorruptFile(folder / name, 0, "it is missing") from None
         if found != seal.bytes:
             told = f"expected {seal.bytes} bytes, found {found}"
-            raise CorruptFile(folder / name, min(found, seal.bytes), told + _advice(folder))
+            raise CorruptFile(folder / name, min(found, seal.bytes), told)
     total = sum(seal.bytes for seal in manifest.files.values())
     if most_bytes is not None and total > most_bytes:
         return
     for name, seal in manifest.files.items():
         if _hash(folder / name) != seal.xxh3:
             told = "it is not what was written (by its hash)"
-            raise CorruptFile(folder / name, 0, told + _advice(folder))
+            raise CorruptFile(folder / name, 0, told)
 
 
 def sync_files(folder: Path) -> None:
@@ -136,7 +136,3 @@ def _hash(path: Path) -> str:
         while part := file.read(_READ_BYTES):
             found.update(part)
     return found.hexdigest()
-
-
-def _advice(folder: Path) -> str:
-    return f"; `gossamer build {folder.parent} graph --full` makes it anew"
