@@ -7,7 +7,7 @@ from xml.etree import ElementTree as ET
 import networkx as nx
 import pytest
 
-from gossamer.graph import Kind, opened
+from gossamer.graph import SMALLEST, Coding, Kind, manifest_of, opened
 from gossamer.ranks import RankFile
 from gossamer.testing import FakeWeb, serve_in_process
 from tests.e2e.crawler import Crawler, Ended, flags_for, say
@@ -210,4 +210,13 @@ def test_build_says_what_it_did_and_can_start_anew(folder: Path, pages: LinksOf)
     assert kept["redirects"] == "follow"
     assert said("build", folder, "graph", "--json").expect(0).last_json["did"] == "nothing"
     assert said("build", folder, "graph", "--redirects", "maybe").expect(2).err.count("\n") == 1
+
+
+def test_a_fold_keeps_the_coding_of_the_last_time(folder: Path) -> None:
+    said("build", folder, "graph", "--full", "--smallest").expect(0)
+    said("build", folder, "graph", "--fold", "--redirects", "follow").expect(0)
+    assert manifest_of(folder).coding == SMALLEST
+    assert said("graph", "info", folder, "--json").last_json["out"]["window"] == SMALLEST.window
+    said("build", folder, "graph", "--full", "--redirects", "keep").expect(0)
+    assert manifest_of(folder).coding == Coding()
     said("build", folder, "graph", "--follow", "--json").expect(0)

@@ -26,7 +26,7 @@ from gossamer.cli.screen import harmless, out, print_json
 from gossamer.errors import CannotGoOn, ConfigError
 
 if TYPE_CHECKING:
-    from gossamer.graph import GraphFacts, GraphOptions
+    from gossamer.graph import Coding, GraphFacts, GraphOptions
 
 KNOWN = ("state", "near", "graph")
 _DID = {
@@ -115,9 +115,15 @@ def options_of(given: dict[str, Any]) -> "GraphOptions":
         canonical=given["canonical"] or before.canonical,
         is_full=given["full"],
         memory_bytes=bytes_of(given["memory"]),
-        coding=coding_of(given),
+        coding=_coding(given, before),
     )
     return replace(options, delta_share=0.0) if given["fold"] else options
+
+
+def _coding(given: dict[str, Any], before: "GraphOptions") -> "Coding":
+    """Return the coding that was asked for, or that of the last time if none was."""
+    asked, is_asked = coding_of(given), any(given[name] != value for name, _, value in CODING)
+    return asked if given["full"] or is_asked else before.coding
 
 
 def crawl_folder(folder: Path) -> Path:
@@ -147,7 +153,7 @@ def _as_before(folder: Path) -> "GraphOptions":
     found = manifest_of(folder)
     if found is None:
         return GraphOptions()
-    return GraphOptions(redirects=found.redirects, canonical=found.canonical)
+    return GraphOptions(redirects=found.redirects, canonical=found.canonical, coding=found.coding)
 
 
 def _builder() -> "Callable[..., GraphFacts]":

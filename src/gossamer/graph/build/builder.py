@@ -225,6 +225,7 @@ class _Builder:
             generation=last.generation + 1 if last is not None else 1,
             redirects=options.redirects,
             canonical=options.canonical,
+            coding=options.coding,
             nodes=done.nodes,
             arcs=done.arcs,
             pages=done.pages,

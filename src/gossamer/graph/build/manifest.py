@@ -14,6 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from gossamer.errors import CorruptFile
+from gossamer.graph.bv import Coding
 
 Choice: TypeAlias = Literal["keep", "follow"]
 
@@ -40,6 +41,7 @@ class Manifest(Struct, kw_only=True, frozen=True):
     """Goes up whenever all nodes are numbered anew."""
     redirects: Choice = "keep"
     canonical: Choice = "keep"
+    coding: Coding = Coding()
     nodes: int = 0
     arcs: int = 0
     pages: int = 0
