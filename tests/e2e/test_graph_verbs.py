@@ -210,6 +210,7 @@ def test_build_says_what_it_did_and_can_start_anew(folder: Path, pages: LinksOf)
     assert kept["redirects"] == "follow"
     assert said("build", folder, "graph", "--json").expect(0).last_json["did"] == "nothing"
     assert said("build", folder, "graph", "--redirects", "maybe").expect(2).err.count("\n") == 1
+    said("build", folder, "graph", "--follow", "--json").expect(0)
 
 
 def test_a_fold_keeps_the_coding_of_the_last_time(folder: Path) -> None:
@@ -219,4 +220,3 @@ def test_a_fold_keeps_the_coding_of_the_last_time(folder: Path) -> None:
     assert said("graph", "info", folder, "--json").last_json["out"]["window"] == SMALLEST.window
     said("build", folder, "graph", "--full", "--redirects", "keep").expect(0)
     assert manifest_of(folder).coding == Coding()
-    said("build", folder, "graph", "--follow", "--json").expect(0)
