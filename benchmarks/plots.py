@@ -197,7 +197,7 @@ def graph(result: Result) -> str:
     ]
     about = (
         f"{result['graph']}, {result['arcs']:,} links. W: window, R: longest chain (3); default: "
-        "WebGraph's; any chain: 50 µs per row"
+        "WebGraph's; any chain: 34 µs per row"
     )
     return bar_chart("The size of a graph against access to it", about, groups)
 
