@@ -13,6 +13,7 @@ import os
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from random import Random
 from statistics import median
@@ -30,7 +31,6 @@ from gossamer.graph.answers import (
     Likeness,
     RankPlan,
     bow_tie,
-    distances,
     harmonic,
     hits,
     pagerank,
@@ -113,7 +113,7 @@ def shaped(inward: BVGraph, out: Csr) -> Figures:
     hits(out)
     near = harmonic(inward)
     chosen = Random(1).sample(range(out.nodes), NEAR)
-    exact = np.array([nearness(distances(inward, node).hops) for node in chosen])
+    exact = np.array([nearness(matrix.T, node) for node in chosen])
     off = np.abs(near.scores[chosen] - exact)[exact > 0] / exact[exact > 0]
     return {
         "components": count,
@@ -133,9 +133,10 @@ def shaped(inward: BVGraph, out: Csr) -> Figures:
     }
 
 
-def nearness(hops: np.ndarray) -> float:
-    """Return the exact harmonic centrality of a node whose distances are given."""
-    return float((1.0 / hops[hops > 0]).sum())
+def nearness(inward: scipy.sparse.csc_matrix, node: int) -> float:
+    """Return the exact harmonic centrality of a node, as scipy finds it."""
+    hops = csgraph.dijkstra(inward, indices=node, unweighted=True)
+    return float((1.0 / hops[(hops > 0) & np.isfinite(hops)]).sum())
 
 
 def looked_up(out: BVGraph, inward: BVGraph) -> Figures:
@@ -143,7 +144,7 @@ def looked_up(out: BVGraph, inward: BVGraph) -> Figures:
     like, random = Likeness(out, inward), Random(2)
     nodes = [random.randrange(out.nodes) for _ in range(LIKE)]
     like.cocited(nodes[0], random)
-    took = [cpu_s(lambda node=node: like.cocited(node, random)) for node in nodes]  # type: ignore[misc]
+    took = [cpu_s(partial(like.cocited, node, random)) for node in nodes]
     keys = np.random.default_rng(1).integers(0, 2**63, out.nodes).astype(np.uint64)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "ranks"

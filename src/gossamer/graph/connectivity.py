@@ -69,11 +69,6 @@ class Connectivity:
                 return found
         raise CannotGoOn(f"{root} has no graph; run `gossamer build {root} graph`")
 
-    def is_outdated(self) -> bool:
-        """Tell whether there is a newer graph, or delta, than this one."""
-        folder = whole_folder(self._root)
-        return folder is not None and read_manifest(folder) not in (None, self.manifest)
-
     @property
     def nodes(self) -> int:
         """Return how many URLs the last full graph has."""

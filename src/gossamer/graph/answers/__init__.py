@@ -8,9 +8,9 @@ Results are arrays by node number, or node numbers: whoever asks knows the URLs.
                      tell=lambda sweep, error: ...)        # ranks.scores, .sweeps, .error
     hits(out), harmonic(inward), indegrees(inward)
     hosts = host_graph(out, names, first_nodes)            # names.UrlMap.hosts()
-    domain_graph(hosts), rank_hosts(hosts).scores
+    rank_hosts(hosts).scores
     strong_components(out).sizes, weak_components(out).labels, bow_tie(out).core
-    shortest_path(out, inward, start, end).nodes, distances(out, start).hops
+    shortest_path(out, inward, start, end).nodes
     Likeness(out, inward, first_nodes).cocited(node, Random(0)), .coupled(...)
     save_ranks(path, urls, scores, universe)               # others read it: `ranks.RankFile`
 """
@@ -34,12 +34,11 @@ from gossamer.graph.answers.components import (
 )
 from gossamer.graph.answers.hosts import (
     HostGraph,
-    domain_graph,
     host_graph,
     hosts_of,
     rank_hosts,
 )
-from gossamer.graph.answers.paths import Distances, Path, distances, shortest_path
+from gossamer.graph.answers.paths import Path, shortest_path
 from gossamer.graph.answers.picked import Mask, loaded, transposed, universe_of
 from gossamer.graph.answers.rank import RankPlan, Ranks, pagerank
 from gossamer.graph.answers.saving import save_ranks
@@ -49,7 +48,6 @@ __all__ = [
     "AlikePlan",
     "BowTie",
     "Components",
-    "Distances",
     "Hits",
     "HitsPlan",
     "HostGraph",
@@ -61,8 +59,6 @@ __all__ = [
     "RankPlan",
     "Ranks",
     "bow_tie",
-    "distances",
-    "domain_graph",
     "harmonic",
     "hits",
     "host_graph",

@@ -1,4 +1,4 @@
-"""Hosts and domains: who links to whom, one level up. Nodes of a host are consecutive."""
+"""Hosts: who links to whom, one level up. Nodes of a host are consecutive."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -12,11 +12,10 @@ from gossamer.graph.answers.picked import Mask, rows_in, transposed
 from gossamer.graph.answers.rank import RankPlan, Ranks, addresses, pagerank
 from gossamer.graph.kinds import ALL
 from gossamer.graph.rows import Adjacency, Csr, Ids, Places
-from gossamer.urls import registrable_domain
 
 
 class HostGraph(NamedTuple):
-    """Hosts (or domains) and the links between them."""
+    """Hosts and the links between them."""
 
     names: Sequence[str]
     sizes: Places
@@ -54,23 +53,6 @@ def host_graph(
         parts.append(arcs[:found].copy())
     counted = group if universe is None else group[universe]
     return _summed(names, np.bincount(counted, minlength=len(names)), np.concatenate(parts))
-
-
-def domain_graph(hosts: HostGraph) -> HostGraph:
-    """Return the graph of registrable domains, in alphabetical order, of a graph of hosts."""
-    domains = [registrable_domain(name) for name in hosts.names]
-    names = sorted(set(domains))
-    number = {name: place for place, name in enumerate(names)}
-    group = np.array([number[domain] for domain in domains], np.int64)
-    sources = np.repeat(np.arange(hosts.out.nodes), np.diff(hosts.out.offsets))
-    arcs = np.empty((hosts.out.arcs + hosts.out.nodes, 3), np.int64)
-    arcs[: hosts.out.arcs] = np.stack(
-        (group[sources], group[hosts.out.targets], hosts.weights), axis=1
-    )
-    arcs[hosts.out.arcs :] = np.stack((group, group, hosts.inside), axis=1)
-    sizes = np.zeros(len(names), np.int64)
-    np.add.at(sizes, group, hosts.sizes)
-    return _summed(names, sizes, arcs)
 
 
 def rank_hosts(hosts: HostGraph, plan: RankPlan | None = None) -> Ranks:

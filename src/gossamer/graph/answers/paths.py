@@ -1,9 +1,8 @@
-"""Paths: over which links does one get from a page to another, and how far is it?"""
+"""Paths: over which links does one get from a page to another?"""
 
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gossamer.graph.answers.chosen import rows_of
 from gossamer.graph.rows import Adjacency, Ids
@@ -27,15 +26,6 @@ class Path(NamedTuple):
         return len(self.nodes) - 1 if self.nodes else None
 
 
-class Distances(NamedTuple):
-    """How far nodes are from one."""
-
-    hops: NDArray[np.int32]
-    """Of each node, the number of links on the shortest way; -1 if it was not reached."""
-    visited: int
-    gave_up: bool
-
-
 def shortest_path(
     out: Adjacency, inward: Adjacency, start: int, end: int, most_visited: int = MOST_VISITED
 ) -> Path:
@@ -55,23 +45,6 @@ def shortest_path(
             way = ahead.way_to(middle)[::-1] + back.way_to(middle)[1:]
             return Path(tuple(way), ahead.visited + back.visited, gave_up=False)
     return Path((), ahead.visited + back.visited, gave_up=False)
-
-
-def distances(
-    graph: Adjacency, start: int, most_visited: int = MOST_VISITED, most_hops: int | None = None
-) -> Distances:
-    """Return how far all nodes are from one along links; give the transpose for the way to it."""
-    search = _Search(graph, start)
-    hops = np.full(graph.nodes, -1, np.int32)
-    hops[start] = 0
-    done = 0
-    while len(search.edge) and (most_hops is None or done < most_hops):
-        if search.visited > most_visited:
-            return Distances(hops, search.visited, gave_up=True)
-        search.step()
-        done += 1
-        hops[search.edge] = done
-    return Distances(hops, search.visited, gave_up=False)
 
 
 class _Search:

@@ -1,5 +1,6 @@
 """Small graphs for tests, and the answers that others give."""
 
+from collections import deque
 from collections.abc import Iterable, Iterator
 
 import networkx as nx
@@ -77,3 +78,17 @@ def power_iteration(
         free = damping * float(rank[is_dangling].sum()) + 1.0 - damping
         rank = damping * (moves @ rank) + free * base
     return rank
+
+
+def hops_from(graph: Csr, start: int) -> list[int]:
+    """Return how many links each node is away from one; -1: it is not reached."""
+    hops = [-1] * graph.nodes
+    hops[start] = 0
+    waiting = deque([start])
+    while waiting:
+        node = waiting.popleft()
+        for target in graph.successors(node).tolist():
+            if hops[target] < 0:
+                hops[target] = hops[node] + 1
+                waiting.append(target)
+    return hops

@@ -10,7 +10,6 @@ from gossamer.graph.answers import (
     Likeness,
     RankPlan,
     bow_tie,
-    distances,
     harmonic,
     hits,
     pagerank,
@@ -60,7 +59,6 @@ def test_other_answers_are_the_same_too(files: tuple[BVGraph, BVGraph]) -> None:
 
 def test_paths_and_similar_pages_read_rows_where_they_lie(files: tuple[BVGraph, BVGraph]) -> None:
     out, inward = files
-    assert np.array_equal(distances(out, 3).hops, distances(OUT, 3).hops)
     random = Random(4)
     for _ in range(50):
         start, end = random.randrange(NODES), random.randrange(NODES)

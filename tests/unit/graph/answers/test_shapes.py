@@ -13,8 +13,6 @@ from gossamer.graph.answers import (
     AlikePlan,
     Likeness,
     bow_tie,
-    distances,
-    domain_graph,
     host_graph,
     hosts_of,
     rank_hosts,
@@ -89,16 +87,6 @@ def test_hosts_that_leave_nodes_out_are_a_bug() -> None:
         host_graph(graph_of(2, []), ["a.test"], np.array([1]))
 
 
-def test_hosts_of_a_domain_are_one_even_if_others_stand_between_them() -> None:
-    names = ["example.org", "example-x.org", "www.example.org"]
-    found = host_graph(graph_of(3, [(0, 2), (2, 1), (0, 1), (1, 1)]), names, np.arange(3))
-    domains = domain_graph(found)
-    assert list(domains.names) == ["example-x.org", "example.org"]
-    assert domains.sizes.tolist() == [1, 2]
-    assert [domains.out.successors(n).tolist() for n in range(2)] == [[], [0]]
-    assert (domains.weights.tolist(), domains.inside.tolist()) == ([2], [1, 1])
-
-
 def test_a_path_is_a_shortest_one() -> None:
     theirs = networkx_of(NODES, ARCS)
     random = Random(3)
@@ -119,15 +107,6 @@ def test_a_search_that_would_visit_too_many_says_so() -> None:
     back = graph_of(202, backwards([(n, 101 + n) for n in range(1, 101)]))
     found = shortest_path(wide, back, 0, 201, most_visited=1)
     assert (found.nodes, found.gave_up) == ((), True)
-    assert distances(wide, 0, most_visited=50).gave_up
-    assert not distances(wide, 0, most_visited=50, most_hops=1).gave_up
-
-
-def test_distances_are_those_of_a_breadth_first_search() -> None:
-    theirs = nx.single_source_shortest_path_length(networkx_of(NODES, ARCS), 5)
-    found = distances(OUT, 5)
-    assert {n: int(d) for n, d in enumerate(found.hops) if d >= 0} == dict(theirs)
-    assert found.visited == len(theirs)
 
 
 def sites() -> tuple[list[tuple[int, int]], list[int]]:
