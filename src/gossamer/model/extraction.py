@@ -9,6 +9,8 @@ class Extraction(Struct, kw_only=True):
     """What a page says and where it points. Built by one or several processors."""
 
     title: str = ""
+    headings: tuple[str, ...] = ()
+    """What stands above its parts, in order."""
     text: str = ""
     language: str = ""
     canonical: str = ""

@@ -121,6 +121,7 @@ def _merged(first: Extraction, second: Extraction) -> Extraction:
     """Return both as one: the first that says something wins, links and notes are gathered."""
     return Extraction(
         title=first.title or second.title,
+        headings=first.headings or second.headings,
         text=first.text or second.text,
         language=first.language or second.language,
         canonical=first.canonical or second.canonical,
@@ -136,6 +137,8 @@ def _clean(found: Extraction) -> None:
     """Make every string encodable: an archive must not fail on a lone surrogate."""
     found.title = clean(found.title)
     found.text = clean(found.text)
+    if clean(said := "".join(found.headings)) is not said:
+        found.headings = tuple(map(clean, found.headings))
     texts = "".join([link.text for link in found.links])
     if clean(texts) is not texts:
         found.links = [

@@ -25,6 +25,20 @@ def test_title_text_language_and_charset_are_read(
     assert (found.language, found.charset, found.media_type) == ("en", "utf-8", "text/html")
 
 
+def test_headings_are_read_once_each_the_greatest_first(
+    document: MakeDocument, registry: Registry
+) -> None:
+    page = "<h2>Two</h2><h1> The <b>one</b> </h1><h2>Two</h2><h3></h3><h4>deep</h4>" + "<h2>x</h2>"
+    assert registry.read(document(page), "text/html").headings == ("The one", "Two", "x")
+
+
+def test_a_page_of_headings_keeps_few_of_them(document: MakeDocument, registry: Registry) -> None:
+    page = "".join(f"<h2>{number} {'x' * 999}</h2>" for number in range(1000))
+    found = registry.read(document(page), "text/html").headings
+    assert len(found) == 24
+    assert max(map(len, found)) == 160
+
+
 def test_scripts_styles_and_templates_are_not_text(
     document: MakeDocument, registry: Registry
 ) -> None:

@@ -109,7 +109,8 @@ def test_every_final_turn_leaves_one_links_record_that_names_its_page() -> None:
         b'{"url":"http://one.test/a","outcome":"fetched","reason":"","detail":"","depth":2,'
         b'"via":"http://one.test/","kind":"seed","at":1700000001.25,"attempt":0,"hops":0,"nesting":0,'
         b'"status":200,"media_type":"text/html","html":true,"page":"' + record_id(1).encode() + b'"'
-        b',"copy_of":"","fp":null,"words":null,"truncated":"","oddities":[],"title":"Hello","language":"en",'
+        b',"copy_of":"","fp":null,"words":null,"truncated":"","oddities":[],"title":"Hello",'
+        b'"headings":[],"language":"en",'
         b'"canonical":"","robots":[],"notes":{},"errors":[],'
         b'"links":[["http://two.test/b","a","two","nofollow"]],"label":""}'
     )

@@ -20,6 +20,9 @@ from gossamer.urls import join_all
 _ANCHOR = LinkKind.ANCHOR
 _CANONICAL = LinkKind.CANONICAL
 _TITLE_CHARS = 500
+_HEADINGS = ("h1", "h2", "h3")
+_MOST_HEADINGS, _HEADING_CHARS = 24, 160
+"""Of each kind; a page of nothing but headings has none that says what it is about."""
 _MAX_INNER_CHARS = 100_000
 """Markup inside of attributes that is read, all together."""
 _FRAME = re.compile(
@@ -38,6 +41,7 @@ def read(document: Document, tools: Tools) -> Extraction:
     root = next(iter(tree.find_all("html")), None)
     return Extraction(
         title=_title_of(tree),
+        headings=_headings_of(tree),
         text=text,
         language=language_of(text, (root.attr("lang") or "") if root else ""),
         canonical=_canonical_of(links),
@@ -105,6 +109,16 @@ def _title_of(tree: Tree) -> str:
         if element.namespace is Namespace.HTML:
             return " ".join(element.text[: 4 * _TITLE_CHARS].split())[:_TITLE_CHARS]
     return ""
+
+
+def _headings_of(tree: Tree) -> tuple[str, ...]:
+    """Return what stands above the parts of a page: the greatest headings first, each once."""
+    found = [
+        " ".join(element.text[: 4 * _HEADING_CHARS].split())[:_HEADING_CHARS]
+        for name in _HEADINGS
+        for element in islice(tree.find_all(name), _MOST_HEADINGS)
+    ]
+    return tuple(dict.fromkeys(filter(None, found)))
 
 
 def _canonical_of(links: list[Link]) -> str:

@@ -364,6 +364,7 @@ def _links_record(
         truncated=document.truncated if document is not None else "",
         oddities=document.oddities if document is not None else (),
         title=found.title,
+        headings=found.headings,
         language=found.language,
         canonical=found.canonical,
         robots=found.robots,

@@ -48,6 +48,7 @@ class LinksRecord(Struct, kw_only=True, frozen=True):
     truncated: str = ""
     oddities: tuple[str, ...] = ()
     title: str = ""
+    headings: tuple[str, ...] = ()
     language: str = ""
     canonical: str = ""
     robots: tuple[str, ...] = ()

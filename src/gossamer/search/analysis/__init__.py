@@ -1,0 +1,8 @@
+"""WHAT DOES IT SAY? Text in, terms out: the same for pages, questions and snippets.
+
+Neighbours: `build` prepares pages with it, `ask` analyses questions. Not for: ranking.
+"""
+
+from gossamer.search.analysis.prepare import Analyser
+
+__all__ = ["Analyser"]

@@ -1,0 +1,68 @@
+"""The manifest of an index: what it is made of, and how far it has come. Written last.
+
+index/manifest.json  this
+      SS/            shards; with tiers those of the high tier
+      low-SS/        shards of the low tier, if there are tiers
+"""
+
+import os
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+from msgspec import Struct
+
+from gossamer.errors import CannotGoOn
+
+FILE = "manifest.json"
+Partition = Literal["url", "host", "turn"]
+"""Which shard a page belongs to: by its URL, by its host, or each in its turn."""
+
+
+class Manifest(Struct, kw_only=True, frozen=True):
+    """What an index is."""
+
+    version: int
+    partition: Partition = "url"
+    shards: int = 1
+    high_share: float = 0.0
+    """Share of the pages in the high tier, by rank; 0: there are no tiers."""
+    pages: int = 0
+    languages: dict[str, int] = {}  # msgspec copies it
+    """Pages of each language."""
+    covered: dict[str, int] = {}  # msgspec copies it
+    """How much of each archive file, by name, is in it."""
+    generation: int = 0
+    """Counts commits, so that readers notice them."""
+
+
+def index_folder(root: Path) -> Path:
+    """Return the folder of a crawl's index."""
+    return root / "index"
+
+
+def shard_folders(index: Path, manifest: Manifest, tier: Literal["high", "low"]) -> list[Path]:
+    """Return the folders of the shards of a tier."""
+    prefix = "low-" if tier == "low" else ""
+    return [index / f"{prefix}{number:02}" for number in range(manifest.shards)]
+
+
+def read_manifest(index: Path) -> Manifest | None:
+    """Return the manifest of an index; None if there is none, or not one of ours."""
+    try:
+        return msgspec.json.decode((index / FILE).read_bytes(), type=Manifest)
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+        return None
+
+
+def write_manifest(index: Path, manifest: Manifest) -> None:
+    """Replace the manifest at once: a reader sees the old one or this."""
+    part = index / f"{FILE}.part"
+    try:
+        with part.open("wb") as file:
+            file.write(msgspec.json.format(msgspec.json.encode(manifest)))
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(index / FILE)
+    except OSError as error:
+        raise CannotGoOn(f"cannot write to {index}: {error.strerror}; make room there") from error

@@ -1,0 +1,100 @@
+"""What broker and shards say to each other. All of it can cross a network (msgspec, no pickle).
+
+A question goes in three rounds: `Counts` of its terms (mostly remembered), `Top` candidates of
+every shard, and then, of those few that are left, `Evidence`, nearness and `Stored` pages.
+"""
+
+from msgspec import Struct
+
+from gossamer.search.fields import Weights
+
+Term = str
+Group = tuple[Term, ...]
+"""One word of the question: its forms in the languages of the index. Any of them will do."""
+Phrase = tuple[tuple[Term, ...], ...]
+"""Terms in a row, in one or more versions (one per language). Any of them will do."""
+
+
+class Filters(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What else a page must be. Several values of one kind: any of them; kinds: all of them."""
+
+    sites: tuple[str, ...] = ()
+    not_sites: tuple[str, ...] = ()
+    languages: tuple[str, ...] = ()
+    not_languages: tuple[str, ...] = ()
+    types: tuple[str, ...] = ()
+    not_types: tuple[str, ...] = ()
+    in_url: tuple[Term, ...] = ()
+    """All of them must be among the words of the URL."""
+    not_in_url: tuple[Term, ...] = ()
+    after: int | None = None
+    """Seconds; pages fetched at or after it."""
+    before: int | None = None
+    """Seconds; pages fetched before it."""
+
+
+class Counts(Struct, frozen=True, kw_only=True):
+    """Statistics of a shard, or of all of them together."""
+
+    pages: int
+    tokens: tuple[int, ...]
+    """Words of each field of all pages, in the order of TEXT_FIELDS."""
+    having: dict[Term, tuple[int, ...]]
+    """Pages that have a term in each field, in the order of TEXT_FIELDS."""
+
+
+class Ask(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A question as a shard understands it."""
+
+    groups: tuple[Group, ...] = ()
+    needed: int = 0
+    """How many of the groups a page must have."""
+    phrases: tuple[Phrase, ...] = ()
+    """Each must occur."""
+    without: tuple[Phrase, ...] = ()
+    """None may occur; single terms are phrases of one."""
+    filters: Filters = Filters()
+    weights: Weights = Weights()
+    counts: Counts | None = None
+    """Statistics of the whole index; None: the shard's own will do."""
+    top: int = 100
+
+
+class Candidate(Struct, frozen=True, array_like=True, gc=False):
+    """A page that may be an answer."""
+
+    score: float
+    key: int
+    host: int
+    sketch: int
+    at: int
+    shard: int = 0
+    """Filled in by the broker."""
+
+
+class Top(Struct, frozen=True, kw_only=True):
+    """A shard's best candidates, and how many pages fit the question in all."""
+
+    total: int
+    candidates: list[Candidate]
+
+
+class Evidence(Struct, frozen=True, array_like=True, gc=False):
+    """How often a term occurs in a field of a page, and how long that field is (as quantised)."""
+
+    group: int
+    field: int
+    often: float
+    length: float
+
+
+class Stored(Struct, frozen=True, kw_only=True):
+    """A page as it is shown."""
+
+    key: int
+    url: str
+    title: str
+    text: str
+    language: str
+    media_type: str
+    at: int

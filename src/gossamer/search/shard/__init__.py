@@ -1,0 +1,12 @@
+"""SOME OF THE PAGES: a shard of the index, written and asked.
+
+Neighbours: `build` writes shards, `broker` asks them. Not for: deciding which page is better (the
+broker does, from what several shards say), or analysing text (`analysis` does).
+"""
+
+from gossamer.search.shard.querying import group_idf, idf
+from gossamer.search.shard.schema import VERSION
+from gossamer.search.shard.shard import LocalShard, Shard
+from gossamer.search.shard.writer import ShardWriter
+
+__all__ = ["VERSION", "LocalShard", "Shard", "ShardWriter", "group_idf", "idf"]

@@ -1,0 +1,123 @@
+"""A question in the engine's words: one clause per word, each a sum over fields.
+
+The engine knows only the statistics of its own shard. What a term counts is set by boosts: by how
+much rarer it is in the whole index than here.
+"""
+
+from collections.abc import Iterable, Sequence
+from math import log
+
+import tantivy
+
+from gossamer.search.fields import POSITIONED, TEXT_FIELDS
+from gossamer.search.messages import Ask, Counts, Filters, Group, Phrase
+
+Query = tantivy.Query
+MUST, SHOULD, MUST_NOT = tantivy.Occur.Must, tantivy.Occur.Should, tantivy.Occur.MustNot
+Clause = tuple[tantivy.Occur, Query]
+
+
+def idf(pages: int, having: int) -> float:
+    """Return how much a word says that so many of the pages have; the engine's own formula."""
+    having = min(having, pages)
+    return log(1 + (pages - having + 0.5) / (having + 0.5))
+
+
+def group_idf(group: Group, counts: Counts) -> float:
+    """Return how much a word says: by the field in which most pages have it, in any form."""
+    empty = (0,) * len(TEXT_FIELDS)
+    rows = [counts.having.get(term, empty) for term in group]
+    return idf(counts.pages, max(map(sum, zip(*rows, strict=True)), default=0))
+
+
+class Wording:
+    """Makes the engine's queries for one snapshot of a shard."""
+
+    def __init__(self, schema: tantivy.Schema, own: Counts) -> None:
+        self._schema = schema
+        self._own = own
+
+    def query(self, ask: Ask) -> Query:
+        """Return the whole question."""
+        counts = ask.counts or self._own
+        groups = [self.group(group, ask, counts) for group in ask.groups]
+        clauses: list[Clause] = []
+        if groups and ask.needed >= len(groups):
+            clauses += [(MUST, group) for group in groups]
+        elif groups:
+            some = Query.boolean_query(
+                [(SHOULD, group) for group in groups], minimum_number_should_match=ask.needed or 1
+            )
+            clauses.append((MUST, some))
+        clauses += [(MUST, self._unscored(self.phrase(phrase))) for phrase in ask.phrases]
+        clauses += self._filters(ask.filters)
+        if not clauses:
+            clauses.append((MUST, self._unscored(Query.all_query())))
+        clauses += [(MUST_NOT, self.phrase(phrase)) for phrase in ask.without]
+        return Query.boolean_query(clauses)
+
+    def group(self, group: Group, ask: Ask, counts: Counts) -> Query:
+        """Return a word: each of its forms in each field, as much as it counts there."""
+        worth = group_idf(group, counts)
+        clauses: list[Clause] = []
+        for term in group:
+            having = self._own.having.get(term, ())
+            for field, here in zip(TEXT_FIELDS, having, strict=False):
+                weight = ask.weights.of(field)
+                if here and weight:
+                    boost = weight * worth / idf(self._own.pages, here)
+                    clauses.append((SHOULD, Query.boost_query(self._term(field, term), boost)))
+        return Query.boolean_query(clauses) if clauses else Query.empty_query()
+
+    def phrase(self, phrase: Phrase) -> Query:
+        """Return terms in a row, in any version, in any field that knows positions."""
+        clauses: list[Clause] = []
+        for terms in phrase:
+            for field in TEXT_FIELDS:
+                if len(terms) == 1:
+                    clauses.append((SHOULD, self._term(field, terms[0])))
+                elif field in POSITIONED:
+                    found = Query.phrase_query(self._schema, field, list(terms))
+                    clauses.append((SHOULD, found))
+        return Query.boolean_query(clauses)
+
+    def one_of(self, keys: Iterable[int]) -> Query:
+        """Return pages by their keys. (A set query of the engine takes six times as long.)"""
+        return self._unscored(
+            Query.boolean_query([(SHOULD, self._term("key", key)) for key in keys])
+        )
+
+    def _filters(self, filters: Filters) -> list[Clause]:
+        kinds: Sequence[tuple[str, tuple[str, ...], tuple[str, ...]]] = (
+            ("site", filters.sites, filters.not_sites),
+            ("language", filters.languages, filters.not_languages),
+            ("type", filters.types, filters.not_types),
+        )
+        clauses: list[Clause] = []
+        for field, wanted, unwanted in kinds:
+            if wanted:
+                any_of = Query.boolean_query([(SHOULD, self._term(field, one)) for one in wanted])
+                clauses.append((MUST, self._unscored(any_of)))
+            clauses += [(MUST_NOT, self._term(field, one)) for one in unwanted]
+        clauses += [(MUST, self._unscored(self._term("path", one))) for one in filters.in_url]
+        clauses += [(MUST_NOT, self._term("path", one)) for one in filters.not_in_url]
+        if filters.after is not None or filters.before is not None:
+            clauses.append((MUST, self._unscored(self._between(filters))))
+        return clauses
+
+    def _between(self, filters: Filters) -> Query:
+        return Query.range_query(
+            self._schema,
+            "at",
+            tantivy.FieldType.Unsigned,
+            lower_bound=max(filters.after or 0, 1),
+            upper_bound=filters.before,
+            include_upper=False,
+        )
+
+    def _term(self, field: str, value: str | int) -> Query:
+        return Query.term_query(self._schema, field, value)
+
+    @staticmethod
+    def _unscored(query: Query) -> Query:
+        return Query.const_score_query(query, 0.0)

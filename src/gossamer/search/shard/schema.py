@@ -1,0 +1,49 @@
+"""How a document lies in the engine: fields, and the one tokenizer that they need.
+
+Words are analysed before they come here (`analysis`), so the engine only splits at spaces. That
+keeps one analysis for everything: pages, questions, snippets, both organisations.
+"""
+
+from pathlib import Path
+
+import tantivy
+
+from gossamer.search.fields import POSITIONED, TEXT_FIELDS
+
+SPLIT = "split"
+RAW = "raw"
+VERSION = 1
+"""Of this schema and of the analysis: an index of another version is built again."""
+
+
+def make_index(path: Path) -> tantivy.Index:
+    """Return the index at a place, made if there is none."""
+    path.mkdir(parents=True, exist_ok=True)
+    return _with_tokenizer(tantivy.Index(_schema(), str(path)))
+
+
+def open_index(path: Path) -> tantivy.Index:
+    """Return the index at a place."""
+    return _with_tokenizer(tantivy.Index.open(str(path)))
+
+
+def _with_tokenizer(index: tantivy.Index) -> tantivy.Index:
+    splitter = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.whitespace()).build()
+    index.register_tokenizer(SPLIT, splitter)
+    return index
+
+
+def _schema() -> tantivy.Schema:
+    builder = tantivy.SchemaBuilder()
+    for name in TEXT_FIELDS:
+        option = "position" if name in POSITIONED else "freq"
+        builder.add_text_field(name, tokenizer_name=SPLIT, index_option=option)
+    builder.add_text_field("url", stored=True, tokenizer_name=RAW, index_option="basic")
+    for name in ("site", "language", "type"):
+        builder.add_text_field(name, tokenizer_name=RAW, index_option="basic")
+    builder.add_unsigned_field("key", indexed=True, fast=True)
+    for name in ("host", "sketch"):
+        builder.add_unsigned_field(name, fast=True)
+    builder.add_unsigned_field("at", indexed=True, fast=True)
+    builder.add_bytes_field("shown", stored=True)
+    return builder.build()

@@ -1,0 +1,56 @@
+"""ShardWriter: puts prepared pages into a shard. Idempotent by URL; a commit is all or nothing."""
+
+from pathlib import Path
+
+import msgspec
+import tantivy
+
+from gossamer.search.fields import TEXT_FIELDS
+from gossamer.search.page import Prepared
+from gossamer.search.shard.schema import make_index
+
+HEAP_BYTES = 128_000_000
+
+
+class ShardWriter:
+    """Writes one shard. There is one at a time for each folder."""
+
+    def __init__(self, path: Path, *, heap_bytes: int = HEAP_BYTES, is_new: bool = False) -> None:
+        self._writer = make_index(path).writer(heap_bytes, 1)
+        self._is_new = is_new
+        """Nothing was there before, and no URL comes twice: nothing needs to be deleted."""
+
+    def add(self, page: Prepared) -> None:
+        """Put a page in, in place of an older one with its URL."""
+        if not self._is_new:
+            self.delete(page.url)
+        document = tantivy.Document()
+        for name, words in zip(TEXT_FIELDS, page.words, strict=True):
+            if words:
+                document.add_text(name, words)
+        document.add_text("url", page.url)
+        for site in page.sites:
+            document.add_text("site", site)
+        for name in page.types:
+            document.add_text("type", name)
+        document.add_text("language", page.language)
+        document.add_unsigned("key", page.key)
+        document.add_unsigned("host", page.host)
+        document.add_unsigned("sketch", page.sketch)
+        document.add_unsigned("at", page.at)
+        shown = (page.title, page.text, page.language, page.media_type, page.at)
+        document.add_bytes("shown", msgspec.msgpack.encode(shown))
+        self._writer.add_document(document)
+
+    def delete(self, url: str) -> None:
+        """Take a page out, if it is in."""
+        self._writer.delete_documents_by_term("url", url)
+
+    def commit(self) -> None:
+        """Make everything so far count, for good and for readers."""
+        self._writer.commit()
+
+    def close(self) -> None:
+        """Commit, and wait until the files are in order."""
+        self._writer.commit()
+        self._writer.wait_merging_threads()
