@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 import msgspec
 import numpy as np
-from judged.questions import Web, anchors_of
 from numpy.typing import NDArray
 from xxhash import xxh3_64_intdigest
 
@@ -17,6 +16,7 @@ from gossamer.search.messages import Ask, Candidate, Counts, Stored, Term
 from gossamer.search.page import IndexPage, Prepared
 from gossamer.search.shard import LocalShard, ShardWriter
 from gossamer.store import CrawlFolder, Records
+from judged.questions import Web, anchors_of
 
 _TITLE, _HEADS, _MAIN, _REST = (
     TEXT_FIELDS.index(name) for name in ("title", "heads", "main", "rest")
@@ -100,9 +100,7 @@ def _in_one_field(page: Prepared) -> Prepared:
     return msgspec.structs.replace(page, words=tuple(words), text="", title="")
 
 
-def _pages(
-    folder: CrawlFolder, web: Web, skip: frozenset[tuple[str, str]]
-) -> Iterator[IndexPage]:
+def _pages(folder: CrawlFolder, web: Web, skip: frozenset[tuple[str, str]]) -> Iterator[IndexPage]:
     for path in sorted(folder.archive.glob("text-*")):
         for record in Records(path):
             url = record.headers.get("warc-target-uri", "")

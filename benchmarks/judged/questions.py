@@ -4,7 +4,8 @@ Three kinds. *title*: two to five words in a row that stand so in the title of o
 names of sites and books left out.
 *heading*: a heading that only one page has, and that is not its title. *anchor*: what a link says
 that leads to a page, when nobody else is called so and it is not the page's title or a part of it
-between dashes (nor one word alone: mostly the name of a file); all links that say this of the page are left out of the index.
+between dashes (nor one word alone: mostly the name of a file). All links that say this of the page
+are left out of the index.
 """
 
 import random
@@ -166,7 +167,11 @@ def _anchors(web: Web, chance: random.Random) -> Iterator[tuple[str, str]]:
         texts = {plain(text) for text in web.said.get(url, ()) if " " in text}
         parts = _parts(facts.title)
         own = sorted(one for one in texts if targets[one] == 1 and _fits(one) and one not in parts)
-        if own and not facts.is_copy and facts.title not in ("", url.split("/", 3)[2].split(":")[0]):
+        if (
+            own
+            and not facts.is_copy
+            and facts.title not in ("", url.split("/", 3)[2].split(":")[0])
+        ):
             yield url, chance.choice(own)
 
 
