@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Final, Protocol
 
 import msgspec
 import tantivy
@@ -23,6 +23,10 @@ _SAID_IN = (TITLE, MAIN)
 
 class Shard(Protocol):
     """What a broker asks: a folder on this machine, or another machine."""
+
+    @property
+    def is_far(self) -> bool:
+        """Tell whether it is waited for: it is asked in a thread."""
 
     def facts(self) -> Facts:
         """Return how much there is, and of which commit."""
@@ -51,6 +55,8 @@ class Shard(Protocol):
 
 class LocalShard:
     """A shard in a folder. A question is answered from one snapshot, in whichever thread."""
+
+    is_far: Final = False
 
     def __init__(self, path: Path) -> None:
         self.path = path
