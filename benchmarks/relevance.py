@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from judged.indexes import Built, OneShard, build
+from judged.indexes import Built, build
 from judged.questions import KINDS, Judged, held_out, make_questions, read_web
 from judged.tuning import tuned
 from numpy.typing import NDArray
@@ -30,8 +30,11 @@ from realweb import FLAGS, SEED, bring_up, save
 from gossamer.ranks import RankFile
 from gossamer.search.analysis import Analyser
 from gossamer.search.ask import Searcher, SearchWish, Switches, Taste
+from gossamer.search.broker import Broker, Tiers
 from gossamer.search.fields import Weights
+from gossamer.search.finder import Finder
 from gossamer.search.messages import Ask
+from gossamer.search.shard import LocalShard
 from gossamer.store import CrawlFolder
 from gossamer.urls import fingerprint_of
 
@@ -43,7 +46,6 @@ TUNE = bool(int(os.environ.get("TUNE", "0")))
 CHANCE = 6
 DEPTH = 100
 FLIPS = 10_000
-LANGUAGES = ("en", "fr", "de", "es")
 ONE_FIELD = Weights(title=0, heads=0, main=1, rest=0, anchors=0, path=0)
 
 Ranks = NDArray[np.float64]
@@ -79,7 +81,12 @@ class Judge(NamedTuple):
         }
 
 
-def bm25(shard: OneShard, *, is_all_first: bool) -> Order:
+def opened(path: Path) -> Finder:
+    """Return an index of one shard."""
+    return Broker(Tiers([LocalShard(path)]))
+
+
+def bm25(shard: Finder, *, is_all_first: bool) -> Order:
     """Return an order by BM25 alone: pages with any of the words, or those with all first."""
     analyser = Analyser()
 
@@ -96,7 +103,7 @@ def bm25(shard: OneShard, *, is_all_first: bool) -> Order:
     return order
 
 
-def ours(finder: OneShard, ranks: RankFile, taste: Taste, switches: Switches) -> Order:
+def ours(finder: Finder, ranks: RankFile, taste: Taste, switches: Switches) -> Order:
     """Return an order by our ranking."""
     searcher = Searcher(finder, ranks, taste=taste)
     wish = SearchWish(switches=switches)
@@ -133,7 +140,7 @@ def ranks_of(crawl: Path, scratch: Path) -> RankFile:
     return RankFile.open(path)
 
 
-def stage_two_ms(finder: OneShard, ranks: RankFile, questions: list[Judged]) -> dict[str, float]:
+def stage_two_ms(finder: Finder, ranks: RankFile, questions: list[Judged]) -> dict[str, float]:
     """Return the median CPU of a question: all of it, and without static rank and the rest."""
     bare = Switches(static=False, proximity=False, copies=False, hosts=False)
     orders = {
@@ -163,7 +170,7 @@ def table(judge: Judge, arms: Mapping[str, Ranks]) -> dict[str, dict[str, dict[s
 def report(built: Built, questions: list[Judged], ranks: RankFile) -> dict[str, object]:
     """Ask the questions of the held-out half, and tell."""
     judge = Judge([one for one in questions if not one.is_for_tuning], built.class_of)
-    finder, plain = OneShard(built.ours, LANGUAGES), OneShard(built.plain, LANGUAGES)
+    finder, plain = opened(built.ours), opened(built.plain)
     arms = {
         "BM25, any word": judge.ranks(bm25(plain, is_all_first=False)),
         "BM25, all words first": judge.ranks(bm25(plain, is_all_first=True)),
@@ -211,7 +218,7 @@ def main() -> None:
         questions = [one for one in questions if fingerprint_of(one.target) in built.class_of]
         if TUNE:
             judge = Judge([one for one in questions if one.is_for_tuning], built.class_of)
-            finder = OneShard(built.ours, LANGUAGES)
+            finder = opened(built.ours)
             tuned(lambda taste: judge.ranks(ours(finder, ranks, taste, Switches())).mean())
         result = report(built, questions, ranks)
     assert len(questions) >= 600, len(questions)

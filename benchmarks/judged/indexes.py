@@ -1,6 +1,6 @@
 """Two indexes of the same pages, with the same analysis: ours, and one field for everything."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -11,10 +11,8 @@ from xxhash import xxh3_64_intdigest
 
 from gossamer.search.analysis import Analyser
 from gossamer.search.fields import TEXT_FIELDS
-from gossamer.search.finder import Found
-from gossamer.search.messages import Ask, Candidate, Counts, Stored, Term
 from gossamer.search.page import IndexPage, Prepared
-from gossamer.search.shard import LocalShard, ShardWriter
+from gossamer.search.shard import ShardWriter
 from gossamer.store import CrawlFolder, Records
 from judged.questions import Web, anchors_of
 
@@ -31,45 +29,6 @@ class Built(NamedTuple):
     class_of: dict[int, int]
     """Pages of one class have the same main text."""
     pages: int
-
-
-class OneShard:
-    """A shard as a `Finder`."""
-
-    def __init__(self, path: Path, languages: Sequence[str]) -> None:
-        self._shard = LocalShard(path)
-        self._languages = languages
-
-    def counts(self, terms: Sequence[Term]) -> Counts:
-        """Return statistics."""
-        return self._shard.counts(terms)
-
-    def find(self, ask: Ask, *, is_exact: bool = False) -> Found:
-        """Return the best candidates."""
-        del is_exact
-        top = self._shard.top(ask)
-        return Found(total=top.total, candidates=top.candidates)
-
-    def near(self, candidates: Sequence[Candidate], rows: Sequence[Sequence[Term]]) -> list[float]:
-        """Return how many of the rows each page has."""
-        return self._shard.near([one.key for one in candidates], rows)
-
-    def stored(self, candidates: Sequence[Candidate]) -> list[Stored]:
-        """Return pages as they are shown."""
-        return self._shard.stored([one.key for one in candidates])
-
-    def languages(self) -> Sequence[str]:
-        """Return the languages of the pages."""
-        return self._languages
-
-    def vocabulary(self, prefix: str, most: int) -> list[tuple[Term, int]]:
-        """Return no terms: nobody misspells here."""
-        del prefix, most
-        return []
-
-    def renew(self) -> bool:
-        """Tell that nothing changed."""
-        return False
 
 
 def build(folder: CrawlFolder, web: Web, skip: frozenset[tuple[str, str]], into: Path) -> Built:

@@ -14,7 +14,7 @@ from gossamer.search.ask.layout import Layout, Place
 from gossamer.search.ask.query import Question, read_question
 from gossamer.search.ask.ranking import Ranker, Taste
 from gossamer.search.ask.spelling import better_word, pages_of
-from gossamer.search.finder import Finder, Found
+from gossamer.search.finder import Finder
 from gossamer.search.messages import Ask, Candidate, Stored
 
 BLOCK = 100
@@ -140,7 +140,7 @@ class Searcher:
             firm=firm,
             blocks=blocks,
             is_all=len(found.candidates) >= min(found.total, MOST),
-            is_partial=_is_partial(found),
+            is_partial=found.missing > 0,
         )
 
     def _unasked(self, ask: Ask, wish: SearchWish, told: list[str]) -> _Finding:
@@ -155,7 +155,7 @@ class Searcher:
             firm=found.total,
             blocks=[found.candidates],
             is_all=True,
-            is_partial=_is_partial(found),
+            is_partial=found.missing > 0,
         )
 
     def _without_unknown(self, intent: Intent, ask: Ask, told: list[str]) -> Ask:
@@ -235,7 +235,3 @@ def _fewer(total: int) -> str:
     if not total:
         return "no page has all the words; these have most of them"
     return "few pages have all the words; those with most of them follow"
-
-
-def _is_partial(found: Found) -> bool:
-    return bool(getattr(found, "missing", 0))
