@@ -210,7 +210,7 @@ def main() -> None:
         scratch = Path(name)
         crawl = Path(CRAWL) if CRAWL else crawled(scratch / "crawl")
         folder = CrawlFolder(crawl)
-        web = read_web(folder)
+        web = read_web(folder, SEED)
         questions = make_questions(web, QUESTIONS, CHANCE)
         built = build(folder, web, held_out(questions), Path(INDEX) if INDEX else scratch)
         del web

@@ -62,8 +62,8 @@ class Web(NamedTuple):
     said: dict[str, Counter[str]]
 
 
-def read_web(folder: CrawlFolder) -> Web:
-    """Return what the links archive says."""
+def read_web(folder: CrawlFolder, list_of_hosts: str) -> Web:
+    """Return what the links archive says. One page lists all hosts for crawlers: not its links."""
     pages: dict[str, Facts] = {}
     said: dict[str, Counter[str]] = defaultdict(Counter)
     for _, record in iter_links(folder):
@@ -79,7 +79,7 @@ def read_web(folder: CrawlFolder) -> Web:
             texts,
             bool(record.copy_of) or not record.html,
         )
-        for target, _, text, _ in record.links:
+        for target, _, text, _ in record.links if record.url != list_of_hosts else ():
             if text and (text in said[target] or len(said[target]) < MOST_SAID):
                 said[target][text] += 1
     return Web(pages, said)

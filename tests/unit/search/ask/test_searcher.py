@@ -5,6 +5,7 @@ import pytest
 
 from gossamer.ranks import RankFile, write_ranks
 from gossamer.search.ask import Answer, Searcher, SearchWish, Switches
+from gossamer.search.messages import Ask
 from gossamer.search.page import IndexPage
 from gossamer.urls import fingerprint_of
 from tests.unit.search.ask.small import index_of
@@ -152,3 +153,32 @@ def test_a_switch_without_a_name_is_refused() -> None:
     assert Switches.without(["static", "hosts"]) == Switches(static=False, hosts=False)
     with pytest.raises(ValueError, match="speed is no part of ranking"):
         Switches.without(["speed"])
+
+
+def test_with_everything_switched_off_the_order_is_that_of_the_words(tmp_path: Path) -> None:
+    pages = [page(f"h{n % 3}.test/{n}", "zebra giraffe " * (n % 7 + 1)) for n in range(60)]
+    finder = index_of(tmp_path, pages)
+    switches = Switches(static=False, proximity=False, copies=False, hosts=False)
+    order = Searcher(finder).order("zebra giraffe", SearchWish(switches=switches))
+    ask = Ask(groups=(("zebra",), ("giraffe",)), needed=2)
+    found = finder.find(ask).candidates
+    expected = sorted(found, key=lambda one: (-one.score, one.key))
+    assert order == [one.key for one in expected]
+
+
+def test_a_word_in_the_title_counts_more_unless_fields_are_switched_off(tmp_path: Path) -> None:
+    pages = [
+        page("a.test/", "zebra", title="nothing"),
+        page("b.test/", "nothing zebra zebra zebra", title="nothing"),
+        page("c.test/", "nothing", title="zebra"),
+    ]
+    asked = searcher(tmp_path, *pages)
+    assert urls(asked.search("zebra", SearchWish(switches=OFF)))[0] == "c.test/"
+    flat = asked.search("zebra", SearchWish(switches=Switches(fields=False)))
+    assert flat.hits[0].score != asked.search("zebra").hits[0].score
+
+
+def test_what_links_say_is_found_unless_anchors_are_switched_off(tmp_path: Path) -> None:
+    asked = searcher(tmp_path, page("a.test/", "nothing", anchors=("zebra",)))
+    assert urls(asked.search("zebra")) == ["a.test/"]
+    assert urls(asked.search("zebra", SearchWish(switches=Switches(anchors=False)))) == []
