@@ -38,7 +38,7 @@ _PAGES = 0x1100
 _WANTED_PAGE, _EMPTY_PAGE, _FIRST_PAGE = 1, 2, 3
 _LETTERS = 256
 _FIRST_ROOM = 1 << 16
-_SPARE_BYTES = LONGEST + 2
+_SPARE_WORDS = 8
 _NUMBER_OF = {code: number for number, code in enumerate(STEMMED)}
 
 
@@ -55,8 +55,8 @@ class Vocabulary:
         self._scan, self._spell = natives()["scan"], natives()["spell"]
         self._index = np.zeros(_PAGES, np.uint32)
         self._fates = np.zeros((_FIRST_PAGE, _LETTERS), np.uint32)
-        self._slots = np.zeros(2 * slots, np.uint64)
-        self._arena = np.zeros(arena_words, np.uint64)
+        self._slots = np.zeros(slots, np.uint64)
+        self._arena = np.zeros(arena_words + _SPARE_WORDS, np.uint64)
         self._letters = self._arena.view(np.uint8).data
         self._missed = np.zeros(slots, np.int64)
         self._state = np.zeros(16, np.int64)
@@ -142,7 +142,7 @@ class Vocabulary:
             return True
         places = self._missed[:many]
         heads = self._arena[places].tolist()
-        used, room = int(self._state[USED]), len(self._arena)
+        used, room = int(self._state[USED]), int(self._state[ROOM])
         letters, terms = self._letters, []
         for place, head in zip(places.tolist(), heads, strict=True):
             start = 8 * (place + 2)

@@ -7,7 +7,7 @@ character in its place. Page 0 is not known yet, page 1 was asked for and is not
 page 3 are the first 256 characters. A token is a word's place in the arena or, with its highest
 bit set, one or two characters of a script without spaces. The arena has of each word: its bytes and
 language, the place of its term (<< 8 | bytes), and its bytes, in words of eight. Slots, a
-power of two of pairs: a hash (0: free) and the place in the arena.
+power of two: the upper bits of a word's hash and, below them, its place in the arena; 0 is free.
 """
 
 from typing import TypeAlias
@@ -34,11 +34,12 @@ FULL = -1
 LETTER, SOLID, IGNORED, JOINT, APOSTROPHE = 1, 2, 3, 4, 5
 FIRST = 3 * 256
 """Where the first 256 characters are told of."""
-_0, _1, _8, _32, _33 = (np.uint64(n) for n in (0, 1, 8, 32, 33))
+_0, _8, _21, _33 = (np.uint64(n) for n in (0, 8, 21, 33))
 _MIX_1, _MIX_2 = np.uint64(0xFF51AFD7ED558CCD), np.uint64(0xC4CEB9FE1A85EC53)
 _PAIR = np.uint64(1 << 63)
 _POINT = np.uint64(0x1FFFFF)
-_21 = np.uint64(21)
+_PLACE = np.uint64((1 << 28) - 1)
+_TAG = np.uint64(0xFFFFFFFFF0000000)
 _SMALL_A, _SMALL_Z = np.uint64(0x61), np.uint64(0x7A)
 _PLUSES, _SHARP = np.uint64(0x2B2B00), np.uint64(0x2300)
 
@@ -117,6 +118,13 @@ def read_letters(
     """
     at, end = span
     word, size, is_cut = _0, 0, False
+    fates = tables[1]
+    while at < end and size < LONGEST and text[at] < 0x80:
+        entry = int(fates[FIRST + text[at]])
+        if entry >> 24 != LETTER:
+            break
+        word, size = push(key, word, size, entry & 0x7F)
+        at += 1
     while at < end:
         entry, after = fate(text, at, tables)
         kind, point = entry >> 24, entry & 0xFFFFFF
@@ -164,19 +172,19 @@ def look_up(key: Words, size: int, memory: Memory) -> int:
     x = np.uint64(state[SEED]) ^ head
     for n in range(words):
         x = mix(x ^ key[n])
-    x |= _1
     mask = state[MASK]
-    slot = np.int64(x >> _32) & mask
-    while slots[2 * slot] != _0:
-        if slots[2 * slot] == x:
-            place = np.int64(slots[2 * slot + 1])
+    slot = np.int64(x) & mask
+    x &= _TAG
+    while slots[slot] != _0:
+        if slots[slot] & _TAG == x:
+            place = np.int64(slots[slot] & _PLACE)
             if is_word(arena, place, head, key, words):
                 return place
         slot = (slot + 1) & mask
     place = state[USED]
     if place + 2 + words > state[ROOM] or 2 * state[KNOWN] > mask:
         return FULL
-    slots[2 * slot], slots[2 * slot + 1] = x, np.uint64(place)
+    slots[slot] = x | np.uint64(place)
     arena[place], arena[place + 1] = head, _0
     for n in range(words):
         arena[place + 2 + n] = key[n]
@@ -215,14 +223,29 @@ def add_part(
     if after:
         at = after
         if not is_cut:
-            key[size >> 3], size, _ = push_point(key, key[size >> 3], size, 0x74)
+            last, size, _ = push_point(key, key[size >> 3], size, 0x74)
+            key[size >> 3] = last
     return at, add(memory[5], count, look_up(key, size, memory)), size
+
+
+def add_word(
+    text: Bytes, span: Span, tables: Tables, memory: Memory, count: int
+) -> tuple[int, int]:
+    """Add the words of a run of letters and joints; return where it ends and how many tokens.
+
+    Most are one word with nothing special behind it, for which little needs to be looked at.
+    """
+    at, size, _ = read_letters(text, span, tables, memory[4], 0)
+    entry, _ = seen(text, at, span[1], tables)
+    if size > 1 and (entry >> 24 == 0 or entry >> 24 == SOLID):
+        return at, add(memory[5], count, look_up(memory[4], size, memory))
+    return add_name(text, span, tables, memory, count)
 
 
 def add_name(
     text: Bytes, span: Span, tables: Tables, memory: Memory, count: int
 ) -> tuple[int, int]:
-    """Add the words of a run of letters and joints; return where it ends and how many tokens."""
+    """Add what may be a name of several parts; return where it ends and how many tokens."""
     start, end = span
     at, count, size = add_part(text, span, tables, memory, count)
     if size == 1:
@@ -312,7 +335,7 @@ def scan(
         while at < end and count < last:
             entry, after = fate(text, at, tables)
             if entry >> 24 == LETTER:
-                at, count = add_name(text, (at, end), tables, memory, count)
+                at, count = add_word(text, (at, end), tables, memory, count)
                 if count < 0:
                     return FULL
             elif entry >> 24 == SOLID:
@@ -343,7 +366,7 @@ def spell(
 ) -> int:
     """Write the terms of some fields, a space behind each; return the bytes, or FULL.
 
-    `letters` are the bytes of the arena. Where tokens of a field end becomes where its terms do.
+    `letters` are the bytes of the arena, and 16 more. Where tokens of a field end becomes where its terms do.
     """
     at, n = 0, 0
     for field in range(fields):
@@ -361,7 +384,9 @@ def spell(
                 continue
             term = np.int64(arena[np.int64(token) + 1])
             start, size = (term >> 8) << 3, term & 255
-            for i in range(size):
+            for i in range(16):  # a fixed number is copied at once; most words are no longer
+                out[at + i] = letters[start + i]
+            for i in range(16, size):
                 out[at + i] = letters[start + i]
             if size:
                 out[at + size] = 0x20

@@ -1,0 +1,103 @@
+"""Content: what a page is about, apart from what surrounds it on every page of its site.
+
+A line is content if it has sentences or code, and is not mostly what links say. Short lines belong
+to content that they stand next to; so do a few links amid content, as lists of an API are. Many
+links in a row are a menu. The first and the last lines may be small print: rights, cookies, scripts.
+Where nothing is known of links, rows of very short lines take their part.
+"""
+
+from collections.abc import Sequence
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+
+from gossamer.native import Native
+from gossamer.search.analysis import content_kernels
+from gossamer.search.analysis.content_kernels import LINE
+
+PADDING = bytes(4)
+"""Behind every text, so that a kernel that looks ahead reads what is ours."""
+_SMALL_PRINT = {
+    2: "copyright © trademark trademarks urheberrecht",
+    1: "cookie cookies consent consents accept agree privacy policy preferences gdpr rights reserved"
+    " licensed license licence terms disclaimer imprint impressum javascript disabled enable browser"
+    " subscribe newsletter skip navigation",
+}
+_WEIGHTS = 256
+_MOST_LINKS = 1 << 15
+
+
+class Arranged(NamedTuple):
+    """A text with its main content first."""
+
+    text: bytes
+    """As it was up to the prefix; then main content, then the rest, and PADDING."""
+    middle: int
+    """Where main content ends."""
+    end: int
+    """Where the rest ends."""
+
+
+@cache
+def natives() -> Native:
+    """Return the compiled kernel; the first call loads it, or has it compiled."""
+    return Native((content_kernels,), {"arrange": "BIWWIB"})
+
+
+class Arranger:
+    """Puts main content first. For one thread at a time."""
+
+    def __init__(self) -> None:
+        self._arrange = natives()["arrange"]
+        self._weights = _weights()
+        self._known = np.zeros(256, np.uint64)
+        self._lines = np.zeros(LINE * 1024, np.int64)
+        self._spans = np.zeros(8, np.int64)
+        self._out = np.zeros(1 << 16, np.uint8)
+
+    def arranged(self, prefix: bytes, links: Sequence[str], heads: bytes, text: bytes) -> Arranged:
+        """Return prefix and text, with main content first."""
+        said = "\n".join(links[:_MOST_LINKS]).encode("utf-8", "replace")
+        whole = b"".join((prefix, said, heads, text, PADDING))
+        ends = np.cumsum((len(prefix), len(said), len(heads), len(text)))
+        mask = self._make_room(len(links) + heads.count(b"\n"), text.count(b"\n"), len(whole))
+        self._spans[:4] = ends
+        self._spans[4:6] = mask, _WEIGHTS - 1
+        end = self._arrange(
+            np.frombuffer(whole, np.uint8).ctypes.data,
+            self._spans.ctypes.data,
+            self._known.ctypes.data,
+            self._weights.ctypes.data,
+            self._lines.ctypes.data,
+            self._out.ctypes.data,
+        )
+        return Arranged(self._out[:end].tobytes() + PADDING, int(self._spans[6]), end)
+
+    def _make_room(self, names: int, breaks: int, size: int) -> int:
+        """Have room for so many links and headings, lines and bytes; return the mask of places."""
+        places = 1 << (4 * names + 16).bit_length()
+        if places > len(self._known):
+            self._known = np.zeros(places, np.uint64)
+        self._known[:places] = 0
+        if LINE * (breaks + 2) > len(self._lines):
+            self._lines = np.zeros(2 * LINE * (breaks + 2), np.int64)
+        if size + 16 > len(self._out):
+            self._out = np.zeros(2 * size, np.uint8)
+        return places - 1
+
+
+def _weights() -> "np.ndarray[tuple[int], np.dtype[np.uint64]]":
+    """Return the table of words of small print: places by hash, then the weight at each."""
+    table = np.zeros(2 * _WEIGHTS, np.uint64)
+    for weight, words in _SMALL_PRINT.items():
+        for word in words.split():
+            x = 0xCBF29CE484222325
+            for byte in word.encode():
+                x = ((x ^ byte) * 0x100000001B3) & 0xFFFFFFFFFFFFFFFF
+            x |= 1
+            place = (x >> 7) & (_WEIGHTS - 1)
+            while table[place]:
+                place = (place + 1) & (_WEIGHTS - 1)
+            table[place], table[_WEIGHTS + place] = x, weight
+    return table
