@@ -14,17 +14,18 @@ import numpy as np
 
 from gossamer.native import Native
 from gossamer.search.analysis import content_kernels
-from gossamer.search.analysis.content_kernels import LINE
+from gossamer.search.analysis.content_kernels import LINE, Words
 
 PADDING = bytes(4)
 """Behind every text, so that a kernel that looks ahead reads what is ours."""
-_SMALL_PRINT = {
-    2: "copyright © trademark trademarks urheberrecht",
-    1: "cookie cookies consent consents accept agree privacy policy preferences gdpr rights reserved"
-    " licensed license licence terms disclaimer imprint impressum javascript disabled enable browser"
-    " subscribe newsletter skip navigation",
-}
-_WEIGHTS = 256
+_ENOUGH = "copyright © trademark trademarks urheberrecht"
+_HINTS = (
+    "cookie cookies consent consents accept agree privacy policy preferences gdpr rights reserved"
+    " licensed license licence terms disclaimer imprint impressum javascript disabled enable"
+    " browser subscribe newsletter skip navigation"
+)
+"""Words of small print: one of the first, or two of the others, tell a line of it."""
+_SIGNS = 256
 _MOST_LINKS = 1 << 15
 
 
@@ -50,7 +51,7 @@ class Arranger:
 
     def __init__(self) -> None:
         self._arrange = natives()["arrange"]
-        self._weights = _weights()
+        self._signs = _signs()
         self._known = np.zeros(256, np.uint64)
         self._lines = np.zeros(LINE * 1024, np.int64)
         self._spans = np.zeros(8, np.int64)
@@ -60,15 +61,16 @@ class Arranger:
         """Return prefix and text, with main content first."""
         said = "\n".join(links[:_MOST_LINKS]).encode("utf-8", "replace")
         whole = b"".join((prefix, said, heads, text, PADDING))
-        ends = np.cumsum((len(prefix), len(said), len(heads), len(text)))
         mask = self._make_room(len(links) + heads.count(b"\n"), text.count(b"\n"), len(whole))
-        self._spans[:4] = ends
-        self._spans[4:6] = mask, _WEIGHTS - 1
+        links_end = len(prefix) + len(said)
+        heads_end = links_end + len(heads)
+        ends = (len(prefix), links_end, heads_end, heads_end + len(text))
+        self._spans[:6] = (*ends, mask, _SIGNS - 1)
         end = self._arrange(
             np.frombuffer(whole, np.uint8).ctypes.data,
             self._spans.ctypes.data,
             self._known.ctypes.data,
-            self._weights.ctypes.data,
+            self._signs.ctypes.data,
             self._lines.ctypes.data,
             self._out.ctypes.data,
         )
@@ -87,17 +89,17 @@ class Arranger:
         return places - 1
 
 
-def _weights() -> "np.ndarray[tuple[int], np.dtype[np.uint64]]":
-    """Return the table of words of small print: places by hash, then the weight at each."""
-    table = np.zeros(2 * _WEIGHTS, np.uint64)
-    for weight, words in _SMALL_PRINT.items():
-        for word in words.split():
-            x = 0xCBF29CE484222325
-            for byte in word.encode():
-                x = ((x ^ byte) * 0x100000001B3) & 0xFFFFFFFFFFFFFFFF
-            x |= 1
-            place = (x >> 7) & (_WEIGHTS - 1)
-            while table[place]:
-                place = (place + 1) & (_WEIGHTS - 1)
-            table[place], table[_WEIGHTS + place] = x, weight
+def _signs() -> Words:
+    """Return the table of words of small print: places by hash, then the bits of each."""
+    table = np.zeros(2 * _SIGNS, np.uint64)
+    hints = {word: 4 << n for n, word in enumerate(_HINTS.split())}
+    for word, bits in (dict.fromkeys(_ENOUGH.split(), 3) | hints).items():
+        x = 0xCBF29CE484222325
+        for byte in word.encode():
+            x = ((x ^ byte) * 0x100000001B3) & 0xFFFFFFFFFFFFFFFF
+        x |= 1
+        place = (x >> 7) & (_SIGNS - 1)
+        while table[place]:
+            place = (place + 1) & (_SIGNS - 1)
+        table[place], table[_SIGNS + place] = x, bits
     return table

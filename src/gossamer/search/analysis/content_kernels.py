@@ -29,6 +29,7 @@ REACH = 12
 """Short lines before and after content that belong to it, at most."""
 LONG_WORDS, SENTENCE_WORDS, BARE_WORDS = 12, 6, 4
 _0, _1 = np.uint64(0), np.uint64(1)
+_29 = np.uint64(29)
 _EVEN = np.uint64(0xFFFFFFFFFFFFFFFE)
 _PRIME, _START = np.uint64(0x100000001B3), np.uint64(0xCBF29CE484222325)
 
@@ -57,7 +58,7 @@ def hashed(text: Bytes, start: int, end: int) -> np.uint64:
     for at in range(start, end):
         if text[at] > 0x20:
             x = (x ^ np.uint64(text[at])) * _PRIME
-    return (x ^ (x >> np.uint64(29))) | _1
+    return x ^ (x >> _29)
 
 
 def find(known: Words, mask: int, x: np.uint64) -> int:
@@ -84,9 +85,9 @@ def learn(text: Bytes, start: int, end: int, known: Words, mask: int, is_head: i
     return count
 
 
-def is_known(text: Bytes, span: Span, known: Words, mask: int, is_head: int) -> bool:
-    """Tell whether a link, or a heading, says just this."""
-    x = (hashed(text, span[0], span[1]) & _EVEN) ^ np.uint64(2 * is_head)
+def is_known(x: np.uint64, known: Words, mask: int, is_head: int) -> bool:
+    """Tell whether a link, or a heading, says just what has this hash."""
+    x = (x & _EVEN) ^ np.uint64(2 * is_head)
     return bool(known[find(known, mask, x | _1)] != _0)
 
 
@@ -104,7 +105,7 @@ def linked_bytes(text: Bytes, span: Span, known: Words, mask: int) -> int:
                 break
             many += text[at] > 0x20
             at += 1
-        if many and is_known(text, (start, at), known, mask, 0):
+        if many and is_known(hashed(text, start, at), known, mask, 0):
             linked += many
         at += 1
     return linked
@@ -120,25 +121,35 @@ def is_mark(text: Bytes, at: int, end: int) -> bool:
     return bool(byte == 0xEF and text[at + 1] == 0xBC and text[at + 2] in (0x81, 0x8C, 0x9F))
 
 
-def measured(text: Bytes, span: Span) -> tuple[int, int, int, int]:
-    """Return words, marks of sentences, signs of code, and bytes without spaces of a line."""
+def measured(text: Bytes, span: Span) -> tuple[int, int, int, int, int, np.uint64]:
+    """Return words, marks of sentences, signs of code, bytes without spaces, gaps and hash.
+
+    Gaps are between pieces of a line that may be links.
+    """
     at, end = span
-    words, marks, signs, many, wide = 0, 0, 0, 0, 0
-    was_space = True
+    words, marks, signs, many, wide, gaps = 0, 0, 0, 0, 0, 0
+    was_space, x = True, _START
     while at < end:
         byte = text[at]
-        is_space = byte <= 0x20
-        words += was_space and not is_space
-        many += not is_space
-        was_space = is_space
+        if byte <= 0x20:
+            gaps += was_space
+            was_space = True
+            at += 1
+            continue
+        x = (x ^ np.uint64(byte)) * _PRIME
+        words += was_space
+        many += 1
+        was_space = False
         if byte >= 0xE3:
             wide += 1
-        if byte in (0x3B, 0x3D, 0x7B, 0x7D):
+        if byte == 0x7C:
+            gaps += 1
+        elif byte in (0x3B, 0x3D, 0x7B, 0x7D):
             signs += 1
         if byte in (0x2E, 0x21, 0x3F, 0x2C, 0x3A, 0x3B, 0xE3, 0xEF) and is_mark(text, at, end):
             marks += 1
         at += 1
-    return words + wide // 2, marks, signs, many
+    return words + wide // 2, marks, signs, many, gaps, x ^ (x >> _29)
 
 
 def kind_of(
@@ -146,12 +157,14 @@ def kind_of(
 ) -> tuple[int, int]:
     """Return what a line is by itself, and its words."""
     start, end = without_mark(text, span[0], span[1]), span[1]
-    words, marks, signs, many = measured(text, (start, end))
+    words, marks, signs, many, gaps, x = measured(text, (start, end))
     if many == 0:
         return BLANK, 0
-    if is_known(text, (start, end), known, mask, 1):
+    if is_known(x, known, mask, 1):
         return HEAD, words
-    if has_links and 2 * linked_bytes(text, (start, end), known, mask) >= many:
+    if is_known(x, known, mask, 0):
+        return LINK, words
+    if has_links and gaps and 2 * linked_bytes(text, (start, end), known, mask) >= many:
         return LINK, words
     if words >= LONG_WORDS or (marks and words >= SENTENCE_WORDS) or (signs and many > signs):
         return GOOD, words
@@ -180,10 +193,13 @@ def lines_of(
     return count
 
 
-def small_print(text: Bytes, span: Span, weights: Words, mask: int) -> int:
-    """Return how much the words of a line are those of notices about rights, cookies, scripts."""
+def is_small_print(text: Bytes, span: Span, signs: Words, mask: int) -> bool:
+    """Tell whether two words of a line are those of notices about rights, cookies, scripts.
+
+    Each of those words has a bit of its own; one word that is enough has two.
+    """
     at, end = span
-    weight = 0
+    found = _0
     x = _START
     while at <= end:
         byte = int(text[at]) if at < end else 0x20
@@ -192,15 +208,14 @@ def small_print(text: Bytes, span: Span, weights: Words, mask: int) -> int:
         if byte >= 0x80 or 0x61 <= byte <= 0x7A:
             x = (x ^ np.uint64(byte)) * _PRIME
         elif x != _START:
-            place = find(weights, mask, x | _1)
-            weight += np.int64(weights[mask + 1 + place])
+            found |= signs[mask + 1 + find(signs, mask, x | _1)]
             x = _START
         at += 1
-    return weight
+    return bool(found & (found - _1) != _0)
 
 
 def find_notices(
-    text: Bytes, lines: Ints, count: int, weights: Words, mask: int, step: int
+    text: Bytes, lines: Ints, count: int, signs: Words, mask: int, step: int
 ) -> int:
     """Note small print among the first lines that say something, or the last; return how many."""
     n = 0 if step > 0 else count - 1
@@ -210,7 +225,7 @@ def find_notices(
             left -= 1
             if lines[LINE * n + 2] in (GOOD, SHORT):
                 span = (lines[LINE * n], lines[LINE * n + 1])
-                if small_print(text, span, weights, mask) >= 2:
+                if is_small_print(text, span, signs, mask):
                     lines[LINE * n + 2] = NOTICE
                     found += 1
         n += step
@@ -258,9 +273,12 @@ def amid(lines: Ints, count: int, start: int, end: int) -> bool:
 
 
 def edges(lines: Ints, count: int) -> Span:
-    """Return the first and the last line of sentences or code; -1 and -2 if there is none."""
+    """Return the first and the last line of sentences or code; -1 and -2 if there is none.
+
+    A heading with words behind it that are no link is the beginning, too.
+    """
     first = 0
-    while first < count and lines[LINE * first + 2] != GOOD:
+    while first < count and not is_beginning(lines, count, first):
         first += 1
     last = count - 1
     while last >= 0 and lines[LINE * last + 2] != GOOD:
@@ -268,11 +286,24 @@ def edges(lines: Ints, count: int) -> Span:
     return (first, last) if last >= 0 else (-1, -2)
 
 
+def is_beginning(lines: Ints, count: int, n: int) -> bool:
+    """Tell whether content may begin with a line."""
+    kind = lines[LINE * n + 2]
+    if kind != HEAD:
+        return bool(kind == GOOD)
+    kind = next_kind(lines, count, n)
+    return bool(kind in (SHORT, GOOD))
+
+
 def reached(lines: Ints, count: int, n: int, step: int) -> int:
-    """Return the furthest line before or behind content that belongs to it."""
+    """Return the furthest line before or behind content that belongs to it.
+
+    Before it that is the heading, if there is one.
+    """
     far, left = n, REACH
+    kind = lines[LINE * n + 2]
     n += step
-    while 0 <= n < count and left > 0:
+    while 0 <= n < count and left > 0 and (step > 0 or kind != HEAD):
         kind = lines[LINE * n + 2]
         if kind in (LINK, NOTICE):
             break
@@ -311,11 +342,11 @@ def put_lines(
 
 
 def arrange(
-    text: Bytes, spans: Ints, known: Words, weights: Words, lines: Ints, out: Bytes
+    text: Bytes, spans: Ints, known: Words, signs: Words, lines: Ints, out: Bytes
 ) -> int:
     """Write a prefix of the text as it is, then main content, then the rest; return where it ends.
 
-    `spans` are the ends of prefix, links, headings and text; masks of `known` and `weights`; then
+    `spans` are the ends of prefix, links, headings and text; masks of `known` and `signs`; then
     comes where main content ends. There is room for a line per line break, and a byte more each.
     """
     prefix, links, heads, end = spans[0], spans[1], spans[2], spans[3]
@@ -323,8 +354,8 @@ def arrange(
     has_links = learn(text, prefix, links, known, mask, 0)
     learn(text, links, heads, known, mask, 1)
     count = lines_of(text, (heads, end), known, mask, has_links, lines)
-    find_notices(text, lines, count, weights, spans[5], 1)
-    find_notices(text, lines, count, weights, spans[5], -1)
+    find_notices(text, lines, count, signs, spans[5], 1)
+    find_notices(text, lines, count, signs, spans[5], -1)
     find_menus(lines, count, RUN if has_links else BARE_RUN)
     first, last = edges(lines, count)
     if first >= 0:

@@ -54,8 +54,8 @@ class Word(NamedTuple):
     text: str
     is_solid: bool = False
     """A pair of characters of a script without spaces; such are terms as they are."""
-    is_whole: bool = False
-    """A name of which the parts came before, or c++: a term as it is."""
+    parts: int = 0
+    """A name, or c++: a term as it is, and so many words before it are its parts."""
 
 
 def words_of(text: str) -> Iterator[Word]:
@@ -65,12 +65,12 @@ def words_of(text: str) -> Iterator[Word]:
             yield from _pairs(solid)
         elif sharp:
             yield Word(sharp[0])
-            yield Word(sharp, is_whole=True)
+            yield Word(sharp, parts=1)
         else:
             parts = [part.replace("'", "") for part in _JOINTS.split(chain)]
             yield from (Word(cut(part)) for part in parts)
             if len(parts) > 1:
-                yield Word(cut("_".join(parts)), is_whole=True)
+                yield Word(cut("_".join(parts)), parts=len(parts))
 
 
 def cut(word: str) -> str:
