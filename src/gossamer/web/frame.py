@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 from html import escape
+from itertools import zip_longest
 from urllib.parse import quote
 
 from gossamer.log import escape as without_controls
@@ -13,6 +14,7 @@ _SECTIONS: Sequence[tuple[str, str]] = (
     ("/ranks", "Ranks"),
     ("/hosts", "Hosts"),
 )
+_NUMBERS = ' class="number"'
 _HERE = ' aria-current="page"'
 _SPACE = re.compile(r"[\s\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 _TURNING = re.compile("[\u202a-\u202e\u2066-\u2069]")
@@ -93,9 +95,22 @@ def field(name: str, value: str, about: str) -> str:
 
 
 def table(rows: Iterable[Sequence[str]], heads: Sequence[str] = ()) -> str:
-    """Return a table of cells that are markup already."""
-    head = "".join(f"<th>{text(one)}</th>" for one in heads)
-    body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
-    return (
-        f"<table>{f'<thead><tr>{head}</tr></thead>' if head else ''}<tbody>{body}</tbody></table>"
+    """Return a table of cells that are markup already; numbers stand under each other."""
+    kept = list(rows)
+    first = kept[0] if kept else ()
+    head = "".join(
+        f"<th{_NUMBERS * _is_number(cell)}>{text(one)}</th>"
+        for one, cell in zip_longest(heads, first, fillvalue="")
     )
+    body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in kept)
+    return (
+        f"<table>{f'<thead><tr>{head}</tr></thead>' if heads else ''}<tbody>{body}</tbody></table>"
+    )
+
+
+def _cell(markup: str) -> str:
+    return f"<td{_NUMBERS * _is_number(markup)}>{markup}</td>"
+
+
+def _is_number(markup: str) -> bool:
+    return markup[:1].isdigit()

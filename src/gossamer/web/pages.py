@@ -65,7 +65,8 @@ def _explorer(engine: Engine, asked: Asked) -> Iterator[str]:
     yield f"<h1>{text(known)}{out_link(known)}</h1>"
     yield f'<p class="note">{link_to("/api/why", "What is known of it", url=known)}</p>'
     source = address("/picture.svg", url=known)
-    yield f'<p><img class="picture" src="{source}" alt="neighbours"></p>'
+    about = "A picture of the pages that link to it and of those that it links to"
+    yield f'<p class="wide"><img class="picture" src="{source}" alt="{about}"></p>'
     yield '<div class="columns">'
     yield from _side(facts, "in", "Linked from")
     yield from _side(facts, "out", "Links to")
@@ -88,7 +89,8 @@ def _side(facts: Facts, name: str, title: str) -> Iterator[str]:
     if not isinstance(shown, list) or not isinstance(kinds, list):
         return
     total = _int(facts, f"{name}_total")
-    yield f"<section><h2>{title} {total:,}</h2><ul>"
+    many = f"{total:,} {'page' if total == 1 else 'pages'}" if total else "no page"
+    yield f"<section><h2>{title} {many}</h2><ul>"
     for url, words in zip(shown, kinds, strict=True):
         special = [word for word in words if word != "link"]
         mark = f' <span class="kind">{text(" ".join(special))}</span>' if special else ""
@@ -119,7 +121,7 @@ def _ranks(engine: Engine, asked: Asked) -> Iterator[str]:
 
 def _ranking(pages: list[Facts]) -> str:
     rows = (
-        (f"{number}", f"{one['rank']:.3e}", link_to("/links", one["url"], url=one["url"]))
+        (f"{number}", f"{one['rank']:.3%}", link_to("/links", one["url"], url=one["url"]))
         for number, one in enumerate(pages, 1)
     )
     return table(rows, ("", "rank", "page"))
@@ -138,8 +140,9 @@ def _hosts(engine: Engine, asked: Asked) -> Iterator[str]:
     if found is None:
         yield f'<p class="error">not in the graph: {text(name)}</p>'
         return
-    yield f"<h1>{text(name)}</h1><p class=note>{_int(found, 'urls'):,} URLs, "
-    yield f"{_int(found, 'inside'):,} links between them.</p><div class=columns>"
+    urls, inside = _int(found, "urls"), _int(found, "inside")
+    told = f"{urls:,} URL{'s' * (urls != 1)}, {inside:,} link{'s' * (inside != 1)} between them."
+    yield f'<h1>{text(name)}</h1><p class="note">{told}</p><div class="columns">'
     for side, title in (("in", "Linked from"), ("out", "Links to")):
         yield f"<section><h2>{title}</h2>"
         yield f"{_host_table(part(found, side, MOST_HOSTS), ('links',))}</section>"
@@ -169,9 +172,14 @@ def _path(engine: Engine, asked: Asked) -> Iterator[str]:
         why = "Too far: the search was given up." if facts["gave_up"] else "No links lead there."
         yield f'<p class="error">{why}</p>'
         return
-    yield f"<h1>{facts['hops']} links</h1><ol>"
+    yield f"<h1>{_hops(facts)}</h1><ol>"
     yield from (f"<li>{link_to('/links', url, url=url)}{out_link(url)}</li>" for url in steps)
     yield "</ol>"
+
+
+def _hops(facts: Facts) -> str:
+    hops = _int(facts, "hops")
+    return f"{hops:,} link{'s' * (hops != 1)}"
 
 
 def _unknown(facts: Facts) -> Iterator[str]:

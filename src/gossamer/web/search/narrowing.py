@@ -60,7 +60,7 @@ def short_type(media_type: str) -> str:
 
 
 def _values(hits: Sequence[Hit]) -> Iterator[tuple[str, list[str]]]:
-    yield "lang", [hit.language for hit in hits if hit.language]
+    yield "lang", [hit.language.partition("-")[0] for hit in hits if hit.language]
     yield "type", [short_type(hit.type) for hit in hits if hit.type]
     yield "site", [hit.host for hit in hits if hit.host]
 

@@ -1,5 +1,6 @@
 """Results: an answer as a page. Whatever comes from the web goes through `text` or `prose`."""
 
+import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from urllib.parse import unquote, urlsplit
@@ -14,6 +15,7 @@ PER_PAGE = 10
 MOST_CRUMBS, CRUMB_CHARS = 3, 40
 MOST_BEFORE = 4
 """Pages of results before this one that are offered by number."""
+_LANGUAGE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*")
 TIPS = (
     ('"two words"', "exactly so, in a row"),
     ("-word", "pages without it"),
@@ -116,8 +118,7 @@ def _help(answer: Answer) -> Iterator[str]:
 
 
 def _hit(hit: Hit, question: str, *, has_graph: bool) -> Iterator[str]:
-    language = hit.language if hit.language.isascii() and hit.language.isalnum() else ""
-    spoken = f' lang="{language}"' if language else ""
+    spoken = f' lang="{hit.language}"' if _LANGUAGE.fullmatch(hit.language) else ""
     yield f'<li class="hit"><h2 dir="auto"{spoken}>{web_link(hit.url, hit.title or hit.url)}</h2>'
     yield f'<p class="crumbs"><bdi>{" › ".join(_crumbs(hit.url))}</bdi></p>'
     yield f'<p class="snippet" dir="auto"{spoken}>{_snippet(hit)}</p>'
