@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from xxhash import xxh3_64_intdigest
 
-from gossamer.search.messages import Group
+from gossamer.search.messages import Group, Phrase
 from gossamer.search.page import IndexPage, Prepared
 from gossamer.urls import fingerprint_of
 
@@ -26,6 +26,16 @@ class Analyser:
         """Return the words of a question, each with its forms in some languages."""
         del languages
         return [(term,) for term in _WORDS.findall(text.lower())]
+
+    def versions(self, text: str, languages: Sequence[str]) -> Phrase:
+        """Return words in a row, as terms, in some languages."""
+        del languages
+        return (tuple(_WORDS.findall(text.lower())),)
+
+    def is_stop(self, word: str, languages: Sequence[str]) -> bool:
+        """Tell whether a word says nothing by itself."""
+        del languages
+        return word.lower() in {"the", "of", "a", "and", "in", "to", "is", "for"}
 
     def prepare(self, page: IndexPage) -> Prepared:
         """Return what is written of a page."""
