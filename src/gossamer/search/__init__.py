@@ -1,4 +1,29 @@
 """WHICH PAGES SAY THIS? The text archive as an index, asked in words.
 
+    searcher = open_searcher(Path("mycrawl"))
+    answer = searcher.search('"web crawler" site:example.org')
+
 Neighbours: `store` keeps the archive, `web` and `cli` ask. Not for: who links to whom (`graph`).
 """
+
+from gossamer.search.ask import Answer, Hit, Searcher, SearchWish, Segment, Switches
+from gossamer.search.finder import Finder
+from gossamer.search.manifest import Manifest, index_folder, read_manifest
+from gossamer.search.ask.opening import has_index, open_finder, open_searcher, ranks_of
+
+__all__ = [
+    "Answer",
+    "Finder",
+    "Hit",
+    "Manifest",
+    "SearchWish",
+    "Searcher",
+    "Segment",
+    "Switches",
+    "has_index",
+    "index_folder",
+    "open_finder",
+    "open_searcher",
+    "ranks_of",
+    "read_manifest",
+]

@@ -39,7 +39,6 @@ def make_app(folder: Path, *, is_local: bool = True) -> App:
         name=folder.resolve().name,
         has_graph=lambda: has_graph(folder),
         links=explorer(engine),
-        clock=clock,
     )
     routes = [*api_routes(engine), *page_routes(engine), *search_routes(desk, around)]
     meter = Meter(clock, [route.path for route in routes])

@@ -7,11 +7,12 @@ from gossamer.search import (
     Answer,
     Finder,
     Manifest,
+    Searcher,
     SearchWish,
     index_folder,
     open_finder,
+    ranks_of,
     read_manifest,
-    search,
 )
 from gossamer.web.door.turns import Turns
 
@@ -28,45 +29,45 @@ class Desk:
     """Answers questions about the pages of one folder."""
 
     def __init__(self, folder: Path) -> None:
-        self._name = folder.name
+        self._folder = folder
         self._index = index_folder(folder)
         self._turns = Turns(AT_ONCE)
         self._renewing = Lock()
-        self._stamp: Stamp | None = None
-        self._shape: tuple[object, ...] = ()
         self._finder: Finder | None = None
-        self.asked = 0
+        self._searcher: Searcher | None = None
+        self._seen: tuple[Stamp | None, Stamp | None] = (None, None)
 
     def ask(self, text: str, wish: SearchWish) -> Answer:
         """Return the answer to a question; a few are answered at a time."""
         with self._turns.own():
-            self.asked += 1
-            return search(self._newest(), text, wish)
+            return self._newest().search(text, wish)
 
     def manifest(self) -> Manifest | None:
         """Return what the index is; None if there is none."""
         return read_manifest(self._index)
 
-    def _newest(self) -> Finder:
-        """Return the index as it is on disk now."""
+    def _newest(self) -> Searcher:
+        """Return who knows the index and the ranks as they are on disk now."""
         with self._renewing:
-            stamp = _stamp(self._index / "manifest.json")
-            if self._finder is None or stamp != self._stamp:
-                self._finder = self._renewed(self._finder)
-                self._stamp = stamp
-            return self._finder
+            index = _stamp(self._index / "manifest.json")
+            ranks = _stamp(self._folder / "graph" / "ranks")
+            if self._searcher is not None and (index, ranks) == self._seen:
+                return self._searcher
+            finder = self._renewed()
+            if self._searcher is None or finder is not self._finder or ranks != self._seen[1]:
+                self._searcher = Searcher(finder, ranks_of(self._folder))
+            self._finder, self._seen = finder, (index, ranks)
+            return self._searcher
 
-    def _renewed(self, before: Finder | None) -> Finder:
-        found = self.manifest()
-        if found is None:
-            raise NoIndex(f"no index yet: run `gossamer build {self._name} index`")
-        # Another folder, or other shards: a whole build has taken the place of what was open.
-        shape = (self._index.stat().st_ino, found.version, found.shards, found.high_share)
-        if before is not None and shape == self._shape:
-            before.renew()
-            return before
-        self._shape = shape
-        return open_finder(self._index)
+    def _renewed(self) -> Finder:
+        if self.manifest() is None:
+            self._finder = None
+            name = self._folder.resolve().name
+            raise NoIndex(f"no index yet: run `gossamer build {name} index`")
+        if self._finder is None:
+            return open_finder(self._index)
+        self._finder.renew()
+        return self._finder
 
 
 def _stamp(path: Path) -> Stamp | None:

@@ -48,11 +48,11 @@ def no_index(name: str, *, has_graph: bool) -> Iterator[str]:
     yield "</div>"
 
 
-def results(answer: Answer, took_ms: float, *, has_graph: bool) -> Iterator[str]:
+def results(answer: Answer, *, has_graph: bool) -> Iterator[str]:
     """Give the page of an answer. `has_graph`: each page leads to its links."""
     yield _form(answer.query)
     yield from _chips(answer)
-    yield f'<div class="told" role="status">{_told(answer, took_ms)}</div>'
+    yield f'<div class="told" role="status">{_told(answer)}</div>'
     yield from _help(answer)
     if answer.hits:
         yield '<ol class="hits">'
@@ -102,11 +102,11 @@ def _chip(chip: Chip, kind: str, about: str, sign: str) -> str:
     )
 
 
-def _told(answer: Answer, took_ms: float) -> str:
+def _told(answer: Answer) -> str:
     many = "page" if answer.total == 1 else "pages"
     place = f", page {answer.page}" if answer.page > 1 else ""
     partial = "; not all of the index answered" if answer.is_partial else ""
-    return f"{answer.total:,} {many}{place} ({took_ms:,.0f} ms{partial})"
+    return f"{answer.total:,} {many}{place} ({max(answer.took_ms, 1):,.0f} ms{partial})"
 
 
 def _help(answer: Answer) -> Iterator[str]:
@@ -128,7 +128,8 @@ def _hit(hit: Hit, question: str, *, has_graph: bool) -> Iterator[str]:
 
 def _snippet(hit: Hit) -> str:
     return "".join(
-        f"<mark>{prose(words)}</mark>" if is_hit else prose(words) for words, is_hit in hit.segments
+        f"<mark>{prose(part.text)}</mark>" if part.is_hit else prose(part.text)
+        for part in hit.segments
     )
 
 
@@ -148,7 +149,8 @@ def _more(hit: Hit, question: str) -> str:
     narrow = from_host(question, hit.host)
     if not hit.host or narrow == question:
         return ""
-    return link_to("/search", f"more from {hit.host}", q=narrow)
+    many = f"{hit.more_from_host:,} more" if hit.more_from_host else "more"
+    return link_to("/search", f"{many} from {hit.host}", q=narrow)
 
 
 def _crumbs(url: str) -> Iterator[str]:
@@ -182,8 +184,7 @@ def _nothing_more(answer: Answer) -> str:
 
 
 def _paging(answer: Answer) -> Iterator[str]:
-    has_more = len(answer.hits) == answer.per_page and answer.page * answer.per_page < answer.total
-    if answer.page == 1 and not has_more:
+    if answer.page == 1 and not answer.has_more:
         return
     yield '<nav class="paging" aria-label="Pages of results">'
     if answer.page > 1:
@@ -191,7 +192,7 @@ def _paging(answer: Answer) -> Iterator[str]:
     for number in range(max(answer.page - MOST_BEFORE, 1), answer.page):
         yield _turn(answer, number, f"{number}")
     yield f'<span aria-current="page">{answer.page}</span>'
-    if has_more:
+    if answer.has_more:
         yield _turn(answer, answer.page + 1, "More →", "next")
     yield "</nav>"
 

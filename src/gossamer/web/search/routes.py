@@ -10,7 +10,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from gossamer.clock import Clock
 from gossamer.search import Answer, SearchWish
 from gossamer.web.asked import Asked
 from gossamer.web.frame import frame
@@ -30,7 +29,6 @@ class Around(NamedTuple):
     has_graph: Callable[[], bool]
     links: Endpoint
     """The link explorer, which was the front page once: its addresses still lead to it."""
-    clock: Clock
 
 
 def search_routes(desk: Desk, around: Around) -> list[Route]:
@@ -60,10 +58,7 @@ def _results(desk: Desk, around: Around) -> Endpoint:
         question = asked.text("q").strip()
         if desk.manifest() is None:
             return _page("gossamer", no_index(around.name, has_graph=around.has_graph()), 503)
-        began = around.clock.steady()
-        found = desk.ask(question, _wish(asked))
-        took_ms = (around.clock.steady() - began) * 1e3
-        body = results(found, took_ms, has_graph=around.has_graph())
+        body = results(desk.ask(question, _wish(asked)), has_graph=around.has_graph())
         return _page(f"{question} · gossamer", body)
 
     async def answer(request: Request) -> Response:
