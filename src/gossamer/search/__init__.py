@@ -7,9 +7,9 @@ Neighbours: `store` keeps the archive, `web` and `cli` ask. Not for: who links t
 """
 
 from gossamer.search.ask import Answer, Hit, Searcher, SearchWish, Segment, Switches
+from gossamer.search.ask.opening import has_index, open_finder, open_searcher, ranks_of
 from gossamer.search.finder import Finder
 from gossamer.search.manifest import Manifest, index_folder, read_manifest
-from gossamer.search.ask.opening import has_index, open_finder, open_searcher, ranks_of
 
 __all__ = [
     "Answer",

@@ -16,10 +16,10 @@ from gossamer.errors import ConfigError, GossamerError
 from gossamer.graph import has_graph, manifest_of
 from gossamer.web.api import api_routes, json_response
 from gossamer.web.asked import BadQuery
-from gossamer.web.door.turns import Busy
-from gossamer.web.engine import Engine, NoGraph
 from gossamer.web.door.guard import App, Guard
 from gossamer.web.door.metrics import Gauge, Meter
+from gossamer.web.door.turns import Busy
+from gossamer.web.engine import Engine, NoGraph
 from gossamer.web.pages import error_page, explorer, page_routes
 from gossamer.web.search import Around, Desk, NoIndex, search_routes
 
@@ -52,9 +52,10 @@ def make_app(folder: Path, *, is_local: bool = True) -> App:
 def _metrics(meter: Meter, folder: Path, desk: Desk) -> Endpoint:
     async def answer(_request: Request) -> Response:
         index, graph = desk.manifest(), manifest_of(folder)
+        pages, nodes = index.pages if index else None, graph.nodes if graph else None
         gauges = [
-            Gauge("gossamer_index_pages", "Pages that can be searched.", index and index.pages),
-            Gauge("gossamer_graph_nodes", "URLs of the graph.", graph and graph.nodes),
+            Gauge("gossamer_index_pages", "Pages that can be searched.", pages),
+            Gauge("gossamer_graph_nodes", "URLs of the graph.", nodes),
         ]
         return Response(meter.text(gauges), media_type="text/plain; version=0.0.4")
 

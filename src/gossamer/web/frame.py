@@ -25,8 +25,7 @@ _WEB = ("http://", "https://")
 def frame(title: str, body: Iterable[str], *, section: str = "") -> str:
     """Return a whole page. `title` is text; `body` is markup made by the functions below."""
     links = "".join(
-        f'<a href="{path}"{_HERE * (path == section)}>{name}</a>'
-        for path, name in _SECTIONS
+        f'<a href="{path}"{_HERE * (path == section)}>{name}</a>' for path, name in _SECTIONS
     )
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'

@@ -1,4 +1,4 @@
-"""Where one searches: the front page, pages of results, JSON, and what a browser needs to add us."""
+"""Where one searches: the front page, pages of results, JSON, and how a browser can add us."""
 
 from collections.abc import Awaitable, Callable, Iterable
 from html import escape
