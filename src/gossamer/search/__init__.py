@@ -7,15 +7,31 @@ Neighbours: `store` keeps the archive, `web` and `cli` ask. Not for: who links t
 """
 
 from gossamer.search.ask import Answer, Hit, Searcher, SearchWish, Segment, Switches
-from gossamer.search.ask.opening import has_index, open_finder, open_searcher, ranks_of
+from gossamer.search.ask.opening import has_index, open_searcher, ranks_of
+from gossamer.search.broker import (
+    MOST_REQUEST_BYTES,
+    BadMessage,
+    Broker,
+    BrokerOptions,
+    Offered,
+    Published,
+    open_finder,
+    publish,
+)
 from gossamer.search.finder import Finder
 from gossamer.search.manifest import Manifest, index_folder, read_manifest
 
 __all__ = [
+    "MOST_REQUEST_BYTES",
     "Answer",
+    "BadMessage",
+    "Broker",
+    "BrokerOptions",
     "Finder",
     "Hit",
     "Manifest",
+    "Offered",
+    "Published",
     "SearchWish",
     "Searcher",
     "Segment",
@@ -24,6 +40,7 @@ __all__ = [
     "index_folder",
     "open_finder",
     "open_searcher",
+    "publish",
     "ranks_of",
     "read_manifest",
 ]

@@ -22,6 +22,7 @@ from gossamer.web.door.turns import Busy
 from gossamer.web.engine import Engine, NoGraph
 from gossamer.web.pages import error_page, explorer, page_routes
 from gossamer.web.search import Around, Desk, NoIndex, search_routes
+from gossamer.web.shards import PREFIX, shard_routes
 
 Endpoint: TypeAlias = Callable[[Request], Awaitable[Response]]
 STATIC = Path(__file__).parent / "static"
@@ -29,10 +30,11 @@ _TOLD = (BadQuery, Busy, NoGraph, NoIndex, GossamerError, OSError, MemoryError, 
 """Errors that become an answer."""
 
 
-def make_app(folder: Path, *, is_local: bool = True) -> App:
+def make_app(folder: Path, *, is_local: bool = True, is_shard: bool = False) -> App:
     """Return the server of a crawl's folder as an ASGI application.
 
     `is_local`: only requests that name a loopback host are answered, whoever sends them.
+    `is_shard`: the shards of its index can be asked by a broker on another machine.
     """
     engine, desk, clock = Engine(folder), Desk(folder), SystemClock()
     around = Around(
@@ -41,12 +43,15 @@ def make_app(folder: Path, *, is_local: bool = True) -> App:
         links=explorer(engine),
     )
     routes = [*api_routes(engine), *page_routes(engine), *search_routes(desk, around)]
+    if is_shard:
+        routes += shard_routes(folder)
     meter = Meter(clock, [route.path for route in routes])
     metrics = Route("/metrics", _metrics(meter, folder, desk))
     static = Mount("/static", StaticFiles(directory=STATIC))
     handlers = dict.fromkeys(_TOLD, _teller(folder))
     app = Starlette(routes=[*routes, metrics, static], exception_handlers=handlers)
-    return meter.counting(Guard(app, is_local=is_local))
+    posted = PREFIX if is_shard else None
+    return meter.counting(Guard(app, is_local=is_local, posted=posted))
 
 
 def _metrics(meter: Meter, folder: Path, desk: Desk) -> Endpoint:

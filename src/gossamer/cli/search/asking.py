@@ -117,7 +117,7 @@ def _searcher(place: str, *, is_built: bool) -> "Searcher":
     from gossamer.search import Searcher, open_finder, open_searcher  # noqa: PLC0415 - see above
 
     if "://" in place:
-        return Searcher(open_finder(place))
+        return Searcher(open_finder([one.strip() for one in place.split(",")]))
     folder = Path(place)
     bring_index_up_to_date(folder, is_built=is_built)
     return open_searcher(folder)

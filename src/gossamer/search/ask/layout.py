@@ -6,9 +6,12 @@ the first blocks does not change when more come, so pages of results have no gap
 
 from collections import Counter, deque
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from itertools import pairwise
 
 from gossamer.search.ask.ranking import Ranked
+
+SKETCH_BITS = 64
 
 
 @dataclass(slots=True)
@@ -19,24 +22,27 @@ class Place:
     copies: int = 0
 
 
-@dataclass(slots=True, kw_only=True)
 class Layout:
     """Results as they are shown."""
 
-    per_page: int
-    same_bits: int | None
-    """Sketches of copies differ in at most so many bits; None: copies are shown, too."""
-    per_host: int | None
-    """Pages of one host on a page of results; None: any number."""
-    places: list[Place] = field(default_factory=list)
-    _here: Counter[int] = field(default_factory=Counter)
+    def __init__(self, per_page: int, *, same_bits: int | None, per_host: int | None) -> None:
+        """Take how much is too much; None: nothing is.
+
+        Sketches of copies differ in at most `same_bits` bits. Of one host there are at most
+        `per_host` results on a page, as long as others can fill it.
+        """
+        self._per_page = per_page
+        self._per_host = per_host
+        self._sketches = None if same_bits is None else _Sketches(same_bits)
+        self._here: Counter[int] = Counter()
+        self.places: list[Place] = []
 
     def add(self, block: Iterable[Ranked]) -> None:
         """Lay out the next block."""
         waiting = deque(self._without_copies(block))
         later: deque[Place] = deque()
         while waiting or later:
-            if len(self.places) % self.per_page == 0:
+            if len(self.places) % self._per_page == 0:
                 self._here.clear()
                 waiting.extendleft(reversed(later))
                 later.clear()
@@ -49,42 +55,55 @@ class Layout:
 
     def page(self, number: int) -> list[Place]:
         """Return a page of results; the first is 1."""
-        return self.places[(number - 1) * self.per_page : number * self.per_page]
+        return self.places[(number - 1) * self._per_page : number * self._per_page]
 
     def more_from_hosts(self, number: int) -> Counter[int]:
         """Return how many results of each host come after a page."""
-        rest = self.places[number * self.per_page :]
+        rest = self.places[number * self._per_page :]
         return Counter(place.ranked.candidate.host for place in rest)
 
     def _is_crowded(self, place: Place) -> bool:
-        if self.per_host is None:
-            return False
-        return self._here[place.ranked.candidate.host] >= self.per_host
+        here = self._here[place.ranked.candidate.host]
+        return self._per_host is not None and here >= self._per_host
 
     def _without_copies(self, block: Iterable[Ranked]) -> list[Place]:
         """Return a block without those that say the same as a better one; they are counted there.
 
         The better one may be of an earlier block.
         """
-        if self.same_bits is None:
+        if self._sketches is None:
             return [Place(one) for one in block]
-        known = [(place.ranked.candidate.sketch, place) for place in self.places]
         kept: list[Place] = []
         for one in block:
-            sketch = one.candidate.sketch
-            original = self._original(sketch, known) if sketch else None
-            if original:
+            original = self._sketches.like(one.candidate.sketch)
+            if original is None:
+                place = Place(one)
+                kept.append(place)
+                self._sketches.add(one.candidate.sketch, place)
+            else:
                 original.copies += 1
-                continue
-            place = Place(one)
-            kept.append(place)
-            if sketch:
-                known.append((sketch, place))
         return kept
 
-    def _original(self, sketch: int, known: list[tuple[int, Place]]) -> Place | None:
-        most = self.same_bits or 0
-        for other, place in known:
-            if (sketch ^ other).bit_count() <= most and other:
-                return place
+
+class _Sketches:
+    """Results by parts of their sketches: two with at most n other bits share one of n + 1."""
+
+    def __init__(self, same_bits: int) -> None:
+        self._same_bits = same_bits
+        edges = [SKETCH_BITS * n // (same_bits + 1) for n in range(same_bits + 2)]
+        self._parts = [(low, (1 << (high - low)) - 1) for low, high in pairwise(edges)]
+        self._places: list[dict[int, list[tuple[int, Place]]]] = [{} for _ in self._parts]
+
+    def add(self, sketch: int, place: Place) -> None:
+        if sketch:
+            for (low, mask), places in zip(self._parts, self._places, strict=True):
+                places.setdefault(sketch >> low & mask, []).append((sketch, place))
+
+    def like(self, sketch: int) -> Place | None:
+        """Return a result that says nearly the same; a page that says nothing is alone."""
+        if sketch:
+            for (low, mask), places in zip(self._parts, self._places, strict=True):
+                for other, place in places.get(sketch >> low & mask, ()):
+                    if (sketch ^ other).bit_count() <= self._same_bits:
+                        return place
         return None

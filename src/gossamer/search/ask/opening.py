@@ -6,16 +6,8 @@ from gossamer.errors import CannotGoOn
 from gossamer.log import tell
 from gossamer.ranks import RankFile
 from gossamer.search.ask.searcher import Searcher
-from gossamer.search.broker import Broker, Tiers
-from gossamer.search.finder import Finder
-from gossamer.search.manifest import index_folder, read_manifest, shard_folders
-from gossamer.search.shard import LocalShard
-
-
-def open_finder(place: Path) -> Finder:
-    found = read_manifest(place)
-    assert found is not None
-    return Broker(Tiers([LocalShard(path) for path in shard_folders(place, found, "high")]))
+from gossamer.search.broker import open_finder
+from gossamer.search.manifest import index_folder, read_manifest
 
 
 def has_index(root: Path) -> bool:
@@ -25,11 +17,11 @@ def has_index(root: Path) -> bool:
 
 def open_searcher(root: Path) -> Searcher:
     """Return who answers questions about the pages of a folder."""
-    return Searcher(open_finder(index_folder(root)), ranks_of(root))
+    return Searcher(open_finder(root), ranks_of(root))
 
 
 def ranks_of(root: Path) -> RankFile | None:
-    """Return what the graph says of the pages of a crawl; None if it says nothing, or is damaged."""
+    """Return what the graph says of a crawl's pages; None if it says nothing, or is damaged."""
     path = root / "graph" / "ranks"
     if not path.exists():
         return None

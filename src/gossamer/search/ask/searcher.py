@@ -14,7 +14,7 @@ from gossamer.search.ask.layout import Layout, Place
 from gossamer.search.ask.query import Question, read_question
 from gossamer.search.ask.ranking import Ranker, Taste
 from gossamer.search.ask.spelling import better_word, pages_of
-from gossamer.search.finder import Finder, Found
+from gossamer.search.finder import Finder
 from gossamer.search.messages import Ask, Candidate, Stored
 
 BLOCK = 100
@@ -23,6 +23,8 @@ MOST = 1_000
 """Candidates of a question. Whoever wants more should ask for less."""
 MOST_UNASKED = 5_000
 """Candidates of a question without words."""
+CLEARLY_MORE = 10
+"""Other spelling is offered if so many times as many pages have all its words."""
 SNIPPET_CHARS = 200
 
 
@@ -30,6 +32,8 @@ class _Finding(Struct, frozen=True, kw_only=True):
     """Candidates in blocks, the better blocks first."""
 
     total: int
+    firm: int
+    """Pages with all the words."""
     blocks: list[list[Candidate]]
     is_all: bool
     """There are no more."""
@@ -62,8 +66,8 @@ class Searcher:
         intent = intent_of(reading.question, self._analyser, self._finder.languages())
         finding, layout = self._laid_out(intent, wish, hints)
         suggestion = ""
-        if intent.groups and finding.total < self._taste.few:
-            suggestion = self._suggestion(reading.question, finding.total)
+        if intent.groups and finding.firm < self._taste.few:
+            suggestion = self._suggestion(reading.question, finding.firm)
         return Answer(
             query=text,
             total=finding.total,
@@ -103,7 +107,7 @@ class Searcher:
     def _layout(self, finding: _Finding, intent: Intent, wish: SearchWish) -> Layout:
         taste, switches = self._taste, wish.switches
         layout = Layout(
-            per_page=wish.per_page,
+            wish.per_page,
             same_bits=taste.same_bits if switches.copies else None,
             per_host=taste.per_host if switches.hosts and not intent.filters.sites else None,
         )
@@ -117,38 +121,41 @@ class Searcher:
         if not intent.groups:
             return self._unasked(replace(ask, top=MOST_UNASKED), wish, told)
         depth = min(depth, MOST)
-        ask = replace(ask, top=depth)
-        ask = self._without_unknown(intent, ask, told)
-        found = self._finder.find(ask, is_exact=wish.is_exact)
+        known = self._without_unknown(intent, replace(ask, top=depth), told)
+        found = self._finder.find(known, is_exact=wish.is_exact)
+        firm = found.total if known.needed == ask.needed else 0
         blocks = _blocks(found.candidates)
-        if found.total < self._taste.few and ask.needed > 1:
-            all_words = found
-            found = self._finder.find(
-                replace(ask, needed=_most_of(ask.needed)), is_exact=wish.is_exact
-            )
-            if found.total > all_words.total:
-                told.append(_fewer(all_words.total))
-            firm = {one.key for one in all_words.candidates}
-            blocks += _blocks([one for one in found.candidates if one.key not in firm])
-        is_all = len(found.candidates) >= min(found.total, MOST) or depth >= MOST
+        if found.total < self._taste.few and known.needed > 1:
+            first = found
+            some = replace(known, needed=_most_of(known.needed))
+            found = self._finder.find(some, is_exact=wish.is_exact)
+            if found.total > first.total:
+                told.append(_fewer(first.total))
+            keys = {one.key for one in first.candidates}
+            blocks += _blocks([one for one in found.candidates if one.key not in keys])
         if found.total > MOST and depth >= MOST:
             told.append(f"only the best {MOST:,} results can be turned to")
         return _Finding(
-            total=found.total, blocks=blocks, is_all=is_all, is_partial=_is_partial(found)
+            total=found.total,
+            firm=firm,
+            blocks=blocks,
+            is_all=len(found.candidates) >= min(found.total, MOST),
+            is_partial=found.missing > 0,
         )
 
     def _unasked(self, ask: Ask, wish: SearchWish, told: list[str]) -> _Finding:
         """Return pages by filters alone, or by words that must stand in a row."""
         if ask == Ask(top=ask.top, weights=ask.weights):
-            return _Finding(total=0, blocks=[], is_all=True, is_partial=False)
+            return _Finding(total=0, firm=0, blocks=[], is_all=True, is_partial=False)
         found = self._finder.find(ask, is_exact=wish.is_exact)
         if found.total > len(found.candidates):
             told.append(f"{found.total:,} pages fit; these are the best of some of them")
         return _Finding(
             total=found.total,
+            firm=found.total,
             blocks=[found.candidates],
             is_all=True,
-            is_partial=_is_partial(found),
+            is_partial=found.missing > 0,
         )
 
     def _without_unknown(self, intent: Intent, ask: Ask, told: list[str]) -> Ask:
@@ -162,7 +169,7 @@ class Searcher:
             return replace(ask, groups=known, needed=len(known))
         return ask
 
-    def _suggestion(self, question: Question, total: int) -> str:
+    def _suggestion(self, question: Question, firm: int) -> str:
         """Return the question with other words, if far more pages fit that."""
         languages = self._finder.languages()
         words = [
@@ -177,7 +184,7 @@ class Searcher:
         intent = intent_of(other, self._analyser, languages)
         ask = intent.ask(SearchWish().switches, self._taste.weights)
         found = self._finder.find(replace(ask, top=1))
-        return other.text() if found.total > total else ""
+        return other.text() if found.total > CLEARLY_MORE * firm else ""
 
     def _shown(self, layout: Layout, page: int, intent: Intent) -> list[Hit]:
         del intent
@@ -228,7 +235,3 @@ def _fewer(total: int) -> str:
     if not total:
         return "no page has all the words; these have most of them"
     return "few pages have all the words; those with most of them follow"
-
-
-def _is_partial(found: Found) -> bool:
-    return bool(getattr(found, "missing", 0))

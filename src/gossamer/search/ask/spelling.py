@@ -36,7 +36,11 @@ def better_word(
     said = word.lower()
     if not _WORD.fullmatch(said) or not SHORTEST <= len(said) <= LONGEST:
         return None
-    least = CLEARLY * (_pages(analyser.groups(said, languages), finder) + 1)
+    groups = analyser.groups(said, languages)
+    counts = finder.counts([term for group in groups for term in group])
+    least = CLEARLY * (min((pages_of(group, counts) for group in groups), default=0) + 1)
+    if least > counts.pages:
+        return None
     offer = _one_slip(said, finder, analyser, languages)
     if offer.pages < least and len(said) >= SHORTEST_OF_TWO:
         offer = _two_slips(said, finder, analyser, languages)
@@ -113,8 +117,3 @@ def pages_of(group: Group, counts: Counts) -> int:
     """Return how many pages have a word, by the field in which most have it."""
     rows = [counts.having[term] for term in group if term in counts.having]
     return max(map(sum, zip(*rows, strict=True)), default=0)
-
-
-def _pages(groups: Sequence[Group], finder: Finder) -> int:
-    counts = finder.counts([term for group in groups for term in group])
-    return min((pages_of(group, counts) for group in groups), default=0)

@@ -5,7 +5,32 @@ words, languages, ranks of pages.
 """
 
 from gossamer.search.broker.broker import Broker, BrokerOptions, Tiers
+from gossamer.search.broker.far import (
+    MOST_REQUEST_BYTES,
+    BadMessage,
+    Offered,
+    RemoteShard,
+    SilentShard,
+    answer_shard,
+)
+from gossamer.search.broker.opening import open_finder
 from gossamer.search.broker.statistics import StatisticsFacts
+from gossamer.search.broker.stores import Published, publish
 from gossamer.search.broker.tiers import TierRule
 
-__all__ = ["Broker", "BrokerOptions", "StatisticsFacts", "TierRule", "Tiers"]
+__all__ = [
+    "MOST_REQUEST_BYTES",
+    "BadMessage",
+    "Broker",
+    "BrokerOptions",
+    "Offered",
+    "Published",
+    "RemoteShard",
+    "SilentShard",
+    "StatisticsFacts",
+    "TierRule",
+    "Tiers",
+    "answer_shard",
+    "open_finder",
+    "publish",
+]

@@ -18,7 +18,7 @@ from gossamer.search.messages import Counts, Term
 
 MOST_TERMS = 50_000
 """Some 15 MB."""
-AT_ONCE = 500
+AT_ONCE = 200
 """Terms that a refresh asks for at a time, so that questions get their turns between."""
 GROWN = 0.02
 """A share of the pages; less than that changes no order."""

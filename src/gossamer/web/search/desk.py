@@ -34,6 +34,7 @@ class Desk:
         self._turns = Turns(AT_ONCE)
         self._renewing = Lock()
         self._finder: Finder | None = None
+        self._opened = 0
         self._searcher: Searcher | None = None
         self._seen: tuple[Stamp | None, Stamp | None] = (None, None)
 
@@ -64,10 +65,12 @@ class Desk:
             self._finder = None
             name = self._folder.resolve().name
             raise NoIndex(f"no index yet: run `gossamer build {name} index`")
-        if self._finder is None:
-            return open_finder(self._index)
-        self._finder.renew()
-        return self._finder
+        folder = self._index.stat().st_ino
+        if self._finder is not None and folder == self._opened:
+            self._finder.renew()
+            return self._finder
+        self._opened = folder  # a whole build puts a new one in place of the old
+        return open_finder(self._folder)
 
 
 def _stamp(path: Path) -> Stamp | None:
