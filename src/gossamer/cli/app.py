@@ -29,7 +29,7 @@ app.command("search", context_settings={"ignore_unknown_options": True})(search.
 app.command("links")(graph.links)
 app.command("rank")(graph.rank)
 app.command("build")(graph.build)
-app.command("serve")(graph.serve)
+app.command("serve")(search.serve)
 app.add_typer(graph.app, name="graph")
 app.command("demo")(dev.demo)
 
