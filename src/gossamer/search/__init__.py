@@ -18,6 +18,7 @@ from gossamer.search.broker import (
     open_finder,
     publish,
 )
+from gossamer.search.build import IndexFacts, IndexOptions, build_index
 from gossamer.search.finder import Finder
 from gossamer.search.manifest import Manifest, index_folder, read_manifest
 
@@ -29,6 +30,8 @@ __all__ = [
     "BrokerOptions",
     "Finder",
     "Hit",
+    "IndexFacts",
+    "IndexOptions",
     "Manifest",
     "Offered",
     "Published",
@@ -36,6 +39,7 @@ __all__ = [
     "Searcher",
     "Segment",
     "Switches",
+    "build_index",
     "has_index",
     "index_folder",
     "open_finder",
