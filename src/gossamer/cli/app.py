@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from gossamer import __version__
-from gossamer.cli import crawl, dev, graph, store, watch
+from gossamer.cli import crawl, dev, graph, search, store, watch
 from gossamer.errors import ConfigError
 
 app = typer.Typer(
@@ -27,7 +27,8 @@ app.command("show")(store.show)
 app.command("copies")(store.copies)
 app.command("links")(graph.links)
 app.command("rank")(graph.rank)
-app.command("build")(graph.build)
+app.command("build")(search.build)
+app.command("index")(search.index)
 app.command("serve")(graph.serve)
 app.add_typer(graph.app, name="graph")
 app.command("demo")(dev.demo)
