@@ -7,7 +7,7 @@ import tantivy
 
 from gossamer.search.fields import TEXT_FIELDS
 from gossamer.search.page import Prepared
-from gossamer.search.shard.schema import make_index
+from gossamer.search.shard.schema import length_column, make_index
 
 HEAP_BYTES = 128_000_000
 
@@ -16,7 +16,8 @@ class ShardWriter:
     """Writes one shard. There is one at a time for each folder."""
 
     def __init__(self, path: Path, *, heap_bytes: int = HEAP_BYTES, is_new: bool = False) -> None:
-        self._writer = make_index(path).writer(heap_bytes, 1)
+        self._index = make_index(path)
+        self._writer = self._index.writer(heap_bytes, 1)
         self._is_new = is_new
         """Nothing was there before, and no URL comes twice: nothing needs to be deleted."""
 
@@ -28,6 +29,7 @@ class ShardWriter:
         for name, words in zip(TEXT_FIELDS, page.words, strict=True):
             if words:
                 document.add_text(name, words)
+                document.add_unsigned(length_column(name), words.count(" ") + 1)
         document.add_text("url", page.url)
         for site in page.sites:
             document.add_text("site", site)
@@ -45,6 +47,11 @@ class ShardWriter:
     def delete(self, url: str) -> None:
         """Take a page out, if it is in."""
         self._writer.delete_documents_by_term("url", url)
+
+    def pages(self) -> int:
+        """Return how many pages are in it, as far as they count."""
+        self._index.reload()
+        return self._index.searcher().num_docs
 
     def commit(self) -> None:
         """Make everything so far count, for good and for readers."""
