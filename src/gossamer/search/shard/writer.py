@@ -17,8 +17,10 @@ class ShardWriter:
     """Writes one shard. There is one at a time for each folder."""
 
     def __init__(self, path: Path, *, heap_bytes: int = HEAP_BYTES, is_new: bool = False) -> None:
-        self._index = make_index(path)
-        self._writer = self._index.writer(heap_bytes, 1)
+        self._path = path
+        with guarded(path, "written"):
+            self._index = make_index(path)
+            self._writer = self._index.writer(heap_bytes, 1)
         self._is_new = is_new
         """Nothing was there before, and no URL comes twice: nothing needs to be deleted."""
 
