@@ -66,7 +66,7 @@ class Judge(NamedTuple):
         key = fingerprint_of(question.target)
         wanted = self.class_of[key]
         for place, other in enumerate(keys[:DEPTH], 1):
-            if other == key or self.class_of[other] == wanted:
+            if other == key or self.class_of.get(other) == wanted:
                 return 1 / place
         return 0.0
 
@@ -209,10 +209,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         scratch = Path(name)
         crawl = Path(CRAWL) if CRAWL else crawled(scratch / "crawl")
-        folder = CrawlFolder(crawl)
-        web = read_web(folder)
+        web = read_web(CrawlFolder(crawl), SEED)
         questions = make_questions(web, QUESTIONS, CHANCE)
-        built = build(folder, web, held_out(questions), Path(INDEX) if INDEX else scratch)
+        into = Path(INDEX) if INDEX else scratch / "index"
+        built = build(crawl, web, held_out(questions), into)
         del web
         ranks = ranks_of(crawl, scratch)
         questions = [one for one in questions if fingerprint_of(one.target) in built.class_of]

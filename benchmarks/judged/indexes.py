@@ -1,6 +1,5 @@
 """Two indexes of the same pages, with the same analysis: ours, and one field for everything."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -10,15 +9,14 @@ from numpy.typing import NDArray
 from xxhash import xxh3_64_intdigest
 
 from gossamer.search.analysis import Analyser
+from gossamer.search.build import IndexOptions, build_index
 from gossamer.search.fields import TEXT_FIELDS
 from gossamer.search.page import IndexPage, Prepared
 from gossamer.search.shard import ShardWriter
 from gossamer.store import CrawlFolder, Records
-from judged.questions import Web, anchors_of
+from judged.questions import Web, plain
 
-_TITLE, _HEADS, _MAIN, _REST = (
-    TEXT_FIELDS.index(name) for name in ("title", "heads", "main", "rest")
-)
+_TITLE, _MAIN, _REST = (TEXT_FIELDS.index(name) for name in ("title", "main", "rest"))
 
 
 class Built(NamedTuple):
@@ -31,25 +29,52 @@ class Built(NamedTuple):
     pages: int
 
 
-def build(folder: CrawlFolder, web: Web, skip: frozenset[tuple[str, str]], into: Path) -> Built:
-    """Write both indexes, unless they are there."""
+def build(crawl: Path, web: Web, skip: frozenset[tuple[str, str]], into: Path) -> Built:
+    """Build both indexes, unless they are there. Nothing is written into the crawl."""
     note = into / "classes.npy"
     if not note.exists():
-        analyser = Analyser()
-        writers = [ShardWriter(into / name, is_new=True) for name in ("ours", "plain")]
-        rows = []
-        for page in _pages(folder, web, skip):
-            ready = analyser.prepare(page)
-            main = ready.words[_MAIN] or " ".join(ready.words)
-            rows.append((ready.key, xxh3_64_intdigest(main.encode())))
-            writers[0].add(ready)
-            writers[1].add(_in_one_field(ready))
-        for writer in writers:
-            writer.close()
-        np.save(note, np.array(rows, np.uint64))
+        into.mkdir(parents=True, exist_ok=True)
+        (into / "archive").symlink_to((crawl / "archive").resolve())
+
+        def is_held_out(source: str, target: str, text: str) -> bool:
+            del source
+            return (target, plain(text)) in skip
+
+        build_index(into, IndexOptions(shards=1, is_full=True, skip=is_held_out))
+        np.save(note, _build_plain(into, web))
     classes: NDArray[np.uint64] = np.load(note)
-    class_of = dict(classes.tolist())
-    return Built(into / "ours", into / "plain", class_of, len(class_of))
+    return Built(into / "index" / "00", into / "plain", dict(classes.tolist()), len(classes))
+
+
+def _build_plain(into: Path, web: Web) -> NDArray[np.uint64]:
+    """Write title and whole text of all pages that have one into the main field of an index."""
+    analyser = Analyser()
+    writer = ShardWriter(into / "plain", is_new=True)
+    classes = []
+    for path in sorted(CrawlFolder(into).archive.glob("text-*")):
+        for record in Records(path):
+            url = record.headers.get("warc-target-uri", "")
+            if url in web.pages:
+                page = analyser.prepare(_page(url, web, record.block.decode()))
+                main = page.words[_MAIN] or " ".join(page.words)
+                classes.append((page.key, xxh3_64_intdigest(main.encode())))
+                writer.add(_in_one_field(page))
+    writer.close()
+    return np.array(classes, np.uint64)
+
+
+def _page(url: str, web: Web, text: str) -> IndexPage:
+    facts = web.pages[url]
+    return IndexPage(
+        url=url,
+        title=facts.title,
+        headings=facts.headings,
+        text=text,
+        language=facts.language,
+        media_type=facts.media_type,
+        at=facts.at,
+        link_texts=facts.link_texts,
+    )
 
 
 def _in_one_field(page: Prepared) -> Prepared:
@@ -57,23 +82,3 @@ def _in_one_field(page: Prepared) -> Prepared:
     words = [""] * len(TEXT_FIELDS)
     words[_MAIN] = " ".join((page.words[_TITLE], page.words[_MAIN], page.words[_REST]))
     return msgspec.structs.replace(page, words=tuple(words), text="", title="")
-
-
-def _pages(folder: CrawlFolder, web: Web, skip: frozenset[tuple[str, str]]) -> Iterator[IndexPage]:
-    for path in sorted(folder.archive.glob("text-*")):
-        for record in Records(path):
-            url = record.headers.get("warc-target-uri", "")
-            facts = web.pages.get(url)
-            if facts is None:
-                continue
-            yield IndexPage(
-                url=url,
-                title=facts.title,
-                headings=facts.headings,
-                text=record.block.decode(),
-                language=facts.language,
-                media_type=facts.media_type,
-                at=facts.at,
-                anchors=anchors_of(web, url, skip),
-                link_texts=facts.link_texts,
-            )

@@ -22,8 +22,6 @@ KINDS = ("title", "heading", "anchor")
 _WORDS = re.compile(r"\w+")
 _PARTS = re.compile(r"\s+[-–—|·:»]+\s+|\s*[|»]\s*|:\s+")
 FEWEST, MOST_OF_TITLE, MOST_WORDS = 2, 5, 8
-MOST_ANCHORS = 20
-"""What is said of a page: so many of the most frequent texts are indexed."""
 SHARED = 5
 """A part of a title that so many pages have is the name of a site or of a book."""
 MOST_SAID = 200
@@ -62,8 +60,8 @@ class Web(NamedTuple):
     said: dict[str, Counter[str]]
 
 
-def read_web(folder: CrawlFolder) -> Web:
-    """Return what the links archive says."""
+def read_web(folder: CrawlFolder, list_of_hosts: str) -> Web:
+    """Return what the links archive says. One page lists all hosts for crawlers: not its links."""
     pages: dict[str, Facts] = {}
     said: dict[str, Counter[str]] = defaultdict(Counter)
     for _, record in iter_links(folder):
@@ -79,7 +77,7 @@ def read_web(folder: CrawlFolder) -> Web:
             texts,
             bool(record.copy_of) or not record.html,
         )
-        for target, _, text, _ in record.links:
+        for target, _, text, _ in record.links if record.url != list_of_hosts else ():
             if text and (text in said[target] or len(said[target]) < MOST_SAID):
                 said[target][text] += 1
     return Web(pages, said)
@@ -101,13 +99,6 @@ def make_questions(web: Web, per_kind: int, seed: int) -> list[Judged]:
 def held_out(questions: Iterable[Judged]) -> frozenset[tuple[str, str]]:
     """Return target and words of the links that must not be indexed."""
     return frozenset((one.target, one.text) for one in questions if one.kind == "anchor")
-
-
-def anchors_of(web: Web, url: str, skip: frozenset[tuple[str, str]]) -> tuple[str, ...]:
-    """Return what links say of a page, the most frequent first, without what is held out."""
-    said = web.said.get(url, Counter())
-    kept = [text for text, _ in said.most_common() if (url, plain(text)) not in skip]
-    return tuple(kept[:MOST_ANCHORS])
 
 
 def plain(text: str) -> str:
