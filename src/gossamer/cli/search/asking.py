@@ -129,4 +129,4 @@ def _tell(answer: "Answer", given: dict[str, Any]) -> None:
     elif given["urls"]:
         sys.stdout.write("".join(f"{escape(hit.url)}\n" for hit in answer.hits))
     else:
-        out().print(answer_view(answer, given["place"]), soft_wrap=False)
+        out().print(answer_view(answer, given["place"]), crop=False)
