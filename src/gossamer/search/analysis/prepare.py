@@ -18,6 +18,8 @@ from gossamer.urls import fingerprint_of
 
 MOST_SHOWN = 16_000
 """Characters of a page that are kept for snippets."""
+REST = "\n\n"
+"""In what is kept for snippets: what follows is not main content."""
 MOST_TEXT = 1 << 21
 """Characters of a text that are looked at."""
 MOST_TITLE, MOST_HEADINGS, MOST_ANCHORS = 500, 200, 50
@@ -145,5 +147,13 @@ def _term(word: Word, code: str) -> Term:
 
 def _shown(arranged: Arranged, start: int) -> str:
     """Return as much of a text as is kept, in whole characters."""
-    some = arranged.text[start : min(arranged.end, start + 4 * MOST_SHOWN)]
-    return some.decode("utf-8", "ignore")[:MOST_SHOWN]
+    main = _decoded(arranged.text[start : min(arranged.middle, start + 4 * MOST_SHOWN)])
+    if len(main) >= MOST_SHOWN or arranged.middle == arranged.end:
+        return main[:MOST_SHOWN]
+    room = MOST_SHOWN - len(main) - 1
+    rest = arranged.text[arranged.middle : min(arranged.end, arranged.middle + 4 * room)]
+    return f"{main}\n{_decoded(rest)[:room]}"
+
+
+def _decoded(text: bytes) -> str:
+    return text.decode("utf-8", "ignore")
