@@ -55,8 +55,8 @@ def intent_of(question: Question, analyser: Analyser, languages: Sequence[str]) 
         not_languages=question.not_languages,
         types=question.types,
         not_types=question.not_types,
-        in_url=_terms(question.in_url, analyser),
-        not_in_url=_terms(question.not_in_url, analyser),
+        in_url=_terms(question.in_url, analyser, said.first_language(question)),
+        not_in_url=_terms(question.not_in_url, analyser, said.first_language(question)),
         after=question.after,
         before=question.before,
     )
@@ -84,6 +84,10 @@ class _Said:
         telling = [choice for choice in choices if not self._is_stop(choice)]
         for choice in telling or choices:
             self._add(choice)
+
+    def first_language(self, question: Question) -> str:
+        """Return the language in which words of URLs are taken."""
+        return next(iter((*question.languages, *self._languages)), "")
 
     def rows(self, question: Question) -> tuple[tuple[Term, ...], ...]:
         """Return the terms from each telling word to the next one, stop words between them."""
@@ -120,8 +124,8 @@ def _phrases(
     return tuple(dict.fromkeys(phrase for phrase in full if phrase))
 
 
-def _terms(words: Iterable[str], analyser: Analyser) -> tuple[Term, ...]:
-    return tuple(dict.fromkeys(term for word in words for term in analyser.terms(word, "")))
+def _terms(words: Iterable[str], analyser: Analyser, language: str) -> tuple[Term, ...]:
+    return tuple(dict.fromkeys(term for word in words for term in analyser.terms(word, language)))
 
 
 def _as_dict(weights: Weights) -> dict[str, float]:

@@ -11,7 +11,7 @@ from gossamer.search.ask.layout import Layout, Place
 from gossamer.search.ask.query import Question, read_question
 from gossamer.search.ask.ranking import Ranker, Taste
 from gossamer.search.ask.scout import MOST, Finding, Scout
-from gossamer.search.ask.spelling import better_word
+from gossamer.search.ask.spelling import Speller
 from gossamer.search.finder import Finder
 from gossamer.search.messages import Stored
 
@@ -36,6 +36,7 @@ class Searcher:
         self._scout = Scout(finder, self._taste)
         self._ranker = Ranker(finder, ranks, self._taste)
         self._analyser = Analyser()
+        self._speller = Speller(finder, self._analyser)
         self._clock = clock or SystemClock()
 
     def search(self, text: str, wish: SearchWish | None = None) -> Answer:
@@ -92,11 +93,8 @@ class Searcher:
 
     def _suggestion(self, question: Question, firm: int) -> str:
         """Return the question with other words, if far more pages fit that."""
-        languages = self._finder.languages()
         words = tuple(
-            (better_word(choice[0], self._finder, self._analyser, languages) or choice[0],)
-            if len(choice) == 1
-            else choice
+            (self._speller.better(choice[0]) or choice[0],) if len(choice) == 1 else choice
             for choice in question.words
         )
         if words == question.words:
