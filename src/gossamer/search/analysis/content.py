@@ -2,7 +2,7 @@
 
 A line is content if it has sentences or code, and is not mostly what links say. Short lines belong
 to content that they stand next to; so do a few links amid content, as lists of an API are. Many
-links in a row are a menu. The first and the last lines may be small print: rights, cookies, scripts.
+links in a row are a menu. The first and last lines may be small print: rights, cookies, scripts.
 Where nothing is known of links, rows of very short lines take their part.
 """
 

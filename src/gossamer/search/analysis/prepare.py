@@ -8,7 +8,7 @@ from xxhash import xxh3_64_intdigest
 
 from gossamer.dedupe import Sketcher
 from gossamer.search.analysis.address import host_of, sites_of, types_of, words_of_url
-from gossamer.search.analysis.content import PADDING, Arranged, Arranger
+from gossamer.search.analysis.content import Arranged, Arranger
 from gossamer.search.analysis.stems import codes_of, is_stop, language_code, stem
 from gossamer.search.analysis.vocabulary import Vocabulary
 from gossamer.search.analysis.words import MOST, Word, words_of
@@ -98,7 +98,7 @@ class _Reader:
         self._sketcher = Sketcher(SKETCH_SEED)
 
     def read(self, page: IndexPage) -> tuple[Arranged, tuple[str, ...], int]:
-        """Return a page's text, main content first, the terms of its fields, and where it begins."""
+        """Return a page's text with main content first, its fields' terms, and where it begins."""
         heads = _encoded("\n".join(page.headings[:MOST_HEADINGS]))
         fields = (
             _encoded(page.title[:MOST_TITLE]),

@@ -177,11 +177,11 @@ def look_up(key: Words, size: int, memory: Memory) -> int:
     x &= _TAG
     while slots[slot] != _0:
         if slots[slot] & _TAG == x:
-            place = np.int64(slots[slot] & _PLACE)
+            place = int(np.int64(slots[slot] & _PLACE))
             if is_word(arena, place, head, key, words):
                 return place
         slot = (slot + 1) & mask
-    place = state[USED]
+    place = int(state[USED])
     if place + 2 + words > state[ROOM] or 2 * state[KNOWN] > mask:
         return FULL
     slots[slot] = x | np.uint64(place)
@@ -199,10 +199,10 @@ def is_word(arena: Words, place: int, head: np.uint64, key: Words, words: int) -
     """Tell whether this place of the arena has this word."""
     if arena[place] != head:
         return False
-    for n in range(words):
-        if arena[place + 2 + n] != key[n]:
-            return False
-    return True
+    same = 0
+    while same < words and arena[place + 2 + same] == key[same]:
+        same += 1
+    return same == words
 
 
 def add(tokens: Words, count: int, place: int) -> int:
@@ -361,35 +361,45 @@ def put_point(out: Bytes, at: int, point: int) -> int:
     return at + 2
 
 
+def put_pair(out: Bytes, at: int, token: np.uint64) -> int:
+    """Write one or two characters; return where the next one goes."""
+    at = put_point(out, at, int(np.int64((token >> _21) & _POINT)))
+    if token & _POINT != _0:
+        at = put_point(out, at, int(np.int64(token & _POINT)))
+    return at
+
+
+def put_term(out: Bytes, at: int, term: int, letters: Bytes) -> int:
+    """Write the term at a place of the arena; return where the next one goes."""
+    start, size = (term >> 8) << 3, term & 255
+    for i in range(16):  # a fixed number is copied at once; most words are no longer
+        out[at + i] = letters[start + i]
+    for i in range(16, size):
+        out[at + i] = letters[start + i]
+    return at + size
+
+
 def spell(
     tokens: Words, ends: Ints, fields: int, arena: Words, letters: Bytes, out: Bytes, room: int
 ) -> int:
     """Write the terms of some fields, a space behind each; return the bytes, or FULL.
 
-    `letters` are the bytes of the arena, and 16 more. Where tokens of a field end becomes where its terms do.
+    `letters` are the bytes of the arena, and 16 more. Where tokens of a field end becomes where
+    its terms do.
     """
     at, n = 0, 0
     for field in range(fields):
         while n < ends[field]:
             if at + LONGEST + 2 > room:
                 return FULL
-            token = tokens[n]
+            token, start = tokens[n], at
             n += 1
             if token >= _PAIR:
-                at = put_point(out, at, np.int64((token >> _21) & _POINT))
-                if token & _POINT != _0:
-                    at = put_point(out, at, np.int64(token & _POINT))
+                at = put_pair(out, at, token)
+            else:
+                at = put_term(out, at, int(np.int64(arena[np.int64(token) + 1])), letters)
+            if at > start:
                 out[at] = 0x20
                 at += 1
-                continue
-            term = np.int64(arena[np.int64(token) + 1])
-            start, size = (term >> 8) << 3, term & 255
-            for i in range(16):  # a fixed number is copied at once; most words are no longer
-                out[at + i] = letters[start + i]
-            for i in range(16, size):
-                out[at + i] = letters[start + i]
-            if size:
-                out[at + size] = 0x20
-                at += size + 1
         ends[field] = at
     return at
