@@ -1,4 +1,4 @@
-"""WHICH PAGES SAY THIS, on the command line: `search`, `index`, `build`, and `serve` to look at all.
+"""WHICH PAGES SAY THIS, on the command line: `search`, `build`, `index`, and `serve`.
 
 `asking` puts a question, `views` turns the answer into what a person likes to read, `updating`
 builds what is missing before. `indexing` makes an index of a crawl or of files that others wrote,

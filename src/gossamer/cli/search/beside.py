@@ -20,7 +20,7 @@ from gossamer.errors import CannotGoOn
 
 Say: TypeAlias = Callable[[str], None]
 
-NICE = 10
+NICE = 5
 PR_SET_PDEATHSIG = 1
 TICKS_BETWEEN_STARTS = 10
 """Of a status each second: an indexer that dies at once is not started in vain all the time."""

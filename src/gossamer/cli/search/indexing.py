@@ -14,7 +14,7 @@ from gossamer.cli.search.beside import end_with
 from gossamer.errors import ConfigError
 
 if TYPE_CHECKING:
-    from gossamer.search.build import IndexFacts, IndexOptions
+    from gossamer.search import IndexFacts, IndexOptions
 
 BAD_RECORDS = 1
 """The exit code when something could not be read; all else is indexed."""
@@ -80,7 +80,7 @@ def index(**given: Any) -> int:  # noqa: ANN401 - the parser hands over what is 
     least "url" and "text", and may have "title", "headings", "language", "at",
     "type" and "anchors". A page replaces an older one with the same URL.
     """
-    from gossamer.search.build import build_foreign  # noqa: PLC0415 - keeps --help fast
+    from gossamer.search import build_foreign  # noqa: PLC0415 - keeps --help fast
 
     def complain(line: str) -> None:
         sys.stderr.write(f"gossamer: {harmless(line)}\n")
@@ -120,7 +120,7 @@ def build_index_of(folder: Path, given: dict[str, Any]) -> None:
     if given["follow"]:
         _follow(folder, options, given)
         return
-    from gossamer.search.build import build_index  # noqa: PLC0415 - keeps --help fast
+    from gossamer.search import build_index  # noqa: PLC0415 - keeps --help fast
 
     with telling("index") as tell:
         facts = build_index(folder, options, tell)
@@ -129,7 +129,7 @@ def build_index_of(folder: Path, given: dict[str, Any]) -> None:
 
 def options_of(given: dict[str, Any]) -> "IndexOptions":
     """Return how an index shall be built."""
-    from gossamer.search.build import IndexOptions  # noqa: PLC0415 - keeps --help fast
+    from gossamer.search import IndexOptions  # noqa: PLC0415 - keeps --help fast
 
     for name, known in (("partition", PARTITIONS), ("organisation", ORGANISATIONS)):
         if given[name] not in {None, *known}:
@@ -160,7 +160,7 @@ def _follow(folder: Path, options: "IndexOptions", given: dict[str, Any]) -> Non
     from threading import Event  # noqa: PLC0415 - only where somebody waits
 
     from gossamer.clock import SystemClock  # noqa: PLC0415 - keeps --help fast
-    from gossamer.search.build import build_index, follow  # noqa: PLC0415 - keeps --help fast
+    from gossamer.search import build_index, follow  # noqa: PLC0415 - keeps --help fast
 
     pause = Event()
 

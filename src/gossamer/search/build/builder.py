@@ -113,12 +113,11 @@ class Building:
 
     def _is_due(self, manifest: Manifest, counted: Lengths) -> bool:
         """Tell whether so much is new that all is to be built anew."""
-        has_news = has_more(manifest.covered, counted)
         if manifest.organisation == "terms":
-            return has_news
+            return has_more(manifest.covered, counted)
         grown = sum(counted.values()) - manifest.full_bytes
         is_much = grown > manifest.full_bytes * self._options.news_share
-        return has_news and is_much and not is_locked(self.folder)
+        return is_much and not is_locked(self.folder)
 
     def _full(self, counted: Lengths) -> IndexFacts:
         shape = Shape.wanted(self._options, read_manifest(self.place.folder))

@@ -11,9 +11,8 @@ from gossamer.store import BuiltElsewhere, CrawlFolder, is_locked
 if TYPE_CHECKING:
     from gossamer.clock import Clock
 
-PAUSE_S = 1.5
-SHARE = 0.5
-"""Of the time, at most, that is spent on building."""
+PAUSE_S, LONGEST_PAUSE_S = 1.5, 5.0
+"""Between two looks: as long as the last one took, so that half of the time is left to others."""
 
 
 def follow(
@@ -52,5 +51,5 @@ class _Pacing:
 
     def __call__(self) -> None:
         took_s = self._clock.steady() - self._began_at
-        self._wait(max(PAUSE_S, took_s * (1 / SHARE - 1)))
+        self._wait(min(max(PAUSE_S, took_s), LONGEST_PAUSE_S))
         self._began_at = self._clock.steady()
