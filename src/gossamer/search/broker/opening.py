@@ -125,6 +125,7 @@ class _Far:
 
     def look(self) -> bool:
         before, self._offer = self._offer, self._door.offer()
+        self._door.close()  # it is seldom asked
         return self._offer != before
 
     def tiers(self) -> Tiers:
