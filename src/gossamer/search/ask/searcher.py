@@ -14,10 +14,10 @@ from gossamer.search.ask.scout import MOST, Finding, Scout
 from gossamer.search.ask.spelling import Speller
 from gossamer.search.finder import Finder
 from gossamer.search.messages import Stored
+from gossamer.search.shown import Snippets
 
 CLEARLY_MORE = 10
 """Other spelling is offered if more than so many times as many pages have all its words."""
-SNIPPET_CHARS = 200
 
 
 class Searcher:
@@ -105,20 +105,21 @@ class Searcher:
         return other.text() if found.total > CLEARLY_MORE * firm else ""
 
     def _shown(self, layout: Layout, page: int, intent: Intent) -> list[Hit]:
-        del intent
+        """Return the results of a page, with what each of them says of the question."""
         places = layout.page(page)
         more = layout.more_from_hosts(page)
         stored = self._finder.stored([place.ranked.candidate for place in places])
         page_of = {one.key: one for one in stored}
+        snippets = Snippets(self._analyser, intent.groups, intent.phrases)
         return [
-            _hit(place, page_of[key], more[place.ranked.candidate.host])
+            _hit(place, page_of[key], more[place.ranked.candidate.host], snippets)
             for place in places
             if (key := place.ranked.candidate.key) in page_of
         ]
 
 
-def _hit(place: Place, page: Stored, more: int) -> Hit:
-    segments = [Segment(page.text[:SNIPPET_CHARS], is_hit=False)]
+def _hit(place: Place, page: Stored, more: int, snippets: Snippets) -> Hit:
+    segments = [Segment(text, is_hit) for text, is_hit in snippets.snippet(page)]
     return Hit(
         url=page.url,
         title=page.title,
@@ -131,6 +132,7 @@ def _hit(place: Place, page: Stored, more: int) -> Hit:
         copies=place.copies,
         more_from_host=more,
         segments=segments,
+        title_segments=[Segment(text, is_hit) for text, is_hit in snippets.title(page)],
     )
 
 
