@@ -11,11 +11,13 @@ from gossamer.testing import FakeWeb, ServerProcess, serve_in_process
 from tests.e2e.test_command_line import crawl_words, said
 from tests.unit.web.served import serving
 
+QUICK = ("--delay", "0", "--shards", "1")
+
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
     log = tmp_path_factory.mktemp("web") / "visits.log"
-    with serve_in_process(FakeWeb(seed=7, hosts=3, pages_per_host=12), log) as running:
+    with serve_in_process(FakeWeb(seed=7, hosts=2, pages_per_host=12), log) as running:
         yield running
 
 
@@ -23,13 +25,13 @@ def test_a_crawl_is_searched_without_being_told_to_build(
     server: ServerProcess, tmp_path: Path
 ) -> None:
     folder = tmp_path / "crawl"
-    said(*crawl_words(server, folder, "--delay", "0", "--max-pages", "15"))
+    said(*crawl_words(server, folder, *QUICK, "--max-pages", "8"))
     ended = said("search", folder, "printing", "--json")
     assert "is built first" in ended.stderr
     first = json.loads(ended.stdout)
     assert first["total"] > 0
     assert all("printing" in hit["snippet"].lower() for hit in first["hits"])
-    said(*crawl_words(server, folder, "--delay", "0"))
+    said(*crawl_words(server, folder, *QUICK, "--max-pages", "20"))
     behind = json.loads(said("search", folder, "printing", "--no-build", "--json").stdout)
     assert behind["total"] == first["total"]
     ended = said("search", folder, "printing", "--json")

@@ -103,6 +103,7 @@ def hit(url: str, **facts: object) -> Hit:
         "at": 0,
         "copies": 0,
         "more_from_host": 0,
+        "title_segments": [Segment("<i>", is_hit=True)],
         "segments": [Segment("a ", is_hit=False), Segment("<b>", is_hit=True)],
     }
     return Hit(**known | facts)  # type: ignore[arg-type]  # as said above
@@ -149,6 +150,7 @@ def test_odd_addresses_languages_and_dates_do_no_harm() -> None:
         assert "onclick" not in found.attributes
         assert "\u202e" not in text
     assert "<mark>&lt;b&gt;</mark>" in text
+    assert "<mark>&lt;i&gt;</mark>" in text
 
 
 def test_filters_are_taken_out_and_put_in() -> None:

@@ -31,8 +31,10 @@ def answer_view(answer: "Answer", place: str) -> RenderableType:
 
 
 def _hit(number: int, hit: "Hit") -> Iterator[RenderableType]:
-    title = _line(hit.title) or harmless(hit.url)
-    yield Text.assemble((f"{number:>2}. ", "dim"), (title, "bold cyan"))
+    title = Text.assemble((f"{number:>2}. ", "dim"))
+    for part in hit.title_segments:
+        title.append(_spaced(part.text), "bold yellow" if part.is_hit else "bold cyan")
+    yield title if hit.title_segments else title.append(harmless(hit.url), "bold cyan")
     yield _whole(f"    {harmless(hit.url)}", "green")
     snippet = Text()
     for part in hit.segments:
