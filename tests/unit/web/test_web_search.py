@@ -1,5 +1,6 @@
 """The search of the server as a program, or a browser, has it."""
 
+import shutil
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -159,7 +160,8 @@ def test_filters_are_taken_out_and_put_in() -> None:
     assert [chip.label for chip in chips] == ["-site:a.test", "lang:de", 'inurl:"a b"']
     assert chips[1].question == 'web -site:a.test "in a row" inurl:"a b"'
     assert unfiltered(question) == 'web "in a row"'
-    assert from_host("web site:a.test lang:de", "b.test") == "web lang:de site:b.test"
+    assert from_host("web site:a.test lang:de", "b.test:81") == "web lang:de site:b.test"
+    assert from_host("web", "[::1]:81") == "web site:[::1]"
     hits = [hit("http://a.test/", language="zh-Hant"), hit("http://a.test/b", language="de")]
     assert [chip.label for chip in offered("web", hits)] == ["lang:zh", "lang:de"]
     assert offered("web lang:de", hits) == []
@@ -206,6 +208,20 @@ def test_new_pages_are_found_and_a_missing_index_is_told(tmp_path: Path) -> None
         assert str(tmp_path) not in found.text + page.text
         indexed(folder, spider(3))
         assert server.ask("/api/search", q="spider").json["total"] == 3
+
+
+def test_an_index_that_is_built_anew_takes_the_place_of_the_old_one(tmp_path: Path) -> None:
+    folder, other = indexed(tmp_path / "a", spider(1)), indexed(tmp_path / "b", spider(2))
+    with serving(folder, "--no-build") as server:
+        assert [hit["title"] for hit in server.ask("/api/search", q="spider").json["hits"]] == [
+            "Spider 1"
+        ]
+        index_folder(folder).rename(tmp_path / "old")
+        index_folder(other).rename(index_folder(folder))
+        shutil.rmtree(tmp_path / "old")
+        assert [hit["title"] for hit in server.ask("/api/search", q="spider").json["hits"]] == [
+            "Spider 2"
+        ]
 
 
 def test_many_ask_at_once_and_all_are_answered(server: Served) -> None:

@@ -31,7 +31,7 @@ def answer_view(answer: "Answer", place: str) -> RenderableType:
 
 
 def _hit(number: int, hit: "Hit") -> Iterator[RenderableType]:
-    title = Text.assemble((f"{number:>2}. ", "dim"))
+    title = Text.assemble((f"{number:>2}. ", "dim"), no_wrap=True, overflow="ellipsis")
     for part in hit.title_segments:
         title.append(_spaced(part.text), "bold yellow" if part.is_hit else "bold cyan")
     yield title if hit.title_segments else title.append(harmless(hit.url), "bold cyan")
