@@ -34,8 +34,8 @@ FULL = -1
 LETTER, SOLID, IGNORED, JOINT, APOSTROPHE = 1, 2, 3, 4, 5
 FIRST = 3 * 256
 """Where the first 256 characters are told of."""
-_0, _8, _21, _33 = (np.uint64(n) for n in (0, 8, 21, 33))
-_MIX_1, _MIX_2 = np.uint64(0xFF51AFD7ED558CCD), np.uint64(0xC4CEB9FE1A85EC53)
+_0, _8, _21, _29, _33 = (np.uint64(n) for n in (0, 8, 21, 29, 33))
+_MIX = np.uint64(0xFF51AFD7ED558CCD)
 _PAIR = np.uint64(1 << 63)
 _POINT = np.uint64(0x1FFFFF)
 _PLACE = np.uint64((1 << 28) - 1)
@@ -45,10 +45,9 @@ _PLUSES, _SHARP = np.uint64(0x2B2B00), np.uint64(0x2300)
 
 
 def mix(x: np.uint64) -> np.uint64:
-    """Return the murmur3 finaliser of a word."""
-    x = (x ^ (x >> _33)) * _MIX_1
-    x = (x ^ (x >> _33)) * _MIX_2
-    return x ^ (x >> _33)
+    """Return a word with all its bits mixed."""
+    x = (x ^ (x >> _33)) * _MIX
+    return x ^ (x >> _29)
 
 
 def fate(text: Bytes, at: int, tables: Tables) -> tuple[int, int]:
@@ -172,6 +171,7 @@ def look_up(key: Words, size: int, memory: Memory) -> int:
     x = np.uint64(state[SEED]) ^ head
     for n in range(words):
         x = mix(x ^ key[n])
+    x = mix(x)
     mask = state[MASK]
     slot = np.int64(x) & mask
     x &= _TAG
@@ -348,7 +348,9 @@ def scan(
 
 
 def put_point(out: Bytes, at: int, point: int) -> int:
-    """Write a character; return where the next one goes."""
+    """Write a character of three bytes or four, unless it is 0; return where the next one goes."""
+    if point == 0:
+        return at
     if point < 0x10000:
         out[at] = 0xE0 | point >> 12
         at += 1
@@ -359,14 +361,6 @@ def put_point(out: Bytes, at: int, point: int) -> int:
     out[at] = 0x80 | ((point >> 6) & 0x3F)
     out[at + 1] = 0x80 | (point & 0x3F)
     return at + 2
-
-
-def put_pair(out: Bytes, at: int, token: np.uint64) -> int:
-    """Write one or two characters; return where the next one goes."""
-    at = put_point(out, at, int(np.int64((token >> _21) & _POINT)))
-    if token & _POINT != _0:
-        at = put_point(out, at, int(np.int64(token & _POINT)))
-    return at
 
 
 def put_term(out: Bytes, at: int, term: int, letters: Bytes) -> int:
@@ -395,7 +389,8 @@ def spell(
             token, start = tokens[n], at
             n += 1
             if token >= _PAIR:
-                at = put_pair(out, at, token)
+                at = put_point(out, at, int(np.int64((token >> _21) & _POINT)))
+                at = put_point(out, at, int(np.int64(token & _POINT)))
             else:
                 at = put_term(out, at, int(np.int64(arena[np.int64(token) + 1])), letters)
             if at > start:

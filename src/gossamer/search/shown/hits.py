@@ -1,8 +1,7 @@
 """Hits: where the words of a question stand in a text, whatever form they have there.
 
 A text is searched for the beginnings of terms, which takes microseconds, and only words that begin
-so are analysed. Where a word is not found and the text has other letters than English, it is
-looked at once more without accents.
+so are analysed. A text with other letters than English has is searched without its accents.
 """
 
 import re
@@ -53,20 +52,16 @@ class Hits:
         """Return the hits in a text, in order; none lies in another."""
         small = text.lower()
         small = small if len(small) == len(text) else text
-        found = list(self._find_all(small, small, language, self._beginnings))
-        if not text.isascii() and (not found or language != _PLAIN):
-            met = {group for _, _, group in found}
-            starts = self._beginnings.items()
-            left = {term: start for term, start in starts if self._wanted[term] not in met}
-            if left:
-                found += self._find_all(_OTHER.sub(_folded, small), small, language, left)
+        found: list[Hit] = []
+        if text.isascii() or language == _PLAIN:
+            found = list(self._find_all(small, small, language))
+        if not found and not text.isascii():
+            found = list(self._find_all(_OTHER.sub(_folded, small), small, language))
         return _apart(found)
 
-    def _find_all(
-        self, folded: str, text: str, language: str, beginnings: dict[Term, str]
-    ) -> Iterator[Hit]:
-        for start in dict.fromkeys(beginnings.values()):
-            yield from self._find(folded, text, language, start)
+    def _find_all(self, folded: str, text: str, language: str) -> Iterator[Hit]:
+        for beginning in self._beginnings:
+            yield from self._find(folded, text, language, beginning)
 
     def _find(self, folded: str, text: str, language: str, beginning: str) -> Iterator[Hit]:
         """Yield the hits that begin so; `folded` is the text without accents."""
@@ -96,9 +91,9 @@ class Hits:
         return self._known[place]
 
 
-def _beginnings(terms: Iterable[Term]) -> dict[Term, str]:
-    """Return with what each word begins that has a term: the last letter may be another one."""
-    return {term: term[:-1] if _may_differ(term) else term for term in terms}
+def _beginnings(terms: Iterable[Term]) -> list[str]:
+    """Return with what words begin that have a term: the last letter may be another one."""
+    return list(dict.fromkeys(term[:-1] if _may_differ(term) else term for term in terms))
 
 
 def _may_differ(term: Term) -> bool:

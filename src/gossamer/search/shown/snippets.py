@@ -56,7 +56,7 @@ class Snippets:
         spans = best or [_beginning(text, page.title)]
         segments: Segments = []
         for start, end in spans:
-            if start > 0 or segments:
+            if (start > 0 and best) or segments:
                 segments.append((f" {_ELLIPSIS} " if segments else f"{_ELLIPSIS} ", False))
             segments += _pieces(text, (start, end), hits)
         if spans[-1][1] < len(text.rstrip()):
@@ -137,9 +137,8 @@ def _start(text: str, first: int, least: int) -> int:
     if far == 0:
         return 0
     ends = [end.end() for end in _ENDS.finditer(text, far, first)]
-    early = [end for end in ends if first - end >= _LEAD]
     if ends:
-        return early[-1] if early else ends[0]
+        return ends[-1]
     near = max(first - _LEAD, least)
     space = text.find(" ", near, min(near + _WHOLE_WORD, first))
     return space + 1 if space >= 0 else near
