@@ -211,3 +211,10 @@ def test_a_damaged_shard_says_what_to_do(tmp_path: Path, damage: str) -> None:
     with pytest.raises(BadShard, match="gossamer build DIR index --full") as told:
         LocalShard(path).top(ALL)
     assert isinstance(told.value, CannotGoOn)
+
+
+def test_two_writers_of_one_folder_are_told(tmp_path: Path) -> None:
+    writer = ShardWriter(tmp_path, heap_bytes=15_000_000)
+    with pytest.raises(BadShard, match="cannot be written"):
+        ShardWriter(tmp_path, heap_bytes=15_000_000)
+    writer.close()
