@@ -8,8 +8,8 @@ from gossamer.search.analysis import Analyser
 from gossamer.search.ask.answer import MOST_PER_PAGE, Answer, Hit, SearchWish, Segment
 from gossamer.search.ask.intent import Intent, intent_of
 from gossamer.search.ask.layout import Layout, Place
-from gossamer.search.ask.query import Question, read_question
 from gossamer.search.ask.ranking import Ranker, Taste
+from gossamer.search.ask.reading import Question, read_question
 from gossamer.search.ask.scout import MOST, Finding, Scout
 from gossamer.search.ask.spelling import Speller
 from gossamer.search.finder import Finder
@@ -69,7 +69,7 @@ class Searcher:
         return [place.ranked.candidate.key for place in layout.places]
 
     def _intent(self, question: Question) -> Intent:
-        return intent_of(question, self._analyser, self._finder.languages())
+        return intent_of(question, self._analyser, self._finder)
 
     def _laid_out(self, intent: Intent, wish: SearchWish) -> tuple[Finding, Layout]:
         """Find, rank and lay out as much as the page needs and a result more."""

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from gossamer.search.analysis import Analyser
+from gossamer.search.ask.tongues import pages_of
 from gossamer.search.finder import Finder
-from gossamer.search.messages import Ask, Counts, Group
+from gossamer.search.messages import Ask, Group
 
 CLEARLY = 20
 """A word is put in another's place if so many times as many pages have it."""
@@ -114,9 +115,3 @@ def is_near(one: str, other: str, most: int) -> bool:
         if min(row) > most:
             return False
     return row[-1] <= most
-
-
-def pages_of(group: Group, counts: Counts) -> int:
-    """Return how many pages have a word, by the field in which most have it."""
-    rows = [counts.having[term] for term in group if term in counts.having]
-    return max(map(sum, zip(*rows, strict=True)), default=0)
