@@ -145,19 +145,17 @@ class TermFinder:
 
     def _open(self) -> None:
         """Open the newest set; another may take its place meanwhile."""
-        known = _read(self._folder)
-        while True:
-            try:
-                files = Opened(self._folder, known)
-                pages = PageTable(files, known)
-                shards = [TermShard(files, known, number) for number in range(known.shards)]
-                break
-            except CorruptFile:
-                newer = _read(self._folder)
-                if newer.generation == known.generation:
-                    raise
-                known = newer
-        self._known, self._pages = known, pages
+        self._known = _read(self._folder)
+        try:
+            files = Opened(self._folder, self._known)
+            self._pages = PageTable(files, self._known)
+            numbers = range(self._known.shards)
+            shards = [TermShard(files, self._known, number) for number in numbers]
+        except CorruptFile:
+            if _read(self._folder).generation == self._known.generation:
+                raise
+            self._open()
+            return
         self.courier: Courier = LocalCourier(shards)
         self._remembered: dict[Term, tuple[int, ...]] = {}
 

@@ -88,8 +88,7 @@ class Way:
 
     def _row(self, row: Sequence[tuple[Term, int]], *, is_within: bool) -> None:
         for number, (term, shift) in enumerate(row):
-            act = Row(term, shift, number == 0, is_within or number > 0)
-            self._act(self._shard_of(term), act)
+            self._act(self._shard_of(term), Row(term, shift, number == 0, is_within))
 
     def _act(self, shard: int, act: Act) -> None:
         if not self.legs or self.legs[-1].shard != shard:

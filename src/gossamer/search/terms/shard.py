@@ -6,6 +6,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from gossamer.search.fields import K1, MAIN, TEXT_FIELDS, TITLE
 from gossamer.search.terms.kept import Opened, TermSet, discounts
 from gossamer.search.terms.kept.read_kernels import FIELD_SHIFT, PAGE_SHIFT
 from gossamer.search.terms.kept.sets import Tally, common, joined, packed, unpacked
@@ -28,7 +29,6 @@ from gossamer.search.terms.wire import (
     decode_parcel,
     encode,
 )
-from gossamer.search.fields import K1, MAIN, TEXT_FIELDS, TITLE
 
 _NEAR = tuple(TEXT_FIELDS.index(name) for name in (TITLE, MAIN))
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gossamer.search.terms.kept.read_kernels import Bytes
+from gossamer.search.terms.kept.read_kernels import Bytes, integer
 
 FIRST = 0xCBF29CE484222325
 
@@ -12,7 +12,7 @@ def hash_of(text: Bytes, size: int) -> int:
     value = np.uint64(FIRST)
     for at in range(size):
         value = hashed(value, text[at])
-    return np.int64(mixed(value))
+    return integer(mixed(value))
 
 
 def hashed(value: np.uint64, byte: np.uint8) -> np.uint64:

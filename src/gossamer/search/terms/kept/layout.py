@@ -115,7 +115,7 @@ class Opened:
         try:
             with path.open("rb") as file:
                 size = os.fstat(file.fileno()).st_size
-                content: Any = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) if size else bytes()
+                content: Any = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) if size else b""
         except (OSError, ValueError) as problem:
             raise CorruptFile(path, 0, f"it cannot be read ({problem})") from problem
         sealed_size, sealed_hash = self._seals.get(name, (-1, 0))

@@ -41,11 +41,16 @@ MANY, HAVING, BLOCKS, BLOCKS_AT, PAGES_AT, PAGES_END, END, LIMIT = 0, 1, 8, 9, 1
 HEAD_WORDS = 14
 
 
+def integer(word: np.integer) -> int:
+    """Return a number of an array as one that can be reckoned with."""
+    return int(np.int64(word))
+
+
 def number(data: Bytes, at: int, end: int) -> tuple[int, int]:
     """Return the number at a place, and the place behind it; -1 if there is none."""
     value = shift = 0
     while at < end and shift < 63:
-        byte = np.int64(data[at])
+        byte = integer(data[at])
         at += 1
         value |= (byte & 127) << shift
         if byte < 128:
@@ -58,7 +63,7 @@ def half(data: Bytes, at: int) -> int:
     """Return a number of four bytes."""
     value = 0
     for shift in range(4):
-        value |= np.int64(data[at + shift]) << (8 * shift)
+        value |= integer(data[at + shift]) << (8 * shift)
     return value
 
 
@@ -70,7 +75,7 @@ def heading(data: Bytes, start: int, end: int, limit: int, head: Ints) -> int:
         if value < 0:
             return DAMAGED
         head[place if place <= FIELDS else PAGES_END] = value
-    many = head[MANY]
+    many = integer(head[MANY])
     if many < 1 or many > limit:
         return DAMAGED
     blocks = (many + PER_BLOCK - 1) // PER_BLOCK
@@ -145,7 +150,7 @@ def posting(data: Bytes, head: Ints, place: Place) -> tuple[int, int, int]:
     page = place[1] + gap + 1
     if gap < 0 or page >= head[LIMIT] or at >= head[PAGES_END]:
         return DAMAGED, 0, at
-    return page, np.int64(data[at]), at + 1
+    return page, integer(data[at]), at + 1
 
 
 def worth(
@@ -162,7 +167,7 @@ def worth(
                 if often < 0:
                     return score, DAMAGED
             if field < WORDED and weights[field] != 0.0:
-                norm = lengths[field * 256 + np.int64(norms[row + field])]
+                norm = lengths[field * 256 + integer(norms[row + field])]
                 score += weights[field] * often / (often + norm)
     return score, at
 
@@ -211,16 +216,24 @@ def spots(
             often = 1
             if bits & ONCE == 0:
                 often, at = number(data, at, head[PAGES_END])
+            if often < 0:
+                return DAMAGED, spot, found
+            area = page << PAGE_SHIFT | field << FIELD_SHIFT
             position = 0
             for _ in range(often if POSITIONED >> field & 1 else 0):
                 gap, spot = number(data, spot, head[END])
                 position += gap
                 if gap < 0 or position >> FIELD_SHIFT:
                     return DAMAGED, spot, found
-                if page >= 0 and position >= shift:
-                    if found < room:
-                        out[found] = page << PAGE_SHIFT | field << FIELD_SHIFT | position - shift
-                    found += 1
-            if often < 0:
-                return DAMAGED, spot, found
+                found = noted(out, room, found, (page, area, position - shift))
     return at, spot, found
+
+
+def noted(out: Ints, room: int, found: int, spot: tuple[int, int, int]) -> int:
+    """Write where a row may begin, if that is in a page that is hit; return how many there are."""
+    page, area, start = spot
+    if page < 0 or start < 0:
+        return found
+    if found < room:
+        out[found] = area | start
+    return found + 1

@@ -1,8 +1,6 @@
 """The inner loops between lists of pages: joined, common to both, and packed to be sent."""
 
-import numpy as np
-
-from gossamer.search.terms.kept.read_kernels import DAMAGED, Bytes, Floats, Ints, number
+from gossamer.search.terms.kept.read_kernels import DAMAGED, Bytes, Floats, Ints, integer, number
 
 WITHOUT = -1
 
@@ -30,7 +28,7 @@ def join(
         is_other = other < more_many and (one >= many or more[other] <= pages[one])
         page, score, often = 0, 0.0, 0
         if is_one:
-            page, score, often = pages[one], scores[one], np.int64(seen[one])
+            page, score, often = pages[one], scores[one], integer(seen[one])
             one += 1
         if is_other:
             page, score, often = more[other], score + more_scores[other], min(often + 1, 255)

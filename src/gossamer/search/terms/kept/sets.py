@@ -36,7 +36,7 @@ def joined(one: Tally, pages: Pages, scores: Scores, least: int) -> Tally:
         least,
         *(column.ctypes.data for column in out),
     )
-    return Tally(*(column[:kept] for column in out))
+    return Tally(out.pages[:kept], out.scores[:kept], out.seen[:kept])
 
 
 def common(one: Pages, other: Pages) -> Pages:

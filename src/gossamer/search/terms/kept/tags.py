@@ -1,4 +1,4 @@
-"""Tags: what a page is, as terms of a field of their own. `site:` and its like are asked by them."""
+"""Tags: what a page is, as terms of a field of their own: what `site:` and its like ask for."""
 
 from collections.abc import Iterator
 

@@ -50,7 +50,7 @@ class Words:
     def hits(
         self, term: str, fields: int, wanted: Pages | None, scale: Scale
     ) -> tuple[Pages, Scores]:
-        """Return the pages, of those that are wanted, that have a term in some fields; its worth."""
+        """Return the wanted pages that have a term in some fields, and its worth there."""
         head = self.head(term)
         if head is None:
             return np.empty(0, np.int64), np.empty(0, np.float64)

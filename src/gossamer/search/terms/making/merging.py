@@ -2,6 +2,7 @@
 
 import mmap
 from collections.abc import Iterator, Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -135,7 +136,7 @@ class Merger:
         pieces = sum(run.terms for run in self._made)
         many = max(1, pieces // RANGE_PIECES, len(self._pieces) // RANGE_BYTES)
         edges = [number * (1 << 64) // many for number in range(many + 1)]
-        yield from zip(edges, edges[1:], strict=False)
+        yield from pairwise(edges)
 
     def _range(self, low: int, high: int) -> Range:
         """Return the pieces of a range of hashes."""

@@ -22,6 +22,7 @@ from gossamer.search.terms.kept.read_kernels import (
     WORDED,
     Bytes,
     Ints,
+    integer,
     number,
 )
 
@@ -76,7 +77,7 @@ def take(
 
 def slot_of(table: Words, mask: int, value: np.uint64) -> int:
     """Return where a hash is in a table, or would be."""
-    slot = np.int64(value & np.uint64(mask))
+    slot = integer(value & np.uint64(mask))
     while table[slot] != np.uint64(0) and table[slot] != value:
         slot = slot + 1 & mask
     return slot
@@ -121,9 +122,9 @@ def put_pages(places: Words, start: int, end: int, out: Bytes, at: int) -> tuple
     """Write the pages of a term: gaps, fields, how often in each. Return where, and how many."""
     many, before = 0, -1
     while start < end:
-        page = np.int64(places[start] >> np.uint64(PAGE_SHIFT))
+        page = integer(places[start] >> np.uint64(PAGE_SHIFT))
         stop, bits, fields = start, 0, 0
-        while stop < end and np.int64(places[stop] >> np.uint64(PAGE_SHIFT)) == page:
+        while stop < end and integer(places[stop] >> np.uint64(PAGE_SHIFT)) == page:
             bit = 1 << field_of(places[stop])
             fields += 0 if bits & bit else 1
             bits |= bit
@@ -158,7 +159,7 @@ def put_positions(places: Words, start: int, end: int, out: Bytes, at: int) -> i
             position = 0
         before = area
         if POSITIONED >> field_of(places[token]) & 1:
-            here = np.int64(places[token]) & LONGEST_POSITION
+            here = integer(places[token]) & LONGEST_POSITION
             at = put(out, at, here - position)
             position = here
     return at
@@ -166,7 +167,7 @@ def put_positions(places: Words, start: int, end: int, out: Bytes, at: int) -> i
 
 def field_of(place: np.uint64) -> int:
     """Return the field of a place."""
-    return np.int64(place >> np.uint64(FIELD_SHIFT)) & 7
+    return integer(place >> np.uint64(FIELD_SHIFT)) & 7
 
 
 def put(out: Bytes, at: int, value: int) -> int:
@@ -243,7 +244,7 @@ def add_piece(
 
 def passed(data: Bytes, at: int, end: int) -> tuple[int, int]:
     """Return the place behind a page's fields and counts (-1: damaged), and its positions."""
-    bits = np.int64(data[at])
+    bits = integer(data[at])
     at += 1
     positions = 0
     for field in range(FIELDS):
@@ -271,7 +272,7 @@ def add_posting(
         parts[at] = data[place]
         at += 1
     for field in range(FIELDS):
-        tally[field] += np.int64(data[counts]) >> field & 1
+        tally[field] += integer(data[counts]) >> field & 1
     for place in range(spot, stop):
         parts[room + tally[SPOTS_BYTES] + place - spot] = data[place]
     tally[LAST], tally[PAGES_BYTES] = page, at
@@ -289,13 +290,13 @@ def put_list(tally: Ints, parts: Bytes, room: int, blocks: Halves, into: tuple[B
     at = put(out, at, tally[PAGES_BYTES])
     if tally[LIST_PAGES] > PER_BLOCK:
         for word in range(3 * ((tally[LIST_PAGES] + PER_BLOCK - 1) // PER_BLOCK)):
-            value = np.int64(blocks[word])
+            value = integer(blocks[word])
             for shift in range(4):
                 out[at + shift] = value >> (8 * shift) & 255
             at += 4
     for place in range(tally[PAGES_BYTES]):
         out[at + place] = parts[place]
-    at += tally[PAGES_BYTES]
+    at += integer(tally[PAGES_BYTES])
     for place in range(tally[SPOTS_BYTES]):
         out[at + place] = parts[room + place]
-    return at + tally[SPOTS_BYTES]
+    return at + integer(tally[SPOTS_BYTES])
