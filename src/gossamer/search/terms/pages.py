@@ -29,7 +29,6 @@ class PageTable:
         self._spans = files.array("stored_at", np.int64, 2 * known.pages).reshape(-1, 2)
         self._stored = files.array("stored", np.uint8)
         self._path = files.path("stored")
-        self._open = zstandard.ZstdDecompressor()
 
     def candidates(self, pages: Sequence[int], scores: Sequence[float]) -> list[Candidate]:
         """Return pages as candidates."""
@@ -52,9 +51,10 @@ class PageTable:
         if not 0 <= start < end <= len(self._stored):
             raise CorruptFile(self._path, start, "a page does not lie in the file")
         try:
-            content = self._open.decompress(
-                self._stored[start:end].tobytes(), max_output_size=MOST_SHOWN_BYTES
-            )
+            frame = self._stored[start:end].tobytes()
+            if zstandard.frame_content_size(frame) > MOST_SHOWN_BYTES:
+                raise CorruptFile(self._path, start, "a page is too long")
+            content = zstandard.ZstdDecompressor().decompress(frame)
             url, title, text, language, media_type, at = _decode(content)
         except (zstandard.ZstdError, msgspec.DecodeError, MemoryError) as problem:
             raise CorruptFile(self._path, start, f"a page cannot be read ({problem})") from problem

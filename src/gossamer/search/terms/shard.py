@@ -78,7 +78,8 @@ class TermShard:
         return Answer(len(pages), pages[best].tolist(), scores[best].tolist())
 
     def _scale(self, weights: tuple[float, ...]) -> Scale:
-        given = np.array(weights, np.float64) * (K1 + 1)
+        given = np.zeros(len(TEXT_FIELDS), np.float64)
+        given[: len(weights)] = np.array(weights[: len(given)]) * (K1 + 1)
         return Scale(self._norms, self._discounts, given)
 
 
