@@ -13,6 +13,10 @@ class Found(Struct, frozen=True, kw_only=True):
 
     total: int
     candidates: list[Candidate]
+    missing: int = 0
+    """Shards that did not answer: there may be more, and better ones."""
+    is_low_asked: bool = False
+    """The high tier was not enough. If it was, `total` counts only the high one."""
 
 
 class Finder(Protocol):

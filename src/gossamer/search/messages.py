@@ -43,6 +43,16 @@ class Counts(Struct, frozen=True, kw_only=True):
     """Pages that have a term in each field, in the order of TEXT_FIELDS."""
 
 
+class Facts(Struct, frozen=True, kw_only=True):
+    """How much a shard has, and of which commit that is."""
+
+    pages: int
+    generation: int
+    """Another one: there is something new."""
+    languages: dict[str, int]
+    """Pages of each language."""
+
+
 class Ask(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A question as a shard understands it."""
 

@@ -3,7 +3,7 @@
 `api` is JSON, `pages` is a link explorer that needs no script, `frame` is what all pages share,
 `guard` is what every answer is held to, `engine` holds the newest graph.
 
-Neighbours: asks `graph` and `report`; `cli` starts it. Not for: changing anything.
+Neighbours: asks `graph`, `search` and `report`; `cli` starts it. Not for: changing anything.
 """
 
 from gossamer.web.app import make_app

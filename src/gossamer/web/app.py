@@ -16,25 +16,29 @@ from gossamer.web.asked import BadQuery
 from gossamer.web.engine import Busy, Engine, NoGraph
 from gossamer.web.guard import App, Guard
 from gossamer.web.pages import error_page, page_routes
+from gossamer.web.shards import PREFIX, shard_routes
 
 STATIC = Path(__file__).parent / "static"
 
 
-def make_app(folder: Path, *, is_local: bool = True) -> App:
+def make_app(folder: Path, *, is_local: bool = True, is_shard: bool = False) -> App:
     """Return the server of a crawl's folder as an ASGI application.
 
     `is_local`: only requests that name a loopback host are answered, whoever sends them.
+    `is_shard`: the shards of its index can be asked by a broker on another machine.
     """
     engine = Engine(folder)
     routes = [
         *api_routes(engine),
         *page_routes(engine),
         Mount("/static", StaticFiles(directory=STATIC)),
+        *(shard_routes(folder) if is_shard else ()),
     ]
     told = _teller(folder)
     kinds = (BadQuery, Busy, NoGraph, GossamerError, OSError, MemoryError, HTTPException)
     handlers = dict.fromkeys(kinds, told)
-    return Guard(Starlette(routes=routes, exception_handlers=handlers), is_local=is_local)
+    app = Starlette(routes=routes, exception_handlers=handlers)
+    return Guard(app, is_local=is_local, posted=PREFIX if is_shard else None)
 
 
 def _teller(folder: Path) -> Callable[[Request, Exception], Awaitable[Response]]:

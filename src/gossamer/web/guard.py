@@ -32,9 +32,11 @@ POLICY = b"content-security-policy"
 class Guard:
     """Stands before the application: wrong hosts and methods end here, headers are added."""
 
-    def __init__(self, app: App, *, is_local: bool) -> None:
+    def __init__(self, app: App, *, is_local: bool, posted: str | None = None) -> None:
         self._app = app
         self._is_local = is_local
+        self._posted = posted
+        """Where questions are posted: they change nothing, but are too long for a URL."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -49,7 +51,7 @@ class Guard:
 
     def _problem(self, scope: Scope) -> tuple[int, str, str] | None:
         """Return why a request is refused: status, a word for programs, words for people."""
-        if scope["method"] not in _METHODS:
+        if scope["method"] not in _METHODS and not self._is_posted(scope):
             return 405, "method", "expected GET or HEAD: nothing can be changed here"
         if len(scope["query_string"]) > MOST_QUERY_BYTES:
             return 414, "too_long", f"the query is longer than {MOST_QUERY_BYTES} bytes"
@@ -57,6 +59,10 @@ class Guard:
             # A name that leads here, but is not ours, is how another site would read our answers.
             return 403, "host", "expected localhost or a loopback address in the Host header"
         return None
+
+    def _is_posted(self, scope: Scope) -> bool:
+        is_there = self._posted is not None and scope["path"].startswith(self._posted)
+        return is_there and scope["method"] == "POST"
 
 
 @lru_cache(64)

@@ -14,16 +14,23 @@ from gossamer.web.patience import Patient
 MOST_CONNECTIONS = 512
 
 
-def serve(folder: Path, host: str, port: int, ready: Callable[[str], None]) -> None:
+def serve(
+    folder: Path,
+    host: str,
+    port: int,
+    ready: Callable[[str], None],
+    *,
+    is_shard: bool = False,
+) -> None:
     """Serve a crawl's folder until told to stop; `ready` is told the address once it can be asked.
 
-    Port 0 takes any that is free.
+    Port 0 takes any that is free. `is_shard`: its index is a part of one on other machines.
     """
     listening = _listening(host, port)
     with listening:
         name = listening.getsockname()[0]
         shown = f"[{name}]" if ":" in name else name
-        app = make_app(folder, is_local=is_loopback(name))
+        app = make_app(folder, is_local=is_loopback(name), is_shard=is_shard)
         config = uvicorn.Config(
             app,
             loop="uvloop",

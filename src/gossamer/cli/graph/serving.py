@@ -12,7 +12,7 @@ from gossamer.cli.screen import harmless, out, print_json
 LOCAL = ("127.0.0.1", "localhost", "::1")
 
 
-def serve(
+def serve(  # noqa: PLR0913 - one for each option of the command
     folder: Folder,
     *,
     port: Annotated[
@@ -22,6 +22,12 @@ def serve(
         str,
         typer.Option("--host", help="Address to listen on; others can ask if it is not loopback."),
     ] = "127.0.0.1",
+    shard: Annotated[
+        bool,
+        typer.Option(
+            "--shard", help="Let a search elsewhere ask its index: search http://HOST:PORT."
+        ),
+    ] = False,
     build: Build = True,
     json: Json = False,
 ) -> int:
@@ -45,5 +51,5 @@ def serve(
             )
 
     with suppress(KeyboardInterrupt):  # how a server ends
-        serve_folder(folder, host, port, ready)
+        serve_folder(folder, host, port, ready, is_shard=shard)
     return 0

@@ -4,9 +4,20 @@ Neighbours: `build` writes shards, `broker` asks them. Not for: deciding which p
 broker does, from what several shards say), or analysing text (`analysis` does).
 """
 
+from gossamer.search.shard.damage import BadShard
+from gossamer.search.shard.lengths import quantised
 from gossamer.search.shard.querying import group_idf, idf
 from gossamer.search.shard.schema import VERSION
 from gossamer.search.shard.shard import LocalShard, Shard
 from gossamer.search.shard.writer import ShardWriter
 
-__all__ = ["VERSION", "LocalShard", "Shard", "ShardWriter", "group_idf", "idf"]
+__all__ = [
+    "VERSION",
+    "BadShard",
+    "LocalShard",
+    "Shard",
+    "ShardWriter",
+    "group_idf",
+    "idf",
+    "quantised",
+]

@@ -15,6 +15,7 @@ from gossamer.search.messages import Ask, Counts, Filters, Group, Phrase
 Query = tantivy.Query
 MUST, SHOULD, MUST_NOT = tantivy.Occur.Must, tantivy.Occur.Should, tantivy.Occur.MustNot
 Clause = tuple[tantivy.Occur, Query]
+_MOST_AT = 2**63
 
 
 def idf(pages: int, having: int) -> float:
@@ -69,11 +70,11 @@ class Wording:
                     clauses.append((SHOULD, Query.boost_query(self._term(field, term), boost)))
         return Query.boolean_query(clauses) if clauses else Query.empty_query()
 
-    def phrase(self, phrase: Phrase) -> Query:
+    def phrase(self, phrase: Phrase, fields: Sequence[str] = TEXT_FIELDS) -> Query:
         """Return terms in a row, in any version, in any field that knows positions."""
         clauses: list[Clause] = []
-        for terms in phrase:
-            for field in TEXT_FIELDS:
+        for terms in filter(None, phrase):
+            for field in fields:
                 if len(terms) == 1:
                     clauses.append((SHOULD, self._term(field, terms[0])))
                 elif field in POSITIONED:
@@ -106,12 +107,14 @@ class Wording:
         return clauses
 
     def _between(self, filters: Filters) -> Query:
+        after = min(max(filters.after or 0, 1), _MOST_AT)  # 0: it is not known when
+        before = _MOST_AT if filters.before is None else min(max(filters.before, 0), _MOST_AT)
         return Query.range_query(
             self._schema,
             "at",
             tantivy.FieldType.Unsigned,
-            lower_bound=max(filters.after or 0, 1),
-            upper_bound=filters.before,
+            lower_bound=after,
+            upper_bound=before,
             include_upper=False,
         )
 

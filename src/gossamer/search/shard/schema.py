@@ -27,6 +27,11 @@ def open_index(path: Path) -> tantivy.Index:
     return _with_tokenizer(tantivy.Index.open(str(path)))
 
 
+def length_column(field: str) -> str:
+    """Return the column that says how many words a page has in a field."""
+    return f"{field}_words"
+
+
 def _with_tokenizer(index: tantivy.Index) -> tantivy.Index:
     splitter = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.whitespace()).build()
     index.register_tokenizer(SPLIT, splitter)
@@ -45,5 +50,7 @@ def _schema() -> tantivy.Schema:
     for name in ("host", "sketch"):
         builder.add_unsigned_field(name, fast=True)
     builder.add_unsigned_field("at", indexed=True, fast=True)
+    for name in TEXT_FIELDS:
+        builder.add_unsigned_field(length_column(name), fast=True)
     builder.add_bytes_field("shown", stored=True)
     return builder.build()

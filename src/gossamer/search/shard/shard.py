@@ -1,24 +1,35 @@
 """Shard: some of the pages of an index, in a folder on this machine."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Final, Protocol
 
 import msgspec
 import tantivy
 
-from gossamer.search.fields import TEXT_FIELDS
-from gossamer.search.messages import Ask, Candidate, Counts, Evidence, Stored, Term, Top
+from gossamer.search.fields import MAIN, TITLE
+from gossamer.search.messages import Ask, Candidate, Counts, Evidence, Facts, Stored, Term, Top
+from gossamer.search.shard.damage import guarded
+from gossamer.search.shard.evidence import Gathering
 from gossamer.search.shard.querying import MUST, SHOULD, Query, Wording
 from gossamer.search.shard.schema import open_index
+from gossamer.search.shard.snapshot import Snapshot, read_meta
 
 _Shown = tuple[str, str, str, str, int]
 _decode_shown = msgspec.msgpack.Decoder(_Shown).decode
-_NEAR_FIELDS = ("main", "title")
+_SAID_IN = (TITLE, MAIN)
+"""Fields that a vocabulary is made of, and in which terms may stand near each other."""
 
 
 class Shard(Protocol):
     """What a broker asks: a folder on this machine, or another machine."""
+
+    @property
+    def is_far(self) -> bool:
+        """Tell whether it is waited for: it is asked in a thread."""
+
+    def facts(self) -> Facts:
+        """Return how much there is, and of which commit."""
 
     def counts(self, terms: Sequence[Term]) -> Counts:
         """Return the statistics of some terms."""
@@ -27,7 +38,7 @@ class Shard(Protocol):
         """Return the best candidates."""
 
     def evidence(self, keys: Sequence[int], ask: Ask) -> list[list[Evidence]]:
-        """Return of each page what its score is made of."""
+        """Return of each page what its score is made of; nothing of those that are gone."""
 
     def near(self, keys: Sequence[int], rows: Sequence[Sequence[Term]]) -> list[float]:
         """Return how many of the rows of terms each page has, in its main text or its title."""
@@ -35,38 +46,59 @@ class Shard(Protocol):
     def stored(self, keys: Sequence[int]) -> list[Stored]:
         """Return pages as they are shown; those that are gone are left out."""
 
+    def vocabulary(self, prefix: str, most: int) -> list[tuple[Term, int]]:
+        """Return terms that begin so, with how many pages have them, the most frequent first."""
+
+    def renew(self) -> bool:
+        """Take up what was committed since; tell whether there was anything."""
+
 
 class LocalShard:
-    """A shard in a folder. Everything is answered from one snapshot until `renew`."""
+    """A shard in a folder. A question is answered from one snapshot, in whichever thread."""
+
+    is_far: Final = False
 
     def __init__(self, path: Path) -> None:
-        self._index = open_index(path)
-        self.renew()
+        self.path = path
+        with guarded(path):
+            self._index = open_index(path)
+            self._now = Snapshot(self._index, path)
 
-    def renew(self) -> None:
-        """Take up what was committed since."""
-        self._index.reload()
-        self._searcher = self._index.searcher()
-        self._tokens = self._all_tokens()
+    def renew(self) -> bool:
+        """Take up what was committed since; tell whether there was anything."""
+        with guarded(self.path):
+            if read_meta(self.path).opstamp == self._now.generation:
+                return False
+            self._now = Snapshot(self._index, self.path)
+            return True
+
+    def facts(self) -> Facts:
+        """Return how much there is, and of which commit."""
+        now = self._now
+        with guarded(self.path):
+            alive = Query.all_query() if now.slots > now.pages else None
+            languages = dict(now.searcher.terms_with_prefix("language", "", alive))
+        return Facts(pages=now.pages, generation=now.generation, languages=languages)
 
     def counts(self, terms: Sequence[Term]) -> Counts:
         """Return the statistics of some terms."""
-        count = self._searcher.doc_freq
-        return Counts(
-            pages=self._searcher.num_docs,
-            tokens=self._tokens,
-            having={term: tuple(count(name, term) for name in TEXT_FIELDS) for term in terms},
-        )
+        with guarded(self.path):
+            return self._now.counts(terms)
 
     def top(self, ask: Ask) -> Top:
         """Return the best candidates."""
-        found = self._searcher.search(self._wording(ask).query(ask), max(ask.top, 1))
-        places = [place for _, place in found.hits]
-        columns = [
-            self._searcher.fast_field_values(name, places)
-            for name in ("key", "host", "sketch", "at")
-        ]
-        scores = [score for score, _ in found.hits]
+        now = self._now
+        most = min(ask.top, now.pages)  # the engine sets memory aside for as many as are asked for
+        with guarded(self.path):
+            query = _wording(now, ask).query(ask)
+            found = now.searcher.search(query, max(most, 1))
+            hits = found.hits[: max(most, 0)]
+            places = [place for _, place in hits]
+            columns = [
+                now.searcher.fast_field_values(name, places)
+                for name in ("key", "host", "sketch", "at")
+            ]
+        scores = [score for score, _ in hits]
         rows = zip(scores, *columns, strict=True)
         return Top(
             total=found.count,  # type: ignore[attr-defined]  # its stub forgot it
@@ -74,49 +106,77 @@ class LocalShard:
         )
 
     def evidence(self, keys: Sequence[int], ask: Ask) -> list[list[Evidence]]:
-        """Return of each page what its score is made of."""
-        raise NotImplementedError
+        """Return of each page what its score is made of; nothing of those that are gone."""
+        if not keys:
+            return []
+        with guarded(self.path):
+            found = Gathering(self._now, keys, ask).gathered()
+        return [found.get(key, []) for key in keys]
 
     def near(self, keys: Sequence[int], rows: Sequence[Sequence[Term]]) -> list[float]:
         """Return how many of the rows of terms each page has, in its main text or its title."""
-        schema, words = self._index.schema, self._wording(Ask())
-        clauses = [
-            (SHOULD, Query.const_score_query(Query.phrase_query(schema, field, list(row)), 1.0))
-            for row in rows
-            for field in _NEAR_FIELDS
-        ]
-        query = Query.boolean_query([(MUST, words.one_of(keys)), *clauses])
-        found = self._searcher.search(query, max(len(keys), 1), count=False)
-        places = [place for _, place in found.hits]
-        scores = [score for score, _ in found.hits]
-        of_key = dict(zip(self._searcher.fast_field_values("key", places), scores, strict=True))
+        rows = [row for row in rows if row]
+        if not keys or not rows:
+            return [0.0] * len(keys)
+        now = self._now
+        with guarded(self.path):
+            words = _wording(now, Ask())
+            clauses = [
+                (SHOULD, Query.const_score_query(words.phrase((tuple(row),), _SAID_IN), 1.0))
+                for row in rows
+            ]
+            query = Query.boolean_query([(MUST, words.one_of(keys)), *clauses])
+            hits = now.searcher.search(query, len(keys), count=False).hits
+            found = now.searcher.fast_field_values("key", [place for _, place in hits])
+        of_key = dict(zip(found, [score for score, _ in hits], strict=True))
         return [of_key.get(key, 0.0) for key in keys]
 
     def stored(self, keys: Sequence[int]) -> list[Stored]:
         """Return pages as they are shown; those that are gone are left out."""
-        query = self._wording(Ask()).one_of(keys)
-        found = self._searcher.search(query, max(len(keys), 1), count=False)
-        places = [place for _, place in found.hits]
-        of_key = dict(zip(self._searcher.fast_field_values("key", places), places, strict=True))
-        return [self._stored(key, of_key[key]) for key in keys if key in of_key]
+        if not keys:
+            return []
+        now = self._now
+        with guarded(self.path):
+            query = _wording(now, Ask()).one_of(keys)
+            hits = now.searcher.search(query, len(keys), count=False).hits
+            places = [place for _, place in hits]
+            of_key = dict(zip(now.searcher.fast_field_values("key", places), places, strict=True))
+            return [_stored(now, key, of_key[key]) for key in keys if key in of_key]
 
-    def _stored(self, key: int, place: tantivy.DocAddress) -> Stored:
-        document = self._searcher.doc(place)
-        title, text, language, media_type, at = _decode_shown(document["shown"][0])
-        return Stored(
-            key=key,
-            url=document["url"][0],
-            title=title,
-            text=text,
-            language=language,
-            media_type=media_type,
-            at=at,
-        )
+    def vocabulary(self, prefix: str, most: int) -> list[tuple[Term, int]]:
+        """Return terms that begin so, with how many pages have them, the most frequent first."""
+        if most <= 0:
+            return []
+        found: dict[Term, int] = {}
+        with guarded(self.path):
+            for field in _SAID_IN:
+                terms = self._now.searcher.terms_with_prefix(field, prefix, limit=most)
+                for term, having in terms:
+                    found[term] = max(having, found.get(term, 0))
+        return sorted(found.items(), key=lambda pair: (-pair[1], pair[0]))[:most]
 
-    def _wording(self, ask: Ask) -> Wording:
-        terms = [term for group in ask.groups for term in group]
-        return Wording(self._index.schema, self.counts(terms))
+    def urls(self) -> Iterator[str]:
+        """Return the URLs of all pages: to compare an index with what it was made of."""
+        now = self._now
+        with guarded(self.path):
+            alive = Query.all_query() if now.slots > now.pages else None
+            return iter([url for url, _ in now.searcher.terms_with_prefix("url", "", alive)])
 
-    def _all_tokens(self) -> tuple[int, ...]:
-        """Return how many words all pages have in each field."""
-        return tuple(0 for _ in TEXT_FIELDS)
+
+def _stored(now: Snapshot, key: int, place: tantivy.DocAddress) -> Stored:
+    document = now.searcher.doc(place)
+    title, text, language, media_type, at = _decode_shown(document["shown"][0])
+    return Stored(
+        key=key,
+        url=document["url"][0],
+        title=title,
+        text=text,
+        language=language,
+        media_type=media_type,
+        at=at,
+    )
+
+
+def _wording(now: Snapshot, ask: Ask) -> Wording:
+    terms = [term for group in ask.groups for term in group]
+    return Wording(now.schema, now.counts(terms))

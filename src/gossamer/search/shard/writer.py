@@ -7,7 +7,7 @@ import tantivy
 
 from gossamer.search.fields import TEXT_FIELDS
 from gossamer.search.page import Prepared
-from gossamer.search.shard.schema import make_index
+from gossamer.search.shard.schema import length_column, make_index
 
 HEAP_BYTES = 128_000_000
 
@@ -28,6 +28,7 @@ class ShardWriter:
         for name, words in zip(TEXT_FIELDS, page.words, strict=True):
             if words:
                 document.add_text(name, words)
+                document.add_unsigned(length_column(name), words.count(" ") + 1)
         document.add_text("url", page.url)
         for site in page.sites:
             document.add_text("site", site)

@@ -98,6 +98,7 @@ class TermFinder:
         )
         answer = self._sent(parcel)
         candidates = self._pages.candidates(answer.pages, answer.scores)
+        candidates.sort(key=lambda one: (-one.score, one.key))
         return Found(total=answer.total, candidates=candidates)
 
     def near(self, candidates: Sequence[Candidate], rows: Sequence[Sequence[Term]]) -> list[float]:
@@ -105,7 +106,7 @@ class TermFinder:
         numbers = self._pages.numbers([one.key for one in candidates])
         pages = np.unique(numbers[numbers >= 0])
         way = Way(self.shard_of, self._having([term for row in rows for term in row]))
-        way.near([row for row in rows if len(row) > 1])
+        way.near(rows)
         zeros = np.zeros(len(pages), np.float64)
         tally = Tally(pages, zeros, np.ones(len(pages), np.uint8))
         answer = self._sent(Parcel(way.legs, (), 0, tally=load_of(tally)))
@@ -120,7 +121,7 @@ class TermFinder:
     def languages(self) -> Sequence[str]:
         """Return the languages of the pages, the most frequent first."""
         pages = self._known.languages
-        return sorted((name for name in pages if name and pages[name]), key=lambda it: -pages[it])
+        return sorted((it for it in pages if it and pages[it]), key=lambda it: (-pages[it], it))
 
     def vocabulary(self, prefix: str, most: int) -> list[tuple[Term, int]]:
         """Return terms that begin so, with how many pages have them: for spelling."""
@@ -133,7 +134,7 @@ class TermFinder:
     def renew(self) -> bool:
         """Take up a set that was made since; tell whether there was one."""
         known = read_set(self._folder)
-        if known is None or known.generation == self._known.generation:
+        if known is None or known == self._known:
             return False
         self._open()
         return True
@@ -152,7 +153,7 @@ class TermFinder:
             numbers = range(self._known.shards)
             shards = [TermShard(files, self._known, number) for number in numbers]
         except CorruptFile:
-            if _read(self._folder).generation == self._known.generation:
+            if _read(self._folder) == self._known:
                 raise
             self._open()
             return

@@ -8,17 +8,18 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
-from gossamer.search.fields import TEXT_FIELDS, Weights
+from gossamer.search.fields import MAIN, PATH, TEXT_FIELDS, TITLE, Weights
 from gossamer.search.messages import Ask, Counts, Filters, Phrase, Term
 from gossamer.search.shard import group_idf
 from gossamer.search.terms.kept.tags import FIELD, LANGUAGE, SITE, TYPE, tag
-from gossamer.search.terms.wire import WITHOUT, Act, Close, Everything, Hit, Leg, Near, Row, RowEnd
+from gossamer.search.terms.wire import WITHOUT, Act, Close, Everything, Hit, Leg, Row, RowEnd
 
 Having = Mapping[Term, tuple[int, ...]]
 """Pages that have a term in each field, tags included; nothing of a term that none has."""
 _WORDED = (1 << len(TEXT_FIELDS)) - 1
 _TAGS = 1 << FIELD
-_PATH = 1 << TEXT_FIELDS.index("path")
+_SAID_IN = 1 << TEXT_FIELDS.index(TITLE) | 1 << TEXT_FIELDS.index(MAIN)
+_PATH = 1 << TEXT_FIELDS.index(PATH)
 MOST_CONDITIONS = 250
 """They are counted in a byte."""
 
@@ -32,6 +33,8 @@ class Condition(Struct, frozen=True):
     """Terms and where they stand in a row, the rarest first."""
     pages: int
     """At most so many meet it."""
+    fields: int = 0
+    """In which rows count."""
 
 
 class Way:
@@ -66,16 +69,18 @@ class Way:
 
     def near(self, rows: Sequence[Sequence[Term]]) -> None:
         """Add the legs to where rows are found in pages that are there from the start."""
-        for row in rows:
-            for one in self._phrase((tuple(row),)).rows:
-                self._row(one, is_within=True)
-                self.legs[-1].acts.append(Near())
+        for row in filter(None, rows):
+            condition = self._phrase((tuple(row),), _SAID_IN)
+            if condition.pages:
+                self._add(condition, 0, bonus=1.0, is_within=True)
 
     def _must(self, conditions: Sequence[Condition]) -> None:
         for number, condition in enumerate(conditions):
             self._add(condition, number + 1, is_within=number > 0)
 
-    def _add(self, condition: Condition, least: int, *, is_within: bool) -> None:
+    def _add(
+        self, condition: Condition, least: int, *, is_within: bool, bonus: float = 0.0
+    ) -> None:
         """Add the legs of a condition; the alternatives of one shard together."""
         at = self.legs[-1].shard if self.legs else -1
         places = [(self._shard_of(hit[0]), hit) for hit in condition.hits]
@@ -83,8 +88,8 @@ class Way:
             self._act(shard, Hit(term, fields, worth, is_within))
         for row in condition.rows:
             self._row(row, is_within=is_within)
-            self.legs[-1].acts.append(RowEnd())
-        self.legs[-1].acts.append(Close(least))
+            self.legs[-1].acts.append(RowEnd(condition.fields))
+        self.legs[-1].acts.append(Close(least, bonus))
 
     def _row(self, row: Sequence[tuple[Term, int]], *, is_within: bool) -> None:
         for number, (term, shift) in enumerate(row):
@@ -104,20 +109,20 @@ class Way:
         hits = [(term, fields, worth) for term in terms if pages[term]]
         return Condition(hits, [], sum(pages[term] for term in terms))
 
-    def _phrase(self, phrase: Phrase) -> Condition:
-        """Return terms in a row; a single one may be in any field."""
+    def _phrase(self, phrase: Phrase, fields: int = _WORDED) -> Condition:
+        """Return terms in a row, in one of some fields; a single one in any of them."""
         hits, rows, pages = [], [], 0
         for version in phrase:
-            having = [self._pages(term, _WORDED) for term in version]
+            having = [self._pages(term, fields) for term in version]
             pages += min(having, default=0)
             if not all(having):
                 continue
             if len(version) == 1:
-                hits.append((version[0], _WORDED, 0.0))
+                hits.append((version[0], fields, 0.0))
             elif version:
                 places = sorted(range(len(version)), key=having.__getitem__)
                 rows.append([(version[place], place) for place in places])
-        return Condition(hits, rows, pages if hits or rows else 0)
+        return Condition(hits, rows, pages if hits or rows else 0, fields)
 
     def _filters(self, filters: Filters) -> Iterator[Condition]:
         kinds = ((SITE, filters.sites), (LANGUAGE, filters.languages), (TYPE, filters.types))

@@ -6,7 +6,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from gossamer.search.fields import K1, MAIN, TEXT_FIELDS, TITLE
+from gossamer.search.fields import K1, TEXT_FIELDS
 from gossamer.search.terms.kept import Opened, TermSet, discounts
 from gossamer.search.terms.kept.read_kernels import FIELD_SHIFT, PAGE_SHIFT
 from gossamer.search.terms.kept.sets import Tally, common, joined, packed, unpacked
@@ -20,7 +20,6 @@ from gossamer.search.terms.wire import (
     Everything,
     Hit,
     Leg,
-    Near,
     Parcel,
     Row,
     RowEnd,
@@ -29,8 +28,6 @@ from gossamer.search.terms.wire import (
     decode_parcel,
     encode,
 )
-
-_NEAR = tuple(TEXT_FIELDS.index(name) for name in (TITLE, MAIN))
 
 
 class TermShard:
@@ -104,11 +101,11 @@ class Work:
             case Row():
                 self._row(act)
             case RowEnd():
-                self._add(_distinct(self.rows >> PAGE_SHIFT))
-            case Near():
-                self._near()
+                fields = np.int64(1) << (self.rows >> FIELD_SHIFT & 7)
+                self._add(_distinct(self.rows[(fields & act.fields) != 0] >> PAGE_SHIFT))
             case Close():
-                self.tally = joined(self.tally, self.hits.pages, self.hits.scores, act.least)
+                scores = self.hits.scores + act.bonus
+                self.tally = joined(self.tally, self.hits.pages, scores, act.least)
                 self.hits = no_pages()
             case _:
                 assert_never(act)
@@ -137,13 +134,6 @@ class Work:
             wanted = self.tally.pages if act.is_within else None
         found = self._words.starts(act.term, wanted, act.shift)
         self.rows = found if act.is_first else common(self.rows, found)
-
-    def _near(self) -> None:
-        """Add one for each of two fields in which a row was found."""
-        places = _distinct(self.rows >> FIELD_SHIFT)
-        is_near = np.isin(places & 7, _NEAR)
-        pages, many = np.unique(places[is_near] >> PAGE_SHIFT - FIELD_SHIFT, return_counts=True)
-        self.tally = joined(self.tally, pages, many.astype(np.float64), 0)
 
     def _add(self, pages: Pages, scores: NDArray[np.float64] | None = None) -> None:
         """Let pages meet the condition."""

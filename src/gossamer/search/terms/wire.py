@@ -43,20 +43,20 @@ class Row(Struct, frozen=True, array_like=True, tag=2):
 
 
 class RowEnd(Struct, frozen=True, array_like=True, tag=3):
-    """Pages with a row that came so far meet the condition."""
+    """Pages with a row that came so far, in some fields, meet the condition."""
+
+    fields: int
 
 
-class Near(Struct, frozen=True, array_like=True, tag=4):
-    """Pages score one for each of title and main text in which a row came so far."""
-
-
-class Close(Struct, frozen=True, array_like=True, tag=5):
+class Close(Struct, frozen=True, array_like=True, tag=4):
     """The condition is complete: pages that have met at least so many go on."""
 
     least: int
+    bonus: float = 0.0
+    """What those score that have met this one, beside what words are worth."""
 
 
-Act: TypeAlias = Everything | Hit | Row | RowEnd | Near | Close
+Act: TypeAlias = Everything | Hit | Row | RowEnd | Close
 
 
 class Leg(Struct, frozen=True, array_like=True):

@@ -8,7 +8,8 @@ NNNNNN/        the files of one generation
   SS/          a term shard
     hashes     of its terms, ascending; `starts`: where their lists begin in `postings`
     texts      the terms themselves, in the same order; `text_ends`: where each ends
-    having     pages of each term in the field that has most; `by_text`: terms in alphabetical order
+    having     pages of each term in title or main content, the more of the two
+    by_text    terms in alphabetical order
     postings   see `read_kernels`
     norms      of every page of the index, for each field: its length, in one byte
     moments    of every page of the index: when it was fetched

@@ -104,7 +104,7 @@ class Merger:
     def _merged(
         self, found: Range, heads: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
-        """Return where each term's list ends and its pages in the field of most; the lists."""
+        """Return where each term's list ends and its pages; the lists."""
         sizes = found.about[:, 2] - found.about[:, 0]
         lists = np.append(heads, len(sizes))
         largest = int(np.add.reduceat(sizes, heads).max())

@@ -4,6 +4,7 @@ All pieces lie in one file, so that they can be merged from one map. What a run 
 lies in another: hashes, `about` (see `write_kernels`) and ends of the texts; the texts in a third.
 """
 
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -65,18 +66,22 @@ class Runs:
         self.made: list[RunFacts] = []
         self._files = [(folder / name).open("wb") for name in ("facts", "texts", "pieces")]
         self._state = np.zeros(STATE_WORDS, np.int64)
-        self._make_room(run_tokens)
+        self._make_room(run_tokens, max(run_tokens // PER_TERM, 1))
 
-    def take(self, words: str, page: int, field: int, separator: int = SPACE) -> int:
-        """Take the words of a field of a page; return how many there are."""
-        text = words.encode("utf-8", "surrogatepass")
-        self._state[BASE] = page << read_kernels.PAGE_SHIFT | field << read_kernels.FIELD_SHIFT
-        self._state[SEPARATOR] = separator
-        return natives()["take"](text, len(text), *self._places)
+    def take(self, texts: Sequence[bytes], page: int) -> list[int]:
+        """Take a page: the words of each field. Return how many there are in each."""
+        separators = [SPACE] * (len(texts) - 1) + [ZERO]  # the last ones are tags
+        bounds = [text.count(part) + 1 for text, part in zip(texts, separators, strict=True)]
+        self._expect(sum(bounds), sum(map(len, texts)))
+        taken = []
+        for field, (text, separator) in enumerate(zip(texts, separators, strict=True)):
+            self._state[BASE] = page << read_kernels.PAGE_SHIFT | field << read_kernels.FIELD_SHIFT
+            self._state[SEPARATOR] = separator
+            taken.append(natives()["take"](text, len(text), *self._places))
+        return taken
 
-    def expect(self, size: int) -> None:
-        """Make room for a page of so many bytes: a page is never in two runs."""
-        most = size // 2 + 8
+    def _expect(self, most: int, size: int) -> None:
+        """Make room for a page of so many words and bytes: it is never in two runs."""
         tokens, terms, text_bytes = self._state[[TOKENS, TERMS, TEXT_BYTES]].tolist()
         if (
             tokens + most > self._room
@@ -84,8 +89,8 @@ class Runs:
             or text_bytes + size > len(self._texts)
         ):
             self.spill()
-        if most > len(self._hashes):
-            self._make_room(most * PER_TERM)
+        if most > len(self._hashes) or size > len(self._texts):
+            self._make_room(max(self._room, most), max(most, size // TEXT_ROOM + 1))
 
     def spill(self) -> None:
         """Write what there is as a run, and begin the next."""
@@ -132,9 +137,9 @@ class Runs:
         texts.write(self._texts[: self._state[TEXT_BYTES]].tobytes())
         pieces.write(out.tobytes())
 
-    def _make_room(self, tokens: int) -> None:
+    def _make_room(self, tokens: int, terms: int) -> None:
         """Allocate what a run of so many words may need; nothing may be in it yet."""
-        self._room, terms = tokens, tokens // PER_TERM
+        self._room = tokens
         slots = 1 << (2 * terms).bit_length()
         self._terms = np.empty(tokens, np.uint32)
         self._spots = np.empty(tokens, np.uint64)

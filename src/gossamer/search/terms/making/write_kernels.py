@@ -19,7 +19,6 @@ from gossamer.search.terms.kept.read_kernels import (
     PAGE_SHIFT,
     PER_BLOCK,
     POSITIONED,
-    WORDED,
     Bytes,
     Ints,
     integer,
@@ -33,6 +32,8 @@ TOKENS, TERMS, TEXT_BYTES, MASK, BASE, SEPARATOR = range(6)
 STATE_WORDS = 6
 PIECE_WORDS = 4
 LONGEST_POSITION = (1 << FIELD_SHIFT) - 1
+SAID_IN = 0b101
+"""Fields that the vocabulary is made of: title and main content."""
 SPARE = 32
 """Tallies of one list, while it is merged: its pages by field, and how far it has come."""
 LAST, LIST_PAGES, PAGES_BYTES, SPOTS_BYTES = 8, 9, 10, 11
@@ -196,8 +197,8 @@ def merge(
     """Write whole lists from their pieces, pages numbered anew; return the bytes.
 
     List `n` has the pieces from `lists[n]` on. `ends` tells where it ends, and of how many pages it
-    is in the field of most. `numbers` has -1 for pages that are gone. `parts` is room for the parts
-    of one list: pages, and from `room` on positions.
+    is in one of the fields `SAID_IN`, the larger one. `numbers` has -1 for pages that are gone.
+    `parts` is room for the parts of one list: pages, and from `room` on positions.
     """
     at = 0
     for place in range(many):
@@ -210,8 +211,9 @@ def merge(
         if tally[LIST_PAGES] > 0:
             at = put_list(tally, parts, room, blocks, (out, at))
         ends[2 * place], ends[2 * place + 1] = at, 0
-        for field in range(WORDED):
-            ends[2 * place + 1] = max(ends[2 * place + 1], tally[field])
+        for field in range(FIELDS):
+            if SAID_IN >> field & 1:
+                ends[2 * place + 1] = max(ends[2 * place + 1], tally[field])
     return at
 
 

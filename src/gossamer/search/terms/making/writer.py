@@ -21,10 +21,10 @@ from gossamer.search.terms.kept import (
     seal_of,
     write_set,
 )
-from gossamer.search.terms.kept.tags import FIELD, tags_of
+from gossamer.search.terms.kept.tags import tags_of
 from gossamer.search.terms.making.lists import ShardFiles
 from gossamer.search.terms.making.merging import Merger, Placing
-from gossamer.search.terms.making.runs import RUN_TOKENS, ZERO, Runs
+from gossamer.search.terms.making.runs import RUN_TOKENS, Runs
 from gossamer.urls import fingerprint_of
 
 _LEVEL = 3
@@ -60,13 +60,9 @@ class TermsWriter:
 
     def add(self, page: Prepared) -> None:
         """Put a page in, in place of an older one with its URL."""
-        tags = "\0".join(tags_of(page))
-        self._runs.expect(4 * (sum(map(len, page.words)) + len(tags)))
-        lengths = [
-            self._runs.take(words, self._pages, field) for field, words in enumerate(page.words)
-        ]
-        self._runs.take(tags, self._pages, FIELD, ZERO)
-        lengths.append(self._languages.setdefault(page.language, len(self._languages)))
+        texts = [*page.words, "\0".join(tags_of(page))]
+        lengths = self._runs.take([_bytes(text) for text in texts], self._pages)
+        lengths[-1] = self._languages.setdefault(page.language, len(self._languages))
         shown = (page.url, page.title, page.text, page.language, page.media_type, page.at)
         self._stored.write(self._press(msgspec.msgpack.encode(shown)))
         rows, sizes, ends = self._files
@@ -82,6 +78,10 @@ class TermsWriter:
     def commit(self) -> None:
         """Do nothing: a set counts when it is whole."""
 
+    def pages(self) -> int:
+        """Return how many pages count; before the end, how many were put in."""
+        return self._pages
+
     def close(self) -> None:
         """Make the set whole, for good and for readers."""
         self._runs.close()
@@ -95,6 +95,7 @@ class TermsWriter:
         self._replicate(norms_of(lengths[:, :-1]), rows[is_alive, 3])
         shutil.rmtree(self._scratch)
         self._announce(lengths)
+        self._pages = len(lengths)
 
     def _write_pages(self, rows: NDArray[np.uint64], is_alive: NDArray[np.bool]) -> None:
         """Write what is known of pages beside their words."""
@@ -140,6 +141,10 @@ class TermsWriter:
         for path in self._folder.iterdir():
             if path.is_dir() and path != self._place and path.name.isdigit():
                 shutil.rmtree(path, ignore_errors=True)
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
 
 
 def _alive(keys: NDArray[np.uint64], gone: Iterable[tuple[int, int]]) -> NDArray[np.bool]:

@@ -1,0 +1,152 @@
+"""RemoteShard: a shard on another machine, asked over HTTP."""
+
+from collections.abc import Sequence
+from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
+from queue import Empty, LifoQueue
+from typing import Final, TypeVar
+from urllib.parse import urlsplit
+
+import msgspec
+
+from gossamer.errors import CannotGoOn, ConfigError
+from gossamer.search.broker.far.wire import (
+    MOST_ANSWER_BYTES,
+    MOST_REQUEST_BYTES,
+    BadMessage,
+    CountsWish,
+    EvidenceWish,
+    FactsWish,
+    KeysWish,
+    NearWish,
+    Offer,
+    VocabularyWish,
+    decoded,
+)
+from gossamer.search.messages import Ask, Counts, Evidence, Facts, Stored, Term, Top
+
+TIMEOUT_S = 5.0
+MOST_KEPT = 8
+"""Connections that wait for the next question."""
+_OK = 200
+_HEADERS = {"Content-Type": "application/msgpack"}
+Answer = TypeVar("Answer")
+
+
+class SilentShard(CannotGoOn):
+    """A shard on another machine that does not answer, or not with an answer."""
+
+
+class RemoteShard:
+    """A shard behind a URL, http://HOST:PORT/shard/00. Any thread may ask."""
+
+    is_far: Final = True
+
+    def __init__(self, url: str, *, timeout_s: float = TIMEOUT_S) -> None:
+        parts = urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise ConfigError(f"expected http://HOST:PORT of a shard, got {url!r}")
+        self._url = url
+        self._kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
+        self._address = parts.hostname, parts.port
+        self._path = parts.path.rstrip("/") + "/"
+        self._timeout_s = timeout_s
+        self._kept: LifoQueue[HTTPConnection] = LifoQueue(MOST_KEPT)
+        self._generation = -1
+
+    def facts(self) -> Facts:
+        """Return how much there is, and of which commit."""
+        return self._asked("facts", FactsWish(), Facts)
+
+    def counts(self, terms: Sequence[Term]) -> Counts:
+        """Return the statistics of some terms."""
+        return self._asked("counts", CountsWish(list(terms)), Counts)
+
+    def top(self, ask: Ask) -> Top:
+        """Return the best candidates."""
+        return self._asked("top", ask, Top)
+
+    def evidence(self, keys: Sequence[int], ask: Ask) -> list[list[Evidence]]:
+        """Return of each page what its score is made of; nothing of those that are gone."""
+        wish = EvidenceWish(list(keys), ask)
+        return self._one_each(keys, self._asked("evidence", wish, list[list[Evidence]]))
+
+    def near(self, keys: Sequence[int], rows: Sequence[Sequence[Term]]) -> list[float]:
+        """Return how many of the rows of terms each page has, in its main text or its title."""
+        wish = NearWish(list(keys), [list(row) for row in rows])
+        return self._one_each(keys, self._asked("near", wish, list[float]))
+
+    def stored(self, keys: Sequence[int]) -> list[Stored]:
+        """Return pages as they are shown; those that are gone are left out."""
+        return self._asked("stored", KeysWish(list(keys)), list[Stored])
+
+    def vocabulary(self, prefix: str, most: int) -> list[tuple[Term, int]]:
+        """Return terms that begin so, with how many pages have them, the most frequent first."""
+        return self._asked("vocabulary", VocabularyWish(prefix, most), list[tuple[Term, int]])
+
+    def renew(self) -> bool:
+        """Tell whether there was a commit since this was last asked."""
+        before, self._generation = self._generation, self.facts().generation
+        return before != self._generation
+
+    def offer(self) -> Offer:
+        """Return which shards there are, if the URL is that of all of them: http://HOST/shard."""
+        return self._asked("", FactsWish(), Offer)
+
+    def close(self) -> None:
+        """Close the connections that wait."""
+        while (connection := self._waiting()) is not None:
+            connection.close()
+
+    def _one_each(self, keys: Sequence[int], answers: list[Answer]) -> list[Answer]:
+        if len(answers) != len(keys):
+            raise SilentShard(f"{self._url} gave {len(answers)} answers about {len(keys)} pages")
+        return answers
+
+    def _asked(self, name: str, wish: object, kind: type[Answer]) -> Answer:
+        """Return the answer to a request. A connection that was closed meanwhile is made anew."""
+        body = msgspec.msgpack.encode(wish)
+        if len(body) > MOST_REQUEST_BYTES:
+            raise SilentShard(f"the question is too long for {self._url}: {len(body)} bytes")
+        connection = self._waiting()
+        if connection is not None:
+            try:
+                return self._exchange(connection, name, body, kind)
+            except (ConnectionError, HTTPException):
+                connection.close()
+        connection = self._kind(*self._address, timeout=self._timeout_s)
+        try:
+            return self._exchange(connection, name, body, kind)
+        except (OSError, HTTPException) as error:
+            connection.close()
+            reason = str(error) or type(error).__name__
+            raise SilentShard(f"{self._url} does not answer: {reason}") from error
+
+    def _exchange(
+        self, connection: HTTPConnection, name: str, body: bytes, kind: type[Answer]
+    ) -> Answer:
+        connection.request("POST", self._path + name, body, _HEADERS)
+        response = connection.getresponse()
+        content = self._read(response)
+        if response.will_close or self._kept.full():
+            connection.close()
+        else:
+            self._kept.put_nowait(connection)
+        if response.status != _OK:
+            said = content[:200].decode(errors="replace")
+            raise SilentShard(f"{self._url} said {response.status} to {name}: {said!r}")
+        try:
+            return decoded(content, kind)
+        except BadMessage as error:
+            raise SilentShard(f"{self._url} answers {name} with something else: {error}") from error
+
+    def _read(self, response: HTTPResponse) -> bytes:
+        content = response.read(MOST_ANSWER_BYTES + 1)
+        if len(content) > MOST_ANSWER_BYTES:
+            raise SilentShard(f"{self._url} answers with more than {MOST_ANSWER_BYTES} bytes")
+        return content
+
+    def _waiting(self) -> HTTPConnection | None:
+        try:
+            return self._kept.get_nowait()
+        except Empty:
+            return None

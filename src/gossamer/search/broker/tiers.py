@@ -1,0 +1,26 @@
+"""When the high tier is not enough: the rule by which the low one is asked, too."""
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from gossamer.search.messages import Candidate
+
+ENOUGH = 10
+GOOD = 0.5
+
+
+class TierRule(Struct, frozen=True):
+    """What makes an answer of the high tier good enough."""
+
+    enough: int = ENOUGH
+    """So many hits have to be good."""
+    good: float = GOOD
+    """A hit is good that has this share of the best hit's score."""
+
+    def is_enough(self, candidates: Sequence[Candidate], wanted: int) -> bool:
+        """Tell whether the best candidates of the high tier, the best first, will do."""
+        enough = min(self.enough, wanted)
+        if len(candidates) < enough:
+            return False
+        return enough == 0 or candidates[enough - 1].score >= self.good * candidates[0].score

@@ -1,0 +1,111 @@
+"""Snapshot: a shard as it was at one commit. It never changes, whoever commits meanwhile."""
+
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+
+import msgspec
+import tantivy
+from msgspec import Struct
+
+from gossamer.errors import CannotGoOn
+from gossamer.search.fields import TEXT_FIELDS
+from gossamer.search.messages import Counts, Term
+from gossamer.search.shard.schema import length_column
+
+META = "meta.json"
+_TRIES = 20
+
+
+class _Segment(Struct):
+    max_doc: int
+
+
+class _Meta(Struct):
+    """What we need of the engine's own list of its files."""
+
+    opstamp: int
+    segments: list[_Segment] = []  # msgspec copies it
+
+
+class _Node(Struct):
+    """A number of the engine, and what it is made of."""
+
+    value: float
+    description: str
+    details: list["_Node"] = []  # msgspec copies it
+
+
+_decode_meta = msgspec.json.Decoder(_Meta).decode
+_decode_node = msgspec.json.Decoder(_Node).decode
+
+
+class Snapshot:
+    """What is asked of one commit: the engine's view of it, and what it counts with."""
+
+    def __init__(self, index: tantivy.Index, path: Path) -> None:
+        meta = _taken_up(index, path)
+        self.path = path
+        self.searcher = index.searcher()
+        self.schema = index.schema
+        self.generation = meta.opstamp
+        self.slots = sum(segment.max_doc for segment in meta.segments)
+        """Pages as the engine counts them: those replaced stay until their segment is merged."""
+        self._average: dict[str, float] = {}
+
+    @property
+    def pages(self) -> int:
+        """Return how many pages there are."""
+        return self.searcher.num_docs
+
+    def counts(self, terms: Sequence[Term]) -> Counts:
+        """Return the statistics of some terms."""
+        count = self.searcher.doc_freq
+        return Counts(
+            pages=self.slots,
+            tokens=self.tokens,
+            having={term: tuple(count(name, term) for name in TEXT_FIELDS) for term in terms},
+        )
+
+    @cached_property
+    def tokens(self) -> tuple[int, ...]:
+        """Return how many words all pages have in each field; replaced pages as the others."""
+        sums = {name: {"sum": {"field": length_column(name)}} for name in TEXT_FIELDS}
+        found = self.searcher.aggregate(tantivy.Query.all_query(), sums)
+        share = self.slots / self.pages if self.pages else 0.0
+        return tuple(round(found[name]["value"] * share) for name in TEXT_FIELDS)
+
+    def average(self, field: str, term: Term, place: tantivy.DocAddress) -> float:
+        """Return the mean length that the engine counts with, asked once, of a page with a term."""
+        if field not in self._average:
+            query = tantivy.Query.term_query(self.schema, field, term)
+            told = _decode_node(query.explain(self.searcher, place).to_json())
+            self._average[field] = _value(told, "avgdl")
+        return self._average[field]
+
+
+def _taken_up(index: tantivy.Index, path: Path) -> _Meta:
+    """Bring an index to its newest commit; return what that is made of."""
+    meta = read_meta(path)
+    for _ in range(_TRIES):
+        index.reload()
+        newest = read_meta(path)
+        if newest.opstamp == meta.opstamp and newest == meta:
+            return meta
+        meta = newest
+    raise CannotGoOn(f"{path} is committed to faster than it can be read; ask again")
+
+
+def read_meta(path: Path) -> _Meta:
+    """Return the engine's list of the files in a folder."""
+    try:
+        return _decode_meta((path / META).read_bytes())
+    except msgspec.DecodeError as error:
+        raise ValueError(f"{META}: {error}") from error
+
+
+def _value(node: _Node, name: str) -> float:
+    """Return the number with a name, 0 if there is none."""
+    if node.description.startswith(name):
+        return node.value
+    return next((found for part in node.details if (found := _value(part, name))), 0.0)
