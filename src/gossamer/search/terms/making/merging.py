@@ -132,11 +132,11 @@ class Merger:
         return ends, out
 
     def _cuts(self) -> Iterator[tuple[int, int]]:
-        """Yield ranges of hashes of which each is small enough."""
+        """Yield ranges of hashes of which each is small enough; none if there are no runs."""
         pieces = sum(run.terms for run in self._made)
         many = max(1, pieces // RANGE_PIECES, len(self._pieces) // RANGE_BYTES)
         edges = [number * (1 << 64) // many for number in range(many + 1)]
-        yield from pairwise(edges)
+        yield from pairwise(edges if pieces else ())
 
     def _range(self, low: int, high: int) -> Range:
         """Return the pieces of a range of hashes."""
