@@ -100,6 +100,14 @@ AIMS = (
     Aim("webgraph", "cpu_us_per_link", "CPU from archive to graph, both ways, µs per link", 5),
     Aim("webgraph", "wrong_answers", "links of {sample:,} URLs that differ from the archive's", 0),
     Aim("webgraph", "difference_after_kills", "links that differ after {kills} kills", 0),
+    Aim(
+        "relevance",
+        "gain",
+        "MRR over BM25 alone, {questions} held-out questions",
+        0.1,
+        is_floor=True,
+    ),
+    Aim("relevance", "p", "the same by a paired randomisation test, p", 0.01),
     Aim("envelope", "cores_for_400_pages_s", "cores for 400 pages of 500 kB per second", 4),
 )
 

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from gossamer import __version__
-from gossamer.cli import crawl, dev, graph, store, watch
+from gossamer.cli import crawl, dev, graph, search, store, watch
 from gossamer.errors import ConfigError
 
 app = typer.Typer(
@@ -25,10 +25,11 @@ app.command("status")(store.status)
 app.command("why")(store.why)
 app.command("show")(store.show)
 app.command("copies")(store.copies)
+app.command("search", context_settings={"ignore_unknown_options": True})(search.search)
 app.command("links")(graph.links)
 app.command("rank")(graph.rank)
 app.command("build")(graph.build)
-app.command("serve")(graph.serve)
+app.command("serve")(search.serve)
 app.add_typer(graph.app, name="graph")
 app.command("demo")(dev.demo)
 

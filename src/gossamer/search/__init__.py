@@ -1,8 +1,13 @@
 """WHICH PAGES SAY THIS? The text archive as an index, asked in words.
 
+    searcher = open_searcher(Path("mycrawl"))
+    answer = searcher.search('"web crawler" site:example.org')
+
 Neighbours: `store` keeps the archive, `web` and `cli` ask. Not for: who links to whom (`graph`).
 """
 
+from gossamer.search.ask import Answer, Hit, Searcher, SearchWish, Segment, Switches
+from gossamer.search.ask.opening import has_index, open_searcher, ranks_of
 from gossamer.search.broker import (
     MOST_REQUEST_BYTES,
     BadMessage,
@@ -13,14 +18,33 @@ from gossamer.search.broker import (
     open_finder,
     publish,
 )
+from gossamer.search.build import IndexFacts, IndexOptions, build_index
+from gossamer.search.finder import Finder
+from gossamer.search.manifest import Manifest, index_folder, read_manifest
 
 __all__ = [
     "MOST_REQUEST_BYTES",
+    "Answer",
     "BadMessage",
     "Broker",
     "BrokerOptions",
+    "Finder",
+    "Hit",
+    "IndexFacts",
+    "IndexOptions",
+    "Manifest",
     "Offered",
     "Published",
+    "SearchWish",
+    "Searcher",
+    "Segment",
+    "Switches",
+    "build_index",
+    "has_index",
+    "index_folder",
     "open_finder",
+    "open_searcher",
     "publish",
+    "ranks_of",
+    "read_manifest",
 ]

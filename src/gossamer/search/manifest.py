@@ -17,6 +17,8 @@ from gossamer.errors import CannotGoOn
 FILE = "manifest.json"
 Partition = Literal["url", "host", "turn"]
 """Which shard a page belongs to: by its URL, by its host, or each in its turn."""
+Organisation = Literal["documents", "terms"]
+"""What a shard has: some of the pages, or of all pages some of the words."""
 
 
 class Manifest(Struct, kw_only=True, frozen=True):
@@ -34,6 +36,15 @@ class Manifest(Struct, kw_only=True, frozen=True):
     """How much of each archive file, by name, is in it."""
     generation: int = 0
     """Counts commits, so that readers notice them."""
+    born: int = 0
+    """The generation of the last full build: another one means other folders, to be opened anew."""
+    organisation: Organisation = "documents"
+    high_from: float = 0.0
+    """From which rank on a page belongs to the high tier."""
+    full_bytes: int = 0
+    """How much of the archive the last full build has read: what was added since is compared."""
+    left_out: dict[str, int] = {}  # msgspec copies it
+    """Pages that are not in it, by reason, as the last full build has found them."""
 
 
 def index_folder(root: Path) -> Path:

@@ -2,7 +2,7 @@
 
 A turn becomes an `Entry` (`TurnWriter`), a group of entries is appended (`Archive`), and one state
 write (`State`) makes it count. After any death `repair` brings the files back to what counts.
-`read_page` and `iter_links` read them again.
+`read_page` and `iter_links` read them again. `Derived` is a folder that is made from the archive.
 
 Neighbours: `crawl` commits through this room and repairs with it; `graph`, `search` and
 `build state` read the archive. Not for: deciding what is worth keeping (the pipeline does), or
@@ -10,6 +10,15 @@ knowing what the rows of other rooms mean.
 """
 
 from gossamer.store.archive import ROW_PREFIX, Archive, FileRow, file_row, read_file_row
+from gossamer.store.committed import (
+    Lengths,
+    Stretch,
+    counted_lengths,
+    has_more,
+    has_shrunk,
+    is_locked,
+)
+from gossamer.store.derived import BuiltElsewhere, Derived, sync, sync_files
 from gossamer.store.flight import FlightBoard
 from gossamer.store.layout import ArchiveKind, ArchiveName, CrawlFolder
 from gossamer.store.reader import (
@@ -36,11 +45,14 @@ __all__ = [
     "Archive",
     "ArchiveKind",
     "ArchiveName",
+    "BuiltElsewhere",
     "CrawlFolder",
+    "Derived",
     "Entry",
     "FileRow",
     "FindPage",
     "FlightBoard",
+    "Lengths",
     "LinkRow",
     "LinksRecord",
     "Record",
@@ -48,11 +60,16 @@ __all__ = [
     "Repair",
     "State",
     "StoredPage",
+    "Stretch",
     "TellTorn",
     "TurnWriter",
     "after_prefix",
+    "counted_lengths",
     "decode_links",
     "file_row",
+    "has_more",
+    "has_shrunk",
+    "is_locked",
     "iter_links",
     "iter_pages",
     "read_file_row",
@@ -62,4 +79,6 @@ __all__ = [
     "record_ids",
     "repair",
     "surt",
+    "sync",
+    "sync_files",
 ]

@@ -25,7 +25,8 @@ from gossamer.graph import (
 )
 from gossamer.report import status, why
 from gossamer.web.asked import Asked
-from gossamer.web.engine import Busy, Engine, Facts
+from gossamer.web.door.turns import Busy
+from gossamer.web.engine import Engine, Facts
 
 Endpoint: TypeAlias = Callable[[Request], Awaitable[Response]]
 

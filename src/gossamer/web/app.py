@@ -2,23 +2,32 @@
 
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from typing import TypeAlias
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Mount
+from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
+from gossamer.clock import SystemClock
 from gossamer.errors import ConfigError, GossamerError
+from gossamer.graph import has_graph, manifest_of
 from gossamer.web.api import api_routes, json_response
 from gossamer.web.asked import BadQuery
-from gossamer.web.engine import Busy, Engine, NoGraph
-from gossamer.web.guard import App, Guard
-from gossamer.web.pages import error_page, page_routes
+from gossamer.web.door.guard import App, Guard
+from gossamer.web.door.metrics import Gauge, Meter
+from gossamer.web.door.turns import Busy
+from gossamer.web.engine import Engine, NoGraph
+from gossamer.web.pages import error_page, explorer, page_routes
+from gossamer.web.search import Around, Desk, NoIndex, search_routes
 from gossamer.web.shards import PREFIX, shard_routes
 
+Endpoint: TypeAlias = Callable[[Request], Awaitable[Response]]
 STATIC = Path(__file__).parent / "static"
+_TOLD = (BadQuery, Busy, NoGraph, NoIndex, GossamerError, OSError, MemoryError, HTTPException)
+"""Errors that become an answer."""
 
 
 def make_app(folder: Path, *, is_local: bool = True, is_shard: bool = False) -> App:
@@ -27,18 +36,35 @@ def make_app(folder: Path, *, is_local: bool = True, is_shard: bool = False) -> 
     `is_local`: only requests that name a loopback host are answered, whoever sends them.
     `is_shard`: the shards of its index can be asked by a broker on another machine.
     """
-    engine = Engine(folder)
-    routes = [
-        *api_routes(engine),
-        *page_routes(engine),
-        Mount("/static", StaticFiles(directory=STATIC)),
-        *(shard_routes(folder) if is_shard else ()),
-    ]
-    told = _teller(folder)
-    kinds = (BadQuery, Busy, NoGraph, GossamerError, OSError, MemoryError, HTTPException)
-    handlers = dict.fromkeys(kinds, told)
-    app = Starlette(routes=routes, exception_handlers=handlers)
-    return Guard(app, is_local=is_local, posted=PREFIX if is_shard else None)
+    engine, desk, clock = Engine(folder), Desk(folder), SystemClock()
+    around = Around(
+        name=folder.resolve().name,
+        has_graph=lambda: has_graph(folder),
+        links=explorer(engine),
+    )
+    routes = [*api_routes(engine), *page_routes(engine), *search_routes(desk, around)]
+    if is_shard:
+        routes += shard_routes(folder)
+    meter = Meter(clock, [route.path for route in routes])
+    metrics = Route("/metrics", _metrics(meter, folder, desk))
+    static = Mount("/static", StaticFiles(directory=STATIC))
+    handlers = dict.fromkeys(_TOLD, _teller(folder))
+    app = Starlette(routes=[*routes, metrics, static], exception_handlers=handlers)
+    posted = PREFIX if is_shard else None
+    return meter.counting(Guard(app, is_local=is_local, posted=posted))
+
+
+def _metrics(meter: Meter, folder: Path, desk: Desk) -> Endpoint:
+    async def answer(_request: Request) -> Response:
+        index, graph = desk.manifest(), manifest_of(folder)
+        pages, nodes = index.pages if index else None, graph.nodes if graph else None
+        gauges = [
+            Gauge("gossamer_index_pages", "Pages that can be searched.", pages),
+            Gauge("gossamer_graph_nodes", "URLs of the graph.", nodes),
+        ]
+        return Response(meter.text(gauges), media_type="text/plain; version=0.0.4")
+
+    return answer
 
 
 def _teller(folder: Path) -> Callable[[Request, Exception], Awaitable[Response]]:
@@ -65,6 +91,8 @@ def _meaning(error: Exception) -> tuple[int, str]:
             return 400, "bad_query"
         case NoGraph():
             return 503, "no_graph"
+        case NoIndex():
+            return 503, "no_index"
         case Busy():
             return 503, "busy"
         case HTTPException():

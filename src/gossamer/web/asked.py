@@ -34,12 +34,19 @@ class Asked:
             raise BadQuery(f"{name}: expected a URL")
         return value
 
-    def count(self, name: str, default: int) -> int:
+    def words(self, name: str) -> str:
+        """Return a question in words, which must be given."""
+        value = self.text(name).strip()
+        if not value:
+            raise BadQuery(f"{name}: expected words to look for")
+        return value
+
+    def count(self, name: str, default: int, most: int = MOST_COUNT) -> int:
         """Return a number of things to show."""
         value = self.text(name) or str(default)
-        is_short = len(value) <= len(str(MOST_COUNT))
-        if not (value.isascii() and value.isdigit() and is_short and 1 <= int(value) <= MOST_COUNT):
-            raise BadQuery(f"{name}: expected a number from 1 to {MOST_COUNT}")
+        is_short = len(value) <= len(str(most))
+        if not (value.isascii() and value.isdigit() and is_short and 1 <= int(value) <= most):
+            raise BadQuery(f"{name}: expected a number from 1 to {most}")
         return int(value)
 
     def one_of(self, name: str, known: Mapping[str, Choice]) -> Choice:

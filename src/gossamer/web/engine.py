@@ -4,29 +4,20 @@ There are two lanes. Links of one page are answered at once, in the loop; whatev
 takes turns in threads, with a graph of its own, so that no long question delays a short one.
 """
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
-from threading import BoundedSemaphore, Lock
 from typing import TypeVar
 
 from gossamer.graph import Opened, RankWish, has_graph, hosts, info, opened, rank
+from gossamer.web.door.turns import Turns
 
 Facts = dict[str, object]
 Result = TypeVar("Result")
 MOST_RANKED = 10_000
-MOST_WAITING = 16
-"""Long questions at a time; there are more threads than that, so short ones always find one."""
-PATIENCE_S = 30.0
-"""How long a question waits for its turn."""
 
 
 class NoGraph(Exception):
     """The crawl has no graph yet; the words say how to make one."""
-
-
-class Busy(Exception):
-    """Too many long questions at once."""
 
 
 class Engine:
@@ -36,8 +27,8 @@ class Engine:
         self.folder = folder
         self._quick = _Newest(folder)
         self._slow = _Newest(folder)
-        self._turns = _Turns()
-        self._turns_aside = _Turns()
+        self._turns = Turns()
+        self._turns_aside = Turns()
         self._kept_for: Opened | None = None
         self._kept: dict[str, Facts] = {}
 
@@ -76,29 +67,6 @@ class Engine:
     def hosts(self) -> Facts:
         """Return all hosts, the best first."""
         return self.once("hosts", lambda graph: hosts(graph, None))
-
-
-class _Turns:
-    """One after another; whoever would wait too long is told so."""
-
-    def __init__(self) -> None:
-        self._lock = Lock()
-        self._waiting = BoundedSemaphore(MOST_WAITING)
-
-    @contextmanager
-    def own(self) -> Iterator[None]:
-        """Give a turn, or raise `Busy`."""
-        if not self._waiting.acquire(blocking=False):
-            raise Busy("too many long questions at once: ask again in a moment")
-        try:
-            if not self._lock.acquire(timeout=PATIENCE_S):
-                raise Busy("other questions take too long: ask again in a moment")
-            try:
-                yield
-            finally:
-                self._lock.release()
-        finally:
-            self._waiting.release()
 
 
 class _Newest:

@@ -1,20 +1,31 @@
 """The frame of every page: head, navigation, foot. Whatever is put into it is escaped first."""
 
+import re
 from collections.abc import Iterable, Sequence
 from html import escape
+from itertools import zip_longest
 from urllib.parse import quote
 
 from gossamer.log import escape as without_controls
 
-_SECTIONS: Sequence[tuple[str, str]] = (("/", "Links"), ("/ranks", "Ranks"), ("/hosts", "Hosts"))
+_SECTIONS: Sequence[tuple[str, str]] = (
+    ("/", "Search"),
+    ("/links", "Links"),
+    ("/ranks", "Ranks"),
+    ("/hosts", "Hosts"),
+)
+_NUMBERS = ' class="number"'
+_HERE = ' aria-current="page"'
+_SPACE = re.compile(r"[\s\x00-\x1f\x7f-\x9f\u2028\u2029]+")
+_TURNING = re.compile("[\u202a-\u202e\u2066-\u2069]")
+"""What turns the direction of all text that follows."""
 _WEB = ("http://", "https://")
 
 
 def frame(title: str, body: Iterable[str], *, section: str = "") -> str:
     """Return a whole page. `title` is text; `body` is markup made by the functions below."""
     links = "".join(
-        f'<a href="{path}"{" aria-current=page" * (path == section)}>{name}</a>'
-        for path, name in _SECTIONS
+        f'<a href="{path}"{_HERE * (path == section)}>{name}</a>' for path, name in _SECTIONS
     )
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
@@ -23,8 +34,12 @@ def frame(title: str, body: Iterable[str], *, section: str = "") -> str:
         f"<title>{text(title)}</title>"
         '<link rel="stylesheet" href="/static/style.css">'
         '<link rel="icon" href="/static/icon.svg">'
-        f'</head><body><header><a class="brand" href="/">gossamer</a><nav>{links}</nav></header>'
-        f"<main>{''.join(body)}</main>"
+        '<link rel="search" type="application/opensearchdescription+xml" title="gossamer" '
+        'href="/opensearch.xml">'
+        '</head><body><a class="skip" href="#main">To the content</a>'
+        '<header><a class="brand" href="/">gossamer</a>'
+        f'<nav aria-label="Parts">{links}</nav></header>'
+        f'<main id="main">{"".join(body)}</main>'
         '<footer>Everything here is also JSON: <a href="/api">/api</a></footer></body></html>\n'
     )
 
@@ -32,6 +47,18 @@ def frame(title: str, body: Iterable[str], *, section: str = "") -> str:
 def text(words: object) -> str:
     """Return text as markup that shows it and does nothing else."""
     return escape(without_controls(str(words)), quote=True)
+
+
+def prose(words: str) -> str:
+    """Return text of a page as markup, to be read: what steers it is left out, spaces are one."""
+    return escape(_TURNING.sub("", _SPACE.sub(" ", words)), quote=True)
+
+
+def web_link(url: str, label: str) -> str:
+    """Return a link to a page of the web; what is no address of the web is text only."""
+    if not url.startswith(_WEB):
+        return f"<span>{prose(label)}</span>"
+    return f'<a href="{text(url)}" rel="noreferrer noopener nofollow">{prose(label)}</a>'
 
 
 def link_to(path: str, label: object, **query: object) -> str:
@@ -67,9 +94,22 @@ def field(name: str, value: str, about: str) -> str:
 
 
 def table(rows: Iterable[Sequence[str]], heads: Sequence[str] = ()) -> str:
-    """Return a table of cells that are markup already."""
-    head = "".join(f"<th>{text(one)}</th>" for one in heads)
-    body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
-    return (
-        f"<table>{f'<thead><tr>{head}</tr></thead>' if head else ''}<tbody>{body}</tbody></table>"
+    """Return a table of cells that are markup already; numbers stand under each other."""
+    kept = list(rows)
+    first = kept[0] if kept else ()
+    head = "".join(
+        f"<th{_NUMBERS * _is_number(cell)}>{text(one)}</th>"
+        for one, cell in zip_longest(heads, first, fillvalue="")
     )
+    body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in kept)
+    return (
+        f"<table>{f'<thead><tr>{head}</tr></thead>' if heads else ''}<tbody>{body}</tbody></table>"
+    )
+
+
+def _cell(markup: str) -> str:
+    return f"<td{_NUMBERS * _is_number(markup)}>{markup}</td>"
+
+
+def _is_number(markup: str) -> bool:
+    return markup[:1].isdigit()

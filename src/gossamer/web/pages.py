@@ -19,13 +19,18 @@ Drawing: TypeAlias = Callable[[Engine, Asked], Iterator[str]]
 MOST_ALIKE, MOST_HOSTS = 10, 200
 
 
+def explorer(engine: Engine) -> Endpoint:
+    """Return the page of one URL's links."""
+    return _page(engine, _explorer, "Links", "/links")
+
+
 def page_routes(engine: Engine) -> list[Route]:
     """Return the routes of the pages."""
     return [
-        Route("/", _page(engine, _explorer, "Links", "/")),
+        Route("/links", explorer(engine)),
         Route("/ranks", _page(engine, _ranks, "Ranks", "/ranks")),
         Route("/hosts", _page(engine, _hosts, "Hosts", "/hosts")),
-        Route("/path", _page(engine, _path, "Path", "/")),
+        Route("/path", _page(engine, _path, "Path", "/links")),
     ]
 
 
@@ -47,7 +52,7 @@ def error_page(detail: str) -> str:
 
 def _explorer(engine: Engine, asked: Asked) -> Iterator[str]:
     url = asked.text("url").strip()
-    yield f'<form action="/">{field("url", url, "URL")}<button>Show its links</button></form>'
+    yield f'<form action="/links">{field("url", url, "URL")}<button>Show its links</button></form>'
     if not url:
         yield from _welcome(engine)
         return
@@ -60,7 +65,8 @@ def _explorer(engine: Engine, asked: Asked) -> Iterator[str]:
     yield f"<h1>{text(known)}{out_link(known)}</h1>"
     yield f'<p class="note">{link_to("/api/why", "What is known of it", url=known)}</p>'
     source = address("/picture.svg", url=known)
-    yield f'<p><img class="picture" src="{source}" alt="neighbours"></p>'
+    about = "A picture of the pages that link to it and of those that it links to"
+    yield f'<p class="wide"><img class="picture" src="{source}" alt="{about}"></p>'
     yield '<div class="columns">'
     yield from _side(facts, "in", "Linked from")
     yield from _side(facts, "out", "Links to")
@@ -83,15 +89,16 @@ def _side(facts: Facts, name: str, title: str) -> Iterator[str]:
     if not isinstance(shown, list) or not isinstance(kinds, list):
         return
     total = _int(facts, f"{name}_total")
-    yield f"<section><h2>{title} {total:,}</h2><ul>"
+    many = f"{total:,} {'page' if total == 1 else 'pages'}" if total else "no page"
+    yield f"<section><h2>{title} {many}</h2><ul>"
     for url, words in zip(shown, kinds, strict=True):
         special = [word for word in words if word != "link"]
         mark = f' <span class="kind">{text(" ".join(special))}</span>' if special else ""
-        yield f"<li>{link_to('/', url, url=url)}{mark}{out_link(url)}</li>"
+        yield f"<li>{link_to('/links', url, url=url)}{mark}{out_link(url)}</li>"
     yield "</ul>"
     if after := facts.get(f"{name}_after"):
         query = {"url": facts["url"], "direction": name, "after": after}
-        yield f"<p>{link_to('/', 'more', **query)}</p>"
+        yield f"<p>{link_to('/links', 'more', **query)}</p>"
     yield "</section>"
 
 
@@ -101,7 +108,7 @@ def _alike(engine: Engine, url: str) -> Iterator[str]:
     if isinstance(pages, list) and pages:
         yield "<h2>Pages like this one (linked from the same pages)</h2><ul>"
         for one in pages:
-            yield f"<li>{link_to('/', one['url'], url=one['url'])}{out_link(one['url'])}</li>"
+            yield f"<li>{link_to('/links', one['url'], url=one['url'])}{out_link(one['url'])}</li>"
         yield "</ul>"
 
 
@@ -114,7 +121,7 @@ def _ranks(engine: Engine, asked: Asked) -> Iterator[str]:
 
 def _ranking(pages: list[Facts]) -> str:
     rows = (
-        (f"{number}", f"{one['rank']:.3e}", link_to("/", one["url"], url=one["url"]))
+        (f"{number}", f"{one['rank']:.3%}", link_to("/links", one["url"], url=one["url"]))
         for number, one in enumerate(pages, 1)
     )
     return table(rows, ("", "rank", "page"))
@@ -133,8 +140,9 @@ def _hosts(engine: Engine, asked: Asked) -> Iterator[str]:
     if found is None:
         yield f'<p class="error">not in the graph: {text(name)}</p>'
         return
-    yield f"<h1>{text(name)}</h1><p class=note>{_int(found, 'urls'):,} URLs, "
-    yield f"{_int(found, 'inside'):,} links between them.</p><div class=columns>"
+    urls, inside = _int(found, "urls"), _int(found, "inside")
+    told = f"{urls:,} URL{'s' * (urls != 1)}, {inside:,} link{'s' * (inside != 1)} between them."
+    yield f'<h1>{text(name)}</h1><p class="note">{told}</p><div class="columns">'
     for side, title in (("in", "Linked from"), ("out", "Links to")):
         yield f"<section><h2>{title}</h2>"
         yield f"{_host_table(part(found, side, MOST_HOSTS), ('links',))}</section>"
@@ -164,16 +172,21 @@ def _path(engine: Engine, asked: Asked) -> Iterator[str]:
         why = "Too far: the search was given up." if facts["gave_up"] else "No links lead there."
         yield f'<p class="error">{why}</p>'
         return
-    yield f"<h1>{facts['hops']} links</h1><ol>"
-    yield from (f"<li>{link_to('/', url, url=url)}{out_link(url)}</li>" for url in steps)
+    yield f"<h1>{_hops(facts)}</h1><ol>"
+    yield from (f"<li>{link_to('/links', url, url=url)}{out_link(url)}</li>" for url in steps)
     yield "</ol>"
+
+
+def _hops(facts: Facts) -> str:
+    hops = _int(facts, "hops")
+    return f"{hops:,} link{'s' * (hops != 1)}"
 
 
 def _unknown(facts: Facts) -> Iterator[str]:
     yield f'<p class="error">{text(facts["detail"])}'
     near = facts["nearest"]
     for url in near if isinstance(near, list) else ():
-        yield f"<br>Did you mean {link_to('/', url, url=url)}?"
+        yield f"<br>Did you mean {link_to('/links', url, url=url)}?"
     yield "</p>"
 
 

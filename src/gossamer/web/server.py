@@ -8,8 +8,8 @@ import uvicorn
 
 from gossamer.errors import ConfigError
 from gossamer.web.app import make_app
-from gossamer.web.guard import HEADERS, is_loopback
-from gossamer.web.patience import Patient
+from gossamer.web.door.guard import HEADERS, is_loopback
+from gossamer.web.door.patience import Patient
 
 MOST_CONNECTIONS = 512
 

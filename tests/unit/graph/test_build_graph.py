@@ -13,7 +13,7 @@ from gossamer.clock import SystemClock
 from gossamer.errors import CannotGoOn, ConfigError
 from gossamer.graph.build import GraphOptions, build_graph, follow, graph_folder, read_manifest
 from gossamer.graph.build import builder as builder_module
-from gossamer.graph.build.place import sole_builder
+from gossamer.graph.build.place import place_of
 from gossamer.graph.connectivity import Connectivity
 from gossamer.graph.kinds import Kind
 from gossamer.store import FileRow, State, file_row
@@ -328,7 +328,7 @@ def test_urls_are_asked_for_in_any_spelling(archive: LinksArchive) -> None:
 def test_whoever_follows_waits_for_another_builder(archive: LinksArchive) -> None:
     archive.write([page(A, B)])
     with ExitStack() as other:
-        other.enter_context(sole_builder(archive.root))
+        other.enter_context(place_of(archive.root).sole_builder())
         with pytest.raises(CannotGoOn, match="another process"):
             build_graph(archive.root)
         waits: list[float] = []

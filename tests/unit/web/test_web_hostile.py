@@ -9,9 +9,10 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from gossamer.web.engine import MOST_WAITING, Busy, Engine
-from gossamer.web.guard import is_loopback
-from gossamer.web.patience import MOST_REQUEST_BYTES
+from gossamer.web.door.guard import is_loopback
+from gossamer.web.door.patience import MOST_REQUEST_BYTES
+from gossamer.web.door.turns import MOST_WAITING, Busy
+from gossamer.web.engine import Engine
 from tests.unit.web.served import PATIENCE_S, A, Served, crawled, serving
 
 

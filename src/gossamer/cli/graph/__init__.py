@@ -1,8 +1,8 @@
-"""WHO LINKS TO WHOM, on the command line: `links`, `rank`, `build`, `serve` and `graph ...`.
+"""WHO LINKS TO WHOM, on the command line: `links`, `rank`, `build` and `graph ...`.
 
 `options` are what the verbs share, `views` turns answers into what a person likes to read.
 
-Neighbours: asks `gossamer.graph`, starts `gossamer.web`. Not for: answering.
+Neighbours: asks `gossamer.graph`. Not for: answering.
 """
 
 import typer
@@ -10,9 +10,8 @@ import typer
 from gossamer.cli.graph.asking import components, hosts, like, links, path, picture, rank
 from gossamer.cli.graph.building import build
 from gossamer.cli.graph.files import ef, export, from_edges, info, reorder, to_edges
-from gossamer.cli.graph.serving import serve
 
-__all__ = ["app", "build", "links", "rank", "serve"]
+__all__ = ["app", "build", "links", "rank"]
 
 app = typer.Typer(
     help="Graphs as files: from and to edge lists, and what can be asked of them.",

@@ -205,14 +205,14 @@ def _build_again(folder: Path, what: str, *, is_json: bool) -> None:
 
 
 @contextmanager
-def telling() -> Iterator[Callable[[dict[str, object]], None]]:
+def telling(what: str = "graph") -> Iterator[Callable[[dict[str, object]], None]]:
     """Give a function that shows how far a build is, on a terminal; elsewhere it is silent."""
     aside = out(is_aside=True)
     if not aside.is_terminal:
         yield lambda _: None
         return
-    with Live(Text("graph"), console=aside, transient=True, auto_refresh=False) as live:
-        yield lambda facts: live.update(_building_line("graph", facts), refresh=True)
+    with Live(Text(what), console=aside, transient=True, auto_refresh=False) as live:
+        yield lambda facts: live.update(_building_line(what, facts), refresh=True)
 
 
 def _building_line(what: str, facts: dict[str, object]) -> Text:

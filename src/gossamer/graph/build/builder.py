@@ -35,29 +35,19 @@ from gossamer.graph.build.manifest import (
 )
 from gossamer.graph.build.news import (
     Fresh,
-    Lengths,
     NewRecords,
     Pages,
     Spool,
-    counted_lengths,
-    has_shrunk,
     hash_of,
     number_names,
     settle,
 )
-from gossamer.graph.build.place import (
-    discard_unfinished,
-    fresh_folder,
-    graph_folder,
-    sole_builder,
-    swap,
-    tidy,
-)
+from gossamer.graph.build.place import graph_folder, place_of, tidy
 from gossamer.graph.build.whole import WEB, Base
 from gossamer.graph.bv import Coding
 from gossamer.graph.kinds import Kind
 from gossamer.graph.names import NameSorter
-from gossamer.store import CrawlFolder
+from gossamer.store import CrawlFolder, Lengths, counted_lengths, has_more, has_shrunk
 
 Tell: TypeAlias = Callable[[dict[str, object]], None]
 
@@ -109,7 +99,7 @@ def build_graph(
     place = CrawlFolder(Path(root))
     if not place.archive.is_dir():
         raise ConfigError(f"{root} is not a crawl: expected a folder with an archive in it")
-    with sole_builder(place.root):
+    with place_of(place.root).sole_builder():
         try:
             tidy(place.root)
             return _Builder(place, options or GraphOptions(), tell or (lambda _: None)).build()
@@ -119,7 +109,7 @@ def build_graph(
                 "changed: make room (or make it writable) and build again"
             ) from error
         finally:
-            discard_unfinished(place.root)
+            place_of(place.root).discard_unfinished()
 
 
 class _Builder:
@@ -130,7 +120,7 @@ class _Builder:
         self._options = options
         self._tell = tell
         self._graph = graph_folder(place.root)
-        self._counted = counted_lengths(place)
+        self._counted = counted_lengths(place, "links")
         self._manifest = self._usable_manifest()
         self._records = 0
 
@@ -150,7 +140,7 @@ class _Builder:
     def _build(self, manifest: Manifest | None) -> GraphFacts:
         old = _Old(self._graph, manifest) if manifest is not None else None
         for attempt in range(ATTEMPTS):
-            work = fresh_folder(self._place.root) / WORK
+            work = place_of(self._place.root).fresh() / WORK
             work.mkdir()
             names = NameSorter(work, self._options.memory_bytes)
             path, hash_url = work / "fresh.urls", hash_of(attempt)
@@ -233,7 +223,7 @@ class _Builder:
             files=sealed(new, [path.name for path in new.glob(f"{WEB}*")]),
         )
         manifest = write_manifest(new, manifest)
-        swap(self._place.root)
+        place_of(self._place.root).swap()
         return self._facts("full" if old is None else "fold", manifest)
 
     def _usable_manifest(self) -> Manifest | None:
@@ -247,8 +237,7 @@ class _Builder:
         return found
 
     def _has_unread(self, manifest: Manifest) -> bool:
-        covered = manifest.covered
-        return any(end > covered.get(name, 0) for name, end in self._counted.items())
+        return has_more(manifest.covered, self._counted)
 
     def _has_news(self, manifest: Manifest) -> bool:
         """Tell whether there is anything to do."""

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gossamer.graph.build.builder import GraphFacts, GraphOptions, Tell, build_graph
-from gossamer.graph.build.place import BuiltElsewhere
+from gossamer.store import BuiltElsewhere
 
 if TYPE_CHECKING:
     from gossamer.clock import Clock

@@ -3,7 +3,6 @@
 It seals the files: a graph in which a bit was turned would give other answers, and seem sound.
 """
 
-import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Literal, TypeAlias
@@ -15,6 +14,7 @@ from msgspec.structs import replace
 
 from gossamer.errors import CorruptFile
 from gossamer.graph.bv import Coding
+from gossamer.store import sync, sync_files
 
 Choice: TypeAlias = Literal["keep", "follow"]
 
@@ -109,23 +109,6 @@ def check_files(folder: Path, manifest: Manifest, most_bytes: int | None = CHECK
         if _hash(folder / name) != seal.xxh3:
             told = "it is not what was written (by its hash)"
             raise CorruptFile(folder / name, 0, told)
-
-
-def sync_files(folder: Path) -> None:
-    """Bring all files of a folder to the disk."""
-    for path in folder.iterdir():
-        if path.is_file():
-            sync(path)
-    sync(folder)
-
-
-def sync(path: Path) -> None:
-    """Bring a file, or the names in a folder, to the disk."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _own(manifest: Manifest) -> str:

@@ -1,58 +1,149 @@
-"""From a page to what is written of it."""
+"""Analyser: the one who turns text into terms, for pages, questions and snippets alike."""
 
-import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from itertools import islice
 
 from xxhash import xxh3_64_intdigest
 
-from gossamer.search.messages import Group
+from gossamer.dedupe import Sketcher
+from gossamer.search.analysis.address import host_of, sites_of, types_of, words_of_url
+from gossamer.search.analysis.content import PADDING, Arranged, Arranger
+from gossamer.search.analysis.stems import codes_of, is_stop, language_code, stem
+from gossamer.search.analysis.vocabulary import Vocabulary
+from gossamer.search.analysis.words import MOST, Word, words_of
+from gossamer.search.messages import Group, Phrase, Term
 from gossamer.search.page import IndexPage, Prepared
 from gossamer.urls import fingerprint_of
 
-_WORDS = re.compile(r"\w+")
-MOST_SHOWN = 20_000
-LONG_LINE = 60
+MOST_SHOWN = 16_000
+"""Characters of a page that are kept for snippets."""
+MOST_TEXT = 1 << 21
+"""Characters of a text that are looked at."""
+MOST_TITLE, MOST_HEADINGS, MOST_ANCHORS = 500, 200, 50
+LANGUAGES = 4
+"""So many languages give a word of a question its forms."""
+SKETCH_SEED = 0x60554D45
+"""Public: sketches of an index decide what is shown together, not what is kept."""
+LEAST_SKETCHED = 40
+"""Words of main content below which a page has no sketch."""
+_stem = lru_cache(maxsize=1 << 16)(stem)
 
 
 class Analyser:
-    """Turns text into terms. One per process; it remembers the stems of words."""
+    """Turns text into terms. One per thread; it remembers the stems of words."""
 
-    def terms(self, text: str, language: str) -> list[str]:
+    def __init__(self) -> None:
+        self._reader: _Reader | None = None
+
+    def terms(self, text: str, language: str) -> list[Term]:
         """Return the terms of a text, in order."""
-        del language
-        return _WORDS.findall(text.lower())
+        return list(islice(_terms(text, language_code(language)), MOST))
 
     def groups(self, text: str, languages: Sequence[str]) -> list[Group]:
-        """Return the words of a question, each with its forms in some languages."""
-        del languages
-        return [(term,) for term in _WORDS.findall(text.lower())]
+        """Return the words of a question, each with its forms in some languages.
+
+        A name such as foo_bar is one word; its parts are not asked for.
+        """
+        codes = (*codes_of(languages, LANGUAGES), "")
+        found: list[Group] = []
+        for word in islice(words_of(text), MOST):
+            if word.parts:
+                del found[-word.parts :]
+            forms = (_term(word, code) for code in codes)
+            found.append(tuple(dict.fromkeys(form for form in forms if form)))
+        return [group for group in found if group]
+
+    def versions(self, text: str, languages: Sequence[str]) -> Phrase:
+        """Return words in a row as terms, once for each language where that makes a difference."""
+        codes = (*codes_of(languages, LANGUAGES), "")
+        rows = (tuple(islice(_terms(text, code), MOST)) for code in codes)
+        return tuple(dict.fromkeys(row for row in rows if row))
+
+    def is_stop(self, word: str, languages: Sequence[str]) -> bool:
+        """Tell whether a word says nothing by itself in any of some languages."""
+        plain = [one.text for one in words_of(word)]
+        return len(plain) == 1 and is_stop(plain[0], languages)
 
     def prepare(self, page: IndexPage) -> Prepared:
         """Return what is written of a page."""
-        lines = page.text.split("\n")
-        main = "\n".join(line for line in lines if len(line) >= LONG_LINE)
-        rest = "\n".join(line for line in lines if len(line) < LONG_LINE)
-        host = page.url.split("/", 3)[2].partition(":")[0]
-        texts = (
-            page.title,
-            "\n".join(page.headings),
-            main,
-            rest,
-            "\n".join(page.anchors),
-            page.url.partition("://")[2],
-        )
-        labels = host.split(".")
+        if self._reader is None:
+            self._reader = _Reader()
+        arranged, words, start = self._reader.read(page)
+        host = host_of(page.url)
         return Prepared(
             url=page.url,
             key=fingerprint_of(page.url),
             host=xxh3_64_intdigest(host.encode()),
-            sketch=0,
-            at=int(page.at),
+            sketch=self._reader.sketch(arranged.text[start : arranged.middle]),
+            at=max(int(page.at), 0),
             language=page.language,
             media_type=page.media_type,
-            sites=tuple(".".join(labels[start:]) for start in range(len(labels))),
-            types=(page.media_type, page.media_type.rpartition("/")[2]),
-            title=page.title,
-            text=page.text[:MOST_SHOWN],
-            words=tuple(" ".join(self.terms(text, page.language)) for text in texts),
+            sites=sites_of(host),
+            types=types_of(page.media_type),
+            title=page.title[:MOST_TITLE],
+            text=_shown(arranged, start),
+            words=words,
         )
+
+
+class _Reader:
+    """Reads whole pages, with kernels."""
+
+    def __init__(self) -> None:
+        self._arranger = Arranger()
+        self._vocabulary = Vocabulary()
+        self._sketcher = Sketcher(SKETCH_SEED)
+
+    def read(self, page: IndexPage) -> tuple[Arranged, tuple[str, ...], int]:
+        """Return a page's text, main content first, the terms of its fields, and where it begins."""
+        heads = _encoded("\n".join(page.headings[:MOST_HEADINGS]))
+        fields = (
+            _encoded(page.title[:MOST_TITLE]),
+            heads,
+            _encoded("\n".join(page.anchors[:MOST_ANCHORS])),
+            _encoded(words_of_url(page.url)),
+        )
+        prefix = b"\n".join((*fields, b""))
+        arranged = self._arranger.arranged(
+            prefix, list(page.link_texts), heads, _encoded(page.text[:MOST_TEXT])
+        )
+        spans, at = [], 0
+        for field in fields:
+            spans += [at, at + len(field)]
+            at += len(field) + 1
+        spans[4:4] = [at, arranged.middle, arranged.middle, arranged.end]
+        code = language_code(page.language)
+        words = self._vocabulary.terms(arranged.text, spans, code)
+        if words is None:
+            words = [
+                " ".join(islice(_terms(arranged.text[start:end].decode(), code), MOST))
+                for start, end in zip(spans[::2], spans[1::2], strict=True)
+            ]
+        return arranged, tuple(words), at
+
+    def sketch(self, main: bytes) -> int:
+        """Return the SimHash of a page's main content; 0 if it says hardly anything."""
+        record = self._sketcher.of_texts([(main, b"")]).records[0]
+        return int(record[8]) if int(record[11]) & 0xFFFFFFFF >= LEAST_SKETCHED else 0
+
+
+def _encoded(text: str) -> bytes:
+    return text.encode("utf-8", "replace")
+
+
+def _terms(text: str, code: str) -> Iterator[Term]:
+    found = (_term(word, code) for word in words_of(text))
+    return (term for term in found if term)
+
+
+def _term(word: Word, code: str) -> Term:
+    if word.is_solid:
+        return word.text
+    return _stem(word.text, "" if word.parts else code)
+
+
+def _shown(arranged: Arranged, start: int) -> str:
+    """Return as much of a text as is kept, in whole characters."""
+    some = arranged.text[start : min(arranged.end, start + 4 * MOST_SHOWN)]
+    return some.decode("utf-8", "ignore")[:MOST_SHOWN]

@@ -16,7 +16,8 @@ class ShardWriter:
     """Writes one shard. There is one at a time for each folder."""
 
     def __init__(self, path: Path, *, heap_bytes: int = HEAP_BYTES, is_new: bool = False) -> None:
-        self._writer = make_index(path).writer(heap_bytes, 1)
+        self._index = make_index(path)
+        self._writer = self._index.writer(heap_bytes, 1)
         self._is_new = is_new
         """Nothing was there before, and no URL comes twice: nothing needs to be deleted."""
 
@@ -46,6 +47,11 @@ class ShardWriter:
     def delete(self, url: str) -> None:
         """Take a page out, if it is in."""
         self._writer.delete_documents_by_term("url", url)
+
+    def pages(self) -> int:
+        """Return how many pages are in it, as far as they count."""
+        self._index.reload()
+        return self._index.searcher().num_docs
 
     def commit(self) -> None:
         """Make everything so far count, for good and for readers."""

@@ -1,6 +1,6 @@
 """WHAT IS NEW? Links records that were not read before, as numbers."""
 
-from gossamer.graph.build.news.archive import Lengths, NewRecords, counted_lengths, has_shrunk
+from gossamer.graph.build.news.archive import NewRecords
 from gossamer.graph.build.news.fresh import Arcs, Fresh, number_names, settle
 from gossamer.graph.build.news.spool import Hash, Pages, Spool, hash_of
 
@@ -8,12 +8,9 @@ __all__ = [
     "Arcs",
     "Fresh",
     "Hash",
-    "Lengths",
     "NewRecords",
     "Pages",
     "Spool",
-    "counted_lengths",
-    "has_shrunk",
     "hash_of",
     "number_names",
     "settle",

@@ -1,13 +1,15 @@
 """`gossamer serve`: the answers of a crawl in a browser, and for programs."""
 
 from contextlib import suppress
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from gossamer.cli.graph.building import bring_up_to_date, crawl_folder
+from gossamer.cli.graph.building import crawl_folder
 from gossamer.cli.graph.options import Build, Folder, Json
 from gossamer.cli.screen import harmless, out, print_json
+from gossamer.cli.search.updating import bring_all_up_to_date
 
 LOCAL = ("127.0.0.1", "localhost", "::1")
 
@@ -31,13 +33,13 @@ def serve(  # noqa: PLR0913 - one for each option of the command
     build: Build = True,
     json: Json = False,
 ) -> int:
-    """Serve a link explorer and a JSON API about a crawl, on this machine unless told otherwise.
+    """Serve a search page, a link explorer and a JSON API, on this machine unless told otherwise.
 
-    A graph that is built meanwhile is taken up at once. Ctrl-C ends it.
+    What is built meanwhile is taken up at once. Ctrl-C ends it.
     """
-    crawl_folder(folder)
+    _served(folder)
     if build:
-        bring_up_to_date(folder)
+        bring_all_up_to_date(folder)
     from gossamer.web import serve as serve_folder  # noqa: PLC0415 - keeps --help fast
 
     def ready(address: str) -> None:
@@ -53,3 +55,11 @@ def serve(  # noqa: PLR0913 - one for each option of the command
     with suppress(KeyboardInterrupt):  # how a server ends
         serve_folder(folder, host, port, ready, is_shard=shard)
     return 0
+
+
+def _served(folder: Path) -> None:
+    """Refuse a folder with neither a crawl nor an index in it."""
+    from gossamer.search import has_index  # noqa: PLC0415 - keeps --help fast
+
+    if not has_index(folder):
+        crawl_folder(folder)

@@ -1,0 +1,62 @@
+"""What is missing or behind is built before somebody asks: the index, and the ranks it looks at."""
+
+import sys
+from pathlib import Path
+
+from gossamer.cli.graph.building import bring_up_to_date, telling
+from gossamer.cli.screen import harmless
+from gossamer.errors import CannotGoOn, ConfigError
+
+
+def bring_index_up_to_date(folder: Path, *, is_built: bool = True) -> None:
+    """Build what is missing of a folder's index. Where that is not possible the old one must do."""
+    from gossamer.search import build_index, has_index  # noqa: PLC0415 - keeps --help fast
+
+    if not (is_built and has_archive(folder)):
+        if not has_index(folder):
+            raise ConfigError(f"{folder} has no index: `gossamer build {folder} index` makes one")
+        return
+    if not has_index(folder):
+        sys.stderr.write(f"gossamer: the index of {harmless(folder)} is built first\n")
+    try:
+        with telling("index") as tell:
+            build_index(folder, None, tell)
+    except CannotGoOn as error:
+        if not has_index(folder):
+            raise
+        sys.stderr.write(f"gossamer: the index as it was: {harmless(error)}\n")
+
+
+def bring_all_up_to_date(folder: Path) -> None:
+    """Build what is missing of graph, ranks and index; one of graph and index is enough."""
+    from gossamer.graph import has_graph  # noqa: PLC0415 - keeps --help fast
+
+    if not has_archive(folder):
+        return
+    try:
+        bring_up_to_date(folder)
+        _bring_ranks_up_to_date(folder)
+    except CannotGoOn as error:
+        sys.stderr.write(f"gossamer: without a graph: {harmless(error)}\n")
+    try:
+        bring_index_up_to_date(folder)
+    except CannotGoOn as error:
+        if not has_graph(folder):
+            raise
+        sys.stderr.write(f"gossamer: without an index: {harmless(error)}\n")
+
+
+def has_archive(folder: Path) -> bool:
+    """Tell whether there is something to build from."""
+    return (folder / "archive").is_dir()
+
+
+def _bring_ranks_up_to_date(folder: Path) -> None:
+    """Rank the pages of a graph that is newer than its ranks."""
+    from gossamer.graph import RankWish, opened, rank, save_rank  # noqa: PLC0415 - see above
+
+    graph = opened(folder)
+    path, manifest = graph.base.with_name("ranks"), graph.base.with_name("manifest.json")
+    if path.exists() and path.stat().st_mtime_ns >= manifest.stat().st_mtime_ns:
+        return
+    save_rank(graph, rank(graph, RankWish(top=0))[1], path)

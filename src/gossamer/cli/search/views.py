@@ -1,0 +1,92 @@
+"""Views: an answer as a person likes to read it. Text from the web is harmless."""
+
+import shlex
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.text import Text
+
+from gossamer.cli.screen import harmless
+from gossamer.log import escape
+
+if TYPE_CHECKING:
+    from gossamer.search import Answer, Hit
+
+PER_PAGE = 10
+_INDENT = (0, 0, 0, 4)
+
+
+def answer_view(answer: "Answer", place: str) -> RenderableType:
+    """Return a page of results."""
+    parts: list[RenderableType] = []
+    first = (answer.page - 1) * answer.per_page + 1
+    for number, hit in enumerate(answer.hits, first):
+        parts += _hit(number, hit)
+        parts.append(Text())
+    parts += [Text(line, style) for line, style in _foot(answer, place)]
+    return Group(*parts)
+
+
+def _hit(number: int, hit: "Hit") -> Iterator[RenderableType]:
+    title = _line(hit.title) or harmless(hit.url)
+    yield Text.assemble((f"{number:>2}. ", "dim"), (title, "bold cyan"))
+    yield Padding(Text(harmless(hit.url), "green", overflow="fold"), _INDENT)
+    snippet = Text()
+    for part in hit.segments:
+        snippet.append(_spaced(part.text), "bold yellow" if part.is_hit else "")
+    if snippet.plain.strip():
+        yield Padding(snippet, _INDENT)
+    yield Padding(Text(" · ".join(_facts(hit)), "dim"), _INDENT)
+
+
+def _facts(hit: "Hit") -> Iterator[str]:
+    if hit.at:
+        yield datetime.fromtimestamp(hit.at, UTC).strftime("%Y-%m-%d")
+    if hit.language:
+        yield harmless(hit.language)
+    kind = hit.type.partition(";")[0].rpartition("/")[2]
+    if kind not in {"", "html"}:
+        yield harmless(kind)
+    if hit.copies:
+        yield f"{hit.copies:,} {'copy' if hit.copies == 1 else 'copies'}"
+    if hit.more_from_host:
+        yield f"{hit.more_from_host:,} more from site:{harmless(hit.host)}"
+    yield f"score {hit.score:.2f}"
+
+
+def _foot(answer: "Answer", place: str) -> Iterator[tuple[str, str]]:
+    for hint in answer.hints:
+        yield f"{_line(hint)}.", "yellow"
+    if answer.suggestion:
+        yield f"Did you mean: {_line(answer.suggestion)}", "bold"
+    many = "page" if answer.total == 1 else "pages"
+    if not answer.hits and answer.page == 1:
+        yield "No page says that. Try other words, fewer of them, or fewer filters.", "bold"
+        return
+    partial = "; not all of the index answered" if answer.is_partial else ""
+    where = f", page {answer.page}" if answer.page > 1 else ""
+    yield f"{answer.total:,} {many}{where}, {answer.took_ms:.0f} ms{partial}", "dim"
+    if answer.has_more:
+        words = shlex.join(_next(answer, place))
+        yield f"more:  gossamer search {harmless(words)}", "dim"
+
+
+def _next(answer: "Answer", place: str) -> Iterator[str]:
+    """Give the words that ask for the next page."""
+    yield from (place, answer.query, "--page", str(answer.page + 1))
+    if answer.per_page != PER_PAGE:
+        yield from ("--per-page", str(answer.per_page))
+
+
+def _line(words: str) -> str:
+    return escape(" ".join(words.split()))
+
+
+def _spaced(words: str) -> str:
+    """Return a part of a text on one line; what it begins and ends with still parts words."""
+    head, tail = words[:1].isspace(), words[-1:].isspace()
+    inner = _line(words)
+    return f"{' ' * head}{inner}{' ' * (tail and bool(inner))}"

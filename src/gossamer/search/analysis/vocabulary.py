@@ -1,0 +1,177 @@
+"""Vocabulary: the terms of whole texts, by kernel; it remembers the stem of every word it has met.
+
+Its memory is bounded: when it is full it starts anew. What it says does not depend on that.
+"""
+
+import secrets
+from collections.abc import Sequence
+from functools import cache
+
+import numpy as np
+
+from gossamer.native import Native
+from gossamer.search.analysis import word_kernels
+from gossamer.search.analysis.letters import fate_of
+from gossamer.search.analysis.stems import STEMMED, stem
+from gossamer.search.analysis.word_kernels import (
+    FULL,
+    KNOWN,
+    LANGUAGE,
+    LONGEST,
+    MASK,
+    MISSED,
+    MOST,
+    ROOM,
+    SEED,
+    USED,
+    WANTED,
+)
+from gossamer.search.analysis.words import MOST as MOST_WORDS
+
+PADDING = bytes(4)
+"""Behind every text, so that a kernel that looks ahead reads what is ours."""
+MOST_FIELDS = 16
+_SIGNATURES = {"scan": "BInUUWWIIWWI", "spell": "WInWBBn"}
+_SLOTS = 1 << 19
+_ARENA_WORDS = 1 << 21
+_PAGES = 0x1100
+_WANTED_PAGE, _EMPTY_PAGE, _FIRST_PAGE = 1, 2, 3
+_LETTERS = 256
+_FIRST_ROOM = 1 << 16
+_SPARE_WORDS = 8
+_NUMBER_OF = {code: number for number, code in enumerate(STEMMED)}
+
+
+@cache
+def natives() -> Native:
+    """Return the compiled kernels; the first call loads them, or has them compiled."""
+    return Native((word_kernels,), _SIGNATURES)
+
+
+class Vocabulary:
+    """Words and their terms. For one thread at a time."""
+
+    def __init__(self, slots: int = _SLOTS, arena_words: int = _ARENA_WORDS) -> None:
+        self._scan, self._spell = natives()["scan"], natives()["spell"]
+        self._index = np.zeros(_PAGES, np.uint32)
+        self._fates = np.zeros((_FIRST_PAGE, _LETTERS), np.uint32)
+        self._slots = np.zeros(slots, np.uint64)
+        self._arena = np.zeros(arena_words + _SPARE_WORDS, np.uint64)
+        self._letters = self._arena.view(np.uint8).data
+        self._missed = np.zeros(slots, np.int64)
+        self._state = np.zeros(16, np.int64)
+        self._key = np.zeros(10, np.uint64)
+        self._spans = np.zeros(2 * MOST_FIELDS, np.int64)
+        self._ends = np.zeros(MOST_FIELDS, np.int64)
+        self._tokens = np.zeros(_FIRST_ROOM, np.uint64)
+        self._out = np.zeros(_FIRST_ROOM, np.uint8)
+        self._state[[MASK, ROOM, MOST]] = slots - 1, arena_words, MOST_WORDS
+        self._start_anew()
+        self._learn_letters([0])
+
+    def terms(self, text: bytes, spans: Sequence[int], code: str) -> list[str] | None:
+        """Return the terms of parts of a text in UTF-8, each with a space between two.
+
+        `spans` are where each part begins and ends; PADDING is behind all. `code` is a language
+        with a stemmer or "". None if these words alone are more than it can remember.
+        """
+        fields = len(spans) // 2
+        self._spans[: len(spans)] = spans
+        if len(text) > len(self._tokens):
+            self._tokens = np.zeros(2 * len(text), np.uint64)
+        self._state[LANGUAGE] = _NUMBER_OF[code]
+        if not self._read(text, fields):
+            self._start_anew()
+            if not self._read(text, fields):
+                self._start_anew()
+                return None
+        return self._spelled(fields)
+
+    def _read(self, text: bytes, fields: int) -> bool:
+        """Have the tokens of a text, all with a term; tell whether there was room for its words."""
+        while True:
+            self._state[WANTED] = 0
+            count = self._scan(
+                np.frombuffer(text, np.uint8).ctypes.data,
+                self._spans.ctypes.data,
+                fields,
+                self._index.ctypes.data,
+                self._fates.ctypes.data,
+                self._slots.ctypes.data,
+                self._arena.ctypes.data,
+                self._missed.ctypes.data,
+                self._state.ctypes.data,
+                self._key.ctypes.data,
+                self._tokens.ctypes.data,
+                self._ends.ctypes.data,
+            )
+            if count == FULL or not self._learn_words():
+                return False
+            if not self._state[WANTED]:
+                return True
+            self._learn_letters(np.flatnonzero(self._index == _WANTED_PAGE).tolist())
+
+    def _spelled(self, fields: int) -> list[str]:
+        counts = self._ends.copy()
+        while True:
+            size = self._spell(
+                self._tokens.ctypes.data,
+                self._ends.ctypes.data,
+                fields,
+                self._arena.ctypes.data,
+                self._arena.ctypes.data,
+                self._out.ctypes.data,
+                len(self._out),
+            )
+            if size != FULL:
+                break
+            self._ends[:] = counts
+            self._out = np.zeros(2 * len(self._out), np.uint8)
+        ends = self._ends[:fields].tolist()
+        out = self._out.data
+        starts = [0, *ends]
+        return [
+            str(out[start : max(start, end - 1)], "utf-8")
+            for start, end in zip(starts, ends, strict=False)
+        ]
+
+    def _learn_words(self) -> bool:
+        """Find the terms of the words that are new; tell whether there was room for them."""
+        many = int(self._state[MISSED])
+        if not many:
+            return True
+        places = self._missed[:many]
+        heads = self._arena[places].tolist()
+        used, room = int(self._state[USED]), int(self._state[ROOM])
+        letters, terms = self._letters, []
+        for place, head in zip(places.tolist(), heads, strict=True):
+            start = 8 * (place + 2)
+            word = bytes(letters[start : start + (head & 255)])
+            term = stem(word.decode(), STEMMED[head >> 8]).encode()
+            if term == word:
+                terms.append((place + 2) << 8 | len(word))
+                continue
+            words = (len(term) + 7) >> 3
+            if used + words > room:
+                return False
+            letters[8 * used : 8 * used + len(term)] = term
+            terms.append(used << 8 | len(term))
+            used += words
+        self._arena[places + 1] = np.array(terms, np.uint64)
+        self._state[[USED, MISSED]] = used, 0
+        return True
+
+    def _learn_letters(self, pages: Sequence[int]) -> None:
+        """Find out what the characters of some pages of 256 are."""
+        for page in pages:
+            points = range(page * _LETTERS, (page + 1) * _LETTERS)
+            fates = [kind << 24 | plain for kind, plain in map(fate_of, points)]
+            self._index[page] = len(self._fates) if any(fates) else _EMPTY_PAGE
+            if any(fates):
+                row = np.array([fates], np.uint32)
+                self._fates = np.concatenate((self._fates, row))
+
+    def _start_anew(self) -> None:
+        self._slots[:] = 0
+        self._state[[USED, KNOWN, MISSED]] = 1, 0, 0
+        self._state[SEED] = secrets.randbits(63)

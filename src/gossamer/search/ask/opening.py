@@ -1,0 +1,32 @@
+"""Where to ask: an index, wherever it lies, and the ranks of the crawl around it."""
+
+from pathlib import Path
+
+from gossamer.errors import CannotGoOn
+from gossamer.log import tell
+from gossamer.ranks import RankFile
+from gossamer.search.ask.searcher import Searcher
+from gossamer.search.broker import open_finder
+from gossamer.search.manifest import index_folder, read_manifest
+
+
+def has_index(root: Path) -> bool:
+    """Tell whether a folder has an index that can be asked."""
+    return read_manifest(index_folder(root)) is not None
+
+
+def open_searcher(root: Path) -> Searcher:
+    """Return who answers questions about the pages of a folder."""
+    return Searcher(open_finder(root), ranks_of(root))
+
+
+def ranks_of(root: Path) -> RankFile | None:
+    """Return what the graph says of a crawl's pages; None if it says nothing, or is damaged."""
+    path = root / "graph" / "ranks"
+    if not path.exists():
+        return None
+    try:
+        return RankFile.open(path)
+    except CannotGoOn as error:
+        tell("ranks.unreadable", path=path, error=error)
+        return None

@@ -1,0 +1,220 @@
+"""The language of questions: text in, a `Question` out. It never fails.
+
+    words                       all of them, or most if no page has all
+    one OR other                either
+    "in a row"  -word  -"in a row"
+    site:example.org            the host and those below it
+    lang:de  type:pdf  type:text/html  inurl:word
+    after:2026-05  before:2026-07-01        when the page was fetched
+    -site: -lang: -type: -inurl:            not these
+
+What cannot be read is taken as plain words, and a hint says so.
+"""
+
+import re
+import unicodedata
+from collections.abc import Callable
+
+from msgspec import Struct
+
+from gossamer.search.ask.values import day_of, language_of, moment_of, site_of, type_of
+
+MOST_CHARS = 2_000
+MOST_WORDS = 32
+"""Words, phrases and filters of a question; more are left out, and that is told."""
+
+_QUOTES = str.maketrans(dict.fromkeys("“”„‟«»〝〞〟「」『』", '"'))
+_DASHES = str.maketrans(dict.fromkeys("−‐‑", "-"))
+_GAP = re.compile(r"[\s\x00-\x1f\x7f\ufffd]*")
+_SIGN = re.compile(r"-*")
+_KEY = re.compile(r"(site|lang|language|type|filetype|inurl|before|after):", re.IGNORECASE)
+_ROW = re.compile(r'"([^"]*)"')
+_RUN = re.compile(r'"*([^\s"\x00-\x1f\x7f\ufffd]*)"*')
+"""A quote that follows a word closes nothing and opens nothing: 5" disk."""
+_OR = "OR"
+_READERS: dict[str, tuple[str, Callable[[str], str | None]]] = {
+    "site": ("sites", site_of),
+    "lang": ("languages", language_of),
+    "language": ("languages", language_of),
+    "type": ("types", type_of),
+    "filetype": ("types", type_of),
+    "inurl": ("in_url", lambda text: text if len(text.split()) == 1 else None),
+}
+_EXPECTED = {
+    "site": "a host such as site:example.org",
+    "lang": "a code such as lang:de",
+    "language": "a code such as lang:de",
+    "type": "a type such as type:pdf",
+    "filetype": "a type such as type:pdf",
+    "inurl": "a word such as inurl:manual",
+    "before": "a day such as before:2026-07-01, a month or a year",
+    "after": "a day such as after:2026-07-01, a month or a year",
+}
+
+
+class Question(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What somebody asked for, as far as it was understood."""
+
+    words: tuple[tuple[str, ...], ...] = ()
+    """Each with those that would do in its place."""
+    rows: tuple[str, ...] = ()
+    """Words that must stand in a row."""
+    without: tuple[str, ...] = ()
+    """Words that must not occur."""
+    without_rows: tuple[str, ...] = ()
+    sites: tuple[str, ...] = ()
+    not_sites: tuple[str, ...] = ()
+    languages: tuple[str, ...] = ()
+    not_languages: tuple[str, ...] = ()
+    types: tuple[str, ...] = ()
+    not_types: tuple[str, ...] = ()
+    in_url: tuple[str, ...] = ()
+    not_in_url: tuple[str, ...] = ()
+    after: int | None = None
+    before: int | None = None
+
+    def text(self) -> str:
+        """Return a text that is read as this question."""
+        parts = [f" {_OR} ".join(choice) for choice in self.words]
+        parts += [f'"{row}"' for row in self.rows]
+        parts += [f"-{word}" for word in self.without]
+        parts += [f'-"{row}"' for row in self.without_rows]
+        for key in ("site", "lang", "type", "inurl"):
+            name = _READERS[key][0]
+            parts += [f"{key}:{value}" for value in getattr(self, name)]
+            parts += [f"-{key}:{value}" for value in getattr(self, f"not_{name}")]
+        parts += [f"after:{day_of(self.after)}"] if self.after is not None else []
+        parts += [f"before:{day_of(self.before)}"] if self.before is not None else []
+        return " ".join(parts)
+
+
+class Reading(Struct, frozen=True, kw_only=True):
+    """A question, and what its reader should know about it."""
+
+    question: Question
+    hints: tuple[str, ...] = ()
+
+
+def read_question(text: str) -> Reading:
+    """Return what a text asks for. It never fails."""
+    hints = ["the question is too long: its end was left out"] if len(text) > MOST_CHARS else []
+    plain = unicodedata.normalize("NFKC", text[:MOST_CHARS].translate(_QUOTES))[:MOST_CHARS]
+    plain = plain.encode("utf-8", "replace").decode().translate(_DASHES)
+    scan = _Scan(plain, hints)
+    while scan.parts < MOST_WORDS and scan.step():
+        pass
+    if not scan.is_done():
+        hints.append(f"only the first {MOST_WORDS} words count")
+    return Reading(question=scan.question(), hints=tuple(dict.fromkeys(scan.hints)))
+
+
+class _Scan:
+    """A walk over the text of a question."""
+
+    def __init__(self, text: str, hints: list[str]) -> None:
+        self._text = text
+        self._at = _end(_GAP, text, 0)
+        self._lists: dict[str, list[str]] = {}
+        self._words: list[list[str]] = []
+        self._is_open = False
+        """The last thing said was a word: OR may follow."""
+        self._is_either = False
+        """The last thing said was a word and OR."""
+        self._after: int | None = None
+        self._before: int | None = None
+        self.hints = hints
+        self.parts = 0
+
+    def is_done(self) -> bool:
+        return self._at >= len(self._text)
+
+    def step(self) -> bool:
+        """Take the next part; tell whether there was one."""
+        if self.is_done():
+            return False
+        start, self._at = self._at, _end(_SIGN, self._text, self._at)
+        is_not = self._at > start
+        while key := _KEY.match(self._text, self._at):
+            self._at = key.end()
+            if self._filter(key[1].lower(), is_not=is_not):
+                break
+            self.hints.append(f"{key[1].lower()}: takes {_EXPECTED[key[1].lower()]}")
+            self._at = _end(_SIGN, self._text, self._at)
+        else:
+            self._said(is_not=is_not)
+        self._at = _end(_GAP, self._text, self._at)
+        return True
+
+    def question(self) -> Question:
+        lists = {name: tuple(dict.fromkeys(values)) for name, values in self._lists.items()}
+        words = tuple(dict.fromkeys(tuple(dict.fromkeys(choice)) for choice in self._words))
+        return Question(words=words, after=self._after, before=self._before, **lists)
+
+    def _filter(self, key: str, *, is_not: bool) -> bool:
+        """Take a filter's value, if it is one."""
+        row = _ROW.match(self._text, self._at)
+        found = row or _RUN.match(self._text, self._at)
+        value = " ".join(found[1].split()) if found else ""
+        if key in _READERS:
+            is_taken = self._fact(key, value, is_not=is_not)
+        else:
+            is_taken = self._moment(value, is_after=(key == "after") != is_not)
+        if is_taken and found:
+            self._at = found.end()
+            self._is_open = self._is_either = False
+            self.parts += 1
+        return is_taken
+
+    def _fact(self, key: str, text: str, *, is_not: bool) -> bool:
+        name, read = _READERS[key]
+        value = read(text)
+        if value is None:
+            return False
+        self._lists.setdefault(f"not_{name}" if is_not else name, []).append(value)
+        return True
+
+    def _moment(self, text: str, *, is_after: bool) -> bool:
+        at = moment_of(text)
+        if at is None:
+            return False
+        if is_after:
+            self._after = at if self._after is None else max(at, self._after)
+        else:
+            self._before = at if self._before is None else min(at, self._before)
+        return True
+
+    def _said(self, *, is_not: bool) -> None:
+        """Take a word, or words in quotes."""
+        if row := _ROW.match(self._text, self._at):
+            self._at = row.end()
+            if words := " ".join(filter(None, _RUN.findall(row[1]))):
+                self._lists.setdefault("without_rows" if is_not else "rows", []).append(words)
+                self.parts += 1
+            self._is_open = self._is_either = False
+            return
+        if self._text.startswith('"', self._at):
+            self.hints.append("a quote is not closed: its words may stand anywhere")
+        run = _RUN.match(self._text, self._at)
+        if run:  # it always does
+            self._at = run.end()
+            self._word(run[1], is_not=is_not)
+
+    def _word(self, word: str, *, is_not: bool) -> None:
+        if word == _OR and not is_not:
+            self._is_either, self._is_open = self._is_open, False
+            return
+        if not word:
+            return
+        self.parts += 1
+        if is_not:
+            self._lists.setdefault("without", []).append(word)
+        elif self._is_either:
+            self._words[-1].append(word)
+        else:
+            self._words.append([word])
+        self._is_open, self._is_either = not is_not, False
+
+
+def _end(pattern: re.Pattern[str], text: str, at: int) -> int:
+    found = pattern.match(text, at)
+    return found.end() if found else at

@@ -1,0 +1,113 @@
+"""Build the index of a crawl, or bring it up to date: all anew, or what is new in place."""
+
+from pathlib import Path
+
+from gossamer.errors import CannotGoOn, ConfigError, CorruptFile
+from gossamer.search.build.full import FullBuild
+from gossamer.search.build.keeper import Keeper
+from gossamer.search.build.options import IndexFacts, IndexOptions, Shape, Tell, facts_of
+from gossamer.search.build.place import place_of
+from gossamer.search.manifest import Manifest, read_manifest
+from gossamer.search.shard import VERSION
+from gossamer.store import (
+    CrawlFolder,
+    Lengths,
+    counted_lengths,
+    has_more,
+    has_shrunk,
+    is_locked,
+)
+
+
+def build_index(
+    root: Path | str, options: IndexOptions | None = None, tell: Tell | None = None
+) -> IndexFacts:
+    """Bring the index of a crawl, running or not, up to what its archive says now."""
+    building = Building(Path(root), options or IndexOptions(), tell or (lambda _: None))
+    with building.place.sole_builder():
+        return building.build()
+
+
+class Building:
+    """One index and how it is kept. The caller holds the lock of its place while it builds."""
+
+    def __init__(self, root: Path, options: IndexOptions, tell: Tell) -> None:
+        self.folder = CrawlFolder(root)
+        self.place = place_of(root)
+        self._options = options
+        self._tell = tell
+        if not self.folder.archive.is_dir():
+            raise ConfigError(f"{root} is not a crawl: expected a folder with an archive in it")
+
+    def build(self) -> IndexFacts:
+        """Do what is due."""
+        try:
+            self.place.settle()
+            return self._build()
+        except OSError as error:
+            raise CannotGoOn(
+                f"cannot build the index of {self.folder.root}: {error.strerror or error}; make "
+                "room (or make it writable) and build again"
+            ) from error
+        finally:
+            self.place.discard_unfinished()
+
+    def _build(self) -> IndexFacts:
+        counted = self.counted()
+        manifest = self.usable(counted)
+        if manifest is None or self._is_due(manifest, counted):
+            return self._full(manifest, counted)
+        if not has_more(manifest.covered, counted):
+            return facts_of("nothing", manifest)
+        try:
+            return self._news(manifest, counted)
+        except (CorruptFile, ValueError) as error:  # ValueError: the engine's own
+            if isinstance(error, CorruptFile) and self.place.folder not in error.path.parents:
+                raise
+            self._tell({"damaged": str(error), "then": "full"})
+            return self._full(manifest, counted)
+
+    def counted(self) -> Lengths:
+        """Return what counts of the archive now."""
+        return counted_lengths(self.folder, "links", "text")
+
+    def usable(self, counted: Lengths) -> Manifest | None:
+        """Return what the index that exists was built from; None if it is of no use."""
+        found = read_manifest(self.place.folder)
+        if found is None or found.version != VERSION or self._options.is_full:
+            return None
+        is_same = Shape.wanted(self._options, found).is_that_of(found)
+        return found if is_same and not has_shrunk(found.covered, counted) else None
+
+    def keeper(self, manifest: Manifest) -> Keeper:
+        """Return the index open for news."""
+        return Keeper(self.folder, manifest, self._options)
+
+    def _is_due(self, manifest: Manifest, counted: Lengths) -> bool:
+        """Tell whether so much is new that all is to be built anew."""
+        has_news = has_more(manifest.covered, counted)
+        if manifest.organisation == "terms":
+            return has_news
+        grown = sum(counted.values()) - manifest.full_bytes
+        is_much = grown > manifest.full_bytes * self._options.news_share
+        return has_news and is_much and not is_locked(self.folder)
+
+    def _full(self, old: Manifest | None, counted: Lengths) -> IndexFacts:
+        before = old or read_manifest(self.place.folder)
+        shape = Shape.wanted(self._options, before)
+        return FullBuild(self.folder, self._options, shape, counted, self._tell).build()
+
+    def _news(self, manifest: Manifest, counted: Lengths) -> IndexFacts:
+        keeper = self.keeper(manifest)
+        added = deleted = 0
+        try:
+            while has_more(keeper.manifest.covered, counted):
+                before = keeper.manifest.covered
+                facts = keeper.take(counted, self._tell)
+                added, deleted = added + facts.added, deleted + facts.deleted
+                self._tell({"added": added, "deleted": deleted})
+                if keeper.manifest.covered == before:  # the rest cannot be read
+                    break
+        finally:
+            keeper.close()
+        return facts_of("news", keeper.manifest, added=added, deleted=deleted)

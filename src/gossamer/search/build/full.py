@@ -1,0 +1,165 @@
+"""A full build: the whole archive, twice. First what holds and what links say, then the pages."""
+
+import shutil
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import IO
+
+import msgspec
+import numpy as np
+from msgspec.structs import replace
+
+from gossamer.search.analysis import Analyser
+from gossamer.search.build.options import IndexFacts, IndexOptions, Shape, Tell, facts_of
+from gossamer.search.build.place import needed_ranks, open_sink, place_of
+from gossamer.search.gather import (
+    AnchorSpool,
+    AnchorTable,
+    ArchiveNews,
+    PageFacts,
+    Plan,
+    Settled,
+    TextPlaces,
+    page_of,
+    read_text,
+    write_anchors,
+)
+from gossamer.search.gather.anchors import FILE as ANCHORS
+from gossamer.search.manifest import Manifest, read_manifest, write_manifest
+from gossamer.search.shard import VERSION
+from gossamer.store import CrawlFolder, Lengths, sync_files
+
+TOLD_PAGES = 2000
+WORK = "work"
+"""The folder, inside that of a new index, for what passes."""
+
+
+class FullBuild:
+    """One full build of one index."""
+
+    def __init__(
+        self, folder: CrawlFolder, options: IndexOptions, shape: Shape, counted: Lengths, tell: Tell
+    ) -> None:
+        self._folder = folder
+        self._options = options
+        self._shape = shape
+        self._counted = counted
+        self._tell = tell
+        self._added = 0
+        self._languages: Counter[str] = Counter()
+
+    def build(self) -> IndexFacts:
+        """Make an index of the whole archive, and put it into the old one's place."""
+        root = self._folder.root
+        if self._shape.high_share:
+            needed_ranks(root)
+        place = place_of(root)
+        new = place.fresh()
+        (new / WORK).mkdir()
+        settled = self._survey(new)
+        manifest = self._manifest(settled)
+        covered = self._write(new, manifest, settled)
+        shutil.rmtree(new / WORK)
+        sync_files(new)
+        last = read_manifest(place.folder)
+        generation = last.generation + 1 if last is not None else 1
+        manifest = replace(
+            manifest,
+            pages=self._added,
+            languages=dict(self._languages.most_common()),
+            covered=covered,
+            generation=generation,
+            born=generation,
+            full_bytes=sum(covered.values()),
+        )
+        write_manifest(new, manifest)
+        place.swap()
+        return facts_of("full", manifest, added=self._added)
+
+    def _survey(self, new: Path) -> Settled:
+        """Read the records alone: which of them hold, and what links say."""
+        plan, spool = Plan(), AnchorSpool(new / WORK, self._options.skip)
+        news = ArchiveNews(self._folder, {}, self._counted)
+        for number, facts in enumerate(news.facts()):
+            plan.note(facts)
+            spool.add(facts)
+            if number % TOLD_PAGES == 0:
+                self._tell({"surveyed": number})
+        self._tell({"sorting": spool.links})
+        write_anchors(spool, new, new / WORK)
+        return plan.settle()
+
+    def _manifest(self, settled: Settled) -> Manifest:
+        shape = self._shape
+        return Manifest(
+            version=VERSION,
+            partition=shape.partition,
+            shards=shape.shards,
+            high_share=shape.high_share,
+            organisation=shape.organisation,
+            high_from=self._high_from(settled),
+            left_out={"noindex": settled.noindex} if settled.noindex else {},
+        )
+
+    def _high_from(self, settled: Settled) -> float:
+        """Return from which rank on pages belong to the high tier."""
+        if not self._shape.high_share or not len(settled.keys):
+            return 0.0
+        ranks = needed_ranks(self._folder.root).of_all(settled.keys.tolist())
+        return float(np.quantile(ranks, 1 - self._shape.high_share, method="higher"))
+
+    def _write(self, new: Path, manifest: Manifest, settled: Settled) -> Lengths:
+        """Write all pages; return how far the archive was read."""
+        news = ArchiveNews(self._folder, {}, self._counted)
+        anchors, analyser = AnchorTable(new / ANCHORS), Analyser()
+        sink = open_sink(self._folder.root, new, manifest, self._options)
+        for facts, text in self._pages(new, news, settled):
+            sink.add(analyser.prepare(page_of(facts, text, anchors.of(facts.url))))
+            self._added += 1
+            self._languages[facts.language] += 1
+            if self._added % TOLD_PAGES == 0:
+                self._tell({"written": self._added, "bytes_left": news.bytes_left})
+        self._tell({"closing": self._added})
+        sink.close()
+        for name, offset in news.torn.items():
+            self._tell({"torn": name, "at": offset})
+        return news.covered
+
+    def _pages(
+        self, new: Path, news: ArchiveNews, settled: Settled
+    ) -> Iterator[tuple[PageFacts, str]]:
+        """Yield all pages and their texts; last those whose text is that of another."""
+        places = TextPlaces(new)
+        with TemporaryFile(dir=new / WORK) as later:
+            for found, holds in zip(news, settled.holds, strict=True):
+                facts = found.facts
+                if found.place is not None and facts.fp is not None:
+                    places.note(facts.fp, found.place)
+                if not holds:
+                    continue
+                if found.text is None and facts.fp is not None:
+                    _put(later, facts)
+                else:
+                    yield facts, found.text or ""
+            places.seal()
+            later.seek(0)
+            for facts in _taken(later):
+                place = places.find(facts.fp or 0)
+                yield facts, read_text(self._folder, place) if place is not None else ""
+
+
+_encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder(PageFacts).decode
+_LENGTH_BYTES = 4
+
+
+def _put(file: IO[bytes], facts: PageFacts) -> None:
+    block = _encode(facts)
+    file.write(len(block).to_bytes(_LENGTH_BYTES, "little") + block)
+
+
+def _taken(file: IO[bytes]) -> Iterator[PageFacts]:
+    while length := file.read(_LENGTH_BYTES):
+        yield _decode(file.read(int.from_bytes(length, "little")))

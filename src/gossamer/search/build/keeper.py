@@ -1,0 +1,119 @@
+"""Keeper: adds what is new in the archive to an index, round by round, in place.
+
+A round is: pages into the shards, commit of every shard, then the manifest, which says how far the
+archive was read. Killed anywhere, the next round reads the same again and writes the same again.
+"""
+
+from collections import Counter
+from itertools import islice
+
+from msgspec.structs import replace
+
+from gossamer.search.analysis import Analyser
+from gossamer.search.build.options import Did, IndexFacts, IndexOptions, Tell, facts_of
+from gossamer.search.build.place import open_sink, place_of
+from gossamer.search.gather import (
+    AnchorTable,
+    ArchiveNews,
+    Gathered,
+    PageFacts,
+    TextPlaces,
+    page_of,
+    read_text,
+)
+from gossamer.search.gather.anchors import FILE as ANCHORS
+from gossamer.search.manifest import Manifest, write_manifest
+from gossamer.store import CrawlFolder, Lengths
+from gossamer.urls import fingerprint_of
+
+MOST_RECORDS = 20_000
+"""Of a round: a kill repeats no more."""
+MOST_REMEMBERED = 1_000_000
+MOST_WAITING = 1_000
+
+
+class Keeper:
+    """An index open for news. The caller holds the lock of its place."""
+
+    def __init__(self, folder: CrawlFolder, manifest: Manifest, options: IndexOptions) -> None:
+        self._folder = folder
+        self._index = place_of(folder.root).folder
+        self.manifest = manifest
+        self._sink = open_sink(folder.root, self._index, manifest, options)
+        self._anchors = AnchorTable(self._index / ANCHORS)
+        self._places = TextPlaces(self._index)
+        self._analyser = Analyser()
+        self._newest: dict[int, float] = {}
+        """When the records of URLs that were met are of: an older one adds nothing."""
+        self._waiting: list[PageFacts] = []
+        """Copies whose original is not here yet: its shard was asked a moment too early."""
+        self._languages: Counter[str] = Counter(manifest.languages)
+        self._added = self._deleted = 0
+
+    def take(self, counted: Lengths, tell: Tell) -> IndexFacts:
+        """Take in what is new up to some lengths, or a good part of it."""
+        news = ArchiveNews(self._folder, self.manifest.covered, counted)
+        copies, self._waiting = self._waiting, []
+        self._added = self._deleted = records = 0
+        for found in islice(news, MOST_RECORDS):
+            records += 1
+            if found.place is not None and found.facts.fp is not None:
+                self._places.note(found.facts.fp, found.place)
+            if found.facts.standing and self._is_newest(found.facts):
+                self._take_one(found, copies)
+        self._add_copies(copies)
+        for name, offset in news.torn.items():
+            tell({"torn": name, "at": offset})
+        if news.covered != self.manifest.covered or self._added:
+            self._commit(news.covered)
+        did: Did = "news" if records or self._added else "nothing"
+        return facts_of(did, self.manifest, added=self._added, deleted=self._deleted)
+
+    def _take_one(self, found: Gathered, copies: list[PageFacts]) -> None:
+        facts = found.facts
+        if facts.standing != "page":
+            self._sink.delete(facts.url)
+            self._deleted += 1
+        elif found.text is None and facts.fp is not None:
+            copies.append(facts)
+        else:
+            self._add(facts, found.text or "")
+
+    def close(self) -> None:
+        """Let go of the index."""
+        self._sink.close()
+
+    def _add(self, facts: PageFacts, text: str) -> None:
+        anchors = self._anchors.of(facts.url)
+        self._sink.add(self._analyser.prepare(page_of(facts, text, anchors)))
+        self._languages[facts.language] += 1
+        self._added += 1
+
+    def _add_copies(self, copies: list[PageFacts]) -> None:
+        """Add pages that have no text of their own, with that of the same content."""
+        for facts in copies:
+            place = self._places.find(facts.fp or 0)
+            self._add(facts, read_text(self._folder, place) if place is not None else "")
+            if place is None and facts.copy_of and len(self._waiting) < MOST_WAITING:
+                self._waiting.append(facts)
+
+    def _is_newest(self, facts: PageFacts) -> bool:
+        key = fingerprint_of(facts.url)
+        if facts.at < self._newest.get(key, facts.at):
+            return False
+        if len(self._newest) >= MOST_REMEMBERED:
+            self._newest.clear()
+        self._newest[key] = facts.at
+        return True
+
+    def _commit(self, covered: Lengths) -> None:
+        self._sink.commit()
+        self._places.flush()
+        self.manifest = replace(
+            self.manifest,
+            pages=self._sink.pages(),
+            languages=dict(self._languages.most_common()),
+            covered=covered,
+            generation=self.manifest.generation + 1,
+        )
+        write_manifest(self._index, self.manifest)

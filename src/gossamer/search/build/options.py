@@ -1,0 +1,107 @@
+"""How an index shall be built, and what was done."""
+
+from collections.abc import Callable
+from typing import Literal, TypeAlias
+
+from msgspec import Struct
+
+from gossamer.errors import ConfigError
+from gossamer.search.gather import Skip
+from gossamer.search.manifest import Manifest, Organisation, Partition
+
+Tell: TypeAlias = Callable[[dict[str, object]], None]
+Did: TypeAlias = Literal["nothing", "news", "full"]
+
+MOST_SHARDS = 64
+MIB = 1 << 20
+
+
+class IndexOptions(Struct, frozen=True, kw_only=True):
+    """How an index is built. None: as it was before, or the first of the choices."""
+
+    shards: int | None = None
+    partition: Partition | None = None
+    high_share: float | None = None
+    """Share of the pages in the high tier, by rank; 0: no tiers."""
+    organisation: Organisation | None = None
+    is_full: bool = False
+    """Read the whole archive, whatever there is."""
+    memory_bytes: int = 256 * MIB
+    """For words that wait to be written. What grows with the number of pages (some 20 bytes each,
+    in a full build) comes on top."""
+    news_share: float = 0.25
+    """When the archive has grown by more than this share since the last full build, and no crawl
+    runs, another one is due: anchors and tiers are those of the last one."""
+    skip: Skip | None = None
+    """Links whose texts shall not count."""
+
+
+class IndexFacts(Struct, frozen=True, kw_only=True):
+    """What was built, and what there is now."""
+
+    did: Did
+    pages: int
+    added: int = 0
+    """Pages that were written."""
+    deleted: int = 0
+    """Pages that are gone, or ask to be left out."""
+    left_out: dict[str, int] = {}  # msgspec copies it
+    """Pages that are not in it, by reason."""
+    bad: int = 0
+    """Records of foreign files that could not be read."""
+    shards: int = 1
+    partition: Partition = "url"
+    high_share: float = 0.0
+    organisation: Organisation = "documents"
+    generation: int = 0
+
+
+class Shape(Struct, frozen=True, kw_only=True):
+    """Into what an index is split."""
+
+    shards: int
+    partition: Partition
+    high_share: float
+    organisation: Organisation
+
+    @classmethod
+    def wanted(cls, options: IndexOptions, before: Manifest | None) -> "Shape":
+        """Return what is asked for; what is not said stays as it was."""
+        old = before or Manifest(version=0)
+        shape = cls(
+            shards=old.shards if options.shards is None else options.shards,
+            partition=options.partition or old.partition,
+            high_share=old.high_share if options.high_share is None else options.high_share,
+            organisation=options.organisation or old.organisation,
+        )
+        if not 1 <= shape.shards <= MOST_SHARDS:
+            raise ConfigError(f"shards: expected 1 to {MOST_SHARDS}, found {shape.shards}")
+        if not 0 <= shape.high_share < 1:
+            raise ConfigError(f"tiers: expected a share below 1, found {shape.high_share}")
+        if shape.organisation == "terms" and shape.high_share:
+            raise ConfigError("tiers are of documents: there are none if terms are split")
+        return shape
+
+    def is_that_of(self, manifest: Manifest) -> bool:
+        """Tell whether an index is split so."""
+        return self == Shape(
+            shards=manifest.shards,
+            partition=manifest.partition,
+            high_share=manifest.high_share,
+            organisation=manifest.organisation,
+        )
+
+
+def facts_of(did: Did, manifest: Manifest, **done: int) -> IndexFacts:
+    """Return what there is now, and what was done for it."""
+    return IndexFacts(
+        did=did,
+        pages=manifest.pages,
+        left_out=manifest.left_out,
+        shards=manifest.shards,
+        partition=manifest.partition,
+        high_share=manifest.high_share,
+        organisation=manifest.organisation,
+        generation=manifest.generation,
+        **done,
+    )

@@ -1,0 +1,38 @@
+"""Where an index lies and how it is opened for writing."""
+
+from pathlib import Path
+
+from gossamer.errors import ConfigError
+from gossamer.ranks import RankFile
+from gossamer.search.build.options import IndexOptions
+from gossamer.search.build.sink import DocumentSink, PageSink
+from gossamer.search.manifest import Manifest, read_manifest
+from gossamer.store import Derived
+
+
+def place_of(root: Path) -> Derived:
+    """Return the place of a crawl's index."""
+    return Derived(root, "index", lambda folder: read_manifest(folder) is not None)
+
+
+def open_sink(root: Path, index: Path, manifest: Manifest, options: IndexOptions) -> PageSink:
+    """Return what pages are written to; `index` is the folder in which it lies at the moment."""
+    ranks = ranks_of(root) if manifest.high_share else None
+    return DocumentSink(index, manifest, options.memory_bytes, ranks=ranks)
+
+
+def ranks_of(root: Path) -> RankFile | None:
+    """Return the ranks that the graph of a crawl has left; None if there are none."""
+    path = root / "graph" / "ranks"
+    return RankFile.open(path) if path.exists() else None
+
+
+def needed_ranks(root: Path) -> RankFile:
+    """Return the ranks of a crawl's pages; say how to get them if there are none."""
+    ranks = ranks_of(root)
+    if ranks is None:
+        raise ConfigError(
+            f"tiers are made by rank, and {root} has no ranks yet: `gossamer rank {root}` makes "
+            "them; build the index again after it"
+        )
+    return ranks

@@ -1,0 +1,198 @@
+"""Pages of a crawl's archive: what the links file says of each, joined with its text.
+
+Files are read in the order of their epochs: a URL that moved to another shard is met there later.
+The texts of a file come in the order of its links records, but not every page has one, and a text
+names its page; so a few are read ahead, and found by that name.
+"""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+import msgspec
+from msgspec import Struct
+
+from gossamer.errors import CorruptFile
+from gossamer.search.page import IndexPage
+from gossamer.store import ArchiveName, CrawlFolder, Lengths, LinkRow, Record, Stretch
+
+AHEAD = 64
+AHEAD_BYTES = 4 << 20
+MOST_TEXT_BYTES = 4 << 20
+"""Of a text, so much is looked at."""
+MOST_LINK_TEXTS = 2000
+NOINDEX = "noindex"
+_FORBIDDING = frozenset({NOINDEX, "none"})
+
+Standing: TypeAlias = Literal["page", "gone", "noindex", ""]
+"""What a record makes of its URL; "": nothing new."""
+
+
+class PageFacts(Struct, frozen=True):
+    """What the index wants to know of a links record."""
+
+    url: str
+    outcome: str
+    detail: str = ""
+    at: float = 0.0
+    media_type: str = ""
+    page: str = ""
+    copy_of: str = ""
+    fp: int | None = None
+    title: str = ""
+    headings: tuple[str, ...] = ()
+    language: str = ""
+    robots: tuple[str, ...] = ()
+    links: list[LinkRow] = []  # msgspec copies it
+
+    @property
+    def standing(self) -> Standing:
+        """Tell what this makes of the URL: of several records of it the newest holds.
+
+        One that failed or was refused had no page before: a page that goes is told as gone.
+        """
+        if self.outcome == "fetched":
+            return "page" if _FORBIDDING.isdisjoint(self.robots) else "noindex"
+        return "gone" if self.outcome in {"gone", "redirected"} else ""
+
+
+class TextPlace(Struct, frozen=True, array_like=True, gc=False):
+    """Where a text lies."""
+
+    file: str
+    offset: int
+
+
+class Gathered(Struct, frozen=True):
+    """A links record and the text of its page, if it has one."""
+
+    facts: PageFacts
+    text: str | None = None
+    place: TextPlace | None = None
+
+
+_decode = msgspec.json.Decoder(PageFacts).decode
+
+
+def page_of(facts: PageFacts, text: str, anchors: Sequence[str] = ()) -> IndexPage:
+    """Return a page as the index takes it in."""
+    texts = [row[2] for row in facts.links[:MOST_LINK_TEXTS]]
+    return IndexPage(
+        url=facts.url,
+        title=facts.title,
+        headings=facts.headings,
+        text=text,
+        language=facts.language,
+        media_type=facts.media_type,
+        at=facts.at,
+        anchors=tuple(anchors),
+        link_texts=frozenset(filter(None, texts)),
+    )
+
+
+def text_of(record: Record) -> str:
+    """Return what a text record says."""
+    return record.block[:MOST_TEXT_BYTES].decode("utf-8", "replace")
+
+
+class ArchiveNews:
+    """Iterate over what counts of an archive and was not read; `covered` says how far that was."""
+
+    def __init__(self, folder: CrawlFolder, covered: Lengths, counted: Lengths) -> None:
+        self._folder = folder
+        self._counted = counted
+        self.covered = dict(covered)
+        self.torn: Lengths = {}
+        """Where files stop to be readable although more of them counts."""
+
+    @property
+    def bytes_left(self) -> int:
+        """Return how much is still to be read."""
+        return sum(max(end - self.covered.get(name, 0), 0) for name, end in self._counted.items())
+
+    def facts(self) -> Iterator[PageFacts]:
+        """Yield the records alone; the texts are not read."""
+        for name in self._in_order():
+            yield from self._facts_of(name)
+
+    def __iter__(self) -> Iterator[Gathered]:
+        for name in self._in_order():
+            texts = self._texts_of(name.sibling("text"))
+            for facts in self._facts_of(name):
+                found = texts.take(facts.page) if facts.page else None
+                self.covered[texts.file] = texts.reached
+                if found is None:
+                    yield Gathered(facts)
+                else:
+                    yield Gathered(facts, text_of(found), TextPlace(texts.file, found.offset))
+            self._close(texts)
+
+    def _in_order(self) -> list[ArchiveName]:
+        names = self._folder.archive_names(kind="links")
+        return sorted(names, key=lambda name: (name.epoch, name.number, name.shard))
+
+    def _facts_of(self, name: ArchiveName) -> Iterator[PageFacts]:
+        file = name.file_name
+        path = self._folder.archive_path(file)
+        stretch = Stretch(path, self.covered.get(file, 0), self._counted.get(file, 0))
+        for record in stretch:
+            self.covered[file] = record.offset + record.length
+            if record.headers.get("warc-type") == "metadata":
+                try:
+                    facts = _decode(record.block)
+                except (msgspec.DecodeError, UnicodeDecodeError) as error:
+                    raise CorruptFile(path, record.offset, str(error)) from error
+                yield facts
+        if stretch.is_torn:
+            self.torn[file] = stretch.reached
+
+    def _texts_of(self, name: ArchiveName) -> "_Texts":
+        file = name.file_name
+        start, end = self.covered.get(file, 0), self._counted.get(file, 0)
+        return _Texts(self._folder.archive_path(file), start, end)
+
+    def _close(self, texts: "_Texts") -> None:
+        """Texts that are left over belong to no page that counts: they are not met again."""
+        if texts.is_torn:
+            self.torn[texts.file] = texts.reached
+        elif self._counted.get(texts.file, 0):
+            self.covered[texts.file] = self._counted[texts.file]
+
+
+class _Texts:
+    """The texts of a file, found by the page that they belong to."""
+
+    def __init__(self, path: Path, start: int, end: int) -> None:
+        self._stretch = Stretch(path, start, end)
+        self._records = iter(self._stretch) if start < end else iter(())
+        self._ahead: dict[str, Record] = {}
+        self._bytes = 0
+        self.file = path.name
+        self.reached = start
+
+    @property
+    def is_torn(self) -> bool:
+        return self._stretch.is_torn
+
+    def take(self, page: str) -> Record | None:
+        """Return the text of a page; None if it has none."""
+        if page not in self._ahead:
+            self._read_ahead()
+        if page not in self._ahead:
+            return None
+        for passed in list(self._ahead):  # those before it belong to no page
+            record = self._ahead.pop(passed)
+            self._bytes -= len(record.block)
+            self.reached = record.offset + record.length
+            if passed == page:
+                return record
+        return None
+
+    def _read_ahead(self) -> None:
+        while len(self._ahead) < AHEAD and self._bytes < AHEAD_BYTES:
+            record = next(self._records, None)
+            if record is None:
+                return
+            if page := record.headers.get("warc-refers-to"):
+                self._ahead[page] = record
+                self._bytes += len(record.block)

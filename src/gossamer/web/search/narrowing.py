@@ -1,0 +1,74 @@
+"""Narrowing: the filters in a question as something to click: taken out, or put in."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from msgspec import Struct
+
+from gossamer.search import Hit
+
+_FILTER = re.compile(
+    r'(?<!\S)-?(?P<kind>site|lang|type|inurl|before|after):(?:"[^"]*"|\S+)', re.IGNORECASE
+)
+MOST_OFFERED = 3
+"""Of each kind."""
+
+
+class Chip(Struct, frozen=True):
+    """A filter, and the question that a click on it asks."""
+
+    label: str
+    question: str
+
+
+def active(question: str) -> list[Chip]:
+    """Return the filters of a question, each with the question without it."""
+    return [
+        Chip(found.group(), _joined(question[: found.start()], question[found.end() :]))
+        for found in _FILTER.finditer(question)
+    ]
+
+
+def offered(question: str, hits: Sequence[Hit]) -> list[Chip]:
+    """Return filters that would leave some of these results and not all of them."""
+    used = {found["kind"].lower() for found in _FILTER.finditer(question)}
+    return [
+        Chip(f"{kind}:{value}", _joined(question, f"{kind}:{value}"))
+        for kind, values in _values(hits)
+        if kind not in used and len(set(values)) > 1
+        for value in _frequent(values)
+    ]
+
+
+def from_host(question: str, host: str) -> str:
+    """Return the question for one host only."""
+    kept = question
+    for found in reversed(list(_FILTER.finditer(question))):
+        if found["kind"].lower() == "site":
+            kept = _joined(kept[: found.start()], kept[found.end() :])
+    return _joined(kept, f"site:{host}")
+
+
+def unfiltered(question: str) -> str:
+    """Return a question without its filters."""
+    return _joined(_FILTER.sub(" ", question)) if _FILTER.search(question) else question
+
+
+def short_type(media_type: str) -> str:
+    """Return a media type as people say it: html, pdf."""
+    return media_type.partition(";")[0].strip().rpartition("/")[2]
+
+
+def _values(hits: Sequence[Hit]) -> Iterator[tuple[str, list[str]]]:
+    yield "lang", [hit.language.partition("-")[0] for hit in hits if hit.language]
+    yield "type", [short_type(hit.type) for hit in hits if hit.type]
+    yield "site", [hit.host for hit in hits if hit.host]
+
+
+def _frequent(values: Sequence[str]) -> list[str]:
+    distinct = dict.fromkeys(values)
+    return sorted(distinct, key=lambda one: -values.count(one))[:MOST_OFFERED]
+
+
+def _joined(*parts: str) -> str:
+    return " ".join(" ".join(parts).split())

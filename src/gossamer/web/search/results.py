@@ -1,0 +1,205 @@
+"""Results: an answer as a page. Whatever comes from the web goes through `text` or `prose`."""
+
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from urllib.parse import unquote, urlsplit
+
+from gossamer.search import Answer, Hit, Manifest
+from gossamer.web.frame import address, link_to, prose, text, web_link
+from gossamer.web.search.narrowing import Chip, active, from_host, offered, short_type, unfiltered
+
+MOST_CHARS = 2000
+"""Of a question."""
+PER_PAGE = 10
+MOST_CRUMBS, CRUMB_CHARS = 3, 40
+MOST_BEFORE = 4
+"""Pages of results before this one that are offered by number."""
+_LANGUAGE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*")
+TIPS = (
+    ('"two words"', "exactly so, in a row"),
+    ("-word", "pages without it"),
+    ("site:example.org", "of one site"),
+    ("lang:de", "in one language"),
+    ("type:pdf", "of one kind"),
+    ("inurl:blog", "with a word in the address"),
+    ("after:2026-01-31", "fetched since then; also before:"),
+)
+
+
+def front(name: str, manifest: Manifest | None, *, has_graph: bool) -> Iterator[str]:
+    """Give the page where one begins."""
+    yield '<div class="front"><h1>gossamer</h1>'
+    if manifest is None:
+        yield from no_index(name, has_graph=has_graph)
+    else:
+        yield _form("", is_front=True)
+        yield f'<p class="note">{manifest.pages:,} pages of {text(name)}</p>'
+        yield _tips()
+    yield "</div>"
+
+
+def no_index(name: str, *, has_graph: bool) -> Iterator[str]:
+    """Give what to do where there is nothing to search."""
+    yield '<div class="empty"><h2>There is no index yet</h2>'
+    yield f"<p>This makes one:</p><pre>gossamer build {text(name)} index</pre>"
+    if has_graph:
+        yield f"<p>Meanwhile there are {link_to('/links', 'the links')}.</p>"
+    yield "</div>"
+
+
+def results(answer: Answer, *, has_graph: bool) -> Iterator[str]:
+    """Give the page of an answer. `has_graph`: each page leads to its links."""
+    yield _form(answer.query)
+    yield from _chips(answer)
+    yield f'<div class="told" role="status">{_told(answer)}</div>'
+    yield from _help(answer)
+    if answer.hits:
+        yield '<ol class="hits">'
+        for hit in answer.hits:
+            yield from _hit(hit, answer.query, has_graph=has_graph)
+        yield "</ol>"
+    elif answer.page > 1:
+        yield _nothing_more(answer)
+    else:
+        yield _nothing(answer)
+    yield from _paging(answer)
+
+
+def _form(question: str, *, is_front: bool = False) -> str:
+    focus = " autofocus" * is_front
+    return (
+        '<form class="search" role="search" action="/search">'
+        '<label for="q" class="unseen">Search</label>'
+        f'<input id="q" type="search" name="q" value="{text(question)}" maxlength="{MOST_CHARS}" '
+        f'placeholder="Search the pages" autocomplete="off" spellcheck="false"{focus}>'
+        "<button>Search</button></form>"
+    )
+
+
+def _tips() -> str:
+    rows = "".join(f"<dt><code>{text(one)}</code></dt><dd>{about}</dd>" for one, about in TIPS)
+    return f'<details class="tips"><summary>How to ask</summary><dl>{rows}</dl></details>'
+
+
+def _chips(answer: Answer) -> Iterator[str]:
+    taken, more = active(answer.query), offered(answer.query, answer.hits)
+    if not taken and not more:
+        return
+    yield '<ul class="chips" aria-label="Filters">'
+    for chip in taken:
+        yield _chip(chip, "on", f"Without {chip.label}", "×")
+    for chip in more:
+        yield _chip(chip, "off", f"Only {chip.label}", "+")
+    yield "</ul>"
+
+
+def _chip(chip: Chip, kind: str, about: str, sign: str) -> str:
+    return (
+        f'<li><a class="chip {kind}" href="{address("/search", q=chip.question)}" '
+        f'aria-label="{text(about)}"><bdi>{text(chip.label)}</bdi>'
+        f'<span aria-hidden="true">{sign}</span></a></li>'
+    )
+
+
+def _told(answer: Answer) -> str:
+    many = "page" if answer.total == 1 else "pages"
+    place = f", page {answer.page}" if answer.page > 1 else ""
+    partial = "; not all of the index answered" if answer.is_partial else ""
+    return f"{answer.total:,} {many}{place} ({max(answer.took_ms, 1):,.0f} ms{partial})"
+
+
+def _help(answer: Answer) -> Iterator[str]:
+    if answer.suggestion:
+        meant = link_to("/search", answer.suggestion, q=answer.suggestion)
+        yield f'<p class="meant">Did you mean <bdi>{meant}</bdi>?</p>'
+    for hint in answer.hints:
+        yield f'<p class="hint">{prose(hint)}</p>'
+
+
+def _hit(hit: Hit, question: str, *, has_graph: bool) -> Iterator[str]:
+    spoken = f' lang="{hit.language}"' if _LANGUAGE.fullmatch(hit.language) else ""
+    yield f'<li class="hit"><h2 dir="auto"{spoken}>{web_link(hit.url, hit.title or hit.url)}</h2>'
+    yield f'<p class="crumbs"><bdi>{" › ".join(_crumbs(hit.url))}</bdi></p>'
+    yield f'<p class="snippet" dir="auto"{spoken}>{_snippet(hit)}</p>'
+    links = link_to("/links", "links", url=hit.url) if has_graph else ""
+    yield f'<p class="facts">{"".join(_facts(hit))}{links}{_more(hit, question)}</p></li>'
+
+
+def _snippet(hit: Hit) -> str:
+    return "".join(
+        f"<mark>{prose(part.text)}</mark>" if part.is_hit else prose(part.text)
+        for part in hit.segments
+    )
+
+
+def _facts(hit: Hit) -> Iterator[str]:
+    if hit.at:
+        day = datetime.fromtimestamp(hit.at, UTC).strftime("%Y-%m-%d")
+        yield f'<time datetime="{day}">{day}</time>'
+    if hit.language:
+        yield f"<span>{text(hit.language)}</span>"
+    if (kind := short_type(hit.type)) not in {"", "html"}:
+        yield f'<span class="type">{text(kind)}</span>'
+    if hit.copies:
+        yield f"<span>{hit.copies:,} {'copy' if hit.copies == 1 else 'copies'}</span>"
+
+
+def _more(hit: Hit, question: str) -> str:
+    narrow = from_host(question, hit.host)
+    if not hit.host or narrow == question:
+        return ""
+    many = f"{hit.more_from_host:,} more" if hit.more_from_host else "more"
+    return link_to("/search", f"{many} from {hit.host}", q=narrow)
+
+
+def _crumbs(url: str) -> Iterator[str]:
+    """Give where a page is, as a reader says it: its host and the parts of its path."""
+    try:
+        place = urlsplit(url)
+        host, path = place.netloc or place.scheme, place.path
+    except ValueError:
+        host, path = url, ""
+    yield f"<b>{text(host)}</b>"
+    parts = [part for part in unquote(path).split("/") if part]
+    if len(parts) > MOST_CRUMBS:
+        parts = [parts[0], "…", parts[-1]]
+    for part in parts:
+        yield text(part if len(part) <= CRUMB_CHARS else f"{part[:CRUMB_CHARS]}…")
+
+
+def _nothing(answer: Answer) -> str:
+    words = "<li>Other words, or fewer of them.</li>"
+    if (bare := unfiltered(answer.query)) != answer.query:
+        words += f"<li>{link_to('/search', 'The same without filters', q=bare)}.</li>"
+    return f'<div class="empty"><h2>No page says that</h2><ul>{words}</ul>{_tips()}</div>'
+
+
+def _nothing_more(answer: Answer) -> str:
+    return (
+        '<div class="empty"><h2>That was all</h2>'
+        "<p>Pages that say the same, and more pages of one host, are shown as one.</p>"
+        f"<p>{link_to('/search', 'Back to the first results', q=answer.query)}</p></div>"
+    )
+
+
+def _paging(answer: Answer) -> Iterator[str]:
+    if answer.page == 1 and not answer.has_more:
+        return
+    yield '<nav class="paging" aria-label="Pages of results">'
+    if answer.page > 1:
+        yield _turn(answer, answer.page - 1, "← Back", "prev")
+    for number in range(max(answer.page - MOST_BEFORE, 1), answer.page):
+        yield _turn(answer, number, f"{number}")
+    yield f'<span aria-current="page">{answer.page}</span>'
+    if answer.has_more:
+        yield _turn(answer, answer.page + 1, "More →", "next")
+    yield "</nav>"
+
+
+def _turn(answer: Answer, page: int, label: str, way: str = "") -> str:
+    size = None if answer.per_page == PER_PAGE else answer.per_page
+    number = None if page == 1 else page
+    place = address("/search", q=answer.query, page=number, per_page=size)
+    relation = f' rel="{way}"' if way else f' aria-label="Page {page}"'
+    return f'<a href="{place}"{relation}>{label}</a>'
