@@ -4,13 +4,13 @@ from tempfile import TemporaryDirectory
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.unit.search.made import prepared, shard_of, split
 
 from gossamer.search.broker import Broker, BrokerOptions, Tiers
 from gossamer.search.broker.scoring import Scorer
 from gossamer.search.fields import TEXT_FIELDS
 from gossamer.search.messages import Ask, Group
 from gossamer.search.page import Prepared
-from tests.unit.search.made import prepared, shard_of, split
 
 WORDS = ["ant", "bee", "cat", "dog", "eel"]
 fields = st.lists(st.sampled_from(WORDS), max_size=60).map(" ".join)
@@ -26,10 +26,10 @@ groups = st.lists(
 
 
 def made(bodies: list[dict[str, str]]) -> list[Prepared]:
-    return [prepared(f"http://a.test/{n}", **body) for n, body in enumerate(bodies)]
+    return [prepared(f"http://a.test/{n}", fields=body) for n, body in enumerate(bodies)]
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(bodies, groups, st.integers(1, 3))
 def test_a_score_made_of_evidence_is_the_engines_own(
     bodies: list[dict[str, str]], groups: list[Group], needed: int
@@ -45,10 +45,10 @@ def test_a_score_made_of_evidence_is_the_engines_own(
             assert one.score <= scorer.best()
 
 
-@settings(max_examples=15, deadline=None)
-@given(bodies, groups, st.integers(2, 4), st.booleans())
+@settings(max_examples=8, deadline=None)
+@given(bodies=bodies, groups=groups, shards=st.integers(2, 4), has_tiers=st.booleans())
 def test_shards_rank_as_one_index(
-    bodies: list[dict[str, str]], groups: list[Group], shards: int, has_tiers: bool
+    bodies: list[dict[str, str]], groups: list[Group], shards: int, *, has_tiers: bool
 ) -> None:
     with TemporaryDirectory() as folder:
         root, pages = Path(folder), made(bodies)

@@ -1,17 +1,25 @@
 """Pages made of a few words, and shards of them."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from gossamer.search.fields import TEXT_FIELDS
+from gossamer.search.manifest import Manifest, index_folder, shard_folders, write_manifest
 from gossamer.search.page import Prepared
 from gossamer.search.shard import VERSION, LocalShard, ShardWriter
-from gossamer.search.manifest import Manifest, index_folder, shard_folders, write_manifest
 from gossamer.urls import fingerprint_of
 
 
-def prepared(url: str, *, language: str = "en", at: int = 1, **fields: str) -> Prepared:
+def prepared(
+    url: str,
+    *,
+    language: str = "en",
+    at: int = 1,
+    fields: Mapping[str, str] | None = None,
+    **more: str,
+) -> Prepared:
     """Return a page that has these words in its fields."""
+    fields = {**(fields or {}), **more}
     host = url.split("/")[2]
     return Prepared(
         url=url,

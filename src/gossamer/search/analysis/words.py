@@ -19,7 +19,9 @@ MOST = 50_000
 
 _LETTER = f"[^ '_+#{SOLID_CLASS}]"
 _PART = rf"{_LETTER}+(?:'t(?!{_LETTER}))?"
-_WORD = re.compile(rf"([{SOLID_CLASS}]+)|([a-z](?:\+\+|#))|({_PART}(?:_+{_PART})*)(?:'s(?!{_LETTER}))?")
+_WORD = re.compile(
+    rf"([{SOLID_CLASS}]+)|([a-z](?:\+\+|#))|({_PART}(?:_+{_PART})*)(?:'s(?!{_LETTER}))?"
+)
 _JOINTS = re.compile("_+")
 _KEPT = "+#"
 

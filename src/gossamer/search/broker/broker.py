@@ -128,8 +128,7 @@ class Broker:
         """Take up what was committed since; tell whether there was anything."""
         newer = self._newer()
         if newer is not None:
-            self._fan.close()
-            self._take(newer)
+            self._take(newer)  # whoever asks now still has the old ones
             self._statistics.forget()
             return True
         is_new = any(self._fan.ask_all(lambda shard: shard.renew()).of.values())

@@ -1,5 +1,6 @@
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 import tantivy
@@ -7,6 +8,7 @@ import tantivy
 from gossamer.errors import CannotGoOn
 from gossamer.search.fields import TEXT_FIELDS, Weights
 from gossamer.search.messages import Ask, Filters
+from gossamer.search.page import Prepared
 from gossamer.search.shard import BadShard, LocalShard, ShardWriter, quantised
 from gossamer.search.shard.lengths import LENGTHS
 from gossamer.search.shard.schema import open_index
@@ -16,7 +18,7 @@ A, B, C = (f"http://{name}.test/x" for name in "abc")
 ALL = Ask(groups=(("red",),), needed=1)
 
 
-def pages() -> list:
+def pages() -> list[Prepared]:
     return [
         prepared(A, title="red fox", main="a red fox runs", path="a test x", at=10),
         prepared(B, title="hen", main="the hen sees a red fox red", at=20, language="fr"),
@@ -117,7 +119,7 @@ def test_long_fields_are_as_long_as_the_engine_thinks(tmp_path: Path) -> None:
     assert all(one.often == 1 for (one,) in found)
 
 
-def _dl(node: dict) -> float | None:
+def _dl(node: dict[str, Any]) -> float | None:
     if node["description"].startswith("dl,"):
         return float(node["value"])
     found = [_dl(part) for part in node.get("details", [])]
@@ -209,3 +211,10 @@ def test_a_damaged_shard_says_what_to_do(tmp_path: Path, damage: str) -> None:
     with pytest.raises(BadShard, match="gossamer build DIR index --full") as told:
         LocalShard(path).top(ALL)
     assert isinstance(told.value, CannotGoOn)
+
+
+def test_two_writers_of_one_folder_are_told(tmp_path: Path) -> None:
+    writer = ShardWriter(tmp_path, heap_bytes=15_000_000)
+    with pytest.raises(BadShard, match="cannot be written"):
+        ShardWriter(tmp_path, heap_bytes=15_000_000)
+    writer.close()
