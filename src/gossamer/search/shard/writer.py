@@ -17,6 +17,7 @@ class ShardWriter:
     """Writes one shard. There is one at a time for each folder."""
 
     def __init__(self, path: Path, *, heap_bytes: int = HEAP_BYTES, is_new: bool = False) -> None:
+        self._path = path
         self._index = make_index(path)
         self._writer = self._index.writer(heap_bytes, 1)
         self._is_new = is_new
