@@ -7,7 +7,7 @@ Neighbours: `store` keeps the archive, `web` and `cli` ask. Not for: who links t
 """
 
 from gossamer.search.ask import Answer, Hit, Searcher, SearchWish, Segment, Switches
-from gossamer.search.ask.opening import has_index, open_searcher, ranks_of
+from gossamer.search.ask.opening import has_index, open_index, open_searcher, ranks_of
 from gossamer.search.broker import (
     MOST_REQUEST_BYTES,
     BadMessage,
@@ -18,7 +18,7 @@ from gossamer.search.broker import (
     open_finder,
     publish,
 )
-from gossamer.search.build import IndexFacts, IndexOptions, build_index
+from gossamer.search.build import IndexFacts, IndexOptions, build_foreign, build_index, follow
 from gossamer.search.finder import Finder
 from gossamer.search.manifest import Manifest, index_folder, read_manifest
 
@@ -39,10 +39,13 @@ __all__ = [
     "Searcher",
     "Segment",
     "Switches",
+    "build_foreign",
     "build_index",
+    "follow",
     "has_index",
     "index_folder",
     "open_finder",
+    "open_index",
     "open_searcher",
     "publish",
     "ranks_of",

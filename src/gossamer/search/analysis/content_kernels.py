@@ -63,7 +63,7 @@ def hashed(text: Bytes, start: int, end: int) -> np.uint64:
 
 def find(known: Words, mask: int, x: np.uint64) -> int:
     """Return the place of a hash, or the free one where it belongs."""
-    place = np.int64(x >> np.uint64(7)) & mask
+    place = int(np.int64(x >> np.uint64(7))) & mask
     while known[place] != _0 and known[place] != x:
         place = (place + 1) & mask
     return place
@@ -152,9 +152,7 @@ def measured(text: Bytes, span: Span) -> tuple[int, int, int, int, int, np.uint6
     return words + wide // 2, marks, signs, many, gaps, x ^ (x >> _29)
 
 
-def kind_of(
-    text: Bytes, span: Span, known: Words, mask: int, has_links: int
-) -> tuple[int, int]:
+def kind_of(text: Bytes, span: Span, known: Words, mask: int, has_links: int) -> tuple[int, int]:
     """Return what a line is by itself, and its words."""
     start, end = without_mark(text, span[0], span[1]), span[1]
     words, marks, signs, many, gaps, x = measured(text, (start, end))
@@ -173,9 +171,7 @@ def kind_of(
     return SHORT, words
 
 
-def lines_of(
-    text: Bytes, span: Span, known: Words, mask: int, has_links: int, lines: Ints
-) -> int:
+def lines_of(text: Bytes, span: Span, known: Words, mask: int, has_links: int, lines: Ints) -> int:
     """Write what each line of a text is; return how many there are."""
     at, end = span
     count = 0
@@ -214,9 +210,7 @@ def is_small_print(text: Bytes, span: Span, signs: Words, mask: int) -> bool:
     return bool(found & (found - _1) != _0)
 
 
-def find_notices(
-    text: Bytes, lines: Ints, count: int, signs: Words, mask: int, step: int
-) -> int:
+def find_notices(text: Bytes, lines: Ints, count: int, signs: Words, mask: int, step: int) -> int:
     """Note small print among the first lines that say something, or the last; return how many."""
     n = 0 if step > 0 else count - 1
     left, found = EDGE, 0
@@ -341,9 +335,7 @@ def put_lines(
     return at
 
 
-def arrange(
-    text: Bytes, spans: Ints, known: Words, signs: Words, lines: Ints, out: Bytes
-) -> int:
+def arrange(text: Bytes, spans: Ints, known: Words, signs: Words, lines: Ints, out: Bytes) -> int:
     """Write a prefix of the text as it is, then main content, then the rest; return where it ends.
 
     `spans` are the ends of prefix, links, headings and text; masks of `known` and `signs`; then

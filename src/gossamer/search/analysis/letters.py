@@ -62,7 +62,6 @@ def fate_of(point: int) -> tuple[int, int]:
     return kind, _plain(point, char, kind)
 
 
-
 def _kind_of(point: int, char: str, category: str) -> int:
     if not char.isalnum() and category not in _MARKS:
         return SEPARATOR
@@ -80,7 +79,6 @@ def _plain(point: int, char: str, kind: int) -> int:
         if len(plain) != 1 or _kind_of(ord(plain), plain, unicodedata.category(plain)) != kind:
             plain = char.lower()[:1]
     return _SIGMA if ord(plain) == _LAST_SIGMA else ord(plain)
-
 
 
 def is_solid(char: str) -> bool:

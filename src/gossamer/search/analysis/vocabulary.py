@@ -17,7 +17,6 @@ from gossamer.search.analysis.word_kernels import (
     FULL,
     KNOWN,
     LANGUAGE,
-    LONGEST,
     MASK,
     MISSED,
     MOST,
@@ -66,7 +65,8 @@ class Vocabulary:
         self._tokens = np.zeros(_FIRST_ROOM, np.uint64)
         self._out = np.zeros(_FIRST_ROOM, np.uint8)
         self._fixed = tuple(
-            array.ctypes.data for array in (self._slots, self._arena, self._missed, self._state, self._key)
+            array.ctypes.data
+            for array in (self._slots, self._arena, self._missed, self._state, self._key)
         )
         self._state[[MASK, ROOM, MOST]] = slots - 1, arena_words, MOST_WORDS
         self._start_anew()

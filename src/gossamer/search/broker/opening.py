@@ -76,7 +76,7 @@ class _Near:
 
     def look(self) -> bool:
         manifest = self._manifest()
-        now = manifest.shards, manifest.partition, manifest.high_share > 0
+        now = manifest.born, manifest.shards, manifest.partition, manifest.high_share > 0
         before, self._last = self._last, now
         return now != before
 
@@ -125,6 +125,7 @@ class _Far:
 
     def look(self) -> bool:
         before, self._offer = self._offer, self._door.offer()
+        self._door.close()  # it is seldom asked
         return self._offer != before
 
     def tiers(self) -> Tiers:

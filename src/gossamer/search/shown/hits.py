@@ -1,19 +1,18 @@
 """Hits: where the words of a question stand in a text, whatever form they have there.
 
 A text is searched for the beginnings of terms, which takes microseconds, and only words that begin
-so are analysed. Where a word is not found and the text has other letters than English, it is
-looked at once more without accents.
+so are analysed. A text with other letters than English has is searched without its accents.
 """
 
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from typing import TypeAlias
 
 from gossamer.search.analysis import Analyser, is_solid
 from gossamer.search.messages import Group, Phrase, Term
 
-MOST_HITS = 60
+MOST_HITS = 40
 """Of one beginning in one text."""
 MOST_LOOKS = 400
 """At places where one beginning stands: most of them are the middle of a word."""
@@ -22,16 +21,14 @@ _MARKS = "\u0300-\u036f\u00ad\u200b-\u200d"
 _WORD = re.compile(rf"[^\W_](?:[^\W_]|[{_MARKS}])*(?:\+\+|#)?")
 _NAME = re.compile(rf"(?:\w|[{_MARKS}])+")
 _OTHER = re.compile(r"[^\x00-\x7f]+")
+_PLAIN = "en"
+"""Its words have no accents worth a second look."""
 _SHORT = 3
 
 
-class Hit(NamedTuple):
-    """A word of the question in a text."""
-
-    start: int
-    end: int
-    group: int
-    """Which word; WEAK if it is only part of a phrase."""
+Hit: TypeAlias = tuple[int, int, int]
+"""Where a word of the question begins and ends in a text, and which one it is: WEAK if it is only
+part of a phrase."""
 
 
 class Hits:
@@ -55,20 +52,16 @@ class Hits:
         """Return the hits in a text, in order; none lies in another."""
         small = text.lower()
         small = small if len(small) == len(text) else text
-        found = list(self._find_all(small, small, language, self._beginnings))
-        if not text.isascii():
-            met = {hit.group for hit in found}
-            starts = self._beginnings.items()
-            left = {term: start for term, start in starts if self._wanted[term] not in met}
-            if left:
-                found += self._find_all(_OTHER.sub(_folded, small), small, language, left)
+        found: list[Hit] = []
+        if text.isascii() or language == _PLAIN:
+            found = list(self._find_all(small, small, language))
+        if not found and not text.isascii():
+            found = list(self._find_all(_OTHER.sub(_folded, small), small, language))
         return _apart(found)
 
-    def _find_all(
-        self, folded: str, text: str, language: str, beginnings: dict[Term, str]
-    ) -> Iterator[Hit]:
-        for start in dict.fromkeys(beginnings.values()):
-            yield from self._find(folded, text, language, start)
+    def _find_all(self, folded: str, text: str, language: str) -> Iterator[Hit]:
+        for beginning in self._beginnings:
+            yield from self._find(folded, text, language, beginning)
 
     def _find(self, folded: str, text: str, language: str, beginning: str) -> Iterator[Hit]:
         """Yield the hits that begin so; `folded` is the text without accents."""
@@ -79,12 +72,13 @@ class Hits:
         while at >= 0 and looks < MOST_LOOKS and hits < MOST_HITS:
             looks += 1
             if solid:
-                yield Hit(at, at + len(beginning), self._wanted[beginning])
+                hits += 1
+                yield at, at + len(beginning), self._wanted[beginning]
             elif (at == 0 or not folded[at - 1].isalnum()) and (word := pattern.match(text, at)):
                 group = self._group_of(word.group(), language)
                 if group is not None:
                     hits += 1
-                    yield Hit(at, word.end(), group)
+                    yield at, word.end(), group
             at = folded.find(beginning, at + 1)
 
     def _group_of(self, word: str, language: str) -> int | None:
@@ -97,9 +91,9 @@ class Hits:
         return self._known[place]
 
 
-def _beginnings(terms: Iterable[Term]) -> dict[Term, str]:
-    """Return with what each word begins that has a term: the last letter may be another one."""
-    return {term: term[:-1] if _may_differ(term) else term for term in terms}
+def _beginnings(terms: Iterable[Term]) -> list[str]:
+    """Return with what words begin that have a term: the last letter may be another one."""
+    return list(dict.fromkeys(term[:-1] if _may_differ(term) else term for term in terms))
 
 
 def _may_differ(term: Term) -> bool:
@@ -110,13 +104,13 @@ def _may_differ(term: Term) -> bool:
 
 
 def _apart(hits: list[Hit]) -> list[Hit]:
-    """Return hits in order, those that meet in one piece where they are of the same script."""
+    """Return hits in order; of two that overlap, the second begins where the first one ends."""
     found: list[Hit] = []
-    for hit in sorted(hits, key=lambda hit: (hit.start, -hit.end)):
-        if not found or hit.start >= found[-1].end:
-            found.append(hit)
-        elif hit.end > found[-1].end:
-            found.append(hit._replace(start=found[-1].end))
+    last = 0
+    for start, end, group in sorted(hits):
+        if end > last:
+            found.append((max(start, last), end, group))
+            last = end
     return found
 
 

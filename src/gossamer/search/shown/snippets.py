@@ -21,7 +21,7 @@ CHARS = 200
 """Of a snippet, about."""
 MOST_TITLE = 200
 _LEAD, _BACK = 30, 70
-"""Before the first hit: at least so many characters, and so far a sentence may begin."""
+"""Before the first hit: so many characters, or up to so many if a sentence begins there."""
 _WHOLE_WORD = 20
 _ELLIPSIS = "\u2026"
 _UNSEEN = re.compile(
@@ -52,13 +52,11 @@ class Snippets:
         """Return the part of a page that answers best; its beginning if none does."""
         text = page.text
         hits = _strong(self._hits.find(text, page.language))
-        if hits:
-            spans = _best_spans(text, _in_main(text, hits))
-        else:
-            spans = [_beginning(text, page.title)]
+        best = _best_spans(text, _in_main(text, hits)) if hits else []
+        spans = best or [_beginning(text, page.title)]
         segments: Segments = []
         for start, end in spans:
-            if start > 0 or segments:
+            if (start > 0 and best) or segments:
                 segments.append((f" {_ELLIPSIS} " if segments else f"{_ELLIPSIS} ", False))
             segments += _pieces(text, (start, end), hits)
         if spans[-1][1] < len(text.rstrip()):
@@ -70,104 +68,109 @@ def _strong(hits: list[Hit]) -> list[Hit]:
     """Return the hits but for parts of phrases that stand alone."""
     kept: list[Hit] = []
     for n, hit in enumerate(hits):
-        if hit.group != WEAK:
-            kept.append(hit)
-            continue
-        is_behind = bool(kept) and hit.start - kept[-1].end <= _BETWEEN
-        is_before = n + 1 < len(hits) and hits[n + 1].start - hit.end <= _BETWEEN
-        if is_behind or (is_before and hits[n + 1].group != WEAK):
-            kept.append(hit)
+        start, end, group = hit
+        if group == WEAK:
+            is_behind = bool(kept) and start - kept[-1][1] <= _BETWEEN
+            is_before = n + 1 < len(hits) and hits[n + 1][0] - end <= _BETWEEN
+            if not is_behind and not (is_before and hits[n + 1][2] != WEAK):
+                continue
+        kept.append(hit)
     return kept
 
 
 def _in_main(text: str, hits: list[Hit]) -> list[Hit]:
     """Return the hits in main content, if every word is among them; else all."""
-    end = text.find(REST)
-    inside = [hit for hit in hits if hit.end <= end]
-    has_all = {hit.group for hit in inside} == {hit.group for hit in hits}
-    return inside if has_all else hits
+    middle = text.find(REST)
+    inside = [hit for hit in hits if hit[1] <= middle]
+    return inside if _words(inside) == _words(hits) else hits
+
+
+def _words(hits: Iterable[Hit]) -> set[int]:
+    return {group for _, _, group in hits}
 
 
 def _best_spans(text: str, hits: Sequence[Hit]) -> list[Span]:
     """Return one part with all words of the question, or two with most of them."""
-    everything = {hit.group for hit in hits}
-    first = _best(hits, CHARS - _LEAD)
-    met = {hit.group for hit in hits[first[0] : first[1]]}
-    if met >= everything:
-        return [_snapped(text, hits[first[0]], hits[first[1] - 1], CHARS)]
-    first = _best(hits, CHARS // 2 - _LEAD)
-    met = {hit.group for hit in hits[first[0] : first[1]]}
-    others = [hit for hit in hits if hit.group not in met]
-    spans = [_snapped(text, hits[first[0]], hits[first[1] - 1], CHARS // 2)]
-    if others:
-        second = _best(others, CHARS // 2 - _LEAD)
-        span = _snapped(text, others[second[0]], others[second[1] - 1], CHARS // 2)
-        if span[0] >= spans[0][1] or span[1] <= spans[0][0]:
-            spans.append(span)
+    together = _best(hits, CHARS - _LEAD)
+    if _words(together) == _words(hits):
+        return [_snapped(text, together, CHARS)]
+    half = CHARS // 2
+    first = _best(hits, half - _LEAD)
+    met = _words(first)
+    second = _best([hit for hit in hits if hit[2] not in met], half - _LEAD)
+    spans = [_snapped(text, first, half), _snapped(text, second, half)]
+    if spans[0][0] < spans[1][1] and spans[1][0] < spans[0][1]:
+        return [_snapped(text, together, CHARS)]
     return sorted(spans)
 
 
-def _best(hits: Sequence[Hit], width: int) -> Span:
-    """Return from which hit to which one most words of the question stand together."""
-    best, most, start = (0, 1), 0, 0
+def _best(hits: Sequence[Hit], width: int) -> Sequence[Hit]:
+    """Return the hits that stand together with most of the question's words; there is one."""
+    best, most, first = (0, 1), 0, 0
     inside: dict[int, int] = {}
-    for end, hit in enumerate(hits, 1):
-        inside[hit.group] = inside.get(hit.group, 0) + 1
-        while hit.end - hits[start].start > width and start < end - 1:
-            gone = hits[start].group
+    for last, (_, end, group) in enumerate(hits, 1):
+        inside[group] = inside.get(group, 0) + 1
+        while end - hits[first][0] > width and first < last - 1:
+            gone = hits[first][2]
             inside[gone] -= 1
             if not inside[gone]:
                 del inside[gone]
-            start += 1
-        worth = _DISTINCT * len(inside) + min(end - start, _DISTINCT - 1)
+            first += 1
+        worth = _DISTINCT * len(inside) + min(last - first, _DISTINCT - 1)
         if worth > most:
-            best, most = (start, end), worth
-    return best
+            best, most = (first, last), worth
+    return hits[best[0] : best[1]]
 
 
-def _snapped(text: str, first: Hit, last: Hit, width: int) -> Span:
+def _snapped(text: str, hits: Sequence[Hit], width: int) -> Span:
     """Return a part with these hits, from the beginning of a sentence, line or word on."""
-    least = max(0, min(first.start - _LEAD, last.end - width))
-    far = max(0, first.start - max(_BACK, _LEAD), last.end - width)
-    start = least
-    ends = list(_ENDS.finditer(text, far, first.start))
+    first, last = hits[0][0], hits[-1][1]
+    start = _start(text, first, max(0, last - width))
+    end = min(len(text), max(start + width, last))
+    return start, max(last, _whole_words(text, end))
+
+
+def _start(text: str, first: int, least: int) -> int:
+    """Return where a part begins whose first hit is there, not before a place."""
+    least = min(least, first)
+    far = max(first - _BACK, least)
     if far == 0:
-        start = 0
-    elif ends:
-        start = ends[-1].end() if first.start - ends[0].end() < _LEAD else ends[0].end()
-    else:
-        space = text.find(" ", least, min(least + _WHOLE_WORD, first.start))
-        start = space + 1 if space >= 0 else least
-    end = min(len(text), max(start + width, last.end))
-    if end < len(text):
-        space = max(text.rfind(" ", end - _WHOLE_WORD, end), text.rfind("\n", end - _WHOLE_WORD, end))
-        end = space if space >= last.end else end
-    return start, end
+        return 0
+    ends = [end.end() for end in _ENDS.finditer(text, far, first)]
+    if ends:
+        return ends[-1]
+    near = max(first - _LEAD, least)
+    space = text.find(" ", near, min(near + _WHOLE_WORD, first))
+    return space + 1 if space >= 0 else near
+
+
+def _whole_words(text: str, end: int) -> int:
+    """Return the end of the last whole word before a place; that place if words have no end."""
+    if end >= len(text):
+        return end
+    least = max(0, end - _WHOLE_WORD)
+    space = max(text.rfind(" ", least, end), text.rfind("\n", least, end))
+    return space if space >= 0 else end
 
 
 def _beginning(text: str, title: str) -> Span:
     """Return the beginning of a text, without the title if it begins with that."""
     start = len(text) - len(text.lstrip())
-    if title and text.startswith(title, start) and len(text) > start + len(title):
+    if title and text.startswith(title, start):
         start += len(title)
-        start += len(text[start:]) - len(text[start:].lstrip())
-    end = min(len(text), start + CHARS)
-    if end < len(text):
-        space = text.rfind(" ", end - _WHOLE_WORD, end)
-        end = space if space > start else end
-    return start, end
+    return start, max(start, _whole_words(text, min(len(text), start + CHARS)))
 
 
 def _pieces(text: str, span: Span, hits: Iterable[Hit]) -> Segments:
     """Return a part of a text, cut where hits begin and end."""
-    at, end = span
+    at, stop = span
     pieces: Segments = []
-    for hit in hits:
-        if hit.start >= at and hit.end <= end:
-            pieces.append((text[at : hit.start], False))
-            pieces.append((text[hit.start : hit.end], True))
-            at = hit.end
-    pieces.append((text[at:end], False))
+    for start, end, _ in hits:
+        if start >= at and end <= stop:
+            pieces.append((text[at:start], False))
+            pieces.append((text[start:end], True))
+            at = end
+    pieces.append((text[at:stop], False))
     return pieces
 
 
