@@ -10,6 +10,8 @@ from gossamer.search import Hit
 _FILTER = re.compile(
     r'(?<!\S)-?(?P<kind>site|lang|type|inurl|before|after):(?:"[^"]*"|\S+)', re.IGNORECASE
 )
+_PLAIN = re.compile(r"[\w.+\-\[\]:]+")
+"""What can be said as the value of a filter."""
 MOST_OFFERED = 3
 """Of each kind."""
 
@@ -37,6 +39,7 @@ def offered(question: str, hits: Sequence[Hit]) -> list[Chip]:
         for kind, values in _values(hits)
         if kind not in used and len(set(values)) > 1
         for value in _frequent(values)
+        if _PLAIN.fullmatch(value)
     ]
 
 
