@@ -52,6 +52,11 @@ def from_host(question: str, host: str) -> str:
     return _joined(kept, f"site:{_name(host)}")
 
 
+def is_of(question: str, host: str) -> bool:
+    """Tell whether a question is for one host only, already."""
+    return any(chip.label.lower() == f"site:{_name(host)}" for chip in active(question))
+
+
 def unfiltered(question: str) -> str:
     """Return a question without its filters."""
     return _joined(_FILTER.sub(" ", question)) if _FILTER.search(question) else question

@@ -7,7 +7,15 @@ from urllib.parse import unquote, urlsplit
 
 from gossamer.search import Answer, Hit, Manifest, Segment
 from gossamer.web.frame import address, link_to, prose, text, web_link
-from gossamer.web.search.narrowing import Chip, active, from_host, offered, short_type, unfiltered
+from gossamer.web.search.narrowing import (
+    Chip,
+    active,
+    from_host,
+    is_of,
+    offered,
+    short_type,
+    unfiltered,
+)
 
 MOST_CHARS = 2000
 """Of a question."""
@@ -149,9 +157,9 @@ def _facts(hit: Hit) -> Iterator[str]:
 
 
 def _more(hit: Hit, question: str) -> str:
-    narrow = from_host(question, hit.host)
-    if not hit.host or narrow == question:
+    if not hit.host or is_of(question, hit.host):
         return ""
+    narrow = from_host(question, hit.host)
     many = f"{hit.more_from_host:,} more" if hit.more_from_host else "more"
     return link_to("/search", f"{many} from {hit.host}", q=narrow)
 
