@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
 from urllib.parse import unquote, urlsplit
 
 from gossamer.search import Answer, Hit, Manifest, Segment
@@ -145,9 +144,8 @@ def _marked(parts: Sequence[Segment]) -> str:
 
 
 def _facts(hit: Hit) -> Iterator[str]:
-    if hit.at:
-        day = datetime.fromtimestamp(hit.at, UTC).strftime("%Y-%m-%d")
-        yield f'<time datetime="{day}">{day}</time>'
+    if hit.day:
+        yield f'<time datetime="{hit.day}">{hit.day}</time>'
     if hit.language:
         yield f"<span>{text(hit.language)}</span>"
     if (kind := short_type(hit.type)) not in {"", "html"}:
