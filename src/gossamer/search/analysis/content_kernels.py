@@ -22,7 +22,7 @@ BLANK, SHORT, LINK, GOOD, HEAD, NOTICE = range(6)
 """Nothing; some words; what links say; sentences or code; a heading; small print."""
 EDGE = 15
 """Lines at either end that are small print if they say so."""
-RUN, BARE_RUN = 6, 5
+RUN, BARE_RUN = 6, 12
 """Lines of links in a row that are a menu, even amid content; short lines where no links are known.
 """
 REACH = 12
@@ -128,24 +128,23 @@ def measured(text: Bytes, span: Span) -> tuple[int, int, int, int, int, np.uint6
     """
     at, end = span
     words, marks, signs, many, wide, gaps = 0, 0, 0, 0, 0, 0
-    was_space, x = True, _START
+    was_space, x, before = True, _START, 0x20
     while at < end:
-        byte = text[at]
+        byte = int(text[at])
         if byte <= 0x20:
             gaps += was_space
             was_space = True
+            before = byte
             at += 1
             continue
         x = (x ^ np.uint64(byte)) * _PRIME
-        words += was_space
+        words += was_space or (byte == 0xA0 and before == 0xC2)
         many += 1
         was_space = False
-        if byte >= 0xE3:
-            wide += 1
-        if byte == 0x7C:
-            gaps += 1
-        elif byte in (0x3B, 0x3D, 0x7B, 0x7D):
-            signs += 1
+        wide += byte >= 0xE3
+        gaps += byte == 0x7C
+        signs += byte in (0x3B, 0x3D, 0x7B, 0x7D) or (byte == 0x28 and before > 0x2F)
+        before = byte
         if byte in (0x2E, 0x21, 0x3F, 0x2C, 0x3A, 0x3B, 0xE3, 0xEF) and is_mark(text, at, end):
             marks += 1
         at += 1
@@ -269,19 +268,19 @@ def amid(lines: Ints, count: int, start: int, end: int) -> bool:
 def edges(lines: Ints, count: int) -> Span:
     """Return the first and the last line of sentences or code; -1 and -2 if there is none.
 
-    A heading with words behind it that are no link is the beginning, too.
+    A heading with words behind it that are no link does as well.
     """
     first = 0
-    while first < count and not is_beginning(lines, count, first):
+    while first < count and not is_anchor(lines, count, first):
         first += 1
     last = count - 1
-    while last >= 0 and lines[LINE * last + 2] != GOOD:
+    while last >= 0 and not is_anchor(lines, count, last):
         last -= 1
     return (first, last) if last >= 0 else (-1, -2)
 
 
-def is_beginning(lines: Ints, count: int, n: int) -> bool:
-    """Tell whether content may begin with a line."""
+def is_anchor(lines: Ints, count: int, n: int) -> bool:
+    """Tell whether a line is content by itself."""
     kind = lines[LINE * n + 2]
     if kind != HEAD:
         return bool(kind == GOOD)
