@@ -92,6 +92,8 @@ class _Near:
             raise CannotGoOn(
                 f"there is no index in {self._root}: run `gossamer build {self._root} index`"
             )
+        if manifest.organisation != "documents":
+            raise CannotGoOn(f"the index in {self._root} is split by terms, not by pages")
         if manifest.version != VERSION:
             raise CannotGoOn(
                 f"the index in {self._root} was made by another version: "
