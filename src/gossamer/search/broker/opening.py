@@ -46,9 +46,18 @@ def open_finder(
     for source in sources:
         source.look()
 
+    is_due = False
+
     def newer() -> Tiers | None:
-        looks = [source.look() for source in sources]
-        return _together(sources) if any(looks) else None
+        """Return other shards, if there are. While they cannot be had, those we have will do."""
+        nonlocal is_due
+        try:
+            is_due = any([source.look() for source in sources]) or is_due
+            tiers = _together(sources) if is_due else None
+        except CannotGoOn:  # a build puts them into place, or a store cannot be reached
+            return None
+        is_due = False
+        return tiers
 
     return Broker(_together(sources), options, clock=clock, newer=newer)
 

@@ -172,6 +172,14 @@ def test_two_folders_are_one_index_together(tmp_path: Path) -> None:
     }
 
 
+def test_what_is_open_answers_while_its_place_cannot_be_read(tmp_path: Path, store: str) -> None:
+    publish(index_folder(crawl_with_index(tmp_path / "crawl", pages(20))), store)
+    finder = open_finder(store, cache=tmp_path / "cache")
+    (tmp_path / "store" / SEAL).unlink()
+    assert not finder.renew()
+    assert finder.find(RED).total == 20
+
+
 def test_another_number_of_shards_is_taken_up(tmp_path: Path) -> None:
     crawl = crawl_with_index(tmp_path / "crawl", pages(20), shards=1)
     finder = open_finder(crawl)
