@@ -52,7 +52,8 @@ def open_finder(
         """Return other shards, if there are. While they cannot be had, those we have will do."""
         nonlocal is_due
         try:
-            is_due = any([source.look() for source in sources]) or is_due
+            looks = [source.look() for source in sources]  # at all of them
+            is_due = is_due or any(looks)
             tiers = _together(sources) if is_due else None
         except CannotGoOn:  # a build puts them into place, or a store cannot be reached
             return None
