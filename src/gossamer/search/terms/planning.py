@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
+from gossamer.errors import ConfigError
 from gossamer.search.fields import MAIN, PATH, TEXT_FIELDS, TITLE, Weights
 from gossamer.search.messages import Ask, Counts, Filters, Phrase, Term
 from gossamer.search.shard import group_idf
@@ -49,6 +50,8 @@ class Way:
         """Add the legs of a question; none if no page can be an answer."""
         groups = [self._group(group, ask.weights, group_idf(group, counts)) for group in ask.groups]
         must = [*map(self._phrase, ask.phrases), *self._filters(ask.filters)]
+        if len(groups) + len(must) > MOST_CONDITIONS:
+            raise ConfigError(f"a question has at most {MOST_CONDITIONS} words and phrases")
         is_all = ask.needed >= len(groups)
         must += groups if is_all else []
         may = [] if is_all else sorted((one for one in groups if one.pages), key=_pages)
