@@ -64,6 +64,14 @@ _OWN: tuple[tuple[str, object, object], ...] = (
         ],
         None,
     ),
+    (
+        "index",
+        Annotated[
+            bool,
+            typer.Option("--index", help="Index pages while they come, in a process beside it."),
+        ],
+        False,
+    ),
     *HOW_TO_TELL,
 )
 

@@ -82,6 +82,7 @@ _OWN: dict[str, Shape] = {
     "--into": "path",
     "--seeds": "path",
     "--config": "path",
+    "--index": "switch",
     "--json": "switch",
     "--verbose": "switch",
 }

@@ -1,18 +1,22 @@
 """Start a crawl, or go on with one: what `gossamer crawl` does once its arguments are read."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from gossamer.cli.flags import with_flags
-from gossamer.cli.screen import out, print_json, progress, summary
+from gossamer.cli.screen import harmless, out, print_json, progress, summary
 from gossamer.config import Config
 from gossamer.errors import ConfigError
-from gossamer.log import escape, redact, set_up
+from gossamer.log import set_up
 from gossamer.settings import changed, load_config
+
+if TYPE_CHECKING:
+    from gossamer.cli.search.beside import Indexer
 
 
 class Wish(Struct, kw_only=True):
@@ -22,6 +26,7 @@ class Wish(Struct, kw_only=True):
     into: Path
     seeds: Path | None = None
     config: Path | None = None
+    index: bool = False
     json: bool = False
     verbose: bool = False
 
@@ -56,13 +61,53 @@ def _run(wish: Wish, config: Config, changes: Sequence[str]) -> int:
     seeds += read_seeds(wish.seeds) if wish.seeds else []
     aside = out(is_aside=True)
 
-    def tell_changes() -> None:
-        for line in changes:
-            aside.print(f"crawl.toml changed: {escape(redact(line))}", markup=False)
+    def say(line: str) -> None:
+        aside.print(harmless(line), markup=False)
 
-    with progress(aside, is_live=not wish.verbose) as tell:
-        ending = Crawl(wish.into, seeds, config).run(tell, tell_changes)
+    with _indexing(wish, say) as indexer:
+
+        def saved() -> None:
+            for line in changes:
+                say(f"crawl.toml changed: {line}")
+            indexer.start()
+
+        with progress(aside, is_live=not wish.verbose) as show:
+
+            def tell(facts: dict[str, object]) -> None:
+                show(facts)
+                indexer.tick()
+
+            ending = Crawl(wish.into, seeds, config).run(tell, saved)
+        indexer.finish(is_stopped=ending.reason == "stopped")
     (aside if wish.json else out()).print(summary(ending.reason, ending.status, wish.into))
     if wish.json:
         print_json({**ending.status, "reason": ending.reason})
     return ending.exit_code
+
+
+class _NoIndexer:
+    """Stands where nobody wants pages to be indexed while they come."""
+
+    def start(self) -> None:
+        """Do nothing."""
+
+    def tick(self) -> None:
+        """Do nothing."""
+
+    def finish(self, *, is_stopped: bool) -> None:
+        """Do nothing."""
+
+
+@contextmanager
+def _indexing(wish: Wish, say: Callable[[str], None]) -> "Iterator[Indexer | _NoIndexer]":
+    """Give the indexer beside a crawl; nothing of it is left behind."""
+    if not wish.index:
+        yield _NoIndexer()
+        return
+    from gossamer.cli.search.beside import Indexer  # noqa: PLC0415 - only if it is wanted
+
+    indexer = Indexer(wish.into, say)
+    try:
+        yield indexer
+    finally:
+        indexer.kill()

@@ -10,13 +10,14 @@ Not for: deciding which links are wanted, fetching anything, or keeping bytes.
 
 from gossamer.process.api import Processor, RawLink, ReadFunction, Tools, processor
 from gossamer.process.charset import decode
-from gossamer.process.helper import HELPER_COMMAND, Errand, errand_of
+from gossamer.process.helper import HELPER_COMMAND, CarriedBody, Errand, errand_of
 from gossamer.process.markup.labels import LABELS, is_gate, label_of
 from gossamer.process.registry import Registry
 
 __all__ = [
     "HELPER_COMMAND",
     "LABELS",
+    "CarriedBody",
     "Errand",
     "Processor",
     "RawLink",

@@ -18,7 +18,7 @@ from gossamer.search.broker import (
     open_finder,
     publish,
 )
-from gossamer.search.build import IndexFacts, IndexOptions, build_index
+from gossamer.search.build import IndexFacts, IndexOptions, build_foreign, build_index, follow
 from gossamer.search.finder import Finder
 from gossamer.search.manifest import Manifest, index_folder, read_manifest
 
@@ -39,7 +39,9 @@ __all__ = [
     "Searcher",
     "Segment",
     "Switches",
+    "build_foreign",
     "build_index",
+    "follow",
     "has_index",
     "index_folder",
     "open_finder",

@@ -27,14 +27,18 @@ from gossamer.store.reader import (
     Records,
     StoredPage,
     TellTorn,
+    header_fields,
     iter_links,
     iter_pages,
     read_original,
     read_page,
     read_record,
     record_ids,
+    split_head,
+    status_of,
 )
 from gossamer.store.records.cdxj import surt
+from gossamer.store.records.decode import decoded
 from gossamer.store.records.entry import Entry, TurnWriter
 from gossamer.store.records.linksrecord import LinkRow, LinksRecord, decode_links
 from gossamer.store.repair import Repair, repair
@@ -66,9 +70,11 @@ __all__ = [
     "after_prefix",
     "counted_lengths",
     "decode_links",
+    "decoded",
     "file_row",
     "has_more",
     "has_shrunk",
+    "header_fields",
     "is_locked",
     "iter_links",
     "iter_pages",
@@ -78,6 +84,8 @@ __all__ = [
     "read_record",
     "record_ids",
     "repair",
+    "split_head",
+    "status_of",
     "surt",
     "sync",
     "sync_files",

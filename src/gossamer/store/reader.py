@@ -292,12 +292,12 @@ def _page(record: Record, ref: StoreRef) -> StoredPage:
     status = HTTPStatus.OK.value
     if record.headers.get("warc-type") != "resource":
         head, payload = split_head(record.block)
-        status = _status(head)
+        status = status_of(head)
     return StoredPage(
         url=record.headers.get("warc-target-uri", ""),
         status=status,
         head=head,
-        headers=_fields(head),
+        headers=header_fields(head),
         payload=payload,
         warc_headers=record.headers,
         ref=ref,
@@ -315,12 +315,14 @@ def split_head(block: bytes) -> tuple[bytes, bytes]:
     return block[:end], block[end:]
 
 
-def _status(head: bytes) -> int:
+def status_of(head: bytes) -> int:
+    """Return the status that an HTTP header begins with; 0 if it has none."""
     words = head.split(None, 2)
     return int(words[1]) if len(words) > 1 and words[1].isdigit() else 0
 
 
-def _fields(head: bytes) -> tuple[tuple[str, str], ...]:
+def header_fields(head: bytes) -> tuple[tuple[str, str], ...]:
+    """Return the fields of an HTTP header in order, names in lower case."""
     lines = head.decode("latin-1").split("\n")[1:]
     return tuple(
         (name.strip().lower(), value.strip())

@@ -1,4 +1,4 @@
-"""WHO LINKS TO WHOM, on the command line: `links`, `rank`, `build` and `graph ...`.
+"""WHO LINKS TO WHOM, on the command line: `links`, `rank` and `graph ...`.
 
 `options` are what the verbs share, `views` turns answers into what a person likes to read.
 
@@ -8,10 +8,9 @@ Neighbours: asks `gossamer.graph`. Not for: answering.
 import typer
 
 from gossamer.cli.graph.asking import components, hosts, like, links, path, picture, rank
-from gossamer.cli.graph.building import build
 from gossamer.cli.graph.files import ef, export, from_edges, info, reorder, to_edges
 
-__all__ = ["app", "build", "links", "rank"]
+__all__ = ["app", "links", "rank"]
 
 app = typer.Typer(
     help="Graphs as files: from and to edge lists, and what can be asked of them.",

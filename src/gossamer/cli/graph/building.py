@@ -1,34 +1,23 @@
-"""`gossamer build`: make the state, the labels of copies or the graph again from the archive."""
+"""Make the state, the labels of copies or the graph of a crawl again from its archive."""
 
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
-import typer
 from msgspec.structs import replace
 from rich.live import Live
 from rich.text import Text
 
-from gossamer.cli.graph.options import (
-    CODING,
-    REQUIRED,
-    Folder,
-    Json,
-    Memory,
-    bytes_of,
-    coding_of,
-    declare,
-)
+from gossamer.cli.graph.options import CODING, bytes_of, coding_of
 from gossamer.cli.screen import harmless, out, print_json
 from gossamer.errors import CannotGoOn, ConfigError
 
 if TYPE_CHECKING:
     from gossamer.graph import Coding, GraphFacts, GraphOptions
 
-KNOWN = ("state", "near", "graph")
 _DID = {
     "nothing": "The graph is up to date",
     "delta": "New pages were put on top of the graph",
@@ -37,70 +26,14 @@ _DID = {
 }
 
 
-def build(**given: Any) -> None:  # noqa: ANN401 - the parser hands over what is declared below
-    """Build the state, the labels of near-duplicates, or the graph, from the archive.
-
-    A graph that exists is brought up to date: only what is new in the archive is
-    read. The options of compression are for what is written in full.
-    """
-    folder, what = given["folder"], given["what"]
-    if what not in KNOWN:
-        raise ConfigError(f"build: expected {', '.join(KNOWN)}, found {what!r}")
-    crawl_folder(folder)
-    if what != "graph":
-        _build_again(folder, what, is_json=given["json"])
-    elif given["follow"]:
+def build_graph_of(folder: Path, given: dict[str, Any]) -> None:
+    """Build the graph of a crawl, or follow it."""
+    if given["follow"]:
         _follow(folder, options_of(given), is_json=given["json"])
-    else:
-        with telling() as tell:
-            facts = _builder()(folder, options_of(given), tell)
-        _tell_built(facts, is_json=given["json"])
-
-
-Choice = "keep|follow"
-declare(
-    build,
-    ("folder", Folder, REQUIRED),
-    (
-        "what",
-        Annotated[str, typer.Argument(metavar="|".join(KNOWN), help="What to build.")],
-        REQUIRED,
-    ),
-    ("full", Annotated[bool, typer.Option("--full", help="Read the whole archive again.")], False),
-    (
-        "fold",
-        Annotated[bool, typer.Option("--fold", help="Leave no newer pages on top of the graph.")],
-        False,
-    ),
-    (
-        "follow",
-        Annotated[bool, typer.Option("--follow", help="Go on while the crawl runs.")],
-        False,
-    ),
-    (
-        "redirects",
-        Annotated[
-            str | None,
-            typer.Option(
-                "--redirects",
-                metavar=Choice,
-                help="follow: links count for the end. If not given: as before, keep at first.",
-            ),
-        ],
-        None,
-    ),
-    (
-        "canonical",
-        Annotated[
-            str | None,
-            typer.Option("--canonical", metavar=Choice, help="The same for canonical links."),
-        ],
-        None,
-    ),
-    *CODING,
-    ("memory", Memory, "512MiB"),
-    ("json", Json, False),
-)
+        return
+    with telling("graph") as tell:
+        facts = _builder()(folder, options_of(given), tell)
+    _tell_built(facts, is_json=given["json"])
 
 
 def options_of(given: dict[str, Any]) -> "GraphOptions":
@@ -138,7 +71,7 @@ def bring_up_to_date(folder: Path, *, is_full: bool = False) -> None:
     from gossamer.graph import has_graph  # noqa: PLC0415 - keeps --help fast
 
     try:
-        with telling() as tell:
+        with telling("graph") as tell:
             _builder()(folder, replace(_as_before(folder), is_full=is_full), tell)
     except CannotGoOn as error:
         if is_full or not has_graph(folder):
@@ -191,7 +124,8 @@ def _tell_built(facts: "GraphFacts", *, is_json: bool) -> None:
     out().print(f"{_DID[facts.did]}: {words}{top}. ({facts.records:,} records read.)")
 
 
-def _build_again(folder: Path, what: str, *, is_json: bool) -> None:
+def build_again(folder: Path, what: str, *, is_json: bool) -> None:
+    """Make the state or the labels of copies anew."""
     from gossamer.crawl import build_near, build_state  # noqa: PLC0415 - keeps --help fast
 
     aside = out(is_aside=True)
@@ -205,7 +139,7 @@ def _build_again(folder: Path, what: str, *, is_json: bool) -> None:
 
 
 @contextmanager
-def telling(what: str = "graph") -> Iterator[Callable[[dict[str, object]], None]]:
+def telling(what: str) -> Iterator[Callable[[dict[str, object]], None]]:
     """Give a function that shows how far a build is, on a terminal; elsewhere it is silent."""
     aside = out(is_aside=True)
     if not aside.is_terminal:

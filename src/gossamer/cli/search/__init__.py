@@ -1,12 +1,15 @@
-"""WHICH PAGES SAY THIS, on the command line: `search`, and `serve` for all that can be looked at.
+"""WHICH PAGES SAY THIS, on the command line: `search`, `build`, `index`, and `serve`.
 
 `asking` puts a question, `views` turns the answer into what a person likes to read, `updating`
-builds what is missing before.
+builds what is missing before. `indexing` makes an index of a crawl or of files that others wrote,
+`beside` does so while a crawl runs.
 
 Neighbours: asks `gossamer.search`, starts `gossamer.web`. Not for: answering.
 """
 
 from gossamer.cli.search.asking import search
+from gossamer.cli.search.building import build
+from gossamer.cli.search.indexing import index
 from gossamer.cli.search.serving import serve
 
-__all__ = ["search", "serve"]
+__all__ = ["build", "index", "search", "serve"]

@@ -3,6 +3,7 @@
 Neighbours: `build` prepares pages with it, `ask` analyses questions. Not for: ranking.
 """
 
-from gossamer.search.analysis.prepare import Analyser
+from gossamer.search.analysis.letters import is_solid
+from gossamer.search.analysis.prepare import REST, Analyser
 
-__all__ = ["Analyser"]
+__all__ = ["REST", "Analyser", "is_solid"]

@@ -2,7 +2,7 @@
 
 A line is content if it has sentences or code, and is not mostly what links say. Short lines belong
 to content that they stand next to; so do a few links amid content, as lists of an API are. Many
-links in a row are a menu. The first and the last lines may be small print: rights, cookies, scripts.
+links in a row are a menu. The first and last lines may be small print: rights, cookies, scripts.
 Where nothing is known of links, rows of very short lines take their part.
 """
 
@@ -49,8 +49,9 @@ def natives() -> Native:
 class Arranger:
     """Puts main content first. For one thread at a time."""
 
-    def __init__(self) -> None:
-        self._arrange = natives()["arrange"]
+    def __init__(self, *, is_plain: bool = False) -> None:
+        self._arrange = None if is_plain else natives()["arrange"]
+        """None: in Python, which takes a thousand times as long and says the same."""
         self._signs = _signs()
         self._known = np.zeros(256, np.uint64)
         self._lines = np.zeros(LINE * 1024, np.int64)
@@ -66,14 +67,15 @@ class Arranger:
         heads_end = links_end + len(heads)
         ends = (len(prefix), links_end, heads_end, heads_end + len(text))
         self._spans[:6] = (*ends, mask, _SIGNS - 1)
-        end = self._arrange(
-            np.frombuffer(whole, np.uint8).ctypes.data,
-            self._spans.ctypes.data,
-            self._known.ctypes.data,
-            self._signs.ctypes.data,
-            self._lines.ctypes.data,
-            self._out.ctypes.data,
+        arrays = (
+            np.frombuffer(whole, np.uint8),
+            *(self._spans, self._known, self._signs, self._lines, self._out),
         )
+        if self._arrange is not None:
+            end = self._arrange(*(array.ctypes.data for array in arrays))
+        else:
+            with np.errstate(over="ignore"):
+                end = int(content_kernels.arrange(*arrays))
         return Arranged(self._out[:end].tobytes() + PADDING, int(self._spans[6]), end)
 
     def _make_room(self, names: int, breaks: int, size: int) -> int:

@@ -63,7 +63,7 @@ def hashed(text: Bytes, start: int, end: int) -> np.uint64:
 
 def find(known: Words, mask: int, x: np.uint64) -> int:
     """Return the place of a hash, or the free one where it belongs."""
-    place = np.int64(x >> np.uint64(7)) & mask
+    place = int(np.int64(x >> np.uint64(7))) & mask
     while known[place] != _0 and known[place] != x:
         place = (place + 1) & mask
     return place

@@ -1,14 +1,15 @@
 """Analyser: the one who turns text into terms, for pages, questions and snippets alike."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from itertools import islice
+from typing import TypeVar
 
 from xxhash import xxh3_64_intdigest
 
 from gossamer.dedupe import Sketcher
 from gossamer.search.analysis.address import host_of, sites_of, types_of, words_of_url
-from gossamer.search.analysis.content import PADDING, Arranged, Arranger
+from gossamer.search.analysis.content import Arranged, Arranger
 from gossamer.search.analysis.stems import codes_of, is_stop, language_code, stem
 from gossamer.search.analysis.vocabulary import Vocabulary
 from gossamer.search.analysis.words import MOST, Word, words_of
@@ -18,6 +19,8 @@ from gossamer.urls import fingerprint_of
 
 MOST_SHOWN = 16_000
 """Characters of a page that are kept for snippets."""
+REST = "\n\n"
+"""In what is kept for snippets: what follows is not main content."""
 MOST_TEXT = 1 << 21
 """Characters of a text that are looked at."""
 MOST_TITLE, MOST_HEADINGS, MOST_ANCHORS = 500, 200, 50
@@ -27,6 +30,7 @@ SKETCH_SEED = 0x60554D45
 """Public: sketches of an index decide what is shown together, not what is kept."""
 LEAST_SKETCHED = 40
 """Words of main content below which a page has no sketch."""
+_T = TypeVar("_T")
 _stem = lru_cache(maxsize=1 << 16)(stem)
 
 
@@ -81,7 +85,7 @@ class Analyser:
             media_type=page.media_type,
             sites=sites_of(host),
             types=types_of(page.media_type),
-            title=page.title[:MOST_TITLE],
+            title=_decoded(_encoded(page.title[:MOST_TITLE])),
             text=_shown(arranged, start),
             words=words,
         )
@@ -91,12 +95,12 @@ class _Reader:
     """Reads whole pages, with kernels."""
 
     def __init__(self) -> None:
-        self._arranger = Arranger()
-        self._vocabulary = Vocabulary()
-        self._sketcher = Sketcher(SKETCH_SEED)
+        self._arranger = _if_usable(Arranger) or Arranger(is_plain=True)
+        self._vocabulary = _if_usable(Vocabulary)
+        self._sketcher = _if_usable(lambda: Sketcher(SKETCH_SEED))
 
     def read(self, page: IndexPage) -> tuple[Arranged, tuple[str, ...], int]:
-        """Return a page's text, main content first, the terms of its fields, and where it begins."""
+        """Return a page's text with main content first, its fields' terms, and where it begins."""
         heads = _encoded("\n".join(page.headings[:MOST_HEADINGS]))
         fields = (
             _encoded(page.title[:MOST_TITLE]),
@@ -114,18 +118,30 @@ class _Reader:
             at += len(field) + 1
         spans[4:4] = [at, arranged.middle, arranged.middle, arranged.end]
         code = language_code(page.language)
-        words = self._vocabulary.terms(arranged.text, spans, code)
-        if words is None:
-            words = [
-                " ".join(islice(_terms(arranged.text[start:end].decode(), code), MOST))
-                for start, end in zip(spans[::2], spans[1::2], strict=True)
-            ]
-        return arranged, tuple(words), at
+        return arranged, tuple(self._terms(arranged.text, spans, code)), at
+
+    def _terms(self, text: bytes, spans: Sequence[int], code: str) -> list[str]:
+        """Return the terms of parts of a text, each with a space between two."""
+        found = self._vocabulary.terms(text, spans, code) if self._vocabulary else None
+        if found is not None:
+            return found
+        parts = [text[start:end] for start, end in zip(spans[::2], spans[1::2], strict=True)]
+        return [" ".join(islice(_terms(_decoded(part), code), MOST)) for part in parts]
 
     def sketch(self, main: bytes) -> int:
         """Return the SimHash of a page's main content; 0 if it says hardly anything."""
+        if self._sketcher is None:
+            return 0
         record = self._sketcher.of_texts([(main, b"")]).records[0]
         return int(record[8]) if int(record[11]) & 0xFFFFFFFF >= LEAST_SKETCHED else 0
+
+
+def _if_usable(make: Callable[[], _T]) -> _T | None:
+    """Return what needs kernels; None where there is no compiler, nor what one has made."""
+    try:
+        return make()
+    except (ImportError, OSError, RuntimeError):
+        return None
 
 
 def _encoded(text: str) -> bytes:
@@ -145,5 +161,13 @@ def _term(word: Word, code: str) -> Term:
 
 def _shown(arranged: Arranged, start: int) -> str:
     """Return as much of a text as is kept, in whole characters."""
-    some = arranged.text[start : min(arranged.end, start + 4 * MOST_SHOWN)]
-    return some.decode("utf-8", "ignore")[:MOST_SHOWN]
+    main = _decoded(arranged.text[start : min(arranged.middle, start + 4 * MOST_SHOWN)])
+    if len(main) >= MOST_SHOWN or arranged.middle == arranged.end:
+        return main[:MOST_SHOWN]
+    room = MOST_SHOWN - len(main) - 1
+    rest = arranged.text[arranged.middle : min(arranged.end, arranged.middle + 4 * room)]
+    return f"{main}\n{_decoded(rest)[:room]}"
+
+
+def _decoded(text: bytes) -> str:
+    return text.decode("utf-8", "ignore")

@@ -17,7 +17,6 @@ from gossamer.search.analysis.word_kernels import (
     FULL,
     KNOWN,
     LANGUAGE,
-    LONGEST,
     MASK,
     MISSED,
     MOST,
@@ -65,6 +64,10 @@ class Vocabulary:
         self._ends = np.zeros(MOST_FIELDS, np.int64)
         self._tokens = np.zeros(_FIRST_ROOM, np.uint64)
         self._out = np.zeros(_FIRST_ROOM, np.uint8)
+        self._fixed = tuple(
+            array.ctypes.data
+            for array in (self._slots, self._arena, self._missed, self._state, self._key)
+        )
         self._state[[MASK, ROOM, MOST]] = slots - 1, arena_words, MOST_WORDS
         self._start_anew()
         self._learn_letters([0])
@@ -97,11 +100,7 @@ class Vocabulary:
                 fields,
                 self._index.ctypes.data,
                 self._fates.ctypes.data,
-                self._slots.ctypes.data,
-                self._arena.ctypes.data,
-                self._missed.ctypes.data,
-                self._state.ctypes.data,
-                self._key.ctypes.data,
+                *self._fixed,
                 self._tokens.ctypes.data,
                 self._ends.ctypes.data,
             )
@@ -112,20 +111,21 @@ class Vocabulary:
             self._learn_letters(np.flatnonzero(self._index == _WANTED_PAGE).tolist())
 
     def _spelled(self, fields: int) -> list[str]:
-        counts = self._ends.copy()
+        counts = self._ends[:fields].tolist()
+        arena = self._fixed[1]
         while True:
             size = self._spell(
                 self._tokens.ctypes.data,
                 self._ends.ctypes.data,
                 fields,
-                self._arena.ctypes.data,
-                self._arena.ctypes.data,
+                arena,
+                arena,
                 self._out.ctypes.data,
                 len(self._out),
             )
             if size != FULL:
                 break
-            self._ends[:] = counts
+            self._ends[:fields] = counts
             self._out = np.zeros(2 * len(self._out), np.uint8)
         ends = self._ends[:fields].tolist()
         out = self._out.data

@@ -65,6 +65,9 @@ class Hit(Struct, frozen=True, kw_only=True):
     more_from_host: int
     """Pages of this host that come on later pages of results, as far as was looked."""
     segments: list[Segment]
+    """The snippet in parts."""
+    title_segments: list[Segment] = []  # msgspec copies it
+    """The title in parts."""
 
 
 class Answer(Struct, frozen=True, kw_only=True):

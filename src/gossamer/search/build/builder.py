@@ -1,11 +1,13 @@
 """Build the index of a crawl, or bring it up to date: all anew, or what is new in place."""
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from gossamer.errors import CannotGoOn, ConfigError, CorruptFile
 from gossamer.search.build.full import FullBuild
 from gossamer.search.build.keeper import Keeper
-from gossamer.search.build.options import IndexFacts, IndexOptions, Shape, Tell, facts_of
+from gossamer.search.build.options import Did, IndexFacts, IndexOptions, Shape, Tell, facts_of
 from gossamer.search.build.place import place_of
 from gossamer.search.manifest import Manifest, read_manifest
 from gossamer.search.shard import VERSION
@@ -41,9 +43,48 @@ class Building:
 
     def build(self) -> IndexFacts:
         """Do what is due."""
+        with self._mending():
+            counted = self._counted()
+            manifest = self._usable(counted)
+            if manifest is None or self._is_due(manifest, counted):
+                return self._full(counted)
+            if not has_more(manifest.covered, counted):
+                return facts_of("nothing", manifest)
+            try:
+                return self._news(manifest, counted)
+            except (CorruptFile, ValueError) as error:  # ValueError: the engine's own
+                self._give_up(error)
+                return self._full(counted)
+
+    def follow(
+        self, is_running: Callable[[], bool], pause: Callable[[], None]
+    ) -> Iterator[IndexFacts]:
+        """Take in what is new while a crawl runs, and once more after it; yield what was done."""
+        with self._mending():
+            counted = self._counted()
+            manifest = self._usable(counted)
+            if manifest is None:
+                yield self._full(counted)
+                manifest = read_manifest(self.place.folder)
+            if manifest is None or manifest.organisation == "terms":
+                return  # an index of terms is only ever built in full
+            keeper = Keeper(self.folder, manifest, self._options)
+            try:
+                was_running = True
+                while was_running:
+                    was_running = is_running()
+                    yield self._catch_up(keeper, self._counted())
+                    if was_running:
+                        pause()
+            finally:
+                keeper.close()
+
+    @contextmanager
+    def _mending(self) -> Iterator[None]:
+        """Finish what a killed builder left; leave nothing half done behind."""
         try:
             self.place.settle()
-            return self._build()
+            yield
         except OSError as error:
             raise CannotGoOn(
                 f"cannot build the index of {self.folder.root}: {error.strerror or error}; make "
@@ -52,26 +93,17 @@ class Building:
         finally:
             self.place.discard_unfinished()
 
-    def _build(self) -> IndexFacts:
-        counted = self.counted()
-        manifest = self.usable(counted)
-        if manifest is None or self._is_due(manifest, counted):
-            return self._full(manifest, counted)
-        if not has_more(manifest.covered, counted):
-            return facts_of("nothing", manifest)
-        try:
-            return self._news(manifest, counted)
-        except (CorruptFile, ValueError) as error:  # ValueError: the engine's own
-            if isinstance(error, CorruptFile) and self.place.folder not in error.path.parents:
-                raise
-            self._tell({"damaged": str(error), "then": "full"})
-            return self._full(manifest, counted)
+    def _give_up(self, error: CorruptFile | ValueError) -> None:
+        """Tell that the index is damaged; what else is damaged cannot be mended here."""
+        if isinstance(error, CorruptFile) and self.place.folder not in error.path.parents:
+            raise error
+        self._tell({"damaged": str(error), "then": "full"})
 
-    def counted(self) -> Lengths:
+    def _counted(self) -> Lengths:
         """Return what counts of the archive now."""
         return counted_lengths(self.folder, "links", "text")
 
-    def usable(self, counted: Lengths) -> Manifest | None:
+    def _usable(self, counted: Lengths) -> Manifest | None:
         """Return what the index that exists was built from; None if it is of no use."""
         found = read_manifest(self.place.folder)
         if found is None or found.version != VERSION or self._options.is_full:
@@ -79,35 +111,34 @@ class Building:
         is_same = Shape.wanted(self._options, found).is_that_of(found)
         return found if is_same and not has_shrunk(found.covered, counted) else None
 
-    def keeper(self, manifest: Manifest) -> Keeper:
-        """Return the index open for news."""
-        return Keeper(self.folder, manifest, self._options)
-
     def _is_due(self, manifest: Manifest, counted: Lengths) -> bool:
         """Tell whether so much is new that all is to be built anew."""
-        has_news = has_more(manifest.covered, counted)
         if manifest.organisation == "terms":
-            return has_news
+            return has_more(manifest.covered, counted)
         grown = sum(counted.values()) - manifest.full_bytes
         is_much = grown > manifest.full_bytes * self._options.news_share
-        return has_news and is_much and not is_locked(self.folder)
+        return is_much and not is_locked(self.folder)
 
-    def _full(self, old: Manifest | None, counted: Lengths) -> IndexFacts:
-        before = old or read_manifest(self.place.folder)
-        shape = Shape.wanted(self._options, before)
+    def _full(self, counted: Lengths) -> IndexFacts:
+        shape = Shape.wanted(self._options, read_manifest(self.place.folder))
         return FullBuild(self.folder, self._options, shape, counted, self._tell).build()
 
     def _news(self, manifest: Manifest, counted: Lengths) -> IndexFacts:
-        keeper = self.keeper(manifest)
-        added = deleted = 0
+        keeper = Keeper(self.folder, manifest, self._options)
         try:
-            while has_more(keeper.manifest.covered, counted):
-                before = keeper.manifest.covered
-                facts = keeper.take(counted, self._tell)
-                added, deleted = added + facts.added, deleted + facts.deleted
-                self._tell({"added": added, "deleted": deleted})
-                if keeper.manifest.covered == before:  # the rest cannot be read
-                    break
+            return self._catch_up(keeper, counted)
         finally:
             keeper.close()
-        return facts_of("news", keeper.manifest, added=added, deleted=deleted)
+
+    def _catch_up(self, keeper: Keeper, counted: Lengths) -> IndexFacts:
+        """Take in all that is new, round by round."""
+        added = deleted = 0
+        did: Did = "nothing"
+        while has_more(keeper.manifest.covered, counted):
+            before = keeper.manifest.covered
+            facts = keeper.take(counted, self._tell)
+            added, deleted, did = added + facts.added, deleted + facts.deleted, "news"
+            self._tell({"added": added, "deleted": deleted})
+            if keeper.manifest.covered == before:  # the rest cannot be read
+                break
+        return facts_of(did, keeper.manifest, added=added, deleted=deleted)

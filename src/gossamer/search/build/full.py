@@ -72,7 +72,7 @@ class FullBuild:
             covered=covered,
             generation=generation,
             born=generation,
-            full_bytes=sum(covered.values()),
+            full_bytes=sum(self._counted.values()),
         )
         write_manifest(new, manifest)
         place.swap()

@@ -26,7 +26,7 @@ from gossamer.search.manifest import Manifest, write_manifest
 from gossamer.store import CrawlFolder, Lengths
 from gossamer.urls import fingerprint_of
 
-MOST_RECORDS = 20_000
+MOST_RECORDS = 4_000
 """Of a round: a kill repeats no more."""
 MOST_REMEMBERED = 1_000_000
 MOST_WAITING = 1_000

@@ -70,10 +70,11 @@ class LocalShard:
     def renew(self) -> bool:
         """Take up what was committed since; tell whether there was anything."""
         with guarded(self.path):
-            if read_meta(self.path).opstamp == self._now.generation:
+            before = self._now
+            if read_meta(self.path) == before.meta:
                 return False
             self._now = Snapshot(self._index, self.path)
-            return True
+            return self._now.generation != before.generation  # else a merge: the same pages
 
     def facts(self) -> Facts:
         """Return how much there is, and of which commit."""

@@ -18,8 +18,9 @@ class ShardWriter:
 
     def __init__(self, path: Path, *, heap_bytes: int = HEAP_BYTES, is_new: bool = False) -> None:
         self._path = path
-        self._index = make_index(path)
-        self._writer = self._index.writer(heap_bytes, 1)
+        with guarded(path, "written"):
+            self._index = make_index(path)
+            self._writer = self._index.writer(heap_bytes, 1)
         self._is_new = is_new
         """Nothing was there before, and no URL comes twice: nothing needs to be deleted."""
 

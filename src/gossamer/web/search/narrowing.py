@@ -46,7 +46,7 @@ def from_host(question: str, host: str) -> str:
     for found in reversed(list(_FILTER.finditer(question))):
         if found["kind"].lower() == "site":
             kept = _joined(kept[: found.start()], kept[found.end() :])
-    return _joined(kept, f"site:{host}")
+    return _joined(kept, f"site:{_name(host)}")
 
 
 def unfiltered(question: str) -> str:
@@ -62,7 +62,13 @@ def short_type(media_type: str) -> str:
 def _values(hits: Sequence[Hit]) -> Iterator[tuple[str, list[str]]]:
     yield "lang", [hit.language.partition("-")[0] for hit in hits if hit.language]
     yield "type", [short_type(hit.type) for hit in hits if hit.type]
-    yield "site", [hit.host for hit in hits if hit.host]
+    yield "site", [_name(hit.host) for hit in hits if hit.host]
+
+
+def _name(host: str) -> str:
+    """Return a host without its port: a site has them all."""
+    name, _, port = host.rpartition(":")
+    return name if name and port.isdigit() else host
 
 
 def _frequent(values: Sequence[str]) -> list[str]:

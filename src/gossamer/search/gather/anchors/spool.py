@@ -68,7 +68,7 @@ class AnchorSpool:
         """Write down what was counted."""
         parts: list[list[Row]] = [[] for _ in range(PARTS)]
         for (target, text), count in self._counts.items():
-            words = said(text)
+            words = said(text, target)
             if words and len(target) <= MOST_URL_CHARS and "://" in target:
                 key = turned(fingerprint_of(target))
                 row = (key, words, count & (_FOREIGN - 1), count // _FOREIGN)

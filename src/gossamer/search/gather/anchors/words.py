@@ -26,12 +26,16 @@ _GENERIC = frozenset(
 """Texts that say where to click and not what is there."""
 
 
-def said(text: str) -> str:
-    """Return what a link says, tidied; "" if it says nothing of where it leads."""
+def said(text: str, target: str) -> str:
+    """Return what a link says, tidied; "" if it says nothing of where it leads.
+
+    An address says nothing that the URL itself does not say.
+    """
     tidy = " ".join(text.split())[:MOST_CHARS].rstrip()
     if tidy.lower().strip("«»‹›<>→←↑↓[]().:… ") in _GENERIC or not any(map(str.isalpha, tidy)):
         return ""
-    return tidy
+    is_address = ("." in tidy or "/" in tidy) and target.endswith(tidy.lstrip("./"))
+    return "" if is_address else tidy
 
 
 @lru_cache(maxsize=4096)

@@ -1,0 +1,118 @@
+"""Indexing beside a crawl, in a process of its own: `gossamer crawl --index`.
+
+The indexer only reads what the crawl has committed, so neither can harm the other. It ends with
+us: after the crawl, once it has taken in the last page, or at once if we are killed. If it dies by
+itself it is told and started again; the crawl goes on meanwhile.
+"""
+
+import ctypes
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import IO, TypeAlias
+
+from gossamer.errors import CannotGoOn
+
+Say: TypeAlias = Callable[[str], None]
+
+NICE = 5
+PR_SET_PDEATHSIG = 1
+TICKS_BETWEEN_STARTS = 10
+"""Of a status each second: an indexer that dies at once is not started in vain all the time."""
+_TOLD_BYTES = 400
+
+
+class Indexer:
+    """The process that indexes."""
+
+    def __init__(self, folder: Path, say: Say) -> None:
+        self._folder = folder
+        self._say = say
+        self._process: subprocess.Popen[bytes] | None = None
+        self._complaint: IO[bytes] | None = None
+        self._ticks = 0
+
+    def start(self) -> None:
+        """Start it: the folder is ours now."""
+        self._run("--follow", "--beside", str(os.getpid()))
+
+    def tick(self) -> None:
+        """Start it again if it has died."""
+        self._ticks += 1
+        process = self._process
+        if process is not None and process.poll() is not None:
+            self._say(f"the indexer ended ({self._why(process)}) and is started again")
+            self._process, self._ticks = None, 0
+        elif process is None and self._ticks >= TICKS_BETWEEN_STARTS:
+            self.start()
+
+    def finish(self, *, is_stopped: bool) -> None:
+        """Wait until the last pages are in it; then, unless we were stopped, build what is due."""
+        if self._process is None:
+            self.start()
+        self._wait()
+        if not is_stopped:
+            self._run("--beside", str(os.getpid()))
+            self._wait()
+
+    def kill(self) -> None:
+        """End it at once: the next one goes on where it was."""
+        if self._process is not None:
+            with suppress(ProcessLookupError):
+                self._process.kill()
+            self._process.wait()
+        self._process = None
+
+    def _run(self, *options: str) -> None:
+        command = [sys.executable, "-P", "-m", "gossamer", "build", str(self._folder), "index"]
+        if self._complaint is not None:
+            self._complaint.close()
+        self._complaint = TemporaryFile()  # noqa: SIM115 - closed when the next one is made
+        try:
+            # A group of its own: Ctrl-C is for the crawl, which ends the indexer in its turn.
+            self._process = subprocess.Popen(  # noqa: S603 - our own program
+                [*command, *options],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=self._complaint,
+                process_group=0,
+            )
+        except OSError as error:
+            raise CannotGoOn(f"cannot start the indexer: {error.strerror}") from error
+
+    def _wait(self) -> None:
+        process, self._process = self._process, None
+        if process is None:
+            return
+        try:
+            code = process.wait()
+        except BaseException:
+            process.kill()
+            process.wait()
+            raise
+        if code:
+            advice = f"`gossamer build {self._folder} index` goes on"
+            self._say(f"the indexer ended early ({self._why(process)}); {advice}")
+
+    def _why(self, process: subprocess.Popen[bytes]) -> str:
+        """Return how it ended, with its last words."""
+        words = ""
+        if self._complaint is not None:
+            end = self._complaint.seek(0, os.SEEK_END)
+            self._complaint.seek(max(end - _TOLD_BYTES, 0))
+            lines = self._complaint.read().decode("utf-8", "replace").strip().splitlines()
+            words = f": {lines[-1]}" if lines else ""
+        return f"code {process.returncode}{words}"
+
+
+def end_with(parent: int) -> None:
+    """Let this process be nice to others, and die with the one that started it."""
+    os.nice(NICE)
+    ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    if os.getppid() != parent:  # it has died before we asked to die with it
+        sys.exit(0)

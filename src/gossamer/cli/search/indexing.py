@@ -1,0 +1,183 @@
+"""`gossamer index`, and `gossamer build DIR index`: make an index, or bring it up to date."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import msgspec
+import typer
+
+from gossamer.cli.graph.building import telling
+from gossamer.cli.graph.options import REQUIRED, Json, Memory, Option, bytes_of, declare
+from gossamer.cli.screen import harmless, out, print_json
+from gossamer.cli.search.beside import end_with
+from gossamer.cli.search.publishing import PUBLISH, published
+from gossamer.errors import ConfigError
+
+if TYPE_CHECKING:
+    from gossamer.search import IndexFacts, IndexOptions
+
+BAD_RECORDS = 1
+"""The exit code when something could not be read; all else is indexed."""
+PARTITIONS, ORGANISATIONS = ("url", "host", "turn"), ("documents", "terms")
+SPLIT: tuple[Option, ...] = (
+    (
+        "shards",
+        Annotated[
+            int | None,
+            typer.Option(
+                "--shards", metavar="N", min=1, help="Of an index. If not given: as before."
+            ),
+        ],
+        None,
+    ),
+    (
+        "partition",
+        Annotated[
+            str | None,
+            typer.Option(
+                "--partition", metavar="|".join(PARTITIONS), help="Which page goes to which shard."
+            ),
+        ],
+        None,
+    ),
+    (
+        "tiers",
+        Annotated[
+            float | None,
+            typer.Option(
+                "--tiers",
+                metavar="SHARE",
+                help="Best pages, by rank, that are searched first: .2, say; 0: all at once.",
+            ),
+        ],
+        None,
+    ),
+    (
+        "organisation",
+        Annotated[
+            str | None,
+            typer.Option(
+                "--organisation",
+                metavar="|".join(ORGANISATIONS),
+                help="What an index is split by.",
+            ),
+        ],
+        None,
+    ),
+)
+"""Into what an index is split."""
+_DID = {
+    "nothing": "The index is up to date",
+    "news": "New pages were added to the index",
+    "full": "The index was built",
+}
+
+
+def index(**given: Any) -> int:  # noqa: ANN401 - the parser hands over what is declared below
+    """Index WET, WARC or JSONL files that Gossamer did not crawl, Common Crawl's among them.
+
+    Each may be plain, .gz or .zst; - is standard input. A line of JSONL has at
+    least "url" and "text", and may have "title", "headings", "language", "at",
+    "type" and "anchors". A page replaces an older one with the same URL.
+    """
+    from gossamer.search import build_foreign  # noqa: PLC0415 - keeps --help fast
+
+    def complain(line: str) -> None:
+        sys.stderr.write(f"gossamer: {harmless(line)}\n")
+
+    with telling("index") as tell:
+        facts = build_foreign(given["files"], given["into"], options_of(given), tell, complain)
+    published(given["into"], given["publish"])
+    tell_built(facts, is_json=given["json"])
+    return BAD_RECORDS if facts.bad else 0
+
+
+declare(
+    index,
+    (
+        "files",
+        Annotated[list[str], typer.Argument(metavar="FILE...", help="What to index; - is stdin.")],
+        REQUIRED,
+    ),
+    (
+        "into",
+        Annotated[
+            Path,
+            typer.Option("--into", metavar="DIR", help="The index is DIR/index; it may exist."),
+        ],
+        REQUIRED,
+    ),
+    *SPLIT,
+    PUBLISH,
+    ("memory", Memory, "256MiB"),
+    ("json", Json, False),
+)
+
+
+def build_index_of(folder: Path, given: dict[str, Any]) -> None:
+    """Build the index of a crawl, or follow it."""
+    options = options_of(given)
+    if given["beside"] is not None:
+        end_with(given["beside"])
+    if given["follow"]:
+        if given["publish"]:
+            raise ConfigError("--publish: what is followed is not finished; publish it afterwards")
+        _follow(folder, options, given)
+        return
+    from gossamer.search import build_index  # noqa: PLC0415 - keeps --help fast
+
+    with telling("index") as tell:
+        facts = build_index(folder, options, tell)
+    published(folder, given["publish"])
+    tell_built(facts, is_json=given["json"])
+
+
+def options_of(given: dict[str, Any]) -> "IndexOptions":
+    """Return how an index shall be built."""
+    from gossamer.search import IndexOptions  # noqa: PLC0415 - keeps --help fast
+
+    for name, known in (("partition", PARTITIONS), ("organisation", ORGANISATIONS)):
+        if given[name] not in {None, *known}:
+            raise ConfigError(f"--{name}: expected {' or '.join(known)}, found {given[name]!r}")
+    return IndexOptions(
+        shards=given["shards"],
+        partition=given["partition"],
+        high_share=given["tiers"],
+        organisation=given["organisation"],
+        is_full=given.get("full", False),
+        memory_bytes=bytes_of(given["memory"]),
+    )
+
+
+def tell_built(facts: "IndexFacts", *, is_json: bool) -> None:
+    """Say what was done and what there is now."""
+    if is_json:
+        print_json(msgspec.to_builtins(facts))
+        return
+    words = f"{facts.pages:,} pages in {facts.shards} shard{'s' if facts.shards > 1 else ''}"
+    done = f"{facts.added:,} written, {facts.deleted:,} deleted"
+    left = "".join(f", {count:,} left out ({why})" for why, count in facts.left_out.items())
+    bad = f", {facts.bad:,} could not be read" if facts.bad else ""
+    out().print(f"{_DID[facts.did]}: {words}. ({done}{left}{bad}.)", markup=False)
+
+
+def _follow(folder: Path, options: "IndexOptions", given: dict[str, Any]) -> None:
+    from threading import Event  # noqa: PLC0415 - only where somebody waits
+
+    from gossamer.clock import SystemClock  # noqa: PLC0415 - keeps --help fast
+    from gossamer.search import build_index, follow  # noqa: PLC0415 - keeps --help fast
+
+    pause = Event()
+
+    def wait(seconds: float) -> None:
+        pause.wait(seconds)
+
+    facts: IndexFacts | None = None
+    for facts in follow(folder, options, SystemClock(), wait):
+        if facts.did != "nothing":
+            out(is_aside=True).print(f"{_DID[facts.did]}: {facts.pages:,} pages", markup=False)
+    if given["beside"] is None:
+        facts = build_index(folder, options)
+    if facts is not None:
+        tell_built(facts, is_json=given["json"])
