@@ -257,11 +257,15 @@ def work_of_terms(arm: Arm, questions: Sequence[Question]) -> Counter[str]:
     return work
 
 
-def compared(workshop: Workshop, asker: Asker, shards: int) -> dict[str, object]:
+def compared(
+    workshop: Workshop,
+    questions: Sequence[Question],
+    days: Sequence[Sequence[Question]],
+    shards: int,
+) -> dict[str, object]:
     """Return the comparison for a number of shards."""
     documents, terms = workshop.built("documents", shards), workshop.built("terms", shards)
     plain = opened(terms)
-    days = asker.drifting(EPOCHS, PER_EPOCH)
     placed = packed(work_of_terms(plain, days[0]).items(), shards)
     balanced = workshop.built("terms packed", shards, placed)
     arms = {
@@ -269,7 +273,7 @@ def compared(workshop: Workshop, asker: Asker, shards: int) -> dict[str, object]
         "documents exact": opened(documents, is_exact=True),
         "terms": plain,
     }
-    found = on_the_wire(arms, asker.uniform(QUERIES))
+    found = on_the_wire(arms, questions)
     drifting = {"documents": arms["documents"], "terms": plain, "terms packed": opened(balanced)}
     _, pages = workshop.pages()
     return {
@@ -282,10 +286,10 @@ def compared(workshop: Workshop, asker: Asker, shards: int) -> dict[str, object]
     }
 
 
-def grown(workshop: Workshop, asker: Asker) -> dict[str, Any]:
+def grown(workshop: Workshop, asked: Sequence[Question]) -> dict[str, Any]:
     """Return what the same questions move when there are fewer pages."""
     shards = SHARDS[-1]
-    questions = [one for one in asker.uniform(QUERIES // 2) if len(one.words) > 1]
+    questions = [one for one in asked[: QUERIES // 2] if len(one.words) > 1]
     sizes: defaultdict[str, list[int]] = defaultdict(list)
     fewer = Workshop(workshop.folder / "thinned", workshop)
     for shop in (fewer, workshop):
@@ -343,8 +347,9 @@ def main() -> None:
         workshop = Workshop(folder)
         path, pages = workshop.pages()
         asker = Asker(path, SEED_OF_CHANCE)
-        found = {str(shards): compared(workshop, asker, shards) for shards in SHARDS}
-        growth = grown(workshop, asker)
+        days, questions = asker.drifting(EPOCHS, PER_EPOCH), asker.uniform(QUERIES)
+        found = {str(shards): compared(workshop, questions, days, shards) for shards in SHARDS}
+        growth = grown(workshop, questions)
     result: dict[str, Any] = {"pages": pages, "queries": QUERIES, "days": EPOCHS}
     result |= {"per_day": PER_EPOCH, **found, "growth": growth}
     for shards in SHARDS:
