@@ -4,7 +4,7 @@ import gzip
 import io
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -229,8 +229,8 @@ def test_languages_have_two_letters(said: str, language: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def reader() -> Iterator[ForeignPages]:
-    yield ForeignPages()
+def reader() -> ForeignPages:
+    return ForeignPages()
 
 
 @given(
