@@ -21,7 +21,7 @@ from time import thread_time_ns
 from typing import Any, NamedTuple
 
 import numpy as np
-from organised.pages import build_cpu_s, size_bytes, spool
+from organised.pages import build_cpu_s, size_bytes, spool, thinned
 from organised.questions import Asker, Question, packed
 from organised.weighed import Scale, of_documents, of_terms
 from realweb import FLAGS, SEED, bring_up, save
@@ -38,6 +38,8 @@ PER_EPOCH = int(os.environ.get("PER_EPOCH", "150"))
 SHARDS = (4, 16)
 KINDS = ("all", "any", "phrase")
 NEAR = 30
+THINNED = 10
+"""Every so many-th page, to see how messages grow with the index."""
 SEED_OF_CHANCE = 6
 
 
@@ -105,22 +107,26 @@ class Arm(NamedTuple):
 class Workshop:
     """Makes the indexes, and knows those that were made before."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self, folder: Path, whole: "Workshop | None" = None) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self.folder = folder
+        self._whole = whole
         self._log = folder / "built.json"
         self._known = json.loads(self._log.read_text()) if self._log.exists() else {}
 
     def pages(self) -> tuple[Path, int]:
         """Return the file of the pages, and how many these are."""
-        path = self._folder / "pages"
-        if "pages" not in self._known:
+        path = self.folder / "pages"
+        if "pages" not in self._known and self._whole is not None:
+            self._note("pages", thinned(self._whole.pages()[0], path, THINNED))
+        elif "pages" not in self._known:
             self._note("pages", spool(Path(CRAWL) if CRAWL else self._crawled(), path, PAGES))
         return path, int(self._known["pages"])
 
     def built(self, name: str, shards: int, placed: dict[str, int] | None = None) -> Built:
         """Return an index, made if there is none."""
         kind = "documents" if name == "documents" else "terms"
-        path, label = self._folder / f"{name}-{shards}", f"{name}-{shards}"
+        path, label = self.folder / f"{name}-{shards}", f"{name}-{shards}"
         pages, _ = self.pages()
         if label not in self._known:
             self._note(label, build_cpu_s(pages, path, kind, shards, placed) - self._reading_s())
@@ -129,13 +135,13 @@ class Workshop:
     def _reading_s(self) -> float:
         """Return what it takes to read the pages and to do nothing with them."""
         if "reading" not in self._known:
-            spent = build_cpu_s(self._folder / "pages", self._folder / "none", "nothing", 0)
+            spent = build_cpu_s(self.folder / "pages", self.folder / "none", "nothing", 0)
             self._note("reading", spent)
         return float(self._known["reading"])
 
     def _crawled(self) -> Path:
         bring_up()
-        into = self._folder / "crawl"
+        into = self.folder / "crawl"
         command = [sys.executable, "-m", "gossamer", "crawl", SEED, "--into", str(into), *FLAGS]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         return into
@@ -251,11 +257,15 @@ def work_of_terms(arm: Arm, questions: Sequence[Question]) -> Counter[str]:
     return work
 
 
-def compared(workshop: Workshop, asker: Asker, shards: int) -> dict[str, object]:
+def compared(
+    workshop: Workshop,
+    questions: Sequence[Question],
+    days: Sequence[Sequence[Question]],
+    shards: int,
+) -> dict[str, object]:
     """Return the comparison for a number of shards."""
     documents, terms = workshop.built("documents", shards), workshop.built("terms", shards)
     plain = opened(terms)
-    days = asker.drifting(EPOCHS, PER_EPOCH)
     placed = packed(work_of_terms(plain, days[0]).items(), shards)
     balanced = workshop.built("terms packed", shards, placed)
     arms = {
@@ -263,7 +273,7 @@ def compared(workshop: Workshop, asker: Asker, shards: int) -> dict[str, object]
         "documents exact": opened(documents, is_exact=True),
         "terms": plain,
     }
-    found = on_the_wire(arms, asker.uniform(QUERIES))
+    found = on_the_wire(arms, questions)
     drifting = {"documents": arms["documents"], "terms": plain, "terms packed": opened(balanced)}
     _, pages = workshop.pages()
     return {
@@ -273,6 +283,24 @@ def compared(workshop: Workshop, asker: Asker, shards: int) -> dict[str, object]
         "build_ms_per_page": {
             one.name: round(one.cpu_s / pages * 1000, 3) for one in (documents, terms)
         },
+    }
+
+
+def grown(workshop: Workshop, asked: Sequence[Question]) -> dict[str, Any]:
+    """Return what the same questions move when there are fewer pages."""
+    shards = SHARDS[-1]
+    questions = [one for one in asked[: QUERIES // 2] if len(one.words) > 1]
+    sizes: defaultdict[str, list[int]] = defaultdict(list)
+    fewer = Workshop(workshop.folder / "thinned", workshop)
+    for shop in (fewer, workshop):
+        for name in ("documents", "terms"):
+            arm = opened(shop.built(name, shards))
+            for kind in KINDS:
+                moved = _mean([arm.asked(one, kind)[1].bytes for one in questions])
+                sizes[f"{name}, {kind}"].append(round(moved))
+    return {
+        "pages": [fewer.pages()[1], workshop.pages()[1]],
+        "bytes_mean": dict(sizes),
     }
 
 
@@ -319,11 +347,16 @@ def main() -> None:
         workshop = Workshop(folder)
         path, pages = workshop.pages()
         asker = Asker(path, SEED_OF_CHANCE)
-        found = {str(shards): compared(workshop, asker, shards) for shards in SHARDS}
+        days, questions = asker.drifting(EPOCHS, PER_EPOCH), asker.uniform(QUERIES)
+        found = {str(shards): compared(workshop, questions, days, shards) for shards in SHARDS}
+        growth = grown(workshop, questions)
     result: dict[str, Any] = {"pages": pages, "queries": QUERIES, "days": EPOCHS}
-    result |= {"per_day": PER_EPOCH, **found}
+    result |= {"per_day": PER_EPOCH, **found, "growth": growth}
     for shards in SHARDS:
         show(shards, found[str(shards)])
+    print(f"\nbytes per question, {SHARDS[-1]} shards, {growth['pages']} pages")
+    for name, sizes in growth["bytes_mean"].items():
+        print(f"  {name:25} {sizes[0]:9,} {sizes[1]:9,}")
     for shards in SHARDS:
         wire: Any = found[str(shards)]["wire"]
         bytes_of = {name: wire["all"][name]["bytes_mean"] for name in ("documents", "terms")}

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 
 import msgspec
@@ -77,6 +78,17 @@ def spooled(path: Path) -> Iterator[Prepared]:
     with path.open("rb") as file:
         while length := file.read(LENGTH_BYTES):
             yield _decode(file.read(int.from_bytes(length, "little")))
+
+
+def thinned(path: Path, into: Path, step: int) -> int:
+    """Write every so many-th page of a file into another; return how many these are."""
+    many = 0
+    with into.open("wb") as file:
+        for page in islice(spooled(path), 0, None, step):
+            block = msgspec.msgpack.encode(page)
+            file.write(len(block).to_bytes(LENGTH_BYTES, "little") + block)
+            many += 1
+    return many
 
 
 def fill(pages: str, into: str, kind: str, shards: str, placed: str) -> None:

@@ -122,6 +122,4 @@ def of_documents(index: Path, shards: int) -> tuple[Finder, Scale]:
 def of_terms(index: Path, shards: int) -> tuple[Finder, Scale]:
     """Open an index that is split by terms."""
     scale = Scale(shards)
-    finder = TermFinder(index)
-    finder.courier = WeighedCourier(finder.courier, scale)
-    return finder, scale
+    return TermFinder(index, lambda courier: WeighedCourier(courier, scale)), scale

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
+from gossamer.errors import ConfigError
 from gossamer.search.fields import MAIN, PATH, TEXT_FIELDS, TITLE, Weights
 from gossamer.search.messages import Ask, Counts, Filters, Phrase, Term
 from gossamer.search.shard import group_idf
@@ -20,6 +21,8 @@ _WORDED = (1 << len(TEXT_FIELDS)) - 1
 _TAGS = 1 << FIELD
 _SAID_IN = 1 << TEXT_FIELDS.index(TITLE) | 1 << TEXT_FIELDS.index(MAIN)
 _PATH = 1 << TEXT_FIELDS.index(PATH)
+POSITIONS_PER_PAGE = 4
+"""Of a word in a page that has it, about: what travels for a phrase that is asked first."""
 MOST_CONDITIONS = 250
 """They are counted in a byte."""
 
@@ -49,13 +52,15 @@ class Way:
         """Add the legs of a question; none if no page can be an answer."""
         groups = [self._group(group, ask.weights, group_idf(group, counts)) for group in ask.groups]
         must = [*map(self._phrase, ask.phrases), *self._filters(ask.filters)]
+        if len(groups) + len(must) > MOST_CONDITIONS:
+            raise ConfigError(f"a question has at most {MOST_CONDITIONS} words and phrases")
         is_all = ask.needed >= len(groups)
         must += groups if is_all else []
-        may = [] if is_all else sorted((one for one in groups if one.pages), key=_pages)
+        may = [] if is_all else sorted((one for one in groups if one.pages), key=_cost)
         needed = 0 if is_all else max(ask.needed, 1)
         if len(may) < needed or not all(condition.pages for condition in must):
             return
-        self._must(sorted(must, key=_pages))
+        self._must(sorted(must, key=_cost))
         for number, condition in enumerate(may):
             missing = needed - (len(may) - number - 1)
             least = len(must) + max(missing, 0)
@@ -160,5 +165,6 @@ def terms_of(ask: Ask) -> list[Term]:
     return found + [tag(kind, value) for kind, values in kinds for value in values]
 
 
-def _pages(condition: Condition) -> int:
-    return condition.pages
+def _cost(condition: Condition) -> int:
+    """Return what is asked first: few pages. Positions are many more; pages come before them."""
+    return condition.pages * (POSITIONS_PER_PAGE if condition.rows else 1)

@@ -7,7 +7,7 @@ import pytest
 from gossamer.errors import CannotGoOn, ConfigError
 from gossamer.search.messages import Ask, Candidate, Filters
 from gossamer.search.shard import LocalShard
-from gossamer.search.terms import TermFinder
+from gossamer.search.terms import Courier, TermFinder
 
 from .small import by_terms, in_one_index, page, some_pages
 
@@ -98,30 +98,33 @@ def test_statistics_and_vocabulary_are_those_of_one_index(
 
 
 def test_few_are_asked_and_few_travel_when_a_word_is_rare(tmp_path: Path) -> None:
-    pages = [page(number, ["often", "", "often and rare" if number == 5 else "often"])
-             for number in range(200)]  # fmt: skip
-    terms = by_terms(tmp_path, pages, shards=8)
-    counted = Counting(terms)
+    texts = ["often", "often and rare"]
+    pages = [page(number, ["often", "", texts[number == 5]]) for number in range(200)]
+    by_terms(tmp_path, pages, shards=8)
+    counting = Counting()
+    terms = TermFinder(tmp_path, counting.around)
     assert terms.find(Ask(groups=(("often",), ("rare",)), needed=2)).total == 1
-    assert [shard for shard, _ in counted.seen] == [
+    assert [shard for shard, _ in counting.seen] == [
         terms.shard_of("rare"),
         terms.shard_of("often"),
     ]
-    assert max(size for _, size in counted.seen) < 200
-    counted.seen.clear()
+    assert max(size for _, size in counting.seen) < 200
+    counting.seen.clear()
     assert terms.find(Ask(groups=(("often",), ("nobody",)), needed=2)).total == 0
-    assert counted.seen == []
+    assert counting.seen == []
 
 
 class Counting:
     """A courier that writes down what it carries."""
 
-    def __init__(self, finder: TermFinder) -> None:
-        self._inner = finder.courier
+    def __init__(self) -> None:
         self.seen: list[tuple[int, int]] = []
-        self.counts = self._inner.counts
-        self.words = self._inner.words
-        finder.courier = self
+
+    def around(self, inner: Courier) -> Courier:
+        self._inner = inner
+        self.counts = inner.counts
+        self.words = inner.words
+        return self
 
     def carry(self, shard: int, message: bytes) -> tuple[int, bytes]:
         self.seen.append((shard, len(message)))
@@ -129,7 +132,7 @@ class Counting:
 
 
 def test_no_set_and_too_many_words_are_told(tmp_path: Path) -> None:
-    with pytest.raises(CannotGoOn, match="no term-partitioned index"):
+    with pytest.raises(CannotGoOn, match="no index split by terms"):
         TermFinder(tmp_path)
     terms = by_terms(tmp_path / "set", PAGES[:3])
     with pytest.raises(ConfigError, match="at most"):
