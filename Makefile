@@ -7,7 +7,7 @@ CODE := src tests $(wildcard benchmarks) $(wildcard examples)
 QUICK := $(wildcard tests/unit tests/property tests/contract tests/arch)
 BENCHMARKS := server micro cpu macro shards tls envelope politeness neardup growth versus order \
   freshness watch traps capture graph ranks urlmap serve edges webgraph relevance search tiers \
-  organisations
+  indexing organisations
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test check quick fix docs lock bench plots shot
 

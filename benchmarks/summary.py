@@ -100,6 +100,8 @@ AIMS = (
     Aim("webgraph", "cpu_us_per_link", "CPU from archive to graph, both ways, µs per link", 5),
     Aim("webgraph", "wrong_answers", "links of {sample:,} URLs that differ from the archive's", 0),
     Aim("webgraph", "difference_after_kills", "links that differ after {kills} kills", 0),
+    Aim("indexing", "cpu_ratio", "CPU of a crawl, with live indexing over without", 1.1),
+    Aim("indexing", "difference_after_kills", "URLs of the index amiss after {kills} kills", 0),
     Aim(
         "relevance",
         "gain",

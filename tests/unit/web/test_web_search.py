@@ -10,7 +10,7 @@ import pytest
 
 from gossamer.search import Answer, Hit, Segment, index_folder
 from gossamer.search.page import IndexPage
-from gossamer.web.search.narrowing import active, from_host, offered, unfiltered
+from gossamer.web.search.narrowing import active, from_host, is_of, offered, unfiltered
 from gossamer.web.search.results import results
 from tests.unit.web.indexed import HARM, indexed, spider
 from tests.unit.web.served import HARMFUL, Served, serving
@@ -162,6 +162,8 @@ def test_filters_are_taken_out_and_put_in() -> None:
     assert unfiltered(question) == 'web "in a row"'
     assert from_host("web site:a.test lang:de", "b.test:81") == "web lang:de site:b.test"
     assert from_host("web", "[::1]:81") == "web site:[::1]"
+    assert is_of("site:b.test web", "b.test:81")
+    assert not is_of("web -site:b.test", "b.test:81")
     hits = [hit("http://a.test/", language="zh-Hant"), hit("http://a.test/b", language="de")]
     assert [chip.label for chip in offered("web", hits)] == ["lang:zh", "lang:de"]
     assert offered("web lang:de", hits) == []

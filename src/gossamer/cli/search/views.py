@@ -2,7 +2,6 @@
 
 import shlex
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
@@ -45,8 +44,8 @@ def _hit(number: int, hit: "Hit") -> Iterator[RenderableType]:
 
 
 def _facts(hit: "Hit") -> Iterator[str]:
-    if hit.at:
-        yield datetime.fromtimestamp(hit.at, UTC).strftime("%Y-%m-%d")
+    if hit.day:
+        yield hit.day
     if hit.language:
         yield harmless(hit.language)
     kind = hit.type.partition(";")[0].rpartition("/")[2]

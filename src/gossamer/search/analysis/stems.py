@@ -45,7 +45,11 @@ _PLAIN = str.maketrans(
         **dict.fromkeys((*range(0x610, 0x61B), *range(0x64B, 0x660), 0x670)),  # Arabic vowels
         **dict.fromkeys(range(0x6D6, 0x6EE)),
         **dict.fromkeys(range(0x20D0, 0x2100)),  # circles and keys around characters
-        **dict(zip("ßæœøłđðþıħŧς", "ss ae oe o l d d th i h t σ".split(), strict=True)),
+        **dict(zip(map(ord, "øłđðıħŧς"), "olddihtσ", strict=True)),
+        ord("ß"): "ss",
+        ord("æ"): "ae",
+        ord("œ"): "oe",
+        ord("þ"): "th",
     }
 )
 _AS_THEY_ARE = re.compile(r"[\d_]|^.$")

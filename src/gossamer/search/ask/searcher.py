@@ -97,7 +97,7 @@ class Searcher:
             (self._speller.better(choice[0]) or choice[0],) if len(choice) == 1 else choice
             for choice in question.words
         )
-        if words == question.words:
+        if words == question.words or len(set(words)) < len(words):
             return ""
         other = replace(question, words=words)
         ask = self._intent(other).ask(SearchWish().switches, self._taste.weights)

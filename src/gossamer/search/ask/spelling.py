@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from gossamer.search.analysis import Analyser
-from gossamer.search.ask.tongues import pages_of
+from gossamer.search.ask.tongues import likely_languages, pages_of
 from gossamer.search.finder import Finder
 from gossamer.search.messages import Ask, Group
 
@@ -15,8 +15,14 @@ CLEARLY = 20
 """A word is put in another's place if so many times as many pages have it."""
 SHORTEST, SHORTEST_OF_TWO, LONGEST = 4, 7, 24
 """Letters of a word in which one slip, or two, is looked for."""
-MOST_LOOKED = 20_000
-"""Of the words with the same first letter: the most frequent ones."""
+SURE = 2
+"""Letters at the beginning of a word that are taken as said when two slips are looked for."""
+MOST_LOOKED = 5_000
+"""Of the words that begin so: the most frequent ones."""
+OTHER_LETTERS = 4
+"""Two slips change no more than that."""
+RARE, RARE_SHARE = 3, 1 / 20_000
+"""Only a word that hardly any page has may be a slip."""
 SHOWN_PAGES = 3
 _ALPHABETS = (
     "abcdefghijklmnopqrstuvwxyz",
@@ -45,12 +51,13 @@ class Speller:
         said = word.lower()
         if not _WORD.fullmatch(said) or not SHORTEST <= len(said) <= LONGEST:
             return None
-        languages = self._finder.languages()
+        languages = likely_languages(said, self._finder.languages())[:1]
         groups = self._analyser.groups(said, languages)
         counts = self._finder.counts([term for group in groups for term in group])
-        least = CLEARLY * (min((pages_of(group, counts) for group in groups), default=0) + 1)
-        if least > counts.pages:
+        pages = min((pages_of(group, counts) for group in groups), default=0)
+        if pages > max(RARE, RARE_SHARE * counts.pages):
             return None
+        least = CLEARLY * (pages + 1)
         offer = self._one_slip(said, languages)
         if offer.pages < least and len(said) >= SHORTEST_OF_TWO:
             offer = self._two_slips(said, groups)
@@ -65,11 +72,13 @@ class Speller:
         return max(offers, default=_Offer(0, ()))
 
     def _two_slips(self, said: str, groups: Sequence[Group]) -> _Offer:
-        """Look through the words of the index."""
-        mine = {term for group in groups for term in group}
-        for term, pages in self._finder.vocabulary(said[0], MOST_LOOKED):
-            if any(is_near(term, one, 2) for one in mine):
-                return _Offer(pages, (term,))
+        """Look through the words of the index that begin as this one does."""
+        mine = [(term, set(term)) for group in groups for term in group]
+        for term, pages in self._finder.vocabulary(said[:SURE], MOST_LOOKED):
+            letters = set(term)
+            for own, its in mine:
+                if len(letters ^ its) <= OTHER_LETTERS and is_near(term, own, 2):
+                    return _Offer(pages, (term,))
         return _Offer(0, ())
 
     def _as_written(self, group: Group, said: str) -> str | None:

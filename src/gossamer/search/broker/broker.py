@@ -66,7 +66,7 @@ class Broker:
             terms = [term for group in ask.groups for term in group]
             ask = replace(ask, counts=self.counts(terms))
         found = merged(fan, range(high), ask)
-        if high < len(fan.shards) and not self._options.rule.is_enough(found.candidates, ask.top):
+        if high < len(fan.shards) and not self._is_enough(found, ask):
             found = joined(found, merged(fan, range(high, len(fan.shards)), ask), ask.top)
         if is_exact and len(fan.shards) > 1:
             found = replace(found, candidates=self._rescored(fan, found.candidates, ask))
@@ -153,6 +153,10 @@ class Broker:
         self._high = len(tiers.high)
         self._fan = Fan([*tiers.high, *tiers.low], self._clock, self._options.limit_s)
         self._languages = None
+
+    def _is_enough(self, found: Found, ask: Ask) -> bool:
+        most = Scorer(ask, ask.counts or self.counts(())).best()
+        return self._options.rule.is_enough(found.candidates, ask.top, most)
 
     def _ask_counts(self, terms: Sequence[Term]) -> Answers[Counts]:
         return self._fan.ask_all(lambda shard: shard.counts(terms))

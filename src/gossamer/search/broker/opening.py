@@ -46,9 +46,19 @@ def open_finder(
     for source in sources:
         source.look()
 
+    is_due = False
+
     def newer() -> Tiers | None:
-        looks = [source.look() for source in sources]
-        return _together(sources) if any(looks) else None
+        """Return other shards, if there are. While they cannot be had, those we have will do."""
+        nonlocal is_due
+        try:
+            looks = [source.look() for source in sources]  # at all of them
+            is_due = is_due or any(looks)
+            tiers = _together(sources) if is_due else None
+        except CannotGoOn:  # a build puts them into place, or a store cannot be reached
+            return None
+        is_due = False
+        return tiers
 
     return Broker(_together(sources), options, clock=clock, newer=newer)
 
@@ -92,6 +102,8 @@ class _Near:
             raise CannotGoOn(
                 f"there is no index in {self._root}: run `gossamer build {self._root} index`"
             )
+        if manifest.organisation != "documents":
+            raise CannotGoOn(f"the index in {self._root} is split by terms, not by pages")
         if manifest.version != VERSION:
             raise CannotGoOn(
                 f"the index in {self._root} was made by another version: "

@@ -12,6 +12,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from gossamer.search.analysis import Analyser
+from gossamer.search.build.keeper import MOST_WAITING
 from gossamer.search.build.options import IndexFacts, IndexOptions, Shape, Tell, facts_of
 from gossamer.search.build.place import needed_ranks, open_sink, place_of
 from gossamer.search.gather import (
@@ -25,11 +26,13 @@ from gossamer.search.gather import (
     page_of,
     read_text,
     write_anchors,
+    write_waiting,
 )
 from gossamer.search.gather.anchors import FILE as ANCHORS
 from gossamer.search.manifest import Manifest, read_manifest, write_manifest
 from gossamer.search.shard import VERSION
 from gossamer.store import CrawlFolder, Lengths, sync_files
+from gossamer.urls import fingerprint_of
 
 TOLD_PAGES = 2000
 WORK = "work"
@@ -145,9 +148,13 @@ class FullBuild:
                     yield facts, found.text or ""
             places.seal()
             later.seek(0)
+            waiting: dict[int, PageFacts] = {}
             for facts in _taken(later):
                 place = places.find(facts.fp or 0)
                 yield facts, read_text(self._folder, place) if place is not None else ""
+                if place is None and facts.copy_of and len(waiting) < MOST_WAITING:
+                    waiting[fingerprint_of(facts.url)] = facts
+            write_waiting(new, waiting)
 
 
 _encode = msgspec.msgpack.Encoder().encode

@@ -20,6 +20,8 @@ from gossamer.search.gather import (
     TextPlaces,
     page_of,
     read_text,
+    read_waiting,
+    write_waiting,
 )
 from gossamer.search.gather.anchors import FILE as ANCHORS
 from gossamer.search.manifest import Manifest, write_manifest
@@ -45,23 +47,24 @@ class Keeper:
         self._analyser = Analyser()
         self._newest: dict[int, float] = {}
         """When the records of URLs that were met are of: an older one adds nothing."""
-        self._waiting: list[PageFacts] = []
-        """Copies whose original is not here yet: its shard was asked a moment too early."""
+        self._copies = read_waiting(self._index)
+        """Pages without a text of their own, by key; then those whose original is not here yet: its
+        shard was asked a moment too early."""
         self._languages: Counter[str] = Counter(manifest.languages)
         self._added = self._deleted = 0
 
     def take(self, counted: Lengths, tell: Tell) -> IndexFacts:
         """Take in what is new up to some lengths, or a good part of it."""
         news = ArchiveNews(self._folder, self.manifest.covered, counted)
-        copies, self._waiting = self._waiting, []
+        waiting = set(self._copies)
         self._added = self._deleted = records = 0
         for found in islice(news, MOST_RECORDS):
             records += 1
             if found.place is not None and found.facts.fp is not None:
                 self._places.note(found.facts.fp, found.place)
             if found.facts.standing and self._is_newest(found.facts):
-                self._take_one(found, copies)
-        self._add_copies(copies)
+                self._take_one(found)
+        self._add_copies(waiting)
         for name, offset in news.torn.items():
             tell({"torn": name, "at": offset})
         if news.covered != self.manifest.covered or self._added:
@@ -69,13 +72,13 @@ class Keeper:
         did: Did = "news" if records or self._added else "nothing"
         return facts_of(did, self.manifest, added=self._added, deleted=self._deleted)
 
-    def _take_one(self, found: Gathered, copies: list[PageFacts]) -> None:
+    def _take_one(self, found: Gathered) -> None:
         facts = found.facts
         if facts.standing != "page":
             self._sink.delete(facts.url)
             self._deleted += 1
         elif found.text is None and facts.fp is not None:
-            copies.append(facts)
+            self._copies[fingerprint_of(facts.url)] = facts
         else:
             self._add(facts, found.text or "")
 
@@ -89,13 +92,21 @@ class Keeper:
         self._languages[facts.language] += 1
         self._added += 1
 
-    def _add_copies(self, copies: list[PageFacts]) -> None:
-        """Add pages that have no text of their own, with that of the same content."""
-        for facts in copies:
+    def _add_copies(self, waiting: set[int]) -> None:
+        """Add pages that have no text of their own, with that of the same content.
+
+        Those that were waiting are in the index, without text.
+        """
+        copies, self._copies = self._copies, {}
+        for key, facts in copies.items():
             place = self._places.find(facts.fp or 0)
-            self._add(facts, read_text(self._folder, place) if place is not None else "")
-            if place is None and facts.copy_of and len(self._waiting) < MOST_WAITING:
-                self._waiting.append(facts)
+            if place is not None:
+                self._add(facts, read_text(self._folder, place))
+                continue
+            if key not in waiting:
+                self._add(facts, "")
+            if facts.copy_of and len(self._copies) < MOST_WAITING:
+                self._copies[key] = facts
 
     def _is_newest(self, facts: PageFacts) -> bool:
         key = fingerprint_of(facts.url)
@@ -104,11 +115,13 @@ class Keeper:
         if len(self._newest) >= MOST_REMEMBERED:
             self._newest.clear()
         self._newest[key] = facts.at
+        self._copies.pop(key, None)
         return True
 
     def _commit(self, covered: Lengths) -> None:
         self._sink.commit()
         self._places.flush()
+        write_waiting(self._index, self._copies)
         self.manifest = replace(
             self.manifest,
             pages=self._sink.pages(),

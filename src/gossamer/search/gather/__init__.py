@@ -12,6 +12,7 @@ from gossamer.search.gather.archive import ArchiveNews, Gathered, PageFacts, pag
 from gossamer.search.gather.places import TextPlaces, read_text
 from gossamer.search.gather.plainly import archive_urls
 from gossamer.search.gather.plan import Plan, Settled
+from gossamer.search.gather.waiting import read_waiting, write_waiting
 
 __all__ = [
     "AnchorSpool",
@@ -26,5 +27,7 @@ __all__ = [
     "archive_urls",
     "page_of",
     "read_text",
+    "read_waiting",
     "write_anchors",
+    "write_waiting",
 ]

@@ -10,6 +10,8 @@ from gossamer.search import Hit
 _FILTER = re.compile(
     r'(?<!\S)-?(?P<kind>site|lang|type|inurl|before|after):(?:"[^"]*"|\S+)', re.IGNORECASE
 )
+_PLAIN = re.compile(r"[\w.+\-\[\]:]+")
+"""What can be said as the value of a filter."""
 MOST_OFFERED = 3
 """Of each kind."""
 
@@ -37,6 +39,7 @@ def offered(question: str, hits: Sequence[Hit]) -> list[Chip]:
         for kind, values in _values(hits)
         if kind not in used and len(set(values)) > 1
         for value in _frequent(values)
+        if _PLAIN.fullmatch(value)
     ]
 
 
@@ -47,6 +50,11 @@ def from_host(question: str, host: str) -> str:
         if found["kind"].lower() == "site":
             kept = _joined(kept[: found.start()], kept[found.end() :])
     return _joined(kept, f"site:{_name(host)}")
+
+
+def is_of(question: str, host: str) -> bool:
+    """Tell whether a question is for one host only, already."""
+    return any(chip.label.lower() == f"site:{_name(host)}" for chip in active(question))
 
 
 def unfiltered(question: str) -> str:

@@ -2,12 +2,19 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
 from urllib.parse import unquote, urlsplit
 
 from gossamer.search import Answer, Hit, Manifest, Segment
 from gossamer.web.frame import address, link_to, prose, text, web_link
-from gossamer.web.search.narrowing import Chip, active, from_host, offered, short_type, unfiltered
+from gossamer.web.search.narrowing import (
+    Chip,
+    active,
+    from_host,
+    is_of,
+    offered,
+    short_type,
+    unfiltered,
+)
 
 MOST_CHARS = 2000
 """Of a question."""
@@ -137,9 +144,8 @@ def _marked(parts: Sequence[Segment]) -> str:
 
 
 def _facts(hit: Hit) -> Iterator[str]:
-    if hit.at:
-        day = datetime.fromtimestamp(hit.at, UTC).strftime("%Y-%m-%d")
-        yield f'<time datetime="{day}">{day}</time>'
+    if hit.day:
+        yield f'<time datetime="{hit.day}">{hit.day}</time>'
     if hit.language:
         yield f"<span>{text(hit.language)}</span>"
     if (kind := short_type(hit.type)) not in {"", "html"}:
@@ -149,9 +155,9 @@ def _facts(hit: Hit) -> Iterator[str]:
 
 
 def _more(hit: Hit, question: str) -> str:
-    narrow = from_host(question, hit.host)
-    if not hit.host or narrow == question:
+    if not hit.host or is_of(question, hit.host):
         return ""
+    narrow = from_host(question, hit.host)
     many = f"{hit.more_from_host:,} more" if hit.more_from_host else "more"
     return link_to("/search", f"{many} from {hit.host}", q=narrow)
 

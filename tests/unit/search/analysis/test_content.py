@@ -9,8 +9,9 @@ PROSE = "Spiders spin webs, and a crawler follows them from page to page, day af
 
 def split(lines: list[str], links: list[str], heads: str = "") -> tuple[list[str], list[str]]:
     arranged = ARRANGER.arranged(b"", links, heads.encode() + b"\n", "\n".join(lines).encode())
-    main = arranged.text[: arranged.middle].decode().splitlines()
-    return main, arranged.text[arranged.middle : arranged.end].decode().splitlines()
+    text = arranged.text.tobytes()
+    main = text[: arranged.middle].decode().splitlines()
+    return main, text[arranged.middle : arranged.end].decode().splitlines()
 
 
 def test_a_menu_and_small_print_are_not_main_content() -> None:

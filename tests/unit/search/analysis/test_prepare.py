@@ -1,6 +1,6 @@
 import pytest
 
-from gossamer.search.analysis import REST, Analyser
+from gossamer.search.analysis import COPY_BITS, REST, Analyser
 from gossamer.search.analysis.address import host_of, sites_of, types_of, words_of_url
 from gossamer.search.analysis.prepare import MOST_SHOWN
 from gossamer.search.fields import TEXT_FIELDS
@@ -52,7 +52,9 @@ def test_pages_that_say_nearly_the_same_have_nearly_the_same_sketch() -> None:
     one = prepared(" ".join(words) + ".").sketch
     other = prepared(" ".join([*words[:200], "another", *words[200:]]) + ".").sketch
     unlike = prepared(" ".join(f"term{n * n % 307}" for n in range(400)) + ".").sketch
-    assert (one ^ other).bit_count() <= 3
+    named = prepared(" ".join(words) + ".", title="Another").sketch
+    assert (one ^ other).bit_count() <= COPY_BITS
+    assert (one ^ named).bit_count() > COPY_BITS
     assert (one ^ unlike).bit_count() > 10
     assert prepared("Hardly anything.").sketch == 0
 

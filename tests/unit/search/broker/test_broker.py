@@ -43,6 +43,19 @@ class Failing:
         return fail
 
 
+class Standing:
+    """A clock that stands still: near shards are never late."""
+
+    def wall(self) -> float:
+        return 0.0
+
+    def steady(self) -> float:
+        return 0.0
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait for nothing."""
+
+
 def parts(root: Path, count: int, shards: int) -> list[LocalShard]:
     return [shard_of(root / str(n), part) for n, part in enumerate(split(pages(count), shards))]
 
@@ -61,7 +74,7 @@ def test_an_answer_without_one_shard_says_so(tmp_path: Path) -> None:
 def test_a_slow_shard_is_not_waited_for_longer_than_the_limit(tmp_path: Path) -> None:
     wait = threading.Event()
     tiers = Tiers([*parts(tmp_path, 20, 2), Failing(wait)])  # type: ignore[list-item]  # it waits
-    broker = Broker(tiers, BrokerOptions(limit_s=0.05))
+    broker = Broker(tiers, BrokerOptions(limit_s=0.05), clock=Standing())
     found = broker.find(RED)
     wait.set()
     assert found.missing == 1
@@ -106,7 +119,7 @@ def test_the_low_tier_is_asked_only_if_the_high_one_has_too_little(tmp_path: Pat
         tmp_path / "high", [prepared(f"http://h.test/{n}", title="red") for n in range(12)]
     )
     low = shard_of(tmp_path / "low", [prepared("http://l.test/", title="red blue")])
-    broker = Broker(Tiers([high], [low]))
+    broker = Broker(Tiers([high], [low]), BrokerOptions(rule=TierRule(good=0.1)))
     found = broker.find(RED)
     assert not found.is_low_asked
     assert found.total == 12
@@ -124,12 +137,13 @@ def test_the_low_tier_is_asked_only_if_the_high_one_has_too_little(tmp_path: Pat
         ([5.0] * 10, 10, True),
         ([5.0] * 9, 10, False),
         ([5.0] * 3, 3, True),
-        ([9.0] + [1.0] * 20, 10, False),
+        ([9.0] * 9 + [1.0] * 20, 10, False),
     ],
 )
 def test_what_is_enough(scores: list[float], wanted: int, *, expected: bool) -> None:
     candidates = [Candidate(score, n, 0, 0, 0) for n, score in enumerate(scores)]
-    assert TierRule(enough=10, good=0.5).is_enough(candidates, wanted) == expected
+    rule = TierRule(enough=10, good=0.5)
+    assert rule.is_enough(candidates, wanted, most=10.0) == expected
 
 
 def test_a_commit_is_taken_up_and_statistics_follow(tmp_path: Path) -> None:

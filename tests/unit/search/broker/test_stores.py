@@ -1,14 +1,16 @@
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from obstore.store import MemoryStore
 
+from gossamer.cli.main import exit_code
 from gossamer.errors import CannotGoOn, ConfigError
-from gossamer.search.broker import open_finder, publish
+from gossamer.search.broker import Offered, open_finder, publish
 from gossamer.search.broker.stores import CachedIndex
 from gossamer.search.broker.stores.objects import Objects, is_store
 from gossamer.search.broker.stores.seal import SEAL
-from gossamer.search.manifest import index_folder
+from gossamer.search.manifest import index_folder, read_manifest, write_manifest
 from gossamer.search.messages import Ask
 from gossamer.search.page import Prepared
 from tests.unit.search.made import crawl_with_index, prepared, write_shard
@@ -114,6 +116,31 @@ def test_a_file_lost_from_the_cache_is_fetched_again(tmp_path: Path, store: str)
     assert open_finder(store, cache=tmp_path / "cache").find(RED).total == 3
 
 
+def test_an_index_is_published_and_searched_on_the_command_line(
+    tmp_path: Path, store: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "home"))
+    file = tmp_path / "pages.jsonl"
+    file.write_text('{"url": "http://a.test/", "title": "Moths", "text": "A moth."}')
+    words = ["index", str(file), "--into", str(tmp_path / "others"), "--publish", store]
+    assert exit_code(words) == 0
+    assert exit_code(["search", store, "moth", "--urls"]) == 0
+    assert "http://a.test/" in capsys.readouterr().out
+
+
+def test_an_index_split_by_terms_is_refused(tmp_path: Path, store: str) -> None:
+    crawl = crawl_with_index(tmp_path / "crawl", pages(3))
+    manifest = read_manifest(index_folder(crawl))
+    assert manifest is not None
+    write_manifest(index_folder(crawl), replace(manifest, organisation="terms"))
+    with pytest.raises(ConfigError, match="only shards of pages"):
+        publish(index_folder(crawl), store)
+    with pytest.raises(CannotGoOn, match="split by terms"):
+        open_finder(crawl)
+    with pytest.raises(CannotGoOn, match="split by terms"):
+        Offered(crawl).answer("", "", b"\x80")
+
+
 def test_a_store_in_memory_will_do(tmp_path: Path) -> None:
     objects = Objects("memory:///", MemoryStore())
     crawl = crawl_with_index(tmp_path / "crawl", pages(3))
@@ -143,6 +170,14 @@ def test_two_folders_are_one_index_together(tmp_path: Path) -> None:
     assert {c.key for c in both.find(RED, is_exact=True).candidates} == {
         c.key for c in one.find(RED).candidates
     }
+
+
+def test_what_is_open_answers_while_its_place_cannot_be_read(tmp_path: Path, store: str) -> None:
+    publish(index_folder(crawl_with_index(tmp_path / "crawl", pages(20))), store)
+    finder = open_finder(store, cache=tmp_path / "cache")
+    (tmp_path / "store" / SEAL).unlink()
+    assert not finder.renew()
+    assert finder.find(RED).total == 20
 
 
 def test_another_number_of_shards_is_taken_up(tmp_path: Path) -> None:

@@ -108,7 +108,9 @@ def test_of_records_in_two_shards_the_newest_holds(archive: PagesArchive) -> Non
     archive.write([page(B, None, at=9, outcome="gone")], shard=0, epoch=4)
     build_index(archive.root)
     assert index_urls(archive.root) == [A]
-    assert sorted(having(archive.root, "rest", "young") + having(archive.root, "main", "young")) == [A]
+    assert sorted(
+        having(archive.root, "rest", "young") + having(archive.root, "main", "young")
+    ) == [A]
 
 
 def test_a_text_that_belongs_to_no_page_is_passed_over(archive: PagesArchive) -> None:
@@ -126,7 +128,9 @@ def test_what_links_say_is_known_of_pages_that_come_later(archive: PagesArchive)
     build_index(archive.root, KEPT)
     archive.write([page(B, "zebras", at=2)])
     build_index(archive.root, KEPT)
-    assert having(archive.root, "anchors", "striped") + having(archive.root, "anchors", "stripe") == [B]
+    assert having(archive.root, "anchors", "striped") + having(
+        archive.root, "anchors", "stripe"
+    ) == [B]
 
 
 @pytest.mark.parametrize("partition", ["url", "host", "turn"])

@@ -86,7 +86,7 @@ class AnchorTable:
         start, end = int(self._starts[place]), int(self._starts[place + 1])
         try:
             return _decode(self._texts[start:end])
-        except msgspec.DecodeError as error:
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise CorruptFile(self._path, start, str(error)) from error
 
     def _redirected_to(self, key: int) -> list[int]:
