@@ -6,9 +6,9 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 CODE := src tests $(wildcard benchmarks) $(wildcard examples)
 QUICK := $(wildcard tests/unit tests/property tests/contract tests/arch)
 BENCHMARKS := server micro cpu macro shards tls envelope politeness neardup growth versus order \
-  freshness watch traps capture graph ranks urlmap serve edges webgraph indexing relevance
+  freshness watch traps capture graph ranks urlmap serve edges webgraph indexing relevance search tiers
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check quick fix docs lock bench plots
+.PHONY: help setup demo test check quick fix docs lock bench plots shot
 
 help:            ## what you can say
 	@grep -hE '^[a-z%-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 14
@@ -59,6 +59,9 @@ bench: setup     ## all benchmarks, then what they found beside what they should
 	  $(MAKE) --no-print-directory bench-$$name || failed="$$failed $$name"; done; \
 	$(BIN)/python benchmarks/summary.py; \
 	if [ -n "$$failed" ]; then echo "failed:$$failed"; exit 1; fi
+
+shot: setup      ## the README's picture of the search page: make shot CRAWL=mycrawl WORDS="..."
+	$(BIN)/python -m tests.browser.shoot
 
 plots: setup     ## the README's pictures, from benchmarks/results
 	$(BIN)/python benchmarks/plots.py

@@ -110,6 +110,10 @@ AIMS = (
         is_floor=True,
     ),
     Aim("relevance", "p", "the same by a paired randomisation test, p", 0.01),
+    Aim("search", "agreement_4", "first ten as of one index, 4 shards, exact", 0.99, is_floor=True),
+    Aim("search", "agreement_16", "the same, 16 shards", 0.99, is_floor=True),
+    Aim("search", "agreement_16_fast", "the same, not rescored", 0.95, is_floor=True),
+    Aim("search", "p50_ms", "an answer with snippets, {pages:,} pages, p50, ms", 4.0),
     Aim("envelope", "cores_for_400_pages_s", "cores for 400 pages of 500 kB per second", 4),
 )
 

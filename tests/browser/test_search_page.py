@@ -55,9 +55,10 @@ def test_pages_of_results_follow_each_other_until_there_are_no_more(seen: Window
         more.click()
         seen.page.wait_for_load_state()
     assert len(found) == len(set(found)) >= TAME
+    last = int(seen.page.locator(".paging [aria-current]").inner_text())
     seen.page.click(".paging a[rel=prev]")
     seen.page.wait_for_load_state()
-    assert seen.page.locator(".paging [aria-current]").inner_text() == "2"
+    assert seen.page.locator(".paging [aria-current]").inner_text() == str(last - 1)
 
 
 def test_a_filter_is_a_chip_that_a_click_takes_away(seen: Window) -> None:
@@ -162,7 +163,7 @@ def test_in_light_and_dark_everything_can_be_read(
         assert (_light(ground) < 0.5) is is_dark
         for selector in (".snippet", ".crumbs", ".facts", ".facts a", ".hit h2 a", ".told"):
             assert contrast(found.page.eval_on_selector(selector, colour), ground) >= 4.5, selector
-        for selector in ("mark", "button", ".chip.on"):
+        for selector in (".snippet mark", "button", ".chip.on"):
             own = "e => [getComputedStyle(e).color, getComputedStyle(e).backgroundColor]"
             assert contrast(*found.page.eval_on_selector(selector, own)) >= 4.5, selector
         assert found.noises == []

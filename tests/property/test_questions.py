@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gossamer.search.ask import read_question
-from gossamer.search.ask.query import MOST_CHARS, MOST_WORDS
+from gossamer.search.ask.reading import MOST_CHARS, MOST_WORDS
 
 PIECES = st.sampled_from(
     [

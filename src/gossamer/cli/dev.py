@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from gossamer.testing import FakeWeb
 
 HOSTS, PAGES_PER_HOST, SEED = 12, 25, 7
+WORDS = ("silver", "weir")
+"""What is searched for: words that this web says."""
 LOOPBACK = "127.0.0.0/8"
 TEXT_LINES = 8
 WATCH_PER_S, WATCH_S = "40", "4"
@@ -68,6 +70,7 @@ def _ask(screen: Console, into: Path, web: "FakeWeb") -> int:
         ("Why is this page not there?", ["why", str(into), refused]),
         ("And what is known of this one?", ["why", str(into), archived]),
         ("Which pages say what another one says (the first lines)?", ["copies", str(into)]),
+        ("Which pages say this?", ["search", str(into), *WORDS, "--per-page", "2"]),
         ("Who links to it, and to whom does it link?", ["links", str(into), archived]),
         ("Which pages matter most?", ["rank", str(into), "--top", "5"]),
         (
@@ -87,7 +90,11 @@ def _ask(screen: Console, into: Path, web: "FakeWeb") -> int:
         f"--pages-per-host {PAGES_PER_HOST} --port {web.port}",
         soft_wrap=True,
     )
-    screen.print(f"The same in a browser:  gossamer serve {into}", markup=False, soft_wrap=True)
+    screen.print(
+        f"Search and links in a browser:  gossamer serve {into}   (http://127.0.0.1:8080/)",
+        markup=False,
+        soft_wrap=True,
+    )
     screen.print("A crawl of your own:  gossamer crawl https://example.org/ --into mycrawl")
     return max(codes)
 

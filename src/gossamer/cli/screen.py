@@ -241,6 +241,7 @@ def _reasons(facts: Facts) -> Iterator[RenderableType]:
 def _next_steps(ending: str, folder: Path) -> Text:
     where = escape(str(folder))
     steps = [f"gossamer status {where}", f"gossamer why {where} URL", f"gossamer show {where} URL"]
+    steps += [f"gossamer search {where} WORDS", f"gossamer serve {where}   (in a browser)"]
     if ending == "watched":
         steps.insert(0, f"gossamer watch {where}   (goes on)")
     elif ending not in {"finished", "no_seed"}:

@@ -14,7 +14,7 @@ import xxhash
 from msgspec import Struct
 
 from gossamer.dedupe.kernels import natives
-from gossamer.dedupe.kernels.sketching import BANDS, RECORD, SCRATCH, Ints, Words
+from gossamer.dedupe.kernels.sketching import BANDS, RECORD, SCRATCH, Bytes, Ints, Words
 
 VERSION = 1
 """Of the rules: words, hashes, bins, bands, record. Sketches of another are not comparable."""
@@ -84,6 +84,7 @@ class Sketcher:
         self._words = _aligned(0)
         self._shingles = _aligned(0)
         self._scratch = _aligned(SCRATCH)
+        self._one = np.zeros(3 + RECORD + BANDS, np.uint64)
 
     def sketches(self, pages: Sequence[Page]) -> Sketches:
         """Return the sketches of pages, in order."""
@@ -99,9 +100,7 @@ class Sketcher:
         parts = [part for pair in texts for part in pair]
         spans = np.zeros(len(parts) + 1, np.int64)
         np.cumsum([len(part) for part in parts], out=spans[1:])
-        longest = max(map(len, parts), default=0) // 2 + 4
-        if longest > len(self._words):
-            self._words, self._shingles = _aligned(2 * longest), _aligned(2 * longest)
+        self._make_room(max(map(len, parts), default=0))
         text = np.frombuffer(b"".join(parts) or b" ", np.uint8)
         records = np.zeros((len(texts), RECORD), np.uint64)
         bands = np.zeros((len(texts), BANDS), np.uint64)
@@ -117,6 +116,30 @@ class Sketcher:
             bands.ctypes.data,
         )
         return Sketches(records, bands)
+
+    def simhash(self, text: Bytes) -> tuple[int, int]:
+        """Return how many words a text in UTF-8 has, and their SimHash."""
+        self._make_room(len(text))
+        self._one[:3] = (0, len(text), len(text))
+        spans = self._one.ctypes.data
+        record = spans + 3 * self._one.itemsize
+        self._kernel(
+            text.ctypes.data,
+            spans,
+            1,
+            self._table.ctypes.data,
+            self._words.ctypes.data,
+            self._shingles.ctypes.data,
+            self._scratch.ctypes.data,
+            record,
+            record + RECORD * self._one.itemsize,
+        )
+        return int(self._one[3 + 11]), int(self._one[3 + 8])
+
+    def _make_room(self, longest: int) -> None:
+        """Have room for the words of a text of so many bytes."""
+        if longest // 2 + 4 > len(self._words):
+            self._words, self._shingles = _aligned(longest + 8), _aligned(longest + 8)
 
 
 def judge(records: Words, pairs: Sequence[tuple[int, int]] | np.ndarray) -> list[tuple[Level, int]]:

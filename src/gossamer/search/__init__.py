@@ -7,7 +7,7 @@ Neighbours: `store` keeps the archive, `web` and `cli` ask. Not for: who links t
 """
 
 from gossamer.search.ask import Answer, Hit, Searcher, SearchWish, Segment, Switches
-from gossamer.search.ask.opening import has_index, open_searcher, ranks_of
+from gossamer.search.ask.opening import has_index, open_index, open_searcher, ranks_of
 from gossamer.search.broker import (
     MOST_REQUEST_BYTES,
     BadMessage,
@@ -45,6 +45,7 @@ __all__ = [
     "has_index",
     "index_folder",
     "open_finder",
+    "open_index",
     "open_searcher",
     "publish",
     "ranks_of",

@@ -15,14 +15,14 @@ K1, B = 1.2, 0.75
 
 
 class Weights(Struct, frozen=True, gc=False):
-    """What a word counts in each field, beside 1 for the main content."""
+    """What a word counts in each field, beside 1 for the main content. Tuned (ADR 31)."""
 
     title: float = 3.0
-    heads: float = 1.5
+    heads: float = 3.0
     main: float = 1.0
-    rest: float = 0.3
-    anchors: float = 2.0
-    path: float = 1.0
+    rest: float = 0.1
+    anchors: float = 0.5
+    path: float = 0.1
 
     def of(self, field: str) -> float:
         """Return what a word counts in a field."""

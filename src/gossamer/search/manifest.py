@@ -3,6 +3,7 @@
 index/manifest.json  this
       SS/            shards; with tiers those of the high tier
       low-SS/        shards of the low tier, if there are tiers
+      terms/         instead of them all: shards of terms, if these are split
 """
 
 import os
@@ -54,8 +55,18 @@ def index_folder(root: Path) -> Path:
 
 def shard_folders(index: Path, manifest: Manifest, tier: Literal["high", "low"]) -> list[Path]:
     """Return the folders of the shards of a tier."""
+    if manifest.organisation == "terms":
+        raise CannotGoOn(
+            f"{index} is split by terms and has no shards of documents: build it with "
+            "`--organisation documents`"
+        )
     prefix = "low-" if tier == "low" else ""
     return [index / f"{prefix}{number:02}" for number in range(manifest.shards)]
+
+
+def terms_folder(index: Path) -> Path:
+    """Return the folder of the shards of an index that is split by terms."""
+    return index / "terms"
 
 
 def read_manifest(index: Path) -> Manifest | None:

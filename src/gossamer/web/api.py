@@ -163,8 +163,11 @@ def _why(engine: Engine, asked: Asked) -> Facts:
 
 async def _contents(_request: Request) -> Response:
     about = {place: question.about for place, question in QUESTIONS.items()}
-    told = "url=URL, direction=in|out|both, kind=K (repeatable), limit=N, after=URL"
-    return json_response({"/api/links": told, **about, "/picture.svg": "url=URL", "/healthz": ""})
+    told = {
+        "/api/search": "q=WORDS, page=N, per_page=N, exact=0|1, without=PART (repeatable)",
+        "/api/links": "url=URL, direction=in|out|both, kind=K (repeatable), limit=N, after=URL",
+    }
+    return json_response({**told, **about, "/picture.svg": "url=URL", "/healthz": ""})
 
 
 async def _healthz(_request: Request) -> Response:

@@ -55,10 +55,13 @@ def prose(words: str) -> str:
 
 
 def web_link(url: str, label: str) -> str:
-    """Return a link to a page of the web; what is no address of the web is text only."""
+    """Return a link to a page of the web; what is no address of the web leads nowhere.
+
+    `label` is markup made by `text` or `prose`.
+    """
     if not url.startswith(_WEB):
-        return f"<span>{prose(label)}</span>"
-    return f'<a href="{text(url)}" rel="noreferrer noopener nofollow">{prose(label)}</a>'
+        return f"<span>{label}</span>"
+    return f'<a href="{text(url)}" rel="noreferrer noopener nofollow">{label}</a>'
 
 
 def link_to(path: str, label: object, **query: object) -> str:

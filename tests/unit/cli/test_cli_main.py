@@ -30,7 +30,7 @@ from gossamer.settings import save_config
         (["why", "D", "http://a.test/"], "D is not the folder of a crawl"),
         (["show", "D", "http://a.test/", "--raw", "--text"], "give one of them"),
         (["add", "D"], "nothing to add"),
-        (["build", "D", "index"], "expected state, near, graph, found 'index'"),
+        (["build", "D", "web"], "expected state, near, graph, index, found 'web'"),
     ],
 )
 def test_wrong_usage_is_one_line_and_exit_code_2(

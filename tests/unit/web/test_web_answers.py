@@ -109,7 +109,7 @@ def test_every_question_of_the_contents_is_answered(server: Served) -> None:
         if path in ("/api/status", "/api/why"):  # there is no state
             assert server.ask(path, url=A).status == 503
             continue
-        found = server.ask(path, url=A, from_=A, to=B)
+        found = server.ask(path, url=A, from_=A, to=B, q="text")
         assert found.status == 200, (path, found.body)
     assert server.ask("/api/path", from_=C, to=A).json["path"] == []
     assert server.ask("/api/path", from_=B, to=HARMFUL[1]).json["hops"] == 2
@@ -174,10 +174,12 @@ class Tags(HTMLParser):
 
 def pages(server: Served) -> Iterator[str]:
     yield server.get("/").text
+    yield server.get("/links").text
     yield server.get("/ranks").text
     yield server.get("/hosts").text
     for harm in (*HARMFUL, A, "<script>alert(1)</script>"):
         yield server.ask("/", url=harm).text
+        yield server.ask("/links", url=harm).text
         yield server.ask("/hosts", host=harm).text
         yield server.ask("/path", from_=harm, to=harm).text
         yield server.ask("/path", from_=A, to=harm).text
@@ -192,13 +194,14 @@ def test_text_from_the_web_never_becomes_markup(server: Served) -> None:
         assert not {name for name in found.attributes if name.startswith("on")}
         assert "style" not in found.attributes
         for link in found.links:
-            assert link.startswith(("/", "http://", "https://")), link
+            assert link.startswith(("/", "http://", "https://", "#main")), link
         images = [one for one in found.names if one == "img"]
         assert text.count("<img") == text.count('<img class="picture"') or not images
 
 
 def test_links_of_the_explorer_lead_to_what_they_show(server: Served) -> None:
-    text = server.ask("/", url=A).text
+    text = server.ask("/links", url=A).text
+    assert server.ask("/", url=A).text == text  # where the explorer was before
     found = Tags()
     found.feed(text)
     asked = {parse_qs(urlsplit(link).query).get("url", [""])[0] for link in found.links}
@@ -247,7 +250,8 @@ def test_without_a_graph_it_says_what_to_do(tmp_path: Path) -> None:
         found = server.ask("/api/links", url=A)
         assert (found.status, found.json["error"]) == (503, "no_graph")
         assert "gossamer build" in found.json["detail"]
-        assert server.get("/").status == 503
+        assert server.get("/links").status == 503
+        assert "gossamer build" in server.get("/").text
         assert server.get("/healthz").status == 200
 
 
@@ -257,8 +261,8 @@ def test_a_port_that_is_taken_and_a_host_that_is_none_are_one_line(
     folder = str(crawled(tmp_path))
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
-        assert exit_code(["serve", folder, "--port", port]) == 2
-    assert exit_code(["serve", folder, "--host", "no.such.host.invalid"]) == 2
+        assert exit_code(["serve", folder, "--no-build", "--port", port]) == 2
+    assert exit_code(["serve", folder, "--no-build", "--host", "no.such.host.invalid"]) == 2
     assert exit_code(["serve", str(tmp_path / "none")]) == 2
     told = capsys.readouterr()
     assert told.out == ""

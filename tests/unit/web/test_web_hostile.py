@@ -104,7 +104,7 @@ def test_a_graph_that_is_damaged_deleted_or_made_anew_while_it_is_served(tmp_pat
         data[len(data) // 2] ^= 1
         path.write_bytes(data)
         os.utime(folder / "graph" / "manifest.json")
-        for where in ("/api/links", "/api/like", "/"):
+        for where in ("/api/links", "/api/like", "/links"):
             found = server.ask(where, url=A)
             assert found.status == 503
             assert "web.graph is damaged" in found.text

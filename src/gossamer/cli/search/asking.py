@@ -1,6 +1,8 @@
 """`gossamer search`: which pages say this?"""
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -27,8 +29,8 @@ def search(**given: Any) -> int:  # noqa: ANN401 - the parser hands over what is
     An answer without results is an answer: the exit code is 0.
     """
     question, wish = _question(given["question"]), wish_of(given)
-    answer = _searcher(given["place"], is_built=given["build"]).search(question, wish)
-    _tell(answer, given)
+    with _searcher(given["place"], is_built=given["build"]) as searcher:
+        _tell(searcher.search(question, wish), given)
     return 0
 
 
@@ -113,14 +115,21 @@ def _question(words: list[str]) -> str:
     return " ".join(words)
 
 
-def _searcher(place: str, *, is_built: bool) -> "Searcher":
-    from gossamer.search import Searcher, open_finder, open_searcher  # noqa: PLC0415 - see above
+@contextmanager
+def _searcher(place: str, *, is_built: bool) -> "Iterator[Searcher]":
+    """Give who answers questions about a place, or about several together."""
+    from gossamer.search import Searcher, open_finder, ranks_of  # noqa: PLC0415 - see above
 
     if "://" in place:
-        return Searcher(open_finder([one.strip() for one in place.split(",")]))
-    folder = Path(place)
-    bring_index_up_to_date(folder, is_built=is_built)
-    return open_searcher(folder)
+        finder, ranks = open_finder([one.strip() for one in place.split(",")]), None
+    else:
+        folder = Path(place)
+        bring_index_up_to_date(folder, is_built=is_built)
+        finder, ranks = open_finder(folder), ranks_of(folder)
+    try:
+        yield Searcher(finder, ranks)
+    finally:
+        finder.close()
 
 
 def _tell(answer: "Answer", given: dict[str, Any]) -> None:
@@ -129,4 +138,4 @@ def _tell(answer: "Answer", given: dict[str, Any]) -> None:
     elif given["urls"]:
         sys.stdout.write("".join(f"{escape(hit.url)}\n" for hit in answer.hits))
     else:
-        out().print(answer_view(answer, given["place"]), soft_wrap=False)
+        out().print(answer_view(answer, given["place"]), crop=False)

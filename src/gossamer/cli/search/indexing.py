@@ -11,6 +11,7 @@ from gossamer.cli.graph.building import telling
 from gossamer.cli.graph.options import REQUIRED, Json, Memory, Option, bytes_of, declare
 from gossamer.cli.screen import harmless, out, print_json
 from gossamer.cli.search.beside import end_with
+from gossamer.cli.search.publishing import PUBLISH, published
 from gossamer.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -87,6 +88,7 @@ def index(**given: Any) -> int:  # noqa: ANN401 - the parser hands over what is 
 
     with telling("index") as tell:
         facts = build_foreign(given["files"], given["into"], options_of(given), tell, complain)
+    published(given["into"], given["publish"])
     tell_built(facts, is_json=given["json"])
     return BAD_RECORDS if facts.bad else 0
 
@@ -107,6 +109,7 @@ declare(
         REQUIRED,
     ),
     *SPLIT,
+    PUBLISH,
     ("memory", Memory, "256MiB"),
     ("json", Json, False),
 )
@@ -118,12 +121,15 @@ def build_index_of(folder: Path, given: dict[str, Any]) -> None:
     if given["beside"] is not None:
         end_with(given["beside"])
     if given["follow"]:
+        if given["publish"]:
+            raise ConfigError("--publish: what is followed is not finished; publish it afterwards")
         _follow(folder, options, given)
         return
     from gossamer.search import build_index  # noqa: PLC0415 - keeps --help fast
 
     with telling("index") as tell:
         facts = build_index(folder, options, tell)
+    published(folder, given["publish"])
     tell_built(facts, is_json=given["json"])
 
 

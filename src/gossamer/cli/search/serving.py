@@ -25,10 +25,7 @@ def serve(  # noqa: PLR0913 - one for each option of the command
         typer.Option("--host", help="Address to listen on; others can ask if it is not loopback."),
     ] = "127.0.0.1",
     shard: Annotated[
-        bool,
-        typer.Option(
-            "--shard", help="Let a search elsewhere ask its index: search http://HOST:PORT."
-        ),
+        bool, typer.Option("--shard", help="Let `search http://HOST:PORT` elsewhere ask its index.")
     ] = False,
     build: Build = True,
     json: Json = False,

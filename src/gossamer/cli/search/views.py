@@ -2,7 +2,6 @@
 
 import shlex
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
@@ -26,25 +25,27 @@ def answer_view(answer: "Answer", place: str) -> RenderableType:
     for number, hit in enumerate(answer.hits, first):
         parts += _hit(number, hit)
         parts.append(Text())
-    parts += [Text(line, style) for line, style in _foot(answer, place)]
+    parts += [_whole(line, style) for line, style in _foot(answer, place)]
     return Group(*parts)
 
 
 def _hit(number: int, hit: "Hit") -> Iterator[RenderableType]:
-    title = _line(hit.title) or harmless(hit.url)
-    yield Text.assemble((f"{number:>2}. ", "dim"), (title, "bold cyan"))
-    yield Padding(Text(harmless(hit.url), "green", overflow="fold"), _INDENT)
+    title = Text.assemble((f"{number:>2}. ", "dim"), no_wrap=True, overflow="ellipsis")
+    for part in hit.title_segments:
+        title.append(_spaced(part.text), "bold yellow" if part.is_hit else "bold cyan")
+    yield title if hit.title_segments else title.append(harmless(hit.url), "bold cyan")
+    yield _whole(f"    {harmless(hit.url)}", "green")
     snippet = Text()
     for part in hit.segments:
         snippet.append(_spaced(part.text), "bold yellow" if part.is_hit else "")
     if snippet.plain.strip():
-        yield Padding(snippet, _INDENT)
-    yield Padding(Text(" · ".join(_facts(hit)), "dim"), _INDENT)
+        yield Padding(snippet, _INDENT, expand=False)
+    yield Padding(Text(" · ".join(_facts(hit)), "dim"), _INDENT, expand=False)
 
 
 def _facts(hit: "Hit") -> Iterator[str]:
-    if hit.at:
-        yield datetime.fromtimestamp(hit.at, UTC).strftime("%Y-%m-%d")
+    if hit.day:
+        yield hit.day
     if hit.language:
         yield harmless(hit.language)
     kind = hit.type.partition(";")[0].rpartition("/")[2]
@@ -72,6 +73,11 @@ def _foot(answer: "Answer", place: str) -> Iterator[tuple[str, str]]:
     if answer.has_more:
         words = shlex.join(_next(answer, place))
         yield f"more:  gossamer search {harmless(words)}", "dim"
+
+
+def _whole(words: str, style: str) -> Text:
+    """Return a line that is not cut into pieces: somebody may want to copy it."""
+    return Text(words, style, no_wrap=True, overflow="ignore")
 
 
 def _next(answer: "Answer", place: str) -> Iterator[str]:

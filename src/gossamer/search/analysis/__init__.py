@@ -3,6 +3,7 @@
 Neighbours: `build` prepares pages with it, `ask` analyses questions. Not for: ranking.
 """
 
-from gossamer.search.analysis.prepare import Analyser
+from gossamer.search.analysis.letters import is_solid
+from gossamer.search.analysis.prepare import COPY_BITS, REST, Analyser
 
-__all__ = ["Analyser"]
+__all__ = ["COPY_BITS", "REST", "Analyser", "is_solid"]

@@ -35,14 +35,16 @@ _ALSO = {
 def host_of(url: str) -> str:
     """Return the host of a canonical URL; one of IPv6 has its brackets."""
     authority = url.split("/", 3)[2].rpartition("@")[2]
-    return authority if authority.endswith("]") else authority.partition(":")[0] or authority
+    if authority.startswith("["):
+        return authority.partition("]")[0] + "]"
+    return authority.partition(":")[0]
 
 
 @lru_cache(maxsize=_REMEMBERED)
 def sites_of(host: str) -> tuple[str, ...]:
     """Return a host and the domains above it. An address has none above it."""
-    if host.startswith("[") or _ADDRESS.fullmatch(host):
-        return (host.partition("]")[0] + "]",) if host.startswith("[") else (host,)
+    if _ADDRESS.fullmatch(host):
+        return (host,)
     labels = host.strip(".").split(".")
     return tuple(".".join(labels[start:]) for start in range(len(labels)))
 

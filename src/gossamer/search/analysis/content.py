@@ -2,19 +2,21 @@
 
 A line is content if it has sentences or code, and is not mostly what links say. Short lines belong
 to content that they stand next to; so do a few links amid content, as lists of an API are. Many
-links in a row are a menu. The first and the last lines may be small print: rights, cookies, scripts.
+links in a row are a menu. The first and last lines may be small print: rights, cookies, scripts.
 Where nothing is known of links, rows of very short lines take their part.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from functools import cache
+from itertools import islice
+from operator import gt
 from typing import NamedTuple
 
 import numpy as np
 
 from gossamer.native import Native
 from gossamer.search.analysis import content_kernels
-from gossamer.search.analysis.content_kernels import LINE, Words
+from gossamer.search.analysis.content_kernels import LINE, Bytes, Words
 
 PADDING = bytes(4)
 """Behind every text, so that a kernel that looks ahead reads what is ours."""
@@ -26,14 +28,15 @@ _HINTS = (
 )
 """Words of small print: one of the first, or two of the others, tell a line of it."""
 _SIGNS = 256
+_SPARE = 16
 _MOST_LINKS = 1 << 15
 
 
 class Arranged(NamedTuple):
-    """A text with its main content first."""
+    """A text with its main content first. It lasts until the next one is made."""
 
-    text: bytes
-    """As it was up to the prefix; then main content, then the rest, and PADDING."""
+    text: Bytes
+    """As it was up to the prefix; then main content, then the rest, and some bytes more."""
     middle: int
     """Where main content ends."""
     end: int
@@ -43,50 +46,64 @@ class Arranged(NamedTuple):
 @cache
 def natives() -> Native:
     """Return the compiled kernel; the first call loads it, or has it compiled."""
-    return Native((content_kernels,), {"arrange": "BIWWIB"})
+    return Native((content_kernels,), {"arrange": "BIBWWIB"})
 
 
 class Arranger:
     """Puts main content first. For one thread at a time."""
 
-    def __init__(self) -> None:
-        self._arrange = natives()["arrange"]
-        self._signs = _signs()
+    def __init__(self, *, is_plain: bool = False) -> None:
+        self._arrange = None if is_plain else natives()["arrange"]
+        """None: in Python, which takes a thousand times as long and says the same."""
+        self._spans, self._rare, self._signs = np.zeros(8, np.int64), _rare(), _signs()
         self._known = np.zeros(256, np.uint64)
         self._lines = np.zeros(LINE * 1024, np.int64)
-        self._spans = np.zeros(8, np.int64)
         self._out = np.zeros(1 << 16, np.uint8)
+        self._find()
 
-    def arranged(self, prefix: bytes, links: Sequence[str], heads: bytes, text: bytes) -> Arranged:
+    def arranged(self, prefix: bytes, links: Iterable[str], heads: bytes, text: bytes) -> Arranged:
         """Return prefix and text, with main content first."""
-        said = "\n".join(links[:_MOST_LINKS]).encode("utf-8", "replace")
+        said = "\n".join(islice(links, _MOST_LINKS)).encode("utf-8", "replace")
         whole = b"".join((prefix, said, heads, text, PADDING))
-        mask = self._make_room(len(links) + heads.count(b"\n"), text.count(b"\n"), len(whole))
         links_end = len(prefix) + len(said)
         heads_end = links_end + len(heads)
-        ends = (len(prefix), links_end, heads_end, heads_end + len(text))
-        self._spans[:6] = (*ends, mask, _SIGNS - 1)
-        end = self._arrange(
-            np.frombuffer(whole, np.uint8).ctypes.data,
-            self._spans.ctypes.data,
-            self._known.ctypes.data,
-            self._signs.ctypes.data,
-            self._lines.ctypes.data,
-            self._out.ctypes.data,
+        names = said.count(b"\n") + heads.count(b"\n")
+        mask = self._make_room(names, text.count(b"\n"), len(whole))
+        end = heads_end + len(text)
+        self._spans[:6] = (len(prefix), links_end, heads_end, end, mask, _SIGNS - 1)
+        if self._arrange is not None:
+            end = self._arrange(whole, *self._places)
+        else:
+            with np.errstate(over="ignore"):
+                end = int(content_kernels.arrange(np.frombuffer(whole, np.uint8), *self._arrays))
+        return Arranged(self._out, int(self._spans[6]), end)
+
+    def _find(self) -> None:
+        """Remember where all arrays are."""
+        self._arrays = (
+            *(self._spans, self._rare, self._known),
+            *(self._signs, self._lines, self._out),
         )
-        return Arranged(self._out[:end].tobytes() + PADDING, int(self._spans[6]), end)
+        self._places = tuple(array.ctypes.data for array in self._arrays)
 
     def _make_room(self, names: int, breaks: int, size: int) -> int:
         """Have room for so many links and headings, lines and bytes; return the mask of places."""
         places = 1 << (4 * names + 16).bit_length()
-        if places > len(self._known):
-            self._known = np.zeros(places, np.uint64)
+        needed = (places, LINE * (breaks + 2), size + _SPARE)
+        if any(map(gt, needed, (len(self._known), len(self._lines), len(self._out)))):
+            self._known = np.zeros(2 * needed[0], np.uint64)
+            self._lines = np.zeros(2 * needed[1], np.int64)
+            self._out = np.zeros(2 * needed[2], np.uint8)
+            self._find()
         self._known[:places] = 0
-        if LINE * (breaks + 2) > len(self._lines):
-            self._lines = np.zeros(2 * LINE * (breaks + 2), np.int64)
-        if size + 16 > len(self._out):
-            self._out = np.zeros(2 * size, np.uint8)
         return places - 1
+
+
+def _rare() -> Bytes:
+    """Return which bytes ask for a closer look: marks, signs of code, and what is not Latin."""
+    table = np.zeros(256, np.uint8)
+    table[[*b"|;={}(.!?,:", 0xA0, *range(0xE3, 0x100)]] = 1
+    return table
 
 
 def _signs() -> Words:

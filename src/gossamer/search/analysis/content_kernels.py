@@ -14,6 +14,7 @@ Bytes: TypeAlias = NDArray[np.uint8]
 Words: TypeAlias = NDArray[np.uint64]
 Ints: TypeAlias = NDArray[np.int64]
 Span: TypeAlias = tuple[int, int]
+Measures: TypeAlias = tuple[int, int, int, int, int, np.uint64]
 
 INLINED = True
 LINE = 4
@@ -22,7 +23,7 @@ BLANK, SHORT, LINK, GOOD, HEAD, NOTICE = range(6)
 """Nothing; some words; what links say; sentences or code; a heading; small print."""
 EDGE = 15
 """Lines at either end that are small print if they say so."""
-RUN, BARE_RUN = 6, 5
+RUN, BARE_RUN = 6, 12
 """Lines of links in a row that are a menu, even amid content; short lines where no links are known.
 """
 REACH = 12
@@ -63,7 +64,7 @@ def hashed(text: Bytes, start: int, end: int) -> np.uint64:
 
 def find(known: Words, mask: int, x: np.uint64) -> int:
     """Return the place of a hash, or the free one where it belongs."""
-    place = np.int64(x >> np.uint64(7)) & mask
+    place = int(np.int64(x >> np.uint64(7))) & mask
     while known[place] != _0 and known[place] != x:
         place = (place + 1) & mask
     return place
@@ -121,10 +122,19 @@ def is_mark(text: Bytes, at: int, end: int) -> bool:
     return bool(byte == 0xEF and text[at + 1] == 0xBC and text[at + 2] in (0x81, 0x8C, 0x9F))
 
 
-def measured(text: Bytes, span: Span) -> tuple[int, int, int, int, int, np.uint64]:
+def is_sign(text: Bytes, at: int, start: int) -> bool:
+    """Tell whether a byte is a sign of code: a semicolon, =, a brace, or that of a call."""
+    byte = text[at]
+    if byte == 0x28:
+        return bool(at > start and text[at - 1] > 0x2F)
+    return bool(byte in (0x3B, 0x3D, 0x7B, 0x7D))
+
+
+def measured(text: Bytes, span: Span, rare: Bytes) -> Measures:
     """Return words, marks of sentences, signs of code, bytes without spaces, gaps and hash.
 
-    Gaps are between pieces of a line that may be links.
+    Gaps are between pieces of a line that may be links. `rare` are bytes that ask for a closer
+    look: few of most texts.
     """
     at, end = span
     words, marks, signs, many, wide, gaps = 0, 0, 0, 0, 0, 0
@@ -140,24 +150,22 @@ def measured(text: Bytes, span: Span) -> tuple[int, int, int, int, int, np.uint6
         words += was_space
         many += 1
         was_space = False
-        if byte >= 0xE3:
-            wide += 1
-        if byte == 0x7C:
-            gaps += 1
-        elif byte in (0x3B, 0x3D, 0x7B, 0x7D):
-            signs += 1
-        if byte in (0x2E, 0x21, 0x3F, 0x2C, 0x3A, 0x3B, 0xE3, 0xEF) and is_mark(text, at, end):
-            marks += 1
+        if rare[byte]:
+            words += byte == 0xA0 and text[at - 1] == 0xC2 and at > span[0]
+            wide += byte >= 0xE3
+            gaps += byte == 0x7C
+            signs += is_sign(text, at, span[0])
+            marks += is_mark(text, at, end)
         at += 1
     return words + wide // 2, marks, signs, many, gaps, x ^ (x >> _29)
 
 
 def kind_of(
-    text: Bytes, span: Span, known: Words, mask: int, has_links: int
+    text: Bytes, span: Span, known: Words, mask: int, has_links: int, rare: Bytes
 ) -> tuple[int, int]:
     """Return what a line is by itself, and its words."""
     start, end = without_mark(text, span[0], span[1]), span[1]
-    words, marks, signs, many, gaps, x = measured(text, (start, end))
+    words, marks, signs, many, gaps, x = measured(text, (start, end), rare)
     if many == 0:
         return BLANK, 0
     if is_known(x, known, mask, 1):
@@ -174,7 +182,7 @@ def kind_of(
 
 
 def lines_of(
-    text: Bytes, span: Span, known: Words, mask: int, has_links: int, lines: Ints
+    text: Bytes, span: Span, known: Words, mask: int, has_links: int, rare: Bytes, lines: Ints
 ) -> int:
     """Write what each line of a text is; return how many there are."""
     at, end = span
@@ -183,7 +191,7 @@ def lines_of(
         stop = at
         while stop < end and text[stop] != 0x0A:
             stop += 1
-        kind, words = kind_of(text, (at, stop), known, mask, has_links)
+        kind, words = kind_of(text, (at, stop), known, mask, has_links, rare)
         lines[LINE * count] = at
         lines[LINE * count + 1] = stop
         lines[LINE * count + 2] = kind
@@ -214,9 +222,7 @@ def is_small_print(text: Bytes, span: Span, signs: Words, mask: int) -> bool:
     return bool(found & (found - _1) != _0)
 
 
-def find_notices(
-    text: Bytes, lines: Ints, count: int, signs: Words, mask: int, step: int
-) -> int:
+def find_notices(text: Bytes, lines: Ints, count: int, signs: Words, mask: int, step: int) -> int:
     """Note small print among the first lines that say something, or the last; return how many."""
     n = 0 if step > 0 else count - 1
     left, found = EDGE, 0
@@ -275,19 +281,19 @@ def amid(lines: Ints, count: int, start: int, end: int) -> bool:
 def edges(lines: Ints, count: int) -> Span:
     """Return the first and the last line of sentences or code; -1 and -2 if there is none.
 
-    A heading with words behind it that are no link is the beginning, too.
+    A heading with words behind it that are no link does as well.
     """
     first = 0
-    while first < count and not is_beginning(lines, count, first):
+    while first < count and not is_anchor(lines, count, first):
         first += 1
     last = count - 1
-    while last >= 0 and lines[LINE * last + 2] != GOOD:
+    while last >= 0 and not is_anchor(lines, count, last):
         last -= 1
     return (first, last) if last >= 0 else (-1, -2)
 
 
-def is_beginning(lines: Ints, count: int, n: int) -> bool:
-    """Tell whether content may begin with a line."""
+def is_anchor(lines: Ints, count: int, n: int) -> bool:
+    """Tell whether a line is content by itself."""
     kind = lines[LINE * n + 2]
     if kind != HEAD:
         return bool(kind == GOOD)
@@ -342,7 +348,7 @@ def put_lines(
 
 
 def arrange(
-    text: Bytes, spans: Ints, known: Words, signs: Words, lines: Ints, out: Bytes
+    text: Bytes, spans: Ints, rare: Bytes, known: Words, signs: Words, lines: Ints, out: Bytes
 ) -> int:
     """Write a prefix of the text as it is, then main content, then the rest; return where it ends.
 
@@ -353,7 +359,7 @@ def arrange(
     mask = spans[4]
     has_links = learn(text, prefix, links, known, mask, 0)
     learn(text, links, heads, known, mask, 1)
-    count = lines_of(text, (heads, end), known, mask, has_links, lines)
+    count = lines_of(text, (heads, end), known, mask, has_links, rare, lines)
     find_notices(text, lines, count, signs, spans[5], 1)
     find_notices(text, lines, count, signs, spans[5], -1)
     find_menus(lines, count, RUN if has_links else BARE_RUN)

@@ -36,6 +36,8 @@ _SOLID = (
 )
 SOLID_CLASS = "".join(f"{chr(first)}-{chr(last)}" for first, last in _SOLID)
 """For a regular expression. What is no letter there has gone when it is asked."""
+_ASCII = 0x80
+_SIGMA, _LAST_SIGMA = ord("σ"), ord("ς")
 _STARTS = [first for first, _ in _SOLID]
 _JOINTS, _APOSTROPHES = "_\uff3f", "'\u2019\u02bc\uff07"
 _MARKS = frozenset({"Mn", "Mc", "Me"})
@@ -60,9 +62,6 @@ def fate_of(point: int) -> tuple[int, int]:
     return kind, _plain(point, char, kind)
 
 
-_ASCII = 0x80
-
-
 def _kind_of(point: int, char: str, category: str) -> int:
     if not char.isalnum() and category not in _MARKS:
         return SEPARATOR
@@ -82,4 +81,6 @@ def _plain(point: int, char: str, kind: int) -> int:
     return _SIGMA if ord(plain) == _LAST_SIGMA else ord(plain)
 
 
-_SIGMA, _LAST_SIGMA = ord("σ"), ord("ς")
+def is_solid(char: str) -> bool:
+    """Tell whether a character is of a script without spaces."""
+    return fate_of(ord(char))[0] == SOLID

@@ -45,10 +45,13 @@ _PLAIN = str.maketrans(
         **dict.fromkeys((*range(0x610, 0x61B), *range(0x64B, 0x660), 0x670)),  # Arabic vowels
         **dict.fromkeys(range(0x6D6, 0x6EE)),
         **dict.fromkeys(range(0x20D0, 0x2100)),  # circles and keys around characters
-        "ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th",
-        "ı": "i", "ħ": "h", "ŧ": "t", "ς": "σ",
+        **dict(zip(map(ord, "øłđðıħŧς"), "olddihtσ", strict=True)),
+        ord("ß"): "ss",
+        ord("æ"): "ae",
+        ord("œ"): "oe",
+        ord("þ"): "th",
     }
-)  # fmt: skip
+)
 _AS_THEY_ARE = re.compile(r"[\d_]|^.$")
 """Names, numbers and single letters have no endings."""
 

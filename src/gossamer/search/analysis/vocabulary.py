@@ -17,7 +17,6 @@ from gossamer.search.analysis.word_kernels import (
     FULL,
     KNOWN,
     LANGUAGE,
-    LONGEST,
     MASK,
     MISSED,
     MOST,
@@ -25,6 +24,7 @@ from gossamer.search.analysis.word_kernels import (
     SEED,
     USED,
     WANTED,
+    Bytes,
 )
 from gossamer.search.analysis.words import MOST as MOST_WORDS
 
@@ -65,11 +65,13 @@ class Vocabulary:
         self._ends = np.zeros(MOST_FIELDS, np.int64)
         self._tokens = np.zeros(_FIRST_ROOM, np.uint64)
         self._out = np.zeros(_FIRST_ROOM, np.uint8)
+        fixed = (self._spans, self._slots, self._arena, self._missed, self._state, self._key)
+        self._places = tuple(array.ctypes.data for array in (*fixed, self._ends))
         self._state[[MASK, ROOM, MOST]] = slots - 1, arena_words, MOST_WORDS
         self._start_anew()
         self._learn_letters([0])
 
-    def terms(self, text: bytes, spans: Sequence[int], code: str) -> list[str] | None:
+    def terms(self, text: bytes | Bytes, spans: Sequence[int], code: str) -> list[str] | None:
         """Return the terms of parts of a text in UTF-8, each with a space between two.
 
         `spans` are where each part begins and ends; PADDING is behind all. `code` is a language
@@ -80,30 +82,27 @@ class Vocabulary:
         if len(text) > len(self._tokens):
             self._tokens = np.zeros(2 * len(text), np.uint64)
         self._state[LANGUAGE] = _NUMBER_OF[code]
-        if not self._read(text, fields):
+        place = text if isinstance(text, bytes) else text.ctypes.data
+        if not self._read(place, fields):
             self._start_anew()
-            if not self._read(text, fields):
+            if not self._read(place, fields):
                 self._start_anew()
                 return None
         return self._spelled(fields)
 
-    def _read(self, text: bytes, fields: int) -> bool:
+    def _read(self, text: bytes | int, fields: int) -> bool:
         """Have the tokens of a text, all with a term; tell whether there was room for its words."""
         while True:
             self._state[WANTED] = 0
             count = self._scan(
-                np.frombuffer(text, np.uint8).ctypes.data,
-                self._spans.ctypes.data,
+                text,
+                self._places[0],
                 fields,
                 self._index.ctypes.data,
                 self._fates.ctypes.data,
-                self._slots.ctypes.data,
-                self._arena.ctypes.data,
-                self._missed.ctypes.data,
-                self._state.ctypes.data,
-                self._key.ctypes.data,
+                *self._places[1:6],
                 self._tokens.ctypes.data,
-                self._ends.ctypes.data,
+                self._places[6],
             )
             if count == FULL or not self._learn_words():
                 return False
@@ -112,28 +111,20 @@ class Vocabulary:
             self._learn_letters(np.flatnonzero(self._index == _WANTED_PAGE).tolist())
 
     def _spelled(self, fields: int) -> list[str]:
-        counts = self._ends.copy()
+        """Return the terms of the tokens of each field."""
+        counts = self._ends[:fields].tolist()
+        arena, tokens = self._places[2], self._tokens.ctypes.data
         while True:
-            size = self._spell(
-                self._tokens.ctypes.data,
-                self._ends.ctypes.data,
-                fields,
-                self._arena.ctypes.data,
-                self._arena.ctypes.data,
-                self._out.ctypes.data,
-                len(self._out),
-            )
+            out = self._out
+            room = (out.ctypes.data, len(out))
+            size = self._spell(tokens, self._places[6], fields, arena, arena, *room)
             if size != FULL:
                 break
-            self._ends[:] = counts
-            self._out = np.zeros(2 * len(self._out), np.uint8)
+            self._ends[:fields] = counts
+            self._out = np.zeros(2 * len(out), np.uint8)
         ends = self._ends[:fields].tolist()
-        out = self._out.data
-        starts = [0, *ends]
-        return [
-            str(out[start : max(start, end - 1)], "utf-8")
-            for start, end in zip(starts, ends, strict=False)
-        ]
+        bounds = zip([0, *ends], ends, strict=False)
+        return [str(out.data[start : max(start, end - 1)], "utf-8") for start, end in bounds]
 
     def _learn_words(self) -> bool:
         """Find the terms of the words that are new; tell whether there was room for them."""

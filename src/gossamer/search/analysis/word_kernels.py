@@ -34,8 +34,8 @@ FULL = -1
 LETTER, SOLID, IGNORED, JOINT, APOSTROPHE = 1, 2, 3, 4, 5
 FIRST = 3 * 256
 """Where the first 256 characters are told of."""
-_0, _8, _21, _33 = (np.uint64(n) for n in (0, 8, 21, 33))
-_MIX_1, _MIX_2 = np.uint64(0xFF51AFD7ED558CCD), np.uint64(0xC4CEB9FE1A85EC53)
+_0, _8, _21, _29, _33 = (np.uint64(n) for n in (0, 8, 21, 29, 33))
+_MIX = np.uint64(0xFF51AFD7ED558CCD)
 _PAIR = np.uint64(1 << 63)
 _POINT = np.uint64(0x1FFFFF)
 _PLACE = np.uint64((1 << 28) - 1)
@@ -45,10 +45,9 @@ _PLUSES, _SHARP = np.uint64(0x2B2B00), np.uint64(0x2300)
 
 
 def mix(x: np.uint64) -> np.uint64:
-    """Return the murmur3 finaliser of a word."""
-    x = (x ^ (x >> _33)) * _MIX_1
-    x = (x ^ (x >> _33)) * _MIX_2
-    return x ^ (x >> _33)
+    """Return a word with all its bits mixed."""
+    x = (x ^ (x >> _33)) * _MIX
+    return x ^ (x >> _29)
 
 
 def fate(text: Bytes, at: int, tables: Tables) -> tuple[int, int]:
@@ -172,16 +171,17 @@ def look_up(key: Words, size: int, memory: Memory) -> int:
     x = np.uint64(state[SEED]) ^ head
     for n in range(words):
         x = mix(x ^ key[n])
+    x = mix(x)
     mask = state[MASK]
     slot = np.int64(x) & mask
     x &= _TAG
     while slots[slot] != _0:
         if slots[slot] & _TAG == x:
-            place = np.int64(slots[slot] & _PLACE)
+            place = int(np.int64(slots[slot] & _PLACE))
             if is_word(arena, place, head, key, words):
                 return place
         slot = (slot + 1) & mask
-    place = state[USED]
+    place = int(state[USED])
     if place + 2 + words > state[ROOM] or 2 * state[KNOWN] > mask:
         return FULL
     slots[slot] = x | np.uint64(place)
@@ -199,10 +199,10 @@ def is_word(arena: Words, place: int, head: np.uint64, key: Words, words: int) -
     """Tell whether this place of the arena has this word."""
     if arena[place] != head:
         return False
-    for n in range(words):
-        if arena[place + 2 + n] != key[n]:
-            return False
-    return True
+    same = 0
+    while same < words and arena[place + 2 + same] == key[same]:
+        same += 1
+    return same == words
 
 
 def add(tokens: Words, count: int, place: int) -> int:
@@ -348,7 +348,9 @@ def scan(
 
 
 def put_point(out: Bytes, at: int, point: int) -> int:
-    """Write a character; return where the next one goes."""
+    """Write a character of three bytes or four, unless it is 0; return where the next one goes."""
+    if point == 0:
+        return at
     if point < 0x10000:
         out[at] = 0xE0 | point >> 12
         at += 1
@@ -361,35 +363,38 @@ def put_point(out: Bytes, at: int, point: int) -> int:
     return at + 2
 
 
+def put_term(out: Bytes, at: int, term: int, letters: Bytes) -> int:
+    """Write the term at a place of the arena; return where the next one goes."""
+    start, size = (term >> 8) << 3, term & 255
+    for i in range(16):  # a fixed number is copied at once; most words are no longer
+        out[at + i] = letters[start + i]
+    for i in range(16, size):
+        out[at + i] = letters[start + i]
+    return at + size
+
+
 def spell(
     tokens: Words, ends: Ints, fields: int, arena: Words, letters: Bytes, out: Bytes, room: int
 ) -> int:
     """Write the terms of some fields, a space behind each; return the bytes, or FULL.
 
-    `letters` are the bytes of the arena, and 16 more. Where tokens of a field end becomes where its terms do.
+    `letters` are the bytes of the arena, and 16 more. Where tokens of a field end becomes where
+    its terms do.
     """
     at, n = 0, 0
     for field in range(fields):
         while n < ends[field]:
             if at + LONGEST + 2 > room:
                 return FULL
-            token = tokens[n]
+            token, start = tokens[n], at
             n += 1
             if token >= _PAIR:
-                at = put_point(out, at, np.int64((token >> _21) & _POINT))
-                if token & _POINT != _0:
-                    at = put_point(out, at, np.int64(token & _POINT))
+                at = put_point(out, at, int(np.int64((token >> _21) & _POINT)))
+                at = put_point(out, at, int(np.int64(token & _POINT)))
+            else:
+                at = put_term(out, at, int(np.int64(arena[np.int64(token) + 1])), letters)
+            if at > start:
                 out[at] = 0x20
                 at += 1
-                continue
-            term = np.int64(arena[np.int64(token) + 1])
-            start, size = (term >> 8) << 3, term & 255
-            for i in range(16):  # a fixed number is copied at once; most words are no longer
-                out[at + i] = letters[start + i]
-            for i in range(16, size):
-                out[at + i] = letters[start + i]
-            if size:
-                out[at + size] = 0x20
-                at += size + 1
         ends[field] = at
     return at

@@ -8,6 +8,7 @@ two differ one of them is wrong.
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import NamedTuple
 
 from gossamer.search.analysis.letters import IGNORED, SEPARATOR, SOLID_CLASS, fate_of
@@ -19,7 +20,9 @@ MOST = 50_000
 
 _LETTER = f"[^ '_+#{SOLID_CLASS}]"
 _PART = rf"{_LETTER}+(?:'t(?!{_LETTER}))?"
-_WORD = re.compile(rf"([{SOLID_CLASS}]+)|([a-z](?:\+\+|#))|({_PART}(?:_+{_PART})*)(?:'s(?!{_LETTER}))?")
+_WORD = re.compile(
+    rf"([{SOLID_CLASS}]+)|([a-z](?:\+\+|#))|({_PART}(?:_+{_PART})*)(?:'s(?!{_LETTER}))?"
+)
 _JOINTS = re.compile("_+")
 _KEPT = "+#"
 
@@ -36,13 +39,8 @@ class _Fates:
             return self._known[point]
         except KeyError:
             kind, plain = fate_of(point)
-            told: str | None = chr(plain)
-            if kind == IGNORED:
-                told = None
-            elif kind == SEPARATOR and told not in _KEPT:
-                told = " "
-            self._known[point] = told
-            return told
+            char = " " if kind == SEPARATOR and chr(plain) not in _KEPT else chr(plain)
+            return self._known.setdefault(point, None if kind == IGNORED else char)
 
 
 _FATES = _Fates()
@@ -83,5 +81,4 @@ def cut(word: str) -> str:
 def _pairs(run: str) -> Iterator[Word]:
     if len(run) == 1:
         yield Word(run, is_solid=True)
-    for one, other in zip(run, run[1:], strict=False):
-        yield Word(one + other, is_solid=True)
+    yield from (Word(one + other, is_solid=True) for one, other in pairwise(run))

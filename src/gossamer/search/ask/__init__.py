@@ -5,8 +5,8 @@ snippets; `cli` and `web` ask. Not for: finding pages, or scoring their words.
 """
 
 from gossamer.search.ask.answer import Answer, Hit, SearchWish, Segment, Switches
-from gossamer.search.ask.query import Question, Reading, read_question
 from gossamer.search.ask.ranking import Taste
+from gossamer.search.ask.reading import Question, Reading, read_question
 from gossamer.search.ask.searcher import Searcher
 
 __all__ = [

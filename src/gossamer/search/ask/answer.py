@@ -1,8 +1,11 @@
 """What somebody who asks may wish for, and what they get."""
 
+from datetime import UTC, datetime
+
 from msgspec import Struct
 
 MOST_PER_PAGE = 100
+_YEAR_10000 = 253_402_300_800
 
 
 class Switches(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -65,6 +68,16 @@ class Hit(Struct, frozen=True, kw_only=True):
     more_from_host: int
     """Pages of this host that come on later pages of results, as far as was looked."""
     segments: list[Segment]
+    """The snippet in parts."""
+    title_segments: list[Segment] = []  # msgspec copies it
+    """The title in parts."""
+
+    @property
+    def day(self) -> str:
+        """The day on which it was fetched; "" if that is not known, or no day that people know."""
+        if not 0 < self.at < _YEAR_10000:
+            return ""
+        return datetime.fromtimestamp(self.at, UTC).strftime("%Y-%m-%d")
 
 
 class Answer(Struct, frozen=True, kw_only=True):

@@ -2,18 +2,23 @@
 
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
+from typing import TypeAlias
 
 from msgspec import Struct
 
 from gossamer.search.analysis import Analyser
 from gossamer.search.ask.answer import Switches
-from gossamer.search.ask.query import MOST_WORDS, Question
+from gossamer.search.ask.reading import MOST_WORDS, Question
+from gossamer.search.ask.tongues import Tongues, likely_languages
 from gossamer.search.fields import Weights
+from gossamer.search.finder import Finder
 from gossamer.search.messages import Ask, Filters, Group, Phrase, Term
 
 _FLAT = Weights(title=1.0, heads=1.0, main=1.0, rest=1.0, anchors=1.0, path=1.0)
-_LANGUAGES = 4
-"""So many of the index's languages give a word its forms."""
+
+STOP_LANGUAGES = 4
+"""Of the likeliest languages: a word that says nothing in one of them is left out."""
+Choice: TypeAlias = tuple[str, ...]
 
 
 class Intent(Struct, frozen=True, kw_only=True):
@@ -43,11 +48,14 @@ class Intent(Struct, frozen=True, kw_only=True):
         )
 
 
-def intent_of(question: Question, analyser: Analyser, languages: Sequence[str]) -> Intent:
-    """Return what a question means in an index of some languages."""
-    spoken = languages[:_LANGUAGES]
-    said = _Said(analyser, spoken)
-    said.add_all(question)
+def intent_of(question: Question, analyser: Analyser, finder: Finder) -> Intent:
+    """Return what a question means in an index."""
+    languages = question.languages or likely_languages(question.text(), finder.languages())
+    said = _telling(question, analyser, languages)
+    words = {word: None for choice in said for word in choice}
+    tongues = Tongues(words, analyser, languages, finder.counts)
+    groups = _groups(said, tongues)
+    spoken = tongues.languages
     filters = Filters(
         sites=question.sites,
         not_sites=question.not_sites,
@@ -55,61 +63,54 @@ def intent_of(question: Question, analyser: Analyser, languages: Sequence[str]) 
         not_languages=question.not_languages,
         types=question.types,
         not_types=question.not_types,
-        in_url=_terms(question.in_url, analyser),
-        not_in_url=_terms(question.not_in_url, analyser),
+        in_url=_terms(question.in_url, analyser, languages),
+        not_in_url=_terms(question.not_in_url, analyser, languages),
         after=question.after,
         before=question.before,
     )
     return Intent(
-        names=tuple(said.groups.values()),
-        groups=tuple(said.groups),
+        names=tuple(groups.values()),
+        groups=tuple(groups),
         phrases=_phrases(question.rows, analyser, spoken),
-        without=_phrases((*question.without, *question.without_rows), analyser, spoken),
+        without=_phrases((*question.without, *question.without_rows), analyser, languages),
         filters=filters,
-        rows=said.rows(question),
+        rows=_rows(question, said, analyser, tongues),
     )
 
 
-class _Said:
-    """The words of a question, while they are turned into terms."""
+def _telling(question: Question, analyser: Analyser, languages: Sequence[str]) -> list[Choice]:
+    """Return the words that say something, those of phrases among them; if none does, all."""
+    choices = [*question.words, *((word,) for row in question.rows for word in row.split())]
+    some = languages[:STOP_LANGUAGES]
+    telling = [
+        choice for choice in choices if not all(analyser.is_stop(word, some) for word in choice)
+    ]
+    return list(dict.fromkeys(telling or choices))
 
-    def __init__(self, analyser: Analyser, languages: Sequence[str]) -> None:
-        self._analyser = analyser
-        self._languages = languages
-        self.groups: dict[Group, str] = {}
 
-    def add_all(self, question: Question) -> None:
-        """Add the words that say something; if there are none, then all words."""
-        choices = [*question.words, *((word,) for row in question.rows for word in row.split())]
-        telling = [choice for choice in choices if not self._is_stop(choice)]
-        for choice in telling or choices:
-            self._add(choice)
-
-    def rows(self, question: Question) -> tuple[tuple[Term, ...], ...]:
-        """Return the terms from each telling word to the next one, stop words between them."""
-        words = [choice[0] for choice in question.words]
-        places = [n for n, word in enumerate(words) if not self._is_stop((word,))]
-        spans = [
-            " ".join(words[start : end + 1])
-            for start, end in pairwise(places)
-            if len(question.words[start]) == len(question.words[end]) == 1
-        ]
-        spans += [word for word in words if len(self._analyser.groups(word, ())) > 1]
-        rows = (row for span in spans for row in self._analyser.versions(span, self._languages))
-        return tuple(dict.fromkeys(row for row in rows if len(row) > 1))
-
-    def _is_stop(self, choice: tuple[str, ...]) -> bool:
-        return all(self._analyser.is_stop(word, self._languages) for word in choice)
-
-    def _add(self, choice: tuple[str, ...]) -> None:
-        found = [self._analyser.groups(word, self._languages) for word in choice]
+def _groups(said: Iterable[Choice], tongues: Tongues) -> dict[Group, str]:
+    """Return the terms of words, any of which will do, with how they were said."""
+    groups: dict[Group, str] = {}
+    for choice in said:
+        found = [group for word in choice for group in tongues.groups[word]]
         if len(choice) > 1:
-            flat = (term for groups in found for group in groups for term in group)
-            found = [[tuple(dict.fromkeys(flat))]]
-        for groups in found:
-            for group in groups:
-                if group and len(self.groups) < MOST_WORDS:
-                    self.groups.setdefault(group, " or ".join(choice))
+            found = [tuple(dict.fromkeys(term for group in found for term in group))]
+        for group in found:
+            if group and len(groups) < MOST_WORDS:
+                groups.setdefault(group, " or ".join(choice))
+    return groups
+
+
+def _rows(
+    question: Question, said: Sequence[Choice], analyser: Analyser, tongues: Tongues
+) -> tuple[tuple[Term, ...], ...]:
+    """Return the terms from each telling word to the next one, with stop words between them."""
+    words = [choice[0] for choice in question.words]
+    places = [n for n, choice in enumerate(question.words) if choice in said and len(choice) == 1]
+    spans = [" ".join(words[start : end + 1]) for start, end in pairwise(places)]
+    spans += [words[place] for place in places if len(tongues.groups[words[place]]) > 1]
+    rows = (row for span in spans for row in analyser.versions(span, tongues.languages))
+    return tuple(dict.fromkeys(row for row in rows if len(row) > 1))
 
 
 def _phrases(
@@ -120,8 +121,10 @@ def _phrases(
     return tuple(dict.fromkeys(phrase for phrase in full if phrase))
 
 
-def _terms(words: Iterable[str], analyser: Analyser) -> tuple[Term, ...]:
-    return tuple(dict.fromkeys(term for word in words for term in analyser.terms(word, "")))
+def _terms(words: Iterable[str], analyser: Analyser, languages: Sequence[str]) -> tuple[Term, ...]:
+    """Return words of URLs in the likeliest language: all of them must be there."""
+    language = languages[0] if languages else ""
+    return tuple(dict.fromkeys(term for word in words for term in analyser.terms(word, language)))
 
 
 def _as_dict(weights: Weights) -> dict[str, float]:

@@ -7,7 +7,9 @@ from gossamer.log import tell
 from gossamer.ranks import RankFile
 from gossamer.search.ask.searcher import Searcher
 from gossamer.search.broker import open_finder
-from gossamer.search.manifest import index_folder, read_manifest
+from gossamer.search.finder import Finder
+from gossamer.search.manifest import index_folder, read_manifest, terms_folder
+from gossamer.search.terms import TermFinder
 
 
 def has_index(root: Path) -> bool:
@@ -15,9 +17,18 @@ def has_index(root: Path) -> bool:
     return read_manifest(index_folder(root)) is not None
 
 
+def open_index(root: Path) -> Finder:
+    """Return the index of a folder, split by documents or by terms."""
+    index = index_folder(root)
+    manifest = read_manifest(index)
+    if manifest is not None and manifest.organisation == "terms":
+        return TermFinder(terms_folder(index))
+    return open_finder(root)
+
+
 def open_searcher(root: Path) -> Searcher:
     """Return who answers questions about the pages of a folder."""
-    return Searcher(open_finder(root), ranks_of(root))
+    return Searcher(open_index(root), ranks_of(root))
 
 
 def ranks_of(root: Path) -> RankFile | None:

@@ -11,6 +11,7 @@ from operator import attrgetter
 from msgspec import Struct
 
 from gossamer.ranks import RankFile
+from gossamer.search.analysis import COPY_BITS
 from gossamer.search.ask.answer import Switches
 from gossamer.search.ask.intent import Intent
 from gossamer.search.fields import Weights
@@ -22,15 +23,15 @@ class Taste(Struct, frozen=True, kw_only=True):
     """What each part of ranking counts. Tuned by `benchmarks/relevance.py` (ADR 31)."""
 
     weights: Weights = Weights()
-    static: float = 0.15
+    static: float = 0.1
     """What a page gains that is worth e - 1 times the mean of all."""
-    near: float = 0.3
+    near: float = 1.5
     """What a page gains in which all neighbours of the question are neighbours."""
-    near_depth: int = 30
+    near_depth: int = 50
     """So many of the best are looked at for that."""
-    few: int = 10
+    few: int = 5
     """Fewer pages with all the words: those with most of them are shown, too."""
-    same_bits: int = 3
+    same_bits: int = COPY_BITS
     """Sketches of copies differ in at most so many bits."""
     per_host: int = 2
     """Pages of one host on a page of results."""

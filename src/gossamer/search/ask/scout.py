@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from gossamer.search.ask.answer import SearchWish
 from gossamer.search.ask.intent import Intent
 from gossamer.search.ask.ranking import Taste
-from gossamer.search.ask.spelling import pages_of
+from gossamer.search.ask.tongues import pages_of
 from gossamer.search.finder import Finder
 from gossamer.search.messages import Ask, Candidate
 

@@ -8,16 +8,16 @@ from gossamer.search.analysis import Analyser
 from gossamer.search.ask.answer import MOST_PER_PAGE, Answer, Hit, SearchWish, Segment
 from gossamer.search.ask.intent import Intent, intent_of
 from gossamer.search.ask.layout import Layout, Place
-from gossamer.search.ask.query import Question, read_question
 from gossamer.search.ask.ranking import Ranker, Taste
+from gossamer.search.ask.reading import Question, read_question
 from gossamer.search.ask.scout import MOST, Finding, Scout
-from gossamer.search.ask.spelling import better_word
+from gossamer.search.ask.spelling import Speller
 from gossamer.search.finder import Finder
 from gossamer.search.messages import Stored
+from gossamer.search.shown import Snippets
 
 CLEARLY_MORE = 10
 """Other spelling is offered if more than so many times as many pages have all its words."""
-SNIPPET_CHARS = 200
 
 
 class Searcher:
@@ -36,6 +36,7 @@ class Searcher:
         self._scout = Scout(finder, self._taste)
         self._ranker = Ranker(finder, ranks, self._taste)
         self._analyser = Analyser()
+        self._speller = Speller(finder, self._analyser)
         self._clock = clock or SystemClock()
 
     def search(self, text: str, wish: SearchWish | None = None) -> Answer:
@@ -68,7 +69,7 @@ class Searcher:
         return [place.ranked.candidate.key for place in layout.places]
 
     def _intent(self, question: Question) -> Intent:
-        return intent_of(question, self._analyser, self._finder.languages())
+        return intent_of(question, self._analyser, self._finder)
 
     def _laid_out(self, intent: Intent, wish: SearchWish) -> tuple[Finding, Layout]:
         """Find, rank and lay out as much as the page needs and a result more."""
@@ -92,14 +93,11 @@ class Searcher:
 
     def _suggestion(self, question: Question, firm: int) -> str:
         """Return the question with other words, if far more pages fit that."""
-        languages = self._finder.languages()
         words = tuple(
-            (better_word(choice[0], self._finder, self._analyser, languages) or choice[0],)
-            if len(choice) == 1
-            else choice
+            (self._speller.better(choice[0]) or choice[0],) if len(choice) == 1 else choice
             for choice in question.words
         )
-        if words == question.words:
+        if words == question.words or len(set(words)) < len(words):
             return ""
         other = replace(question, words=words)
         ask = self._intent(other).ask(SearchWish().switches, self._taste.weights)
@@ -107,20 +105,21 @@ class Searcher:
         return other.text() if found.total > CLEARLY_MORE * firm else ""
 
     def _shown(self, layout: Layout, page: int, intent: Intent) -> list[Hit]:
-        del intent
+        """Return the results of a page, with what each of them says of the question."""
         places = layout.page(page)
         more = layout.more_from_hosts(page)
         stored = self._finder.stored([place.ranked.candidate for place in places])
         page_of = {one.key: one for one in stored}
+        snippets = Snippets(self._analyser, intent.groups, intent.phrases)
         return [
-            _hit(place, page_of[key], more[place.ranked.candidate.host])
+            _hit(place, page_of[key], more[place.ranked.candidate.host], snippets)
             for place in places
             if (key := place.ranked.candidate.key) in page_of
         ]
 
 
-def _hit(place: Place, page: Stored, more: int) -> Hit:
-    segments = [Segment(page.text[:SNIPPET_CHARS], is_hit=False)]
+def _hit(place: Place, page: Stored, more: int, snippets: Snippets) -> Hit:
+    segments = [Segment(text, is_hit) for text, is_hit in snippets.snippet(page)]
     return Hit(
         url=page.url,
         title=page.title,
@@ -133,6 +132,7 @@ def _hit(place: Place, page: Stored, more: int) -> Hit:
         copies=place.copies,
         more_from_host=more,
         segments=segments,
+        title_segments=[Segment(text, is_hit) for text, is_hit in snippets.title(page)],
     )
 
 

@@ -1,20 +1,28 @@
 """Did you mean: words of the index that are one slip away from a word, or two from a long one."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
 from gossamer.search.analysis import Analyser
+from gossamer.search.ask.tongues import likely_languages, pages_of
 from gossamer.search.finder import Finder
-from gossamer.search.messages import Ask, Counts, Group, Term
+from gossamer.search.messages import Ask, Group
 
 CLEARLY = 20
 """A word is put in another's place if so many times as many pages have it."""
 SHORTEST, SHORTEST_OF_TWO, LONGEST = 4, 7, 24
 """Letters of a word in which one slip, or two, is looked for."""
-MOST_LOOKED = 20_000
-"""Of the words with the same first letter: the most frequent ones."""
+SURE = 2
+"""Letters at the beginning of a word that are taken as said when two slips are looked for."""
+MOST_LOOKED = 5_000
+"""Of the words that begin so: the most frequent ones."""
+OTHER_LETTERS = 4
+"""Two slips change no more than that."""
+RARE, RARE_SHARE = 3, 1 / 20_000
+"""Only a word that hardly any page has may be a slip."""
 SHOWN_PAGES = 3
 _ALPHABETS = (
     "abcdefghijklmnopqrstuvwxyz",
@@ -25,61 +33,66 @@ _WORD = re.compile(r"[^\W\d_]+")
 
 
 class _Offer(Struct, frozen=True, order=True):
+    """Terms of the index that may have been meant, and how many pages have them."""
+
     pages: int
-    word: str
+    group: Group
 
 
-def better_word(
-    word: str, finder: Finder, analyser: Analyser, languages: Sequence[str]
-) -> str | None:
-    """Return a word that far more pages have, and that somebody may have meant; None: none."""
-    said = word.lower()
-    if not _WORD.fullmatch(said) or not SHORTEST <= len(said) <= LONGEST:
-        return None
-    groups = analyser.groups(said, languages)
-    counts = finder.counts([term for group in groups for term in group])
-    least = CLEARLY * (min((pages_of(group, counts) for group in groups), default=0) + 1)
-    if least > counts.pages:
-        return None
-    offer = _one_slip(said, finder, analyser, languages)
-    if offer.pages < least and len(said) >= SHORTEST_OF_TWO:
-        offer = _two_slips(said, finder, analyser, languages)
-    return offer.word if offer.pages >= least else None
+class Speller:
+    """Knows which words an index has."""
 
+    def __init__(self, finder: Finder, analyser: Analyser) -> None:
+        self._finder = finder
+        self._analyser = analyser
 
-def _one_slip(said: str, finder: Finder, analyser: Analyser, languages: Sequence[str]) -> _Offer:
-    """Try every word that is one slip away: a letter too many, too few, wrong, or swapped."""
-    groups = {edit: analyser.groups(edit, languages) for edit in slips(said)}
-    terms = {term for found in groups.values() for group in found for term in group}
-    counts = finder.counts(sorted(terms))
-    offers = (
-        _Offer(pages_of(found[0], counts), edit)
-        for edit, found in groups.items()
-        if len(found) == 1
-    )
-    return max(offers, default=_Offer(0, said))
+    def better(self, word: str) -> str | None:
+        """Return a word that far more pages have, and that somebody may have meant; or None."""
+        said = word.lower()
+        if not _WORD.fullmatch(said) or not SHORTEST <= len(said) <= LONGEST:
+            return None
+        languages = likely_languages(said, self._finder.languages())[:1]
+        groups = self._analyser.groups(said, languages)
+        counts = self._finder.counts([term for group in groups for term in group])
+        pages = min((pages_of(group, counts) for group in groups), default=0)
+        if pages > max(RARE, RARE_SHARE * counts.pages):
+            return None
+        least = CLEARLY * (pages + 1)
+        offer = self._one_slip(said, languages)
+        if offer.pages < least and len(said) >= SHORTEST_OF_TWO:
+            offer = self._two_slips(said, groups)
+        return self._as_written(offer.group, said) if offer.pages >= least else None
 
+    def _one_slip(self, said: str, languages: Sequence[str]) -> _Offer:
+        """Try every word that is one slip away."""
+        found = (self._analyser.groups(edit, languages) for edit in slips(said))
+        groups = {groups[0] for groups in found if len(groups) == 1}
+        counts = self._finder.counts(sorted({term for group in groups for term in group}))
+        offers = (_Offer(pages_of(group, counts), group) for group in groups)
+        return max(offers, default=_Offer(0, ()))
 
-def _two_slips(said: str, finder: Finder, analyser: Analyser, languages: Sequence[str]) -> _Offer:
-    """Look through the words of the index. They are stems, so a page must tell the word."""
-    mine = {term for group in analyser.groups(said, languages) for term in group}
-    for term, pages in finder.vocabulary(said[0], MOST_LOOKED):
-        if any(is_near(term, one, 2) for one in mine):
-            shown = _as_written(term, said, finder, analyser)
-            return _Offer(pages if shown else 0, shown or said)
-    return _Offer(0, said)
+    def _two_slips(self, said: str, groups: Sequence[Group]) -> _Offer:
+        """Look through the words of the index that begin as this one does."""
+        mine = [(term, set(term)) for group in groups for term in group]
+        for term, pages in self._finder.vocabulary(said[:SURE], MOST_LOOKED):
+            letters = set(term)
+            for own, its in mine:
+                if len(letters ^ its) <= OTHER_LETTERS and is_near(term, own, 2):
+                    return _Offer(pages, (term,))
+        return _Offer(0, ())
 
-
-def _as_written(term: Term, said: str, finder: Finder, analyser: Analyser) -> str | None:
-    """Return a word of pages that has this term, the one most like what was said."""
-    found = finder.find(Ask(groups=((term,),), needed=1, top=SHOWN_PAGES))
-    words = {
-        word
-        for page in finder.stored(found.candidates)
-        for word in _WORD.findall(f"{page.title}\n{page.text}".lower())
-        if word[0] == term[0] and (term,) in ((t,) for t in analyser.terms(word, page.language))
-    }
-    return min((word for word in words if is_near(word, said, 2)), default=None)
+    def _as_written(self, group: Group, said: str) -> str | None:
+        """Return how pages write a word whose terms are known: terms may be stems."""
+        found = self._finder.find(Ask(groups=(group,), needed=1, top=SHOWN_PAGES))
+        words = Counter(
+            word
+            for page in self._finder.stored(found.candidates)
+            for word in _WORD.findall(f"{page.title}\n{page.text}".lower())
+            if is_near(word, said, 2)
+            and not set(group).isdisjoint(self._analyser.terms(word, page.language))
+        )
+        nearest = [word for word in words if is_near(word, said, 1)] or list(words)
+        return max(nearest, key=lambda word: (words[word], word), default=None)
 
 
 def slips(word: str) -> Iterator[str]:
@@ -111,9 +124,3 @@ def is_near(one: str, other: str, most: int) -> bool:
         if min(row) > most:
             return False
     return row[-1] <= most
-
-
-def pages_of(group: Group, counts: Counts) -> int:
-    """Return how many pages have a word, by the field in which most have it."""
-    rows = [counts.having[term] for term in group if term in counts.having]
-    return max(map(sum, zip(*rows, strict=True)), default=0)

@@ -66,7 +66,7 @@ class Broker:
             terms = [term for group in ask.groups for term in group]
             ask = replace(ask, counts=self.counts(terms))
         found = merged(fan, range(high), ask)
-        if high < len(fan.shards) and not self._options.rule.is_enough(found.candidates, ask.top):
+        if high < len(fan.shards) and not self._is_enough(found, ask):
             found = joined(found, merged(fan, range(high, len(fan.shards)), ask), ask.top)
         if is_exact and len(fan.shards) > 1:
             found = replace(found, candidates=self._rescored(fan, found.candidates, ask))
@@ -128,8 +128,7 @@ class Broker:
         """Take up what was committed since; tell whether there was anything."""
         newer = self._newer()
         if newer is not None:
-            self._fan.close()
-            self._take(newer)
+            self._take(newer)  # whoever asks now still has the old ones
             self._statistics.forget()
             return True
         is_new = any(self._fan.ask_all(lambda shard: shard.renew()).of.values())
@@ -155,11 +154,15 @@ class Broker:
         self._fan = Fan([*tiers.high, *tiers.low], self._clock, self._options.limit_s)
         self._languages = None
 
+    def _is_enough(self, found: Found, ask: Ask) -> bool:
+        most = Scorer(ask, ask.counts or self.counts(())).best()
+        return self._options.rule.is_enough(found.candidates, ask.top, most)
+
     def _ask_counts(self, terms: Sequence[Term]) -> Answers[Counts]:
         return self._fan.ask_all(lambda shard: shard.counts(terms))
 
     def _rescored(self, fan: Fan, candidates: list[Candidate], ask: Ask) -> list[Candidate]:
-        """Return candidates with the best ones scored anew, and in order."""
+        """Return candidates with the best ones scored anew; the others stay below them."""
         best = candidates[: self._options.rescored]
         keys = _by_shard(fan, best)
 
@@ -175,7 +178,10 @@ class Broker:
             if evidence
         }
         anew = [replace(one, score=scores.get((one.shard, one.key), one.score)) for one in best]
-        return sorted(anew + candidates[len(best) :], key=by_score)
+        anew.sort(key=by_score)
+        most = anew[-1].score if anew else 0.0
+        rest = candidates[len(best) :]
+        return anew + [replace(one, score=most) if one.score > most else one for one in rest]
 
 
 def _by_shard(fan: Fan, candidates: Sequence[Candidate]) -> dict[int, list[int]]:

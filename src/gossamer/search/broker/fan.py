@@ -74,9 +74,11 @@ class Fan:
         return Answers(found, len(questions) - len(found))
 
     def close(self) -> None:
-        """Let the threads go."""
+        """Let the threads and the shards go."""
         if self._threads is not None:
             self._threads.shutdown(wait=False, cancel_futures=True)
+        for shard in self.shards:
+            shard.close()
 
     def _sent(self, number: int, question: Question[Answer]) -> "Future[Answer]":
         with self._lock:

@@ -46,9 +46,19 @@ def open_finder(
     for source in sources:
         source.look()
 
+    is_due = False
+
     def newer() -> Tiers | None:
-        looks = [source.look() for source in sources]
-        return _together(sources) if any(looks) else None
+        """Return other shards, if there are. While they cannot be had, those we have will do."""
+        nonlocal is_due
+        try:
+            looks = [source.look() for source in sources]  # at all of them
+            is_due = is_due or any(looks)
+            tiers = _together(sources) if is_due else None
+        except CannotGoOn:  # a build puts them into place, or a store cannot be reached
+            return None
+        is_due = False
+        return tiers
 
     return Broker(_together(sources), options, clock=clock, newer=newer)
 
@@ -76,7 +86,7 @@ class _Near:
 
     def look(self) -> bool:
         manifest = self._manifest()
-        now = manifest.shards, manifest.partition, manifest.high_share > 0
+        now = manifest.born, manifest.shards, manifest.partition, manifest.high_share > 0
         before, self._last = self._last, now
         return now != before
 
@@ -92,6 +102,8 @@ class _Near:
             raise CannotGoOn(
                 f"there is no index in {self._root}: run `gossamer build {self._root} index`"
             )
+        if manifest.organisation != "documents":
+            raise CannotGoOn(f"the index in {self._root} is split by terms, not by pages")
         if manifest.version != VERSION:
             raise CannotGoOn(
                 f"the index in {self._root} was made by another version: "
@@ -125,6 +137,7 @@ class _Far:
 
     def look(self) -> bool:
         before, self._offer = self._offer, self._door.offer()
+        self._door.close()  # it is seldom asked
         return self._offer != before
 
     def tiers(self) -> Tiers:

@@ -7,7 +7,7 @@ from msgspec import Struct
 from gossamer.search.messages import Candidate
 
 ENOUGH = 10
-GOOD = 0.5
+GOOD = 0.3
 
 
 class TierRule(Struct, frozen=True):
@@ -16,11 +16,11 @@ class TierRule(Struct, frozen=True):
     enough: int = ENOUGH
     """So many hits have to be good."""
     good: float = GOOD
-    """A hit is good that has this share of the best hit's score."""
+    """A hit is good that has this share of what a page could have at most (ADR 29)."""
 
-    def is_enough(self, candidates: Sequence[Candidate], wanted: int) -> bool:
+    def is_enough(self, candidates: Sequence[Candidate], wanted: int, most: float) -> bool:
         """Tell whether the best candidates of the high tier, the best first, will do."""
         enough = min(self.enough, wanted)
         if len(candidates) < enough:
             return False
-        return enough == 0 or candidates[enough - 1].score >= self.good * candidates[0].score
+        return enough == 0 or candidates[enough - 1].score >= self.good * most

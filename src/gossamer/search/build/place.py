@@ -6,7 +6,8 @@ from gossamer.errors import ConfigError
 from gossamer.ranks import RankFile
 from gossamer.search.build.options import IndexOptions
 from gossamer.search.build.sink import DocumentSink, PageSink
-from gossamer.search.manifest import Manifest, read_manifest
+from gossamer.search.manifest import Manifest, read_manifest, terms_folder
+from gossamer.search.terms import TermsWriter
 from gossamer.store import Derived
 
 
@@ -17,6 +18,8 @@ def place_of(root: Path) -> Derived:
 
 def open_sink(root: Path, index: Path, manifest: Manifest, options: IndexOptions) -> PageSink:
     """Return what pages are written to; `index` is the folder in which it lies at the moment."""
+    if manifest.organisation == "terms":
+        return TermsWriter(terms_folder(index), manifest.shards)
     ranks = ranks_of(root) if manifest.high_share else None
     return DocumentSink(index, manifest, options.memory_bytes, ranks=ranks)
 

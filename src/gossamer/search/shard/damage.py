@@ -15,21 +15,22 @@ class BadShard(CannotGoOn):
 
 
 @contextmanager
-def guarded(path: Path) -> Iterator[None]:
+def guarded(path: Path, doing: str = "read") -> Iterator[None]:
     """Turn what the engine raises into `BadShard`, with what to do."""
     try:
         yield
     except (ValueError, OSError, KeyError, IndexError) as error:
-        raise _told(path, error) from error
+        raise _told(path, doing, error) from error
     except BaseException as error:
         if type(error).__name__ == _PANIC:
-            raise _told(path, error) from None  # its trace is the engine's, and long
+            raise _told(path, doing, error) from None  # its trace is the engine's, and long
         raise
 
 
-def _told(path: Path, error: BaseException) -> BadShard:
+def _told(path: Path, doing: str, error: BaseException) -> BadShard:
     reason = " ".join(str(error).split())[:200]
+    room = "make room there, or " if doing == "written" else ""
     return BadShard(
-        f"the index at {path} cannot be read: {reason}; "
+        f"the index at {path} cannot be {doing}: {reason}; {room}"
         "make it anew from the archive with `gossamer build DIR index --full`"
     )

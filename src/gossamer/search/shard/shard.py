@@ -52,6 +52,9 @@ class Shard(Protocol):
     def renew(self) -> bool:
         """Take up what was committed since; tell whether there was anything."""
 
+    def close(self) -> None:
+        """Let go what it holds."""
+
 
 class LocalShard:
     """A shard in a folder. A question is answered from one snapshot, in whichever thread."""
@@ -67,10 +70,11 @@ class LocalShard:
     def renew(self) -> bool:
         """Take up what was committed since; tell whether there was anything."""
         with guarded(self.path):
-            if read_meta(self.path).opstamp == self._now.generation:
+            before = self._now
+            if read_meta(self.path) == before.meta:
                 return False
             self._now = Snapshot(self._index, self.path)
-            return True
+            return self._now.generation != before.generation  # else a merge: the same pages
 
     def facts(self) -> Facts:
         """Return how much there is, and of which commit."""
@@ -154,6 +158,9 @@ class LocalShard:
                 for term, having in terms:
                     found[term] = max(having, found.get(term, 0))
         return sorted(found.items(), key=lambda pair: (-pair[1], pair[0]))[:most]
+
+    def close(self) -> None:
+        """Let go what it holds: the engine does so by itself."""
 
     def urls(self) -> Iterator[str]:
         """Return the URLs of all pages: to compare an index with what it was made of."""

@@ -18,10 +18,11 @@ _TRIES = 20
 
 
 class _Segment(Struct):
+    segment_id: str
     max_doc: int
 
 
-class _Meta(Struct):
+class Meta(Struct):
     """What we need of the engine's own list of its files."""
 
     opstamp: int
@@ -36,7 +37,7 @@ class _Node(Struct):
     details: list["_Node"] = []  # msgspec copies it
 
 
-_decode_meta = msgspec.json.Decoder(_Meta).decode
+_decode_meta = msgspec.json.Decoder(Meta).decode
 _decode_node = msgspec.json.Decoder(_Node).decode
 
 
@@ -44,7 +45,7 @@ class Snapshot:
     """What is asked of one commit: the engine's view of it, and what it counts with."""
 
     def __init__(self, index: tantivy.Index, path: Path) -> None:
-        meta = _taken_up(index, path)
+        self.meta = meta = _taken_up(index, path)
         self.path = path
         self.searcher = index.searcher()
         self.schema = index.schema
@@ -84,19 +85,19 @@ class Snapshot:
         return self._average[field]
 
 
-def _taken_up(index: tantivy.Index, path: Path) -> _Meta:
+def _taken_up(index: tantivy.Index, path: Path) -> Meta:
     """Bring an index to its newest commit; return what that is made of."""
     meta = read_meta(path)
     for _ in range(_TRIES):
         index.reload()
         newest = read_meta(path)
-        if newest.opstamp == meta.opstamp and newest == meta:
+        if newest == meta:
             return meta
         meta = newest
     raise CannotGoOn(f"{path} is committed to faster than it can be read; ask again")
 
 
-def read_meta(path: Path) -> _Meta:
+def read_meta(path: Path) -> Meta:
     """Return the engine's list of the files in a folder."""
     try:
         return _decode_meta((path / META).read_bytes())

@@ -7,6 +7,7 @@ import tantivy
 
 from gossamer.search.fields import TEXT_FIELDS
 from gossamer.search.page import Prepared
+from gossamer.search.shard.damage import guarded
 from gossamer.search.shard.schema import length_column, make_index
 
 HEAP_BYTES = 128_000_000
@@ -16,8 +17,10 @@ class ShardWriter:
     """Writes one shard. There is one at a time for each folder."""
 
     def __init__(self, path: Path, *, heap_bytes: int = HEAP_BYTES, is_new: bool = False) -> None:
-        self._index = make_index(path)
-        self._writer = self._index.writer(heap_bytes, 1)
+        self._path = path
+        with guarded(path, "written"):
+            self._index = make_index(path)
+            self._writer = self._index.writer(heap_bytes, 1)
         self._is_new = is_new
         """Nothing was there before, and no URL comes twice: nothing needs to be deleted."""
 
@@ -42,7 +45,8 @@ class ShardWriter:
         document.add_unsigned("at", page.at)
         shown = (page.title, page.text, page.language, page.media_type, page.at)
         document.add_bytes("shown", msgspec.msgpack.encode(shown))
-        self._writer.add_document(document)
+        with guarded(self._path, "written"):
+            self._writer.add_document(document)
 
     def delete(self, url: str) -> None:
         """Take a page out, if it is in."""
@@ -55,9 +59,11 @@ class ShardWriter:
 
     def commit(self) -> None:
         """Make everything so far count, for good and for readers."""
-        self._writer.commit()
+        with guarded(self._path, "written"):
+            self._writer.commit()
 
     def close(self) -> None:
         """Commit, and wait until the files are in order."""
-        self._writer.commit()
-        self._writer.wait_merging_threads()
+        with guarded(self._path, "written"):
+            self._writer.commit()
+            self._writer.wait_merging_threads()

@@ -10,7 +10,7 @@ from gossamer.search import (
     Searcher,
     SearchWish,
     index_folder,
-    open_finder,
+    open_index,
     ranks_of,
     read_manifest,
 )
@@ -70,7 +70,7 @@ class Desk:
             self._finder.renew()
             return self._finder
         self._opened = folder  # a whole build puts a new one in place of the old
-        return open_finder(self._folder)
+        return open_index(self._folder)
 
 
 def _stamp(path: Path) -> Stamp | None:

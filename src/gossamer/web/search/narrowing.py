@@ -10,6 +10,8 @@ from gossamer.search import Hit
 _FILTER = re.compile(
     r'(?<!\S)-?(?P<kind>site|lang|type|inurl|before|after):(?:"[^"]*"|\S+)', re.IGNORECASE
 )
+_PLAIN = re.compile(r"[\w.+\-\[\]:]+")
+"""What can be said as the value of a filter."""
 MOST_OFFERED = 3
 """Of each kind."""
 
@@ -37,6 +39,7 @@ def offered(question: str, hits: Sequence[Hit]) -> list[Chip]:
         for kind, values in _values(hits)
         if kind not in used and len(set(values)) > 1
         for value in _frequent(values)
+        if _PLAIN.fullmatch(value)
     ]
 
 
@@ -46,7 +49,12 @@ def from_host(question: str, host: str) -> str:
     for found in reversed(list(_FILTER.finditer(question))):
         if found["kind"].lower() == "site":
             kept = _joined(kept[: found.start()], kept[found.end() :])
-    return _joined(kept, f"site:{host}")
+    return _joined(kept, f"site:{_name(host)}")
+
+
+def is_of(question: str, host: str) -> bool:
+    """Tell whether a question is for one host only, already."""
+    return any(chip.label.lower() == f"site:{_name(host)}" for chip in active(question))
 
 
 def unfiltered(question: str) -> str:
@@ -62,7 +70,13 @@ def short_type(media_type: str) -> str:
 def _values(hits: Sequence[Hit]) -> Iterator[tuple[str, list[str]]]:
     yield "lang", [hit.language.partition("-")[0] for hit in hits if hit.language]
     yield "type", [short_type(hit.type) for hit in hits if hit.type]
-    yield "site", [hit.host for hit in hits if hit.host]
+    yield "site", [_name(hit.host) for hit in hits if hit.host]
+
+
+def _name(host: str) -> str:
+    """Return a host without its port: a site has them all."""
+    name, _, port = host.rpartition(":")
+    return name if name and port.isdigit() else host
 
 
 def _frequent(values: Sequence[str]) -> list[str]:

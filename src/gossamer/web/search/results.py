@@ -1,13 +1,20 @@
 """Results: an answer as a page. Whatever comes from the web goes through `text` or `prose`."""
 
 import re
-from collections.abc import Iterator
-from datetime import UTC, datetime
+from collections.abc import Iterator, Sequence
 from urllib.parse import unquote, urlsplit
 
-from gossamer.search import Answer, Hit, Manifest
+from gossamer.search import Answer, Hit, Manifest, Segment
 from gossamer.web.frame import address, link_to, prose, text, web_link
-from gossamer.web.search.narrowing import Chip, active, from_host, offered, short_type, unfiltered
+from gossamer.web.search.narrowing import (
+    Chip,
+    active,
+    from_host,
+    is_of,
+    offered,
+    short_type,
+    unfiltered,
+)
 
 MOST_CHARS = 2000
 """Of a question."""
@@ -119,24 +126,26 @@ def _help(answer: Answer) -> Iterator[str]:
 
 def _hit(hit: Hit, question: str, *, has_graph: bool) -> Iterator[str]:
     spoken = f' lang="{hit.language}"' if _LANGUAGE.fullmatch(hit.language) else ""
-    yield f'<li class="hit"><h2 dir="auto"{spoken}>{web_link(hit.url, hit.title or hit.url)}</h2>'
+    yield f'<li class="hit"><h2 dir="auto"{spoken}>{web_link(hit.url, _title(hit))}</h2>'
     yield f'<p class="crumbs"><bdi>{" › ".join(_crumbs(hit.url))}</bdi></p>'
-    yield f'<p class="snippet" dir="auto"{spoken}>{_snippet(hit)}</p>'
+    yield f'<p class="snippet" dir="auto"{spoken}>{_marked(hit.segments)}</p>'
     links = link_to("/links", "links", url=hit.url) if has_graph else ""
     yield f'<p class="facts">{"".join(_facts(hit))}{links}{_more(hit, question)}</p></li>'
 
 
-def _snippet(hit: Hit) -> str:
+def _title(hit: Hit) -> str:
+    return _marked(hit.title_segments) if hit.title_segments else text(hit.url)
+
+
+def _marked(parts: Sequence[Segment]) -> str:
     return "".join(
-        f"<mark>{prose(part.text)}</mark>" if part.is_hit else prose(part.text)
-        for part in hit.segments
+        f"<mark>{prose(part.text)}</mark>" if part.is_hit else prose(part.text) for part in parts
     )
 
 
 def _facts(hit: Hit) -> Iterator[str]:
-    if hit.at:
-        day = datetime.fromtimestamp(hit.at, UTC).strftime("%Y-%m-%d")
-        yield f'<time datetime="{day}">{day}</time>'
+    if hit.day:
+        yield f'<time datetime="{hit.day}">{hit.day}</time>'
     if hit.language:
         yield f"<span>{text(hit.language)}</span>"
     if (kind := short_type(hit.type)) not in {"", "html"}:
@@ -146,9 +155,9 @@ def _facts(hit: Hit) -> Iterator[str]:
 
 
 def _more(hit: Hit, question: str) -> str:
-    narrow = from_host(question, hit.host)
-    if not hit.host or narrow == question:
+    if not hit.host or is_of(question, hit.host):
         return ""
+    narrow = from_host(question, hit.host)
     many = f"{hit.more_from_host:,} more" if hit.more_from_host else "more"
     return link_to("/search", f"{many} from {hit.host}", q=narrow)
 

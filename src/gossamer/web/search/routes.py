@@ -10,8 +10,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from gossamer.search import Answer, SearchWish
-from gossamer.web.asked import Asked
+from gossamer.search import Answer, SearchWish, Switches
+from gossamer.web.asked import Asked, BadQuery
 from gossamer.web.frame import frame
 from gossamer.web.search.desk import Desk
 from gossamer.web.search.results import PER_PAGE, front, no_index, results
@@ -82,9 +82,15 @@ def _api(desk: Desk) -> Endpoint:
 
 
 def _wish(asked: Asked) -> SearchWish:
+    try:
+        switches = Switches.without(asked.many("without"))
+    except ValueError as error:
+        raise BadQuery(f"without: {error}") from error
     return SearchWish(
         page=asked.count("page", 1, MOST_PAGE),
         per_page=asked.count("per_page", PER_PAGE, MOST_PER_PAGE),
+        is_exact=asked.one_of("exact", {"0": False, "1": True}),
+        switches=switches,
     )
 
 

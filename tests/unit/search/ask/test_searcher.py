@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from gossamer.ranks import RankFile, write_ranks
+from gossamer.search.analysis import Analyser
 from gossamer.search.ask import Answer, Searcher, SearchWish, Switches
 from gossamer.search.messages import Ask
 from gossamer.search.page import IndexPage
@@ -160,7 +161,7 @@ def test_with_everything_switched_off_the_order_is_that_of_the_words(tmp_path: P
     finder = index_of(tmp_path, pages)
     switches = Switches(static=False, proximity=False, copies=False, hosts=False)
     order = Searcher(finder).order("zebra giraffe", SearchWish(switches=switches))
-    ask = Ask(groups=(("zebra",), ("giraffe",)), needed=2)
+    ask = Ask(groups=tuple(Analyser().groups("zebra giraffe", ["en"])), needed=2)
     found = finder.find(ask).candidates
     expected = sorted(found, key=lambda one: (-one.score, one.key))
     assert order == [one.key for one in expected]

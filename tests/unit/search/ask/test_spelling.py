@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from gossamer.search.analysis import Analyser
-from gossamer.search.ask.spelling import better_word, is_near, slips
+from gossamer.search.ask.spelling import Speller, is_near, slips
 from gossamer.search.page import IndexPage
 from tests.unit.search.ask.small import index_of
 
@@ -17,7 +17,7 @@ def test_a_word_with_one_slip_is_mended(tmp_path: Path, slip: str) -> None:
         for n in range(40)
     ]
     finder = index_of(tmp_path, pages)
-    assert better_word(slip, finder, Analyser(), ["en"]) == "gossamer"
+    assert Speller(finder, Analyser()).better(slip) == "gossamer"
 
 
 def test_a_long_word_with_two_slips_is_mended_and_shown_as_it_is_written(tmp_path: Path) -> None:
@@ -26,7 +26,7 @@ def test_a_long_word_with_two_slips_is_mended_and_shown_as_it_is_written(tmp_pat
         for n in range(40)
     ]
     finder = index_of(tmp_path, pages)
-    assert better_word("univrsitees", finder, Analyser(), ["en"]) == "universities"
+    assert Speller(finder, Analyser()).better("univrsitees") == "universities"
 
 
 @pytest.mark.parametrize("word", ["gossamer", "gos", "b4by", "日本", "", "x" * 60])
@@ -36,7 +36,7 @@ def test_a_word_that_is_frequent_or_short_or_no_word_is_left(tmp_path: Path, wor
         for n in range(40)
     ]
     finder = index_of(tmp_path, pages)
-    assert better_word(word, finder, Analyser(), ["en"]) is None
+    assert Speller(finder, Analyser()).better(word) is None
 
 
 def test_a_slip_is_a_letter_too_many_too_few_wrong_or_two_swapped() -> None:

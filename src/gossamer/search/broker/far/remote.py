@@ -1,8 +1,9 @@
 """RemoteShard: a shard on another machine, asked over HTTP."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
-from queue import Empty, LifoQueue
+from queue import Empty, Full, LifoQueue
 from typing import Final, TypeVar
 from urllib.parse import urlsplit
 
@@ -107,42 +108,40 @@ class RemoteShard:
         body = msgspec.msgpack.encode(wish)
         if len(body) > MOST_REQUEST_BYTES:
             raise SilentShard(f"the question is too long for {self._url}: {len(body)} bytes")
-        connection = self._waiting()
-        if connection is not None:
+        kept = self._waiting()
+        if kept is not None:
             try:
-                return self._exchange(connection, name, body, kind)
-            except (ConnectionError, HTTPException):
-                connection.close()
-        connection = self._kind(*self._address, timeout=self._timeout_s)
+                return decoded(self._exchanged(kept, name, body), kind)
+            except (ConnectionError, HTTPException, BadMessage):
+                kept.close()
+        made = self._kind(*self._address, timeout=self._timeout_s)
         try:
-            return self._exchange(connection, name, body, kind)
-        except (OSError, HTTPException) as error:
-            connection.close()
+            return decoded(self._exchanged(made, name, body), kind)
+        except (OSError, HTTPException, BadMessage) as error:
+            made.close()
             reason = str(error) or type(error).__name__
             raise SilentShard(f"{self._url} does not answer: {reason}") from error
 
-    def _exchange(
-        self, connection: HTTPConnection, name: str, body: bytes, kind: type[Answer]
-    ) -> Answer:
+    def _exchanged(self, connection: HTTPConnection, name: str, body: bytes) -> bytes:
+        """Return what is answered; keep the connection for the next question."""
         connection.request("POST", self._path + name, body, _HEADERS)
         response = connection.getresponse()
         content = self._read(response)
-        if response.will_close or self._kept.full():
-            connection.close()
-        else:
-            self._kept.put_nowait(connection)
         if response.status != _OK:
             said = content[:200].decode(errors="replace")
-            raise SilentShard(f"{self._url} said {response.status} to {name}: {said!r}")
-        try:
-            return decoded(content, kind)
-        except BadMessage as error:
-            raise SilentShard(f"{self._url} answers {name} with something else: {error}") from error
+            raise BadMessage(f"it said {response.status} to {name}: {said!r}")
+        if not response.will_close:
+            with suppress(Full):
+                self._kept.put_nowait(connection)
+                return content
+        connection.close()
+        return content
 
-    def _read(self, response: HTTPResponse) -> bytes:
+    @staticmethod
+    def _read(response: HTTPResponse) -> bytes:
         content = response.read(MOST_ANSWER_BYTES + 1)
         if len(content) > MOST_ANSWER_BYTES:
-            raise SilentShard(f"{self._url} answers with more than {MOST_ANSWER_BYTES} bytes")
+            raise BadMessage(f"it sent more than {MOST_ANSWER_BYTES} bytes")
         return content
 
     def _waiting(self) -> HTTPConnection | None:

@@ -19,7 +19,7 @@ MOST_ANSWER_BYTES = 64 * 1024 * 1024
 MOST_TOP = 10_000
 MOST_TERMS = 2_000
 Word = Annotated[Term, Meta(max_length=1000)]
-Keys = Annotated[list[Annotated[int, Meta(ge=0, lt=2**64)]], Meta(max_length=MOST_TOP)]
+Keys = Annotated[list[Annotated[int, Meta(ge=0)]], Meta(max_length=MOST_TOP)]
 Terms = Annotated[list[Word], Meta(max_length=MOST_TERMS)]
 
 

@@ -96,7 +96,7 @@ class Objects:
 
 def _opened(url: str) -> "ObjectStore":
     from obstore.exceptions import BaseError  # noqa: PLC0415 - most indexes are folders
-    from obstore.store import from_url  # noqa: PLC0415
+    from obstore.store import from_url  # noqa: PLC0415 - most indexes are folders
 
     try:
         return from_url(url)

@@ -5,7 +5,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from gossamer.errors import CannotGoOn
+from gossamer.errors import CannotGoOn, ConfigError
 from gossamer.search.broker.stores.objects import Objects
 from gossamer.search.broker.stores.seal import (
     FILES,
@@ -76,6 +76,10 @@ def _taken(index: Path, known: dict[str, SealedFile]) -> Seal:
     manifest = read_manifest(index)
     if manifest is None:
         raise CannotGoOn(f"there is no index in {index}: run `gossamer build DIR index`")
+    if manifest.organisation != "documents":
+        raise ConfigError(
+            "only shards of pages can be published: build with --organisation documents"
+        )
     metas: dict[str, str] = {}
     files: dict[str, SealedFile] = {}
     for folder in _folders(index, manifest):

@@ -17,7 +17,7 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
-from gossamer.search.ask.values import day_of, language_of, moment_of, site_of, type_of
+from gossamer.search.ask.reading.values import day_of, language_of, moment_of, site_of, type_of
 
 MOST_CHARS = 2_000
 MOST_WORDS = 32

@@ -1,0 +1,1 @@
+"""What `make bench-organisations` is made of: pages, indexes, questions, weighed messages."""

@@ -1,0 +1,32 @@
+"""WHAT LIES ON DISK: the files of a term-partitioned index, and how they are read.
+
+Neighbours: `making` writes them, the shards of `terms` ask them.
+"""
+
+from gossamer.search.terms.kept.layout import (
+    Opened,
+    TermSet,
+    flush_folder,
+    place_of,
+    read_set,
+    seal_of,
+    shard_of,
+    write_set,
+)
+from gossamer.search.terms.kept.lengths import discounts, norms_of
+from gossamer.search.terms.kept.natives import natives, term_hash
+
+__all__ = [
+    "Opened",
+    "TermSet",
+    "discounts",
+    "flush_folder",
+    "natives",
+    "norms_of",
+    "place_of",
+    "read_set",
+    "seal_of",
+    "shard_of",
+    "term_hash",
+    "write_set",
+]

@@ -1,0 +1,20 @@
+"""Tags: what a page is, as terms of a field of their own: what `site:` and its like ask for."""
+
+from collections.abc import Iterator
+
+from gossamer.search.page import Prepared
+
+FIELD = 6
+SITE, LANGUAGE, TYPE = "s:", "l:", "t:"
+
+
+def tag(kind: str, value: str) -> str:
+    """Return the term of what a page is; a zero byte parts two tags."""
+    return kind + value.replace("\0", "")
+
+
+def tags_of(page: Prepared) -> Iterator[str]:
+    """Yield what a page is, each once."""
+    yield from dict.fromkeys(tag(SITE, site) for site in page.sites)
+    yield tag(LANGUAGE, page.language)
+    yield from dict.fromkeys(tag(TYPE, name) for name in page.types)

@@ -1,0 +1,117 @@
+"""`gossamer search`: what a person sees, what a program gets, and how it ends."""
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.unit.web.indexed import HARM, indexed, spider
+
+from gossamer.cli.main import exit_code
+from gossamer.search.page import IndexPage
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> str:
+    bad = IndexPage(url="http://evil.test/?password=geheim", title=f"tarantula {HARM}", text=HARM)
+    return str(indexed(tmp_path_factory.mktemp("searched"), *map(spider, range(25)), bad))
+
+
+def test_json_is_one_object_with_what_was_promised(
+    folder: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert exit_code(["search", folder, "spider", "--json"]) == 0
+    told = capsys.readouterr()
+    facts = json.loads(told.out.splitlines()[-1])
+    assert facts["total"] == 25
+    assert len(facts["hits"]) == 10
+    assert all({"url", "title", "snippet", "score"} <= hit.keys() for hit in facts["hits"])
+    assert told.err == ""
+
+
+def test_a_person_sees_titles_urls_dates_and_how_to_go_on(
+    folder: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert exit_code(["search", folder, "spider", "cellar", "--per-page", "5", "--page", "2"]) == 0
+    out = capsys.readouterr().out
+    assert " 6. Spider" in out
+    assert "http://h" in out
+    assert "2027-01-15 · en" in out
+    assert "25 pages, page 2" in out
+    assert "'spider cellar' --page 3 --per-page 5" in out
+
+
+def test_control_codes_never_reach_a_terminal(
+    folder: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for flags in ((), ("--urls",), ("--json",)):
+        assert exit_code(["search", folder, "tarantula", *flags]) == 0
+        assert not set(capsys.readouterr().out) & set("\x00\x1b\u202e\x07")
+    assert exit_code(["search", folder, f"spider {HARM}"]) == 0
+    told = capsys.readouterr()
+    assert not set(told.out + told.err) & set("\x00\x1b\u202e\x07")
+
+
+def test_urls_alone_can_go_into_a_pipe(folder: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert exit_code(["search", folder, "tarantula", "--urls"]) == 0
+    assert capsys.readouterr().out == "http://evil.test/?password=geheim\n"
+    assert exit_code(["search", folder, "spider", "--urls", "--per-page", "100"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 25
+
+
+def test_a_word_can_be_excluded_as_it_is_typed(
+    folder: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert exit_code(["search", folder, "spider", "-word7x1", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["total"] == 24
+
+
+def test_an_answer_without_results_is_an_answer(
+    folder: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert exit_code(["search", folder, "zebra"]) == 0
+    assert "No page says that. Try" in capsys.readouterr().out
+    assert exit_code(["search", folder, "zebra", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["hits"] == []
+
+
+def test_another_spelling_is_told(folder: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert exit_code(["search", folder, "spidder"]) == 0
+    assert "Did you mean: spider" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["spider", "--jsn"], "no such option: --jsn"),
+        (["spider", "--without", "luck"], "--without: luck is no part of ranking"),
+        (["spider", "--page", "0"], "--page"),
+        (["spider", "--per-page", "101"], "--per-page"),
+        ([], "QUERY"),
+    ],
+)
+def test_wrong_usage_is_one_line(
+    folder: str, words: list[str], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert exit_code(["search", folder, *words]) == 2
+    err = capsys.readouterr().err
+    assert told in err
+    assert len(err.splitlines()) == 1
+
+
+def test_a_folder_without_an_index_says_what_to_do(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert exit_code(["search", str(tmp_path), "spider"]) == 2
+    (tmp_path / "archive").mkdir()
+    assert exit_code(["search", str(tmp_path), "spider", "--no-build"]) == 2
+    err = capsys.readouterr().err.splitlines()
+    assert all("has no index: `gossamer build" in line for line in err)
+    assert len(err) == 2
+
+
+def test_parts_of_ranking_can_be_switched_off(
+    folder: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    flags = ["--without", "static,proximity, copies", "--exact", "--json"]
+    assert exit_code(["search", folder, "spider", *flags]) == 0
+    assert json.loads(capsys.readouterr().out)["total"] == 25

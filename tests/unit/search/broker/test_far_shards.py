@@ -1,0 +1,244 @@
+import http.client
+import socket
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+import uvicorn
+
+from gossamer.errors import ConfigError
+from gossamer.search.broker import (
+    MOST_REQUEST_BYTES,
+    BadMessage,
+    RemoteShard,
+    SilentShard,
+    answer_shard,
+    open_finder,
+)
+from gossamer.search.manifest import index_folder
+from gossamer.search.messages import Ask, Filters
+from gossamer.search.shard import LocalShard, Shard
+from gossamer.web import make_app
+from tests.unit.search.made import crawl_with_index, prepared, write_shard
+
+PAGES = [
+    prepared(f"http://a.test/{n}", title="red fox", main="red " * n + "hen", at=n, path=f"a x{n}")
+    for n in range(1, 21)
+]
+RED = Ask(groups=(("red",), ("hen", "cock")), needed=2)
+
+
+@pytest.fixture(scope="module")
+def crawl(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return crawl_with_index(tmp_path_factory.mktemp("crawl"), PAGES, shards=2)
+
+
+@pytest.fixture(scope="module")
+def address(crawl: Path) -> Iterator[str]:
+    listening = socket.create_server(("127.0.0.1", 0))
+    config = uvicorn.Config(
+        make_app(crawl, is_shard=True), lifespan="off", ws="none", log_level="error"
+    )
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+    thread.start()
+    yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+    server.should_exit = True
+    thread.join()
+
+
+@pytest.fixture(params=["near", "far"])
+def shard(request: pytest.FixtureRequest, crawl: Path) -> Iterator[Shard]:
+    if request.param == "near":
+        yield LocalShard(index_folder(crawl) / "00")
+    else:
+        far = RemoteShard(request.getfixturevalue("address") + "/shard/00")
+        yield far
+        far.close()
+
+
+def keys_of(shard: Shard) -> list[int]:
+    return [one.key for one in shard.top(RED).candidates]
+
+
+def test_a_shard_finds_shows_and_explains(shard: Shard, crawl: Path) -> None:
+    near = LocalShard(index_folder(crawl) / "00")
+    assert keys_of(shard)
+    assert shard.top(RED) == near.top(RED)
+    keys = [*keys_of(shard), 5]
+    assert shard.stored(keys) == near.stored(keys)
+    assert shard.evidence(keys, RED) == near.evidence(keys, RED)
+    assert shard.near(keys, [("red", "hen"), ("no", "such")]) == [1.0] * (len(keys) - 1) + [0.0]
+    assert shard.counts(["red", "no"]) == near.counts(["red", "no"])
+    assert shard.vocabulary("re", 3) == [("red", len(keys) - 1)]
+    assert shard.facts() == near.facts()
+
+
+def test_a_shard_holds_to_filters(shard: Shard) -> None:
+    ask = Ask(groups=(("red",),), needed=1, filters=Filters(after=5, before=8, sites=("a.test",)))
+    assert {one.at for one in shard.top(ask).candidates} <= {5, 6, 7}
+
+
+def test_a_shard_takes_few_or_no_candidates(shard: Shard) -> None:
+    assert shard.top(Ask(groups=(("red",),), needed=1, top=0)).candidates == []
+    assert shard.top(Ask(groups=(("zebra",),), needed=1)).total == 0
+    assert shard.stored([]) == []
+    assert shard.evidence([], RED) == []
+    assert shard.near([], []) == []
+
+
+def test_a_commit_is_noticed(tmp_path: Path, crawl: Path, address: str) -> None:
+    del tmp_path
+    far, near = RemoteShard(address + "/shard/01"), LocalShard(index_folder(crawl) / "01")
+    far.renew()
+    assert not far.renew()
+    write_shard(index_folder(crawl) / "01", [prepared("http://new.test/", title="blue")])
+    assert far.renew()
+    assert near.renew()
+    assert far.facts() == near.facts()
+    assert far.top(Ask(groups=(("blue",),), needed=1)).total == 1
+    far.close()
+
+
+def test_servers_are_one_index_together(crawl: Path, address: str) -> None:
+    far, near = open_finder(address), open_finder(crawl)
+    assert far.find(RED, is_exact=True) == near.find(RED, is_exact=True)
+    found = far.find(RED).candidates
+    assert far.stored(found) == near.stored(found)
+    assert not far.renew() or not far.renew()
+    far.close()
+
+
+def posted(address: str, path: str, body: bytes) -> tuple[int, bytes]:
+    connection = http.client.HTTPConnection(address.removeprefix("http://"), timeout=30)
+    connection.request("POST", path, body)
+    answer = connection.getresponse()
+    content = answer.read()
+    connection.close()
+    return answer.status, content
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"\xc1",
+        b"\x90" * 5000,
+        b"\xff" * 100,
+        msgspec.msgpack.encode({"keys": ["x"], "groups": 1}),
+        msgspec.msgpack.encode({"keys": [-1], "ask": {}, "terms": [1], "rows": 3, "top": "x"}),
+        msgspec.msgpack.encode({"keys": [2**64 - 1] * 20_000}),
+        b"x" * (MOST_REQUEST_BYTES + 1),
+    ],
+    ids=["none", "no msgpack", "deep", "negative", "text", "other", "many", "long"],
+)
+@pytest.mark.parametrize("name", ["counts", "top", "evidence", "near", "stored", "vocabulary"])
+def test_bad_bytes_are_a_bad_request(address: str, name: str, body: bytes) -> None:
+    status, content = posted(address, f"/shard/00/{name}", body)
+    assert status == 400, content
+    assert b"Traceback" not in content
+
+
+def test_unknown_shards_and_questions_are_bad_requests(address: str) -> None:
+    assert posted(address, "/shard/77/facts", b"\x80")[0] == 400
+    assert posted(address, "/shard/..%2f..%2fetc/facts", b"\x80")[0] in (400, 404)
+    assert posted(address, "/shard/00/pickle", b"\x80")[0] == 400
+    assert posted(address, "/api/links", b"\x80")[0] == 405
+
+
+def test_a_server_without_the_flag_offers_no_shards(crawl: Path) -> None:
+    app = make_app(crawl)
+    sent: list[dict[str, object]] = []
+
+    async def receive() -> dict[str, object]:
+        return {"type": "http.request", "body": b"\x80"}
+
+    async def send(message: dict[str, object]) -> None:
+        sent.append(message)
+
+    scope = {
+        "type": "http",
+        "method": "POST",
+        "path": "/shard/00/facts",
+        "query_string": b"",
+        "headers": [(b"host", b"localhost")],
+    }
+    coroutine = app(scope, receive, send)  # type: ignore[arg-type]  # enough of both
+    with pytest.raises(StopIteration):
+        coroutine.send(None)  # type: ignore[attr-defined]  # it waits for nothing
+    assert sent[0]["status"] == 405
+
+
+def test_too_much_to_ask_is_a_bad_message(crawl: Path) -> None:
+    shard = LocalShard(index_folder(crawl) / "00")
+    for ask in (Ask(top=10**9), Ask(top=-1), Ask(groups=(("a",) * 3000,))):
+        with pytest.raises(BadMessage):
+            answer_shard(shard, "top", msgspec.msgpack.encode(ask))
+
+
+class Answering:
+    """A server that says what it is told to, one answer for each connection."""
+
+    def __init__(self, *answers: bytes) -> None:
+        self._listening = socket.create_server(("127.0.0.1", 0))
+        self._answers = answers
+        self.url = f"http://127.0.0.1:{self._listening.getsockname()[1]}/shard/00"
+        self._thread = threading.Thread(target=self._run)
+        self._thread.start()
+
+    def join(self) -> None:
+        self._thread.join()
+
+    def _run(self) -> None:
+        for answer in self._answers:
+            connection, _ = self._listening.accept()
+            with connection:
+                connection.recv(65536)
+                connection.sendall(answer)
+        self._listening.close()
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"",
+        b"nonsense\r\n\r\n",
+        b"HTTP/1.1 500 Oops\r\nContent-Length: 2\r\n\r\nno",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nno",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nno",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n\x80",
+    ],
+)
+def test_a_shard_that_answers_nonsense_is_silent(answer: bytes) -> None:
+    server = Answering(answer)
+    with pytest.raises(SilentShard):
+        RemoteShard(server.url, timeout_s=10).facts()
+    server.join()
+
+
+def test_a_shard_that_never_answers_is_given_up() -> None:
+    listening = socket.create_server(("127.0.0.1", 0))
+    far = RemoteShard(f"http://127.0.0.1:{listening.getsockname()[1]}/shard/00", timeout_s=0.05)
+    with pytest.raises(SilentShard, match="does not answer"):
+        far.facts()
+    listening.close()
+    with pytest.raises(SilentShard, match="does not answer"):
+        far.facts()
+
+
+def test_a_connection_that_was_closed_meanwhile_is_made_anew() -> None:
+    body = msgspec.msgpack.encode({"pages": 1, "generation": 2, "languages": {}})
+    answer = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(body) + body
+    server = Answering(answer, answer)
+    far = RemoteShard(server.url, timeout_s=10)
+    assert far.facts().pages == 1
+    assert far.facts().pages == 1
+    server.join()
+    far.close()
+
+
+def test_only_web_addresses_are_far_shards() -> None:
+    with pytest.raises(ConfigError, match="http://HOST:PORT"):
+        RemoteShard("ftp://a.test/")

@@ -1,0 +1,92 @@
+"""Whatever is in the files: an answer or a word about the damage, never a crash."""
+
+import random
+from pathlib import Path
+
+import pytest
+
+from gossamer.errors import CannotGoOn, CorruptFile
+from gossamer.search.messages import Ask, Filters
+from gossamer.search.terms import TermFinder
+from gossamer.search.terms.kept.layout import UNSEALED
+from gossamer.search.terms.loads import tally_of
+from gossamer.search.terms.wire import Load
+
+from .small import by_terms, some_pages
+
+ASKS = [
+    Ask(groups=(("w1",), ("w30",)), needed=2),
+    Ask(groups=(("w1",), ("w2",)), needed=1),
+    Ask(phrases=((("w1", "w2"),),)),
+    Ask(groups=(("w20",),), needed=1, filters=Filters(sites=("h1.test",), in_url=("w1",))),
+]
+
+
+def test_a_sealed_file_that_changed_is_named(tmp_path: Path) -> None:
+    by_terms(tmp_path, some_pages(40), shards=1)
+    sealed = [path for path in tmp_path.rglob("*") if path.is_file() and path.suffix != ".json"]
+    for path in sealed:
+        content = path.read_bytes()
+        for bad in (content[:-1], content + b"x", _flipped(content), None):
+            if path.name in UNSEALED and bad is not None and len(bad) == len(content):
+                continue
+            path.unlink()
+            if bad is not None:
+                path.write_bytes(bad)
+            with pytest.raises(CorruptFile, match=path.name):
+                TermFinder(tmp_path)
+            path.write_bytes(content)
+    assert TermFinder(tmp_path).find(ASKS[1]).total > 0
+
+
+def _flipped(content: bytes) -> bytes:
+    return content[:-1] + bytes([content[-1] ^ 1])
+
+
+def test_damaged_lists_are_told_or_answered_from(tmp_path: Path) -> None:
+    by_terms(tmp_path, some_pages(600), shards=1)
+    path = tmp_path / "000001" / "00" / "postings"
+    content, chance, told = path.read_bytes(), random.Random(3), 0
+    for _ in range(80):
+        bad = bytearray(content)
+        start = chance.randrange(len(bad))
+        for place in range(start, min(start + chance.choice([1, 4, 3000]), len(bad))):
+            bad[place] = chance.choice([0, 127, 128, 255, chance.randrange(256)])
+        path.write_bytes(bad)
+        told += _is_told(tmp_path)
+    assert told > 5
+
+
+def _is_told(folder: Path) -> bool:
+    """Ask everything; tell whether there was a word about damage."""
+    try:
+        finder = TermFinder(folder)
+        for ask in ASKS:
+            finder.near(finder.find(ask).candidates, [("w1", "w2"), ("w0", "w0", "w1")])
+    except CorruptFile:
+        return True
+    return False
+
+
+def test_damaged_pages_are_named(tmp_path: Path) -> None:
+    finder = by_terms(tmp_path, some_pages(5), shards=1)
+    found = finder.find(ASKS[1]).candidates
+    path = tmp_path / "000001" / "stored"
+    path.write_bytes(bytes(path.stat().st_size))
+    with pytest.raises(CorruptFile, match="stored"):
+        TermFinder(tmp_path).stored(found)
+
+
+@pytest.mark.parametrize(
+    "load",
+    [
+        Load(b"\xff" * 12, b"", b"\1"),
+        Load(b"\x7f\x7f", b"", b"\1"),
+        Load(b"\0\0", b"1234", b"\1"),
+        Load(b"\0\0\0", b"", b"\1\1"),
+        Load(b"\x80", b"", b"\1"),
+    ],
+)
+def test_a_message_that_makes_no_sense_is_refused(load: Load) -> None:
+    with pytest.raises(CannotGoOn, match="message"):
+        tally_of(load, 100)
