@@ -232,3 +232,12 @@ def test_many_ask_at_once_and_all_are_answered(server: Served) -> None:
 
     with ThreadPoolExecutor(12) as pool:
         assert set(pool.map(ask, range(60))) == {200}
+
+
+def test_a_question_of_nothing_but_filters_is_answered_in_few_bytes(server: Served) -> None:
+    # Each filter is a link with all the others in it, and so is each result: that was 12 MB.
+    found = server.get(f"/search?per_page=100&q=spider+{'-site:x+' * 1000}")
+    assert found.status == 200
+    assert len(found.body) < 500_000
+    assert found.text.count('class="chip on"') == MOST_TAKEN
+    assert "too long" in found.text

@@ -5,7 +5,7 @@ The same for the plain reading of a text (`words`) and for the kernel, which kee
 
 import unicodedata
 from bisect import bisect
-from functools import cache
+from functools import lru_cache
 
 SEPARATOR, LETTER, SOLID, IGNORED, JOINT, APOSTROPHE = range(6)
 """What ends a word; what is in one; letters of scripts without spaces, of which two in a row are a
@@ -45,7 +45,7 @@ _UNSEEN = frozenset("\u034f\u0640\u115f\u1160\u17b4\u17b5\u3164\uffa0")
 _SELECTORS = frozenset((*range(0xFE00, 0xFE10), *range(0x180B, 0x1810), *range(0xE0100, 0xE01F0)))
 
 
-@cache
+@lru_cache(1 << 16)
 def fate_of(point: int) -> tuple[int, int]:
     """Return what a character is, and the character that takes its place: a small, plain one."""
     char = chr(point)

@@ -18,6 +18,8 @@ from gossamer.search.shown import Snippets
 
 CLEARLY_MORE = 10
 """Other spelling is offered if more than so many times as many pages have all its words."""
+MOST_SPELLED = 8
+"""Words of a question for which others are looked for: each takes a few hundredths of a second."""
 
 
 class Searcher:
@@ -93,10 +95,9 @@ class Searcher:
 
     def _suggestion(self, question: Question, firm: int) -> str:
         """Return the question with other words, if far more pages fit that."""
-        words = tuple(
-            (self._speller.better(choice[0]) or choice[0],) if len(choice) == 1 else choice
-            for choice in question.words
-        )
+        alone = [choice[0] for choice in question.words if len(choice) == 1][:MOST_SPELLED]
+        better = {(word,): (self._speller.better(word) or word,) for word in alone}
+        words = tuple(better.get(choice, choice) for choice in question.words)
         if words == question.words or len(set(words)) < len(words):
             return ""
         other = replace(question, words=words)

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
 from msgspec import Struct
 
@@ -14,6 +15,8 @@ _PLAIN = re.compile(r"[\w.+\-\[\]:]+")
 """What can be said as the value of a filter."""
 MOST_OFFERED = 3
 """Of each kind."""
+MOST_TAKEN = 16
+"""Filters of a question that can be taken out by a click: each is a link with all the others."""
 
 
 class Chip(Struct, frozen=True):
@@ -27,7 +30,7 @@ def active(question: str) -> list[Chip]:
     """Return the filters of a question, each with the question without it."""
     return [
         Chip(found.group(), _joined(question[: found.start()], question[found.end() :]))
-        for found in _FILTER.finditer(question)
+        for found in islice(_FILTER.finditer(question), MOST_TAKEN)
     ]
 
 
@@ -45,16 +48,14 @@ def offered(question: str, hits: Sequence[Hit]) -> list[Chip]:
 
 def from_host(question: str, host: str) -> str:
     """Return the question for one host only."""
-    kept = question
-    for found in reversed(list(_FILTER.finditer(question))):
-        if found["kind"].lower() == "site":
-            kept = _joined(kept[: found.start()], kept[found.end() :])
+    kept = _FILTER.sub(lambda it: " " if it["kind"].lower() == "site" else it.group(), question)
     return _joined(kept, f"site:{_name(host)}")
 
 
 def is_of(question: str, host: str) -> bool:
     """Tell whether a question is for one host only, already."""
-    return any(chip.label.lower() == f"site:{_name(host)}" for chip in active(question))
+    wanted = f"site:{_name(host)}"
+    return any(found.group().lower() == wanted for found in _FILTER.finditer(question))
 
 
 def unfiltered(question: str) -> str:

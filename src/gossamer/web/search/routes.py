@@ -14,7 +14,7 @@ from gossamer.search import Answer, SearchWish, Switches
 from gossamer.web.asked import Asked, BadQuery
 from gossamer.web.frame import frame
 from gossamer.web.search.desk import Desk
-from gossamer.web.search.results import PER_PAGE, front, no_index, results
+from gossamer.web.search.results import MOST_CHARS, PER_PAGE, front, no_index, results
 
 Endpoint: TypeAlias = Callable[[Request], Awaitable[Response]]
 MOST_PER_PAGE, MOST_PAGE = 100, 100
@@ -55,7 +55,7 @@ def _front(desk: Desk, around: Around) -> Endpoint:
 
 def _results(desk: Desk, around: Around) -> Endpoint:
     def in_thread(asked: Asked) -> Response:
-        question = asked.text("q").strip()
+        question = _cut(asked.text("q").strip())
         if desk.manifest() is None:
             return _page("gossamer", no_index(around.name, has_graph=around.has_graph()), 503)
         body = results(desk.ask(question, _wish(asked)), has_graph=around.has_graph())
@@ -72,13 +72,21 @@ def _results(desk: Desk, around: Around) -> Endpoint:
 
 def _api(desk: Desk) -> Endpoint:
     def in_thread(asked: Asked) -> Response:
-        found: Answer = desk.ask(asked.words("q"), _wish(asked))
+        found: Answer = desk.ask(_cut(asked.words("q")), _wish(asked))
         return Response(_encode(found), media_type="application/json")
 
     async def answer(request: Request) -> Response:
         return await run_in_threadpool(in_thread, Asked(request.query_params))
 
     return answer
+
+
+def _cut(question: str) -> str:
+    """Return as much of a question as is read, and a character that tells that there was more.
+
+    A page of results repeats its question in a hundred links.
+    """
+    return question[: MOST_CHARS + 1]
 
 
 def _wish(asked: Asked) -> SearchWish:
