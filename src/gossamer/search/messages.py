@@ -4,10 +4,14 @@ A question goes in three rounds: `Counts` of its terms (mostly remembered), `Top
 every shard, and then, of those few that are left, `Evidence`, nearness and `Stored` pages.
 """
 
-from msgspec import Struct
+from typing import Annotated
+
+from msgspec import Meta, Struct
 
 from gossamer.search.fields import Weights
 
+MOST_CANDIDATES, MOST_LANGUAGES = 10_000, 10_000
+"""That are read when they come over a network."""
 Term = str
 Group = tuple[Term, ...]
 """One word of the question: its forms in the languages of the index. Any of them will do."""
@@ -49,7 +53,7 @@ class Facts(Struct, frozen=True, kw_only=True):
     pages: int
     generation: int
     """Another one: there is something new."""
-    languages: dict[str, int]
+    languages: Annotated[dict[str, int], Meta(max_length=MOST_LANGUAGES)]
     """Pages of each language."""
 
 
@@ -86,7 +90,7 @@ class Top(Struct, frozen=True, kw_only=True):
     """A shard's best candidates, and how many pages fit the question in all."""
 
     total: int
-    candidates: list[Candidate]
+    candidates: Annotated[list[Candidate], Meta(max_length=MOST_CANDIDATES)]
 
 
 class Evidence(Struct, frozen=True, array_like=True, gc=False):

@@ -10,7 +10,14 @@ import pytest
 
 from gossamer.search import Answer, Hit, Segment, index_folder
 from gossamer.search.page import IndexPage
-from gossamer.web.search.narrowing import active, from_host, is_of, offered, unfiltered
+from gossamer.web.search.narrowing import (
+    MOST_TAKEN,
+    active,
+    from_host,
+    is_of,
+    offered,
+    unfiltered,
+)
 from gossamer.web.search.results import results
 from tests.unit.web.indexed import HARM, indexed, spider
 from tests.unit.web.served import HARMFUL, Served, serving

@@ -96,8 +96,11 @@ class Searcher:
     def _suggestion(self, question: Question, firm: int) -> str:
         """Return the question with other words, if far more pages fit that."""
         alone = [choice[0] for choice in question.words if len(choice) == 1][:MOST_SPELLED]
-        better = {(word,): (self._speller.better(word) or word,) for word in alone}
-        words = tuple(better.get(choice, choice) for choice in question.words)
+        better = {word: self._speller.better(word) or word for word in alone}
+        words = tuple(
+            (better.get(choice[0], choice[0]),) if len(choice) == 1 else choice
+            for choice in question.words
+        )
         if words == question.words or len(set(words)) < len(words):
             return ""
         other = replace(question, words=words)

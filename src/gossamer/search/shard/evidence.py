@@ -38,6 +38,8 @@ class Gathering:
 
     def gathered(self) -> dict[int, list[Evidence]]:
         """Return the evidence by key; pages that are gone are left out."""
+        if not self._places:
+            return {}
         for field, name in enumerate(TEXT_FIELDS):
             if not self._ask.weights.of(name):
                 continue

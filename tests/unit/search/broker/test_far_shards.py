@@ -1,7 +1,8 @@
+import contextlib
 import http.client
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import msgspec
@@ -17,8 +18,9 @@ from gossamer.search.broker import (
     answer_shard,
     open_finder,
 )
+from gossamer.search.fields import Weights
 from gossamer.search.manifest import index_folder
-from gossamer.search.messages import Ask, Filters
+from gossamer.search.messages import Ask, Counts, Filters
 from gossamer.search.shard import LocalShard, Shard
 from gossamer.web import make_app
 from tests.unit.search.made import crawl_with_index, prepared, write_shard
@@ -27,6 +29,13 @@ PAGES = [
     prepared(f"http://a.test/{n}", title="red fox", main="red " * n + "hen", at=n, path=f"a x{n}")
     for n in range(1, 21)
 ]
+
+
+def stored_page(text: str = "") -> dict[str, object]:
+    empty = dict.fromkeys(("url", "title", "language", "media_type"), "")
+    return {**empty, "key": 1, "text": text, "at": 1}
+
+
 RED = Ask(groups=(("red",), ("hen", "cock")), needed=2)
 
 
@@ -226,6 +235,127 @@ def test_a_shard_that_never_answers_is_given_up() -> None:
     listening.close()
     with pytest.raises(SilentShard, match="does not answer"):
         far.facts()
+
+
+class Dripping:
+    """A server that says one byte after the other for ever, each in good time."""
+
+    def __init__(self, start: bytes) -> None:
+        self._listening = socket.create_server(("127.0.0.1", 0))
+        self._start = start
+        self.url = f"http://127.0.0.1:{self._listening.getsockname()[1]}/shard/00"
+        self._thread = threading.Thread(target=self._run)
+        self._thread.start()
+
+    def join(self) -> None:
+        self._thread.join()
+        self._listening.close()
+
+    def _run(self) -> None:
+        connection, _ = self._listening.accept()
+        with connection, contextlib.suppress(OSError):
+            connection.sendall(self._start)
+            while True:
+                connection.sendall(b"1")
+                threading.Event().wait(0.01)
+
+
+@pytest.mark.parametrize(
+    "start",
+    [
+        b"",
+        b"HTTP/1.1 200 OK\r\nX: ",
+        b"HTTP/1.1 200 OK\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 9999999999999999999\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nffffff\r\n",
+    ],
+)
+def test_an_answer_that_drips_in_for_ever_is_given_up(start: bytes) -> None:
+    server = Dripping(start)
+    with pytest.raises(SilentShard, match="does not answer"):
+        RemoteShard(server.url, timeout_s=0.3).facts()
+    server.join()
+
+
+def told(answer: object) -> bytes:
+    """Return an answer as a server sends it, which closes then."""
+    return b"HTTP/1.1 200 OK\r\n\r\n" + msgspec.msgpack.encode(answer)
+
+
+KEY = 1 << 63
+NAN = float("nan")
+LIES: dict[str, list[object]] = {
+    "facts": [
+        {"pages": -1, "generation": 1, "languages": {}},
+        {"pages": 1 << 63, "generation": 1, "languages": {}},
+        {"pages": 1, "generation": 1, "languages": {"en": -5}},
+    ],
+    "counts": [
+        {"pages": -1, "tokens": [0] * 6, "having": {}},
+        {"pages": 0, "tokens": [1] * 6, "having": {}},
+        {"pages": 1, "tokens": [0] * 5, "having": {}},
+        {"pages": 1, "tokens": [0] * 6, "having": {"red": [1]}},
+        {"pages": 1, "tokens": [0] * 6, "having": {"red": [-1] * 6}},
+    ],
+    "top": [
+        {"total": 5, "candidates": []},
+        {"total": -1, "candidates": []},
+        {"total": 0, "candidates": [[1.0, KEY, 1, 1, 1]]},
+        {"total": 2, "candidates": [[NAN, KEY, 1, 1, 1]]},
+        {"total": 2, "candidates": [[1.0, -1, 1, 1, 1]]},
+        {"total": 2, "candidates": [[1.0, KEY, 1, 1, KEY]]},
+        {"total": 9, "candidates": [[1.0, n, 1, 1, 1] for n in range(4)]},
+    ],
+    "evidence": [
+        [[[2, 0, 1.0, 1.0]]],
+        [[[0, 6, 1.0, 1.0]]],
+        [[[0, -1, 1.0, 1.0]]],
+        [[[0, 0, NAN, 1.0]]],
+        [[], []],
+    ],
+    "near": [[NAN], [-1.0], [], [1.0, 1.0]],
+    "stored": [[stored_page(text="x" * 200_000)], [stored_page(), stored_page()]],
+    "vocabulary": [[["red", 1], ["read", 1]], [["red", -1]], [["", 1]]],
+}
+QUESTIONS: dict[str, Callable[[RemoteShard], object]] = {
+    "facts": lambda shard: shard.facts(),
+    "counts": lambda shard: shard.counts(["red"]),
+    "top": lambda shard: shard.top(Ask(groups=(("red",),), needed=1, top=3)),
+    "evidence": lambda shard: shard.evidence([1], RED),
+    "near": lambda shard: shard.near([1], [["red", "fox"]]),
+    "stored": lambda shard: shard.stored([1]),
+    "vocabulary": lambda shard: shard.vocabulary("re", 1),
+}
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_a_shard_that_says_what_cannot_be_is_silent(name: str) -> None:
+    server = Answering(*map(told, LIES[name]))
+    shard = RemoteShard(server.url, timeout_s=10)
+    for _ in LIES[name]:
+        with pytest.raises(SilentShard):
+            QUESTIONS[name](shard)
+    server.join()
+
+
+@pytest.mark.parametrize(
+    "wish",
+    [
+        Ask(groups=RED.groups, needed=-1),
+        Ask(groups=RED.groups, weights=Weights(main=NAN)),
+        Ask(groups=RED.groups, weights=Weights(main=-1.0)),
+        Ask(groups=RED.groups, counts=Counts(pages=0, tokens=(1,) * 6, having={})),
+        Ask(groups=RED.groups, counts=Counts(pages=9, tokens=(1,), having={})),
+        Ask(groups=RED.groups, counts=Counts(pages=9, tokens=(1,) * 6, having={"red": (-1,) * 6})),
+    ],
+)
+def test_a_question_with_numbers_that_cannot_be_is_a_bad_request(address: str, wish: Ask) -> None:
+    with pytest.raises(SilentShard, match="said 400"):
+        RemoteShard(address + "/shard/00").top(wish)
+
+
+def test_pages_that_are_gone_have_no_evidence(shard: Shard) -> None:
+    assert shard.evidence([1, 2, 3], RED) == [[], [], []]
 
 
 def test_a_connection_that_was_closed_meanwhile_is_made_anew() -> None:

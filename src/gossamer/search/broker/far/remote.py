@@ -9,7 +9,10 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from gossamer.clock import Clock, SystemClock
 from gossamer.errors import CannotGoOn, ConfigError
+from gossamer.search.broker.far import sound
+from gossamer.search.broker.far.deadline import answered
 from gossamer.search.broker.far.wire import (
     MOST_ANSWER_BYTES,
     MOST_REQUEST_BYTES,
@@ -26,6 +29,7 @@ from gossamer.search.broker.far.wire import (
 from gossamer.search.messages import Ask, Counts, Evidence, Facts, Stored, Term, Top
 
 TIMEOUT_S = 5.0
+"""For a whole answer, however it drips in."""
 MOST_KEPT = 8
 """Connections that wait for the next question."""
 _OK = 200
@@ -42,7 +46,9 @@ class RemoteShard:
 
     is_far: Final = True
 
-    def __init__(self, url: str, *, timeout_s: float = TIMEOUT_S) -> None:
+    def __init__(
+        self, url: str, *, timeout_s: float = TIMEOUT_S, clock: Clock | None = None
+    ) -> None:
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise ConfigError(f"expected http://HOST:PORT of a shard, got {url!r}")
@@ -51,38 +57,46 @@ class RemoteShard:
         self._address = parts.hostname, parts.port
         self._path = parts.path.rstrip("/") + "/"
         self._timeout_s = timeout_s
+        self._clock = clock or SystemClock()
         self._kept: LifoQueue[HTTPConnection] = LifoQueue(MOST_KEPT)
         self._generation = -1
 
     def facts(self) -> Facts:
         """Return how much there is, and of which commit."""
-        return self._asked("facts", FactsWish(), Facts)
+        found = self._asked("facts", FactsWish(), Facts)
+        return self._if(sound.is_facts(found), found)
 
     def counts(self, terms: Sequence[Term]) -> Counts:
         """Return the statistics of some terms."""
-        return self._asked("counts", CountsWish(list(terms)), Counts)
+        found = self._asked("counts", CountsWish(list(terms)), Counts)
+        return self._if(sound.is_counts(found), found)
 
     def top(self, ask: Ask) -> Top:
         """Return the best candidates."""
-        return self._asked("top", ask, Top)
+        found = self._asked("top", ask, Top)
+        return self._if(sound.is_top(found, ask), found)
 
     def evidence(self, keys: Sequence[int], ask: Ask) -> list[list[Evidence]]:
         """Return of each page what its score is made of; nothing of those that are gone."""
-        wish = EvidenceWish(list(keys), ask)
-        return self._one_each(keys, self._asked("evidence", wish, list[list[Evidence]]))
+        found = self._asked("evidence", EvidenceWish(list(keys), ask), list[list[Evidence]])
+        return self._one_each(keys, self._if(sound.is_evidence(found, ask), found))
 
     def near(self, keys: Sequence[int], rows: Sequence[Sequence[Term]]) -> list[float]:
         """Return how many of the rows of terms each page has, in its main text or its title."""
         wish = NearWish(list(keys), [list(row) for row in rows])
-        return self._one_each(keys, self._asked("near", wish, list[float]))
+        found = self._asked("near", wish, list[float])
+        return self._one_each(keys, self._if(sound.is_near(found), found))
 
     def stored(self, keys: Sequence[int]) -> list[Stored]:
         """Return pages as they are shown; those that are gone are left out."""
-        return self._asked("stored", KeysWish(list(keys)), list[Stored])
+        found = self._asked("stored", KeysWish(list(keys)), list[Stored])
+        return self._if(sound.is_stored(found, keys), found)
 
     def vocabulary(self, prefix: str, most: int) -> list[tuple[Term, int]]:
         """Return terms that begin so, with how many pages have them, the most frequent first."""
-        return self._asked("vocabulary", VocabularyWish(prefix, most), list[tuple[Term, int]])
+        wish = VocabularyWish(prefix, most)
+        found = self._asked("vocabulary", wish, list[tuple[Term, int]])
+        return self._if(sound.is_vocabulary(found, most), found)
 
     def renew(self) -> bool:
         """Tell whether there was a commit since this was last asked."""
@@ -98,6 +112,11 @@ class RemoteShard:
         while (connection := self._waiting()) is not None:
             connection.close()
 
+    def _if(self, is_sound: bool, answer: Answer) -> Answer:  # noqa: FBT001 - said where it is asked
+        if not is_sound:
+            raise SilentShard(f"{self._url} says what cannot be: it may be of another version")
+        return answer
+
     def _one_each(self, keys: Sequence[int], answers: list[Answer]) -> list[Answer]:
         if len(answers) != len(keys):
             raise SilentShard(f"{self._url} gave {len(answers)} answers about {len(keys)} pages")
@@ -112,8 +131,10 @@ class RemoteShard:
         if kept is not None:
             try:
                 return decoded(self._exchanged(kept, name, body), kind)
-            except (ConnectionError, HTTPException, BadMessage):
+            except (OSError, HTTPException, BadMessage) as error:
                 kept.close()
+                if isinstance(error, TimeoutError):
+                    raise SilentShard(f"{self._url} does not answer: {error}") from error
         made = self._kind(*self._address, timeout=self._timeout_s)
         try:
             return decoded(self._exchanged(made, name, body), kind)
@@ -124,8 +145,11 @@ class RemoteShard:
 
     def _exchanged(self, connection: HTTPConnection, name: str, body: bytes) -> bytes:
         """Return what is answered; keep the connection for the next question."""
+        until = self._clock.steady() + self._timeout_s
+        if connection.sock is not None:
+            connection.sock.settimeout(self._timeout_s)
         connection.request("POST", self._path + name, body, _HEADERS)
-        response = connection.getresponse()
+        response = answered(connection, self._clock, until)
         content = self._read(response)
         if response.status != _OK:
             said = content[:200].decode(errors="replace")

@@ -10,24 +10,28 @@ from typing import Annotated, TypeVar
 import msgspec
 from msgspec import Meta, Struct
 
+from gossamer.search.broker.far.sound import is_ask
 from gossamer.search.messages import Ask, Counts, Evidence, Facts, Phrase, Stored, Term, Top
 from gossamer.search.shard import Shard
 
 MOST_REQUEST_BYTES = 60 * 1024
 """Less than the server takes of anybody."""
-MOST_ANSWER_BYTES = 64 * 1024 * 1024
+MOST_ANSWER_BYTES = 16 * 1024 * 1024
 MOST_TOP = 10_000
 MOST_TERMS = 2_000
 Word = Annotated[Term, Meta(max_length=1000)]
 Keys = Annotated[list[Annotated[int, Meta(ge=0)]], Meta(max_length=MOST_TOP)]
+ShardNames = Annotated[
+    list[Annotated[str, Meta(pattern=r"^(low-)?[0-9]{2,4}\Z")]], Meta(max_length=1000)
+]
 Terms = Annotated[list[Word], Meta(max_length=MOST_TERMS)]
 
 
 class Offer(Struct, frozen=True):
     """The shards of an index, by the names of their folders: what `GET /shard` answers."""
 
-    high: list[Annotated[str, Meta(pattern=r"^(low-)?[0-9]{2,4}$")]]
-    low: list[Annotated[str, Meta(pattern=r"^(low-)?[0-9]{2,4}$")]] = []  # msgspec copies it
+    high: ShardNames
+    low: ShardNames = []  # msgspec copies it
 
 
 class BadMessage(Exception):
@@ -104,6 +108,8 @@ def _asked(ask: Ask) -> Ask:
     ]
     if len(values) > MOST_TERMS or not 0 <= ask.top <= MOST_TOP:
         raise BadMessage(f"a question has at most {MOST_TERMS} terms and {MOST_TOP} answers")
+    if not is_ask(ask):
+        raise BadMessage("a question with numbers that cannot be")
     return ask
 
 

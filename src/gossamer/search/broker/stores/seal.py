@@ -13,9 +13,9 @@ from gossamer.search.manifest import Manifest
 
 SEAL = "seal.json"
 FILES = "files/"
-ShardName = Annotated[str, Meta(pattern=r"^(low-)?[0-9]{2,4}$")]
+ShardName = Annotated[str, Meta(pattern=r"^(low-)?[0-9]{2,4}\Z")]
 FileName = Annotated[
-    str, Meta(pattern=r"^(low-)?[0-9]{2,4}/[0-9a-f]{32}\.([0-9]{1,20}\.)?[a-z]{2,12}$")
+    str, Meta(pattern=r"^(low-)?[0-9]{2,4}/[0-9a-f]{32}\.([0-9]{1,20}\.)?[a-z]{2,12}\Z")
 ]
 """Names become paths: nothing else may be one."""
 _CHUNK_BYTES = 1024 * 1024
