@@ -8,14 +8,17 @@ index/manifest.json  this
 
 import os
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from gossamer.errors import CannotGoOn
 
 FILE = "manifest.json"
+MOST_BYTES = 256 << 20
+MOST_SHARDS = 9999
+"""As many as there are names for."""
 Partition = Literal["url", "host", "turn"]
 """Which shard a page belongs to: by its URL, by its host, or each in its turn."""
 Organisation = Literal["documents", "terms"]
@@ -27,7 +30,7 @@ class Manifest(Struct, kw_only=True, frozen=True):
 
     version: int
     partition: Partition = "url"
-    shards: int = 1
+    shards: Annotated[int, Meta(ge=1, le=MOST_SHARDS)] = 1
     high_share: float = 0.0
     """Share of the pages in the high tier, by rank; 0: there are no tiers."""
     pages: int = 0
@@ -71,9 +74,12 @@ def terms_folder(index: Path) -> Path:
 
 def read_manifest(index: Path) -> Manifest | None:
     """Return the manifest of an index; None if there is none, or not one of ours."""
+    path = index / FILE
     try:
-        return msgspec.json.decode((index / FILE).read_bytes(), type=Manifest)
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+        if not path.is_file() or path.stat().st_size > MOST_BYTES:  # a pipe would be waited for
+            return None
+        return msgspec.json.decode(path.read_bytes(), type=Manifest)
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
 
 

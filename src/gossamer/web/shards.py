@@ -1,9 +1,10 @@
 """The shards of an index for a broker on another machine: msgpack over POST."""
 
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import msgspec
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -12,17 +13,21 @@ from gossamer.errors import GossamerError
 from gossamer.search import MOST_REQUEST_BYTES, BadMessage, Offered
 
 PREFIX = "/shard/"
+AT_ONCE = 8
+"""Questions that are answered at a time, in threads of their own: whoever asks in a browser does
+not wait for those of a broker."""
 
 
 def shard_routes(folder: Path) -> list[Route]:
     """Return the routes of the shards of a crawl's index."""
-    offered = Offered(folder)
+    offered, threads = Offered(folder), ThreadPoolExecutor(AT_ONCE, "gossamer-shard")
 
     async def answer(request: Request) -> Response:
         shard, name = request.path_params.get("shard", ""), request.path_params.get("name", "")
         try:
             body = await _body(request)
-            content = await run_in_threadpool(offered.answer, shard, name, body)
+            loop = asyncio.get_running_loop()
+            content = await loop.run_in_executor(threads, offered.answer, shard, name, body)
         except BadMessage as error:
             return _said(400, str(error))
         except GossamerError as error:

@@ -69,8 +69,9 @@ class Desk:
         if self._finder is not None and folder == self._opened:
             self._finder.renew()
             return self._finder
+        found = open_index(self._folder)
         self._opened = folder  # a whole build puts a new one in place of the old
-        return open_index(self._folder)
+        return found
 
 
 def _stamp(path: Path) -> Stamp | None:

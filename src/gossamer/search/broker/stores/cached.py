@@ -72,7 +72,7 @@ class CachedIndex:
 
     def _save(self, name: str, file: SealedFile, path: Path) -> bool:
         part = path.with_name(f"{path.name}.part")
-        if not self._objects.save(FILES + name, part):
+        if not self._objects.save(FILES + name, part, file.size):
             return False
         if part.stat().st_size != file.size or digest_of(part) != file.digest:
             part.unlink()

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 _FAR = ("http", "https")
 _URL = re.compile(r"([a-z][a-z0-9+.-]*)://")
 CHUNK_BYTES = 8 * 1024 * 1024
+MOST_READ_BYTES = 256 * 1024 * 1024
+"""Of an object that is read into memory."""
 
 
 def is_store(place: str) -> bool:
@@ -32,15 +34,20 @@ class Objects:
 
     def read(self, name: str) -> bytes | None:
         """Return a small object, None if there is none."""
-        return b"".join(found) if (found := self._pieces(name)) is not None else None
+        pieces = self._pieces(name)
+        return None if pieces is None else b"".join(self._up_to(MOST_READ_BYTES, name, pieces))
 
-    def save(self, name: str, path: Path) -> bool:
-        """Save an object as a file; tell whether there is one."""
+    def save(self, name: str, path: Path, most_bytes: int) -> bool:
+        """Save an object as a file; tell whether there is one. One that is too long is refused."""
         pieces = self._pieces(name)
         if pieces is None:
             return False
-        with path.open("wb") as file:
-            file.writelines(pieces)
+        try:
+            with path.open("wb") as file:
+                file.writelines(self._up_to(most_bytes, name, pieces))
+        except CannotGoOn:
+            path.unlink()
+            raise
         return True
 
     def put(self, name: str, content: bytes | Path) -> None:
@@ -77,6 +84,17 @@ class Objects:
             except FileNotFoundError:
                 return None
         return self._streamed(found)
+
+    def _up_to(self, most_bytes: int, name: str, pieces: Iterator[bytes]) -> Iterator[bytes]:
+        left = most_bytes
+        for piece in pieces:
+            left -= len(piece)
+            if left < 0:
+                raise CannotGoOn(
+                    f"{self.url}/{name} is damaged: more than {most_bytes} bytes; "
+                    "publish the index again"
+                )
+            yield piece
 
     def _streamed(self, found: "GetResult") -> Iterator[bytes]:
         with self._told():

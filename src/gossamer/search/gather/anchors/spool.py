@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TypeAlias
+from typing import BinaryIO, TypeAlias
 
 import msgspec
 
@@ -80,18 +80,19 @@ class AnchorSpool:
                 with self._part(number).open("ab") as file:
                     file.write(len(block).to_bytes(_LENGTH_BYTES, "little") + block)
 
-    def parts(self) -> Iterator[list[Row]]:
-        """Yield the rows of one part after the other, in the order of turned keys; once."""
+    def parts(self) -> Iterator[Iterator[Row]]:
+        """Yield the rows of one part after the other, in the order of turned keys; once.
+
+        Where a million links lead to one URL, they are all in one part: that is not held as a
+        whole.
+        """
         self.flush()
         for number in range(PARTS):
             path = self._part(number)
-            rows: list[Row] = []
             if path.exists():
                 with path.open("rb") as file:
-                    while length := file.read(_LENGTH_BYTES):
-                        rows += _decode(file.read(int.from_bytes(length, "little")))
+                    yield _rows(file)
                 path.unlink()
-            yield rows
 
     def _redirect(self, url: str, target: str) -> None:
         if target.partition("://")[2] and len(target) <= MOST_URL_CHARS:
@@ -99,3 +100,8 @@ class AnchorSpool:
 
     def _part(self, number: int) -> Path:
         return self._folder / f"anchors-{number:03}"
+
+
+def _rows(file: BinaryIO) -> Iterator[Row]:
+    while length := file.read(_LENGTH_BYTES):
+        yield from _decode(file.read(int.from_bytes(length, "little")))

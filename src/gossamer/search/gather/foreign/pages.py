@@ -90,6 +90,8 @@ class ForeignPages:
         while True:
             at = stream.at
             try:
+                stream.skip_blank()
+                at = stream.at
                 line = stream.take_line(MOST_LINE_BYTES)
             except DamagedError as error:
                 yield Bad(at, str(error))

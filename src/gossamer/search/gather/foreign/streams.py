@@ -68,6 +68,12 @@ class Unpacked:
             passed += here
         return passed
 
+    def skip_blank(self) -> None:
+        """Pass over ends of lines; a small packed file may have very many of them."""
+        while self.peek(1) in (b"\r", b"\n"):
+            here = self._held[self._start : self._start + PLAIN_BYTES]
+            self._pass(len(here) - len(here.lstrip(b"\r\n")))
+
     def take_until(self, mark: bytes, most: int) -> bytes | None:
         """Take bytes up to a mark and the mark; None, and nothing is taken, if it is too far."""
         looked = 0

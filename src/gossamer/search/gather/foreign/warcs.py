@@ -10,6 +10,7 @@ MOST_HEAD_BYTES = 64 << 10
 MOST_BLOCK_BYTES = 32 << 20
 """A longer record is passed over."""
 OPENING = b"WARC/"
+_MOST_DIGITS = 18
 _ENDS = (b"\r\n\r\n", b"\n\n")
 
 
@@ -43,8 +44,7 @@ def read_warc(stream: Unpacked) -> Iterator[ForeignRecord | Bad]:
 
 
 def _next(stream: Unpacked) -> ForeignRecord | Bad | None:
-    while stream.peek(1) in (b"\r", b"\n"):
-        stream.take(1)
+    stream.skip_blank()
     at = stream.at
     opening = stream.peek(len(OPENING))
     if not opening:
@@ -55,7 +55,7 @@ def _next(stream: Unpacked) -> ForeignRecord | Bad | None:
         return Bad(at, "expected a WARC record")
     headers = _fields(head)
     length = headers.get("content-length", "")
-    if not (length.isascii() and length.isdecimal()):
+    if not (length.isascii() and length.isdecimal() and len(length) <= _MOST_DIGITS):
         _find_opening(stream)
         return Bad(at, f"expected a Content-Length, found {length[:40]!r}")
     if int(length) > MOST_BLOCK_BYTES:

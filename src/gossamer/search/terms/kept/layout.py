@@ -18,15 +18,16 @@ NNNNNN/        the files of one generation
 import mmap
 import os
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import msgspec
 import numpy as np
 import xxhash
-from msgspec import Struct
+from msgspec import Meta, Struct
 from numpy.typing import DTypeLike, NDArray
 
 from gossamer.errors import CannotGoOn, CorruptFile
+from gossamer.search.fields import TEXT_FIELDS
 
 VERSION = 1
 FILE = "set.json"
@@ -40,9 +41,11 @@ class TermSet(Struct, kw_only=True, frozen=True):
 
     version: int = VERSION
     generation: int = 1
-    shards: int
-    pages: int
-    tokens: tuple[int, ...]
+    shards: Annotated[int, Meta(ge=1)]
+    pages: Annotated[int, Meta(ge=0)]
+    tokens: Annotated[
+        tuple[int, ...], Meta(min_length=len(TEXT_FIELDS), max_length=len(TEXT_FIELDS))
+    ]
     """Words of each field of all pages."""
     languages: dict[str, int]
     placed: dict[str, int]
@@ -63,11 +66,15 @@ def place_of(folder: Path, generation: int) -> Path:
 
 def read_set(folder: Path) -> TermSet | None:
     """Return what a set is; None if there is none, or not one of ours."""
+    path = folder / FILE
     try:
-        found = msgspec.json.decode((folder / FILE).read_bytes(), type=TermSet)
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+        if not path.is_file():  # a pipe would be waited for
+            return None
+        found = msgspec.json.decode(path.read_bytes(), type=TermSet)
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
-    return found if found.version == VERSION else None
+    is_ours = found.version == VERSION and all(0 <= n < found.shards for n in found.placed.values())
+    return found if is_ours else None
 
 
 def write_set(folder: Path, made: TermSet) -> None:
