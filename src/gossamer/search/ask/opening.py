@@ -34,7 +34,7 @@ def open_searcher(root: Path) -> Searcher:
 def ranks_of(root: Path) -> RankFile | None:
     """Return what the graph says of a crawl's pages; None if it says nothing, or is damaged."""
     path = root / "graph" / "ranks"
-    if not path.exists():
+    if not path.is_file():
         return None
     try:
         return RankFile.open(path)

@@ -27,7 +27,7 @@ def open_sink(root: Path, index: Path, manifest: Manifest, options: IndexOptions
 def ranks_of(root: Path) -> RankFile | None:
     """Return the ranks that the graph of a crawl has left; None if there are none."""
     path = root / "graph" / "ranks"
-    return RankFile.open(path) if path.exists() else None
+    return RankFile.open(path) if path.is_file() else None
 
 
 def needed_ranks(root: Path) -> RankFile:
