@@ -29,7 +29,8 @@ from realweb import FLAGS, SEED, bring_up, save
 
 from gossamer.ranks import RankFile
 from gossamer.search.analysis import Analyser
-from gossamer.search.ask import Searcher, SearchWish, Switches, Taste
+from gossamer.search.ask import Searcher, SearchWish, Switches, Taste, read_question
+from gossamer.search.ask.intent import intent_of
 from gossamer.search.broker import Broker, Tiers
 from gossamer.search.fields import Weights
 from gossamer.search.finder import Finder
@@ -87,11 +88,14 @@ def opened(path: Path) -> Finder:
 
 
 def bm25(shard: Finder, *, is_all_first: bool) -> Order:
-    """Return an order by BM25 alone: pages with any of the words, or those with all first."""
+    """Return an order by BM25 alone: pages with any of the words, or those with all first.
+
+    The question is understood as ours is: its languages, its stop words.
+    """
     analyser = Analyser()
 
     def order(text: str) -> Sequence[int]:
-        groups = tuple(dict.fromkeys(analyser.groups(text, shard.languages())))
+        groups = intent_of(read_question(text).question, analyser, shard).groups
         ask = Ask(groups=groups, needed=1, weights=ONE_FIELD, top=DEPTH)
         some = [one.key for one in shard.find(ask).candidates]
         if not is_all_first:

@@ -15,7 +15,7 @@ import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from statistics import mean, median
+from statistics import mean
 
 from judged.questions import Judged, make_questions, read_web
 from realweb import SEED, save
@@ -64,8 +64,11 @@ def arm(
     scored = sum(one.total for one in found) / sum(row.found.total for row in rows)
     texts = [row.text for row in rows]
     ranked = [overlap(all_of.order(text), some_of.order(text)) for text in texts]
-    ratios = [_cpu_s(tiered, row) / _cpu_s(plain, row) for row in rows]
-    sums = [sum(_cpu_s(one, row) for row in rows) for one in (tiered, plain)]
+    spent = [
+        (one.is_low_asked, _cpu_s(tiered, row), _cpu_s(plain, row))
+        for _ in range(2)
+        for one, row in zip(found, rows, strict=True)
+    ]
     mrr = [mean(reciprocal(one, judged) for judged in known) for one in (all_of, some_of)]
     return {
         "answered_by_high": round(1 - mean(one.is_low_asked for one in found), 4),
@@ -74,12 +77,17 @@ def arm(
         ),
         "ranked_overlap": round(mean(ranked), 4),
         "pages_scored": round(scored, 4),
-        "cpu_ratio": round(median(ratios), 4),
-        "cpu_sum_ratio": round(sums[0] / sums[1], 4),
+        "cpu_ratio": _ratio(spent),
+        "cpu_ratio_high_alone": _ratio([one for one in spent if not one[0]]),
+        "cpu_ratio_both": _ratio([one for one in spent if one[0]]),
         "mrr_without_tiers": round(mrr[0], 4),
         "mrr": round(mrr[1], 4),
         "mrr_cost": round(1 - mrr[1] / mrr[0], 4),
     }
+
+
+def _ratio(spent: Sequence[tuple[bool, float, float]]) -> float:
+    return round(sum(one[1] for one in spent) / sum(one[2] for one in spent), 4)
 
 
 def _cpu_s(finder: Broker, row: Asked) -> float:

@@ -59,8 +59,9 @@ def explained(error: GossamerError | OSError | MemoryError) -> tuple[str, int]:
     match error:
         case ConfigError():
             return str(error), USAGE
-        case CorruptFile() if error.path.parent.name == "graph":
-            advice = f"`gossamer build {error.path.parent.parent} graph --full` makes it anew"
+        case CorruptFile() if error.path.parent.name in {"graph", "index"}:
+            what, root = error.path.parent.name, error.path.parent.parent
+            advice = f"`gossamer build {root} {what} --full` makes it anew"
             return f"{error}; {advice}", CANNOT_GO_ON
         case CannotGoOn():
             return str(error), CANNOT_GO_ON

@@ -10,7 +10,7 @@ from gossamer.search.build.keeper import Keeper
 from gossamer.search.build.options import Did, IndexFacts, IndexOptions, Shape, Tell, facts_of
 from gossamer.search.build.place import place_of
 from gossamer.search.manifest import Manifest, read_manifest
-from gossamer.search.shard import VERSION
+from gossamer.search.shard import VERSION, BadShard
 from gossamer.store import (
     CrawlFolder,
     Lengths,
@@ -19,6 +19,9 @@ from gossamer.store import (
     has_shrunk,
     is_locked,
 )
+
+DAMAGED = (CorruptFile, BadShard)
+"""What is told of an index that is not what was written."""
 
 
 def build_index(
@@ -52,7 +55,7 @@ class Building:
                 return facts_of("nothing", manifest)
             try:
                 return self._news(manifest, counted)
-            except (CorruptFile, ValueError) as error:  # ValueError: the engine's own
+            except DAMAGED as error:
                 self._give_up(error)
                 return self._full(counted)
 
@@ -65,19 +68,29 @@ class Building:
             manifest = self._usable(counted)
             if manifest is None:
                 yield self._full(counted)
-                manifest = read_manifest(self.place.folder)
-            if manifest is None or manifest.organisation == "terms":
-                return  # an index of terms is only ever built in full
-            keeper = Keeper(self.folder, manifest, self._options)
             try:
-                was_running = True
-                while was_running:
-                    was_running = is_running()
-                    yield self._catch_up(keeper, self._counted())
-                    if was_running:
-                        pause()
-            finally:
-                keeper.close()
+                yield from self._keep(is_running, pause)
+            except DAMAGED as error:
+                self._give_up(error)
+                yield self._full(self._counted())
+                yield from self._keep(is_running, pause)
+
+    def _keep(
+        self, is_running: Callable[[], bool], pause: Callable[[], None]
+    ) -> Iterator[IndexFacts]:
+        manifest = read_manifest(self.place.folder)
+        if manifest is None or manifest.organisation == "terms":
+            return  # an index of terms is only ever built in full
+        keeper = Keeper(self.folder, manifest, self._options)
+        try:
+            was_running = True
+            while was_running:
+                was_running = is_running()
+                yield self._catch_up(keeper, self._counted())
+                if was_running:
+                    pause()
+        finally:
+            keeper.close()
 
     @contextmanager
     def _mending(self) -> Iterator[None]:
@@ -93,7 +106,7 @@ class Building:
         finally:
             self.place.discard_unfinished()
 
-    def _give_up(self, error: CorruptFile | ValueError) -> None:
+    def _give_up(self, error: Exception) -> None:
         """Tell that the index is damaged; what else is damaged cannot be mended here."""
         if isinstance(error, CorruptFile) and self.place.folder not in error.path.parents:
             raise error

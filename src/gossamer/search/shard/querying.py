@@ -44,7 +44,8 @@ class Wording:
     def query(self, ask: Ask) -> Query:
         """Return the whole question."""
         counts = ask.counts or self._own
-        groups = [self.group(group, ask, counts) for group in ask.groups]
+        rates = self._rates(ask, counts)
+        groups = [self.group(group, rates, counts) for group in ask.groups]
         clauses: list[Clause] = []
         if groups and ask.needed >= len(groups):
             clauses += [(MUST, group) for group in groups]
@@ -60,36 +61,36 @@ class Wording:
         clauses += [(MUST_NOT, self.phrase(phrase)) for phrase in ask.without]
         return Query.boolean_query(clauses)
 
-    def group(self, group: Group, ask: Ask, counts: Counts) -> Query:
+    def group(self, group: Group, rates: Sequence[float], counts: Counts) -> Query:
         """Return a word: each of its forms in each field, as much as it counts there."""
         worth = group_idf(group, counts)
-        evens = self._evens(counts)
         clauses: list[Clause] = []
         for term in group:
             having = self._own.having.get(term, ())
-            for field, here, even in zip(TEXT_FIELDS, having, evens, strict=False):
-                weight = ask.weights.of(field)
-                if here and weight:
-                    boost = even * weight * worth / idf(self._own.pages, here)
+            for field, here, rate in zip(TEXT_FIELDS, having, rates, strict=False):
+                if here and rate:
+                    boost = rate * worth / idf(self._own.pages, here)
                     clauses.append((SHOULD, Query.boost_query(self._term(field, term), boost)))
         return Query.boolean_query(clauses) if clauses else Query.empty_query()
 
-    def _evens(self, counts: Counts) -> list[float]:
-        """Return of each field what makes up for fields that are longer or shorter here.
+    def _rates(self, ask: Ask, counts: Counts) -> list[float]:
+        """Return what a word counts in each field, made even with other shards.
 
-        It is right for a page of usual length that has a word as often as is usual, and nearly so
-        for others: shards then differ by much less than their fields do.
+        A factor makes up for fields that are longer or shorter here. It is right for a page of
+        usual length that has a word as often as is usual, and nearly so for others: shards then
+        differ by much less than their fields do.
         """
+        weights = [ask.weights.of(field) for field in TEXT_FIELDS]
         if counts is self._own:
-            return [1.0] * len(TEXT_FIELDS)
+            return weights
         ratios = [
             (own / self._own.pages) / (all_of / counts.pages) if own and all_of else 1.0
             for own, all_of in zip(self._own.tokens, counts.tokens, strict=True)
         ]
+        usual = USUAL_OFTEN + K1 * (1 - B + B * USUAL_LENGTH)
         return [
-            (USUAL_OFTEN + K1 * (1 - B + B * USUAL_LENGTH / ratio))
-            / (USUAL_OFTEN + K1 * (1 - B + B * USUAL_LENGTH))
-            for ratio in ratios
+            weight * (USUAL_OFTEN + K1 * (1 - B + B * USUAL_LENGTH / ratio)) / usual
+            for weight, ratio in zip(weights, ratios, strict=True)
         ]
 
     def phrase(self, phrase: Phrase, fields: Sequence[str] = TEXT_FIELDS) -> Query:

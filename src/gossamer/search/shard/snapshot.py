@@ -15,6 +15,8 @@ from gossamer.search.shard.schema import length_column
 
 META = "meta.json"
 _TRIES = 20
+MOST_TERMS = 10_000
+"""That a snapshot remembers: some 2 MB."""
 
 
 class _Segment(Struct):
@@ -53,6 +55,7 @@ class Snapshot:
         self.slots = sum(segment.max_doc for segment in meta.segments)
         """Pages as the engine counts them: those replaced stay until their segment is merged."""
         self._average: dict[str, float] = {}
+        self._having: dict[Term, tuple[int, ...]] = {}
 
     @property
     def pages(self) -> int:
@@ -61,12 +64,16 @@ class Snapshot:
 
     def counts(self, terms: Sequence[Term]) -> Counts:
         """Return the statistics of some terms."""
+        having = {term: self._having.get(term) or self._asked(term) for term in terms}
+        return Counts(pages=self.slots, tokens=self.tokens, having=having)
+
+    def _asked(self, term: Term) -> tuple[int, ...]:
+        """Ask the engine for a term, which takes as long as a quarter of a search; remember it."""
+        if len(self._having) >= MOST_TERMS:
+            self._having.clear()
         count = self.searcher.doc_freq
-        return Counts(
-            pages=self.slots,
-            tokens=self.tokens,
-            having={term: tuple(count(name, term) for name in TEXT_FIELDS) for term in terms},
-        )
+        self._having[term] = found = tuple(count(name, term) for name in TEXT_FIELDS)
+        return found
 
     @cached_property
     def tokens(self) -> tuple[int, ...]:

@@ -1,5 +1,6 @@
 """An index says what its archive says: built anew, brought up to date, in any number of shards."""
 
+import fcntl
 import shutil
 from contextlib import ExitStack
 from pathlib import Path
@@ -8,9 +9,10 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
+from gossamer.clock import SystemClock
 from gossamer.errors import CannotGoOn, ConfigError
 from gossamer.ranks import write_ranks
-from gossamer.search.build import IndexOptions, build_index
+from gossamer.search.build import IndexOptions, build_index, follow
 from gossamer.search.build.place import place_of
 from gossamer.search.gather import archive_urls
 from gossamer.search.manifest import index_folder, read_manifest, write_manifest
@@ -256,3 +258,36 @@ def test_a_whole_new_index_that_was_not_put_into_place_is_used(archive: PagesArc
     shutil.move(index_folder(archive.root), archive.root / "index.new")
     assert build_index(archive.root).did == "nothing"
     assert index_urls(archive.root) == [A]
+
+
+def test_an_index_of_terms_is_built_in_full_whenever_something_is_new(
+    archive: PagesArchive,
+) -> None:
+    archive.write([page(A, "zebras")])
+    facts = build_index(archive.root, replace(KEPT, organisation="terms", shards=2))
+    assert (facts.did, facts.organisation, facts.pages) == ("full", "terms", 1)
+    archive.write([page(B, "lions")])
+    facts = build_index(archive.root, KEPT)
+    assert (facts.did, facts.organisation, facts.pages) == ("full", "terms", 2)
+    assert build_index(archive.root, KEPT).did == "nothing"
+
+
+def test_what_a_crawl_adds_is_taken_in_while_it_runs(archive: PagesArchive) -> None:
+    archive.write([page(A, "zebras")])
+    (archive.root / "lock").touch()
+    waits = iter([[page(B, "lions")], [page(C, "apes"), page(B, None, at=2, outcome="gone")], []])
+    with (archive.root / "lock").open() as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        seen = []
+
+        def wait(seconds: float) -> None:
+            assert seconds > 0
+            seen.append(index_urls(archive.root))
+            turns = next(waits)
+            archive.write(turns)
+            if not turns:
+                fcntl.flock(lock, fcntl.LOCK_UN)
+
+        did = [facts.did for facts in follow(archive.root, KEPT, SystemClock(), wait)]
+    assert seen == [[A], [A, B], [A, C]]
+    assert did == ["full", "nothing", "news", "news", "nothing"]

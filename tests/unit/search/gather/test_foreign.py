@@ -76,7 +76,8 @@ def test_a_jsonl_file_is_read_however_it_is_packed(packing: str, tmp_path: Path)
         {"url": A, "title": "Zebras", "text": "They graze.", "language": "en", "at": 12, "x": [1]},
         {"url": B, "text": "no title", "date": "2024-05-01", "type": "text/plain"},
     ]
-    (tmp_path / "x").write_bytes(PACKINGS[packing]("\n".join(map(json.dumps, lines)).encode()))
+    text = "\ufeff" + "\n".join(map(json.dumps, lines))
+    (tmp_path / "x").write_bytes(PACKINGS[packing](text.encode()))
     one, other = read(tmp_path / "x")
     assert isinstance(one, IndexPage)
     assert isinstance(other, IndexPage)
@@ -210,7 +211,7 @@ def test_a_file_that_ends_in_the_middle_gives_what_it_has(packing: str, tmp_path
     (tmp_path / "x").write_bytes(both[:-20])
     found = read(tmp_path / "x")
     assert isinstance(found[0], IndexPage)
-    assert isinstance(found[-1], Bad) or packing == "zstd"
+    assert isinstance(found[-1], Bad)
 
 
 def test_standard_input_is_read(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,6 +17,7 @@ from gossamer.search.gather.foreign.warcs import OPENING, Bad, ForeignRecord, re
 from gossamer.search.page import IndexPage
 from gossamer.urls import parse
 
+BOM = b"\xef\xbb\xbf"
 MOST_LINE_BYTES = 32 << 20
 MOST_TEXT_CHARS = 4 << 20
 MOST_HEADINGS = 100
@@ -74,6 +75,8 @@ class ForeignPages:
         except DamagedError as error:
             yield Bad(0, str(error))
             opening = stream.peek(len(OPENING))
+        if opening.startswith(BOM):
+            stream.take(len(BOM))
         if opening == OPENING:
             for record in read_warc(stream):
                 if isinstance(record, Bad):

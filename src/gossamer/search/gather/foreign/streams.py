@@ -9,6 +9,8 @@ from isal import isal_zlib
 
 CHUNK_BYTES = 1 << 14
 """Of a packed file: what it unpacks to, a thousand times as much at worst, is in memory."""
+ZSTD_BYTES = 1 << 10
+"""The same of zstd, which unpacks to thirty thousand times as much."""
 PLAIN_BYTES = 1 << 17
 MOST_WINDOW_BYTES = 1 << 27
 GZIP, ZSTD = b"\x1f\x8b\x08", b"\x28\xb5\x2f\xfd"
@@ -174,16 +176,28 @@ class _Zstd:
     """What any number of frames hold. After a damaged one there is nothing."""
 
     def __init__(self, file: BinaryIO, first: bytes) -> None:
-        whole = zstandard.ZstdDecompressor(max_window_size=MOST_WINDOW_BYTES)
-        source = _Plain(file, first)
-        self._reader = whole.stream_reader(source, read_across_frames=True)  # type: ignore[arg-type]  # all that it needs is `read`
-        self._is_over = False
+        self._source = _Plain(file, first)
+        self._packed = b""
+        self._frame = self._new_frame()
+        self._is_inside = self._is_over = False
 
     def read(self) -> bytes:
-        if self._is_over:
-            return b""
-        try:
-            return self._reader.read(PLAIN_BYTES)
-        except zstandard.ZstdError as error:
+        while not self._is_over and (packed := self._packed or self._source.read(ZSTD_BYTES)):
+            try:
+                found = self._frame.decompress(packed)
+            except zstandard.ZstdError as error:
+                self._is_over = True
+                raise DamagedError(f"it cannot be unpacked: {error}") from error
+            self._packed, self._is_inside = self._frame.unused_data, not self._frame.eof
+            if self._frame.eof:
+                self._frame = self._new_frame()
+            if found:
+                return found
+        if self._is_inside and not self._is_over:
             self._is_over = True
-            raise DamagedError(f"it cannot be unpacked: {error}") from error
+            raise DamagedError("the file ends in the middle")
+        return b""
+
+    @staticmethod
+    def _new_frame() -> "zstandard.ZstdDecompressionObj":
+        return zstandard.ZstdDecompressor(max_window_size=MOST_WINDOW_BYTES).decompressobj()
