@@ -42,3 +42,6 @@ class Finder(Protocol):
 
     def renew(self) -> bool:
         """Take up what was committed since; tell whether there was anything."""
+
+    def close(self) -> None:
+        """Let go of what it holds; nobody asks any more."""

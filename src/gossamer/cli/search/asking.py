@@ -118,14 +118,15 @@ def _question(words: list[str]) -> str:
 @contextmanager
 def _searcher(place: str, *, is_built: bool) -> "Iterator[Searcher]":
     """Give who answers questions about a place, or about several together."""
-    from gossamer.search import Searcher, open_finder, ranks_of  # noqa: PLC0415 - see above
+    from gossamer.search import Finder, Searcher, open_finder, open_index, ranks_of  # noqa: PLC0415 - see above
 
     if "://" in place:
-        finder, ranks = open_finder([one.strip() for one in place.split(",")]), None
+        finder: Finder = open_finder([one.strip() for one in place.split(",")])
+        ranks = None
     else:
         folder = Path(place)
         bring_index_up_to_date(folder, is_built=is_built)
-        finder, ranks = open_finder(folder), ranks_of(folder)
+        finder, ranks = open_index(folder), ranks_of(folder)
     try:
         yield Searcher(finder, ranks)
     finally:

@@ -35,6 +35,7 @@ def length_column(field: str) -> str:
 def _with_tokenizer(index: tantivy.Index) -> tantivy.Index:
     splitter = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.whitespace()).build()
     index.register_tokenizer(SPLIT, splitter)
+    index.config_reader("manual")  # or a thread of each shard would look for commits
     return index
 
 

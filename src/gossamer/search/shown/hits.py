@@ -12,9 +12,9 @@ from typing import TypeAlias
 from gossamer.search.analysis import Analyser, is_solid
 from gossamer.search.messages import Group, Phrase, Term
 
-MOST_HITS = 40
+MOST_HITS = 20
 """Of one beginning in one text."""
-MOST_LOOKS = 400
+MOST_LOOKS = 200
 """At places where one beginning stands: most of them are the middle of a word."""
 WEAK = -1
 _MARKS = "\u0300-\u036f\u00ad\u200b-\u200d"

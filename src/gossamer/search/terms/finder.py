@@ -178,6 +178,9 @@ class TermFinder:
         self._now = self._newest()
         return True
 
+    def close(self) -> None:
+        """Do nothing: files are only mapped, and there are no threads."""
+
     def shard_of(self, term: Term) -> int:
         """Return the shard that has a term."""
         return self._now.shard_of(term)
