@@ -92,6 +92,18 @@ def test_a_damaged_or_half_uploaded_set_is_noticed(
     assert open_finder(store, cache=tmp_path / "cache").find(RED).total == 20
 
 
+@pytest.mark.parametrize("name", ["seal.json", "files/00/*.idx"])
+def test_a_file_without_end_is_given_up(tmp_path: Path, store: str, name: str) -> None:
+    crawl = crawl_with_index(tmp_path / "crawl", pages(20))
+    publish(index_folder(crawl), store)
+    (path,) = (tmp_path / "store").glob(name)
+    with path.open("r+b") as file:
+        file.truncate(1 << 40)  # sparse
+    with pytest.raises(CannotGoOn, match=r"damaged: more than \d+ bytes; publish the index again"):
+        open_finder(store, cache=tmp_path / "cache")
+    assert sum(file.stat().st_size for file in (tmp_path / "cache").rglob("*.*")) < 1 << 20
+
+
 @pytest.mark.parametrize("turned", ["[", '{"version": 1}', None])
 def test_a_damaged_seal_is_told(tmp_path: Path, store: str, turned: str | None) -> None:
     publish(index_folder(crawl_with_index(tmp_path / "crawl", pages(3))), store)

@@ -177,6 +177,9 @@ BAD_RECORDS = {
     "rubbish": b"rubbish\r\nmore\r\n\r\n",
     "no length": b"WARC/1.0\r\nWARC-Type: conversion\r\n\r\nsome text\r\n\r\n",
     "a negative length": b"WARC/1.0\r\nContent-Length: -5\r\n\r\nsome text\r\n\r\n",
+    "a length of 5,000 digits": b"WARC/1.0\r\nContent-Length: "
+    + b"9" * 5000
+    + b"\r\n\r\nx\r\n\r\n",
     "no URL": record("conversion", "", b"text"),
     "an unknown kind": record("song", A, b"la la la"),
 }
@@ -193,6 +196,20 @@ def test_a_bad_record_is_told_with_its_place_and_the_rest_is_read(
     assert bad.at == len(good)
     assert one == other
     assert isinstance(one, IndexPage)
+
+
+@pytest.mark.parametrize("ending", [b"\n", b"\r\n"])
+def test_millions_of_empty_lines_are_passed_over_at_once(ending: bytes, tmp_path: Path) -> None:
+    lines = b'{"url": "%s", "text": "Lions"}\n'
+    for number, (one, other) in enumerate(
+        [
+            (lines % A.encode(), lines % B.encode()),
+            (record("conversion", A, b"Lions"), record("conversion", B, b"Lions")),
+        ]
+    ):
+        path = tmp_path / f"{number}"
+        path.write_bytes(gzip.compress(one + ending * 5_000_000 + other))
+        assert [found.url for found in read(path) if isinstance(found, IndexPage)] == [A, B]
 
 
 def test_after_a_damaged_member_the_next_one_is_read(tmp_path: Path) -> None:

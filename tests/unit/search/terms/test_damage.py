@@ -1,5 +1,6 @@
 """Whatever is in the files: an answer or a word about the damage, never a crash."""
 
+import json
 import random
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import pytest
 from gossamer.errors import CannotGoOn, CorruptFile
 from gossamer.search.messages import Ask, Filters
 from gossamer.search.terms import TermFinder
-from gossamer.search.terms.kept.layout import UNSEALED
+from gossamer.search.terms.kept.layout import FILE, UNSEALED
 from gossamer.search.terms.loads import tally_of
 from gossamer.search.terms.wire import Load
 
@@ -37,6 +38,17 @@ def test_a_sealed_file_that_changed_is_named(tmp_path: Path) -> None:
                 TermFinder(tmp_path)
             path.write_bytes(content)
     assert TermFinder(tmp_path).find(ASKS[1]).total > 0
+
+
+@pytest.mark.parametrize(
+    "lie", [{"tokens": [1, 2, 3]}, {"placed": {"w1": 9}}, {"pages": -1}, {"shards": 0}]
+)
+def test_a_set_that_cannot_be_is_none(tmp_path: Path, lie: dict[str, object]) -> None:
+    by_terms(tmp_path, some_pages(40), shards=1)
+    said = json.loads((tmp_path / FILE).read_bytes())
+    (tmp_path / FILE).write_text(json.dumps({**said, **lie}))
+    with pytest.raises(CannotGoOn, match="there is no index"):
+        TermFinder(tmp_path)
 
 
 def _flipped(content: bytes) -> bytes:
