@@ -25,11 +25,12 @@ MOST_WORDS = 32
 
 _QUOTES = str.maketrans(dict.fromkeys("“”„‟«»〝〞〟「」『』", '"'))
 _DASHES = str.maketrans(dict.fromkeys("−‐‑", "-"))
-_GAP = re.compile(r"[\s\x00-\x1f\x7f\ufffd]*")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f\ufffd]")
+_GAP = re.compile(r"\s*")
 _SIGN = re.compile(r"-*")
 _KEY = re.compile(r"(site|lang|language|type|filetype|inurl|before|after):", re.IGNORECASE)
 _ROW = re.compile(r'"([^"]*)"')
-_RUN = re.compile(r'"*([^\s"\x00-\x1f\x7f\ufffd]*)"*')
+_RUN = re.compile(r'"*([^\s"]*)"*')
 """A quote that follows a word closes nothing and opens nothing: 5" disk."""
 _OR = "OR"
 _READERS: dict[str, tuple[str, Callable[[str], str | None]]] = {
@@ -99,7 +100,7 @@ def read_question(text: str) -> Reading:
     """Return what a text asks for. It never fails."""
     hints = ["the question is too long: its end was left out"] if len(text) > MOST_CHARS else []
     plain = unicodedata.normalize("NFKC", text[:MOST_CHARS].translate(_QUOTES))[:MOST_CHARS]
-    plain = plain.encode("utf-8", "replace").decode().translate(_DASHES)
+    plain = _CONTROL.sub(" ", plain.encode("utf-8", "replace").decode().translate(_DASHES))
     scan = _Scan(plain, hints)
     while scan.parts < MOST_WORDS and scan.step():
         pass
@@ -132,18 +133,27 @@ class _Scan:
         """Take the next part; tell whether there was one."""
         if self.is_done():
             return False
-        start, self._at = self._at, _end(_SIGN, self._text, self._at)
-        is_not = self._at > start
+        is_not = self._signs()
         while key := _KEY.match(self._text, self._at):
             self._at = key.end()
             if self._filter(key[1].lower(), is_not=is_not):
                 break
             self.hints.append(f"{key[1].lower()}: takes {_EXPECTED[key[1].lower()]}")
-            self._at = _end(_SIGN, self._text, self._at)
+            self._signs()
         else:
             self._said(is_not=is_not)
         self._at = _end(_GAP, self._text, self._at)
         return True
+
+    def _signs(self) -> bool:
+        """Pass signs, and a quote that is not closed; tell whether there was a sign."""
+        start, self._at = self._at, _end(_SIGN, self._text, self._at)
+        is_not = self._at > start
+        if self._text.startswith('"', self._at) and not _ROW.match(self._text, self._at):
+            self.hints.append("a quote is not closed: its words may stand anywhere")
+            self._at += 1
+            return self._signs() or is_not
+        return is_not
 
     def question(self) -> Question:
         lists = {name: tuple(dict.fromkeys(values)) for name, values in self._lists.items()}
@@ -192,8 +202,6 @@ class _Scan:
                 self.parts += 1
             self._is_open = self._is_either = False
             return
-        if self._text.startswith('"', self._at):
-            self.hints.append("a quote is not closed: its words may stand anywhere")
         run = _RUN.match(self._text, self._at)
         if run:  # it always does
             self._at = run.end()
