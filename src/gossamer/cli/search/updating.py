@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from gossamer.cli.graph.building import bring_up_to_date, telling
+from gossamer.cli.graph.building import bring_up_to_date, crawl_folder, telling
 from gossamer.cli.screen import harmless
 from gossamer.errors import CannotGoOn, ConfigError
 
@@ -14,6 +14,7 @@ def bring_index_up_to_date(folder: Path, *, is_built: bool = True) -> None:
 
     if not (is_built and has_archive(folder)):
         if not has_index(folder):
+            crawl_folder(folder)
             raise ConfigError(f"{folder} has no index: `gossamer build {folder} index` makes one")
         return
     if not has_index(folder):
