@@ -1,6 +1,6 @@
 """Any text is a question, and a question that is written down is read as itself."""
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gossamer.search.ask import read_question
@@ -18,6 +18,9 @@ SAID = st.one_of(st.text(), st.lists(PIECES, max_size=20).map("".join))
 
 
 @given(SAID)
+@example('"-')
+@example('-"site:example.org')
+@example('inurl:"\x08"')
 def test_any_text_is_read_and_what_is_printed_is_read_as_the_same_question(text: str) -> None:
     question = read_question(text).question
     again = read_question(question.text())

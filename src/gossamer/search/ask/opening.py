@@ -5,7 +5,7 @@ from pathlib import Path
 
 from gossamer.errors import CannotGoOn
 from gossamer.log import tell
-from gossamer.ranks import RankFile
+from gossamer.ranks import RankFile, crawl_ranks, ranks_path
 from gossamer.search.ask.searcher import Searcher
 from gossamer.search.broker import Place, open_finder
 from gossamer.search.finder import Finder
@@ -39,11 +39,8 @@ def open_searcher(root: Path) -> Searcher:
 
 def ranks_of(root: Path) -> RankFile | None:
     """Return what the graph says of a crawl's pages; None if it says nothing, or is damaged."""
-    path = root / "graph" / "ranks"
-    if not path.exists():
-        return None
     try:
-        return RankFile.open(path)
+        return crawl_ranks(root)
     except CannotGoOn as error:
-        tell("ranks.unreadable", path=path, error=error)
+        tell("ranks.unreadable", path=ranks_path(root), error=error)
         return None

@@ -132,14 +132,13 @@ class _Scan:
         """Take the next part; tell whether there was one."""
         if self.is_done():
             return False
-        start, self._at = self._at, _end(_SIGN, self._text, self._at)
-        is_not = self._at > start
+        is_not = self._sign()
         while key := _KEY.match(self._text, self._at):
             self._at = key.end()
             if self._filter(key[1].lower(), is_not=is_not):
                 break
             self.hints.append(f"{key[1].lower()}: takes {_EXPECTED[key[1].lower()]}")
-            self._at = _end(_SIGN, self._text, self._at)
+            self._sign()
         else:
             self._said(is_not=is_not)
         self._at = _end(_GAP, self._text, self._at)
@@ -150,11 +149,20 @@ class _Scan:
         words = tuple(dict.fromkeys(tuple(dict.fromkeys(choice)) for choice in self._words))
         return Question(words=words, after=self._after, before=self._before, **lists)
 
+    def _sign(self) -> bool:
+        """Pass over dashes and a quote that is not closed; tell whether it begins with a dash."""
+        start, self._at = self._at, _end(_SIGN, self._text, self._at)
+        is_not = self._at > start
+        if self._text.startswith('"', self._at) and not _ROW.match(self._text, self._at):
+            self.hints.append("a quote is not closed: its words may stand anywhere")
+            self._at = _end(_SIGN, self._text, self._at + 1)
+        return is_not
+
     def _filter(self, key: str, *, is_not: bool) -> bool:
         """Take a filter's value, if it is one."""
         row = _ROW.match(self._text, self._at)
         found = row or _RUN.match(self._text, self._at)
-        value = " ".join(found[1].split()) if found else ""
+        value = _plain(found[1]) if found else ""
         if key in _READERS:
             is_taken = self._fact(key, value, is_not=is_not)
         else:
@@ -187,13 +195,11 @@ class _Scan:
         """Take a word, or words in quotes."""
         if row := _ROW.match(self._text, self._at):
             self._at = row.end()
-            if words := " ".join(filter(None, _RUN.findall(row[1]))):
+            if words := _plain(row[1]):
                 self._lists.setdefault("without_rows" if is_not else "rows", []).append(words)
                 self.parts += 1
             self._is_open = self._is_either = False
             return
-        if self._text.startswith('"', self._at):
-            self.hints.append("a quote is not closed: its words may stand anywhere")
         run = _RUN.match(self._text, self._at)
         if run:  # it always does
             self._at = run.end()
@@ -213,6 +219,11 @@ class _Scan:
         else:
             self._words.append([word])
         self._is_open, self._is_either = not is_not, False
+
+
+def _plain(text: str) -> str:
+    """Return the words of a text with a space between two, and nothing that cannot be seen."""
+    return " ".join(filter(None, _RUN.findall(text)))
 
 
 def _end(pattern: re.Pattern[str], text: str, at: int) -> int:
