@@ -31,5 +31,8 @@ class Scorer:
         return total
 
     def best(self) -> float:
-        """Return more than any page can have: every word in every field, without end."""
+        """Return more than any page can have that says each word in one form only.
+
+        That is every word in every field, without end. With several forms it may have more.
+        """
         return sum(self._worth) * sum(self._weights)
