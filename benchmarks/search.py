@@ -101,7 +101,7 @@ def built(
     return cost
 
 
-def texts(crawl: Path) -> Iterator[str]:
+def texts(crawl: Path, chance: random.Random) -> Iterator[str]:
     """Return titles, headings and anchor texts, each once, in an order of chance."""
     titles: dict[str, None] = {}
     headings: dict[str, None] = {}
@@ -111,17 +111,16 @@ def texts(crawl: Path) -> Iterator[str]:
             titles[record.title] = None
             headings |= dict.fromkeys(record.headings)
             anchors |= dict.fromkeys(link[2] for link in record.links)
-    chance = random.Random(CHANCE)
     kinds = [chance.sample(sorted(one), min(KEPT, len(one))) for one in (titles, headings, anchors)]
     for row in zip(*kinds, strict=False):
         yield from row
 
 
-def questions(crawl: Path, count: int) -> list[str]:
+def questions(crawl: Path, count: int, seed: int = CHANCE) -> list[str]:
     """Return so many questions: one to five words in a row of a text."""
-    chance = random.Random(CHANCE)
+    chance = random.Random(seed)
     found: dict[str, None] = {}
-    for text in texts(crawl):
+    for text in texts(crawl, random.Random(seed)):
         words = re.findall(r"\w+", text)
         wanted = chance.randint(1, 5)
         if len(words) >= wanted:

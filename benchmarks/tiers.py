@@ -106,7 +106,7 @@ def main() -> None:
         place = Path(RANKS) if RANKS else crawl / "graph" / "ranks"
         plain = base / "url1"
         built(crawl, plain, {"shards": 1})
-        rows = asked(open_finder(plain), questions(crawl, QUERIES))
+        rows = asked(open_finder(plain), questions(crawl, QUERIES, CHANCE))
         made = make_questions(read_web(CrawlFolder(crawl), SEED), KNOWN, CHANCE)
         result: dict[str, object] = {"queries": len(rows), "known": len(made)}
         for share in SHARES:

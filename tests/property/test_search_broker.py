@@ -42,7 +42,8 @@ def test_a_score_made_of_evidence_is_the_engines_own(
         evidence = shard.evidence([one.key for one in found], ask)
         for one, said in zip(found, evidence, strict=True):
             assert scorer.score(said) == pytest.approx(one.score, rel=1e-4)
-            assert one.score <= scorer.best() * max(map(len, groups))
+            if all(len(group) == 1 for group in groups):
+                assert one.score <= scorer.best() * (1 + 1e-4)
 
 
 @settings(max_examples=8, deadline=None)

@@ -58,7 +58,9 @@ class Layout:
         return self.places[(number - 1) * self._per_page : number * self._per_page]
 
     def more_from_hosts(self, number: int) -> Counter[int]:
-        """Return how many results of each host come after a page."""
+        """Return how many results of each host come after a page; none if hosts do not matter."""
+        if self._per_host is None:
+            return Counter()
         rest = self.places[number * self._per_page :]
         return Counter(place.ranked.candidate.host for place in rest)
 

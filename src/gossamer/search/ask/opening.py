@@ -32,9 +32,9 @@ def open_index(place: Place | Sequence[Place]) -> Finder:
     return open_finder(places)
 
 
-def open_searcher(root: Path) -> Searcher:
-    """Return who answers questions about the pages of a folder."""
-    return Searcher(open_index(root), ranks_of(root))
+def open_searcher(root: Path | str) -> Searcher:
+    """Return who answers questions about the pages of a folder that has an index."""
+    return Searcher(open_index(Path(root)), ranks_of(Path(root)))
 
 
 def ranks_of(root: Path) -> RankFile | None:

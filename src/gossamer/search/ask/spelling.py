@@ -92,7 +92,8 @@ class Speller:
             and not set(group).isdisjoint(self._analyser.terms(word, page.language))
         )
         nearest = [word for word in words if is_near(word, said, 1)] or list(words)
-        return max(nearest, key=lambda word: (words[word], word), default=None)
+        plain = group[-1] if is_near(group[-1], said, 1) else None  # as said, if not as written
+        return max(nearest, key=lambda word: (words[word], word), default=plain)
 
 
 def slips(word: str) -> Iterator[str]:

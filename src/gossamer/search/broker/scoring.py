@@ -31,8 +31,5 @@ class Scorer:
         return total
 
     def best(self) -> float:
-        """Return more than any page can have that says each word in one form only.
-
-        That is every word in every field, without end. With several forms it may have more.
-        """
+        """Return what a page would have with every word, in one form each, all over every field."""
         return sum(self._worth) * sum(self._weights)
