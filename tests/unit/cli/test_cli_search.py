@@ -168,3 +168,18 @@ def test_a_pipe_can_be_indexed_and_a_folder_cannot(
     assert "is a folder: name the files in it" in capsys.readouterr().err
     assert exit_code(["index", os.devnull, *into]) == 0
     assert "The index is up to date: 1 pages" in capsys.readouterr().out
+
+
+def test_an_index_of_files_is_never_replaced_by_that_of_a_crawl(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = indexed(tmp_path, *map(spider, range(3)))
+    assert exit_code(["crawl", "http://a.test/", "--into", str(folder), "--index"]) == 2
+    assert "has an index of files of others" in capsys.readouterr().err
+    assert not (folder / "archive").exists()
+    (folder / "archive").mkdir()
+    for words in (["build", str(folder), "index", "--full"], ["search", str(folder), "spider"]):
+        assert exit_code(words) == 2
+        assert "is made of files that were not crawled" in capsys.readouterr().err
+    assert exit_code(["search", str(folder), "spider", "--no-build", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["total"] == 3
