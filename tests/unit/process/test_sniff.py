@@ -61,10 +61,10 @@ SITEMAP = "application/sitemap+xml"
         ("text/xml", b"<other/>", "application/xml"),
         ("image/svg+xml", b"<svg xmlns='x'>", "image/svg+xml"),
         ("application/xml", '<?xml version="1.0"?><urlset>'.encode("utf-16"), SITEMAP),
-        ("application/gzip", gzip.compress(URLSET), SITEMAP),
-        ("application/x-gzip", gzip.compress(PAGE), "application/gzip"),
+        ("application/gzip", gzip.compress(URLSET, mtime=0), SITEMAP),
+        ("application/x-gzip", gzip.compress(PAGE, mtime=0), "application/gzip"),
         ("application/gzip", URLSET, SITEMAP),
-        ("text/xml", gzip.compress(URLSET * 99), SITEMAP),
+        ("text/xml", gzip.compress(URLSET * 99, mtime=0), SITEMAP),
         ("text/html", b"\x1f\x8b\x08damaged", "application/gzip"),
         (
             "application/json",
