@@ -10,6 +10,7 @@ from tests.unit.web.indexed import HARM, indexed, spider
 
 from gossamer.cli.main import exit_code
 from gossamer.search.page import IndexPage
+from gossamer.store import Derived
 
 
 @pytest.fixture(scope="module")
@@ -183,3 +184,18 @@ def test_an_index_of_files_is_never_replaced_by_that_of_a_crawl(
         assert "is made of files that were not crawled" in capsys.readouterr().err
     assert exit_code(["search", str(folder), "spider", "--no-build", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["total"] == 3
+
+
+def test_while_another_process_builds_the_index_is_asked_as_it_is(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    archive = PagesArchive(tmp_path)
+    archive.write([page("http://a.test/", "lions hunt")])
+    assert exit_code(["search", str(tmp_path), "lions", "--urls"]) == 0
+    archive.write([page("http://b.test/", "lions sleep", at=2.0)])
+    capsys.readouterr()
+    with Derived(tmp_path, "index", lambda _: True).sole_builder():
+        assert exit_code(["search", str(tmp_path), "lions", "--urls"]) == 0
+    told = capsys.readouterr()
+    assert told.out == "http://a.test/\n"
+    assert told.err == "gossamer: the index as it is now: another process is building it\n"

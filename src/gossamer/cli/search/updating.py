@@ -11,6 +11,7 @@ from gossamer.errors import CannotGoOn, ConfigError
 def bring_index_up_to_date(folder: Path, *, is_built: bool = True) -> None:
     """Build what is missing of a folder's index. Where that is not possible the old one must do."""
     from gossamer.search import build_index, has_index  # noqa: PLC0415 - keeps --help fast
+    from gossamer.store import BuiltElsewhere  # noqa: PLC0415 - keeps --help fast
 
     if not (is_built and has_archive(folder)):
         if not has_index(folder):
@@ -25,7 +26,9 @@ def bring_index_up_to_date(folder: Path, *, is_built: bool = True) -> None:
     except CannotGoOn as error:
         if not has_index(folder):
             raise
-        sys.stderr.write(f"gossamer: the index as it was: {harmless(error)}\n")
+        is_kept = isinstance(error, BuiltElsewhere)
+        why = "another process is building it" if is_kept else harmless(error)
+        sys.stderr.write(f"gossamer: the index as it is now: {why}\n")
 
 
 def bring_all_up_to_date(folder: Path) -> None:
