@@ -77,6 +77,17 @@ class RankFile:
         return np.where(self._keys[places] == asked, self._scores[places], np.float32(0.0))
 
 
+def ranks_path(root: Path) -> Path:
+    """Return where the graph of a crawl leaves the ranks of its pages."""
+    return root / "graph" / "ranks"
+
+
+def crawl_ranks(root: Path) -> RankFile | None:
+    """Return the ranks of a crawl's pages; None if there are none yet."""
+    path = ranks_path(root)
+    return RankFile.open(path) if path.is_file() else None
+
+
 def write_ranks(path: Path, keys: NDArray[np.uint64], scores: NDArray[np.float64]) -> int:
     """Write ranks whole or not at all; return how many. Of a key that comes twice the best counts.
 

@@ -61,4 +61,4 @@ def test_an_index_kept_up_to_date_has_what_a_plain_reading_of_the_archive_has(
         again |= {f"main {word}": having(archive.root, "main", word) for word in WORDS}
         assert said == again
     finally:
-        shutil.rmtree(folder)
+        shutil.rmtree(folder, ignore_errors=True)

@@ -22,6 +22,8 @@ SAID = st.one_of(st.text(), st.lists(PIECES, max_size=20).map("".join))
 @example('"-word')
 @example('word "site:example.org')
 @example('inurl:"\x00word"')
+@example('-"site:example.org')
+@example('inurl:"\x08"')
 def test_any_text_is_read_and_what_is_printed_is_read_as_the_same_question(text: str) -> None:
     question = read_question(text).question
     again = read_question(question.text())

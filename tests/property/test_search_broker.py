@@ -34,7 +34,7 @@ def made(bodies: list[dict[str, str]]) -> list[Prepared]:
 def test_a_score_made_of_evidence_is_the_engines_own(
     bodies: list[dict[str, str]], groups: list[Group], needed: int
 ) -> None:
-    with TemporaryDirectory() as folder:
+    with TemporaryDirectory(ignore_cleanup_errors=True) as folder:  # see `schema`
         shard = shard_of(Path(folder), made(bodies))
         ask = Ask(groups=tuple(groups), needed=needed)
         found = shard.top(ask).candidates
@@ -51,7 +51,7 @@ def test_a_score_made_of_evidence_is_the_engines_own(
 def test_shards_rank_as_one_index(
     bodies: list[dict[str, str]], groups: list[Group], shards: int, *, has_tiers: bool
 ) -> None:
-    with TemporaryDirectory() as folder:
+    with TemporaryDirectory(ignore_cleanup_errors=True) as folder:  # see `schema`
         root, pages = Path(folder), made(bodies)
         whole = Broker(Tiers([shard_of(root / "whole", pages)]))
         parts = [shard_of(root / str(n), part) for n, part in enumerate(split(pages, shards))]

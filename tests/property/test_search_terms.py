@@ -55,7 +55,7 @@ ASKS = st.builds(
 def test_term_shards_answer_as_one_index(
     pages: list[Prepared], asks: list[Ask], shards: int
 ) -> None:
-    with tempfile.TemporaryDirectory() as name:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:  # see `schema`
         folder = Path(name)
         one = in_one_index(folder / "one", pages)
         terms = by_terms(folder / "terms", pages, shards)

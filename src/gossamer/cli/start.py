@@ -55,6 +55,7 @@ def settle(wish: Wish, given: Mapping[str, object]) -> tuple[Config, Config]:
 def _run(wish: Wish, config: Config, changes: Sequence[str]) -> int:
     if not (wish.seed or wish.seeds or config.seeds or (wish.into / "crawl.toml").exists()):
         raise ConfigError("nothing to start from: give a SEED, or --seeds FILE")
+    _expect_no_other_index(wish.into)
     from gossamer.crawl import Crawl, Seed, read_seeds  # noqa: PLC0415 - keeps --help fast
 
     seeds = [Seed(url=url) for url in wish.seed or ()]
@@ -83,6 +84,16 @@ def _run(wish: Wish, config: Config, changes: Sequence[str]) -> int:
     if wish.json:
         print_json({**ending.status, "reason": ending.reason})
     return ending.exit_code
+
+
+def _expect_no_other_index(into: Path) -> None:
+    """Refuse a folder that `gossamer index` has made: a crawl's index would take that one's place.
+
+    The names are those of `gossamer.search`, which is slow to load.
+    """
+    is_crawl = any((into / name).exists() for name in ("crawl.toml", "archive"))
+    if not is_crawl and (into / "index" / "manifest.json").exists():
+        raise ConfigError(f"{into} has an index of files of others: give another folder")
 
 
 class _NoIndexer:

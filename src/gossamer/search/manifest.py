@@ -6,7 +6,6 @@ index/manifest.json  this
       terms/         instead of them all: shards of terms, if these are split
 """
 
-import os
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -14,6 +13,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from gossamer.errors import CannotGoOn
+from gossamer.store import replace_file
 
 FILE = "manifest.json"
 MOST_BYTES = 256 << 20
@@ -85,12 +85,7 @@ def read_manifest(index: Path) -> Manifest | None:
 
 def write_manifest(index: Path, manifest: Manifest) -> None:
     """Replace the manifest at once: a reader sees the old one or this."""
-    part = index / f"{FILE}.part"
     try:
-        with part.open("wb") as file:
-            file.write(msgspec.json.format(msgspec.json.encode(manifest)))
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(index / FILE)
+        replace_file(index / FILE, msgspec.json.format(msgspec.json.encode(manifest)))
     except OSError as error:
         raise CannotGoOn(f"cannot write to {index}: {error.strerror}; make room there") from error

@@ -106,6 +106,17 @@ def sync(path: Path) -> None:
         os.close(descriptor)
 
 
+def replace_file(path: Path, content: bytes) -> None:
+    """Replace a file at once: a reader sees the old content or this, after a power loss, too."""
+    part = path.with_name(f"{path.name}.part")
+    with part.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    part.replace(path)
+    sync(path.parent)
+
+
 def sync_files(folder: Path) -> None:
     """Bring all files of a folder to the disk."""
     for path in folder.iterdir():

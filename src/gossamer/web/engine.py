@@ -80,6 +80,11 @@ class _Newest:
         """Return the graph as it is on disk now."""
         if self._graph is None or not self._graph.is_current():
             if not has_graph(self._folder):
-                raise NoGraph(f"no graph yet: run `gossamer build {self._folder.name} graph`")
+                raise NoGraph(self._missing())
             self._graph = opened(self._folder)
         return self._graph
+
+    def _missing(self) -> str:
+        if (self._folder / "archive").is_dir():
+            return f"no graph yet: run `gossamer build {self._folder.name} graph`"
+        return "no graph: this is an index of files that were not crawled here"

@@ -1,5 +1,6 @@
 """The server process: a socket, and uvicorn on it."""
 
+import errno
 import socket
 from collections.abc import Callable
 from pathlib import Path
@@ -62,5 +63,6 @@ def _listening(host: str, port: int) -> socket.socket:
         made.listen(1024)
     except OSError as error:
         made.close()
-        raise ConfigError(f"--port {port}: {error.strerror}: give another one") from error
+        flag = f"--host {host}" if error.errno == errno.EADDRNOTAVAIL else f"--port {port}"
+        raise ConfigError(f"{flag}: {error.strerror}: give another one") from error
     return made

@@ -1,13 +1,16 @@
 """`gossamer search`: what a person sees, what a program gets, and how it ends."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
+from tests.unit.search.pages_archive import PagesArchive, page
 from tests.unit.web.indexed import HARM, indexed, spider
 
 from gossamer.cli.main import exit_code
 from gossamer.search.page import IndexPage
+from gossamer.store import Derived
 
 
 @pytest.fixture(scope="module")
@@ -87,6 +90,7 @@ def test_another_spelling_is_told(folder: str, capsys: pytest.CaptureFixture[str
         (["spider", "--page", "0"], "--page"),
         (["spider", "--per-page", "101"], "--per-page"),
         ([], "QUERY"),
+        ([" "], "QUERY: expected words to look for"),
     ],
 )
 def test_wrong_usage_is_one_line(
@@ -102,11 +106,45 @@ def test_a_folder_without_an_index_says_what_to_do(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert exit_code(["search", str(tmp_path), "spider"]) == 2
+    assert "is not the folder of a crawl" in capsys.readouterr().err
     (tmp_path / "archive").mkdir()
     assert exit_code(["search", str(tmp_path), "spider", "--no-build"]) == 2
-    err = capsys.readouterr().err.splitlines()
-    assert all("has no index: `gossamer build" in line for line in err)
-    assert len(err) == 2
+    assert "has no index: `gossamer build" in capsys.readouterr().err
+
+
+def test_several_folders_are_asked_as_one(
+    folder: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    more = indexed(tmp_path / "one, two", *map(spider, range(25, 30)))
+    assert exit_code(["search", str(more), "spider", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["total"] == 5
+    assert (
+        exit_code(["search", f"{folder}, {more.rename(tmp_path / 'more')}", "spider", "--json"])
+        == 0
+    )
+    assert json.loads(capsys.readouterr().out)["total"] == 30
+
+
+def test_an_index_split_by_terms_is_searched_as_any_other(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    archive = PagesArchive(tmp_path)
+    archive.write([page("http://a.test/", "lions hunt"), page("http://b.test/", "apes climb")])
+    split = ("--organisation", "terms", "--shards", "2")
+    assert exit_code(["build", str(tmp_path), "index", *split]) == 0
+    capsys.readouterr()
+    assert exit_code(["search", str(tmp_path), "lions", "--urls"]) == 0
+    assert capsys.readouterr().out == "http://a.test/\n"
+
+
+def test_the_next_page_is_asked_for_in_the_same_way(
+    folder: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    flags = ["--per-page", "2", "--exact", "--without", "hosts", "--no-build"]
+    assert exit_code(["search", folder, "spider", *flags]) == 0
+    assert f"spider --page 2 {' '.join(flags)}\n" in capsys.readouterr().out
+    assert exit_code(["search", folder, "spider", "--page", "90"]) == 0
+    assert "There are no results on page 90." in capsys.readouterr().out
 
 
 def test_parts_of_ranking_can_be_switched_off(
@@ -115,3 +153,49 @@ def test_parts_of_ranking_can_be_switched_off(
     flags = ["--without", "static,proximity, copies", "--exact", "--json"]
     assert exit_code(["search", folder, "spider", *flags]) == 0
     assert json.loads(capsys.readouterr().out)["total"] == 25
+
+
+def test_a_pipe_can_be_indexed_and_a_folder_cannot(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    reads, writes = os.pipe()
+    os.write(writes, b'{"url": "http://a.test/", "text": "lions hunt"}\n')
+    os.close(writes)
+    into = ("--into", str(tmp_path / "ix"))
+    assert exit_code(["index", f"/dev/fd/{reads}", *into]) == 0
+    os.close(reads)
+    assert "1 pages in 1 shard" in capsys.readouterr().out
+    assert exit_code(["index", str(tmp_path), *into]) == 2
+    assert "is a folder: name the files in it" in capsys.readouterr().err
+    assert exit_code(["index", os.devnull, *into]) == 0
+    assert "The index is up to date: 1 pages" in capsys.readouterr().out
+
+
+def test_an_index_of_files_is_never_replaced_by_that_of_a_crawl(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = indexed(tmp_path, *map(spider, range(3)))
+    assert exit_code(["crawl", "http://a.test/", "--into", str(folder), "--index"]) == 2
+    assert "has an index of files of others" in capsys.readouterr().err
+    assert not (folder / "archive").exists()
+    (folder / "archive").mkdir()
+    for words in (["build", str(folder), "index", "--full"], ["search", str(folder), "spider"]):
+        assert exit_code(words) == 2
+        assert "is made of files that were not crawled" in capsys.readouterr().err
+    assert exit_code(["search", str(folder), "spider", "--no-build", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["total"] == 3
+
+
+def test_while_another_process_builds_the_index_is_asked_as_it_is(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    archive = PagesArchive(tmp_path)
+    archive.write([page("http://a.test/", "lions hunt")])
+    assert exit_code(["search", str(tmp_path), "lions", "--urls"]) == 0
+    archive.write([page("http://b.test/", "lions sleep", at=2.0)])
+    capsys.readouterr()
+    with Derived(tmp_path, "index", lambda _: True).sole_builder():
+        assert exit_code(["search", str(tmp_path), "lions", "--urls"]) == 0
+    told = capsys.readouterr()
+    assert told.out == "http://a.test/\n"
+    assert told.err == "gossamer: the index as it is now: another process is building it\n"

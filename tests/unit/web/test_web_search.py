@@ -195,10 +195,11 @@ def test_requests_are_counted_for_prometheus(server: Served) -> None:
     assert "nowhere" not in "".join(lines)
 
 
-def test_where_only_an_index_is_there_the_links_say_what_to_do(server: Served) -> None:
+def test_where_only_an_index_is_there_the_links_say_so(server: Served) -> None:
     assert server.ask("/search", q="spider").status == 200
     assert "/links?url=" not in server.ask("/search", q="spider").text
     assert server.get("/links").status == 503
+    assert "an index of files that were not crawled" in server.get("/links").text
 
 
 def test_new_pages_are_found_and_a_missing_index_is_told(tmp_path: Path) -> None:

@@ -12,12 +12,14 @@ import typer
 from gossamer.cli.graph.options import REQUIRED, Json, declare
 from gossamer.cli.screen import out, print_json
 from gossamer.cli.search.updating import bring_index_up_to_date
-from gossamer.cli.search.views import PER_PAGE, answer_view
+from gossamer.cli.search.views import answer_view
 from gossamer.errors import ConfigError
 from gossamer.log import escape
 
 if TYPE_CHECKING:
     from gossamer.search import Answer, Searcher, SearchWish
+
+PER_PAGE = 10
 
 
 def search(**given: Any) -> int:  # noqa: ANN401 - the parser hands over what is declared below
@@ -42,8 +44,9 @@ declare(
             str,
             typer.Argument(
                 metavar="DIR|URL",
-                help="A crawl's folder, one made by `gossamer index`, or where an index was "
-                "published to, such as s3://bucket/name. Several with commas between them.",
+                help="A crawl's folder, one made by `gossamer index`, where an index was "
+                "published to, such as s3://bucket/name, or a `gossamer serve --shard`. Several "
+                "with commas between them are asked as one.",
             ),
         ],
         REQUIRED,
@@ -112,25 +115,33 @@ def _question(words: list[str]) -> str:
     for word in words:
         if word.startswith("--"):
             raise ConfigError(f"no such option: {word}")
+    if not "".join(words).strip():
+        raise ConfigError("QUERY: expected words to look for")
     return " ".join(words)
 
 
 @contextmanager
-def _searcher(place: str, *, is_built: bool) -> "Iterator[Searcher]":
+def _searcher(given: str, *, is_built: bool) -> "Iterator[Searcher]":
     """Give who answers questions about a place, or about several together."""
-    from gossamer.search import Finder, Searcher, open_finder, open_index, ranks_of  # noqa: PLC0415 - see above
+    from gossamer.search import Searcher, open_index, ranks_of  # noqa: PLC0415 - keeps --help fast
 
-    if "://" in place:
-        finder: Finder = open_finder([one.strip() for one in place.split(",")])
-        ranks = None
-    else:
-        folder = Path(place)
+    places = _places(given)
+    folders = [place for place in places if isinstance(place, Path)]
+    for folder in folders:
         bring_index_up_to_date(folder, is_built=is_built)
-        finder, ranks = open_index(folder), ranks_of(folder)
+    finder = open_index(places)
     try:
-        yield Searcher(finder, ranks)
+        yield Searcher(finder, ranks_of(folders[0]) if len(places) == len(folders) == 1 else None)
     finally:
         finder.close()
+
+
+def _places(given: str) -> list[str | Path]:
+    """Return folders and URLs; the name of a folder may have a comma in it."""
+    if Path(given).exists():
+        return [Path(given)]
+    names = [name.strip() for name in given.split(",")]
+    return [name if "://" in name else Path(name) for name in names if name]
 
 
 def _tell(answer: "Answer", given: dict[str, Any]) -> None:
@@ -139,4 +150,12 @@ def _tell(answer: "Answer", given: dict[str, Any]) -> None:
     elif given["urls"]:
         sys.stdout.write("".join(f"{escape(hit.url)}\n" for hit in answer.hits))
     else:
-        out().print(answer_view(answer, given["place"]), crop=False)
+        out().print(answer_view(answer, given["place"], _flags(given)), crop=False)
+
+
+def _flags(given: dict[str, Any]) -> list[str]:
+    """Return what else was asked for, so that the next page is one of the same results."""
+    flags = ["--per-page", str(given["per_page"])] if given["per_page"] != PER_PAGE else []
+    flags += ["--exact"] if given["exact"] else []
+    flags += ["--without", given["without"]] if given["without"] else []
+    return flags if given["build"] else [*flags, "--no-build"]

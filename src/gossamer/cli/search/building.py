@@ -6,7 +6,7 @@ import typer
 
 from gossamer.cli.graph.building import build_again, build_graph_of, crawl_folder
 from gossamer.cli.graph.options import CODING, REQUIRED, Folder, Json, Memory, declare
-from gossamer.cli.search.indexing import SPLIT, build_index_of
+from gossamer.cli.search.indexing import SPLIT, SPLIT_CRAWL, build_index_of
 from gossamer.cli.search.publishing import PUBLISH
 from gossamer.errors import ConfigError
 
@@ -74,6 +74,7 @@ declare(
     ),
     *CODING,
     *SPLIT,
+    *SPLIT_CRAWL,
     PUBLISH,
     (
         "beside",

@@ -41,6 +41,9 @@ SPLIT: tuple[Option, ...] = (
         ],
         None,
     ),
+)
+"""Into what an index is split."""
+SPLIT_CRAWL: tuple[Option, ...] = (
     (
         "tiers",
         Annotated[
@@ -66,7 +69,7 @@ SPLIT: tuple[Option, ...] = (
         None,
     ),
 )
-"""Into what an index is split."""
+"""The same, for crawls only: pages of others have no ranks, and are added in place."""
 _DID = {
     "nothing": "The index is up to date",
     "news": "New pages were added to the index",
@@ -138,13 +141,13 @@ def options_of(given: dict[str, Any]) -> "IndexOptions":
     from gossamer.search import IndexOptions  # noqa: PLC0415 - keeps --help fast
 
     for name, known in (("partition", PARTITIONS), ("organisation", ORGANISATIONS)):
-        if given[name] not in {None, *known}:
+        if given.get(name) not in {None, *known}:
             raise ConfigError(f"--{name}: expected {' or '.join(known)}, found {given[name]!r}")
     return IndexOptions(
         shards=given["shards"],
         partition=given["partition"],
-        high_share=given["tiers"],
-        organisation=given["organisation"],
+        high_share=given.get("tiers"),
+        organisation=given.get("organisation"),
         is_full=given.get("full", False),
         memory_bytes=bytes_of(given["memory"]),
     )

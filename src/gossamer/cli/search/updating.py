@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from gossamer.cli.graph.building import bring_up_to_date, telling
+from gossamer.cli.graph.building import bring_up_to_date, crawl_folder, telling
 from gossamer.cli.screen import harmless
 from gossamer.errors import CannotGoOn, ConfigError
 
@@ -11,9 +11,11 @@ from gossamer.errors import CannotGoOn, ConfigError
 def bring_index_up_to_date(folder: Path, *, is_built: bool = True) -> None:
     """Build what is missing of a folder's index. Where that is not possible the old one must do."""
     from gossamer.search import build_index, has_index  # noqa: PLC0415 - keeps --help fast
+    from gossamer.store import BuiltElsewhere  # noqa: PLC0415 - keeps --help fast
 
     if not (is_built and has_archive(folder)):
         if not has_index(folder):
+            crawl_folder(folder)
             raise ConfigError(f"{folder} has no index: `gossamer build {folder} index` makes one")
         return
     if not has_index(folder):
@@ -24,7 +26,9 @@ def bring_index_up_to_date(folder: Path, *, is_built: bool = True) -> None:
     except CannotGoOn as error:
         if not has_index(folder):
             raise
-        sys.stderr.write(f"gossamer: the index as it was: {harmless(error)}\n")
+        is_kept = isinstance(error, BuiltElsewhere)
+        why = "another process is building it" if is_kept else harmless(error)
+        sys.stderr.write(f"gossamer: the index as it is now: {why}\n")
 
 
 def bring_all_up_to_date(folder: Path) -> None:

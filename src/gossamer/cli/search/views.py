@@ -1,7 +1,7 @@
 """Views: an answer as a person likes to read it. Text from the web is harmless."""
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
@@ -14,18 +14,17 @@ from gossamer.log import escape
 if TYPE_CHECKING:
     from gossamer.search import Answer, Hit
 
-PER_PAGE = 10
 _INDENT = (0, 0, 0, 4)
 
 
-def answer_view(answer: "Answer", place: str) -> RenderableType:
-    """Return a page of results."""
+def answer_view(answer: "Answer", place: str, flags: Sequence[str] = ()) -> RenderableType:
+    """Return a page of results; `flags` are those with which it was asked for."""
     parts: list[RenderableType] = []
     first = (answer.page - 1) * answer.per_page + 1
     for number, hit in enumerate(answer.hits, first):
         parts += _hit(number, hit)
         parts.append(Text())
-    parts += [_whole(line, style) for line, style in _foot(answer, place)]
+    parts += [_whole(line, style) for line, style in _foot(answer, place, flags)]
     return Group(*parts)
 
 
@@ -58,7 +57,7 @@ def _facts(hit: "Hit") -> Iterator[str]:
     yield f"score {hit.score:.2f}"
 
 
-def _foot(answer: "Answer", place: str) -> Iterator[tuple[str, str]]:
+def _foot(answer: "Answer", place: str, flags: Sequence[str]) -> Iterator[tuple[str, str]]:
     for hint in answer.hints:
         yield f"{_line(hint)}.", "yellow"
     if answer.suggestion:
@@ -67,24 +66,19 @@ def _foot(answer: "Answer", place: str) -> Iterator[tuple[str, str]]:
     if not answer.hits and answer.page == 1:
         yield "No page says that. Try other words, fewer of them, or fewer filters.", "bold"
         return
+    if not answer.hits:
+        yield f"There are no results on page {answer.page}.", "bold"
     partial = "; not all of the index answered" if answer.is_partial else ""
     where = f", page {answer.page}" if answer.page > 1 else ""
     yield f"{answer.total:,} {many}{where}, {answer.took_ms:.0f} ms{partial}", "dim"
     if answer.has_more:
-        words = shlex.join(_next(answer, place))
+        words = shlex.join([place, answer.query, "--page", str(answer.page + 1), *flags])
         yield f"more:  gossamer search {harmless(words)}", "dim"
 
 
 def _whole(words: str, style: str) -> Text:
     """Return a line that is not cut into pieces: somebody may want to copy it."""
     return Text(words, style, no_wrap=True, overflow="ignore")
-
-
-def _next(answer: "Answer", place: str) -> Iterator[str]:
-    """Give the words that ask for the next page."""
-    yield from (place, answer.query, "--page", str(answer.page + 1))
-    if answer.per_page != PER_PAGE:
-        yield from ("--per-page", str(answer.per_page))
 
 
 def _line(words: str) -> str:

@@ -39,7 +39,7 @@ _stem = lru_cache(maxsize=1 << 16)(stem)
 
 
 class Analyser:
-    """Turns text into terms. One per thread; it remembers the stems of words."""
+    """Turns text into terms. Any thread may ask about words; one at a time prepares pages."""
 
     def __init__(self) -> None:
         self._reader: _Reader | None = None

@@ -1,12 +1,13 @@
 """Where to ask: an index, wherever it lies, and the ranks of the crawl around it."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from gossamer.errors import CannotGoOn
 from gossamer.log import tell
-from gossamer.ranks import RankFile
+from gossamer.ranks import RankFile, crawl_ranks, ranks_path
 from gossamer.search.ask.searcher import Searcher
-from gossamer.search.broker import open_finder
+from gossamer.search.broker import Place, open_finder
 from gossamer.search.finder import Finder
 from gossamer.search.manifest import index_folder, read_manifest, terms_folder
 from gossamer.search.terms import TermFinder
@@ -17,13 +18,18 @@ def has_index(root: Path) -> bool:
     return read_manifest(index_folder(root)) is not None
 
 
-def open_index(root: Path) -> Finder:
-    """Return the index of a folder, split by documents or by terms."""
-    index = index_folder(root)
-    manifest = read_manifest(index)
-    if manifest is not None and manifest.organisation == "terms":
-        return TermFinder(terms_folder(index))
-    return open_finder(root)
+def open_index(place: Place | Sequence[Place]) -> Finder:
+    """Return the index of a place, split by documents or by terms; several are one together.
+
+    Those with others must be split by documents.
+    """
+    places = [place] if isinstance(place, str | Path) else list(place)
+    if len(places) == 1 and isinstance(places[0], Path):
+        index = index_folder(places[0])
+        manifest = read_manifest(index)
+        if manifest is not None and manifest.organisation == "terms":
+            return TermFinder(terms_folder(index))
+    return open_finder(places)
 
 
 def open_searcher(root: Path | str) -> Searcher:
@@ -33,11 +39,8 @@ def open_searcher(root: Path | str) -> Searcher:
 
 def ranks_of(root: Path) -> RankFile | None:
     """Return what the graph says of a crawl's pages; None if it says nothing, or is damaged."""
-    path = root / "graph" / "ranks"
-    if not path.is_file():
-        return None
     try:
-        return RankFile.open(path)
+        return crawl_ranks(root)
     except CannotGoOn as error:
-        tell("ranks.unreadable", path=path, error=error)
+        tell("ranks.unreadable", path=ranks_path(root), error=error)
         return None

@@ -78,7 +78,7 @@ class Scout:
     def _unasked(self, ask: Ask, wish: SearchWish) -> Finding:
         """Return pages by filters alone, or by words that must stand in a row."""
         if ask == Ask(weights=ask.weights, without=ask.without):
-            return Finding()
+            return Finding(hints=("there is nothing to look for",))
         found = self._finder.find(replace(ask, top=MOST_UNASKED), is_exact=wish.is_exact)
         hint = f"{found.total:,} pages fit; these are the best of some of them"
         return Finding(

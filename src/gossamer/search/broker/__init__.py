@@ -13,7 +13,7 @@ from gossamer.search.broker.far import (
     SilentShard,
     answer_shard,
 )
-from gossamer.search.broker.opening import open_finder
+from gossamer.search.broker.opening import Place, open_finder
 from gossamer.search.broker.statistics import StatisticsFacts
 from gossamer.search.broker.stores import Published, publish
 from gossamer.search.broker.tiers import TierRule
@@ -24,6 +24,7 @@ __all__ = [
     "Broker",
     "BrokerOptions",
     "Offered",
+    "Place",
     "Published",
     "RemoteShard",
     "SilentShard",

@@ -43,6 +43,12 @@ class Building:
         self._tell = tell
         if not self.folder.archive.is_dir():
             raise ConfigError(f"{root} is not a crawl: expected a folder with an archive in it")
+        found = read_manifest(self.place.folder)
+        if found is not None and found.pages and not found.covered:
+            raise ConfigError(
+                f"{self.place.folder} is made of files that were not crawled, and would be lost: "
+                "move it to a folder of its own"
+            )
 
     def build(self) -> IndexFacts:
         """Do what is due."""

@@ -1,5 +1,6 @@
 """An index of files that Gossamer did not crawl. Added to in place; run again, it adds nothing."""
 
+import os
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -39,8 +40,7 @@ def build_foreign(
             "choose another folder for files of others"
         )
     for name in files:
-        if name != "-" and not Path(name).is_file():
-            raise ConfigError(f"{name}: there is no such file")
+        _expect_readable(name)
     into.mkdir(parents=True, exist_ok=True)
     with place_of(into).sole_builder():
         try:
@@ -87,7 +87,8 @@ class _Foreign:
         self._commit()
         self._sink.close()
         facts = facts_of("news", self._manifest, added=self._added, bad=self._bad)
-        return replace(facts, left_out=dict(self._left_out))
+        did = facts.did if self._added else "nothing"
+        return replace(facts, did=did, left_out=dict(self._left_out))
 
     def _add(self, page: IndexPage) -> None:
         self._sink.add(self._analyser.prepare(page))
@@ -130,6 +131,16 @@ class _Foreign:
         return Manifest(
             version=VERSION, partition=shape.partition, shards=shape.shards, generation=1, born=1
         )
+
+
+def _expect_readable(name: str) -> None:
+    """Refuse what is no file. A pipe is one: programs may write what is indexed."""
+    path = Path(name)
+    if name == "-" or (path.exists() and not path.is_dir() and os.access(path, os.R_OK)):
+        return
+    if path.is_dir():
+        raise ConfigError(f"{name} is a folder: name the files in it")
+    raise ConfigError(f"{name}: {'it may not be read' if path.exists() else 'no such file'}")
 
 
 def _complaint(name: str, bad: Bad) -> str:

@@ -79,7 +79,9 @@ class Shape(Struct, frozen=True, kw_only=True):
         if not 0 <= shape.high_share < 1:
             raise ConfigError(f"tiers: expected a share below 1, found {shape.high_share}")
         if shape.organisation == "terms" and shape.high_share:
-            raise ConfigError("tiers are of documents: there are none if terms are split")
+            raise ConfigError(
+                "tiers are of documents: there are none if terms are split; --tiers 0 does without"
+            )
         return shape
 
     def is_that_of(self, manifest: Manifest) -> bool:

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from gossamer.errors import ConfigError
-from gossamer.ranks import RankFile
+from gossamer.ranks import RankFile, crawl_ranks
 from gossamer.search.build.options import IndexOptions
 from gossamer.search.build.sink import DocumentSink, PageSink
 from gossamer.search.manifest import Manifest, read_manifest, terms_folder
@@ -20,19 +20,13 @@ def open_sink(root: Path, index: Path, manifest: Manifest, options: IndexOptions
     """Return what pages are written to; `index` is the folder in which it lies at the moment."""
     if manifest.organisation == "terms":
         return TermsWriter(terms_folder(index), manifest.shards)
-    ranks = ranks_of(root) if manifest.high_share else None
+    ranks = crawl_ranks(root) if manifest.high_share else None
     return DocumentSink(index, manifest, options.memory_bytes, ranks=ranks)
-
-
-def ranks_of(root: Path) -> RankFile | None:
-    """Return the ranks that the graph of a crawl has left; None if there are none."""
-    path = root / "graph" / "ranks"
-    return RankFile.open(path) if path.is_file() else None
 
 
 def needed_ranks(root: Path) -> RankFile:
     """Return the ranks of a crawl's pages; say how to get them if there are none."""
-    ranks = ranks_of(root)
+    ranks = crawl_ranks(root)
     if ranks is None:
         raise ConfigError(
             f"tiers are made by rank, and {root} has no ranks yet: `gossamer rank {root}` makes "

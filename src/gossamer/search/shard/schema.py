@@ -19,12 +19,12 @@ VERSION = 1
 def make_index(path: Path) -> tantivy.Index:
     """Return the index at a place, made if there is none."""
     path.mkdir(parents=True, exist_ok=True)
-    return _with_tokenizer(tantivy.Index(_schema(), str(path)))
+    return _prepared(tantivy.Index(_schema(), str(path)))
 
 
 def open_index(path: Path) -> tantivy.Index:
     """Return the index at a place."""
-    return _with_tokenizer(tantivy.Index.open(str(path)))
+    return _prepared(tantivy.Index.open(str(path)))
 
 
 def length_column(field: str) -> str:
@@ -32,10 +32,15 @@ def length_column(field: str) -> str:
     return f"{field}_words"
 
 
-def _with_tokenizer(index: tantivy.Index) -> tantivy.Index:
+def _prepared(index: tantivy.Index) -> tantivy.Index:
+    """Return an index that knows our words and takes up commits only when it is told to.
+
+    Left alone, it looks for them in a thread of its own, and makes a lock file in its folder for
+    that, even in one that is being deleted (once it does so anyway, as it is opened).
+    """
+    index.config_reader("manual")
     splitter = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.whitespace()).build()
     index.register_tokenizer(SPLIT, splitter)
-    index.config_reader("manual")  # or a thread of each shard would look for commits
     return index
 
 

@@ -27,7 +27,9 @@ _ELLIPSIS = "\u2026"
 _UNSEEN = re.compile(
     r"[\s\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufff9-\uffff\ufeff]+"
 )
-_MARKS = re.compile(r"(?:^|\n)[ \t]*(?:[*\u2022-]|\d{1,3}\.)[ \t]+")
+_MARKS = re.compile(r"\n[ \t]*(?:[*\u2022-]|\d{1,3}\.)[ \t]+")
+"""What makes a line one of a list."""
+_LONE_MARK = re.compile(r"\n[ \t]*[*\u2022-][ \t]*\Z")
 _ENDS = re.compile(r"[.!?:;][ \n]|\n|[\u3002\uff01\uff1f]")
 _BETWEEN = 3
 _DISTINCT = 100
@@ -58,7 +60,7 @@ class Snippets:
         for start, end in spans:
             if (start > 0 and best) or segments:
                 segments.append((f" {_ELLIPSIS} " if segments else f"{_ELLIPSIS} ", False))
-            segments += _pieces(text, (start, end), hits)
+            segments += _unlisted(_pieces(text, (start, end), hits))
         if spans[-1][1] < len(text.rstrip()):
             segments.append((f" {_ELLIPSIS}", False))
         return _tidied(segments)
@@ -174,11 +176,19 @@ def _pieces(text: str, span: Span, hits: Iterable[Hit]) -> Segments:
     return pieces
 
 
+def _unlisted(pieces: Segments) -> Segments:
+    """Return the pieces of a part without the marks of lists. A part begins as a line does."""
+    texts = [text if is_hit else _MARKS.sub("\n", text) for text, is_hit in pieces]
+    texts[0] = _MARKS.sub("\n", f"\n{texts[0]}")
+    texts[-1] = _LONE_MARK.sub("", texts[-1])
+    return [(text, is_hit) for text, (_, is_hit) in zip(texts, pieces, strict=True)]
+
+
 def _tidied(segments: Segments) -> Segments:
     """Return pieces on one line, with one space between words, and nothing that steers a screen."""
     tidy: Segments = []
     for text, is_hit in segments:
-        said = _UNSEEN.sub(" ", text if is_hit else _MARKS.sub("\n", text))
+        said = _UNSEEN.sub(" ", text)
         if said[:1] == " " and (not tidy or tidy[-1][0].endswith(" ")):
             said = said[1:]
         if not said:

@@ -3,6 +3,7 @@
 from pathlib import Path
 from threading import Lock
 
+from gossamer.ranks import ranks_path
 from gossamer.search import (
     Answer,
     Finder,
@@ -51,7 +52,7 @@ class Desk:
         """Return who knows the index and the ranks as they are on disk now."""
         with self._renewing:
             index = _stamp(self._index / "manifest.json")
-            ranks = _stamp(self._folder / "graph" / "ranks")
+            ranks = _stamp(ranks_path(self._folder))
             if self._searcher is not None and (index, ranks) == self._seen:
                 return self._searcher
             finder = self._renewed()

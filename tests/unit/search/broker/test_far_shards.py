@@ -227,6 +227,13 @@ def test_a_shard_that_answers_nonsense_is_silent(answer: bytes) -> None:
     server.join()
 
 
+def test_a_server_that_offers_no_shards_says_how_it_would() -> None:
+    server = Answering(b"HTTP/1.1 405 Method Not Allowed\r\nContent-Length: 0\r\n\r\n")
+    with pytest.raises(SilentShard, match="serve DIR --shard"):
+        RemoteShard(server.url, timeout_s=10).offer()
+    server.join()
+
+
 def test_a_shard_that_never_answers_is_given_up() -> None:
     listening = socket.create_server(("127.0.0.1", 0))
     far = RemoteShard(f"http://127.0.0.1:{listening.getsockname()[1]}/shard/00", timeout_s=0.05)
@@ -372,3 +379,5 @@ def test_a_connection_that_was_closed_meanwhile_is_made_anew() -> None:
 def test_only_web_addresses_are_far_shards() -> None:
     with pytest.raises(ConfigError, match="http://HOST:PORT"):
         RemoteShard("ftp://a.test/")
+    with pytest.raises(ConfigError, match="Port"):
+        RemoteShard("http://a.test:b/")

@@ -39,6 +39,15 @@ def test_a_published_index_answers_as_the_folder_does(tmp_path: Path, store: str
     assert there.stored(there.find(RED).candidates) == here.stored(here.find(RED).candidates)
 
 
+def test_a_folder_to_publish_to_is_made_and_one_to_read_from_must_be_there(tmp_path: Path) -> None:
+    crawl = crawl_with_index(tmp_path / "crawl", pages(3))
+    store = f"file://{tmp_path}/not/yet"
+    with pytest.raises(CannotGoOn, match="is no folder with an index"):
+        open_finder(store, cache=tmp_path / "cache")
+    assert publish(index_folder(crawl), store).sent > 0
+    assert open_finder(store, cache=tmp_path / "cache").find(RED).total == 3
+
+
 def test_only_what_is_new_is_sent_and_fetched(tmp_path: Path, store: str) -> None:
     crawl = crawl_with_index(tmp_path / "crawl", pages(20))
     publish(index_folder(crawl), store)

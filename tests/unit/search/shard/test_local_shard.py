@@ -1,4 +1,5 @@
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -117,6 +118,16 @@ def test_long_fields_are_as_long_as_the_engine_thinks(tmp_path: Path) -> None:
         explained[searcher.fast_field_values("main_words", [place])[0]] = _dl(told)
     assert [one.length for (one,) in found] == [explained[n] for n in lengths]
     assert all(one.often == 1 for (one,) in found)
+
+
+def test_commits_are_taken_up_only_when_somebody_says_so(tmp_path: Path) -> None:
+    shard_of(tmp_path, pages())
+    index = open_index(tmp_path)
+    write_shard(tmp_path, [prepared("http://d.test/", main="red")])
+    time.sleep(0.8)  # the engine would look twice a second
+    assert index.searcher().num_docs == 3
+    index.reload()
+    assert index.searcher().num_docs == 4
 
 
 def _dl(node: dict[str, Any]) -> float | None:

@@ -68,6 +68,13 @@ def test_a_title_has_hits_too() -> None:
     assert asked("foxes").title(page("")) == []
 
 
+def test_marks_of_lists_are_left_out_and_dashes_and_numbers_behind_a_hit_are_not() -> None:
+    text = f"* a fox - 2. of two\n  * a hen\n3. a fox\n- {'x' * 150}\n* {FILL}"
+    told = marked(asked("fox").snippet(page(text)))
+    assert told == f"a [fox] - 2. of two a hen a [fox] {'x' * 150} …"
+    assert marked(asked("fox").title(page("", title="2. Fox - 3. Hen"))) == "2. [Fox] - 3. Hen"
+
+
 @pytest.mark.parametrize(
     ("question", "text", "language", "expected"),
     [

@@ -32,7 +32,7 @@ TIMEOUT_S = 5.0
 """For a whole answer, however it drips in."""
 MOST_KEPT = 8
 """Connections that wait for the next question."""
-_OK = 200
+_OK, _NOT_OFFERED = 200, (404, 405)
 _HEADERS = {"Content-Type": "application/msgpack"}
 Answer = TypeVar("Answer")
 
@@ -49,12 +49,16 @@ class RemoteShard:
     def __init__(
         self, url: str, *, timeout_s: float = TIMEOUT_S, clock: Clock | None = None
     ) -> None:
-        parts = urlsplit(url)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
+        try:
+            parts = urlsplit(url)
+            host, port = parts.hostname, parts.port
+        except ValueError as error:
+            raise ConfigError(f"{url}: {error}") from error
+        if parts.scheme not in ("http", "https") or not host:
             raise ConfigError(f"expected http://HOST:PORT of a shard, got {url!r}")
         self._url = url
         self._kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
-        self._address = parts.hostname, parts.port
+        self._address = host, port
         self._path = parts.path.rstrip("/") + "/"
         self._timeout_s = timeout_s
         self._clock = clock or SystemClock()
@@ -151,9 +155,11 @@ class RemoteShard:
         connection.request("POST", self._path + name, body, _HEADERS)
         response = answered(connection, self._clock, until)
         content = self._read(response)
+        if response.status in _NOT_OFFERED:
+            raise BadMessage("its index is not offered; `gossamer serve DIR --shard` offers one")
         if response.status != _OK:
             said = content[:200].decode(errors="replace")
-            raise BadMessage(f"it said {response.status} to {name}: {said!r}")
+            raise BadMessage(f"it said {response.status} to {name or 'what it has'}: {said!r}")
         if not response.will_close:
             with suppress(Full):
                 self._kept.put_nowait(connection)

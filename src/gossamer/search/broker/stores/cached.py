@@ -16,6 +16,7 @@ from gossamer.errors import CannotGoOn
 from gossamer.search.broker.stores.objects import Objects
 from gossamer.search.broker.stores.seal import FILES, SEAL, Seal, SealedFile, digest_of, read_seal
 from gossamer.search.manifest import index_folder, write_manifest
+from gossamer.store import replace_file
 
 META = "meta.json"
 _TRIES = 3
@@ -85,9 +86,9 @@ class CachedIndex:
         index = index_folder(self.root)
         for shard, meta in seal.metas.items():
             (index / shard).mkdir(exist_ok=True)
-            _replace(index / shard / META, meta.encode())
+            replace_file(index / shard / META, meta.encode())
         write_manifest(index, seal.manifest)
-        _replace(self.root / SEAL, content)
+        replace_file(self.root / SEAL, content)
         wanted = set(seal.files)
         if before is not None:
             wanted |= read_seal(before, str(self.root)).files.keys()
@@ -116,15 +117,6 @@ class CachedIndex:
         with (self.root / "lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
-
-
-def _replace(path: Path, content: bytes) -> None:
-    part = path.with_name(f"{path.name}.part")
-    with part.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    part.replace(path)
 
 
 def _size(path: Path) -> int:

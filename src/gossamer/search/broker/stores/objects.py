@@ -28,9 +28,12 @@ def is_store(place: str) -> bool:
 class Objects:
     """The objects below a URL: s3://BUCKET/PREFIX, gs://, az://, file:///FOLDER."""
 
-    def __init__(self, url: str, store: "ObjectStore | None" = None) -> None:
+    def __init__(
+        self, url: str, store: "ObjectStore | None" = None, *, is_made: bool = False
+    ) -> None:
+        """Take where they are. `is_made`: a folder that is not there is made."""
         self.url = url
-        self._store = store or _opened(url)
+        self._store = store or _opened(url, is_made=is_made)
 
     def read(self, name: str) -> bytes | None:
         """Return a small object, None if there is none."""
@@ -112,12 +115,18 @@ class Objects:
             raise CannotGoOn(f"{self.url} cannot be used: {reason}") from error
 
 
-def _opened(url: str) -> "ObjectStore":
+def _opened(url: str, *, is_made: bool) -> "ObjectStore":
     from obstore.exceptions import BaseError  # noqa: PLC0415 - most indexes are folders
     from obstore.store import from_url  # noqa: PLC0415 - most indexes are folders
 
+    is_folder = url.startswith("file://")
     try:
-        return from_url(url)
-    except (BaseError, ValueError) as error:
+        return from_url(url, mkdir=True) if is_folder and is_made else from_url(url)
+    except (BaseError, OSError, ValueError) as error:
         reason = str(error).partition("\n")[0][:300]
-        raise ConfigError(f"expected s3://BUCKET/PREFIX or file:///FOLDER: {reason}") from error
+        if is_folder:
+            does = "cannot be made" if is_made else "is no folder with an index"
+            raise CannotGoOn(f"{url} {does}: {reason}") from error
+        raise ConfigError(
+            f"{url}: expected s3://BUCKET/PREFIX or file:///FOLDER: {reason}"
+        ) from error

@@ -50,7 +50,7 @@ def publish(index: Path, url: str, objects: Objects | None = None) -> Published:
     Files that a merge has replaced meanwhile begin it anew. Objects that belong neither to this
     seal nor to the one before are deleted.
     """
-    objects = objects or Objects(url)
+    objects = objects or Objects(url, is_made=True)
     content = objects.read(SEAL)
     before = read_seal(content, url).files if content is not None else {}
     there = dict(before)

@@ -6,7 +6,6 @@ Neighbours: `making` writes them, the shards of `terms` ask them.
 from gossamer.search.terms.kept.layout import (
     Opened,
     TermSet,
-    flush_folder,
     place_of,
     read_set,
     seal_of,
@@ -20,7 +19,6 @@ __all__ = [
     "Opened",
     "TermSet",
     "discounts",
-    "flush_folder",
     "natives",
     "norms_of",
     "place_of",

@@ -28,6 +28,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from gossamer.errors import CannotGoOn, CorruptFile
 from gossamer.search.fields import TEXT_FIELDS
+from gossamer.store import replace_file
 
 VERSION = 1
 FILE = "set.json"
@@ -79,25 +80,10 @@ def read_set(folder: Path) -> TermSet | None:
 
 def write_set(folder: Path, made: TermSet) -> None:
     """Replace what a set is at once: a reader sees the old one or this."""
-    part = folder / f"{FILE}.part"
     try:
-        with part.open("wb") as file:
-            file.write(msgspec.json.format(msgspec.json.encode(made)))
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(folder / FILE)
-        flush_folder(folder)
+        replace_file(folder / FILE, msgspec.json.format(msgspec.json.encode(made)))
     except OSError as error:
         raise CannotGoOn(f"cannot write to {folder}: {error.strerror}; make room there") from error
-
-
-def flush_folder(folder: Path) -> None:
-    """Make the names in a folder durable."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def seal_of(path: Path) -> tuple[int, int]:

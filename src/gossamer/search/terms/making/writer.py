@@ -14,7 +14,6 @@ from gossamer.search.fields import TEXT_FIELDS
 from gossamer.search.page import Prepared
 from gossamer.search.terms.kept import (
     TermSet,
-    flush_folder,
     norms_of,
     place_of,
     read_set,
@@ -25,6 +24,7 @@ from gossamer.search.terms.kept.tags import tags_of
 from gossamer.search.terms.making.lists import ShardFiles
 from gossamer.search.terms.making.merging import Merger, Placing
 from gossamer.search.terms.making.runs import RUN_TOKENS, Runs
+from gossamer.store import sync
 from gossamer.urls import fingerprint_of
 
 _LEVEL = 3
@@ -136,7 +136,7 @@ class TermsWriter:
             seals={str(path.relative_to(self._place)): seal_of(path) for path in files},
         )
         for folder in {path.parent for path in files}:
-            flush_folder(folder)
+            sync(folder)
         write_set(self._folder, made)
         for path in self._folder.iterdir():
             if path.is_dir() and path != self._place and path.name.isdigit():
