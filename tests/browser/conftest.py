@@ -10,7 +10,7 @@ from tests.browser.site import crawl
 from tests.unit.web.served import Served, serving
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     if program() is None:
         pytest.skip("no Chromium is installed here: `apt-get install chromium`")
@@ -23,7 +23,7 @@ def browser() -> Iterator[Browser]:
     opened.__exit__(None, None, None)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def server(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     del browser  # where there is none, nothing has to be crawled
     with serving(crawl(tmp_path_factory.mktemp("browsed") / "spiders")) as running:

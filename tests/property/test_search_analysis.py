@@ -3,7 +3,7 @@
 import re
 from functools import cache
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from gossamer.search.analysis import Analyser
@@ -88,6 +88,7 @@ def _arrangers() -> tuple[Arranger, Arranger]:
 
 @settings(max_examples=400, deadline=None)
 @given(st.lists(_TEXTS, min_size=1, max_size=4), st.sampled_from(STEMMED))
+@example(["À" * 31 + "É_0"], "fr")
 def test_the_kernel_finds_the_terms_that_plain_python_finds(texts: list[str], code: str) -> None:
     parts = [text.encode("utf-8", "replace") for text in texts]
     ends = [sum(map(len, parts[: n + 1])) for n in range(len(parts))]

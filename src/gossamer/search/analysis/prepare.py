@@ -167,9 +167,7 @@ def _terms(text: str, code: str) -> Iterator[Term]:
 
 
 def _term(word: Word, code: str) -> Term:
-    if word.is_solid:
-        return word.text
-    return _stem(word.text, "" if word.parts else code)
+    return word.text if word.is_solid else _stem(word.text, code)
 
 
 def _shown(arranged: Arranged, start: int) -> str:
