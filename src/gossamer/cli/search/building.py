@@ -1,5 +1,6 @@
 """`gossamer build`: make what a crawl's folder has beside the archive again from it."""
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
@@ -23,6 +24,7 @@ def build(**given: Any) -> None:  # noqa: ANN401 - the parser hands over what is
     folder, what = given["folder"], given["what"]
     if what not in KNOWN:
         raise ConfigError(f"build: expected {', '.join(KNOWN)}, found {what!r}")
+    _refuse_others(what, given)
     crawl_folder(folder)
     if what == "graph":
         build_graph_of(folder, given)
@@ -32,24 +34,20 @@ def build(**given: Any) -> None:  # noqa: ANN401 - the parser hands over what is
         build_again(folder, what, is_json=given["json"])
 
 
+def _refuse_others(what: str, given: dict[str, Any]) -> None:
+    """Refuse options that mean nothing for what is built."""
+    for kind, options in (("graph", OF_GRAPH), ("index", OF_INDEX)):
+        for name, _, usual in options:
+            if what != kind and given[name] != usual:
+                flag = name.replace("_", "-")
+                raise ConfigError(f"build {what}: --{flag} is for `gossamer build DIR {kind}`")
+
+
 Choice = "keep|follow"
-declare(
-    build,
-    ("folder", Folder, REQUIRED),
-    (
-        "what",
-        Annotated[str, typer.Argument(metavar="|".join(KNOWN), help="What to build.")],
-        REQUIRED,
-    ),
-    ("full", Annotated[bool, typer.Option("--full", help="Read the whole archive again.")], False),
+OF_GRAPH: Sequence[tuple[str, Any, Any]] = (
     (
         "fold",
         Annotated[bool, typer.Option("--fold", help="Leave no newer pages on top of the graph.")],
-        False,
-    ),
-    (
-        "follow",
-        Annotated[bool, typer.Option("--follow", help="Go on while the crawl runs.")],
         False,
     ),
     (
@@ -73,9 +71,24 @@ declare(
         None,
     ),
     *CODING,
-    *SPLIT,
-    *SPLIT_CRAWL,
-    PUBLISH,
+)
+OF_INDEX: Sequence[tuple[str, Any, Any]] = (*SPLIT, *SPLIT_CRAWL, PUBLISH)
+declare(
+    build,
+    ("folder", Folder, REQUIRED),
+    (
+        "what",
+        Annotated[str, typer.Argument(metavar="|".join(KNOWN), help="What to build.")],
+        REQUIRED,
+    ),
+    ("full", Annotated[bool, typer.Option("--full", help="Read the whole archive again.")], False),
+    (
+        "follow",
+        Annotated[bool, typer.Option("--follow", help="Go on while the crawl runs.")],
+        False,
+    ),
+    *OF_GRAPH,
+    *OF_INDEX,
     (
         "beside",
         Annotated[int | None, typer.Option("--beside", metavar="PID", hidden=True)],

@@ -12,6 +12,8 @@ from itertools import pairwise
 from gossamer.search.ask.ranking import Ranked
 
 SKETCH_BITS = 64
+FAR_BEHIND = 0.5
+"""A page of another host does not come first if it has less than this share of the score."""
 
 
 @dataclass(slots=True)
@@ -29,7 +31,7 @@ class Layout:
         """Take how much is too much; None: nothing is.
 
         Sketches of copies differ in at most `same_bits` bits. Of one host there are at most
-        `per_host` results on a page, as long as others can fill it.
+        `per_host` results on a page, as long as others can fill it that are not far behind.
         """
         self._per_page = per_page
         self._per_host = per_host
@@ -48,8 +50,8 @@ class Layout:
                 later.clear()
             if waiting and self._is_crowded(waiting[0]):
                 later.append(waiting.popleft())
-            else:  # a page is rather filled with one host than left short
-                place = (waiting or later).popleft()
+            else:
+                place = _next(waiting, later).popleft()
                 self._here[place.ranked.candidate.host] += 1
                 self.places.append(place)
 
@@ -85,6 +87,14 @@ class Layout:
             else:
                 original.copies += 1
         return kept
+
+
+def _next(waiting: deque[Place], later: deque[Place]) -> deque[Place]:
+    """Return who goes on: others first, unless there are none or they are far behind."""
+    if not waiting or not later:
+        return waiting or later
+    is_far = waiting[0].ranked.score < FAR_BEHIND * later[0].ranked.score
+    return later if is_far else waiting
 
 
 class _Sketches:

@@ -3,8 +3,8 @@ from gossamer.search.ask.ranking import Ranked
 from gossamer.search.messages import Candidate
 
 
-def result(key: int, *, host: int = 0, sketch: int = 0) -> Ranked:
-    return Ranked(1.0, Candidate(1.0, key, host, sketch, 0))
+def result(key: int, *, host: int = 0, sketch: int = 0, score: float = 1.0) -> Ranked:
+    return Ranked(score, Candidate(1.0, key, host, sketch, 0))
 
 
 def keys(layout: Layout) -> list[int]:
@@ -16,6 +16,13 @@ def test_a_page_has_few_results_of_one_host_and_the_others_come_on_the_next() ->
     layout.add([result(n, host=n // 4) for n in range(8)])
     assert keys(layout) == [0, 1, 4, 5, 2, 3, 6, 7]
     assert layout.more_from_hosts(1) == {0: 2, 1: 2}
+
+
+def test_a_page_far_behind_does_not_come_before_a_better_one_of_a_host_that_had_its_share() -> None:
+    layout = Layout(4, same_bits=None, per_host=2)
+    scores = (9.0, 8.9, 8.8, 4.5, 4.3)
+    layout.add([result(n, host=n // 3, score=score) for n, score in enumerate(scores)])
+    assert keys(layout) == [0, 1, 3, 2, 4]
 
 
 def test_a_page_is_filled_with_one_host_when_there_is_no_other() -> None:
