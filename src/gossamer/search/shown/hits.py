@@ -92,8 +92,17 @@ class Hits:
 
 
 def _beginnings(terms: Iterable[Term]) -> list[str]:
-    """Return with what words begin that have a term: the last letter may be another one."""
-    return list(dict.fromkeys(term[:-1] if _may_differ(term) else term for term in terms))
+    """Return with what words begin that have a term: the last letter may be another one.
+
+    What begins as a shorter one does is found with it.
+    """
+    found = dict.fromkeys(term[:-1] if _may_differ(term) else term for term in terms)
+    short = {one for one in found if one.isalpha() and not is_solid(one[0])}
+    return [
+        one
+        for one in found
+        if one not in short or not any(one[:size] in short for size in range(1, len(one)))
+    ]
 
 
 def _may_differ(term: Term) -> bool:
