@@ -11,25 +11,13 @@ import pytest
 
 from gossamer.graph.build import GraphOptions, build_graph
 from gossamer.graph.connectivity import Connectivity
+from tests.unit.forked import ENDED, in_a_fork
 from tests.unit.graph.links_archive import LinksArchive, LinksOf, assert_says, links_of, page
 
 A, B, C, D = (f"http://{name}.test/" for name in "abcd")
 DELTA = GraphOptions(small_arcs=0, delta_share=1e9)
 FOLD = GraphOptions(delta_share=0)
 TOUCHES = {"open", "os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.link", "shutil.rmtree"}
-ENDED, TOO_FEW = 0, 3
-
-
-def in_a_fork(work: Callable[[], object]) -> int:
-    """Do something in a process of its own; return how that ended, as `os.waitpid` tells it."""
-    child = os.fork()
-    if child:
-        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    try:
-        work()
-    except BaseException:  # noqa: BLE001 -- nothing of the tests may go on in the fork
-        os._exit(TOO_FEW)
-    os._exit(ENDED)
 
 
 def dying(touch: int, root: Path, options: GraphOptions) -> Callable[[], object]:

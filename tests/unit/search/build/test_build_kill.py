@@ -12,25 +12,13 @@ from msgspec.structs import replace
 
 from gossamer.search.build import IndexOptions, build_index
 from gossamer.search.gather import archive_urls
+from tests.unit.forked import ENDED, in_a_fork
 from tests.unit.search.pages_archive import PagesArchive, index_urls, page
 
 A, B, C, D = (f"http://{name}.test/" for name in "abcd")
 KEPT = IndexOptions(news_share=1e9, shards=2)
 TOUCHES = {"os.rename", "os.remove", "os.mkdir", "shutil.rmtree", "os.truncate"}
 """Besides files that are opened to be written."""
-ENDED, FAILED = 0, 3
-
-
-def in_a_fork(work: Callable[[], object]) -> int:
-    """Do something in a process of its own; return how that ended."""
-    child = os.fork()
-    if child:
-        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    try:
-        work()
-    except BaseException:  # noqa: BLE001 -- nothing of the tests may go on in the fork
-        os._exit(FAILED)
-    os._exit(ENDED)
 
 
 def dying(touch: int, root: Path, options: IndexOptions) -> Callable[[], object]:
