@@ -5,6 +5,9 @@ survives kill -9 at no cost per URL. It is only ever used to blame: a death whil
 was being read is blamed on that page alone, any other death on all URLs in flight. (Blaming all
 leased URLs instead would fail innocent ones: a host that is asked once a minute holds the same
 lease through many restarts.)
+
+A new start keeps what the last one left on the board until it has committed the blame for it, then
+clears it: killed in between, the next start blames the same URLs.
 """
 
 import mmap
@@ -20,16 +23,21 @@ class FlightBoard:
     def __init__(self, path: Path, slots: int) -> None:
         self.lost = _read(path)
         """Keys to blame for the last death; empty after a clean stop."""
-        size = (slots + 1) * SLOT_BYTES
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o644)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
         try:
-            os.ftruncate(descriptor, size)
-            self._map = mmap.mmap(descriptor, size)
+            # Never smaller: what the last start left may lie in slots that we do not use.
+            slots_now = max(slots + 1, os.fstat(descriptor).st_size // SLOT_BYTES)
+            os.ftruncate(descriptor, slots_now * SLOT_BYTES)
+            self._map = mmap.mmap(descriptor, slots_now * SLOT_BYTES)
         finally:
             os.close(descriptor)
         self._slots = memoryview(self._map).cast("Q")
         self._free = list(range(1, slots + 1))
         self._slot_of: dict[int, int] = {}
+
+    def clear(self) -> None:
+        """Forget what the last start left: its blame is committed. Before anything takes off."""
+        self._map[:] = bytes(len(self._map))
 
     def take_off(self, key: int) -> None:
         """Note that a URL is being asked for."""

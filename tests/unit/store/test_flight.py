@@ -48,3 +48,33 @@ def test_more_urls_than_slots_do_no_harm(tmp_path: Path) -> None:
     board.land(1)
     board.close()
     assert (tmp_path / "flight").stat().st_size == 16
+
+
+def test_blame_is_not_forgotten_by_a_start_that_dies_before_it_is_committed(tmp_path: Path) -> None:
+    die(tmp_path / "flight", "flying")
+    FlightBoard(tmp_path / "flight", 4).close()
+    assert sorted(FlightBoard(tmp_path / "flight", 4).lost) == [11, 33]
+
+
+def test_a_start_with_fewer_slots_keeps_the_blame_of_all(tmp_path: Path) -> None:
+    die(tmp_path / "flight", "flying")
+    FlightBoard(tmp_path / "flight", 1).close()
+    assert sorted(FlightBoard(tmp_path / "flight", 1).lost) == [11, 33]
+
+
+def test_a_start_with_more_slots_has_room_for_all_it_asks_for(tmp_path: Path) -> None:
+    FlightBoard(tmp_path / "flight", 1).close()
+    board = FlightBoard(tmp_path / "flight", 3)
+    for key in (1, 2, 3):
+        board.take_off(key)
+    board.close()
+    assert sorted(FlightBoard(tmp_path / "flight", 1).lost) == [1, 2, 3]
+
+
+def test_nobody_is_blamed_twice_once_the_blame_is_committed(tmp_path: Path) -> None:
+    die(tmp_path / "flight", "reading")
+    board = FlightBoard(tmp_path / "flight", 4)
+    board.clear()
+    board.take_off(44)
+    board.close()
+    assert FlightBoard(tmp_path / "flight", 4).lost == [44]

@@ -54,6 +54,7 @@ def recover(core: Core, desk: Desk, mended: Repair, now: float, *, all_wait: boo
     _queue_lost_pages(core, desk, mended)
     _recover_outbox(core, desk)
     desk.ledger.commit()
+    desk.board.clear()
     if mended.cut or mended.deleted or mended.bad:
         tell("archive.repaired", cut=mended.cut, deleted=mended.deleted, bad=mended.bad)
 
