@@ -41,9 +41,7 @@ def test_a_start_killed_before_its_first_commit_does_not_forget_whom_to_blame(
     board.reading(url.key)
     board.close()
 
-    done = subprocess.run(
-        [sys.executable, "-c", DIE_BEFORE_THE_COMMIT, str(tmp_path)], check=False
-    )
+    done = subprocess.run([sys.executable, "-c", DIE_BEFORE_THE_COMMIT, str(tmp_path)], check=False)
     assert done.returncode == -signal.SIGKILL
     assert blame(tmp_path) == {}
 
