@@ -23,7 +23,6 @@ from gossamer.crawl.ports import Stations
 from gossamer.crawl.watch.looking import Looker, is_not_modified
 from gossamer.dedupe import content_fingerprint, words_fingerprint
 from gossamer.fetch import Ask, GivenUp, RobotsCache, RobotsRules, Wait
-from gossamer.filter import Return, Stay, Traps
 from gossamer.frontier import Answer, Frontier
 from gossamer.model import (
     Document,
@@ -40,6 +39,7 @@ from gossamer.model import (
     Url,
 )
 from gossamer.process import label_of
+from gossamer.traps import Hold, ReleasedTasks, TrapDetector
 
 WITH_ROBOTS = frozenset({"http", "https"})
 FIRST_TRIES = 4
@@ -65,8 +65,8 @@ class Worker:
     """Takes new tasks to their owner: our frontier, or another shard."""
     promote: Callable[[list[Task]], None]
     """The same for queued ones that are worth more by now."""
-    traps: Traps
-    let_out: Callable[[Return], None]
+    traps: TrapDetector
+    let_out: Callable[[ReleasedTasks], None]
     """Takes tasks that were held back to our frontier."""
 
     async def ask(self, task: Task) -> None:
@@ -96,7 +96,7 @@ class Worker:
                         return
         await self._ask_page(task, rules)
 
-    def _stay(self, task: Task, why: Objection | Stay) -> None:
+    def _stay(self, task: Task, why: Objection | Hold) -> None:
         """Leave a task to the trap that has it: on trial it waits, closed it is refused."""
         if isinstance(why, Objection):
             self._refuse(task, RefusalKind(why.reason.value), why.detail)

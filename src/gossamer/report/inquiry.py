@@ -10,7 +10,7 @@ from gossamer.cluster import OUTBOX, Charter, Ring, outbox_rows, read_charter
 from gossamer.config import Config
 from gossamer.errors import CannotGoOn, ConfigError
 from gossamer.fetch import RobotsCache
-from gossamer.filter import Traps, build_chain, count_new, notes_in, who_holds
+from gossamer.filter import build_chain
 from gossamer.frontier import count_waiting, find_host
 from gossamer.model import FINAL, Counters, LinkKind, Standing, StoreRef, Task, Url
 from gossamer.ranks import RankFile
@@ -36,6 +36,7 @@ from gossamer.store import (
     read_record,
     record_ids,
 )
+from gossamer.traps import TrapDetector, count_held_new, held_because, read_trap_notes
 from gossamer.urls import parse
 
 
@@ -63,11 +64,11 @@ def _standing(state: State) -> Standing:
 
     waiting = count_waiting(state, is_settled)
     outbox = sum(len(tasks) for _, tasks in outbox_rows(state.scan(OUTBOX)))
-    notes = notes_in(state.scan)
+    notes = read_trap_notes(state.scan)
     return Standing(
         queued=waiting.urls + sum(note.held for note in notes),
         hosts=waiting.hosts,
-        known_urls=waiting.known + count_new(state.scan),
+        known_urls=waiting.known + count_held_new(state.scan),
         outbox=outbox,
         traps=notes,
     )
@@ -160,7 +161,7 @@ def why_sources(folder: CrawlFolder, config: Config, rows: Rows) -> Sources:
         row = find_host(rows, host)
         return row.known if row is not None else 0
 
-    traps = Traps(config.traps, rows.scan, seeds, known)
+    traps = TrapDetector(config.traps, rows.scan, seeds, known)
     embeds, extra = config.process.embeds, [traps.object_to]
     chain = build_chain(config.filter, seeds, known, follow_embeds=embeds, extra=extra)
     robots = RobotsCache(config.robots, config.fetch.robots_agent, rows.get)
@@ -184,7 +185,7 @@ def why_sources(folder: CrawlFolder, config: Config, rows: Rows) -> Sources:
         robots=robots_says,
         find_linker=lambda text: find_linker(folder, text),
         is_seed=lambda url: url.key in keys,
-        who_holds=lambda url: who_holds(rows.get, url),
+        who_holds=lambda url: held_because(rows.get, url),
         rank_of=lambda url: _rank(config.frontier.ranks, url),
     )
 

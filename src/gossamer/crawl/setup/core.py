@@ -11,12 +11,13 @@ from gossamer.crawl.ports import Stations
 from gossamer.crawl.setup.opening import Place, load_credit, read_meta
 from gossamer.dedupe import ContentSeen
 from gossamer.fetch import RobotsCache, next_try_at
-from gossamer.filter import FilterChain, Return, Traps, UrlFilter, build_chain
+from gossamer.filter import FilterChain, UrlFilter, build_chain
 from gossamer.frontier import Frontier, Ranking, choose_order, named_score, queued_tasks
 from gossamer.model import Counters, Row, Task, UrlRecord, UrlState
 from gossamer.report import decode_record, seed_urls, url_row_key
 from gossamer.seen import UrlSeen
 from gossamer.store import State
+from gossamer.traps import ReleasedTasks, TrapDetector
 from gossamer.urls import join
 
 BACK_QUEUES = 3
@@ -33,7 +34,7 @@ class Core:
     robots: RobotsCache
     frontier: Frontier
     filters: FilterChain
-    traps: Traps
+    traps: TrapDetector
     stations: Stations
     watch: WatchConfig
     shards: int = 1
@@ -73,7 +74,7 @@ class Core:
     def _queue(self, tasks: list[Task]) -> None:
         self.frontier.add(self.traps.admit(tasks))
 
-    def let_out(self, back: Return, counters: Counters) -> None:
+    def let_out(self, back: ReleasedTasks, counters: Counters) -> None:
         """Queue tasks that a part of a site on trial has held back; count those it refuses."""
         for reason, count in back.refused.items():
             counters.refused[reason] = counters.refused.get(reason, 0) + count
@@ -97,7 +98,7 @@ def wire_core(
     url_seen, content_seen = _open_seen(state, config), ContentSeen(state.get)
     frontier = _wire_frontier(state, config, random)
     known_urls, seeds = frontier.hosts.known_urls, seed_urls(config)
-    traps = Traps(config.traps, state.scan, seeds, known_urls)
+    traps = TrapDetector(config.traps, state.scan, seeds, known_urls)
     extra, embeds = [*filters, traps.object_to], config.process.embeds
     chain = build_chain(config.filter, seeds, known_urls, follow_embeds=embeds, extra=extra)
     is_split = place.ring.shards > 1

@@ -4,10 +4,11 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from gossamer.config import TrapsConfig
-from gossamer.filter.traps.domains import Domains
-from gossamer.filter.traps.evidence.hearing import Page, halve, hear, is_signpost, note, page_of
-from gossamer.filter.traps.evidence.names import address_of, child_of, climb, units_of
-from gossamer.filter.traps.evidence.rules import (
+from gossamer.model import Fetched, Task, Turn, Url
+from gossamer.traps.domains import Domains
+from gossamer.traps.evidence.hearing import Page, halve, hear, is_signpost, note, page_of
+from gossamer.traps.evidence.names import address_of, child_of, climb, units_of
+from gossamer.traps.evidence.rules import (
     ALL_THE_SAME,
     STRIKES,
     SUSPECT_PAGES,
@@ -18,12 +19,11 @@ from gossamer.filter.traps.evidence.rules import (
     same_child,
     suspicion,
 )
-from gossamer.filter.traps.evidence.unit import Trial, Unit, Way
-from gossamer.filter.traps.mirrors import Mirrors
-from gossamer.filter.traps.pen import Pens
-from gossamer.filter.traps.register import Register
-from gossamer.filter.traps.words import closed_because
-from gossamer.model import Fetched, Task, Turn, Url
+from gossamer.traps.evidence.unit import Trial, Unit, Way
+from gossamer.traps.mirrors import Mirrors
+from gossamer.traps.pen import Pens
+from gossamer.traps.register import Register
+from gossamer.traps.words import closed_because
 
 NOWHERE: Way = (0, 0)
 

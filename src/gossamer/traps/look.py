@@ -3,11 +3,12 @@
 from collections import Counter
 from collections.abc import Callable
 
-from gossamer.filter.traps.domains import name_of
-from gossamer.filter.traps.evidence.names import units_of
-from gossamer.filter.traps.evidence.unit import Unit
-from gossamer.filter.traps.pen import Scan
-from gossamer.filter.traps.rows import (
+from gossamer.model import TrapNote, Url
+from gossamer.traps.domains import name_of
+from gossamer.traps.evidence.names import units_of
+from gossamer.traps.evidence.unit import Unit
+from gossamer.traps.pen import Scan
+from gossamer.traps.rows import (
     TRAPS,
     decode_unit,
     is_unit,
@@ -16,8 +17,7 @@ from gossamer.filter.traps.rows import (
     unit_key,
     unpack_held,
 )
-from gossamer.filter.traps.words import note_of
-from gossamer.model import TrapNote, Url
+from gossamer.traps.words import note_of
 from gossamer.urls import registrable_domain
 
 NOTES = 100
@@ -30,7 +30,7 @@ def choose(notes: list[TrapNote]) -> tuple[TrapNote, ...]:
     return tuple(sorted(notes, key=lambda note: (-note.refused - note.held, note.unit))[:NOTES])
 
 
-def notes_in(scan: Scan) -> tuple[TrapNote, ...]:
+def read_trap_notes(scan: Scan) -> tuple[TrapNote, ...]:
     """Return the units of a stopped crawl that are throttled or closed."""
     units: dict[bytes, Unit] = {}
     held: Counter[bytes] = Counter()
@@ -42,12 +42,12 @@ def notes_in(scan: Scan) -> tuple[TrapNote, ...]:
     return choose([note_of(unit, held[key]) for key, unit in units.items()])
 
 
-def count_new(scan: Scan) -> int:
+def count_held_new(scan: Scan) -> int:
     """Return how many URLs are held back, or were until they were refused, uncounted by hosts."""
     return sum(not is_unit(key) and unpack_held(value)[2] for key, value in scan(TRAPS))
 
 
-def who_holds(get: Callable[[bytes], bytes | None], url: Url) -> str:
+def held_because(get: Callable[[bytes], bytes | None], url: Url) -> str:
     """Return which unit on trial holds a URL back, and why it is on trial; "" if none does."""
     for name in [*units_of(url), name_of(registrable_domain(url.host))]:
         ring = ring_of_unit(name)

@@ -5,8 +5,8 @@ its pages are copies of that one's pages under the same paths. When enough follo
 pages, all followers are closed, and later ones at their first page.
 """
 
-from gossamer.filter.traps.evidence.unit import Unit
 from gossamer.model import Turn
+from gossamer.traps.evidence.unit import Unit
 
 MIRROR_HOSTS = 4
 """Hosts whose first pages are all copies of one other host's, from which on they are closed."""

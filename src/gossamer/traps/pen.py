@@ -7,16 +7,16 @@ that has gone.
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
-from gossamer.filter.traps.evidence.names import address_of, child_of, group_of, shape_of, units_of
-from gossamer.filter.traps.evidence.unit import Trial, Way
-from gossamer.filter.traps.rows import (
+from gossamer.model import Row, Task, Url
+from gossamer.traps.evidence.names import address_of, child_of, group_of, shape_of, units_of
+from gossamer.traps.evidence.unit import Trial, Way
+from gossamer.traps.rows import (
     pack_held,
     pen_key,
     pen_prefix,
     ring_of_unit,
     unpack_held,
 )
-from gossamer.model import Row, Task, Url
 
 IN_MEMORY = 4096
 AT_ONCE = 512

@@ -4,16 +4,17 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from gossamer.filter.traps.evidence.marks import mark_of
-from gossamer.filter.traps.evidence.names import (
+from gossamer.model import FOLLOWED, Link, LinkKind, Task, Turn
+from gossamer.traps.evidence.marks import mark_of
+from gossamer.traps.evidence.names import (
     address_of,
     group_of,
     is_moving,
     number_in,
     shape_of,
 )
-from gossamer.filter.traps.evidence.rules import SITE_PAGES, count_crossings
-from gossamer.filter.traps.evidence.unit import (
+from gossamer.traps.evidence.rules import SITE_PAGES, count_crossings
+from gossamer.traps.evidence.unit import (
     CROSSED_KEPT,
     NUMBERS_KEPT,
     SERIES_KEPT,
@@ -22,7 +23,6 @@ from gossamer.filter.traps.evidence.unit import (
     Unit,
     Way,
 )
-from gossamer.model import FOLLOWED, Link, LinkKind, Task, Turn
 
 NEXT_NUMBERS = 100
 SHORT_TEXT, SIGNPOST_LINKS = 400, 2

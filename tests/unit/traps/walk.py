@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from heapq import heappop, heappush
 
 from gossamer.config import FilterConfig, TrapsConfig, UrlConfig
-from gossamer.filter import Return, Stay, Traps, build_chain
+from gossamer.filter import build_chain
 from gossamer.model import (
     CopyOf,
     Document,
@@ -21,6 +21,7 @@ from gossamer.model import (
     Url,
 )
 from gossamer.testing.snares.sheet import Sheet, Snare, full
+from gossamer.traps import Hold, ReleasedTasks, TrapDetector
 from gossamer.urls import join, parse
 from tests.bodies import Bytes
 
@@ -63,7 +64,7 @@ class Walk:
     def open(self) -> None:
         """Begin, or begin again after a kill: only the rows are left of the traps."""
         seeds = [url(seed) for seed in self.seeds]
-        self.traps = Traps(self.config, self.scan, seeds, lambda host: self.hosts[host])
+        self.traps = TrapDetector(self.config, self.scan, seeds, lambda host: self.hosts[host])
         self.filters = build_chain(
             FilterConfig(scope="any"),
             seeds,
@@ -82,7 +83,7 @@ class Walk:
             self.pushed += 1
             heappush(self.queue, (task.depth, self.pushed, task))
 
-    def let_out(self, back: Return) -> None:
+    def let_out(self, back: ReleasedTasks) -> None:
         self.refused.update(back.refused)
         self.push(back.known, are_new=False)
         self.push(back.new, are_new=True)
@@ -101,7 +102,7 @@ class Walk:
         match self.traps.may_go(task):
             case None:
                 return task
-            case Stay():
+            case Hold():
                 self.let_out(self.traps.release())
             case objection:
                 self.refused[objection.reason.value] += 1

@@ -1,8 +1,8 @@
 """What is said of a unit: to the user, in `status` and `why`."""
 
-from gossamer.filter.traps.evidence.rules import Finding
-from gossamer.filter.traps.evidence.unit import Trial, Unit
 from gossamer.model import TrapNote
+from gossamer.traps.evidence.rules import Finding
+from gossamer.traps.evidence.unit import Trial, Unit
 
 
 def shown(name: str) -> str:

@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterable
 from xxhash import xxh3_64_intdigest
 
 from gossamer.config import TrapsConfig
-from gossamer.filter.traps.evidence.names import units_of
-from gossamer.filter.traps.evidence.rules import KNOWN_DOMAINS, LEAF_SHARE, Finding, of_hosts
-from gossamer.filter.traps.evidence.unit import Unit
-from gossamer.filter.traps.register import Register
-from gossamer.filter.traps.rows import host_of_unit
 from gossamer.model import Fetched, Objection, Reject, Task, Turn
+from gossamer.traps.evidence.names import units_of
+from gossamer.traps.evidence.rules import KNOWN_DOMAINS, LEAF_SHARE, Finding, of_hosts
+from gossamer.traps.evidence.unit import Unit
+from gossamer.traps.register import Register
+from gossamer.traps.rows import host_of_unit
 from gossamer.urls import registrable_domain
 
 HOSTS_PER_LEAF = 4

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 import msgspec
 from xxhash import xxh3_64_intdigest
 
-from gossamer.filter.traps.evidence.unit import Unit, Way
 from gossamer.model import Task
+from gossamer.traps.evidence.unit import Unit, Way
 from gossamer.urls import ring_of
 
 TRAPS = b"t"

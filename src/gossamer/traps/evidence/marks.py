@@ -4,8 +4,8 @@ import re
 
 from xxhash import xxh3_64_intdigest
 
-from gossamer.filter.traps.evidence.names import MONTHS, is_id
 from gossamer.model import Extraction, LinkKind
+from gossamer.traps.evidence.names import MONTHS, is_id
 
 SHORT_TEXT = 400
 """Pages with less text than this are told apart by their pictures too."""

@@ -3,12 +3,11 @@
 import pytest
 
 from gossamer.config import TrapsConfig
-from gossamer.filter import notes_in, who_holds
-from gossamer.filter.traps import pen
 from gossamer.model import TrapNote
 from gossamer.testing.snares import OTHERS, SNARES, honest_site
 from gossamer.testing.snares.sheet import Sheet, Snare
-from tests.unit.filter.walk import Walk, url
+from gossamer.traps import held_because, pen, read_trap_notes
+from tests.unit.traps.walk import Walk, url
 
 ALL = {**SNARES, **OTHERS}
 HOME = "http://www.honest.test/"
@@ -84,7 +83,7 @@ def test_traps_that_are_not_looked_for_are_not_found() -> None:
 
 def test_a_verdict_survives_a_kill_and_is_explained() -> None:
     walk = Walk({HOME: door(TRAP), TRAP: SNARES["flat"]}, (HOME,)).run()
-    before = notes_in(walk.scan)
+    before = read_trap_notes(walk.scan)
     walk.open()
     assert [note.unit for note in before] == ["trap.snare.test/"]
     assert before[0].reason == "trap_endless"
@@ -121,12 +120,12 @@ def test_a_kill_at_any_commit_of_a_trial_loses_no_url(
 
 def test_a_url_that_waits_for_a_verdict_says_so() -> None:
     walk = Walk({HOME: door(TRAP), TRAP: SNARES["flat"]}, (HOME,), limit=14).run()
-    (note,) = notes_in(walk.scan)
+    (note,) = read_trap_notes(walk.scan)
     assert note.reason == ""
     assert note.held > 0
-    held = [text for text in _known_of(walk) if who_holds(walk.rows.get, url(text))]
+    held = [text for text in _known_of(walk) if held_because(walk.rows.get, url(text))]
     assert len(held) == note.held
-    assert "is on trial: 8 of 8 pages" in who_holds(walk.rows.get, url(held[0]))
+    assert "is on trial: 8 of 8 pages" in held_because(walk.rows.get, url(held[0]))
 
 
 def _known_of(walk: Walk) -> list[str]:

@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator
 
-from gossamer.filter.traps.evidence.names import units_of
-from gossamer.filter.traps.evidence.rules import LOOK_AGAIN
-from gossamer.filter.traps.evidence.unit import Trial, Unit
-from gossamer.filter.traps.pen import Scan
-from gossamer.filter.traps.rows import (
+from gossamer.model import Row, Url
+from gossamer.traps.evidence.names import units_of
+from gossamer.traps.evidence.rules import LOOK_AGAIN
+from gossamer.traps.evidence.unit import Trial, Unit
+from gossamer.traps.pen import Scan
+from gossamer.traps.rows import (
     TRAPS,
     encode_unit,
     host_of_unit,
@@ -14,7 +15,6 @@ from gossamer.filter.traps.rows import (
     ring_of_unit,
     unit_key,
 )
-from gossamer.model import Row, Url
 
 UNITS_KEPT = 50_000
 

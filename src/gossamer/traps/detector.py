@@ -6,28 +6,28 @@ from enum import Enum
 from msgspec import Struct
 
 from gossamer.config import TrapsConfig
-from gossamer.filter.traps.court import NOWHERE, Court
-from gossamer.filter.traps.evidence.names import units_of
-from gossamer.filter.traps.evidence.unit import Trial, Unit
-from gossamer.filter.traps.look import choose
-from gossamer.filter.traps.pen import Held, Pens, Scan
-from gossamer.filter.traps.register import Register
-from gossamer.filter.traps.rows import host_of_unit
-from gossamer.filter.traps.words import note_of, shown
 from gossamer.model import Link, LinkKind, Objection, Reject, Row, Task, TrapNote, Turn, Url
+from gossamer.traps.court import NOWHERE, Court
+from gossamer.traps.evidence.names import units_of
+from gossamer.traps.evidence.unit import Trial, Unit
+from gossamer.traps.look import choose
+from gossamer.traps.pen import Held, Pens, Scan
+from gossamer.traps.register import Register
+from gossamer.traps.rows import host_of_unit
+from gossamer.traps.words import note_of, shown
 from gossamer.urls import Patterns
 
 PROBES = 2
 """Pages of a unit on trial, or new hosts of a domain, that may be under way at once."""
 
 
-class Stay(Enum):
-    """A task that may not go now: its unit waits with it."""
+class Hold(Enum):
+    """A task that may not be fetched now: its unit is on probation and holds it back."""
 
-    HELD = "held"
+    ON_PROBATION = "on probation"
 
 
-class Return(Struct, frozen=True):
+class ReleasedTasks(Struct, frozen=True):
     """Tasks for the queue, those that their hosts have counted and those they have not.
 
     `refused` counts, by reason, those that were held and will not come back.
@@ -42,7 +42,7 @@ class Return(Struct, frozen=True):
         (self.new if held.is_new else self.known).append(held.task)
 
 
-class Traps:
+class TrapDetector:
     """Judges units. Rows in and rows out, like every station.
 
     `observe` hears of every finished task, `admit` sorts what goes to the queue, `may_go` is asked
@@ -124,7 +124,7 @@ class Traps:
             self._court.touched[unit.name] = None
         return False
 
-    def may_go(self, task: Task) -> Objection | Stay | None:
+    def may_go(self, task: Task) -> Objection | Hold | None:
         """Tell what is to become of a task whose turn it is: None lets it go."""
         url = task.url
         if task.kind is LinkKind.SEED:
@@ -144,7 +144,7 @@ class Traps:
             return None
         self._court.end_probe(url, units_of(url))  # of a larger unit: a smaller one has it now
         pen.put(task, NOWHERE, is_new=False)
-        return Stay.HELD
+        return Hold.ON_PROBATION
 
     def observe(self, turn: Turn) -> None:
         """Hear how a task has ended."""
@@ -152,10 +152,10 @@ class Traps:
         if self._is_on and is_first and not self._trusts(turn.task.url):
             self._court.observe(turn)
 
-    def release(self) -> Return:
+    def release(self) -> ReleasedTasks:
         """Return the tasks that may go to the queue after all."""
         court = self._court
-        back = Return([], [], court.refused)
+        back = ReleasedTasks([], [], court.refused)
         court.refused = {}
         touched, court.touched = court.touched, {}
         for name in touched:
@@ -170,7 +170,7 @@ class Traps:
         self._pens.left.clear()
         return back
 
-    def _probe(self, unit: Unit, trial: Trial, back: Return) -> None:
+    def _probe(self, unit: Unit, trial: Trial, back: ReleasedTasks) -> None:
         """Let out the next probes of a unit on trial; what is closed by now is refused."""
         pen = self._pens.filled(unit.name)
         out = unit.young if unit.is_domain else trial.out
@@ -187,7 +187,7 @@ class Traps:
             self._register.change(unit)
             back.take(held)
 
-    def wake(self) -> Return:
+    def wake(self) -> ReleasedTasks:
         """Return tasks when nothing else is left to do: a probe that is out by now is lost."""
         for unit in self._register.watched():
             if unit.trial is not None and self._pens.count(unit.name):

@@ -10,8 +10,8 @@ from enum import StrEnum
 from typing import Protocol
 
 from gossamer.config import TrapsConfig
-from gossamer.filter.traps.evidence.unit import NUMBERS_KEPT, Trial, Unit
 from gossamer.model import Reject
+from gossamer.traps.evidence.unit import NUMBERS_KEPT, Trial, Unit
 
 SUSPECT_PAGES = 8
 """Pages of a unit after which it may be suspected, and put on trial."""

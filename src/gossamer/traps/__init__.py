@@ -1,0 +1,18 @@
+"""DOES IT EVER END? Mazes, calendars, session ids, made-up hosts: held back, probed, closed.
+
+Neighbours: `crawl` reports every finished task, asks before each request, and hands `object_to` to
+the filters, which so refuse links into what is closed. Not for: single URLs with a bad shape
+(`filter.shape`).
+"""
+
+from gossamer.traps.detector import Hold, ReleasedTasks, TrapDetector
+from gossamer.traps.look import count_held_new, held_because, read_trap_notes
+
+__all__ = [
+    "Hold",
+    "ReleasedTasks",
+    "TrapDetector",
+    "count_held_new",
+    "held_because",
+    "read_trap_notes",
+]
