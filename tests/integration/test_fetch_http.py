@@ -407,6 +407,18 @@ async def test_cookies_are_off_by_default_and_stay_with_their_host() -> None:
         assert [b"Cookie: k=v\r\n" in request for request in received] == [False, is_on, False]
 
 
+@pytest.mark.parametrize("age", [b"--1", b"\xb2"])
+async def test_a_cookie_with_nonsense_for_an_age_does_not_lose_the_page(age: bytes) -> None:
+    answer = OK.replace(b"\r\n\r\n", b"\r\nSet-Cookie: k=v; Max-Age=" + age + b"\r\n\r\n")
+
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(answer)
+
+    async with serve(talk) as server, fetching(cookies=True) as fetcher:
+        assert isinstance(await fetcher.fetch(server.url(), LOOPBACK), Fetched)
+
+
 async def test_many_fetches_run_side_by_side() -> None:
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")

@@ -6,7 +6,7 @@ from gossamer import __version__
 from gossamer.config import FetchConfig
 from gossamer.errors import ConfigError
 from gossamer.fetch import user_agent
-from gossamer.fetch.wire.cookies import MAX_COOKIES, CookieJar
+from gossamer.fetch.wire.cookies import MAX_COOKIES, MAX_HOSTS, CookieJar
 from gossamer.fetch.wire.head import BadHead, Head, media_type_of, read_head, retry_after_s
 from gossamer.fetch.wire.wording import Wording
 from gossamer.model import Url
@@ -49,6 +49,41 @@ def test_cookies_keep_to_their_path_and_can_be_taken_back() -> None:
     assert jar.header(HERE) == "a=1"
     jar.take(HERE, (("set-cookie", "a=1; Max-Age=0"),))
     assert jar.header(HERE) == ""
+
+
+@pytest.mark.parametrize("age", ["--1", "²", "-", "", "1e3", "+0", "0x0", "9" * 4000, " 60 "])
+def test_a_max_age_that_is_no_number_up_to_zero_takes_no_cookie_back(age: str) -> None:
+    jar = CookieJar()
+    jar.take(HERE, (("set-cookie", f"a=1; Max-Age={age}"),))
+    assert jar.header(HERE) == "a=1"
+
+
+@pytest.mark.parametrize("age", ["0", "-1", "000", "-" + "9" * 4000, " 0 ", "5; Max-Age=0"])
+def test_a_max_age_up_to_zero_takes_a_cookie_back(age: str) -> None:
+    jar = CookieJar()
+    jar.take(HERE, (("set-cookie", "a=1"), ("set-cookie", f"a=2; Max-Age={age}")))
+    assert jar.header(HERE) == ""
+
+
+@pytest.mark.parametrize("pair", ["a=1\r\nX-Evil: 2", "a\0=1", "a=1\x7f", "a\n=1", "a=é"])
+def test_a_cookie_that_does_not_belong_on_a_header_line_is_not_kept(pair: str) -> None:
+    jar = CookieJar()
+    jar.take(HERE, (("set-cookie", pair),))
+    assert jar.header(HERE) == ""
+
+
+def test_when_too_many_hosts_have_cookies_the_oldest_makes_room() -> None:
+    jar = CookieJar()
+    for n in range(MAX_HOSTS):
+        jar.take(host(f"h{n}.test"), (("set-cookie", "a=1"),))
+    assert jar.header(host("h0.test")) == "a=1"
+    jar.take(host("new.test"), (("set-cookie", "a=1"),))
+    assert jar.header(host("h0.test")) == ""
+    assert jar.header(host("h1.test")) == jar.header(host("new.test")) == "a=1"
+
+
+def host(name: str) -> Url:
+    return Url(f"http://{name}/", name, f"http://{name}", 0)
 
 
 def head(text: bytes) -> Head | BadHead:

@@ -1,10 +1,22 @@
-"""CookieJar: cookies per host for the length of a run, few and small. Off unless asked for."""
+"""CookieJar: cookies per host for the length of a run, few and small. Off unless asked for.
+
+Set-Cookie is read as RFC 6265, section 5.2, tells browsers to read it: every header means
+something, none raises. `http.cookies` is no help here: at the first odd part it drops the rest,
+be it the cookie (`a={"b": 1}`) or the word `Secure` (`a=1;;Secure`).
+"""
+
+import re
 
 from gossamer.model import Url
 
 MAX_COOKIES = 50
 MAX_COOKIE_BYTES = 4096
 MAX_HOSTS = 10_000
+
+_NOT_SENT_BACK = re.compile(r"[^\x20-\x7e]")
+"""A name or value with such a character is not kept: it would go into our own header lines."""
+_TAKEN_BACK = re.compile(r"-[0-9]+|0+")
+"""Max-Age of zero or less; what is no number (section 5.2.2) is as if it were not there."""
 
 
 class CookieJar:
@@ -34,15 +46,16 @@ class CookieJar:
     def _set(self, url: Url, text: str) -> None:
         pair, *rest = (part.strip() for part in text.split(";"))
         name, equals, value = pair.partition("=")
-        if not equals or not name or not f"{name}{value}".isascii():
+        if not equals or not name or _NOT_SENT_BACK.search(pair):
             return
         said = {
             key.strip().lower(): arg.strip() for key, _, arg in (p.partition("=") for p in rest)
         }
+        if _TAKEN_BACK.fullmatch(said.get("max-age", "")):
+            self._hosts.get(url.host, {}).pop(name, None)
+            return
         cookies = self._hosts.setdefault(url.host, {})
         cookies.pop(name, None)
-        if said.get("max-age", "1").lstrip("-").isdigit() and int(said.get("max-age", "1")) <= 0:
-            return
         if len(cookies) >= MAX_COOKIES:
             del cookies[next(iter(cookies))]
         path = said.get("path", "")
