@@ -17,12 +17,12 @@ import tracemalloc
 from collections.abc import Callable
 
 import numpy as np
+from laboratory.forecast import Budget, Policy, Run, Watched, run
 from realweb import save
-from revisits.policies import Fixed, Nutch, best_visits
+from revisits.policies import Fixed, Nutch, best_visits, plan_visits
 from revisits.worlds import DAY_S, World
 
-from gossamer.frontier.revisit import Watchlist, plan_visits
-from gossamer.testing.forecast import Budget, Policy, Run, Watched, run
+from gossamer.frontier.revisit import Watchlist
 
 PAGES = int(os.environ.get("PAGES") or 1_000_000)
 DAYS = float(os.environ.get("DAYS") or 180)

@@ -20,10 +20,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 import tantivy
+from laboratory.archived import archive_urls
 from realweb import FLAGS, SEED, bring_up, save
 
 from gossamer.search import read_manifest
-from gossamer.search.gather import archive_urls
 from gossamer.search.manifest import index_folder, shard_folders
 from gossamer.search.shard.schema import open_index
 from gossamer.store import CrawlFolder, iter_pages

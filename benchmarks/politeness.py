@@ -23,10 +23,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from laboratory.crowd import Crowd, CrowdProcess, serve_crowd
 from realweb import save
 
 from gossamer.testing import Visit, hits, most_connections, read_log, short_gaps, smallest_gap
-from gossamer.testing.crowd import Crowd, CrowdProcess, serve_crowd
 
 HOSTS = int(os.environ.get("HOSTS", "100000"))
 PAGES = int(os.environ.get("PAGES", "20000"))

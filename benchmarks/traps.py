@@ -17,9 +17,8 @@ from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
 
+from laboratory.snares import ServedSnares, SnareWeb, serve_snares
 from realweb import FLAGS, SEED, bring_up, save
-
-from gossamer.testing.snares import ServedSnares, SnareWeb, serve_snares
 
 PAGES = int(os.environ.get("PAGES", "10000"))
 REAL_PAGES = int(os.environ.get("REAL_PAGES", "20000"))

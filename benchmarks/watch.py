@@ -22,11 +22,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from realweb import save
-
-from gossamer.frontier.revisit import Watchlist
-from gossamer.testing import Visit, most_connections, short_gaps
-from gossamer.testing.changing import (
+from laboratory.changing import (
     BEGIN,
     ChangingProcess,
     ChangingWeb,
@@ -36,6 +32,10 @@ from gossamer.testing.changing import (
     serve_changing,
     true_freshness,
 )
+from realweb import save
+
+from gossamer.frontier.revisit import Watchlist
+from gossamer.testing import Visit, most_connections, short_gaps
 
 HOSTS = int(os.environ.get("HOSTS") or 30)
 PAGES = int(os.environ.get("PAGES") or 40)

@@ -1,6 +1,16 @@
-"""What holds for all tests: none fails because a machine is slow, so no example has a deadline."""
+"""What holds for all tests: none fails because a machine is slow, so no example has a deadline.
+
+Packages of benchmarks are imported by the name under which a benchmark runs them (`laboratory`,
+`orders`): numba's cache on disk remembers types by that name, and under two names each would find
+the other's. Their folder comes last on the path, so that it hides no installed package.
+"""
+
+import sys
+from pathlib import Path
 
 from hypothesis import settings
+
+sys.path.append(str(Path(__file__).parents[1] / "benchmarks"))
 
 settings.register_profile("unhurried", deadline=None)
 settings.load_profile("unhurried")

@@ -1,7 +1,7 @@
 """A state that knows N URLs, all of them queued, as a crawl would have left it, made in bulk.
 
-Rows go in as sorted files, fingerprints as runs of the sizes that flushes and merges would have
-made. `make_state` takes about four microseconds per URL.
+Rows go in by large batches, fingerprints as runs of the sizes that flushes and merges would have
+made.
 """
 
 import itertools
@@ -45,7 +45,10 @@ def make_state(folder: Path, urls: int) -> None:
     pages = urls // NEW
     state = State.open(folder)
     keys = np.empty(pages * NEW, np.uint64)
-    state.ingest(_rows(pages, keys))
+    rows = _rows(pages, keys)
+    while some := list(itertools.islice(rows, CHUNK_ROWS)):
+        state.write(some)
+    state.sync()
     _write_seen(folder / "seen", state, keys)
     state.close()
     stamp.touch()

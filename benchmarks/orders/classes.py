@@ -6,16 +6,16 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from gossamer.frontier.order.batches import (
+from gossamer.frontier.order.credit import GRADES, SEED_CREDIT
+from gossamer.frontier.order.opic import Lambda
+
+from .batches import (
     grades_of,
     link_shares,
     opic_grades_of,
     opic_shares,
     unit_shares,
 )
-from gossamer.frontier.order.credit import GRADES, SEED_CREDIT
-from gossamer.frontier.order.opic import Lambda
-
 from .web import Walk, Web
 
 Pages = NDArray[np.int64]

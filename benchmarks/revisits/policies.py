@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from gossamer.frontier.revisit.plan import FLOOR_SHARE, Wants, find_level, spreads, visit_rates
 from revisits.worlds import DAY_S
 
 Floats = NDArray[np.float64]
@@ -102,3 +103,12 @@ def _visits_at(share: Floats, rates_per_s: Floats) -> Floats:
     visits = np.zeros(len(share))
     visits[worth] = rates_per_s[worth] / z
     return visits
+
+
+def plan_visits(
+    keys: NDArray[np.uint64], importance: Floats, rates_per_s: Floats, requests_per_s: float
+) -> Floats:
+    """Return the visits per second by the shipped plan, where rates of change are known."""
+    floor = FLOOR_SHARE * requests_per_s / len(keys) / (0.5 + spreads(keys))
+    wants = Wants(np.sqrt(importance * rates_per_s), rates_per_s, floor)
+    return np.asarray(visit_rates(wants, find_level(wants, requests_per_s)), np.float64)

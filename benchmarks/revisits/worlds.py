@@ -1,8 +1,7 @@
 """Worlds of pages that change, for the simulation of freshness."""
 
 import numpy as np
-
-from gossamer.testing.forecast import Drift
+from laboratory.forecast import Drift
 
 DAY_S = 86_400.0
 MEDIAN_DAYS = 30.0

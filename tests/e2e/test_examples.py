@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
+TESTING = Path(__file__).parents[2] / "docs" / "TESTING.md"
 
 SAID = {
     "crawl_one_site.py": r"(?s)ended as max_pages, exit code 0.*40 pages, .*archived",
@@ -29,3 +30,13 @@ def test_an_example_runs_and_says_what_it_should(name: str) -> None:
     )
     assert ended.returncode == 0, ended.stderr
     assert re.search(SAID[name], ended.stdout), ended.stdout
+
+
+@pytest.mark.parametrize(
+    "code", re.findall(r"(?s)```python\n(.*?)```", TESTING.read_text(encoding="utf-8"))
+)
+def test_every_example_of_the_testing_page_runs(code: str) -> None:
+    ended = subprocess.run(
+        [sys.executable, "-c", code], check=False, capture_output=True, text=True, timeout=120
+    )
+    assert ended.returncode == 0, ended.stderr

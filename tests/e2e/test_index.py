@@ -8,7 +8,8 @@ from contextlib import suppress
 from pathlib import Path
 from random import Random
 
-from gossamer.search.gather import archive_urls
+from laboratory.archived import archive_urls
+
 from gossamer.testing import FakeWeb, serve_in_process
 from tests.e2e.crawler import Crawler, finish, flags_for, say, wait_until
 from tests.e2e.nursery import Child

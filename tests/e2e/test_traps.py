@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from laboratory.snares import HONEST, ServedSnares, SnareWeb, serve_snares
 
 from gossamer.testing import ScriptedWeb, html_answer, serve_in_thread
-from gossamer.testing.snares import HONEST, ServedSnares, SnareWeb, serve_snares
 from tests.e2e.crawler import Crawler, Ended, flags_for, kill, wait_until, write_knobs
 
 PER_HOST = 500

@@ -6,10 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
-
-from gossamer.frontier.revisit import Watchlist
-from gossamer.testing import Visit, most_connections, short_gaps
-from gossamer.testing.changing import (
+from laboratory.changing import (
     BEGIN,
     ChangingProcess,
     ChangingWeb,
@@ -19,6 +16,9 @@ from gossamer.testing.changing import (
     serve_changing,
     true_freshness,
 )
+
+from gossamer.frontier.revisit import Watchlist
+from gossamer.testing import Visit, most_connections, short_gaps
 from tests.e2e.archive import Archive, read_archive
 from tests.e2e.crawler import (
     Crawler,

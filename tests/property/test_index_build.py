@@ -7,11 +7,11 @@ from tempfile import mkdtemp
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from laboratory.archived import archive_urls
 from msgspec.structs import replace
 from tests.unit.search.pages_archive import PagesArchive, Turn, having, index_urls, page
 
 from gossamer.search.build import IndexOptions, build_index
-from gossamer.search.gather import archive_urls
 
 URLS = [f"http://host{n % 3}.test/{n}" for n in range(6)]
 WORDS = ["alpha", "bravo", "delta"]

@@ -121,10 +121,6 @@ class UrlSeen:
         new: list[int] = array[self.unknown(array)].tolist()
         return new
 
-    def contains(self, key: int) -> bool:
-        """Tell whether a key was added."""
-        return not self.unknown(np.array([key], np.uint64))[0]
-
     def add(self, keys: Keys | Sequence[int]) -> None:
         """Remember keys that `unknown` has just called unknown; the next commit logs them.
 

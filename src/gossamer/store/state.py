@@ -4,8 +4,8 @@ After `write` returns, the rows are in the kernel: kill -9 loses nothing. After 
 the disk: power loss takes nothing either. One process at a time may open a state for writing.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, islice
+from collections.abc import Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from types import TracebackType
 from typing import Any, ClassVar
@@ -18,11 +18,9 @@ from rocksdict import (
     Checkpoint,
     DbClosedError,
     DBCompressionType,
-    IngestExternalFileOptions,
     Options,
     Rdict,
     ReadOptions,
-    SstFileWriter,
     WriteBatch,
 )
 
@@ -152,30 +150,6 @@ class State:
         with self._plain:
             self._db.write(batch)
 
-    def ingest(self, rows: Iterable[tuple[bytes, bytes]]) -> None:
-        """Take in rows that come in key order, all of them or none, durable when this returns.
-
-        They go past log and memory into files of their own: for millions of rows at once.
-        """
-        files: list[str] = []
-        for stray in self.path.glob("ingest-*.sst"):
-            stray.unlink()
-        rows = iter(rows)
-        with self._plain:
-            while first := next(rows, None):
-                files.append(str(self.path / f"ingest-{len(files)}.sst"))
-                writer = SstFileWriter(_options(DBCompressionType.zstd()))
-                writer.open(files[-1])
-                for key, value in chain((first,), rows):
-                    writer[key] = value
-                    if writer.file_size() > FILE_BYTES:
-                        break
-                writer.finish()
-            if files:
-                how = IngestExternalFileOptions()
-                how.set_move_files(True)
-                self._db.ingest_external_file(files, how)
-
     def sync(self) -> None:
         """Make every write so far durable against power loss. May be called from a thread."""
         with self._plain:
@@ -251,11 +225,11 @@ def _advice(text: str) -> str:
     return f"RocksDB gave up; run the command again ({line})"
 
 
-def _options(compression: DBCompressionType | None = None) -> Options:
+def _options() -> Options:
     """Return options for packed rows: bounded memory, blocks large enough to compress URLs."""
     options = Options(raw_mode=True)
     options.create_if_missing(True)  # noqa: FBT003 -- rocksdict's own signature
-    options.set_compression_type(compression or DBCompressionType.lz4())
+    options.set_compression_type(DBCompressionType.lz4())
     options.set_bottommost_compression_type(DBCompressionType.zstd())
     # Level 1: 2 % larger than the default, and most of a compaction's CPU is compression.
     options.set_bottommost_compression_options(*ZSTD_LEVEL_1)

@@ -1,9 +1,18 @@
 """A WEB OF OUR OWN: how do I test a crawler without the web?
 
-With a web that is a pure function of a seed (`FakeWeb`), or one that a test writes line by line
-(`ScriptedWeb`), served on loopback (`FakeServer`, `serve_in_process`, `serve_in_thread`) with one
-path per fault and per trap, and judged by the server's own record of visits. `ManualClock` is time
-that passes when told. Shipped, so that users can test their processors and filters too.
+Write one line by line (`ScriptedWeb`), or take one of any size that is a pure function of a seed
+(`FakeWeb`). Serve it on loopback: from a thread (`serve_in_thread`), a process of its own
+(`serve_in_process`) or the running event loop (`FakeServer`). Every way in which a server may
+misbehave has a path (`fault_paths`), the server keeps a record of visits (`hits`, `repeats`,
+`smallest_gap` and others judge it), and `ManualClock` is time that passes when told.
+
+    web = ScriptedWeb()
+    web.host("a.test").page("/", links=["/b"]).page("/b", text="hello").fault("/c", "drop")
+    with serve_in_thread(web) as server:
+        ...                                     # crawl it: fetch.resolve is server.resolve
+        print([visit.target for visit in server.visits])
+
+docs/TESTING.md has an example of each that runs.
 
 Neighbours: `clock`, whose Protocol ManualClock fits. Not for: the product; only `cli.dev` (the
 demo) may import it.

@@ -58,12 +58,15 @@ class ServerProcess:
         self.stop()
 
 
-def start_attached(command: list[str]) -> tuple[subprocess.Popen[bytes], dict[str, Any]]:
+def start_attached(
+    command: list[str], cwd: Path | None = None
+) -> tuple[subprocess.Popen[bytes], dict[str, Any]]:
     """Start a server of ours that ends with its standard input; return what it says first."""
     process = subprocess.Popen(  # noqa: S603 - our own module, arguments made here
         command,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
+        cwd=cwd,
     )
     line = process.stdout.readline() if process.stdout else b""
     if not line:

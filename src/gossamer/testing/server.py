@@ -66,11 +66,6 @@ class FakeServer(Generic[W]):
         """The address of every host, as a crawler's `--resolve` table."""
         return self.web.addresses
 
-    def resolve_flags(self) -> list[str]:
-        """Return the `--resolve HOST:ADDR` arguments for a crawl of this web."""
-        pairs = self.resolve.items()
-        return [word for host, address in pairs for word in ("--resolve", f"{host}:{address}")]
-
     def visits_of(self, host: str, *, with_robots: bool = False) -> list[Visit]:
         """Return the requests to one host, those for robots.txt left out unless asked for."""
         return [

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
+from revisits.policies import plan_visits
 
-from gossamer.frontier.revisit import plan_visits
 from gossamer.frontier.revisit.plan import (
     Wants,
     find_level,

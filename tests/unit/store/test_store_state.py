@@ -119,25 +119,6 @@ def test_a_state_of_the_format_before_is_refused_with_the_way_out(tmp_path: Path
         State.open(tmp_path / "s")
 
 
-def test_rows_taken_in_as_files_are_read_among_those_written(
-    state: State, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("gossamer.store.state.FILE_BYTES", 20_000)
-    rows = [(b"q%06d" % n, b"%d" % n * 20) for n in range(0, 4000, 2)]
-    state.write([(b"q000001", b"one"), (b"r", b"after")])
-    state.ingest(rows)
-    state.ingest([])
-    assert dict(state.scan(b"q")) == {**dict(rows), b"q000001": b"one"}
-    assert not list(state.path.glob("ingest-*"))
-
-
-def test_files_of_an_intake_that_was_killed_are_removed_by_the_next(state: State) -> None:
-    (state.path / "ingest-7.sst").write_bytes(b"half")
-    state.ingest([(b"q1", b"x")])
-    assert state.get(b"q1") == b"x"
-    assert not list(state.path.glob("ingest-*"))
-
-
 def test_a_state_that_is_opened_again_still_has_its_cache(tmp_path: Path) -> None:
     for _ in range(2):
         state = State.open(tmp_path / "s")

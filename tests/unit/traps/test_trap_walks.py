@@ -1,11 +1,11 @@
 """Traps end, honest sites do not: judged by walks without network."""
 
 import pytest
+from laboratory.snares import OTHERS, SNARES, honest_site
+from laboratory.snares.sheet import Sheet, Snare
 
 from gossamer.config import TrapsConfig
 from gossamer.model import TrapNote
-from gossamer.testing.snares import OTHERS, SNARES, honest_site
-from gossamer.testing.snares.sheet import Sheet, Snare
 from gossamer.traps import held_because, pen, read_trap_notes
 from tests.unit.traps.walk import Walk, url
 

@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 
+from laboratory.snares.sheet import Sheet, Snare, full
+
 from gossamer.config import FilterConfig, TrapsConfig, UrlConfig
 from gossamer.filter import build_chain
 from gossamer.model import (
@@ -20,7 +22,6 @@ from gossamer.model import (
     Turn,
     Url,
 )
-from gossamer.testing.snares.sheet import Sheet, Snare, full
 from gossamer.traps import Hold, ReleasedTasks, TrapDetector
 from gossamer.urls import join, parse
 from tests.bodies import Bytes

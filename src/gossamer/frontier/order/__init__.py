@@ -2,8 +2,8 @@
 
 `credit` is best-first (each fetched page passes credit on to its links, less of it the more of its
 domain we know), `opic` is adaptive OPIC with its Lambda page: pure rules, for one page at a time.
-`batches` has the same rules for many pages at once. `credits` holds what each URL has been given,
-`grading` puts rules and store together, `choose` reads the configuration.
+`credits` holds what each URL has been given, `grading` puts rules and store together, `choose`
+reads the configuration.
 """
 
 from gossamer.frontier.order.choose import breadth_first, choose_order, named_score

@@ -79,12 +79,11 @@ def _overruled(grade: Callable[[Task], int], rules: Mapping[str, int]) -> Callab
     return overruled
 
 
-Score = Callable[[str, str, int], float]
-"""(URL, anchor text, depth) → from 0.0 (last) to 1.0 (first)."""
-
-
 def named_score(name: str) -> Callable[[str, str, int], int]:
-    """Return the user's scoring function "module:function", as one that gives grades."""
+    """Return the user's scoring function "module:function", as one that gives grades.
+
+    It takes URL, anchor text and depth, and returns from 0.0 (last) to 1.0 (first).
+    """
     module_name, _, function_name = name.partition(":")
     try:
         score = getattr(import_module(module_name), function_name)

@@ -8,7 +8,7 @@ Neighbours: none. `crawl` says what happened, and stores the beliefs that come b
 Not for: fetching, politeness between two requests, or deciding that a page is gone.
 """
 
-from gossamer.frontier.revisit.plan import LimitOfHost, plan_visits
+from gossamer.frontier.revisit.plan import LimitOfHost
 from gossamer.frontier.revisit.rate import (
     DEFAULT_PRIOR,
     Belief,
@@ -26,6 +26,5 @@ __all__ = [
     "Watchlist",
     "first_belief",
     "learn",
-    "plan_visits",
     "prior_of",
 ]

@@ -181,15 +181,6 @@ def _fill(
             shares.level[lower] = target[lower]
 
 
-def plan_visits(
-    keys: Keys, importance: Numbers, rates_per_s: Numbers, requests_per_s: float
-) -> Numbers:
-    """Return the visits per second of pages whose rates of change are known."""
-    floor = FLOOR_SHARE * requests_per_s / len(keys) / (0.5 + spreads(keys))
-    wants = Wants(np.sqrt(importance * rates_per_s), rates_per_s, floor)
-    return visit_rates(wants, find_level(wants, requests_per_s))
-
-
 def freshness(rate: Numbers, visits_per_s: Numbers) -> Numbers:
     """Return the share of time for which a page visited at even intervals is as we know it."""
     gap = rate / visits_per_s

@@ -10,7 +10,6 @@ Neighbours: reads `store`, is read by `build`. Not for: deciding into which shar
 from gossamer.search.gather.anchors import AnchorSpool, AnchorTable, Skip, write_anchors
 from gossamer.search.gather.archive import ArchiveNews, Gathered, PageFacts, page_of
 from gossamer.search.gather.places import TextPlaces, read_text
-from gossamer.search.gather.plainly import archive_urls
 from gossamer.search.gather.plan import Plan, Settled
 from gossamer.search.gather.waiting import read_waiting, write_waiting
 
@@ -24,7 +23,6 @@ __all__ = [
     "Settled",
     "Skip",
     "TextPlaces",
-    "archive_urls",
     "page_of",
     "read_text",
     "read_waiting",

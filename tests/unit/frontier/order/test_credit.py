@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from orders.batches import grades_of, link_shares, unit_shares
 
-from gossamer.frontier.order.batches import grades_of, link_shares, unit_shares
 from gossamer.frontier.order.credit import (
     GRADES,
     HOST_DISCOUNT,

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from orders.batches import opic_grades_of, opic_shares
 
-from gossamer.frontier.order.batches import opic_grades_of, opic_shares
 from gossamer.frontier.order.opic import START_CREDIT, Lambda, opic_grade_of, opic_share
 
 CREDITS = st.floats(min_value=0.0, max_value=1e6, width=32)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from laboratory.archived import archive_urls
 from msgspec.structs import replace
 
 from gossamer.clock import SystemClock
@@ -14,7 +15,6 @@ from gossamer.errors import CannotGoOn, ConfigError
 from gossamer.ranks import write_ranks
 from gossamer.search.build import IndexOptions, build_index, follow
 from gossamer.search.build.place import place_of
-from gossamer.search.gather import archive_urls
 from gossamer.search.manifest import index_folder, read_manifest, write_manifest
 from gossamer.urls import fingerprint_of
 from tests.unit.search.pages_archive import (

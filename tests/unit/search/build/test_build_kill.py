@@ -8,10 +8,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from laboratory.archived import archive_urls
 from msgspec.structs import replace
 
 from gossamer.search.build import IndexOptions, build_index
-from gossamer.search.gather import archive_urls
 from tests.unit.forked import ENDED, in_a_fork
 from tests.unit.search.pages_archive import PagesArchive, index_urls, page
 

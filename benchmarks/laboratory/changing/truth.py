@@ -3,8 +3,8 @@
 from bisect import bisect_right
 from collections.abc import Callable, Iterable
 
-from gossamer.testing.changing.web import ChangingWeb, Page
 from gossamer.testing.visits import Visit
+from laboratory.changing.web import ChangingWeb, Page
 
 _SHOWN = frozenset({200, 304})
 

@@ -1,4 +1,4 @@
-"""`python -m gossamer.testing.changing WEB LOG`: a changing web, until standard input ends.
+"""`python -m laboratory.changing WEB LOG`: a changing web, until standard input ends.
 
 WEB is JSON. The first line of output is a JSON object: the port.
 """
@@ -10,8 +10,8 @@ from pathlib import Path
 
 import uvloop
 
-from gossamer.testing.changing.web import ChangingWeb
 from gossamer.testing.server import FakeServer, Setting
+from laboratory.changing.web import ChangingWeb
 
 
 async def _serve(web: ChangingWeb, log: Path) -> None:

@@ -3,7 +3,7 @@
 from datetime import date, timedelta
 
 from gossamer.testing.site.words import Dice
-from gossamer.testing.snares.sheet import WORDS, Sheet, babble
+from laboratory.snares.sheet import WORDS, Sheet, babble
 
 _SYLLABLES = [
     "ka",

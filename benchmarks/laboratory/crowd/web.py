@@ -56,7 +56,7 @@ class Crowd:
     @property
     def listen_on(self) -> set[str]:
         """Every address of loopback: there are too many for a socket each."""
-        return {"0.0.0.0"}  # noqa: S104 - the server binds it to the loopback device
+        return {"0.0.0.0"}
 
     def placed(self, scheme: str, port: int) -> Self:
         """Return this web as it is served on a port: its links name it."""

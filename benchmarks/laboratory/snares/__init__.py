@@ -3,7 +3,7 @@
 Neighbours: `testing.server`, which serves a `SnareWeb`. Not for: single faults (`testing.faults`).
 """
 
-from gossamer.testing.snares.serve import ServedSnares, serve_snares
-from gossamer.testing.snares.web import HONEST, OTHERS, SNARES, SnareWeb, honest_site
+from laboratory.snares.serve import ServedSnares, serve_snares
+from laboratory.snares.web import HONEST, OTHERS, SNARES, SnareWeb, honest_site
 
 __all__ = ["HONEST", "OTHERS", "SNARES", "ServedSnares", "SnareWeb", "honest_site", "serve_snares"]

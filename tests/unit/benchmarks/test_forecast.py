@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from laboratory.forecast import Budget, Drift, Watched, predict, run
 
 from gossamer.frontier.revisit import Belief, Watchlist
-from gossamer.testing.forecast import Budget, Drift, Watched, predict, run
 
 
 class Evenly:

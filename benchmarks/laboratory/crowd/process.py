@@ -7,8 +7,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Self
 
-from gossamer.testing.crowd.web import Crowd
 from gossamer.testing.process import start_attached, stop_attached
+from laboratory.crowd.web import Crowd
+
+BENCHMARKS = Path(__file__).parents[2]
+"""Where `python -m laboratory.crowd` is found."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +42,6 @@ def serve_crowd(crowd: Crowd, log: Path) -> CrowdProcess:
     The log is tab-separated, appended to, and each line is written before its answer is sent.
     """
     wish = json.dumps({**asdict(crowd), "port": 0})
-    command = [sys.executable, "-m", "gossamer.testing.crowd", wish, str(log)]
-    process, hello = start_attached(command)
+    command = [sys.executable, "-m", "laboratory.crowd", wish, str(log.absolute())]
+    process, hello = start_attached(command, cwd=BENCHMARKS)
     return CrowdProcess(process, crowd.placed("http", hello["port"]), hello["nameserver"], log)

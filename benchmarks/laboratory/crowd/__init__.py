@@ -6,8 +6,8 @@
 Neighbours: `testing.server`, which serves it. Not for: faults and traps; `FakeWeb` has those.
 """
 
-from gossamer.testing.crowd.names import NameServer
-from gossamer.testing.crowd.process import CrowdProcess, serve_crowd
-from gossamer.testing.crowd.web import Crowd
+from laboratory.crowd.names import NameServer
+from laboratory.crowd.process import CrowdProcess, serve_crowd
+from laboratory.crowd.web import Crowd
 
 __all__ = ["Crowd", "CrowdProcess", "NameServer", "serve_crowd"]

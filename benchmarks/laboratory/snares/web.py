@@ -7,8 +7,8 @@ from typing import ClassVar, Self
 
 from gossamer.testing.answer import Answer, Request, not_found, origin_of
 from gossamer.testing.site.words import Dice
-from gossamer.testing.snares import archives, mazes, others, repeats
-from gossamer.testing.snares.sheet import WORDS, Sheet, Snare, babble, to_answer
+from laboratory.snares import archives, mazes, others, repeats
+from laboratory.snares.sheet import WORDS, Sheet, Snare, babble, to_answer
 
 HONEST = "www.honest.test"
 WILD = "wild.test"

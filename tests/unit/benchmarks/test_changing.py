@@ -5,15 +5,15 @@ import urllib.request
 from pathlib import Path
 
 import pytest
-
-from gossamer.clock import SystemClock
-from gossamer.testing import Request, Visit
-from gossamer.testing.changing import (
+from laboratory.changing import (
     ChangingWeb,
     changes_between,
     serve_changing,
     true_freshness,
 )
+
+from gossamer.clock import SystemClock
+from gossamer.testing import Request, Visit
 
 WEB = {"seed": 5, "hosts": 3, "pages_per_host": 9, "median_s": 4.0, "gone_every": 6}
 

@@ -4,9 +4,9 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from gossamer.testing.changing.web import ChangingWeb, Page
-from gossamer.testing.forecast import Drift
-from gossamer.testing.forecast.predict import Watchlist
+from laboratory.changing.web import ChangingWeb, Page
+from laboratory.forecast import Drift
+from laboratory.forecast.predict import Watchlist
 
 DRAWS = 5
 """Simulations whose mean is the prediction: each draws its own changes."""

@@ -1,7 +1,7 @@
 """Mazes: pages without an end, each with a text of its own."""
 
 from gossamer.testing.site.words import Dice
-from gossamer.testing.snares.sheet import WORDS, Sheet, babble
+from laboratory.snares.sheet import WORDS, Sheet, babble
 
 DOORS = 8
 KNOWN = 2

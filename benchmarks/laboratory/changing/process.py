@@ -8,10 +8,12 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Self
 
-from gossamer.testing.changing.web import BEGIN, ChangingWeb
 from gossamer.testing.process import start_attached, stop_attached
 from gossamer.testing.visits import Visit, read_log
+from laboratory.changing.web import BEGIN, ChangingWeb
 
+BENCHMARKS = Path(__file__).parents[2]
+"""Where `python -m laboratory.changing` is found."""
 _ANSWER_S = 60.0
 _OUR_OWN = frozenset({"clock", "began_at", "served"})
 
@@ -31,7 +33,7 @@ class ChangingProcess:
         request = urllib.request.Request(
             f"http://{address}:{self.web.port}{BEGIN}", headers={"Host": "w0.test"}
         )
-        with urllib.request.urlopen(request, timeout=_ANSWER_S) as answer:  # noqa: S310 - as above
+        with urllib.request.urlopen(request, timeout=_ANSWER_S) as answer:
             self.web.began_at = float(answer.read())
         return self.web.began_at
 
@@ -56,6 +58,6 @@ def serve_changing(web: ChangingWeb, log: Path) -> ChangingProcess:
     The log is tab-separated, appended to, and each line is written before its answer is sent.
     """
     told = {f.name: getattr(web, f.name) for f in fields(web) if f.name not in _OUR_OWN}
-    command = [sys.executable, "-m", "gossamer.testing.changing", json.dumps(told), str(log)]
-    process, hello = start_attached(command)
+    command = [sys.executable, "-m", "laboratory.changing", json.dumps(told), str(log.absolute())]
+    process, hello = start_attached(command, cwd=BENCHMARKS)
     return ChangingProcess(process, web.placed("http", hello["port"]), log)

@@ -6,9 +6,9 @@ import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from gossamer.testing.crowd import NameServer
 from gossamer.testing.server import FakeServer, Setting
-from gossamer.testing.snares.web import SnareWeb
+from laboratory.crowd import NameServer
+from laboratory.snares.web import SnareWeb
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""`python -m gossamer.testing.crowd CROWD LOG`: a crowd and its names, until standard input ends.
+"""`python -m laboratory.crowd CROWD LOG`: a crowd and its names, until standard input ends.
 
 CROWD is JSON. The first line of output is a JSON object: the port, and the name server's address.
 """
@@ -11,9 +11,9 @@ from pathlib import Path
 import msgspec
 import uvloop
 
-from gossamer.testing.crowd.names import NameServer
-from gossamer.testing.crowd.web import Crowd
 from gossamer.testing.server import FakeServer, Setting
+from laboratory.crowd.names import NameServer
+from laboratory.crowd.web import Crowd
 
 
 async def _serve(crowd: Crowd, log: Path) -> None:

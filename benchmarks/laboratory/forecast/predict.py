@@ -6,7 +6,7 @@ from typing import Protocol
 
 import numpy as np
 
-from gossamer.testing.forecast.drift import Drift, Flags, Floats, Rows
+from laboratory.forecast.drift import Drift, Flags, Floats, Rows
 
 
 class Watchlist(Protocol):

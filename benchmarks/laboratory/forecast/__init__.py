@@ -4,7 +4,7 @@
 freshness to hold a real run against.
 """
 
-from gossamer.testing.forecast.drift import Drift
-from gossamer.testing.forecast.predict import Budget, Policy, Run, Watched, predict, run
+from laboratory.forecast.drift import Drift
+from laboratory.forecast.predict import Budget, Policy, Run, Watched, predict, run
 
 __all__ = ["Budget", "Drift", "Policy", "Run", "Watched", "predict", "run"]

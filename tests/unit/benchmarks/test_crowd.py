@@ -3,13 +3,13 @@ import urllib.request
 from pathlib import Path
 
 import pytest
+from laboratory.crowd import Crowd, NameServer, serve_crowd
 
 from gossamer.clock import SystemClock
 from gossamer.config import FetchConfig
 from gossamer.fetch import Resolver
 from gossamer.model import Failed
 from gossamer.testing import Request, Visit, read_log, short_gaps
-from gossamer.testing.crowd import Crowd, NameServer, serve_crowd
 
 CROWD = Crowd(seed=3, hosts=300, pages_per_host=3, fan=20, slow_every=0)
 

@@ -1,7 +1,7 @@
 """Snares that say the same again and again: calendars, sessions, paths that go round."""
 
 from gossamer.testing.site.words import Dice
-from gossamer.testing.snares.sheet import Sheet, babble
+from laboratory.snares.sheet import Sheet, babble
 
 _YEAR_MONTHS = 12
 _DAYS = 30

@@ -1,7 +1,7 @@
 """Honest sites that look like traps to a hasty eye: numbered pages, trees, chains."""
 
 from gossamer.testing.site.words import Dice
-from gossamer.testing.snares.sheet import Sheet, Snare, babble
+from laboratory.snares.sheet import Sheet, Snare, babble
 
 PER_INDEX = 100
 

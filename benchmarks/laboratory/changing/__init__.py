@@ -9,10 +9,10 @@ it in a process of its own.
 Neighbours: `testing.server`, which serves it. Not for: faults and traps; `FakeWeb` has those.
 """
 
-from gossamer.testing.changing.foretell import foretold_freshness
-from gossamer.testing.changing.process import ChangingProcess, serve_changing
-from gossamer.testing.changing.truth import changes_between, true_freshness
-from gossamer.testing.changing.web import BEGIN, ChangingWeb, Page
+from laboratory.changing.foretell import foretold_freshness
+from laboratory.changing.process import ChangingProcess, serve_changing
+from laboratory.changing.truth import changes_between, true_freshness
+from laboratory.changing.web import BEGIN, ChangingWeb, Page
 
 __all__ = [
     "BEGIN",
