@@ -155,21 +155,24 @@ class Ledger:
         """Make everything recorded so far happen: archive first, then one batch of rows."""
         entries = [*self.extra_entries, *(e for _, _, e in self.group if e is not None)]
         refs = self.archive.append(entries) if entries else []
+        added_bytes = self.archive.group_bytes if entries else 0
+        self.counters.archive_bytes += added_bytes
         try:
+            # Stations give their rows once: from here on the next commit has them, if this fails.
+            self.extra_rows.extend(self.core.rows_to_commit())
             rows = [*self.extra_rows, *self._url_rows(refs[len(self.extra_entries) :])]
-            rows.extend(self.core.rows_to_commit())
             rows.extend(self.archive.rows_to_commit())
-            if entries:
-                self.counters.archive_bytes += self.archive.group_bytes
             rows.append((COUNTERS, encode_counters(self.counters)))
             self.state.write(rows)
         except BaseException:
-            self.archive.undo()  # or a clean close would count bytes that nobody committed
+            self.counters.archive_bytes -= added_bytes
+            if entries:  # or the last group, which is committed, would be cut off
+                self.archive.undo()  # or a clean close would count bytes that nobody committed
             raise
-        if self.syncs_each:
-            self.sync()
         self.group, self.extra_rows, self.extra_entries = [], [], []
         self.opened_at, self.is_urgent = None, False
+        if self.syncs_each:
+            self.sync()
         self.on_committed()
 
     def sync(self) -> None:

@@ -23,6 +23,8 @@ from gossamer.model import (
     Failed,
     FailureKind,
     Fetched,
+    FetchOutcome,
+    Finding,
     Redirected,
     RefusalKind,
     Refused,
@@ -38,6 +40,9 @@ from gossamer.store import Archive, CrawlFolder, Entry, StoredPage, TurnWriter, 
 from gossamer.urls import parse
 
 # Values
+
+__all__ = ["Finding"]
+"""What a revisit found: a word that tests take from here."""
 
 
 def url(text: str) -> Url:
@@ -97,12 +102,16 @@ def task_of(text: str, **more: Any) -> Task:
     return Task(url=url(text), **more)
 
 
+def turn(task: Task, outcome: FetchOutcome, at: float, more: dict[str, Any]) -> Turn:
+    return Turn(task=task, outcome=outcome, at=at, finding=more.pop("finding", None), **more)
+
+
 def fetched(text: str, body: bytes = b"hello", *, at: float = 100.0, **more: Any) -> Turn:
     """Return the turn of a page that came; `more` are fields of the turn."""
     task = more.pop("task", None) or task_of(text)
     answer = more.pop("document", None) or document(text, body)
     more.setdefault("found", Extraction(text=body.decode(), media_type="text/html"))
-    return Turn(task=task, outcome=Fetched(document=answer), at=at, **more)
+    return turn(task, Fetched(document=answer), at, more)
 
 
 def failed(
@@ -110,20 +119,20 @@ def failed(
 ) -> Turn:
     task = more.pop("task", None) or task_of(text)
     outcome = Failed(kind=kind, detail=more.pop("detail", ""), document=more.pop("document", None))
-    return Turn(task=task, outcome=outcome, at=at, **more)
+    return turn(task, outcome, at, more)
 
 
 def refused(text: str, kind: RefusalKind = RefusalKind.ROBOTS_DISALLOWED, **more: Any) -> Turn:
     task = more.pop("task", None) or task_of(text)
     outcome = Refused(kind=kind, detail=more.pop("detail", ""))
-    return Turn(task=task, outcome=outcome, at=more.pop("at", 100.0), **more)
+    return turn(task, outcome, more.pop("at", 100.0), more)
 
 
 def redirected(text: str, target: str, **more: Any) -> Turn:
     task = more.pop("task", None) or task_of(text)
     answer = document(text, b"", 301, fields={"location": target})
     outcome = Redirected(document=answer, target=target)
-    return Turn(task=task, outcome=outcome, at=more.pop("at", 100.0), **more)
+    return turn(task, outcome, more.pop("at", 100.0), more)
 
 
 # The disk

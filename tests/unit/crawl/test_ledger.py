@@ -7,6 +7,7 @@ import pytest
 from tests.unit.crawl.harness import (
     Body,
     Books,
+    Finding,
     document,
     failed,
     fetched,
@@ -22,7 +23,6 @@ from gossamer.model import (
     CopyOf,
     Extraction,
     FailureKind,
-    Finding,
     Link,
     LinkKind,
     RefusalKind,
@@ -263,6 +263,56 @@ def test_a_group_that_failed_is_still_due(books: Books) -> None:
     with pytest.raises(CannotGoOn):
         books.commit()
     assert books.ledger.is_due(books.now, wait_s=1.0)
+
+
+def test_a_failed_commit_that_appended_nothing_cuts_nothing_back(books: Books) -> None:
+    books.commit(fetched(A))
+    before = books.disk.sizes()
+    books.state.refusals = 1
+    with pytest.raises(CannotGoOn):
+        books.commit(failed(B, retry_at=200.0))
+    assert books.disk.sizes() == before == committed_lengths(books)
+    assert stored_pages(books) == [A]
+
+
+def test_rows_that_the_stations_gave_to_a_failed_commit_are_in_the_next_one(books: Books) -> None:
+    books.stations.waiting = [(b"lease", b"1"), (b"clock", b"old")]
+    books.state.refusals = 1
+    with pytest.raises(CannotGoOn):
+        books.commit(fetched(A, fingerprint=5))
+    books.stations.waiting = [(b"clock", b"new")]
+    books.commit()
+    assert (books.state.rows[b"lease"], books.state.rows[b"clock"]) == (b"1", b"new")
+    assert original_of(books, 5) == A
+
+
+def test_bytes_that_were_cut_back_are_not_counted(books: Books) -> None:
+    books.commit(fetched(A))
+    books.state.refusals = 2
+    for _ in range(2):
+        with pytest.raises(CannotGoOn):
+            books.commit()
+    books.record(fetched(B, b"other"))
+    books.state.refusals = 2
+    for _ in range(2):
+        with pytest.raises(CannotGoOn):
+            books.commit()
+    books.commit()
+    assert books.state.totals().archive_bytes == sum(books.disk.sizes().values())
+
+
+def test_a_commit_whose_sync_fails_has_not_released_anything_and_is_not_written_twice(
+    tmp_path: Path,
+) -> None:
+    books = open_books(tmp_path, sync="each")
+    books.state.failing_syncs = 1
+    with pytest.raises(CannotGoOn, match="does not answer"):
+        books.commit(fetched(A))
+    assert books.stations.committed_rows == []
+    books.commit()
+    assert len(books.stations.committed_rows) == 1
+    assert stored_pages(books) == [A]
+    assert committed_lengths(books) == books.disk.sizes()
 
 
 # Positions in the archive
