@@ -113,7 +113,7 @@ class Guard:
 
     def _judge(self, text: str) -> str | None:
         try:
-            address = ip_address(text.partition("%")[0])
+            address = ip_address(text)
         except ValueError:
             return f"{text!r} is not an address"
         reached = embedded_v4(address)
