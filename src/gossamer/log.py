@@ -3,13 +3,18 @@
 import logging
 import re
 import sys
-from typing import TextIO
+from collections.abc import Callable
+from typing import TextIO, TypeAlias
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 _SECRET = re.compile(
     r"(?i)(://)[^/?#\s]*@|((?:api[-_]?key|access[-_]?key|auth|token|secret|password|passwd|pwd"
     r"|sig|signature|credential|jwt)=)[^&#\s]+"
 )
+_MAX_ERROR_CHARS = 300
+
+OnUserError: TypeAlias = Callable[[str, str], None]
+"""Takes the name of a user's own function, and in words the exception that it raised."""
 
 
 def escape(text: str) -> str:
@@ -20,6 +25,19 @@ def escape(text: str) -> str:
 def redact(text: str) -> str:
     """Return text without user info and known secret parameters in its URLs."""
     return _SECRET.sub(lambda m: m.group(1) or f"{m.group(2)}[redacted]", text)
+
+
+def describe_error(error: BaseException) -> str:
+    """Return an exception in one short line: its type and message, also if it cannot say it."""
+    try:
+        message = str(error)
+    except Exception as failed:  # noqa: BLE001 -- a stranger's exception may fail in any way
+        message = f"(its message cannot be read: {type(failed).__name__})"
+    return f"{type(error).__name__}: {message}"[:_MAX_ERROR_CHARS].rstrip(": ")
+
+
+def ignore_error(_function: str, _error: str) -> None:
+    """Do nothing about an exception of a user's function."""
 
 
 def tell(event: str, **fields: object) -> None:

@@ -236,6 +236,22 @@ def _reasons(facts: Facts) -> Iterator[RenderableType]:
             for reason, count in sorted(counts.items(), key=lambda pair: -pair[1]):
                 table.add_row(f"{count:,}", Text(escape(reason)), meaning_of(reason))
             yield table
+    if isinstance(told := facts.get("user_errors"), Mapping) and told:
+        yield _user_errors(told)
+
+
+def _user_errors(told: Facts) -> Table:
+    """Return how often each function of the user's own raised, and what it raised last."""
+    table = Table(box=None, show_header=False, pad_edge=False, title_justify="left")
+    table.title = Text("\nyour own functions failed", "dim")
+    table.add_column(justify="right")
+    table.add_column(no_wrap=True, style="red")
+    table.add_column(style="dim", overflow="fold")
+    for name, errors in told.items():
+        if isinstance(errors, Mapping):
+            last = Text(f"last: {harmless(errors.get('error', ''))}")
+            table.add_row(f"{_int(errors, 'count'):,}", Text(harmless(name)), last)
+    return table
 
 
 def _next_steps(ending: str, folder: Path) -> Text:

@@ -31,8 +31,8 @@ from gossamer.crawl.shards import (
 )
 from gossamer.crawl.wiring import Extras, Shard, open_shard
 from gossamer.errors import ConfigError
-from gossamer.filter import UrlFilter
-from gossamer.frontier import choose_order
+from gossamer.filter import UrlFilter, named_filter
+from gossamer.frontier import choose_order, named_score
 from gossamer.process import Processor
 from gossamer.report import ControlSocket
 from gossamer.settings import check, load_config, save_config
@@ -229,8 +229,13 @@ class Crawl:
             config = load_config(path) if path.exists() else Config()
         settled = with_seeds(config, self._seeds)
         check(settled)
-        if settled.frontier.ranks:
-            choose_order(settled.frontier)  # a file that cannot be read is told before it is noted
+        # What cannot be read or imported is told before crawl.toml says it.
+        if settled.frontier.ranks or settled.frontier.rules:
+            choose_order(settled.frontier)
+        if settled.frontier.score:
+            named_score(settled.frontier.score)
+        for name in settled.filter.user_filters:
+            named_filter(name)
         for text in settled.seeds:
             url_of_seed(text, settled.urls)
         return settled

@@ -38,11 +38,7 @@ from gossamer.model import (
     Extraction,
 )
 from gossamer.process import Processor, Registry, Tools
-from gossamer.report import (
-    COUNTERS,
-    decode_counters,
-    seed_urls,
-)
+from gossamer.report import seed_urls
 from gossamer.store import (
     ROW_PREFIX,
     Archive,
@@ -169,7 +165,7 @@ def _desk(
         on_committed=core.committed,
         remember_content=core.content_seen.remember,
         forget_content=core.content_seen.forget,
-        counters=decode_counters(core.state.get(COUNTERS)),
+        counters=core.counters,
         syncs_each=config.store.sync == "each",
     )
     board = FlightBoard(place.state / "flight", config.concurrency)

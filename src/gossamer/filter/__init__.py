@@ -12,10 +12,12 @@ sites that have no end (`traps`).
 from gossamer.filter.api import UrlFilter, url_filter
 from gossamer.filter.build import build_chain
 from gossamer.filter.chain import FilterChain
+from gossamer.filter.load import named_filter
 
 __all__ = [
     "FilterChain",
     "UrlFilter",
     "build_chain",
+    "named_filter",
     "url_filter",
 ]

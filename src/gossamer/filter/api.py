@@ -14,7 +14,7 @@ hand it to `Crawl(...)`, or register it in the entry-point group `gossamer.filte
 from collections.abc import Callable
 from typing import TypeAlias
 
-from gossamer.log import tell
+from gossamer.log import OnUserError, describe_error, ignore_error, tell
 from gossamer.model import Link, Objection, Reject
 
 UrlFilter: TypeAlias = Callable[[Link, int, str], Objection | None]
@@ -25,10 +25,14 @@ UserRule: TypeAlias = Callable[[Link], str | bool | None]
 
 
 class UserFilter:
-    """A user's rule as a UrlFilter. A rule that breaks refuses the link and says so once."""
+    """A user's rule as a UrlFilter.
 
-    def __init__(self, rule: UserRule) -> None:
+    A call that raises refuses the link and is reported to `on_error`; the first is logged.
+    """
+
+    def __init__(self, rule: UserRule, on_error: OnUserError = ignore_error) -> None:
         self.rule = rule
+        self._on_error = on_error
         self.name = str(getattr(rule, "__name__", type(rule).__name__))
         self._has_told = False
 
@@ -42,8 +46,14 @@ class UserFilter:
             return None
         return Objection(Reject.USER, said if isinstance(said, str) else self.name)
 
+    def reporting_to(self, on_error: OnUserError) -> "UserFilter":
+        """Return a filter of the same rule that reports exceptions to `on_error`."""
+        return UserFilter(self.rule, on_error)
+
     def _broken(self, error: Exception) -> Objection:
-        detail = f"{self.name} failed: {type(error).__name__}: {error}"
+        words = describe_error(error)
+        detail = f"{self.name} failed: {words}"
+        self._on_error(f"filter {self.name}", words)
         if not self._has_told:
             self._has_told = True
             tell("filter.failed", filter=self.name, error=detail)

@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Sequence
 
-from gossamer.filter.api import UrlFilter
+from gossamer.filter.api import UrlFilter, UserFilter
+from gossamer.log import OnUserError
 from gossamer.model import FOLLOWED, Link, LinkKind, Objection, Url
 
 
@@ -26,6 +27,15 @@ class FilterChain:
         self._widen = widen
         self._kept_by_host = {} if kept_by_host is None else kept_by_host
         """While the links of one page are judged: those of them that are wanted, by host."""
+
+    def reporting_to(self, on_error: OnUserError) -> "FilterChain":
+        """Return the same chain, whose user filters report every exception to `on_error`."""
+        return FilterChain(
+            [f.reporting_to(on_error) if isinstance(f, UserFilter) else f for f in self._filters],
+            kinds=self._kinds,
+            widen=self._widen,
+            kept_by_host=self._kept_by_host,
+        )
 
     def add_seed(self, seed: Url) -> None:
         """Widen the scope by a seed that was added to the running crawl."""

@@ -5,7 +5,16 @@ Neighbours: everyone. Not for: rules (those live in the room that applies them).
 
 from gossamer.model.document import Body, Document
 from gossamer.model.extraction import Extraction
-from gossamer.model.ledger import FINAL, Counters, Standing, TrapNote, UrlRecord, UrlState, Visit
+from gossamer.model.ledger import (
+    FINAL,
+    Counters,
+    Standing,
+    TrapNote,
+    UrlRecord,
+    UrlState,
+    UserErrors,
+    Visit,
+)
 from gossamer.model.link import EMBEDDED, FOLLOWED, Link, LinkKind
 from gossamer.model.outcome import (
     Failed,
@@ -52,5 +61,6 @@ __all__ = [
     "Url",
     "UrlRecord",
     "UrlState",
+    "UserErrors",
     "Visit",
 ]

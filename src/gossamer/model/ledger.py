@@ -87,6 +87,14 @@ class UrlRecord(Struct, kw_only=True, omit_defaults=True):
         return self.visits[-1].at if self.visits else 0.0
 
 
+class UserErrors(Struct):
+    """Exceptions that one of the user's own functions raised."""
+
+    count: int
+    error: str
+    """The last of them: type and message."""
+
+
 class Counters(Struct, kw_only=True):
     """What `status` counts over the whole life of a crawl. One row, in every commit."""
 
@@ -116,6 +124,13 @@ class Counters(Struct, kw_only=True):
     """Pages that are gone now."""
     watched: int = 0
     """Pages on the watchlist, when last counted."""
+    user_errors: dict[str, UserErrors] = field(default_factory=dict)
+    """By function, such as "score mine:worth"."""
+
+    def add_user_error(self, function: str, error: str) -> None:
+        """Count an exception that a function of the user's own raised."""
+        known = self.user_errors.setdefault(function, UserErrors(0, error))
+        known.count, known.error = known.count + 1, error
 
 
 class TrapNote(Struct, frozen=True):

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from gossamer.model import Counters, UrlRecord
+from gossamer.model import Counters, UrlRecord, UserErrors
 
 URL, COUNTERS = b"u", b"c"
 
@@ -44,7 +44,11 @@ def sum_counters(parts: Iterable[Counters]) -> Counters:
     for part in parts:
         for name in Counters.__struct_fields__:
             old, new = getattr(total, name), getattr(part, name)
-            if isinstance(old, dict):
+            if name == "user_errors":
+                for function, told in new.items():
+                    count = old[function].count if function in old else 0
+                    old[function] = UserErrors(count + told.count, told.error)
+            elif isinstance(old, dict):
                 for reason, count in new.items():
                     old[reason] = old.get(reason, 0) + count
             else:

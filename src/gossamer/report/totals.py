@@ -70,5 +70,8 @@ def status_of(counters: Counters, standing: Standing) -> dict[str, object]:
             "gone": counters.gone,
             "expected_freshness": standing.freshness,
         },
+        "user_errors": {
+            name: structs.asdict(told) for name, told in sorted(counters.user_errors.items())
+        },
         "traps": [structs.asdict(note) for note in standing.traps],
     }

@@ -54,6 +54,16 @@ def test_the_progress_line_has_pages_rate_queue_hosts_and_errors() -> None:
     assert line == "1,234 pages · 98.7/s · 56 queued · 5 active hosts · 4 errors"
 
 
+def test_functions_of_the_users_own_that_failed_are_named_with_their_last_error() -> None:
+    errors = {"score mine:worth": {"count": 1500, "error": f"ValueError: {HOSTILE}"}}
+    shown = seen(status_view({**STATUS, "user_errors": errors}, Path("c")), width=300)
+    line = next(line for line in shown.splitlines() if "mine:worth" in line)
+    assert line.split()[:3] == ["1,500", "score", "mine:worth"]
+    assert "last: ValueError" in line
+    assert "SECRET" not in shown
+    assert "\x1b[31m" not in shown
+
+
 def test_a_pause_is_told_in_the_progress_line() -> None:
     assert progress_line({**STATUS, "paused": "disk is full"}).plain.endswith(
         "paused: disk is full"

@@ -304,6 +304,19 @@ def test_a_users_filter_that_breaks_refuses_the_link_and_says_why() -> None:
     assert "broken failed: KeyError" in objection.detail
 
 
+def test_every_exception_of_a_users_filter_is_reported() -> None:
+    @url_filter
+    def broken(found: Link) -> str:
+        return {"a": "b"}[found.text]
+
+    errors: list[tuple[str, str]] = []
+    filters = FilterChain([broken]).reporting_to(lambda *told: errors.append(told))
+    filters.judge(link("http://h/1"), 1)
+    filters.judge(link("http://h/2"), 1)
+    assert [name for name, _ in errors] == ["filter broken"] * 2
+    assert all(error.startswith("KeyError: ") for _, error in errors)
+
+
 def test_a_users_filter_is_found_by_its_module_and_name(monkeypatch: pytest.MonkeyPatch) -> None:
     module = ModuleType("my_filters")
     module.__dict__["no_x"] = lambda found: "x" in found.target.text and "an x"

@@ -13,8 +13,9 @@ from gossamer.dedupe import ContentSeen
 from gossamer.fetch import RobotsCache, next_try_at
 from gossamer.filter import FilterChain, UrlFilter, build_chain
 from gossamer.frontier import Frontier, Ranking, choose_order, named_score, queued_tasks
+from gossamer.log import OnUserError
 from gossamer.model import Counters, Row, Task, UrlRecord, UrlState
-from gossamer.report import decode_record, seed_urls, url_row_key
+from gossamer.report import COUNTERS, decode_counters, decode_record, seed_urls, url_row_key
 from gossamer.seen import UrlSeen
 from gossamer.store import State
 from gossamer.traps import ReleasedTasks, TrapDetector
@@ -29,6 +30,7 @@ class Core:
     """The stations that live on rows: what a crawl and a rebuild of its state have in common."""
 
     state: State
+    counters: Counters
     url_seen: UrlSeen
     content_seen: ContentSeen
     robots: RobotsCache
@@ -95,19 +97,21 @@ def wire_core(
     state: State, place: Place, config: Config, random: Random, filters: Sequence[UrlFilter]
 ) -> Core:
     """Build the stations that live on the rows of a state."""
+    counters = decode_counters(state.get(COUNTERS))
     url_seen, content_seen = _open_seen(state, config), ContentSeen(state.get)
     frontier = _wire_frontier(state, config, random)
     known_urls, seeds = frontier.hosts.known_urls, seed_urls(config)
     traps = TrapDetector(config.traps, state.scan, seeds, known_urls)
     extra, embeds = [*filters, traps.object_to], config.process.embeds
     chain = build_chain(config.filter, seeds, known_urls, follow_embeds=embeds, extra=extra)
+    chain = chain.reporting_to(counters.add_user_error)
     is_split = place.ring.shards > 1
     splitter = Splitter(place.ring, place.shard, url_seen) if is_split else None
     stations = Stations(
         content_seen=content_seen,
         url_seen=splitter or url_seen,
         filters=chain,
-        ranking=_wire_ranking(config, frontier, splitter),
+        ranking=_wire_ranking(config, frontier, splitter, counters.add_user_error),
         ascends=config.frontier.ascend,
         urls=config.urls,
         process=config.process,
@@ -117,6 +121,7 @@ def wire_core(
     )
     return Core(
         state=state,
+        counters=counters,
         url_seen=url_seen,
         content_seen=content_seen,
         robots=RobotsCache(config.robots, config.fetch.robots_agent, state.get),
@@ -155,10 +160,12 @@ def _wire_frontier(state: State, config: Config, random: Random) -> Frontier:
     return frontier
 
 
-def _wire_ranking(config: Config, frontier: Frontier, splitter: Splitter | None) -> Ranking:
+def _wire_ranking(
+    config: Config, frontier: Frontier, splitter: Splitter | None, on_user_error: OnUserError
+) -> Ranking:
     score = config.frontier.score
     return Ranking(
         frontier.order.credit,
-        named_score(score) if score else None,
+        named_score(score, on_user_error) if score else None,
         splitter.is_ours if splitter is not None else None,
     )

@@ -9,6 +9,7 @@ from gossamer.errors import CannotGoOn, ConfigError
 from gossamer.frontier.order.credit import GRADES
 from gossamer.frontier.order.grading import ByCredit, ByOpic, Importance, Order
 from gossamer.frontier.order.informed import Informed
+from gossamer.log import OnUserError, describe_error, ignore_error, tell
 from gossamer.model import Task
 from gossamer.ranks import RankFile
 from gossamer.urls import Patterns
@@ -79,10 +80,11 @@ def _overruled(grade: Callable[[Task], int], rules: Mapping[str, int]) -> Callab
     return overruled
 
 
-def named_score(name: str) -> Callable[[str, str, int], int]:
+def named_score(name: str, on_error: OnUserError = ignore_error) -> Callable[[str, str, int], int]:
     """Return the user's scoring function "module:function", as one that gives grades.
 
     It takes URL, anchor text and depth, and returns from 0.0 (last) to 1.0 (first).
+    A call that raises grades its URL last and is reported to `on_error`; the first is logged.
     """
     module_name, _, function_name = name.partition(":")
     try:
@@ -95,10 +97,18 @@ def named_score(name: str) -> Callable[[str, str, int], int]:
     if not callable(score):
         raise ConfigError(f"frontier.score: {name!r} is no function; check the name")
 
+    has_told = False
+
     def grade(url: str, anchor: str, depth: int) -> int:
+        nonlocal has_told
         try:
             worth = float(score(url, anchor, depth))
-        except Exception:  # noqa: BLE001 - a stranger's code: it must not end the crawl
+        except Exception as error:  # noqa: BLE001 - a stranger's code: it must not end the crawl
+            words = describe_error(error)
+            on_error(f"score {name}", words)
+            if not has_told:
+                has_told = True
+                tell("score.failed", score=name, error=words)
             return 1
         return 1 + int(min(max(0.0, worth), 1.0) * (GRADES - 1) + 0.5)
 

@@ -155,11 +155,15 @@ def test_a_score_of_ones_own_becomes_a_grade(
         "    return {'odd': float('nan'), 'much': 7}.get(anchor, 0.5 if 'b' in url else 1)\n"
     )
     monkeypatch.syspath_prepend(str(tmp_path))
-    grade = named_score("taste:taste")
+    errors: list[tuple[str, str]] = []
+    grade = named_score("taste:taste", lambda *told: errors.append(told))
     assert grade("http://x/", "", 1) == GRADES
     assert grade("http://x/b", "", 1) == 9
     assert grade("http://x/b", "much", 1) == GRADES
+    assert errors == []
     assert grade("http://x/boom", "", 1) == 1
+    assert grade("http://x/boom", "", 1) == 1
+    assert errors == [("score taste:taste", "ValueError")] * 2
     assert 1 <= grade("http://x/", "odd", 1) <= GRADES
     sys.modules.pop("taste")
 

@@ -1,0 +1,24 @@
+"""The totals of several shards."""
+
+from gossamer.model import Counters, UserErrors
+from gossamer.report import decode_counters, encode_counters, sum_counters
+
+
+def test_errors_of_the_users_functions_add_up_over_shards_and_restarts() -> None:
+    first, second = Counters(pages=1), Counters(pages=2)
+    first.add_user_error("score m:f", "ValueError: 1")
+    first = decode_counters(encode_counters(first))
+    first.add_user_error("score m:f", "ValueError: 2")
+    second.add_user_error("score m:f", "KeyError: 3")
+    second.add_user_error("filter f", "KeyError: 4")
+    total = sum_counters([first, second])
+    assert total.pages == 3
+    assert total.user_errors == {
+        "score m:f": UserErrors(3, "KeyError: 3"),
+        "filter f": UserErrors(1, "KeyError: 4"),
+    }
+    assert first.user_errors["score m:f"].count == 2, "the parts stay as they were"
+
+
+def test_totals_of_an_older_version_are_still_read() -> None:
+    assert decode_counters(b"\x81\xa5pages\x07") == Counters(pages=7)
