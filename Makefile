@@ -30,11 +30,11 @@ demo: setup      ## crawl the built-in web and show what can be asked
 test: setup      ## all tests, a file at a time on each core
 	$(BIN)/pytest -n auto --maxprocesses 4 --dist loadfile
 
-check: setup     ## format, lint, types, import contracts, sizes, dead links
+check: setup     ## format, lint, types, import contracts, unique names, dead links
 	$(BIN)/ruff format --check $(CODE)
 	$(BIN)/ruff check $(CODE)
 	$(BIN)/mypy
-	$(BIN)/lint-imports
+	$(BIN)/lint-imports --no-cache
 	$(BIN)/pytest -q tests/arch
 	@$(BIN)/python tests/arch/house.py
 

@@ -1,6 +1,7 @@
 """The house as files and syntax trees: what the rules of this folder are checked against."""
 
 import ast
+import functools
 import re
 import sys
 from collections.abc import Iterator
@@ -36,6 +37,7 @@ def name_of(path: Path) -> str:
     return str(path.relative_to(REPOSITORY))
 
 
+@functools.cache
 def tree_of(path: Path) -> ast.Module:
     """Return the syntax tree of a file."""
     return ast.parse(path.read_text(encoding="utf-8"))

@@ -47,7 +47,7 @@ from gossamer.graph.edges import (
 )
 from gossamer.graph.kinds import ALL, VOTES, Kind, read_kinds
 from gossamer.graph.picture import Neighbourhood, Spot, draw
-from gossamer.graph.reorder import read_order, reorder
+from gossamer.graph.reordering import read_order, reorder
 
 __all__ = [
     "ALL",

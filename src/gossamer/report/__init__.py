@@ -4,8 +4,8 @@ Neighbours: `crawl` writes the rows and asks here for a running crawl, `cli` for
 Not for: deciding anything. It only reads.
 """
 
+from gossamer.report.clusters import Labels, name_in, name_original, unnamed_original
 from gossamer.report.control import ControlSocket
-from gossamer.report.copies import Labels, name_in, name_original, unnamed_original
 from gossamer.report.explanation import explain_url
 from gossamer.report.inquiry import (
     add,

@@ -8,7 +8,7 @@ from msgspec import Struct
 from gossamer.config import UrlConfig
 from gossamer.frontier import Waiting, find_waiting
 from gossamer.model import Link, LinkKind, Objection, Reject, Url, UrlRecord, UrlState
-from gossamer.report.copies import near_facts, near_sentence
+from gossamer.report.clusters import near_facts, near_sentence
 from gossamer.report.looks import look_facts, look_words
 from gossamer.report.records import decode_record, url_row_key
 from gossamer.urls import explain, parse, ring_of, without_credentials

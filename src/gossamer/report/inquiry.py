@@ -14,8 +14,8 @@ from gossamer.filter import build_chain
 from gossamer.frontier import count_waiting, find_host
 from gossamer.model import FINAL, Counters, LinkKind, Standing, StoreRef, Task, Url
 from gossamer.ranks import RankFile
+from gossamer.report.clusters import clusters_of, name_in, name_original, unnamed_original
 from gossamer.report.control import ask_running
-from gossamer.report.copies import clusters_of, name_in, name_original, unnamed_original
 from gossamer.report.explanation import Linker, RobotsSays, Rows, Sources, explain_url
 from gossamer.report.records import (
     COUNTERS,

@@ -41,7 +41,7 @@ from gossamer.store.records.cdxj import surt
 from gossamer.store.records.decode import decoded
 from gossamer.store.records.entry import Entry, TurnWriter
 from gossamer.store.records.linksrecord import LinkRow, LinksRecord, decode_links
-from gossamer.store.repair import Repair, repair
+from gossamer.store.repairing import Repair, repair
 from gossamer.store.state import State, after_prefix
 
 __all__ = [

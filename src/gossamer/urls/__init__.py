@@ -5,10 +5,10 @@ Not for: deciding whether a URL is wanted (`filter`), or whether it may be asked
 """
 
 from gossamer.urls.batch import join_all
-from gossamer.urls.explain import explain, without_credentials
-from gossamer.urls.fingerprint import fingerprint, fingerprint_of, host_key, ring_of
+from gossamer.urls.explanation import explain, without_credentials
+from gossamer.urls.fingerprints import fingerprint, fingerprint_of, host_key, ring_of
 from gossamer.urls.hosts import registrable_domain, unicode_host
-from gossamer.urls.parse import join, parse, whatwg
+from gossamer.urls.parsing import join, parse, whatwg
 from gossamer.urls.patterns import Patterns
 from gossamer.urls.ports import BAD_PORTS, is_bad_port
 

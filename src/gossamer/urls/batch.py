@@ -17,8 +17,8 @@ from xxhash import xxh3_64_intdigest
 from gossamer.config import UrlConfig
 from gossamer.model import Url
 from gossamer.urls.canonical import SUSPECT_QUERY
-from gossamer.urls.fingerprint import TEXT_BITS, TEXT_MASK, ring_of, ring_of_new
-from gossamer.urls.parse import join, parse
+from gossamer.urls.fingerprints import TEXT_BITS, TEXT_MASK, ring_of, ring_of_new
+from gossamer.urls.parsing import join, parse
 
 Place: TypeAlias = tuple[str, str, int]
 """An origin, its host, and the host's ring point in place in a fingerprint."""

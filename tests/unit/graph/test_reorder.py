@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from gossamer.cli.main import exit_code
 from gossamer.errors import ConfigError, CorruptFile
 from gossamer.graph.bv import Coding
-from gossamer.graph.reorder import find_order, read_order, reorder
+from gossamer.graph.reordering import find_order, read_order, reorder
 from gossamer.graph.rows import Csr
 from tests.unit.graph.webs import csr_of, graphs, random_web
 

@@ -7,9 +7,9 @@ Neighbours: `answers` knows nodes, `connectivity` knows a crawl; `cli` and `web`
 Not for: showing (`cli.screen`, `web`), or computing.
 """
 
-from gossamer.graph.asking.hosts import host, hosts, rank_of_hosts
-from gossamer.graph.asking.links import LinkWish, around, links, nearest
-from gossamer.graph.asking.opened import Direction, Opened, base_of, has_graph, manifest_of, opened
+from gossamer.graph.asking.host_answers import host, hosts, rank_of_hosts
+from gossamer.graph.asking.link_answers import LinkWish, around, links, nearest
+from gossamer.graph.asking.opening import Direction, Opened, base_of, has_graph, manifest_of, opened
 from gossamer.graph.asking.ranking import MEASURES, RankWish, rank, save_rank
 from gossamer.graph.asking.shape import check, components, info
 from gossamer.graph.asking.walking import LIKENESS, like, path

@@ -21,7 +21,7 @@ from gossamer.graph.answers import (
     save_ranks,
     universe_of,
 )
-from gossamer.graph.asking.opened import Opened
+from gossamer.graph.asking.opening import Opened
 from gossamer.graph.kinds import VOTES, kind_names
 
 Facts = dict[str, object]

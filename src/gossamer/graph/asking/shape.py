@@ -12,7 +12,7 @@ from gossamer.graph.answers import (
     strong_components,
     weak_components,
 )
-from gossamer.graph.asking.opened import BACK, Opened
+from gossamer.graph.asking.opening import BACK, Opened
 from gossamer.graph.build import Manifest, check_files
 from gossamer.graph.bv import SUFFIXES, BVGraph, beside
 from gossamer.graph.kinds import ALL, Kind

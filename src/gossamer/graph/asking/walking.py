@@ -4,7 +4,7 @@ from random import Random
 
 from gossamer.errors import ConfigError
 from gossamer.graph.answers import AlikePlan, Likeness, shortest_path
-from gossamer.graph.asking.opened import Opened
+from gossamer.graph.asking.opening import Opened
 
 Facts = dict[str, object]
 LIKENESS = {"cocitation": Likeness.cocited, "coupling": Likeness.coupled}

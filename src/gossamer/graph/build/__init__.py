@@ -8,7 +8,7 @@ Neighbours: reads `store`; writes with `bv` and `names`. Not for: answering.
 
 from gossamer.graph.build.builder import GraphFacts, GraphOptions, build_graph
 from gossamer.graph.build.delta import GONE, UNKNOWN, Delta
-from gossamer.graph.build.follow import follow
+from gossamer.graph.build.following import follow
 from gossamer.graph.build.manifest import Manifest, check_files, read_manifest
 from gossamer.graph.build.place import graph_folder, whole_folder
 from gossamer.graph.build.sorting import ArcSorter

@@ -9,7 +9,7 @@ from gossamer.graph.bv.coding import SMALLEST, UNBOUNDED, Coding, Properties
 from gossamer.graph.bv.ef import write_ef
 from gossamer.graph.bv.graph import SUFFIXES, BVGraph, beside
 from gossamer.graph.bv.kinds import KindsFile, KindsWriter
-from gossamer.graph.bv.workshop import MADE, workshop
+from gossamer.graph.bv.staging import MADE, workshop
 from gossamer.graph.bv.writer import GraphWriter
 
 __all__ = [

@@ -3,6 +3,7 @@
 Neighbours: `making` writes them, the shards of `terms` ask them.
 """
 
+from gossamer.search.terms.kept.compiled import natives, term_hash
 from gossamer.search.terms.kept.layout import (
     Opened,
     TermSet,
@@ -13,7 +14,6 @@ from gossamer.search.terms.kept.layout import (
     write_set,
 )
 from gossamer.search.terms.kept.lengths import discounts, norms_of
-from gossamer.search.terms.kept.natives import natives, term_hash
 
 __all__ = [
     "Opened",

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gossamer.errors import CannotGoOn
-from gossamer.search.terms.kept.natives import natives
+from gossamer.search.terms.kept.compiled import natives
 from gossamer.search.terms.kept.set_kernels import WITHOUT
 from gossamer.search.terms.kept.words import Pages, Scores
 

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gossamer.errors import CorruptFile
+from gossamer.search.terms.kept.compiled import natives, term_hash
 from gossamer.search.terms.kept.layout import Opened
-from gossamer.search.terms.kept.natives import natives, term_hash
 from gossamer.search.terms.kept.read_kernels import FIELDS, HAVING, HEAD_WORDS, MANY
 
 Pages = NDArray[np.int64]

@@ -8,7 +8,7 @@ from xxhash import xxh3_64_intdigest
 from gossamer.config import UrlConfig
 from gossamer.model import Url
 from gossamer.urls.canonical import canonical
-from gossamer.urls.fingerprint import TEXT_BITS, TEXT_MASK, ring_of
+from gossamer.urls.fingerprints import TEXT_BITS, TEXT_MASK, ring_of
 
 MAX_CHARS = 65_536
 """Longer texts are no URLs to us: nobody serves them, and reading them costs time."""

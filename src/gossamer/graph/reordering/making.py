@@ -8,7 +8,7 @@ from gossamer.errors import ConfigError, CorruptFile
 from gossamer.graph.answers import loaded, transposed
 from gossamer.graph.build import ArcSorter
 from gossamer.graph.bv import MADE, BVGraph, Coding, GraphWriter, beside, workshop
-from gossamer.graph.reorder.layers import Tell, find_order
+from gossamer.graph.reordering.layers import Tell, find_order
 from gossamer.graph.rows import Adjacency, Ids
 
 ORDER = ".order"

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from gossamer.errors import ConfigError
 from gossamer.graph.answers import HostGraph, host_graph, rank_hosts
-from gossamer.graph.asking.opened import Opened
+from gossamer.graph.asking.opening import Opened
 from gossamer.graph.asking.ranking import RankWish
 from gossamer.graph.kinds import ALL, kind_names
 

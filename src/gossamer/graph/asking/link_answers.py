@@ -7,7 +7,7 @@ from functools import cache
 from msgspec import Struct
 
 from gossamer.errors import ConfigError
-from gossamer.graph.asking.opened import Direction, Opened
+from gossamer.graph.asking.opening import Direction, Opened
 from gossamer.graph.asking.row import Links
 from gossamer.graph.kinds import ALL, Kind, kind_names
 from gossamer.graph.picture import MOST_SPOTS, Neighbourhood, Spot

@@ -3,7 +3,7 @@
 from gossamer.config import UrlConfig
 from gossamer.log import escape, redact
 from gossamer.urls.canonical import drop_credentials, steps_for
-from gossamer.urls.parse import MAX_CHARS, whatwg
+from gossamer.urls.parsing import MAX_CHARS, whatwg
 
 
 def explain(text: str, rules: UrlConfig) -> list[str]:

@@ -10,7 +10,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from gossamer.graph.reorder import label_kernels
+from gossamer.graph.reordering import label_kernels
 from gossamer.graph.rows import Adjacency, Csr, Ids
 from gossamer.native import Native
 

@@ -1,6 +1,6 @@
 """BETTER NUMBERS: an order of nodes that compresses well, where there are no URLs to go by."""
 
-from gossamer.graph.reorder.layers import find_order
-from gossamer.graph.reorder.making import read_order, reorder
+from gossamer.graph.reordering.layers import find_order
+from gossamer.graph.reordering.making import read_order, reorder
 
 __all__ = ["find_order", "read_order", "reorder"]
