@@ -4,7 +4,7 @@ PY ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 CODE := src tests $(wildcard benchmarks) $(wildcard examples)
-QUICK := $(wildcard tests/unit tests/property tests/contract tests/arch)
+QUICK := $(wildcard tests/unit tests/property tests/contract tests/golden tests/arch)
 BENCHMARKS := server micro cpu macro shards tls envelope politeness neardup growth versus order \
   freshness watch traps capture graph ranks urlmap serve edges webgraph relevance search tiers \
   indexing organisations
