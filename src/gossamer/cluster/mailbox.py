@@ -44,7 +44,8 @@ class Mailbox:
         self._server: asyncio.AbstractServer | None = None
         self._taken: list[_Taken] = []
         self._owed: list[_Taken] = []
-        self._marks: dict[int, tuple[int, int]] = {}
+        self._advanced: set[int] = set()
+        """Senders whose high-water mark has risen since the last commit."""
         self._epochs: dict[int, int] = {}
         self._commits = 0
 
@@ -73,10 +74,10 @@ class Mailbox:
     def rows_to_commit(self) -> list[Row]:
         """Return the high-water marks of the senders whose letters this commit takes in."""
         rows: list[Row] = [
-            (MARK + sender.to_bytes(2, "big"), _mark(epoch, sequence))
-            for sender, (epoch, sequence) in self._marks.items()
+            (MARK + sender.to_bytes(2, "big"), self._last[sender])
+            for sender in sorted(self._advanced)
         ]
-        self._marks.clear()
+        self._advanced.clear()
         return rows
 
     def committed(self) -> None:
@@ -114,17 +115,20 @@ class Mailbox:
             while isinstance(mail := await line.receive(), Mail) and self._server is not None:
                 self._taken.append(_Taken(line, mail))
                 self._take(self._without_old_credit(mail))
-                self._marks[mail.sender] = (mail.epoch, mail.sequence)
         except asyncio.CancelledError:  # the shard ends; asyncio's server would print a traceback
             return
         finally:
             line.close()
 
     def _without_old_credit(self, mail: Mail) -> Mail:
-        """Return a letter; if it came before, without its credit: that must not be added twice."""
+        """Return a letter; if it came before, without its credit: that must not be added twice.
+
+        The mark never goes back: a letter that comes again is older than those that came after it.
+        """
         number = _mark(mail.epoch, mail.sequence)
         if number > self._last.get(mail.sender, b""):
             self._last[mail.sender] = number
+            self._advanced.add(mail.sender)
             return mail
         return replace(mail, tasks=[replace(task, credit=0.0) for task in mail.tasks])
 

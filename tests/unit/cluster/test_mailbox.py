@@ -3,8 +3,12 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from gossamer.clock import SystemClock
 from gossamer.cluster import Courier, Hello, Mail, Mailbox, Outbox, Ring
+from gossamer.cluster.line import Line, short_path
+from gossamer.cluster.messages import Peer
 from gossamer.config import UrlConfig
 from gossamer.model import Task
 from gossamer.urls import parse
@@ -45,17 +49,26 @@ class Sender:
 class Receiver:
     """Shard 1: a mailbox, and what was taken out of it."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, rows: dict[bytes, bytes] | None = None) -> None:
         self.taken: list[Mail] = []
-        self.box = Mailbox(path, self.taken.append)
+        self.rows = rows if rows is not None else {}
+        self.box = Mailbox(path, self.taken.append, self.rows.items())
 
     @property
     def paths(self) -> list[str]:
         return [one.url.target for mail in self.taken for one in mail.tasks]
 
     def commit(self) -> None:
-        self.box.rows_to_commit()
+        self.rows.update((key, value or b"") for key, value in self.box.rows_to_commit())
         self.box.committed()
+
+    async def credits_of(self, line: Line[Peer], *mails: Mail) -> list[float]:
+        """Be sent letters; return the credit that came with each."""
+        before = len(self.taken)
+        for mail in mails:
+            line.send(mail)
+        await until(lambda: len(self.taken) == before + len(mails))
+        return [mail.tasks[0].credit for mail in self.taken[before:]]
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator["Receiver"]:
@@ -129,6 +142,56 @@ async def test_an_older_start_of_a_shard_is_not_heard(tmp_path: Path) -> None:
         async with old.running():
             await asyncio.sleep(0.2)
         assert receiver.paths == ["/new"]
+
+
+@asynccontextmanager
+async def line_to(path: Path, sender: int, epoch: int = 1) -> AsyncIterator[Line[Peer]]:
+    """Open a line to a mailbox by hand, as a shard that sends what it likes."""
+    with short_path(path) as short:
+        line: Line[Peer] = Line(*await asyncio.open_unix_connection(short), Peer)
+    line.send(Hello(sender, epoch))
+    try:
+        yield line
+    finally:
+        line.close()
+
+
+def letter(sender: int, sequence: int, epoch: int = 1) -> Mail:
+    return Mail(sender, epoch, sequence, [replace(task("x"), credit=0.5)])
+
+
+async def test_a_letter_that_comes_again_brings_no_credit_also_after_a_crash(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "mail.sock"
+    async with Receiver(path).open() as first, line_to(path, 2) as line, line_to(path, 3) as other:
+        assert await first.credits_of(line, letter(2, 0), letter(2, 1), letter(2, 1)) == [
+            0.5,
+            0.5,
+            0,
+        ]
+        assert await first.credits_of(other, letter(3, 0)) == [0.5]
+        first.commit()
+        # The line broke: what has no receipt comes again, the oldest first, and is committed.
+        assert await first.credits_of(line, letter(2, 0)) == [0]
+        first.commit()
+    async with Receiver(path, first.rows).open() as second, line_to(path, 2) as line:
+        again = await second.credits_of(line, letter(2, 0), letter(2, 1), letter(2, 2))
+        assert again == [0, 0, 0.5]
+        assert await second.credits_of(line, letter(2, 0, epoch=2)) == [0.5]
+    assert first.rows.keys() == {b"w\0\2", b"w\0\3"}
+
+
+async def test_a_commit_marks_only_senders_that_brought_something_new(tmp_path: Path) -> None:
+    path = tmp_path / "mail.sock"
+    async with Receiver(path).open() as receiver, line_to(path, 2) as line:
+        await receiver.credits_of(line, letter(2, 4))
+        assert receiver.box.rows_to_commit() == [
+            (b"w\0\2", (1).to_bytes(8, "big") + (4).to_bytes(8, "big"))
+        ]
+        assert receiver.box.rows_to_commit() == []
+        await receiver.credits_of(line, letter(2, 3))
+        assert receiver.box.rows_to_commit() == []
 
 
 async def test_a_folder_with_a_very_long_name_has_a_mailbox_too(tmp_path: Path) -> None:
