@@ -4,6 +4,7 @@ Everything is real but the disk's rows (a dictionary), time (a manual clock) and
 script). Whoever changes a constructor changes this file and no test.
 """
 
+import asyncio
 import errno
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -12,10 +13,30 @@ from pathlib import Path
 from random import Random
 from typing import Any, BinaryIO
 
-from gossamer.config import StoreConfig, UrlConfig
+import msgspec
+
+from gossamer.clock import CrawlTime
+from gossamer.config import (
+    Config,
+    FilterConfig,
+    LimitsConfig,
+    PolitenessConfig,
+    RobotsConfig,
+    StoreConfig,
+    UrlConfig,
+)
+from gossamer.crawl.asking.caller import Caller
+from gossamer.crawl.copies import NoCopies
 from gossamer.crawl.ledger import Ledger
+from gossamer.crawl.setup import Core, wire_core
+from gossamer.crawl.setup.opening import Place
+from gossamer.crawl.watch import Looker
+from gossamer.crawl.wheel import Alone, Wheel
+from gossamer.crawl.worker import Worker
 from gossamer.dedupe import ContentSeen
 from gossamer.errors import CannotGoOn
+from gossamer.fetch import Validators
+from gossamer.frontier import AddressClocks, address_gap_s
 from gossamer.model import (
     Counters,
     Document,
@@ -35,8 +56,19 @@ from gossamer.model import (
     Url,
     UrlRecord,
 )
+from gossamer.process import Registry, Tools
 from gossamer.report import COUNTERS, decode_counters, decode_record, encode_record, url_row_key
-from gossamer.store import Archive, CrawlFolder, Entry, StoredPage, TurnWriter, read_page
+from gossamer.store import (
+    Archive,
+    CrawlFolder,
+    Entry,
+    FlightBoard,
+    StoredPage,
+    TurnWriter,
+    read_page,
+)
+from gossamer.testing import ManualClock
+from gossamer.traps import Hold
 from gossamer.urls import parse
 
 # Values
@@ -371,3 +403,390 @@ def open_books(
         events=events,
         offered=offered,
     )
+
+
+# The network
+
+
+class Script:
+    """A fetcher that says what a test has written down; what is not there is not found."""
+
+    def __init__(self, clock: ManualClock) -> None:
+        self.asked: list[str] = []
+        self.requests: list[tuple[str, Validators | None, int | None]] = []
+        """URL, validators and most bytes of each request."""
+        self.latency_s = 0.0
+        self._clock = clock
+        self._answers: dict[str, list[FetchOutcome | BaseException]] = {}
+        self._held: dict[str, asyncio.Event] = {}
+
+    def say(self, text: str, *outcomes: FetchOutcome | BaseException) -> None:
+        """Give the outcomes of the next requests for a URL, in order."""
+        self._answers.setdefault(url(text).text, []).extend(outcomes)
+
+    def page(self, text: str, body: str = "", *links: str, **more: Any) -> None:
+        """Put a page with links on the web."""
+        anchors = "".join(f'<a href="{link}">x</a>' for link in links)
+        html = f"<html><body><p>{body or text}</p>{anchors}</body></html>"
+        self.say(text, Fetched(document=document(text, html.encode(), **more)))
+
+    def robots(self, text: str, *lines: str) -> None:
+        """Put a robots.txt on the web."""
+        answer = document(text, "\n".join(lines).encode(), fields={"content-type": "text/plain"})
+        self.say(text, Fetched(document=answer))
+
+    def hold(self, text: str) -> None:
+        """Let the answer to a request wait until it is let go."""
+        self._held[url(text).text] = asyncio.Event()
+
+    def let_go(self, text: str) -> None:
+        self._held.pop(url(text).text).set()
+
+    async def fetch(
+        self,
+        url: Url,
+        _addresses: tuple[str, ...],
+        *,
+        validators: Validators | None = None,
+        max_body_bytes: int | None = None,
+    ) -> FetchOutcome:
+        self.asked.append(url.text)
+        self.requests.append((url.text, validators, max_body_bytes))
+        if (gate := self._held.get(url.text)) is not None:
+            await gate.wait()
+        self._clock.advance(self.latency_s)
+        answers = self._answers.get(url.text)
+        outcome = answers.pop(0) if answers else Failed(kind=FailureKind.NOT_FOUND)
+        if isinstance(outcome, BaseException):
+            raise outcome
+        return outcome
+
+    async def close(self) -> None:
+        return
+
+
+class Names:
+    """A resolver: each host has an address of its own, unless a test says otherwise."""
+
+    def __init__(self) -> None:
+        self.table: dict[str, tuple[str, ...] | Failed] = {}
+
+    def cached(self, host: str) -> tuple[str, ...] | Failed | None:
+        return self.table.get(host)
+
+    async def resolve(self, host: str) -> tuple[str, ...] | Failed:
+        return self.table.setdefault(host, (f"127.0.0.{len(self.table) + 1}",))
+
+    async def close(self) -> None:
+        return
+
+
+# Worker and loop
+
+
+class Noted:
+    """Passes everything on to the real thing, and notes the calls of some methods."""
+
+    def __init__(self, real: Any, events: list[str], *names: str) -> None:
+        self._real, self._events, self._names = real, events, names
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(self._real, name)
+        if name not in self._names:
+            return value
+
+        def noting(*args: Any, **more: Any) -> Any:
+            self._events.append(name)
+            return value(*args, **more)
+
+        return noting
+
+
+class Suspicion:
+    """The real trap detector, which is told of some URLs that they may not go."""
+
+    def __init__(self, real: Any) -> None:
+        self._real = real
+        self.verdicts: dict[str, Any] = {}
+        self.bug: Exception | None = None
+        """Strikes once, when a finished task is observed."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._real, name)
+
+    def may_go(self, task: Task) -> Any:
+        return self.verdicts.get(task.url.text) or self._real.may_go(task)
+
+    def observe(self, turn: Turn) -> None:
+        if self.bug is not None:
+            bug, self.bug = self.bug, None
+            raise bug
+        self._real.observe(turn)
+
+
+class Peers:
+    """Other shards, as a test wants them."""
+
+    def __init__(self) -> None:
+        self.is_blocked = False
+        self.has_uncommitted = False
+        self.commits = 0
+        self.allowed = 1 << 40
+        self.is_dismissed = True
+        self.rests = 0
+        self.durable_commits: list[int] = []
+
+    def pages_left(self, used: int, wanted: int) -> int:  # noqa: ARG002 -- the protocol's
+        return self.allowed - used
+
+    def may_leave(self) -> bool:
+        return self.is_dismissed
+
+    def rest(self) -> None:
+        self.rests += 1
+
+    def durable(self, commits: int) -> None:
+        self.durable_commits.append(commits)
+
+    def committed(self) -> None:
+        self.commits += 1
+        self.has_uncommitted = False
+
+
+HELD = Hold.ON_PROBATION
+"""A verdict of the trap detector: the task is kept back."""
+HOSTS = ("a.test", "b.test", "c.test", "d.test", "e.test")
+PLAIN = Config(
+    concurrency=8,
+    politeness=PolitenessConfig(delay_s=1.0, address_delay_s=0.0),
+    filter=FilterConfig(scope="any"),
+    store=StoreConfig(sync="never"),  # or threads, which know no manual clock, take part
+)
+OWN = msgspec.structs.replace(PLAIN, robots=RobotsConfig(own_hosts=HOSTS))
+"""Without robots.txt, for tests of what comes after."""
+
+
+def config(base: Config = OWN, **more: Any) -> Config:
+    return msgspec.structs.replace(base, **more)
+
+
+def limits(**more: Any) -> LimitsConfig:
+    return LimitsConfig(**more)
+
+
+@dataclass(kw_only=True)
+class Engine:
+    """A shard of which only rows, time and network are made up."""
+
+    config: Config
+    clock: ManualClock
+    time: CrawlTime
+    state: DictState
+    disk: Disk
+    core: Core
+    ledger: Ledger
+    worker: Worker
+    wheel: Wheel
+    web: Script
+    names: Names
+    peers: Peers | None
+    suspicion: Suspicion
+    events: list[str]
+
+    # Tasks
+
+    def queue(self, *texts: str, **more: Any) -> None:
+        """Queue URLs as if they had been found just now."""
+        tasks = [task_of(text, **more) for text in texts]
+        self.core.url_seen.add([task.url.key for task in tasks])
+        self.core.frontier.add(tasks)
+
+    def next(self) -> Task | None:
+        """Take the task that may go now, if there is one."""
+        for _ in range(3):
+            if (task := self.core.frontier.next(self.time.now())) is not None:
+                return task
+            self.ledger.commit()
+        return None
+
+    def lease(self, text: str, **more: Any) -> Task:
+        """Queue a URL and take it from the frontier."""
+        self.queue(text, **more)
+        task = self.next()
+        assert task is not None
+        assert task.url.text == url(text).text
+        return task
+
+    async def ask(self, text: str, **more: Any) -> None:
+        """Give a URL its turn, from the queue on."""
+        await self.worker.ask(self.lease(text, **more))
+
+    async def ask_next(self) -> str:
+        """Give the task that may go now its turn; return its URL, or "" if there is none."""
+        task = self.next()
+        if task is None:
+            return ""
+        await self.worker.ask(task)
+        return task.url.text
+
+    def of(self, text: str) -> UrlRecord:
+        """Return what is written down about a URL after a commit."""
+        self.ledger.commit()
+        record = self.state.record_of(text)
+        assert record is not None
+        return record
+
+    def has_record(self, text: str) -> bool:
+        self.ledger.commit()
+        return self.state.record_of(text) is not None
+
+    @property
+    def wait_s(self) -> float | None:
+        """Return how long it takes until a host or a delayed task is ready."""
+        moment = self.core.frontier.next_moment()
+        return None if moment is None else moment - self.time.now()
+
+    @property
+    def is_urgent(self) -> bool:
+        return self.ledger.is_due(self.time.now(), wait_s=1e9)
+
+    # Time
+
+    async def pass_time(self, seconds: float = 0.0, steps: int = 1) -> None:
+        """Let time pass, in equal steps; the loop is woken after each, as by its own timer."""
+        await rounds()
+        for _ in range(steps):
+            self.clock.advance(seconds / steps)
+            self.wheel.nudge.set()
+            await rounds()
+
+    async def run(self, *, seconds: float = 60.0, step_s: float = 0.5) -> bool:
+        """Run the loop to its end; it must come within so many seconds."""
+        running = asyncio.ensure_future(self.wheel.run())
+        for _ in range(int(seconds / step_s)):
+            await self.pass_time(step_s)
+            if running.done():
+                return running.result()
+        running.cancel()
+        await asyncio.wait([running])
+        raise AssertionError(f"no end after {seconds} s; asked for {self.web.asked}")
+
+    @property
+    def commits(self) -> int:
+        return self.events.count("committed")
+
+    def stored(self) -> list[str]:
+        """Return the URLs that are archived by now."""
+        records = [decode_record(value) for _, value in self.state.scan(b"u")]
+        return sorted(record.url for record in records if record.state.value == "archived")
+
+    def on_board(self) -> set[int]:
+        """Return the keys that would be blamed if the process died now."""
+        raw = (self.state.path / "flight").read_bytes()
+        keys = {int.from_bytes(raw[at : at + 8], "little") for at in range(0, len(raw), 8)}
+        return keys - {0}
+
+
+async def rounds() -> None:
+    """Let everything run that can, without time passing."""
+    for _ in range(40):
+        await asyncio.sleep(0)
+
+
+def open_engine(tmp_path: Path, rules: Config = OWN, peers: Peers | None = None) -> Engine:
+    """Return a shard with a dictionary for a state and a script for a web."""
+    events: list[str] = []
+    folder = CrawlFolder(tmp_path)
+    place = Place(folder=folder)
+    place.state.mkdir(parents=True)
+    clock = ManualClock()
+    time = CrawlTime.anchored(clock)
+    state = DictState(place.state, events)
+    core = wire_core(state, place, rules, Random(7), ())  # type: ignore[arg-type]
+    disk = Disk(folder, TurnWriter(software="test", rng=Random(7)))
+
+    def committed() -> None:
+        core.committed()
+        if peers is not None:
+            peers.committed()
+        events.append("committed")
+
+    def let_out(back: Any) -> None:
+        events.append("let_out")
+        core.let_out(back, ledger.counters)
+
+    ledger = Ledger(
+        state=state,  # type: ignore[arg-type]
+        archive=open_archive(disk, rules.store, events),  # type: ignore[arg-type]
+        writer=Noted(disk.writer, events, "entry"),  # type: ignore[arg-type]
+        core=core,
+        on_committed=committed,
+        remember_content=core.content_seen.remember,
+        forget_content=core.content_seen.forget,
+        counters=Counters(),
+        syncs_each=rules.store.sync == "each",
+    )
+    frontier = Noted(core.frontier, events, "settle", "conclude", "put_back", "delay")
+    suspicion, web, names = Suspicion(core.traps), Script(clock), Names()
+    worker = Worker(
+        time=time,
+        frontier=frontier,  # type: ignore[arg-type]
+        robots=core.robots,
+        caller=Caller(
+            time=time,
+            addresses=AddressClocks(address_gap_s(rules.politeness)),
+            resolver=names,  # type: ignore[arg-type]
+            fetcher=web,  # type: ignore[arg-type]
+            counters=ledger.counters,
+        ),
+        stations=core.stations,
+        ledger=ledger,
+        media_type_of=(registry := registry_of(rules)).media_type,
+        read=reading_with(registry),
+        robots_bytes=rules.robots.max_bytes,
+        looker=Looker(rules=core.watch, stations=core.stations, record_of=core.record_of),
+        add=core.add,
+        promote=core.promote,
+        traps=suspicion,  # type: ignore[arg-type]
+        let_out=let_out,
+    )
+    wheel = Wheel(
+        config=rules,
+        time=time,
+        frontier=frontier,  # type: ignore[arg-type]
+        ledger=ledger,
+        worker=worker,
+        url_seen=core.url_seen,
+        board=FlightBoard(place.state / "flight", rules.concurrency),
+        seat=peers or Alone(rules.limits.max_pages),
+        folder=tmp_path,
+        copies=NoCopies(),
+    )
+    return Engine(
+        config=rules,
+        clock=clock,
+        time=time,
+        state=state,
+        disk=disk,
+        core=core,
+        ledger=ledger,
+        worker=worker,
+        wheel=wheel,
+        web=web,
+        names=names,
+        peers=peers,
+        suspicion=suspicion,
+        events=events,
+    )
+
+
+def registry_of(rules: Config) -> Registry:
+    agent = rules.fetch.robots_agent
+    return Registry.load(Tools(urls=rules.urls, process=rules.process, robots_agent=agent))
+
+
+def reading_with(registry: Registry) -> Callable[[Document, str], Any]:
+    async def read(found: Document, media_type: str) -> Extraction:
+        return registry.read(found, media_type)
+
+    return read

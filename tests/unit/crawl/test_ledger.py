@@ -705,13 +705,19 @@ def test_pages_are_counted_by_what_they_are(books: Books) -> None:
     xhtml = Extraction(media_type="application/xhtml+xml")
     books.commit(
         fetched(A, task=task_of(A, kind=LinkKind.SEED)),
-        fetched(B, copy_of=first, found=Extraction(media_type="application/pdf"), label="login"),
+        fetched(
+            B,
+            task=task_of(B, kind=LinkKind.ANCHOR),
+            copy_of=first,
+            found=Extraction(media_type="application/pdf"),
+            label="login",
+        ),
         fetched(C, found=None, task=task_of(C, kind=LinkKind.ANCHOR), label="login"),
         fetched(D, found=xhtml, task=task_of(D, kind=LinkKind.ANCHOR), refused={"scheme": 2}),
     )
     totals = books.state.totals()
     assert (totals.pages, totals.revisits, totals.html_pages) == (4, 1, 2)
-    assert (totals.seeds_fetched, totals.labels) == (2, {"login": 2})
+    assert (totals.seeds_fetched, totals.labels) == (1, {"login": 2})
     assert totals.refused == {"scheme": 2}
 
 
@@ -720,6 +726,7 @@ def test_everything_else_is_counted_by_its_reason(books: Books) -> None:
     books.commit(
         redirected(A, B),
         redirected(B, C, task=anchor, refused={"too_deep": 1}),
+        redirected("http://a.test/h", C, task=task_of("http://a.test/h", kind=LinkKind.ANCHOR)),
         refused(C),
         refused(D, RefusalKind.ROBOTS_DISALLOWED),
         refused("http://a.test/e", RefusalKind.BAD_PORT),
@@ -727,7 +734,7 @@ def test_everything_else_is_counted_by_its_reason(books: Books) -> None:
         failed("http://a.test/g"),
     )
     totals = books.state.totals()
-    assert (totals.pages, totals.redirects, totals.seeds_fetched) == (0, 2, 1)
+    assert (totals.pages, totals.redirects, totals.seeds_fetched) == (0, 3, 1)
     assert totals.refused == {"too_deep": 1, "robots_disallowed": 2, "bad_port": 1}
     assert totals.failed == {"connect_failed": 2}
 

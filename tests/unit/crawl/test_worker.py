@@ -1,0 +1,564 @@
+"""The worker: robots, address, fetch, reading; and what becomes of the task and of its host."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from tests.unit.crawl.harness import (
+    HELD,
+    OWN,
+    PLAIN,
+    Body,
+    Engine,
+    config,
+    document,
+    open_engine,
+    rounds,
+    url,
+)
+
+from gossamer.config import PolitenessConfig, ProcessConfig, RobotsConfig
+from gossamer.model import (
+    Failed,
+    FailureKind,
+    Fetched,
+    LinkKind,
+    Objection,
+    Redirected,
+    RefusalKind,
+    Refused,
+    Reject,
+    UrlState,
+)
+
+PAGE, ROBOTS = "http://a.test/p", "http://a.test/robots.txt"
+CUT = Failed(kind=FailureKind.DISCONNECTED)
+DEAD = Failed(kind=FailureKind.CONNECT_FAILED)
+BUSY = Failed(kind=FailureKind.THROTTLED, retry_after_s=30.0)
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> Engine:
+    """An engine that asks for robots.txt first."""
+    return open_engine(tmp_path, PLAIN)
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> Engine:
+    """An engine whose hosts need no robots.txt."""
+    return open_engine(tmp_path, OWN)
+
+
+# Robots
+
+
+async def test_robots_is_asked_before_the_page_and_the_page_waits_for_the_next_gap(
+    engine: Engine,
+) -> None:
+    engine.web.robots(ROBOTS, "User-agent: *", "Disallow: /private")
+    engine.web.page(PAGE)
+    await engine.ask(PAGE)
+    assert engine.web.asked == [ROBOTS]
+    assert not engine.has_record(PAGE)
+    assert engine.wait_s == 1.0
+    assert engine.next() is None
+    engine.clock.advance(1.0)
+    assert await engine.ask_next() == PAGE
+    assert engine.web.asked == [ROBOTS, PAGE]
+    assert (engine.of(PAGE).state, engine.of(PAGE).attempts) == (UrlState.ARCHIVED, 1)
+
+
+async def test_a_robots_is_read_up_to_a_bound_and_closed(engine: Engine) -> None:
+    answer = document(ROBOTS, b"User-agent: *\nDisallow:\n")
+    engine.web.say(ROBOTS, Fetched(document=answer))
+    await engine.ask(PAGE)
+    assert engine.web.requests == [(ROBOTS, None, RobotsConfig().max_bytes)]
+    assert isinstance(answer.body, Body)
+    assert answer.body.is_closed
+
+
+async def test_a_page_that_robots_disallows_is_refused_with_the_line_and_never_asked_for(
+    engine: Engine,
+) -> None:
+    engine.web.robots(ROBOTS, "User-agent: *", "Disallow: /p")
+    await engine.ask(PAGE)
+    engine.clock.advance(1.0)
+    await engine.ask_next()
+    record = engine.of(PAGE)
+    assert engine.web.asked == [ROBOTS]
+    assert (record.state, record.reason) == (UrlState.REFUSED, "robots_disallowed")
+    assert (record.detail, record.attempts) == ("line 2: Disallow: /p", 0)
+    assert engine.core.frontier.queued == 0
+
+
+async def test_a_refusal_costs_the_host_no_gap(engine: Engine) -> None:
+    engine.web.robots(ROBOTS, "User-agent: *", "Disallow: /p")
+    engine.web.page("http://a.test/q")
+    await engine.ask(PAGE)
+    engine.queue("http://a.test/q")
+    engine.clock.advance(1.0)
+    assert {await engine.ask_next(), await engine.ask_next()} == {PAGE, "http://a.test/q"}
+
+
+async def test_while_robots_is_unreachable_its_pages_wait_and_lose_no_attempt(
+    engine: Engine,
+) -> None:
+    engine.web.say(ROBOTS, DEAD)
+    engine.web.page(PAGE)
+    await engine.ask(PAGE)
+    engine.clock.advance(1.0)
+    await engine.ask_next()
+    assert engine.web.asked == [ROBOTS]
+    assert not engine.has_record(PAGE)
+    assert engine.wait_s == 19.0
+    engine.clock.advance(19.0)
+    engine.web.robots(ROBOTS, "User-agent: *", "Disallow:")
+    await engine.ask_next()
+    engine.clock.advance(1.0)
+    assert await engine.ask_next() == PAGE
+    assert engine.of(PAGE).attempts == 1
+    assert engine.web.asked == [ROBOTS, ROBOTS, PAGE]
+
+
+async def test_an_unreachable_robots_does_not_hold_up_another_origin_of_the_host(
+    engine: Engine,
+) -> None:
+    other = "http://a.test:8080/q"
+    engine.web.say(ROBOTS, DEAD)
+    engine.queue(PAGE, other)
+    for _ in range(8):
+        engine.clock.advance(1.0)
+        await engine.ask_next()
+    assert engine.web.asked.count(ROBOTS) == 1
+    assert other in engine.web.asked
+    assert not engine.has_record(PAGE)
+
+
+async def test_a_robots_that_is_given_up_refuses_the_pages(tmp_path: Path) -> None:
+    engine = open_engine(tmp_path, config(PLAIN, robots=RobotsConfig(retries=0)))
+    engine.web.say(ROBOTS, DEAD)
+    await engine.ask(PAGE)
+    engine.clock.advance(1.0)
+    await engine.ask_next()
+    record = engine.of(PAGE)
+    assert (record.state, record.reason) == (UrlState.REFUSED, "robots_unreachable")
+    assert (record.detail, record.attempts) == ("connect_failed", 0)
+    assert engine.web.asked == [ROBOTS]
+
+
+async def test_a_name_that_does_not_exist_fails_the_page_and_not_its_robots(
+    engine: Engine,
+) -> None:
+    engine.names.table["a.test"] = Failed(kind=FailureKind.DNS_NO_SUCH_HOST, detail="NXDOMAIN")
+    await engine.ask(PAGE)
+    record = engine.of(PAGE)
+    assert (record.state, record.reason) == (UrlState.FAILED, "dns_no_such_host")
+    assert record.detail == "NXDOMAIN"
+    assert engine.web.asked == []
+    assert engine.state.totals().requests == 0
+
+
+async def test_a_robots_that_leads_to_another_host_makes_that_host_busy(engine: Engine) -> None:
+    hop = "http://b.test/robots.txt"
+    moved = Redirected(document=document(ROBOTS, b"", 301), target=hop)
+    engine.web.say(ROBOTS, moved)
+    engine.web.robots(hop, "User-agent: *", "Disallow: /p", "Crawl-delay: 9")
+    await engine.ask(PAGE)
+    engine.clock.advance(1.0)
+    task = engine.next()
+    assert task is not None
+    engine.web.hold(hop)
+    asking = asyncio.ensure_future(engine.worker.ask(task))
+    await rounds()
+    assert engine.web.asked == [ROBOTS, hop]
+    engine.queue("http://b.test/q", "http://c.test/q")
+    assert (await engine.ask_next(), engine.next()) == ("http://c.test/q", None)
+    engine.web.let_go(hop)
+    await asking
+    assert engine.next() is not None  # our host was not asked: no gap is due
+    assert engine.core.robots.peek(url(PAGE), engine.time.now()) is not None
+
+
+async def test_the_host_on_the_way_has_its_usual_gap_afterwards(engine: Engine) -> None:
+    hop = "http://b.test/robots.txt"
+    engine.web.say(ROBOTS, Redirected(document=document(ROBOTS, b"", 301), target=hop))
+    engine.web.robots(hop, "User-agent: *", "Crawl-delay: 9")
+    await engine.ask(PAGE)
+    engine.clock.advance(1.0)
+    await engine.ask_next()
+    row = engine.core.frontier.hosts.row("b.test")
+    assert (row.next_at - engine.time.now(), row.crawl_delay_s) == (1.0, None)
+
+
+async def test_a_robots_that_leads_to_a_host_that_rests_waits_for_it(engine: Engine) -> None:
+    hop = "http://b.test/robots.txt"
+    engine.web.say(ROBOTS, Redirected(document=document(ROBOTS, b"", 301), target=hop))
+    await engine.ask(PAGE)
+    engine.core.frontier.hosts.row("b.test").next_at = engine.time.now() + 7.0
+    engine.clock.advance(1.0)
+    assert await engine.ask_next() == PAGE
+    assert engine.web.asked == [ROBOTS]
+    assert engine.wait_s == 6.0
+    assert not engine.has_record(PAGE)
+
+
+async def test_a_bug_on_the_way_to_a_robots_sets_the_other_host_free(engine: Engine) -> None:
+    hop = "http://b.test/robots.txt"
+    engine.web.say(ROBOTS, Redirected(document=document(ROBOTS, b"", 301), target=hop))
+    engine.web.say(hop, RuntimeError("a bug"))
+    await engine.ask(PAGE)
+    engine.clock.advance(1.0)
+    task = engine.next()
+    assert task is not None
+    with pytest.raises(RuntimeError, match="a bug"):
+        await engine.worker.ask(task)
+    engine.queue("http://b.test/q")
+    assert engine.next() is None
+    engine.clock.advance(1.0)
+    assert await engine.ask_next() == "http://b.test/q"
+
+
+async def test_sitemaps_that_robots_names_are_queued_once(engine: Engine) -> None:
+    engine.web.robots(
+        ROBOTS, "Sitemap: http://a.test/map.xml", "Sitemap: /map.xml", "User-agent: *"
+    )
+    await engine.ask(PAGE)
+    engine.clock.advance(1.0)
+    tasks = []
+    while (task := engine.next()) is not None:
+        tasks.append((task.url.text, task.kind, task.via, task.depth))
+        engine.core.frontier.settle(task, engine.time.now(), None)
+    assert tasks == [
+        (PAGE, LinkKind.SEED, "", 0),
+        ("http://a.test/map.xml", LinkKind.SITEMAP, ROBOTS, 0),
+    ]
+
+
+async def test_no_sitemap_is_queued_where_they_are_not_wanted(tmp_path: Path) -> None:
+    engine = open_engine(tmp_path, config(PLAIN, process=ProcessConfig(sitemaps=False)))
+    engine.web.robots(ROBOTS, "Sitemap: http://a.test/map.xml")
+    await engine.ask(PAGE)
+    assert engine.core.frontier.queued == 1
+
+
+async def test_a_crawl_delay_is_the_gap_after_robots_and_after_pages(engine: Engine) -> None:
+    engine.web.robots(ROBOTS, "User-agent: *", "Crawl-delay: 7")
+    engine.web.page(PAGE)
+    await engine.ask(PAGE)
+    assert engine.wait_s == 7.0
+    engine.queue("http://a.test/q")
+    engine.clock.advance(7.0)
+    await engine.ask_next()
+    engine.ledger.commit()
+    assert engine.wait_s == 7.0
+
+
+async def test_a_robots_that_is_throttled_makes_the_commit_urgent(engine: Engine) -> None:
+    engine.web.say(ROBOTS, BUSY)
+    await engine.ask(PAGE)
+    assert engine.is_urgent
+    engine.ledger.commit()
+    assert engine.wait_s == 30.0
+
+
+async def test_a_file_has_no_robots(engine: Engine) -> None:
+    engine.web.page("file:///tmp/x.html")
+    await engine.ask("file:///tmp/x.html")
+    assert engine.web.asked == ["file:///tmp/x.html"]
+
+
+# The address's own gap
+
+
+@pytest.fixture
+def shared(tmp_path: Path) -> Engine:
+    """An engine for which two hosts live at one address, which wants 0.5 s between requests."""
+    polite = PolitenessConfig(delay_s=1.0, address_delay_s=0.5)
+    engine = open_engine(tmp_path, config(OWN, politeness=polite))
+    engine.names.table = {"a.test": ("127.0.0.1",), "b.test": ("127.0.0.1",)}
+    return engine
+
+
+async def test_a_task_whose_address_is_not_due_goes_back_and_loses_no_attempt(
+    shared: Engine,
+) -> None:
+    other = "http://b.test/q"
+    shared.web.page(PAGE)
+    shared.web.page(other)
+    await shared.ask(PAGE)
+    await shared.ask(other)
+    assert shared.web.asked == [PAGE]
+    assert not shared.has_record(other)
+    assert shared.wait_s == 0.5
+    shared.clock.advance(0.5)
+    assert await shared.ask_next() == other
+    assert (shared.of(other).attempts, len(shared.of(other).visits)) == (1, 1)
+    assert shared.state.totals().requests == 2
+
+
+async def test_a_robots_whose_address_is_not_due_waits_too(tmp_path: Path) -> None:
+    polite = PolitenessConfig(delay_s=1.0, address_delay_s=0.5)
+    engine = open_engine(tmp_path, config(PLAIN, politeness=polite))
+    engine.names.table = {"a.test": ("127.0.0.1",), "b.test": ("127.0.0.1",)}
+    await engine.ask(PAGE)
+    await engine.ask("http://b.test/q")
+    assert engine.web.asked == [ROBOTS]
+    assert engine.wait_s == 0.5
+    engine.clock.advance(0.5)
+    assert await engine.ask_next() == "http://b.test/q"
+    assert engine.web.asked == [ROBOTS, "http://b.test/robots.txt"]
+    assert not engine.has_record("http://b.test/q")
+
+
+# The turn
+
+
+async def test_the_host_is_settled_first_then_the_turn_is_recorded_then_held_tasks_go(
+    own: Engine,
+) -> None:
+    own.web.page(PAGE)
+    task = own.lease(PAGE)
+    own.events.clear()
+    await own.worker.ask(task)
+    assert own.events == ["settle", "conclude", "entry", "let_out"]
+
+
+async def test_a_refused_task_goes_the_same_way(own: Engine) -> None:
+    own.suspicion.verdicts[PAGE] = Objection(Reject.TRAP_ENDLESS, "deep")
+    task = own.lease(PAGE)
+    own.events.clear()
+    await own.worker.ask(task)
+    assert own.events == ["settle", "conclude", "entry", "let_out"]
+
+
+async def test_what_a_page_links_to_is_queued_once(own: Engine) -> None:
+    own.web.page(PAGE, "", "/q", "/q", "http://b.test/", "/p")
+    await own.ask(PAGE)
+    own.ledger.commit()
+    assert own.core.frontier.queued == 2
+    assert own.stored() == [PAGE]
+
+
+async def test_the_gap_begins_when_the_answer_came_and_the_turn_is_dated_after_it(
+    own: Engine,
+) -> None:
+    began_at = own.time.now()
+    own.web.latency_s = 0.25
+    own.web.page(PAGE)
+    await own.ask(PAGE)
+    own.queue("http://a.test/q")
+    own.ledger.commit()
+    assert own.of(PAGE).visits[0].at == began_at + 0.25
+    assert own.core.frontier.hosts.row("a.test").next_at == began_at + 1.25
+
+
+async def test_a_page_that_says_what_another_says_is_a_copy_of_it(own: Engine) -> None:
+    own.web.page(PAGE, "the same")
+    own.web.page("http://b.test/q", "the same")
+    await own.ask(PAGE)
+    await own.ask("http://b.test/q")
+    assert own.of("http://b.test/q").copy_of == PAGE
+    assert own.state.totals().revisits == 1
+
+
+async def test_what_stood_in_the_way_of_decoding_is_written_down(own: Engine) -> None:
+    answer = document(PAGE, b"<p>text</p>", oddities=("odd",))
+    answer.body = Body(b"<p>text</p>", decode_note="bomb")
+    own.web.say(PAGE, Fetched(document=answer))
+    await own.ask(PAGE)
+    assert own.of(PAGE).detail == "odd; decoding: bomb"
+
+
+async def test_a_page_of_an_unwanted_type_is_refused_and_its_body_closed(tmp_path: Path) -> None:
+    engine = open_engine(tmp_path, config(process=ProcessConfig(media_types=("image/*",))))
+    answer = document(PAGE, b"<html><p>text</p></html>")
+    engine.web.say(PAGE, Fetched(document=answer))
+    await engine.ask(PAGE)
+    record = engine.of(PAGE)
+    assert (record.state, record.reason) == (UrlState.REFUSED, "content_type")
+    assert record.detail == "text/html"
+    assert isinstance(answer.body, Body)
+    assert answer.body.is_closed
+    engine.queue("http://a.test/q")
+    engine.ledger.commit()
+    assert engine.next() is None  # the server was asked: its gap is due
+
+
+async def test_a_page_of_a_wanted_type_is_kept(tmp_path: Path) -> None:
+    wanted = ProcessConfig(media_types=("image/*", "text/*"))
+    engine = open_engine(tmp_path, config(process=wanted))
+    engine.web.page(PAGE)
+    await engine.ask(PAGE)
+    assert engine.of(PAGE).state is UrlState.ARCHIVED
+
+
+async def test_what_the_fetcher_declines_is_refused_without_a_gap(own: Engine) -> None:
+    own.web.say(PAGE, Refused(kind=RefusalKind.PRIVATE_ADDRESS, detail="10.0.0.1"))
+    await own.ask(PAGE)
+    own.queue("http://a.test/q")
+    assert (own.of(PAGE).reason, own.of(PAGE).detail) == ("private_address", "10.0.0.1")
+    assert own.next() is not None
+
+
+async def test_a_redirect_is_followed_as_a_task_of_its_own(own: Engine) -> None:
+    own.web.say(PAGE, Redirected(document=document(PAGE, b"", 301), target="/q"))
+    await own.ask(PAGE)
+    assert (own.of(PAGE).state, own.of(PAGE).target) == (UrlState.REDIRECTED, "http://a.test/q")
+    own.clock.advance(1.0)
+    task = own.next()
+    assert task is not None
+    assert (task.url.text, task.hops, task.depth) == ("http://a.test/q", 1, 0)
+
+
+# Failures
+
+
+async def test_a_failure_that_may_pass_is_tried_again_at_its_moment(own: Engine) -> None:
+    own.web.say(PAGE, CUT, CUT)
+    own.web.page(PAGE)
+    await own.ask(PAGE)
+    record = own.of(PAGE)
+    assert (record.state, record.reason) == (UrlState.WAITING, "disconnected")
+    assert record.retry_at == own.time.now() + 1.0
+    assert own.core.frontier.queued == 1
+    own.clock.advance(0.9)
+    assert await own.ask_next() == ""
+    own.clock.advance(0.1)
+    assert await own.ask_next() == PAGE
+    assert own.of(PAGE).retry_at == own.time.now() + 3.0
+    own.clock.advance(3.0)
+    assert await own.ask_next() == PAGE
+    record = own.of(PAGE)
+    assert (record.state, record.attempts, record.retry_at) == (UrlState.ARCHIVED, 3, None)
+    assert [visit.state for visit in record.visits] == ["waiting", "waiting", "archived"]
+    assert own.core.frontier.queued == 0
+
+
+async def test_a_failure_that_does_not_pass_is_final_after_its_tries(own: Engine) -> None:
+    own.web.say(PAGE, DEAD, DEAD, DEAD)
+    await own.ask(PAGE)
+    for wait_s in (5.0, 30.0):
+        own.ledger.commit()
+        own.clock.advance(wait_s)
+        assert await own.ask_next() == PAGE
+    record = own.of(PAGE)
+    assert (record.state, record.reason, record.attempts) == (UrlState.FAILED, "connect_failed", 3)
+    assert own.core.frontier.queued == 0
+    totals = own.state.totals()
+    assert (totals.failed, totals.retries) == ({"connect_failed": 1}, {"connect_failed": 2})
+
+
+async def test_another_page_of_the_host_goes_while_one_waits_for_its_next_try(
+    own: Engine,
+) -> None:
+    own.web.say(PAGE, DEAD)
+    own.queue(PAGE, "http://a.test/q")
+    await own.ask_next()
+    own.ledger.commit()
+    own.clock.advance(1.0)
+    assert await own.ask_next() == "http://a.test/q"
+
+
+async def test_a_throttled_task_keeps_its_place_and_its_host_rests_as_asked(own: Engine) -> None:
+    own.web.say(PAGE, BUSY)
+    own.queue(PAGE, "http://a.test/q")
+    assert await own.ask_next() == PAGE
+    assert own.is_urgent
+    record = own.of(PAGE)
+    assert (record.state, record.reason) == (UrlState.WAITING, "throttled")
+    assert own.wait_s == 30.0
+    own.clock.advance(30.0)
+    assert await own.ask_next() == PAGE
+    assert own.of(PAGE).attempts == 2
+
+
+async def test_a_failure_that_is_not_a_throttle_is_not_urgent(own: Engine) -> None:
+    own.web.say(PAGE, CUT)
+    await own.ask(PAGE)
+    assert not own.is_urgent
+
+
+async def test_an_outage_of_names_before_anything_was_reached_ends_after_five_tries(
+    own: Engine,
+) -> None:
+    own.names.table["a.test"] = Failed(kind=FailureKind.DNS_UNREACHABLE)
+    await own.ask(PAGE)
+    for _ in range(4):
+        assert own.of(PAGE).state is UrlState.WAITING
+        own.clock.advance(10.0)
+        assert await own.ask_next() == PAGE
+    assert (own.of(PAGE).state, own.of(PAGE).attempts) == (UrlState.FAILED, 5)
+    assert own.core.frontier.queued == 0
+
+
+async def test_an_outage_of_names_later_on_is_waited_out(own: Engine) -> None:
+    own.web.page("http://b.test/q")
+    await own.ask("http://b.test/q")
+    own.names.table["a.test"] = Failed(kind=FailureKind.DNS_UNREACHABLE)
+    await own.ask(PAGE)
+    for _ in range(8):
+        own.ledger.commit()
+        own.clock.advance(10.0)
+        assert await own.ask_next() == PAGE
+    assert own.of(PAGE).state is UrlState.WAITING
+
+
+async def test_a_host_whose_name_cannot_be_looked_up_waits_for_the_next_try(own: Engine) -> None:
+    own.names.table["a.test"] = Failed(kind=FailureKind.DNS_UNREACHABLE)
+    own.queue(PAGE, "http://a.test/q")
+    await own.ask_next()
+    own.ledger.commit()
+    assert own.wait_s == 5.0
+
+
+async def test_the_page_of_a_gate_is_named_in_the_failure(own: Engine) -> None:
+    gate = document(PAGE, b"<title>Just a moment...</title>", 403)
+    own.web.say(PAGE, Failed(kind=FailureKind.HTTP_4XX, detail="403", document=gate))
+    await own.ask(PAGE)
+    assert own.of(PAGE).detail == "403 (challenge)"
+
+
+async def test_giving_up_ends_the_task_and_its_host_rests(own: Engine) -> None:
+    task = own.lease(PAGE)
+    own.worker.give_up(task, Failed(kind=FailureKind.INTERNAL, detail="our bug"))
+    record = own.of(PAGE)
+    assert (record.state, record.reason) == (UrlState.FAILED, "internal_error")
+    assert record.detail == "our bug"
+    assert own.core.frontier.queued == 0
+    own.queue("http://a.test/q")
+    own.ledger.commit()
+    assert own.next() is None
+    own.clock.advance(1.0)
+    assert own.next() is not None
+
+
+# Traps
+
+
+async def test_a_task_that_a_trap_closed_is_refused_unasked(own: Engine) -> None:
+    own.suspicion.verdicts[PAGE] = Objection(Reject.TRAP_ENDLESS, "deep")
+    await own.ask(PAGE, kind=LinkKind.ANCHOR)
+    record = own.of(PAGE)
+    assert (record.state, record.reason) == (UrlState.REFUSED, "trap_endless")
+    assert (record.detail, own.web.asked) == ("deep", [])
+
+
+async def test_a_task_that_a_trap_holds_leaves_the_queue_unasked_and_unrecorded(
+    own: Engine,
+) -> None:
+    own.suspicion.verdicts[PAGE] = HELD
+    task = own.lease(PAGE, kind=LinkKind.ANCHOR)
+    own.events.clear()
+    await own.worker.ask(task)
+    assert own.events == ["conclude", "settle", "let_out"]
+    assert not own.has_record(PAGE)
+    assert (own.web.asked, own.core.frontier.queued) == ([], 0)
+    own.queue("http://a.test/q")
+    assert own.next() is not None
+
+
+async def test_a_revisit_is_not_asked_of_the_traps(own: Engine) -> None:
+    own.suspicion.verdicts[PAGE] = Objection(Reject.TRAP_ENDLESS, "deep")
+    own.web.page(PAGE)
+    await own.ask(PAGE, kind=LinkKind.REVISIT)
+    assert own.web.asked == [PAGE]
