@@ -167,7 +167,7 @@ class TrapsConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     new_hosts: AtLeastOne = 8
     """Hosts of one domain that are asked at once; more have to wait for their answers."""
     unproven_pages: AtLeastOne = 80
-    """Pages of a trial after which a part that is neither clearly honest nor a trap is closed; a
+    """Pages on probation after which a part that is neither clearly honest nor a trap is closed; a
     seed's own site has 25 times as many."""
 
 

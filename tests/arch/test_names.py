@@ -20,7 +20,6 @@ TODAY = frozenset(
         "Entry",
         "Finding",
         "Member",
-        "Page",
         "Place",
         "Ranking",
         "Request",

@@ -134,11 +134,11 @@ class Counters(Struct, kw_only=True):
 
 
 class TrapNote(Struct, frozen=True):
-    """A part of a site that is throttled (on trial) or closed."""
+    """A part of a site that is on probation (held back and probed) or closed."""
 
     unit: str
     reason: str
-    """Why it is closed; "" while it is on trial."""
+    """Why it is closed; "" while it is on probation."""
     pages: int
     held: int
     refused: int

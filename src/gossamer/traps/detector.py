@@ -1,4 +1,4 @@
-"""Traps: is a part of a site without an end? Suspects are throttled, tried, and freed or closed."""
+"""TrapDetector: suspect parts of sites are put on probation, probed, and released or closed."""
 
 from collections.abc import Callable, Iterable, Sequence
 from enum import Enum
@@ -7,18 +7,15 @@ from msgspec import Struct
 
 from gossamer.config import TrapsConfig
 from gossamer.model import Link, LinkKind, Objection, Reject, Row, Task, TrapNote, Turn, Url
-from gossamer.traps.court import NOWHERE, Court
-from gossamer.traps.evidence.names import units_of
-from gossamer.traps.evidence.unit import Trial, Unit
-from gossamer.traps.look import choose
-from gossamer.traps.pen import Held, Pens, Scan
-from gossamer.traps.register import Register
-from gossamer.traps.rows import host_of_unit
-from gossamer.traps.words import note_of, shown
+from gossamer.traps.held import HeldQueues, HeldTask
+from gossamer.traps.notes import most_important, note_of
+from gossamer.traps.probations import Probations
+from gossamer.traps.registry import ScanRows, UnitRegistry
+from gossamer.traps.unit import NO_TRAIL, Probation, Unit, host_of, units_of
 from gossamer.urls import Patterns
 
 PROBES = 2
-"""Pages of a unit on trial, or new hosts of a domain, that may be under way at once."""
+"""Pages of a unit on probation, or new hosts of a domain, that may be in flight at once."""
 
 
 class Hold(Enum):
@@ -37,60 +34,61 @@ class ReleasedTasks(Struct, frozen=True):
     new: list[Task]
     refused: dict[str, int]
 
-    def take(self, held: Held) -> None:
+    def add(self, held: HeldTask) -> None:
         """Add a task that was held."""
         (self.new if held.is_new else self.known).append(held.task)
 
 
 class TrapDetector:
-    """Judges units. Rows in and rows out, like every station.
+    """Holds back what belongs to units on probation. Rows in and rows out, like every station.
 
-    `observe` hears of every finished task, `admit` sorts what goes to the queue, `may_go` is asked
-    before each request, and `release` gives back what may go to the queue after all.
+    `observe` is told of every finished task, `admit` sorts what goes to the queue, `may_go` is
+    asked before each request, and `release` gives back what may go to the queue after all.
     """
 
     def __init__(
         self,
         config: TrapsConfig,
-        scan: Scan,
+        scan: ScanRows,
         seeds: Iterable[Url],
         host_count: Callable[[str], int],
     ) -> None:
         self._is_on = config.enabled
         self._trusted = Patterns(config.trust)
-        self._register = Register(scan)
-        names = [unit.name for unit in self._register.watched()]
-        self._pens = Pens(scan, [*names, *self._register.leaving])
-        for name in self._register.leaving:
-            self._pens.open(name)
-        self._court = Court(config, self._register, self._pens, seeds, host_count)
-        for unit in self._register.watched():
-            if not config.enabled or self._is_trusted(unit):
-                self._court.acquit(unit)
+        self._registry = UnitRegistry(scan)
+        names = [unit.name for unit in self._registry.watched()]
+        self._queues = HeldQueues(scan, [*names, *self._registry.releasing])
+        for name in self._registry.releasing:
+            self._queues.release(name)
+        self._probations = Probations(config, self._registry, self._queues, seeds, host_count)
+        self._domains = self._probations.domains
+        for unit in self._registry.watched():
+            if not config.enabled or self._trusts_unit(unit):
+                self._probations.release(unit)
             elif unit.verdict:
-                self._pens.close(unit.name)
+                self._queues.close(unit.name)
 
     @property
     def held(self) -> int:
         """Return how many tasks are held back and not decided on."""
-        return self._pens.waiting
+        return self._queues.undecided
 
     def notes(self) -> tuple[TrapNote, ...]:
-        """Return the units that are throttled or closed, for `status`."""
-        units = self._register.watched()
-        return choose([note_of(unit, self._pens.count(unit.name)) for unit in units])
+        """Return the units on probation or closed, for `status`."""
+        units = self._registry.watched()
+        return most_important([note_of(unit, self._queues.count(unit.name)) for unit in units])
 
     def object_to(self, link: Link, _depth: int, _source: str) -> Objection | None:
         """Refuse links into closed units: the filter of this room."""
         url = link.target
-        unit = self._register.governing(url)
+        unit = self._registry.governing(url)
         if unit is not None and unit.verdict:
             if link.kind is LinkKind.SEED:
                 return None
             unit.refused += 1
             return Objection(Reject(unit.verdict), unit.detail)
-        if self._register.has_closed_domains:
-            return self._court.domains.objection(url.host)
+        if self._registry.has_closed_domains:
+            return self._domains.objection(url.host)
         return None
 
     def admit(self, tasks: Sequence[Task]) -> list[Task]:
@@ -103,107 +101,108 @@ class TrapDetector:
             host = task.url.host
             if host in free or self._is_admitted(task):
                 admitted.append(task)
-                if not self._register.has_watched(host) and not self._court.domains.is_new(host):
+                if not self._registry.has_watched(host) and not self._domains.is_new(host):
                     free.add(host)
         return admitted
 
     def _is_admitted(self, task: Task) -> bool:
         if task.kind is LinkKind.SEED or self._trusts(task.url):
             return True
-        unit, way = self._register.governing(task.url), NOWHERE
+        unit, trail = self._registry.governing(task.url), NO_TRAIL
         if unit is not None:
-            way = self._court.way_to(unit, task)
-        elif (unit := self._court.domains.holds(task)) is not None:
-            way = (self._court.domains.steps_to(unit, task), 0)
+            trail = self._probations.trail_to(unit, task)
+        elif (unit := self._domains.holding(task)) is not None:
+            trail = (self._domains.generation(unit, task), 0)
         else:
             return True
         if unit.verdict:
-            self._court.refuse(unit, 1)
+            self._probations.refuse(unit, 1)
         else:
-            self._pens.of(unit.name).put(task, way, is_new=True)
-            self._court.touched[unit.name] = None
+            self._queues.get(unit.name).put(task, trail, is_new=True)
+            self._probations.touch(unit.name)
         return False
 
     def may_go(self, task: Task) -> Objection | Hold | None:
-        """Tell what is to become of a task whose turn it is: None lets it go."""
+        """Return what speaks against fetching a task whose turn it is; None if nothing does.
+
+        A task that is held comes back by `release`.
+        """
         url = task.url
         if task.kind is LinkKind.SEED:
             return None
-        unit = self._register.governing(url)
+        unit = self._registry.governing(url)
         if unit is None:
-            self._pens.forget(url)
-            return self._court.domains.may_go(task)
+            self._queues.forget(url)
+            return self._domains.objection_to_unanswered(task)
         if unit.verdict:
             unit.refused += 1
             return Objection(Reject(unit.verdict), unit.detail)
-        trial, pen = unit.trial, self._pens.of(unit.name)
-        if trial is None or url.key in trial.out:
+        probation, queue = unit.probation, self._queues.get(unit.name)
+        if probation is None or url.key in probation.in_flight:
             return None
-        if not pen and len(trial.out) < PROBES:
-            trial.out[url.key] = NOWHERE
+        if not queue and len(probation.in_flight) < PROBES:
+            probation.in_flight[url.key] = NO_TRAIL
             return None
-        self._court.end_probe(url, units_of(url))  # of a larger unit: a smaller one has it now
-        pen.put(task, NOWHERE, is_new=False)
+        self._probations.end_probe(url, units_of(url))  # of a larger unit: a smaller one has it now
+        queue.put(task, NO_TRAIL, is_new=False)
         return Hold.ON_PROBATION
 
     def observe(self, turn: Turn) -> None:
-        """Hear how a task has ended."""
+        """Take note of how a task has ended."""
         is_first = turn.retry_at is None and turn.task.kind is not LinkKind.REVISIT
         if self._is_on and is_first and not self._trusts(turn.task.url):
-            self._court.observe(turn)
+            self._probations.observe(turn)
 
     def release(self) -> ReleasedTasks:
         """Return the tasks that may go to the queue after all."""
-        court = self._court
-        back = ReleasedTasks([], [], court.refused)
-        court.refused = {}
-        touched, court.touched = court.touched, {}
-        for name in touched:
-            unit = self._register.find(name)
-            if unit is not None and unit.trial is not None:
-                self._probe(unit, unit.trial, back)
-        for held in self._pens.let_out():
-            back.take(held)
-        for name in self._pens.left:
-            if not self._register.of(name).is_watched:  # or it is on trial again
-                self._register.drop(name)
-        self._pens.left.clear()
-        return back
+        released = ReleasedTasks([], [], self._probations.take_refused())
+        for name in self._probations.take_touched():
+            unit = self._registry.find(name)
+            if unit is not None and unit.probation is not None:
+                self._send_probes(unit, unit.probation, released)
+        for held in self._queues.take_released():
+            released.add(held)
+        for name in self._queues.take_emptied():
+            if not self._registry.get(name).is_watched:  # or it is on probation again
+                self._registry.drop(name)
+        return released
 
-    def _probe(self, unit: Unit, trial: Trial, back: ReleasedTasks) -> None:
-        """Let out the next probes of a unit on trial; what is closed by now is refused."""
-        pen = self._pens.filled(unit.name)
-        out = unit.young if unit.is_domain else trial.out
-        while len(out) < PROBES and (held := pen.next_probe(trial)) is not None:
+    def _send_probes(self, unit: Unit, probation: Probation, released: ReleasedTasks) -> None:
+        """Release the next probes of a unit on probation; what is closed by now is refused."""
+        queue = self._queues.get_filled(unit.name)
+        in_flight = unit.unanswered if unit.is_domain else probation.in_flight
+        while len(in_flight) < PROBES and (held := queue.next_probe(probation)) is not None:
             url = held.task.url
-            governing = self._register.governing(url)
+            governing = self._registry.governing(url)
             if governing is not None and governing.verdict:
-                self._court.refuse(governing, 1)
+                self._probations.refuse(governing, 1)
                 continue
             if not unit.is_domain:
-                trial.out[url.key] = held.way
-            elif self._court.domains.is_new(url.host):
-                unit.young[url.host] = held.way[0]
-            self._register.change(unit)
-            back.take(held)
+                probation.in_flight[url.key] = held.trail
+            elif self._domains.is_new(url.host):
+                unit.unanswered[url.host] = held.trail[0]
+            self._registry.change(unit)
+            released.add(held)
 
     def wake(self) -> ReleasedTasks:
-        """Return tasks when nothing else is left to do: a probe that is out by now is lost."""
-        for unit in self._register.watched():
-            if unit.trial is not None and self._pens.count(unit.name):
-                unit.trial.out.clear()
-                unit.young.clear()
-                self._court.touched[unit.name] = None
+        """Return tasks when nothing else is left to do: a probe still in flight by now is lost."""
+        for unit in self._registry.watched():
+            if unit.probation is not None and self._queues.count(unit.name):
+                unit.probation.in_flight.clear()
+                unit.unanswered.clear()
+                self._probations.touch(unit.name)
         return self.release()
 
     def rows_to_commit(self) -> list[Row]:
-        """Give the rows that changed since the last commit."""
-        return [*self._register.rows_to_commit(), *self._pens.rows_to_commit()]
+        """Return the rows that changed since the last call."""
+        return [*self._registry.rows_to_commit(), *self._queues.rows_to_commit()]
 
     def _trusts(self, url: Url) -> bool:
         trusted = self._trusted
         return bool(trusted) and bool(trusted.match_host(url.host) or trusted.match_url(url.text))
 
-    def _is_trusted(self, unit: Unit) -> bool:
-        host = host_of_unit(unit.name)
-        return bool(self._trusted.match_host(host) or self._trusted.match_url(shown(unit.name)))
+    def _trusts_unit(self, unit: Unit) -> bool:
+        example = unit.name if unit.is_domain else f"http://{unit.name}"
+        return bool(
+            self._trusted.match_host(host_of(unit.name)) or self._trusted.match_url(example)
+        )

@@ -6,8 +6,9 @@ from laboratory.snares.sheet import Sheet, Snare
 
 from gossamer.config import TrapsConfig
 from gossamer.model import TrapNote
-from gossamer.traps import held_because, pen, read_trap_notes
-from tests.unit.traps.walk import Walk, url
+from gossamer.traps import held, held_because, read_trap_notes
+from tests.unit.traps.pages import url
+from tests.unit.traps.walk import Walk
 
 ALL = {**SNARES, **OTHERS}
 HOME = "http://www.honest.test/"
@@ -59,7 +60,7 @@ def test_an_honest_archive_is_walked_to_its_end(kind: str, base: str) -> None:
     walk = Walk(places, (start if base == HOME else HOME,)).run()
     assert walk.hits[base] >= pages
     assert closed(walk) == {}
-    assert not walk.rows, "nothing is left of the trials"
+    assert not walk.rows, "nothing is left of the probations"
 
 
 def test_words_instead_of_numbers_do_not_make_a_site_a_maze() -> None:
@@ -101,10 +102,10 @@ def test_trust_opens_what_was_closed_and_goes_on_from_there() -> None:
 
 
 @pytest.mark.parametrize("at_once", [1, 512])
-def test_a_kill_at_any_commit_of_a_trial_loses_no_url(
+def test_a_kill_at_any_commit_of_a_probation_loses_no_url(
     at_once: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pen, "AT_ONCE", at_once)
+    monkeypatch.setattr(held, "RELEASED_AT_ONCE", at_once)
     base = "http://archive.test/"
     walk = Walk({HOME: door(base), base: honest_site("indexed", 600)}, (HOME,))
     kills = 0
@@ -125,7 +126,7 @@ def test_a_url_that_waits_for_a_verdict_says_so() -> None:
     assert note.held > 0
     held = [text for text in _known_of(walk) if held_because(walk.rows.get, url(text))]
     assert len(held) == note.held
-    assert "is on trial: 8 of 8 pages" in held_because(walk.rows.get, url(held[0]))
+    assert "is on probation: 8 of 8 pages" in held_because(walk.rows.get, url(held[0]))
 
 
 def _known_of(walk: Walk) -> list[str]:

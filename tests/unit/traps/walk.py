@@ -7,11 +7,10 @@ from heapq import heappop, heappush
 
 from laboratory.snares.sheet import Sheet, Snare, full
 
-from gossamer.config import FilterConfig, TrapsConfig, UrlConfig
+from gossamer.config import FilterConfig, TrapsConfig
 from gossamer.filter import build_chain
 from gossamer.model import (
     CopyOf,
-    Document,
     Extraction,
     Failed,
     FailureKind,
@@ -20,19 +19,10 @@ from gossamer.model import (
     LinkKind,
     Task,
     Turn,
-    Url,
 )
 from gossamer.traps import Hold, ReleasedTasks, TrapDetector
-from gossamer.urls import join, parse
-from tests.bodies import Bytes
-
-RULES = UrlConfig()
-
-
-def url(text: str) -> Url:
-    found = parse(text, RULES)
-    assert found is not None, text
-    return found
+from gossamer.urls import join
+from tests.unit.traps.pages import RULES, document, url
 
 
 @dataclass
@@ -144,17 +134,3 @@ class Walk:
                 self.rows.pop(key, None)
             else:
                 self.rows[key] = value
-
-
-def document(place: Url) -> Document:
-    return Document(
-        url=place,
-        status=200,
-        head=b"",
-        headers=(),
-        body=Bytes(b""),
-        request=b"",
-        address="",
-        fetched_at=0.0,
-        latency_s=0.0,
-    )

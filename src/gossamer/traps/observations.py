@@ -1,0 +1,226 @@
+"""Observations: what one fetched page shows about the units that it lies in."""
+
+import re
+from collections.abc import Sequence
+
+from msgspec import Struct
+from xxhash import xxh3_64_intdigest
+
+from gossamer.model import FOLLOWED, Extraction, Link, LinkKind, Task, Turn
+from gossamer.traps.unit import (
+    CROSS_LINKS_KEPT,
+    MONTHS,
+    NUMBERS_KEPT,
+    SERIES_KEPT,
+    SHAPES_KEPT,
+    Probation,
+    Trail,
+    Unit,
+    address_of,
+    group_of,
+    is_id,
+    is_volatile,
+    number_in,
+    shape_of,
+)
+
+NEXT_NUMBERS = 100
+SHORT_TEXT = 400
+"""Pages with less text than this are told apart by their pictures too."""
+REDIRECT_LINKS = 2
+KNOWN_PER_PAGE, KNOWN_PER_NEW = 3.0, 0.25
+"""Links to known pages that even a tree has: its root, the page above."""
+HEAD_CHARS, TAIL_CHARS = 6000, 2000
+"""Of long texts only beginning, end and length are compared."""
+LONG_TEXT = 4000
+"""Longer texts are not searched for dates: no empty calendar has so much text."""
+SITE_PAGES = 1500
+"""In a site of so many pages every link leads to a known page once all are known."""
+NAVIGATION = 3
+"""A page that is linked more often is in the navigation of every page."""
+
+
+class Observation(Struct, frozen=True, kw_only=True):
+    """A fetched page, as far as traps are concerned."""
+
+    task: Task
+    address: str
+    fingerprint: int | None
+    """The same for pages with the same text; None if there is none."""
+    is_volatile: bool
+    new: Sequence[str]
+    """Addresses of the new URLs it brought, on its own host."""
+    links: Sequence[Link]
+
+    def is_of_tree(self, name: str) -> bool:
+        """Return True if hardly any link of the page leads to a known page of a unit."""
+        new = sum(address.startswith(name) for address in self.new)
+        addresses = {address_of(link.target) for link in self.links if link.kind in FOLLOWED}
+        known = sum(address.startswith(name) for address in addresses) - new
+        return known <= KNOWN_PER_PAGE + KNOWN_PER_NEW * new
+
+    def is_in_series(self) -> bool:
+        """Return True if its own number goes on in the URLs that it brought."""
+        number, shape = number_in(self.address), shape_of(self.address)
+        if number is None:
+            return False
+        return any(
+            shape_of(new) == shape and abs((number_in(new) or 0) - number) <= NEXT_NUMBERS
+            for new in self.new
+        )
+
+
+def is_redirect_page(turn: Turn) -> bool:
+    """Return True if a page only sends the reader elsewhere: a redirect written as a page."""
+    found = turn.found
+    if found is None or len(found.text) > SHORT_TEXT:
+        return False
+    followed = {link.target.key for link in found.links if link.kind in FOLLOWED}
+    return len(followed) <= REDIRECT_LINKS and any(
+        link.kind is LinkKind.REFRESH for link in found.links
+    )
+
+
+def observation_of(turn: Turn) -> Observation:
+    """Return what a fetched page shows."""
+    task, found = turn.task, turn.found
+    volatile = is_volatile(task.url.target)
+    host = task.url.host
+    return Observation(
+        task=task,
+        address=address_of(task.url),
+        fingerprint=(
+            text_fingerprint(found, is_volatile=volatile) if found is not None else turn.fingerprint
+        ),
+        is_volatile=volatile,
+        new=[address_of(new.url) for new in turn.new_tasks if new.url.host == host],
+        links=found.links if found is not None else (),
+    )
+
+
+_AROUND = ".,;:!?()[]\"'"
+_DIGITS = re.compile(r"\d+")
+_LETTERS = re.compile(r"[^\W\d_]")
+_PARTS = re.compile(r"[^0-9a-z]+")
+_ORDINALS = frozenset(f"{n}{end}" for n in range(1, 32) for end in ("st", "nd", "rd", "th"))
+_DAYS = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
+_DATE_WORDS = MONTHS.union(_DAYS, (name[:3] for name in _DAYS), ("tues", "thur", "thurs", "week"))
+
+
+def text_fingerprint(found: Extraction, *, is_volatile: bool) -> int | None:
+    """Return a fingerprint of a page's text; None if it has none.
+
+    Of a page whose URL looks made for one visit neither numbers, dates nor ids count, so that a
+    calendar or a session has the same text on whatever day.
+    """
+    text = found.text
+    if is_volatile and len(text) <= LONG_TEXT:
+        words = [word for word in text.split() if not _is_volatile_word(word)]
+        text = _DIGITS.sub("", " ".join(words))  # links show URLs, and those have dates in them
+    elif len(text) > HEAD_CHARS + TAIL_CHARS:
+        text = f"{text[:HEAD_CHARS]}{len(text)}{text[-TAIL_CHARS:]}"
+    if len(text) < SHORT_TEXT:
+        pictures = [link.target.text for link in found.links if link.kind is LinkKind.IMAGE]
+        text = "\n".join((text, *(picture.partition("?")[0] for picture in pictures)))
+    return (
+        xxh3_64_intdigest(text.encode("utf-8", "surrogatepass"))
+        if text and not text.isspace()
+        else None
+    )
+
+
+def _is_volatile_word(word: str) -> bool:
+    """Return True if a word is a number, a part of a date, or an id."""
+    plain = word.strip(_AROUND).lower()
+    if plain.isalpha():
+        return plain in _DATE_WORDS
+    return not _LETTERS.search(plain) or plain in _ORDINALS or any(map(is_id, _PARTS.split(plain)))
+
+
+def count_page(unit: Unit, page: Observation) -> None:
+    """Count a page of a unit that is not on probation."""
+    unit.pages += 1
+    unit.block_pages += 1
+    unit.block_same += unit.repeats(page.fingerprint)
+    if not page.new:
+        return
+    name = unit.name
+    if new := sum([address.startswith(name) for address in page.new]):
+        unit.block_productive += 1
+        unit.block_new_urls += new
+        unit.new_urls += new
+
+
+def count_probe(
+    unit: Unit, probation: Probation, page: Observation, trail: Trail, child: str
+) -> None:
+    """Count a page of a unit on probation; a trail of pages, some in the same child, led to it."""
+    name = unit.name
+    new = [address for address in page.new if address.startswith(name)]
+    is_same = unit.repeats(page.fingerprint)
+    before = unit.new_urls
+    unit.pages += 1
+    unit.new_urls += len(new)
+    probation.pages += 1
+    probation.same += is_same
+    probation.volatile += page.is_volatile
+    if new:
+        probation.productive += 1
+        if is_same:
+            probation.same_productive += 1
+            group = group_of(child, name)
+            probation.same_by_child[group] = probation.same_by_child.get(group, 0) + 1
+        if trail[0] >= probation.depth:
+            probation.depth, probation.depth_in_child = trail[0] + 1, trail[1] + 1
+        if len(probation.shapes) < SHAPES_KEPT:
+            probation.shapes.add(shape_of(page.address))
+        _count_new(probation, new)
+    elif not is_same:
+        probation.leaves += 1
+    links = _count_cross_links(name, probation, page, set(new))
+    probation.expected += links * min(1.0, before / SITE_PAGES)
+
+
+def remember_half(probation: Probation) -> None:
+    """Remember the counts of a long probation in its middle."""
+    probation.half_new_urls = probation.new_urls
+    probation.half_cross_links = count_cross_links(probation)
+
+
+def count_cross_links(probation: Probation) -> int:
+    """Return how many known pages were linked again; those that every page links do not count."""
+    return sum(times <= NAVIGATION for times in probation.cross_links.values())
+
+
+def _count_new(probation: Probation, new: Sequence[str]) -> None:
+    probation.new_urls += len(new)
+    for address in new:
+        number = number_in(address)
+        shape = shape_of(address)
+        is_full = shape not in probation.series and len(probation.series) >= SERIES_KEPT
+        if number is None or is_full:
+            continue
+        probation.series.add(shape)
+        probation.numbered += 1
+        if len(probation.numbers) < NUMBERS_KEPT:
+            probation.numbers.add(number)
+
+
+def _count_cross_links(name: str, probation: Probation, page: Observation, new: set[str]) -> int:
+    """Count links to known pages of the unit that are neither its root nor the page's ancestors.
+
+    Return how many links there are that are not to these.
+    """
+    count = 0
+    via = page.task.via
+    for link in page.links:
+        target = link.target
+        address = address_of(target)
+        if link.kind not in FOLLOWED or not address.startswith(name):
+            continue
+        if address == name or target.text == via or page.address.startswith(address):
+            continue
+        count += 1
+        if address not in new and len(probation.cross_links) < CROSS_LINKS_KEPT:
+            probation.cross_links[target.key] = probation.cross_links.get(target.key, 0) + 1
+    return count

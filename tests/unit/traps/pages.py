@@ -1,0 +1,48 @@
+"""A fetched page as the trap detector is told of it."""
+
+from collections.abc import Sequence
+
+from gossamer.config import UrlConfig
+from gossamer.model import Document, Extraction, Fetched, Link, LinkKind, Task, Turn, Url
+from gossamer.urls import parse
+from tests.bodies import Bytes
+
+RULES = UrlConfig()
+
+
+def url(text: str) -> Url:
+    found = parse(text, RULES)
+    assert found is not None, text
+    return found
+
+
+def page_turn(
+    text: str,
+    *,
+    body: str = "A text.",
+    links: Sequence[str] = (),
+    new: Sequence[str] = (),
+    via: str = "",
+    kind: LinkKind = LinkKind.ANCHOR,
+) -> Turn:
+    """Return the turn of a page with links of one kind, some of which are new."""
+    task = Task(url=url(text), via=via)
+    turn = Turn(task=task, outcome=Fetched(document=document(task.url)), at=0.0)
+    found = [Link(target=url(link), kind=kind) for link in links]
+    turn.found = Extraction(text=body, links=found)
+    turn.new_tasks = [task.follow(link) for link in found if link.target.text in new]
+    return turn
+
+
+def document(place: Url) -> Document:
+    return Document(
+        url=place,
+        status=200,
+        head=b"",
+        headers=(),
+        body=Bytes(b""),
+        request=b"",
+        address="",
+        fetched_at=0.0,
+        latency_s=0.0,
+    )
