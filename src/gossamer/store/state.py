@@ -2,6 +2,8 @@
 
 After `write` returns, the rows are in the kernel: kill -9 loses nothing. After `sync` they are on
 the disk: power loss takes nothing either. One process at a time may open a state for writing.
+A log that ends in the middle of a record (a kill, a power loss) is read up to there; one that is
+damaged before its end is refused, since its first half is an older state that looks whole.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,6 +20,7 @@ from rocksdict import (
     Checkpoint,
     DbClosedError,
     DBCompressionType,
+    DBRecoveryMode,
     Options,
     Rdict,
     ReadOptions,
@@ -244,6 +247,8 @@ def _options() -> Options:
     options.set_keep_log_file_num(2)
     options.set_max_log_file_size(MIB)
     options.set_stats_dump_period_sec(0)
+    # RocksDB's default stops at the first damaged record, says nothing, and drops all later ones.
+    options.set_wal_recovery_mode(DBRecoveryMode.tolerate_corrupted_tail_records())
     options.set_block_based_table_factory(_table_options())
     return options
 

@@ -1,6 +1,8 @@
 """State: atomic batches that survive kill -9, and errors that say what to do."""
 
 import os
+import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -12,6 +14,8 @@ import pytest
 from gossamer.errors import CannotGoOn
 from gossamer.store import State, after_prefix
 from gossamer.store.state import CACHE_BYTES, VERSION_KEY
+
+LOG_BLOCK_BYTES = 32 * 1024
 
 
 @pytest.fixture
@@ -219,3 +223,65 @@ def test_kill_9_loses_no_batch_that_was_written_and_tears_none(
         assert None not in state.get_many(rows)
         assert state.get(b"row%d-0" % (last + 1)) is None
         state.close()
+
+
+WRITES_AND_DIES = """
+import os, sys
+from pathlib import Path
+from gossamer.store import State
+state = State.open(Path(sys.argv[1]))
+for n in range(400):
+    state.write([(b"row%03d-%d" % (n, part), bytes((n % 251,)) * 90) for part in range(3)])
+os._exit(0)
+"""
+
+
+@pytest.fixture(scope="module")
+def logged(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A state of 1,200 rows, all of them in its log, whose process died."""
+    path = tmp_path_factory.mktemp("logged") / "s"
+    subprocess.run([sys.executable, "-c", WRITES_AND_DIES, str(path)], check=True)
+    return path
+
+
+def with_log(logged: Path, path: Path, content: bytes) -> Path:
+    """Return a copy of the state whose log is another one."""
+    shutil.copytree(logged, path)
+    log_of(path).write_bytes(content)
+    return path
+
+
+def log_of(path: Path) -> Path:
+    return max(path.glob("*.log"), key=lambda path: path.stat().st_size)
+
+
+def test_a_log_with_a_flipped_bit_is_refused_wherever_the_bit_lies(
+    logged: Path, tmp_path: Path
+) -> None:
+    whole = log_of(logged).read_bytes()
+    dice = random.Random(5)
+    for n in range(40):
+        damaged = bytearray(whole)
+        # In the last block a larger length looks like a record that was not written to its end.
+        at = dice.randrange(len(whole) // LOG_BLOCK_BYTES * LOG_BLOCK_BYTES)
+        damaged[at] ^= 1 << dice.randrange(8)
+        path = with_log(logged, tmp_path / str(n), damaged)
+        for is_read_only in (True, False):
+            with pytest.raises(CannotGoOn, match=r"is damaged; .*build DIR state"):
+                State.open(path, is_read_only=is_read_only)
+        assert log_of(path).read_bytes() == bytes(damaged)
+
+
+def test_a_log_that_was_not_written_to_its_end_is_read_up_to_there(
+    logged: Path, tmp_path: Path
+) -> None:
+    whole = log_of(logged).read_bytes()
+    dice = random.Random(6)
+    lengths = [*range(len(whole) - 12, len(whole)), *dice.sample(range(len(whole)), 20)]
+    for n, length in enumerate(sorted(lengths)):
+        state = State.open(with_log(logged, tmp_path / str(n), whole[:length]))
+        rows = [key for key, _ in state.scan(b"row")]
+        state.close()
+        assert len(rows) % 3 == 0  # a batch is there or is not
+        assert rows == [b"row%03d-%d" % divmod(m, 3) for m in range(len(rows))]
+    assert len(rows) == 1197
