@@ -221,6 +221,9 @@ def _numbers(facts: Facts, folder: Path) -> Table:
     table.add_row("known", f"{known}; {queue}")
     size = f"{_int(facts, 'archive_bytes') / _MIB:.1f} MiB of WARC"
     table.add_row("archive", Text(f"{escape(str(folder / 'archive'))} ({size})"))
+    if lost := _int(facts, "lost_found"):
+        files = "1 file that was" if lost == 1 else f"{lost:,} files that were"
+        table.add_row("", f"{files} never committed moved to lost+found there")
     return table
 
 

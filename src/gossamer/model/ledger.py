@@ -124,8 +124,14 @@ class Counters(Struct, kw_only=True):
     """Pages that are gone now."""
     watched: int = 0
     """Pages on the watchlist, when last counted."""
+    lost_found: int = 0
+    """Archive files that were never committed and lie in lost+found."""
     user_errors: dict[str, UserErrors] = field(default_factory=dict)
     """By function, such as "score mine:worth"."""
+
+    def add_lost_found(self, files: int) -> None:
+        """Count archive files that were moved to lost+found."""
+        self.lost_found += files
 
     def add_user_error(self, function: str, error: str) -> None:
         """Count an exception that a function of the user's own raised."""

@@ -56,6 +56,7 @@ def status_of(counters: Counters, standing: Standing) -> dict[str, object]:
         "copies": dict(sorted(counters.copies.items())),
         "retries": dict(sorted(counters.retries.items())),
         "archive_bytes": counters.archive_bytes,
+        "lost_found": counters.lost_found,
         "seconds": round(seconds, 3),
         "pages_per_s": round(counters.pages / seconds, 2) if seconds else 0.0,
         "paused": standing.paused,

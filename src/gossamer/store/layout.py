@@ -20,6 +20,7 @@ _NAME = re.compile(
 _KIND_BY_NAME: dict[str, ArchiveKind] = {"pages": "pages", "text": "text", "links": "links"}
 TEMPORARY = ".tmp"
 """What the name of an unfinished index ends with; such files are removed at the next start."""
+LOST_FOUND = "lost+found"
 
 
 class ArchiveName(Struct, frozen=True, order=True):
@@ -81,6 +82,11 @@ class CrawlFolder:
     def archive(self) -> Path:
         """Return the folder of the WARC files."""
         return self.root / "archive"
+
+    @property
+    def lost_found(self) -> Path:
+        """Return the folder of archive files that were never committed: nobody reads it."""
+        return self.archive / LOST_FOUND
 
     @property
     def lock_path(self) -> Path:

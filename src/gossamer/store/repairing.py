@@ -1,17 +1,19 @@
 """Repair: bring the archive back to what the state committed, after any death.
 
-Every step may itself be killed and is then simply done again: what is reported as damaged stays
-reported until the caller has committed `Repair.rows`.
+No archive file is deleted: one that was never committed is moved to `archive/lost+found/`, since
+the state may be what is wrong. Every step may itself be killed and is then simply done again: what
+is reported as damaged stays reported until the caller has committed `Repair.rows`.
 """
 
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import chain, count
 
 from gossamer.errors import CannotGoOn
 from gossamer.model import Row
 from gossamer.store.archive import FileRow, file_row, read_file_row
-from gossamer.store.layout import KINDS, TEMPORARY, ArchiveName, CrawlFolder
+from gossamer.store.layout import KINDS, LOST_FOUND, TEMPORARY, ArchiveName, CrawlFolder
 from gossamer.store.reader import Records, cdxj_lines
 from gossamer.store.records.cdxj import write_cdxj
 
@@ -26,8 +28,8 @@ class Repair:
     """To be committed before the crawl goes on: all files closed, at their repaired lengths."""
     bad: list[tuple[str, int]] = field(default_factory=list)
     """Files that lost committed bytes, and from which offset on: their URLs must be queued."""
-    deleted: list[str] = field(default_factory=list)
-    """Files that were never committed."""
+    moved: list[str] = field(default_factory=list)
+    """Files that were never committed: under which names they now lie in lost+found."""
     cut: list[str] = field(default_factory=list)
     """Files that were longer than committed."""
     indexed: list[str] = field(default_factory=list)
@@ -63,7 +65,7 @@ def repair(
 
 
 def _clear(folder: CrawlFolder, shard: int, committed: dict[str, FileRow], done: Repair) -> None:
-    """Delete what was begun and never committed."""
+    """Move away what was begun and never committed; remove unfinished indexes."""
     highest: dict[str, tuple[int, int]] = {}
     for name in map(ArchiveName.parse, committed):
         if name is not None and name.shard == shard:
@@ -73,9 +75,22 @@ def _clear(folder: CrawlFolder, shard: int, committed: dict[str, FileRow], done:
         index.with_name(index.name + TEMPORARY).unlink(missing_ok=True)
         if name.age > highest.get(name.kind, (-1, -1)):
             if name.kind == "pages":
-                index.unlink(missing_ok=True)
-            (folder.archive / name.file_name).unlink(missing_ok=True)
-            done.deleted.append(name.file_name)
+                index.unlink(missing_ok=True)  # made from the file, and wrong where it lies now
+            done.moved.append(_move_away(folder, name.file_name))
+
+
+def _move_away(folder: CrawlFolder, file_name: str) -> str:
+    """Move an archive file to lost+found, beside whatever lies there; return its name there."""
+    place = folder.lost_found
+    if not place.is_dir():
+        place.mkdir()
+        _sync(folder, "")
+    # Nobody else takes the name meanwhile: it has our shard's number, and the folder is locked.
+    names = chain([file_name], (f"{file_name}.{n}" for n in count(1)))
+    free = next(name for name in names if not (place / name).exists())
+    (folder.archive / file_name).rename(place / free)
+    _sync(folder, LOST_FOUND)
+    return free
 
 
 def _sets(committed: dict[str, FileRow]) -> Iterator[list[ArchiveName]]:

@@ -6,12 +6,14 @@ from pathlib import Path
 import pytest
 from store_samples import Shard, document, pages, turn, warcio_check
 
+from gossamer.errors import CannotGoOn
 from gossamer.store import (
     CrawlFolder,
     FileRow,
     Records,
     Repair,
     State,
+    counted_lengths,
     iter_links,
     iter_pages,
     read_file_row,
@@ -24,7 +26,8 @@ LINKS = "links-00-0001-00000.warc.gz"
 
 
 def contents(folder: CrawlFolder) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in sorted(folder.archive.iterdir())}
+    files = [path for path in sorted(folder.archive.iterdir()) if path.is_file()]
+    return {path.name: path.read_bytes() for path in files}
 
 
 def repaired(
@@ -35,7 +38,7 @@ def repaired(
     table = dict(rows) | dict(done.rows)
     before = contents(folder)
     again = repair(folder, 0, table.items(), **how)
-    assert (again.rows, again.bad, again.deleted, again.cut, again.indexed) == ([], [], [], [], [])
+    assert (again.rows, again.bad, again.moved, again.cut, again.indexed) == ([], [], [], [], [])
     assert contents(folder) == before
     return done, dict(read_file_row(*row) for row in table.items())
 
@@ -55,31 +58,68 @@ def test_an_uncommitted_group_is_cut_off(tmp_path: Path) -> None:
     assert len(after["pages-00-0001-00000.cdxj"].splitlines()) == 3
 
 
-def test_files_that_were_never_committed_are_deleted(tmp_path: Path) -> None:
+def test_files_that_were_never_committed_are_moved_to_lost_and_found(tmp_path: Path) -> None:
     shard = Shard(tmp_path, file_bytes=100)
     shard.commit(pages(1))
     shard.append(pages(1, first=1))
-    assert len(list(shard.folder.archive.glob("*-00001.*"))) == 3
+    begun = {p.name: p.read_bytes() for p in shard.folder.archive.glob("*-00001.*")}
+    assert len(begun) == 3
     done, _ = repaired(shard.folder, shard.die())
-    assert len(done.deleted) == 3
+    assert sorted(done.moved) == sorted(begun)
+    assert {p.name: p.read_bytes() for p in shard.folder.lost_found.iterdir()} == begun
     assert not list(shard.folder.archive.glob("*-00001.*"))
     assert [links.url for _, links in iter_links(shard.folder)] == ["http://one.test/0"]
 
 
-def test_a_first_group_that_was_never_committed_is_deleted(tmp_path: Path) -> None:
+def test_a_first_group_that_was_never_committed_is_moved_away(tmp_path: Path) -> None:
     shard = Shard(tmp_path)
     shard.append(pages(1))
     done, _ = repaired(shard.folder, shard.die())
-    assert len(done.deleted) == 3
+    assert len(done.moved) == 3
     assert not shard.folder.has_archive()
 
 
-def test_a_kind_that_first_appears_in_an_uncommitted_group_is_deleted(tmp_path: Path) -> None:
+def test_what_lies_in_lost_and_found_is_never_overwritten_and_read_by_nobody(
+    tmp_path: Path,
+) -> None:
+    shard = Shard(tmp_path)
+    shard.append(pages(1))
+    shard.die()
+    folder = shard.folder
+    begun = (folder.archive / PAGES).read_bytes()
+    for n in range(3):
+        (folder.archive / PAGES).write_bytes(begun + bytes((n,)))
+        repair(folder, 0, [])
+    found = {path.name: path.read_bytes() for path in folder.lost_found.glob("pages-*")}
+    assert found == {
+        PAGES: begun + b"\x00",
+        f"{PAGES}.1": begun + b"\x01",
+        f"{PAGES}.2": begun + b"\x02",
+    }
+    assert not folder.has_archive()
+    assert list(folder.archive_names()) == []
+    assert list(iter_links(folder)) == []
+    assert counted_lengths(folder, "pages", "text", "links") == {}
+
+
+def test_a_repair_that_cannot_move_a_file_deletes_nothing(tmp_path: Path) -> None:
+    shard = Shard(tmp_path)
+    shard.append(pages(1))
+    rows = shard.die()
+    before = contents(shard.folder)
+    shard.folder.lost_found.write_text("a file is in the way")
+    with pytest.raises(CannotGoOn, match="cannot repair"):
+        repair(shard.folder, 0, rows)
+    (shard.folder.lost_found).unlink()
+    assert contents(shard.folder) == before
+
+
+def test_a_kind_that_first_appears_in_an_uncommitted_group_is_moved_away(tmp_path: Path) -> None:
     shard = Shard(tmp_path)
     shard.commit([turn(found=None)])
     shard.append(pages(1))
     done, _ = repaired(shard.folder, shard.die())
-    assert done.deleted == [TEXT]
+    assert done.moved == [TEXT]
     assert sorted(done.cut) == sorted([PAGES, LINKS])
 
 
@@ -99,7 +139,7 @@ def test_older_files_that_the_state_does_not_know_are_kept(tmp_path: Path) -> No
     old = shard.folder.archive / "pages-00-0002-00000.warc.gz"
     old.write_text("x")
     done = repair(shard.folder, 0, shard.die())
-    assert done.deleted == []
+    assert done.moved == []
     assert old.exists()
 
 
@@ -110,7 +150,7 @@ def test_after_a_clean_stop_nothing_is_done(tmp_path: Path) -> None:
     shard.state.write(shard.archive.rows_to_commit())
     before = contents(shard.folder)
     done, _ = repaired(shard.folder, shard.die())
-    assert (done.rows, done.bad, done.deleted, done.cut, done.indexed) == ([], [], [], [], [])
+    assert (done.rows, done.bad, done.moved, done.cut, done.indexed) == ([], [], [], [], [])
     assert contents(shard.folder) == before
 
 

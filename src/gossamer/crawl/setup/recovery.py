@@ -53,10 +53,11 @@ def recover(core: Core, desk: Desk, mended: Repair, now: float, *, all_wait: boo
     desk.ledger.extra_rows.extend(mended.rows)
     _queue_lost_pages(core, desk, mended)
     _recover_outbox(core, desk)
+    desk.ledger.counters.add_lost_found(len(mended.moved))
     desk.ledger.commit()
     desk.board.clear()
-    if mended.cut or mended.deleted or mended.bad:
-        tell("archive.repaired", cut=mended.cut, deleted=mended.deleted, bad=mended.bad)
+    if mended.cut or mended.moved or mended.bad:
+        tell("archive.repaired", cut=mended.cut, moved=mended.moved, bad=mended.bad)
 
 
 def _recover_outbox(core: Core, desk: Desk) -> None:
