@@ -22,6 +22,7 @@ from typing import Any
 
 from gossamer.report import status, why
 from gossamer.testing import FakeServer
+from tests.golden.formats import READERS, made_records, write_golden_ranks
 from tests.golden.web import HOSTS, SLOW, SLOW_PAGE, GoldenWeb, page_target, served, url_of
 
 HERE = Path(__file__).parent
@@ -58,10 +59,21 @@ def main() -> None:
         _check(facts, made)
         shutil.copytree(made, target, ignore=shutil.ignore_patterns(*LEFT_OUT))
         states = {url: str(why(made, url)["state"]) for url in asked_about()}
-    for name, found in (("status", facts), ("states", states)):
+    values = {name: read(target) for name, read in READERS.items()}
+    for name, found in (("status", facts), ("states", states), ("values", values)):
         (target.parent / f"{name}.json").write_text(json.dumps(found, indent=2) + "\n")
+    keep_files(target.parent)
     size = sum(path.stat().st_size for path in target.rglob("*") if path.is_file())
     sys.stdout.write(f"{target}: {size:,} bytes\n")
+
+
+def keep_files(folder: Path) -> None:
+    """Write files that a crawl folder has not."""
+    write_golden_ranks(folder / "ranks")
+    records = folder / "records"
+    records.mkdir()
+    for name, record in made_records().items():
+        (records / f"{name}.warc").write_bytes(record)
 
 
 def asked_about() -> list[str]:
