@@ -10,6 +10,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any, SupportsInt, TypeAlias
@@ -98,7 +99,7 @@ class Native:
             except (OSError, msgspec.MsgspecError):
                 continue
         if sys.stderr.isatty():
-            sys.stderr.write("gossamer: compiling for this machine; that happens once\n")
+            _announce()
         made = self._made(modules, signatures)
         for place in places:
             if _keep(place, msgspec.msgpack.encode(made)):
@@ -189,6 +190,12 @@ define i64 @"{name}"({given}) {{
 def _own(symbols: Sequence[str], name: str) -> str:
     """Return the symbol of a function: numba's names hold the plain one and its length."""
     return next(symbol for symbol in symbols if f"{len(name)}{name}" in symbol)
+
+
+@cache
+def _announce() -> None:
+    """Say why it takes a while: once per process, however many modules it compiles."""
+    sys.stderr.write("gossamer: compiling for this machine; that happens once\n")
 
 
 def _user_cache() -> Path:

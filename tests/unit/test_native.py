@@ -1,6 +1,7 @@
 """Kernels: compiled once, kept as a file, and loaded without a compiler after that."""
 
 import importlib.util
+import os
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -45,3 +46,16 @@ def test_a_kernel_is_compiled_once(
     assert again["total"](words.ctypes.data, len(words)) == 45
     with pytest.raises(ImportError):
         Native([module], {"total": "Bn"})
+
+
+def test_a_terminal_is_told_of_compiling_once_however_much_is_compiled(
+    module: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    master, slave = os.openpty()
+    with os.fdopen(slave, "w", buffering=1, encoding="utf-8") as terminal:
+        monkeypatch.setattr(sys, "stderr", terminal)
+        for signature in ("In", "Wn", "Bn"):
+            Native([module], {"total": signature})
+        told = os.read(master, 4096).decode()
+    os.close(master)
+    assert told.count("compiling") == 1
