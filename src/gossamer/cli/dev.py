@@ -25,6 +25,7 @@ WORDS = ("silver", "weir")
 """What is searched for: words that this web says."""
 LOOPBACK = "127.0.0.0/8"
 TEXT_LINES = 8
+RULE_COLUMNS = 80
 WATCH_PER_S, WATCH_S = "40", "4"
 NAMES = "names.toml"
 """Where the demo's host names lead; also the mark of a folder that a demo made."""
@@ -83,7 +84,7 @@ def _ask(screen: Console, into: Path, web: "FakeWeb") -> int:
         ),
     ]
     codes = [_show(screen, words, arguments) for words, arguments in steps]
-    screen.print(Rule(style="dim"))
+    screen.print(Rule(style="dim"), width=min(screen.width, RULE_COLUMNS))
     screen.print(f"The archive: {into.resolve() / 'archive'}", markup=False, soft_wrap=True)
     screen.print(
         f"The web of this demo:  python -m gossamer.testing --seed {SEED} --hosts {HOSTS} "
@@ -101,7 +102,7 @@ def _ask(screen: Console, into: Path, web: "FakeWeb") -> int:
 
 def _show(screen: Console, words: str, arguments: Sequence[str]) -> int:
     """Run one command in view: what it is for, how it is typed, what it says."""
-    screen.print(Rule(style="dim"))
+    screen.print(Rule(style="dim"), width=min(screen.width, RULE_COLUMNS))
     screen.print(words, style="bold cyan")
     screen.print(f"$ gossamer {shlex.join(arguments)}", style="green", markup=False, soft_wrap=True)
     screen.print()

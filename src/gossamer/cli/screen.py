@@ -30,6 +30,8 @@ _PLAIN_ROWS = (
     "attempts",
 )
 _MIB = 1024 * 1024
+UNWRAPPED = 1_000_000
+"""Columns of a console that is no terminal; more than any line has."""
 ALIKE = {"exact": "say exactly the same", "duplicate": "nearly the same", "similar": "are similar"}
 """What the levels of copies mean."""
 
@@ -37,8 +39,13 @@ Facts = Mapping[str, object]
 
 
 def out(*, is_aside: bool = False) -> Console:
-    """Return the console for what was asked for, or (aside) for everything else."""
-    return Console(stderr=is_aside, highlight=False, soft_wrap=False)
+    """Return the console for what was asked for, or (aside) for everything else.
+
+    Lines are wrapped for a terminal only: what reads a pipe or a file wants each line whole.
+    """
+    is_terminal = (sys.stderr if is_aside else sys.stdout).isatty()
+    width = None if is_terminal else UNWRAPPED
+    return Console(stderr=is_aside, highlight=False, soft_wrap=False, width=width)
 
 
 def print_json(facts: Facts) -> None:

@@ -9,6 +9,7 @@ from rich.console import Console, RenderableType
 
 from gossamer.cli.screen import (
     harmless,
+    out,
     print_json,
     progress,
     progress_line,
@@ -62,6 +63,23 @@ def test_functions_of_the_users_own_that_failed_are_named_with_their_last_error(
     assert "last: ValueError" in line
     assert "SECRET" not in shown
     assert "\x1b[31m" not in shown
+
+
+def test_a_pipe_is_given_whole_lines_however_narrow_the_terminal(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    monkeypatch.setenv("FORCE_COLOR", "")
+    url = "http://a.test/" + "long/" * 50
+    out().print(why_view({"url": url, "explanation": "It is a page. " * 20, "via": url}))
+    out().print(status_view(STATUS, Path("folder/" * 30)))
+    out(is_aside=True).print(harmless(url), markup=False)
+    shown, aside = capsys.readouterr()
+    assert sum(line.rstrip().endswith(url) for line in shown.splitlines()) == 2
+    assert any("folder/" * 30 in line for line in shown.splitlines())
+    assert "It is a page. " * 19 in shown.splitlines()[0]
+    assert aside == url + "\n"
+    assert max(map(len, shown.splitlines())) < 600, "nothing is stretched to the console's width"
 
 
 def test_a_pause_is_told_in_the_progress_line() -> None:
