@@ -20,10 +20,10 @@ class Seed(Struct, frozen=True):
     label: str = ""
 
 
-def read_seeds(path: Path) -> list[Seed]:
+def read_seeds(path: Path | str) -> list[Seed]:
     """Read a seeds file: one URL per line, then blanks and an optional label; # comments."""
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = Path(path).read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"cannot read the seeds file {path}: {error}") from error
     parts = [line.split(maxsplit=1) for line in lines if line.strip() and line.lstrip()[0] != "#"]

@@ -9,12 +9,15 @@ from gossamer.graph import (
     GraphOptions,
     LinkWish,
     RankWish,
+    base_of,
     build_graph,
+    has_graph,
     host,
     hosts,
     info,
     like,
     links,
+    manifest_of,
     opened,
     rank_of_hosts,
 )
@@ -30,6 +33,16 @@ def root(tmp_path: Path) -> Path:
     LinksArchive(tmp_path).write(pages)
     build_graph(tmp_path)
     return tmp_path
+
+
+def test_a_folder_may_be_named_by_a_text(root: Path, tmp_path: Path) -> None:
+    assert has_graph(str(root))
+    assert manifest_of(str(root)) == manifest_of(root) is not None
+    assert not has_graph(str(tmp_path / "nowhere"))
+    assert hosts(opened(str(root))) == hosts(opened(root))
+    base = root / "graph" / "web"
+    assert base_of(str(base.with_suffix(".graph"))) == base
+    assert info(opened(str(base)))["nodes"] == info(opened(base))["nodes"]
 
 
 def test_what_is_no_web_address_is_no_host(root: Path) -> None:

@@ -26,24 +26,26 @@ BACK = "-t"
 _BATCH = 1 << 16
 
 
-def has_graph(folder: Path) -> bool:
+def has_graph(folder: Path | str) -> bool:
     """Tell whether a crawl's folder has a graph."""
-    return whole_folder(folder) is not None
+    return whole_folder(Path(folder)) is not None
 
 
-def manifest_of(folder: Path) -> Manifest | None:
+def manifest_of(folder: Path | str) -> Manifest | None:
     """Return what the graph of a crawl's folder was built from; None without one."""
-    place = whole_folder(folder)
+    place = whole_folder(Path(folder))
     return read_manifest(place) if place is not None else None
 
 
-def base_of(place: Path) -> Path:
+def base_of(place: Path | str) -> Path:
     """Return the common part of the names of a graph's files, given it or one of them."""
+    place = Path(place)
     return place.with_suffix("") if place.suffix in SUFFIXES else place
 
 
-def opened(place: Path) -> "Opened":
+def opened(place: Path | str) -> "Opened":
     """Return the graph of a crawl's folder, or that of some files; a `ConfigError` without one."""
+    place = Path(place)
     if has_graph(place):
         return Opened(place / GRAPH / WEB, place)
     if place.is_dir():

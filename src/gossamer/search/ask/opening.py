@@ -13,9 +13,9 @@ from gossamer.search.manifest import index_folder, read_manifest, terms_folder
 from gossamer.search.terms import TermFinder
 
 
-def has_index(root: Path) -> bool:
+def has_index(root: Path | str) -> bool:
     """Tell whether a folder has an index that can be asked."""
-    return read_manifest(index_folder(root)) is not None
+    return read_manifest(index_folder(Path(root))) is not None
 
 
 def open_index(place: Place | Sequence[Place]) -> Finder:

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from gossamer.clock import SystemClock
 from gossamer.errors import CannotGoOn, ConfigError
 from gossamer.ranks import write_ranks
+from gossamer.search import has_index
 from gossamer.search.build import IndexOptions, build_index, follow
 from gossamer.search.build.place import place_of
 from gossamer.search.manifest import index_folder, read_manifest, write_manifest
@@ -42,6 +43,14 @@ def test_pages_are_found_by_what_they_say(archive: PagesArchive) -> None:
     assert (facts.did, facts.pages, facts.added) == ("full", 3, 3)
     assert index_urls(archive.root) == [A, B, C]
     assert having(archive.root, "main", "lions") + having(archive.root, "rest", "lions") == [C]
+
+
+def test_whether_there_is_an_index_may_be_asked_with_a_text(archive: PagesArchive) -> None:
+    archive.write([page(A, "zebras")])
+    assert not has_index(str(archive.root))
+    build_index(archive.root)
+    assert has_index(str(archive.root))
+    assert has_index(archive.root)
 
 
 def test_nothing_is_done_when_nothing_is_new(archive: PagesArchive) -> None:
