@@ -308,7 +308,7 @@ def share(folder: Path) -> dict[str, float]:
     began = time.process_time()
     ending = Crawl(folder, [SEED], config).run()
     whole = time.process_time() - began
-    assert ending.status["pages"] == CRAWL_PAGES, ending.status
+    assert ending.status.pages == CRAWL_PAGES, ending.status
     return {"crawl_cpu_share": round(spent[0] / whole, 4)}
 
 

@@ -5,22 +5,21 @@ python examples/crawl_one_site.py
 
 from small_web import small_web
 
-from gossamer import Crawl
-from gossamer.report import status, why
+import gossamer
 
 
 def main() -> None:
     """Crawl, then ask."""
     with small_web() as (seed, config, folder):
-        crawl = Crawl(folder, [seed], config)
-        ending = crawl.run(lambda facts: print(facts["pages"], "pages so far"))
+        crawl = gossamer.Crawl(folder, [seed], config)
+        ending = crawl.run(lambda so_far: print(so_far.pages, "pages so far"))
         print(f"ended as {ending.reason}, exit code {ending.exit_code}")
 
-        facts = status(folder)
-        print(f"{facts['pages']} pages, {facts['queued']} queued, refused: {facts['refused']}")
+        status = gossamer.status(folder)
+        print(f"{status.pages} pages, {status.queued} queued, refused: {status.refused}")
 
-        print(why(folder, seed)["explanation"])
-        print(why(folder, "http://elsewhere.example/")["explanation"])
+        print(gossamer.why(folder, seed).explanation)
+        print(gossamer.why(folder, "http://elsewhere.example/").explanation)
 
 
 if __name__ == "__main__":

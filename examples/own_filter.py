@@ -25,8 +25,8 @@ def main() -> None:
     """Crawl with the rule and count what it refused."""
     with small_web() as (seed, config, folder):
         ending = Crawl(folder, [seed], config, filters=[shallow_paths]).run()
-        refused = ending.status["refused"]
-        print(f"{ending.status['pages']} pages; links refused by reason: {refused}")
+        refused = ending.status.refused
+        print(f"{ending.status.pages} pages; links refused by reason: {refused}")
 
 
 if __name__ == "__main__":

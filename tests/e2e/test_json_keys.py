@@ -17,7 +17,17 @@ from tests.e2e.crawler import Crawler, flags_for, only_json, say
 from tests.unit.web.served import Served, serving
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "json_keys.json"
-MAPS = {"refused", "labels", "failed", "copies", "retries", "kinds", "bytes", "left_out"}
+MAPS = {
+    "refused",
+    "labels",
+    "failed",
+    "copies",
+    "retries",
+    "kinds",
+    "bytes",
+    "left_out",
+    "user_errors",
+}
 """Names of maps by reason, kind or file: their keys depend on the crawl."""
 MAYBE = {
     "traps": ["unit", "reason", "pages", "held", "refused", "detail"],

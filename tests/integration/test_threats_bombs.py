@@ -30,7 +30,7 @@ import gossamer
 ending = gossamer.Crawl(sys.argv[1]).run()
 status = open("/proc/self/status").read()  # ru_maxrss would count what our parent had
 peak = int(status.split("VmHWM:")[1].split()[0])
-print(json.dumps([ending.reason, peak, ending.status["pages"]]))
+print(json.dumps([ending.reason, peak, ending.status.pages]))
 """
 
 

@@ -181,7 +181,7 @@ def test_addresses_of_any_length_and_script_are_judged(tmp_path: Path) -> None:
     with serving(web) as server:
         done = crawl(server, tmp_path / "c", host.url(), knobs={"limits": {"max_time_s": 1.0}})
         assert done.fate(host.url(long)) == ("refused", "too_long")
-        assert done.ending.status["refused"]["too_long"] == 1
+        assert done.ending.status.refused["too_long"] == 1
         assert done.fate(host.url(longer)) == ("unknown", "not_a_url")
         assert done.fate(host.url("/last")) == ("archived", "")
         assert done.fate(bare.url()) == done.fate(fake.url()) == ("archived", "")

@@ -51,7 +51,7 @@ def test_no_scheme_but_http_is_opened_from_a_redirect_or_a_link(tmp_path: Path) 
         hub.redirect(path, to=target)
     done = seen_from(hub, tmp_path / "c", web)
     assert done.ending.is_finished
-    assert done.ending.status["refused"]["scheme"] >= len(SCHEMES)
+    assert done.ending.status.refused["scheme"] >= len(SCHEMES)
     assert done.fate(hub.url("/last")) == ("archived", "")
     assert {r.url.partition(":")[0] for r in done.archive.pages} == {"http"}
     assert not [name for name, content in done.everything() if b"root:x:0:0" in content]

@@ -160,7 +160,7 @@ def test_a_seed_that_is_refused_is_named_without_its_password(tmp_path: Path) ->
         seeds = [f"http://u:{SECRET}@b.test:22/", f"http:u:{SECRET}@c.test:25/x"]
         done = crawl(server, tmp_path / "c", *seeds)
         assert done.ending.exit_code == 1
-        assert "bad_port" in str(done.ending.status["refused_seeds"])
+        assert "bad_port" in str(done.ending.status.refused_seeds)
         assert SECRET not in str(done.ending.status)
         with pytest.raises(ConfigError) as caught:
             crawl(server, tmp_path / "d", f"http://u:{SECRET}@:80/")

@@ -159,7 +159,7 @@ def test_a_sitemap_speaks_for_its_own_host_or_the_one_that_vouches_for_it(read: 
 def test_fifty_thousand_entries_are_read_and_the_host_keeps_its_budget(read: Read) -> None:
     asked = [v for v in read.done.server.visits_of("many.test") if v.target[1:].isdigit()]
     assert 0 < len(asked) <= 300
-    refused = read.done.ending.status["refused"]
+    refused = read.done.ending.status.refused
     assert isinstance(refused, dict)
     assert len(asked) + refused["host_budget"] == 50_000
 
@@ -176,9 +176,9 @@ def test_a_rebuilt_state_remembers_how_deep_it_was(tmp_path: Path) -> None:
             host.file(f"/i{level}", index(host.url(f"/i{level + 1}")), XML)
         host.file("/map.xml", index(host.url("/i1")), XML)
         done = crawl(server, tmp_path / "c", host.url(), knobs=SITEMAPS)
-        before = done.ending.status["known_urls"]
+        before = done.ending.status.known_urls
         gossamer.build_state(tmp_path / "c")
         again = gossamer.Crawl(tmp_path / "c").run()
         assert again.is_finished
-        assert again.status["known_urls"] == before
+        assert again.status.known_urls == before
         assert not [v for v in server.visits if v.target == "/i4"]

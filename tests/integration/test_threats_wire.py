@@ -332,8 +332,8 @@ def test_pages_for_the_helper_beside_broken_connections_disturb_nobody(
     with serving(web) as server:
         done = crawl(server, tmp_path / "c", hub.url())
         assert done.ending.reason == "finished"
-        assert done.ending.status["failed"] == {"disconnected": 12}
-        assert done.ending.status["pages"] == 15
+        assert done.ending.status.failed == {"disconnected": 12}
+        assert done.ending.status.pages == 15
 
 
 def test_the_server_saw_one_request_for_each_fault(done: Done) -> None:

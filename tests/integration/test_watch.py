@@ -170,7 +170,7 @@ def test_a_page_that_goes_is_gone_at_the_second_look_and_may_come_back(
     facts = crawler.why(host.url("/b"))
     assert facts["state"] == "gone"
     assert facts["reason"] == {404: "not_found", 410: "gone"}[status]
-    assert "is gone" in facts["explanation"]
+    assert "no longer exists" in facts["explanation"]
     assert b"here" in say("show", str(crawler.folder), host.url("/b")).out.encode()
     outcomes = [r["outcome"] for r in read_archive(crawler.folder).metadata()]
     assert outcomes.count("gone") == 1

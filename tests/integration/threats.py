@@ -12,6 +12,7 @@ import msgspec
 
 import gossamer
 from gossamer.config import Config
+from gossamer.report import as_json
 from gossamer.testing import FakeServer, ScriptedWeb, serve_in_thread
 from tests.e2e.archive import Archive, FastIterator, Record, read_archive
 
@@ -50,7 +51,7 @@ class Done:
 
     def why(self, url: str) -> dict[str, Any]:
         """Return what `gossamer why --json` would print."""
-        return gossamer.why(self.folder, url)
+        return as_json(gossamer.why(self.folder, url))
 
     def fate(self, url: str) -> tuple[str, str]:
         """Return state and reason of a URL, as `why` tells them."""

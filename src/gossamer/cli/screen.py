@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
@@ -14,6 +15,10 @@ from rich.text import Text
 
 from gossamer.cli.words import ENDINGS, meaning_of
 from gossamer.log import escape, redact
+
+if TYPE_CHECKING:
+    from gossamer.model import UserErrors
+    from gossamer.report import CopyClusters, PastVisit, Status, Why
 
 PLAIN_EVERY = 5
 """Without a terminal, a line of progress is written at every fifth call (about five seconds)."""
@@ -61,182 +66,186 @@ def harmless(text: object) -> str:
 
 @contextmanager
 def progress(
-    console: Console, *, is_live: bool = True, line: Callable[[Facts], Text] | None = None
-) -> Iterator[Callable[[dict[str, object]], None]]:
+    console: Console, *, is_live: bool = True, line: "Callable[[Status], Text] | None" = None
+) -> "Iterator[Callable[[Status], None]]":
     """Give a function that shows a crawl's status: one live line, or a plain line now and then."""
     shown = line or progress_line
     if console.is_terminal and is_live:
         # No thread that refreshes: shards start as forks, and a fork has none of our threads.
         with Live(Text("starting"), console=console, transient=True, auto_refresh=False) as live:
-            yield lambda facts: live.update(shown(facts), refresh=True)
+            yield lambda status: live.update(shown(status), refresh=True)
         return
     calls = iter(range(sys.maxsize))
 
-    def tell(facts: dict[str, object]) -> None:
+    def tell(status: "Status") -> None:
         if next(calls) % PLAIN_EVERY == 0:
-            console.print(shown(facts).plain, soft_wrap=True)
+            console.print(shown(status).plain, soft_wrap=True)
 
     yield tell
 
 
-def progress_line(facts: Facts) -> Text:
+def progress_line(status: "Status") -> Text:
     """Return the crawl in one line: pages, rate, queue, active hosts, errors."""
     line = Text()
-    line.append(f"{_int(facts, 'pages'):,}", "bold green")
-    line.append(f" pages · {facts.get('pages_per_s', 0)}/s · ")
-    line.append(f"{_int(facts, 'queued'):,}", "bold")
-    line.append(f" queued · {_int(facts, 'active_hosts'):,} active hosts · ")
-    errors = sum(_counts(facts, "failed").values())
-    line.append(f"{errors:,} errors", "red" if errors else "")
-    if paused := facts.get("paused"):
-        line.append(f" · paused: {harmless(paused)}", "yellow")
-    if facts.get("stop_reason"):
+    line.append(f"{status.pages:,}", "bold green")
+    line.append(f" {plural(status.pages, 'page')} · {status.pages_per_s}/s · ")
+    line.append(f"{status.queued:,}", "bold")
+    line.append(f" queued · {counted(status.active_hosts, 'active host')} · ")
+    errors = sum(status.failed.values())
+    line.append(counted(errors, "error"), "red" if errors else "")
+    if status.paused:
+        line.append(f" · paused: {harmless(status.paused)}", "yellow")
+    if status.stop_reason:
         line.append(" · stopping (Ctrl-C again stops at once)", "yellow")
     return line
 
 
-def summary(ending: str, facts: Facts, folder: Path) -> RenderableType:
-    """Return the end of a run: what was had, where it lies, what was not had, what to do next."""
+def watch_line(status: "Status") -> Text:
+    """Return a watch in one line: freshness, revisits and what they found, the queue."""
+    watch = status.watch
+    line = Text()
+    fresh = watch.expected_freshness
+    line.append("fresh " + (f"{fresh:.1%}" if fresh is not None else "?"), "bold green")
+    line.append(f" of {counted(watch.watched, 'page')} · {counted(watch.visits, 'revisit')}: ")
+    line.append(f"{watch.changed:,} changed", "bold")
+    line.append(f", {watch.unchanged:,} unchanged, {watch.gone:,} gone · ")
+    line.append(f"{counted(status.pages, 'page')} stored · {status.queued:,} queued")
+    if status.paused:
+        line.append(f" · paused: {harmless(status.paused)}", "yellow")
+    if status.stop_reason and status.running:
+        line.append(" · stopping (Ctrl-C again stops at once)", "yellow")
+    return line
+
+
+def summary(ending: str, status: "Status", folder: Path) -> RenderableType:
+    """Return the end of a run: what was stored and where, what was not, what to do next."""
     parts: list[RenderableType] = [
         Text(ENDINGS.get(ending, f"Stopped: {harmless(ending)}."), "bold"),
-        _numbers(facts, folder),
-        *_reasons(facts),
+        _numbers(status, folder),
+        *_reasons(status),
         _next_steps(ending, folder),
     ]
     return Group(*parts)
 
 
-def status_view(facts: Facts, folder: Path) -> RenderableType:
-    """Return the standing of a crawl."""
-    if facts.get("running"):
-        head = progress_line(facts)
-    elif facts.get("finished"):
+def status_view(status: "Status", folder: Path) -> RenderableType:
+    """Return the status of a crawl."""
+    if status.running:
+        head = progress_line(status)
+    elif status.finished:
         head = Text("Finished: nothing is left to fetch.", "bold")
     else:
         head = Text("Not running; `gossamer crawl --into` this folder goes on.", "bold")
-    return Group(head, _numbers(facts, folder), *_reasons(facts))
+    return Group(head, _numbers(status, folder), *_reasons(status))
 
 
-def why_view(facts: Facts) -> RenderableType:
-    """Return everything known about one URL: the sentence first, then the facts."""
+def why_view(why: "Why") -> RenderableType:
+    """Return everything known about one URL: the sentence first, then the details."""
     table = Table(box=None, show_header=False, pad_edge=False)
     table.add_column(style="dim", no_wrap=True)
     table.add_column(overflow="fold")
-    for name, value in _why_rows(facts):
+    for name, value in _why_rows(why):
         table.add_row(name, Text(harmless(value)))
-    meaning = meaning_of(str(facts.get("reason") or ""))
-    sentence = Text(harmless(facts.get("explanation", "")), "bold")
+    meaning = meaning_of(why.reason)
+    sentence = Text(harmless(why.explanation), "bold")
     if meaning:
-        sentence.append(f" ({facts['reason']}: {meaning}.)", "not bold")
+        sentence.append(f" ({why.reason}: {meaning}.)", "not bold")
     return Group(sentence, Text(), table)
 
 
-def copies_view(facts: Facts) -> RenderableType:
-    """Return the clusters of pages that say the same: the original first, then the others."""
+def copies_view(copies: "CopyClusters") -> RenderableType:
+    """Return the clusters of near-duplicates: the original first, then the others."""
     parts: list[RenderableType] = []
-    for cluster in _list(facts, "clusters"):
-        if isinstance(cluster, Mapping):
-            parts.append(Text(harmless(cluster["original"]), "bold"))
-            parts += [
-                Text(f"  {one['level']:9} {one['bins']:2}/64  {harmless(one['url'])}")
-                for one in _list(cluster, "members")
-                if isinstance(one, Mapping)
-            ]
-    counts = _counts(facts, "pages")
-    told = ", ".join(f"{counts.get(level, 0):,} {words}" for level, words in ALIKE.items())
-    return Group(*parts, Text(f"{(len(parts) and told) or 'No page says what another one says.'}"))
+    for cluster in copies.clusters:
+        parts.append(Text(harmless(cluster.original), "bold"))
+        parts += [
+            Text(f"  {one.level:9} {one.bins:2}/64  {harmless(one.url)}") for one in cluster.members
+        ]
+    told = ", ".join(f"{copies.pages.get(level, 0):,} {words}" for level, words in ALIKE.items())
+    return Group(*parts, Text(told if parts else "No page says what another one says."))
 
 
-def _why_rows(facts: Facts) -> Iterator[tuple[str, object]]:
-    yield "url", facts.get("url")
-    if facts.get("canonical") != facts.get("url"):
-        yield "canonical", facts.get("canonical")
-    for step in _list(facts, "steps"):
+def _why_rows(why: "Why") -> Iterator[tuple[str, object]]:
+    yield "url", why.url
+    if why.canonical != why.url:
+        yield "canonical", why.canonical
+    for step in why.steps:
         yield "", step
     for name in _PLAIN_ROWS:
-        if facts.get(name) not in (None, "") and (name, facts[name]) != ("attempts", 0):
-            yield name.replace("_", " "), facts[name]
-    if isinstance(rank := facts.get("rank"), float):
-        yield "rank", f"{rank:.3g} times the mean"
-    near = facts.get("near")
-    if isinstance(near, Mapping):
-        yield (
-            "near",
-            f"{near['level']}: {near['original'] or near['key']}, {near['bins']} of 64 bins",
-        )
-    yield from _verdict_rows(facts)
-    if facts.get("fingerprint"):
-        yield "key", f"{facts['fingerprint']} ring {facts.get('ring')} shard {facts.get('shard')}"
-    yield from _time_rows(facts)
+        value = getattr(why, name)
+        if value not in (None, "") and (name, value) != ("attempts", 0):
+            yield name.replace("_", " "), value
+    if why.rank is not None:
+        yield "rank", f"{why.rank:.3g} times the mean"
+    if why.near is not None:
+        near = why.near
+        yield "near", f"{near.level}: {near.original or near.key}, {near.bins} of 64 bins"
+    yield from _verdict_rows(why)
+    if why.fingerprint:
+        yield "key", f"{why.fingerprint} ring {why.ring} shard {why.shard}"
+    yield from _time_rows(why)
 
 
-def _time_rows(facts: Facts) -> Iterator[tuple[str, object]]:
-    looks = facts.get("watch")
-    if isinstance(looks, Mapping) and looks.get("next_look_at") is not None:
-        yield "next look", _moment(looks["next_look_at"])
-    if facts.get("next_at") is not None:
-        yield "next", f"{_moment(facts['next_at'])} {facts.get('next_reason') or ''}".rstrip()
-    for visit in _list(facts, "visits"):
-        if isinstance(visit, Mapping):
-            yield "visit", _visit(visit)
+def _time_rows(why: "Why") -> Iterator[tuple[str, object]]:
+    if why.watch is not None and why.watch.next_look_at is not None:
+        yield "next visit", _moment(why.watch.next_look_at)
+    if why.next_at is not None:
+        yield "next", f"{_moment(why.next_at)} {why.next_reason}".rstrip()
+    for visit in why.visits:
+        yield "visit", _visit(visit)
 
 
-def _verdict_rows(facts: Facts) -> Iterator[tuple[str, object]]:
-    robots = facts.get("robots")
-    if isinstance(robots, Mapping):
-        verdict = "allowed" if robots.get("allowed") else "forbidden"
-        line = f" by line {robots['number']}: {robots['line']}" if robots.get("line") else ""
-        delay = robots.get("crawl_delay_s")
-        yield "robots", verdict + line + (f", crawl-delay {delay} s" if delay else "")
-    refusal = facts.get("filter")
-    if isinstance(refusal, Mapping):
-        yield "filter", f"{refusal.get('reason')}: {refusal.get('detail')}".rstrip(": ")
+def _verdict_rows(why: "Why") -> Iterator[tuple[str, object]]:
+    if why.robots is not None:
+        robots = why.robots
+        verdict = "allowed" if robots.allowed else "forbidden"
+        line = f" by line {robots.number}: {robots.line}" if robots.line else ""
+        delay = f", crawl-delay {robots.crawl_delay_s} s" if robots.crawl_delay_s else ""
+        yield "robots", verdict + line + delay
+    if why.filter is not None:
+        yield "filter", f"{why.filter.reason}: {why.filter.detail}".rstrip(": ")
 
 
-def _visit(visit: Facts) -> str:
-    words = [_moment(visit.get("at")), str(visit.get("status") or ""), str(visit.get("state"))]
-    if visit.get("reason"):
-        words.append(str(visit["reason"]))
-    if visit.get("file"):
-        words.append(f"{visit['file']} at {visit['offset']}, {visit['length']} bytes")
+def _visit(visit: "PastVisit") -> str:
+    words = [_moment(visit.at), str(visit.status or ""), visit.state, visit.reason]
+    if visit.file:
+        words.append(f"{visit.file} at {visit.offset}, {visit.length} bytes")
     return "  ".join(word for word in words if word)
 
 
-def _numbers(facts: Facts, folder: Path) -> Table:
+def _numbers(status: "Status", folder: Path) -> Table:
     table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column(style="dim", no_wrap=True)
     table.add_column(overflow="fold")
-    pages, seconds = _int(facts, "pages"), facts.get("seconds", 0)
-    copies, redirects = _int(facts, "revisits"), _int(facts, "redirects")
     table.add_row(
-        "pages", f"{pages:,} stored, {_int(facts, 'html_pages'):,} of them HTML, {copies:,} copies"
+        "pages",
+        f"{status.pages:,} stored, {status.html_pages:,} of them HTML, "
+        f"{counted(status.revisits, 'copy', 'copies')}",
     )
-    if alike := _counts(facts, "copies"):
-        told = (f"{alike.get(level, 0):,} {words}" for level, words in ALIKE.items())
+    if status.copies:
+        told = (f"{status.copies.get(level, 0):,} {words}" for level, words in ALIKE.items())
         table.add_row("alike", ", ".join(told))
-    if (looks := _counts(facts, "watch")).get("visits"):
-        told = (f"{looks.get(name, 0):,} {name}" for name in ("changed", "unchanged", "gone"))
-        table.add_row("watched", f"{looks['visits']:,} looks: {', '.join(told)}")
-    table.add_row(
-        "asked",
-        f"{_int(facts, 'requests'):,} requests in {seconds:.1f} s, {redirects:,} redirects"
-        if isinstance(seconds, float | int)
-        else "",
-    )
-    queue = f"{_int(facts, 'queued'):,} queued, {_int(facts, 'in_flight'):,} in flight"
-    known = f"{_int(facts, 'known_urls'):,} URLs known on {_int(facts, 'hosts'):,} hosts"
+    if status.watch.visits:
+        watch = status.watch
+        told_watch = (
+            f"{watch.changed:,} changed, {watch.unchanged:,} unchanged, {watch.gone:,} gone"
+        )
+        table.add_row("watched", f"{counted(watch.visits, 'revisit')}: {told_watch}")
+    requests = f"{counted(status.requests, 'request')} in {status.seconds:.1f} s"
+    table.add_row("asked", f"{requests}, {counted(status.redirects, 'redirect')}")
+    queue = f"{status.queued:,} queued, {status.in_flight:,} in flight"
+    known = f"{counted(status.known_urls, 'URL')} known on {counted(status.hosts, 'host')}"
     table.add_row("known", f"{known}; {queue}")
-    size = f"{_int(facts, 'archive_bytes') / _MIB:.1f} MiB of WARC"
+    size = f"{status.archive_bytes / _MIB:.1f} MiB of WARC"
     table.add_row("archive", Text(f"{escape(str(folder / 'archive'))} ({size})"))
-    if lost := _int(facts, "lost_found"):
+    if lost := status.lost_found:
         files = "1 file that was" if lost == 1 else f"{lost:,} files that were"
         table.add_row("", f"{files} never committed moved to lost+found there")
     return table
 
 
-def _reasons(facts: Facts) -> Iterator[RenderableType]:
-    for name in ("refused", "failed"):
-        counts = _counts(facts, name)
+def _reasons(status: "Status") -> Iterator[RenderableType]:
+    for name, counts in (("refused", status.refused), ("failed", status.failed)):
         if counts:
             table = Table(box=None, show_header=False, pad_edge=False, title_justify="left")
             table.title = Text(f"\n{name}", "dim")
@@ -246,11 +255,11 @@ def _reasons(facts: Facts) -> Iterator[RenderableType]:
             for reason, count in sorted(counts.items(), key=lambda pair: -pair[1]):
                 table.add_row(f"{count:,}", Text(escape(reason)), meaning_of(reason))
             yield table
-    if isinstance(told := facts.get("user_errors"), Mapping) and told:
-        yield _user_errors(told)
+    if status.user_errors:
+        yield _user_errors(status.user_errors)
 
 
-def _user_errors(told: Facts) -> Table:
+def _user_errors(told: "Mapping[str, UserErrors]") -> Table:
     """Return how often each function of the user's own raised, and what it raised last."""
     table = Table(box=None, show_header=False, pad_edge=False, title_justify="left")
     table.title = Text("\nyour own functions failed", "dim")
@@ -258,9 +267,8 @@ def _user_errors(told: Facts) -> Table:
     table.add_column(no_wrap=True, style="red")
     table.add_column(style="dim", overflow="fold")
     for name, errors in told.items():
-        if isinstance(errors, Mapping):
-            last = Text(f"last: {harmless(errors.get('error', ''))}")
-            table.add_row(f"{_int(errors, 'count'):,}", Text(harmless(name)), last)
+        last = Text(f"last: {harmless(errors.error)}")
+        table.add_row(f"{errors.count:,}", Text(harmless(name)), last)
     return table
 
 
@@ -275,23 +283,15 @@ def _next_steps(ending: str, folder: Path) -> Text:
     return Text("\nnext:  " + "\n       ".join(steps), "dim")
 
 
-def _moment(at: object) -> str:
-    if not isinstance(at, float | int):
-        return ""
+def counted(count: int, unit: str, many: str = "") -> str:
+    """Return a number of things with their name: 1 page, 2 pages."""
+    return f"{count:,} {plural(count, unit, many)}"
+
+
+def plural(count: int, unit: str, many: str = "") -> str:
+    """Return the name of one thing, or of several."""
+    return unit if count == 1 else many or f"{unit}s"
+
+
+def _moment(at: float) -> str:
     return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
-
-
-def _int(facts: Facts, name: str) -> int:
-    value = facts.get(name, 0)
-    return value if isinstance(value, int) else 0
-
-
-def _counts(facts: Facts, name: str) -> dict[str, int]:
-    value = facts.get(name)
-    items = value.items() if isinstance(value, Mapping) else ()
-    return {str(name): count for name, count in items if isinstance(count, int)}
-
-
-def _list(facts: Facts, name: str) -> list[object]:
-    value = facts.get(name)
-    return list(value) if isinstance(value, list | tuple) else []

@@ -17,6 +17,7 @@ from gossamer.settings import changed, load_config
 
 if TYPE_CHECKING:
     from gossamer.cli.search.beside import Indexer
+    from gossamer.report import Status
 
 
 class Wish(Struct, kw_only=True):
@@ -57,6 +58,7 @@ def _run(wish: Wish, config: Config, changes: Sequence[str]) -> int:
         raise ConfigError("nothing to start from: give a SEED, or --seeds FILE")
     _expect_no_other_index(wish.into)
     from gossamer.crawl import Crawl, Seed, read_seeds  # noqa: PLC0415 - keeps --help fast
+    from gossamer.report import as_json  # noqa: PLC0415 - keeps --help fast
 
     seeds = [Seed(url=url) for url in wish.seed or ()]
     seeds += read_seeds(wish.seeds) if wish.seeds else []
@@ -74,15 +76,15 @@ def _run(wish: Wish, config: Config, changes: Sequence[str]) -> int:
 
         with progress(aside, is_live=not wish.verbose) as show:
 
-            def tell(facts: dict[str, object]) -> None:
-                show(facts)
+            def tell(status: "Status") -> None:
+                show(status)
                 indexer.tick()
 
             ending = Crawl(wish.into, seeds, config).run(tell, saved)
         indexer.finish(is_stopped=ending.reason == "stopped")
     (aside if wish.json else out()).print(summary(ending.reason, ending.status, wish.into))
     if wish.json:
-        print_json({**ending.status, "reason": ending.reason})
+        print_json({**as_json(ending.status), "reason": ending.reason})
     return ending.exit_code
 
 

@@ -20,11 +20,12 @@ NOT_STORED = 1
 def status(folder: Folder, *, json: Json = False) -> None:
     """Pages, queue, hosts and rates; refusals by reason, errors by kind."""
     place = crawl_folder(folder)
+    from gossamer.report import as_json  # noqa: PLC0415 - keeps --help fast
     from gossamer.report import status as status_of  # noqa: PLC0415 - keeps --help fast
 
     facts = status_of(place)
     if json:
-        print_json(facts)
+        print_json(as_json(facts))
     else:
         out().print(status_view(facts, folder))
 
@@ -32,11 +33,12 @@ def status(folder: Folder, *, json: Json = False) -> None:
 def why(folder: Folder, url: Address, *, json: Json = False) -> None:
     """Everything known and decided about one URL."""
     place = crawl_folder(folder)
+    from gossamer.report import as_json  # noqa: PLC0415 - keeps --help fast
     from gossamer.report import why as why_of  # noqa: PLC0415 - keeps --help fast
 
     facts = why_of(place, url)
     if json:
-        print_json(facts)
+        print_json(as_json(facts))
     else:
         out().print(why_view(facts))
 
@@ -49,11 +51,12 @@ def copies(
 ) -> None:
     """Pages that say the same: originals, and their exact, near and similar copies."""
     place = crawl_folder(folder)
+    from gossamer.report import as_json  # noqa: PLC0415 - keeps --help fast
     from gossamer.report import copies as copies_of  # noqa: PLC0415 - keeps --help fast
 
     facts = copies_of(place, url)
     if json:
-        print_json(facts)
+        print_json(as_json(facts))
     else:
         out().print(copies_view(facts))
 
@@ -105,23 +108,16 @@ def add(
     place = crawl_folder(folder)
     from gossamer.crawl import Crawl, Seed, read_seeds  # noqa: PLC0415 - keeps --help fast
     from gossamer.report import add as add_to  # noqa: PLC0415 - keeps --help fast
+    from gossamer.report import as_json  # noqa: PLC0415 - keeps --help fast
 
     given = [Seed(url=url) for url in seed or ()] + (read_seeds(seeds) if seeds else [])
-    facts = add_to(place, [(one.url, one.label) for one in given])
-    if facts is None:
-        facts = Crawl(place, given).add()
-    if "error" in facts:
-        raise ConfigError(str(facts["error"]))
+    facts = add_to(place, [(one.url, one.label) for one in given]) or Crawl(place, given).add()
     if json:
-        print_json(facts)
+        print_json(as_json(facts))
     else:
-        out().print(f"added: {facts.get('added', 0)}")
-        _tell_refused(facts.get("refused"))
-
-
-def _tell_refused(refused: object) -> None:
-    for url, reason in refused.items() if isinstance(refused, dict) else ():
-        out().print(f"refused: {harmless(url)} ({harmless(reason)})", markup=False)
+        out().print(f"added: {facts.added}")
+        for url, reason in facts.refused.items():
+            out().print(f"refused: {harmless(url)} ({harmless(reason)})", markup=False)
 
 
 def _stored_text(folder: Path, page: "StoredPage") -> str:

@@ -5,11 +5,10 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.text import Text
 
 from gossamer.cli.crawl import HOW_TO_TELL, flag_parameters, parameter
 from gossamer.cli.flags import WATCH_FLAGS, with_flags
-from gossamer.cli.screen import Facts, harmless, out, print_json, progress, summary
+from gossamer.cli.screen import out, print_json, progress, summary, watch_line
 from gossamer.errors import ConfigError
 from gossamer.log import escape, redact, set_up
 from gossamer.settings import changed, load_config
@@ -40,6 +39,7 @@ def watch(**given: Any) -> int:  # noqa: ANN401 - the parser hands over what `_s
     old = load_config(folder / "crawl.toml")
     new = with_flags(old, given, WATCH_FLAGS)
     from gossamer.crawl import Crawl  # noqa: PLC0415 - keeps --help fast
+    from gossamer.report import as_json  # noqa: PLC0415 - keeps --help fast
 
     aside = out(is_aside=True)
 
@@ -54,26 +54,8 @@ def watch(**given: Any) -> int:  # noqa: ANN401 - the parser hands over what `_s
     reason = "watched" if ending.reason == "max_time" else ending.reason
     shown.print(summary(reason, ending.status, folder))
     if given["json"]:
-        print_json({**ending.status, "reason": ending.reason})
+        print_json({**as_json(ending.status), "reason": ending.reason})
     return ending.exit_code
-
-
-def watch_line(facts: Facts) -> Text:
-    """Return the watch in one line: freshness, looks and what they found, the queue."""
-    found = facts.get("watch")
-    told = found if isinstance(found, dict) else {}
-    line = Text()
-    fresh = told.get("expected_freshness")
-    line.append("fresh " + (f"{fresh:.1%}" if isinstance(fresh, float) else "?"), "bold green")
-    line.append(f" of {told.get('watched', 0):,} pages · {told.get('visits', 0):,} looks: ")
-    line.append(f"{told.get('changed', 0):,} changed", "bold")
-    line.append(f", {told.get('unchanged', 0):,} not, {told.get('gone', 0):,} gone · ")
-    line.append(f"{facts.get('pages', 0):,} pages stored · {facts.get('queued', 0):,} queued")
-    if paused := facts.get("paused"):
-        line.append(f" · paused: {harmless(paused)}", "yellow")
-    if facts.get("stop_reason") and facts.get("running"):
-        line.append(" · stopping (Ctrl-C again stops at once)", "yellow")
-    return line
 
 
 def _signature() -> Signature:

@@ -34,7 +34,7 @@ from gossamer.errors import ConfigError
 from gossamer.filter import UrlFilter, named_filter
 from gossamer.frontier import choose_order, named_score
 from gossamer.process import Processor
-from gossamer.report import ControlSocket
+from gossamer.report import Added, ControlSocket, Status
 from gossamer.settings import check, load_config, save_config
 from gossamer.store import CrawlFolder, State
 
@@ -50,7 +50,8 @@ class Ending(Struct, frozen=True, kw_only=True):
     reason: str
     """finished, max_pages, max_time, max_bytes, stopped, or no_seed."""
     exit_code: int
-    status: dict[str, object]
+    status: Status
+    """The totals at its end."""
 
 
 class Crawl:
@@ -134,7 +135,7 @@ class Crawl:
         if self._stop is not None:
             self._stop(reason)
 
-    def add(self) -> dict[str, object]:
+    def add(self) -> Added:
         """Queue the seeds, with their labels, without crawling: for a crawl that does not run."""
         config = self._settled_config()
         folder = CrawlFolder(self.folder)
@@ -148,7 +149,7 @@ class Crawl:
             for shard in range(shards):
                 refused |= runner.run(self._add_to(config, Ring(shards), shard))
             save_config(folder.config_path, config)
-        return {"added": len(self._seeds) - len(refused), "refused": refused}
+        return Added(added=len(self._seeds) - len(refused), refused=refused)
 
     async def _add_to(self, config: Config, ring: Ring, number: int) -> dict[str, str]:
         shard = self._open(config, ring, number)
@@ -218,7 +219,8 @@ class Crawl:
         reason = fleet.supervisor.end_reason or ""
         counters, status = fleet.counters(), fleet.status()
         if reason and config.dedupe.near:  # they were stopped in the middle of their letters
-            status["copies"] = judge_rest_aside(fleet.folder, lock) or status["copies"]
+            copies = judge_rest_aside(fleet.folder, lock) or status.copies
+            status = changed(status, copies=copies)
         return _ending(reason, status, fleet.refused_seeds(), counters.seeds_fetched)
 
     def _settled_config(self) -> Config:
@@ -273,13 +275,11 @@ def how_many_shards(config: Config, extras: Extras) -> int:
     return 1 if is_ours_alone or not is_plain else len(os.sched_getaffinity(0))
 
 
-def _ending(
-    reason: str, status: dict[str, object], refused: Mapping[str, str], seeds_fetched: int
-) -> Ending:
-    status["running"] = False
+def _ending(reason: str, status: Status, refused: Mapping[str, str], seeds_fetched: int) -> Ending:
+    status = changed(status, running=False)
     is_finished = not reason
     if is_finished and not seeds_fetched:
-        status["refused_seeds"] = dict(refused)
+        status = changed(status, refused_seeds=dict(refused))
         return Ending(is_finished=True, reason="no_seed", exit_code=1, status=status)
     if is_finished:
         return Ending(is_finished=True, reason="finished", exit_code=0, status=status)

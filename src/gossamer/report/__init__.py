@@ -1,13 +1,32 @@
-"""WHAT IS KNOWN? Totals, and everything decided about one URL, from the state's rows.
+"""STATUS, WHY, COPIES, SHOW: typed facts about a crawl, from the state's rows.
 
 Neighbours: `crawl` writes the rows and asks here for a running crawl, `cli` for a stopped one.
 Not for: deciding anything. It only reads.
 """
 
-from gossamer.report.clusters import Labels, name_in, name_original, unnamed_original
+from gossamer.report.clusters import (
+    ClusterMember,
+    CopyCluster,
+    CopyClusters,
+    Labels,
+    NearCopy,
+    name_in,
+)
 from gossamer.report.control import ControlSocket
-from gossamer.report.explanation import explain_url
+from gossamer.report.explanation import (
+    FilterVerdict,
+    PastVisit,
+    RecordLocation,
+    Revisits,
+    RobotsAnswer,
+    Why,
+    as_json,
+    explain_url,
+    name_original,
+    unnamed_original,
+)
 from gossamer.report.inquiry import (
+    Added,
     add,
     copies,
     is_running,
@@ -27,14 +46,28 @@ from gossamer.report.records import (
     sum_counters,
     url_row_key,
 )
-from gossamer.report.totals import merge_standings, status_of
+from gossamer.report.totals import Status, WatchTotals, merge_standings, status_of
 
 __all__ = [
     "COUNTERS",
     "URL",
+    "Added",
+    "ClusterMember",
     "ControlSocket",
+    "CopyCluster",
+    "CopyClusters",
+    "FilterVerdict",
     "Labels",
+    "NearCopy",
+    "PastVisit",
+    "RecordLocation",
+    "Revisits",
+    "RobotsAnswer",
+    "Status",
+    "WatchTotals",
+    "Why",
     "add",
+    "as_json",
     "copies",
     "decode_counters",
     "decode_record",

@@ -1,7 +1,10 @@
-"""Which pages say the same: labels of near-duplicates, in words and as clusters."""
+"""Near-duplicates: which page is a copy of which, in words and as clusters."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterator
 from typing import TypeAlias
+
+from msgspec import Struct
 
 from gossamer.cluster import Ring
 from gossamer.config import UrlConfig
@@ -22,58 +25,74 @@ from gossamer.urls import parse
 Get: TypeAlias = Callable[[bytes], bytes | None]
 
 
+class NearCopy(Struct, frozen=True, kw_only=True):
+    """Which older page a page is a copy of."""
+
+    level: str
+    """exact, duplicate or similar."""
+    bins: int
+    """Of 64 bins of its sketch, those that the original has too."""
+    original: str
+    """Its URL; "" if the shard that was asked does not know it."""
+    key: str
+    """The fingerprint of the original's URL."""
+
+
+class ClusterMember(Struct, frozen=True, kw_only=True):
+    """A page that is a copy of the cluster's original."""
+
+    url: str
+    level: str
+    """exact, duplicate or similar."""
+    bins: int
+    """Of 64 bins of its sketch, those that the original has too."""
+
+
+class CopyCluster(Struct, frozen=True, kw_only=True):
+    """A page, and the later ones that say the same."""
+
+    original: str
+    members: list[ClusterMember]
+
+
+class CopyClusters(Struct, frozen=True, kw_only=True):
+    """Clusters of near-duplicates, the largest first."""
+
+    clusters: list[CopyCluster]
+    pages: dict[str, int]
+    """Members by level: exact, duplicate, similar."""
+
+
 def name_in(get: Get, key: int) -> str:
     """Return the URL with a key, if these rows know it; else ""."""
     value = get(url_row_key(key))
     return decode_record(value).url if value is not None else ""
 
 
-def near_facts(get: Get, key: int) -> dict[str, object] | None:
-    """Return what a page is to an older one, or None if it is nothing to any."""
+def near_copy(get: Get, key: int) -> NearCopy | None:
+    """Return which older page a page is a copy of, or None if it is no copy."""
     value = get(label_key(key))
     if value is None:
         return None
     label = decode_label(value)
-    return {
-        **_told(label),
-        "original": name_in(get, label.original),
-        "key": f"{label.original:016x}",
-    }
+    return NearCopy(
+        level=label.level.name.lower(),
+        bins=label.bins,
+        original=name_in(get, label.original),
+        key=f"{label.original:016x}",
+    )
 
 
-def unnamed_original(answer: Mapping[str, object]) -> int | None:
-    """Return the key of an original that is another shard's, and so has no name in an answer."""
-    match answer.get("near"):
-        case {"original": "", "key": str(key)}:
-            return int(key, 16)
-        case _:
-            return None
-
-
-def name_original(answer: dict[str, object], name: str) -> None:
-    """Put the name of an original into an answer that lacks it."""
-    near = answer["near"]
-    if isinstance(near, dict) and name:
-        without = near_sentence(near)
-        near["original"] = name
-        told = str(answer["explanation"])
-        answer["explanation"] = told.replace(without, near_sentence(near))
-
-
-def near_sentence(near: object) -> str:
-    """Return what a page is to an older one, in words; "" if it is nothing to any."""
-    if not isinstance(near, dict):
+def near_sentence(near: NearCopy | None) -> str:
+    """Return which page another is a copy of, in words; "" if it is no copy."""
+    if near is None:
         return ""
-    original = near["original"] or f"the page with key {near['key']}"
-    if near["level"] == Level.EXACT.name.lower():
+    original = near.original or f"the page with key {near.key}"
+    if near.level == Level.EXACT.name.lower():
         return f" It has exactly the text of {original}."
-    if near["level"] == Level.DUPLICATE.name.lower():
-        return f" It is a near-duplicate of {original} ({near['bins']} of 64 bins, same title)."
-    return f" It is similar to {original} ({near['bins']} of 64 bins, not the same title)."
-
-
-def _told(label: Label) -> dict[str, object]:
-    return {"level": label.level.name.lower(), "bins": label.bins}
+    if near.level == Level.DUPLICATE.name.lower():
+        return f" It is a near-duplicate of {original} ({near.bins} of 64 bins, same title)."
+    return f" It is similar to {original} ({near.bins} of 64 bins, not the same title)."
 
 
 class Labels:
@@ -101,7 +120,7 @@ class Labels:
         """Return the key of the page that stands for another: itself, if it is nobody's copy."""
         return root_of(key, self.find)
 
-    def clusters(self, only: int | None = None) -> list[dict[str, object]]:
+    def clusters(self, only: int | None = None) -> list[CopyCluster]:
         """Return the clusters, largest first: each original with the pages that are like it.
 
         A page that is similar to an older one may itself be the original of others.
@@ -111,13 +130,15 @@ class Labels:
             members.setdefault(self.stands_for(label.original), []).append((key, label))
         wanted = members.keys() if only is None else members.keys() & self._heads(only)
         return [
-            {
-                "original": self.name(head),
-                "members": [
-                    {"url": self.name(key), **_told(label)}
+            CopyCluster(
+                original=self.name(head),
+                members=[
+                    ClusterMember(
+                        url=self.name(key), level=label.level.name.lower(), bins=label.bins
+                    )
                     for key, label in sorted(members[head], key=lambda one: (-one[1].level, one[0]))
                 ],
-            }
+            )
             for head in sorted(wanted, key=lambda key: (-len(members[key]), key))
         ]
 
@@ -128,15 +149,11 @@ class Labels:
         return {head} if label is None else {head, self.stands_for(label.original)}
 
 
-def clusters_of(states: list[State], text: str, urls: UrlConfig) -> dict[str, object]:
+def clusters_of(states: list[State], text: str, urls: UrlConfig) -> CopyClusters:
     """Return all clusters of a crawl, or that of one URL, with the number of pages by level."""
     url = parse(text, urls) if text else None
     if text and url is None:
         raise ConfigError(f"{text!r} is not an absolute URL; expected https://host/path")
     found = Labels(states).clusters(url.key if url is not None else None)
-    counts: dict[str, int] = {}
-    for cluster in found:
-        listed = cluster["members"]
-        for member in listed if isinstance(listed, list) else ():
-            counts[member["level"]] = counts.get(member["level"], 0) + 1
-    return {"clusters": found, "pages": counts}
+    counts = Counter(member.level for cluster in found for member in cluster.members)
+    return CopyClusters(clusters=found, pages=dict(counts))

@@ -3,15 +3,21 @@
 from collections.abc import Callable, Iterator
 from typing import Protocol
 
-from msgspec import Struct
+from msgspec import Struct, to_builtins
+from msgspec.structs import replace
 
 from gossamer.config import UrlConfig
 from gossamer.frontier import Waiting, find_waiting
 from gossamer.model import Link, LinkKind, Objection, Reject, Url, UrlRecord, UrlState
-from gossamer.report.clusters import near_facts, near_sentence
-from gossamer.report.looks import look_facts, look_words
+from gossamer.report.clusters import NearCopy, near_copy, near_sentence
 from gossamer.report.records import decode_record, url_row_key
 from gossamer.urls import explain, parse, ring_of, without_credentials
+
+_UNITS = (("d", 86_400.0), ("h", 3_600.0), ("min", 60.0), ("s", 1.0))
+_PLAIN = 1.5
+"""A span is told in the largest unit of which it has this many."""
+_OF_NO_URL = ("url", "canonical", "state", "reason", "explanation")
+"""The keys of the answer about what is no URL."""
 
 
 class Rows(Protocol):
@@ -26,13 +32,111 @@ class Rows(Protocol):
         ...
 
 
-class RobotsSays(Struct, frozen=True, kw_only=True):
-    """The robots verdict on a URL, with the line that decided."""
+class RobotsAnswer(Struct, frozen=True, kw_only=True):
+    """What robots.txt says about a URL."""
 
     allowed: bool
     line: str
+    """The line that decided; "" if none did."""
     number: int
+    """The number of that line."""
     crawl_delay_s: float | None
+
+
+class FilterVerdict(Struct, frozen=True, kw_only=True):
+    """Why a filter refuses a URL."""
+
+    reason: str
+    detail: str
+
+
+class RecordLocation(Struct, frozen=True, kw_only=True):
+    """Where a record lies in the archive."""
+
+    file: str
+    offset: int
+    length: int
+
+
+class PastVisit(Struct, frozen=True, kw_only=True):
+    """A fetch of a URL, and where its record lies."""
+
+    at: float
+    """When, in seconds since 1970."""
+    state: str
+    reason: str
+    status: int
+    """The HTTP status; 0 without a response."""
+    file: str
+    """The archive file; "" if nothing was stored."""
+    offset: int | None
+    length: int | None
+
+
+class Revisits(Struct, frozen=True, kw_only=True):
+    """How often a page was revisited, and how often it changes."""
+
+    looks: int
+    """Revisits that found out whether the page had changed."""
+    changes: int
+    misses: int
+    """Revisits in a row that did not find the page."""
+    changes_every_s: float | None
+    """Estimated time between two changes; None if nothing is known."""
+    importance: float | None
+    """Weight of its freshness; None if it was not estimated."""
+    next_look_at: float | None
+    """When the next visit is planned, in seconds since 1970."""
+
+
+class Why(Struct, frozen=True, kw_only=True):
+    """Everything known and decided about one URL."""
+
+    url: str = ""
+    """As asked."""
+    canonical: str | None = None
+    """As the crawl spells it; None if it is not an absolute URL, and then little else is set."""
+    steps: list[str] = []  # msgspec copies it
+    """How the canonical form came about."""
+    fingerprint: str = ""
+    ring: int = 0
+    shard: int = 0
+    state: str = "unknown"
+    """archived, redirected, failed, gone, waiting, queued, leased, held, refused, not_wanted or
+    unknown."""
+    reason: str = ""
+    """Of a refusal or failure, as docs/OPERATING.md lists them."""
+    detail: str = ""
+    depth: int | None = None
+    """Links from a seed; None if the URL was never met."""
+    grade: int | None = None
+    """Priority in the queue, from 1 (low) to 15."""
+    via: str = ""
+    """The first page that linked it; "" for a seed."""
+    kind: str = ""
+    """Of that link."""
+    filter: FilterVerdict | None = None
+    next_at: float | None = None
+    """When it may be fetched, in seconds since 1970."""
+    next_reason: str = ""
+    attempts: int = 0
+    target: str = ""
+    """Where a redirect leads."""
+    copy_of: str = ""
+    """The URL whose stored body this one shares."""
+    watch: Revisits | None = None
+    """None if the URL was never fetched."""
+    page: RecordLocation | None = None
+    """Where the stored page lies."""
+    visits: list[PastVisit] = []  # msgspec copies it
+    near: NearCopy | None = None
+    """The older page of which this one is a near-duplicate."""
+    rank: float | None = None
+    """By the file of ranks that the crawl was given; 1.0 is the mean."""
+    robots: RobotsAnswer | None = None
+    """None if robots.txt of its host is not known."""
+    explanation: str = ""
+    """All of it in a sentence or two."""
 
 
 class Linker(Struct, frozen=True, kw_only=True):
@@ -50,7 +154,7 @@ class Sources(Struct, kw_only=True):
     rows: Rows
     urls: UrlConfig
     judge: Callable[[Link, int, str], Objection | None]
-    robots: Callable[[Url], RobotsSays | None]
+    robots: Callable[[Url], RobotsAnswer | None]
     find_linker: Callable[[str], Linker | None]
     is_seed: Callable[[Url], bool]
     who_holds: Callable[[Url], str]
@@ -61,46 +165,29 @@ class Sources(Struct, kw_only=True):
     """When the URL is looked at again, if its crawl is being watched and that is planned."""
 
 
-def explain_url(text: str, sources: Sources) -> dict[str, object]:
+def explain_url(text: str, sources: Sources) -> Why:
     """Return everything known about a URL, and a sentence that sums it up."""
     url = parse(text, sources.urls)
+    shown = without_credentials(text)
     if url is None:
-        return {
-            "url": without_credentials(text),
-            "canonical": None,
-            "state": "unknown",
-            "reason": "not_a_url",
-            "explanation": "This is not an absolute URL; expected something like https://host/path.",
-        }
-    answer: dict[str, object] = {
-        "url": without_credentials(text),
-        "canonical": url.text,
-        "steps": explain(text, sources.urls),
-        "fingerprint": f"{url.key:016x}",
-        "ring": ring_of(url.host),
-        "shard": 0,
-        **_facts(url, sources),
-    }
-    answer["near"] = (
-        near_facts(sources.rows.get, url.key) if answer["state"] == "archived" else None
+        told = "This is not an absolute URL; expected something like https://host/path."
+        return Why(url=shown, canonical=None, state="unknown", reason="not_a_url", explanation=told)
+    found = replace(
+        _found(url, sources),
+        url=shown,
+        canonical=url.text,
+        steps=explain(text, sources.urls),
+        fingerprint=f"{url.key:016x}",
+        ring=ring_of(url.host),
+        rank=sources.rank_of(url),
+        robots=sources.robots(url),
     )
-    answer["rank"] = sources.rank_of(url)
-    robots = sources.robots(url)
-    answer["robots"] = (
-        None
-        if robots is None
-        else {
-            "allowed": robots.allowed,
-            "line": robots.line,
-            "number": robots.number,
-            "crawl_delay_s": robots.crawl_delay_s,
-        }
-    )
-    answer["explanation"] = sentence(answer)
-    return answer
+    if found.state == UrlState.ARCHIVED:
+        found = replace(found, near=near_copy(sources.rows.get, url.key))
+    return replace(found, explanation=sentence(found))
 
 
-def _facts(url: Url, sources: Sources) -> dict[str, object]:
+def _found(url: Url, sources: Sources) -> Why:
     """Return what the state, or failing that the links archive, knows of a URL."""
     value = sources.rows.get(url_row_key(url.key))
     record = decode_record(value) if value is not None else None
@@ -111,67 +198,61 @@ def _facts(url: Url, sources: Sources) -> dict[str, object]:
         return _recorded(record, waiting, sources.next_look_at)
     if waiting is not None:
         return _queued(waiting)
+    found = _never_taken(url, sources)
     if trial := sources.who_holds(url):
-        return {**_never_taken(url, sources), "state": "held", "reason": "trial", "detail": trial}
-    return _never_taken(url, sources)
+        return replace(found, state="held", reason="trial", detail=trial)
+    return found
 
 
-def _recorded(
-    record: UrlRecord, waiting: Waiting | None, next_look_at: float | None
-) -> dict[str, object]:
+def _recorded(record: UrlRecord, waiting: Waiting | None, next_visit_at: float | None) -> Why:
     page = record.stored
-    return {
-        "state": record.state.value,
-        "reason": record.reason,
-        "detail": record.detail,
-        "depth": record.depth,
-        "grade": waiting.task.grade if waiting else None,
-        "via": record.via,
-        "kind": record.kind,
-        "filter": None,
-        "next_at": waiting.next_at if waiting else None,
-        "next_reason": waiting.reason if waiting else "",
-        "attempts": record.attempts,
-        "target": record.target,
-        "copy_of": record.copy_of,
-        "watch": look_facts(record, next_look_at),
-        "page": {"file": page.file, "offset": page.offset, "length": page.length} if page else None,
-        "visits": [
-            {
-                "at": visit.at,
-                "state": visit.state,
-                "reason": visit.reason,
-                "status": visit.status,
-                "file": visit.ref.file if visit.ref else "",
-                "offset": visit.ref.offset if visit.ref else None,
-                "length": visit.ref.length if visit.ref else None,
-            }
+    return Why(
+        state=record.state.value,
+        reason=record.reason,
+        detail=record.detail,
+        depth=record.depth,
+        grade=waiting.task.grade if waiting else None,
+        via=record.via,
+        kind=record.kind,
+        next_at=waiting.next_at if waiting else None,
+        next_reason=waiting.reason if waiting else "",
+        attempts=record.attempts,
+        target=record.target,
+        copy_of=record.copy_of,
+        watch=_revisits(record, next_visit_at),
+        page=RecordLocation(file=page.file, offset=page.offset, length=page.length)
+        if page
+        else None,
+        visits=[
+            PastVisit(
+                at=visit.at,
+                state=visit.state,
+                reason=visit.reason,
+                status=visit.status,
+                file=visit.ref.file if visit.ref else "",
+                offset=visit.ref.offset if visit.ref else None,
+                length=visit.ref.length if visit.ref else None,
+            )
             for visit in record.visits
         ],
-    }
+    )
 
 
-def _queued(waiting: Waiting) -> dict[str, object]:
+def _queued(waiting: Waiting) -> Why:
     task = waiting.task
-    return {
-        "state": waiting.state,
-        "reason": "",
-        "detail": "",
-        "depth": task.depth,
-        "grade": task.grade,
-        "via": task.via,
-        "kind": task.kind.value,
-        "filter": None,
-        "next_at": waiting.next_at,
-        "next_reason": waiting.reason,
-        "attempts": task.attempt,
-        "target": "",
-        "copy_of": "",
-        "visits": [],
-    }
+    return Why(
+        state=waiting.state,
+        depth=task.depth,
+        grade=task.grade,
+        via=task.via,
+        kind=task.kind.value,
+        next_at=waiting.next_at,
+        next_reason=waiting.reason,
+        attempts=task.attempt,
+    )
 
 
-def _never_taken(url: Url, sources: Sources) -> dict[str, object]:
+def _never_taken(url: Url, sources: Sources) -> Why:
     """Judge a URL that was never queued, as the filters would judge a link to it."""
     is_seed = sources.is_seed(url)
     linker = None if is_seed else sources.find_linker(url.text)
@@ -182,49 +263,107 @@ def _never_taken(url: Url, sources: Sources) -> dict[str, object]:
     if objection is None and linker is not None:
         objection = Objection(Reject.NOT_FOLLOWED, f"as {kind.value}")
     is_refused = objection is not None and (linker is not None or is_seed)
-    return {
-        "state": "refused" if is_refused else "not_wanted" if objection else "unknown",
-        "reason": objection.reason.value if objection else "",
-        "detail": objection.detail if objection else "",
-        "depth": depth if linker or is_seed else None,
-        "grade": None,
-        "via": linker.url if linker else "",
-        "kind": kind.value if linker or is_seed else "",
-        "filter": {"reason": objection.reason.value, "detail": objection.detail}
+    return Why(
+        state="refused" if is_refused else "not_wanted" if objection else "unknown",
+        reason=objection.reason.value if objection else "",
+        detail=objection.detail if objection else "",
+        depth=depth if linker or is_seed else None,
+        via=linker.url if linker else "",
+        kind=kind.value if linker or is_seed else "",
+        filter=FilterVerdict(reason=objection.reason.value, detail=objection.detail)
         if objection
         else None,
-        "next_at": None,
-        "next_reason": "",
-        "attempts": 0,
-        "target": "",
-        "copy_of": "",
-        "visits": [],
-    }
+    )
 
 
-def sentence(facts: dict[str, object]) -> str:
+def _revisits(record: UrlRecord, next_at: float | None) -> Revisits:
+    """Return how often a page was revisited and had changed, and what follows from it."""
+    rate = record.belief[0] / record.belief[1] if record.belief else None
+    return Revisits(
+        looks=record.looks,
+        changes=record.changes,
+        misses=record.misses,
+        changes_every_s=round(1.0 / rate, 3) if rate else None,
+        importance=record.importance or None,
+        next_look_at=next_at if next_at is not None else record.retry_at,
+    )
+
+
+def unnamed_original(answer: Why) -> int | None:
+    """Return the key of an original that is another shard's, and so has no URL in an answer."""
+    near = answer.near
+    return int(near.key, 16) if near is not None and not near.original else None
+
+
+def name_original(answer: Why, name: str) -> Why:
+    """Return an answer with the URL of the original that it lacks."""
+    if answer.near is None or not name:
+        return answer
+    near = replace(answer.near, original=name)
+    told = answer.explanation.replace(near_sentence(answer.near), near_sentence(near))
+    return replace(answer, near=near, explanation=told)
+
+
+def as_json(answer: Struct) -> dict[str, object]:
+    """Return an answer as `--json` and the JSON API give it."""
+    told: dict[str, object] = to_builtins(answer)
+    if isinstance(answer, Why):
+        if answer.canonical is None:
+            return {name: told[name] for name in _OF_NO_URL}
+        for name in ("watch", "page") if answer.watch is None else ():
+            del told[name]
+    return told
+
+
+def sentence(why: Why) -> str:
     """Return one or two English sentences that sum the facts up."""
-    reason, detail = facts["reason"], facts["detail"]
-    because = f"{reason}: {detail}" if detail else f"{reason}"
-    state = "filtered" if facts["state"] == "refused" and facts["filter"] else str(facts["state"])
-    linked = f" It was first linked from {facts['via']}." if facts["via"] else ""
-    copy = f" as a copy of {facts['copy_of']}" if facts["copy_of"] else ""
-    wait = f" Its host waits because of {facts['next_reason']}." if facts["next_reason"] else ""
+    because = f"{why.reason}: {why.detail}" if why.detail else why.reason
+    state = "filtered" if why.state == "refused" and why.filter else why.state
+    linked = f" It was first linked from {why.via}." if why.via else ""
+    copy = f" as a copy of {why.copy_of}" if why.copy_of else ""
+    wait = f" Its host waits because of {why.next_reason}." if why.next_reason else ""
     told = {
-        "archived": f"Fetched and archived{copy} at depth {facts['depth']}.",
-        "redirected": f"Fetched; it redirects to {facts['target']}.",
-        "failed": f"Given up after {facts['attempts']} attempt(s): {because}.",
-        "gone": f"Was archived, and is gone: {because}.",
+        "archived": f"Fetched and archived{copy} at depth {why.depth}.",
+        "redirected": f"Fetched; it redirects to {why.target}.",
+        "failed": f"Given up after {_counted(why.attempts, 'attempt')}: {because}.",
+        "gone": f"Was archived, and no longer exists: {because}.",
         "waiting": f"Failed ({because}) and will be tried again.",
         "queued": f"Known and queued, not fetched yet.{wait}",
         "leased": f"Known and next in line, not fetched yet.{wait}",
-        "held": f"Known and held back until its part of the site is judged: {detail}.",
+        "held": f"Known and held back until its part of the site is judged: {why.detail}.",
         "filtered": f"Linked, but a filter refused it: {because}.",
         "refused": f"Not fetched: {because}.",
         "not_wanted": f"Never met in this crawl, and a link to it would be refused: {because}.",
         "unknown": "Never met in this crawl; no page that was read links to it.",
     }
-    visits = facts.get("visits")
-    seen_at = visits[-1]["at"] if isinstance(visits, list) and visits else None
-    near = near_sentence(facts.get("near"))
-    return told[state] + near + linked + look_words(facts.get("watch"), seen_at)
+    seen_at = why.visits[-1].at if why.visits else None
+    return told[state] + near_sentence(why.near) + linked + _revisit_words(why.watch, seen_at)
+
+
+def _revisit_words(watch: Revisits | None, seen_at: float | None) -> str:
+    """Return a sentence about the revisits of a page; "" if there were none."""
+    if watch is None or not (watch.looks or watch.misses):
+        return ""
+    said = f" Revisited {_counted(watch.looks, 'time')}, changed {_counted(watch.changes, 'time')}"
+    if watch.changes_every_s is not None:
+        said += f": it seems to change about every {span(watch.changes_every_s)}"
+    said += "."
+    if watch.misses:
+        said += f" The last {_counted(watch.misses, 'visit')} did not find it."
+    if watch.next_look_at is not None and seen_at is not None:
+        due = span(max(0.0, watch.next_look_at - seen_at))
+        said += f" The next visit is planned {due} after the last."
+    return said
+
+
+def _counted(count: int, unit: str) -> str:
+    """Return a number of things with their name: 1 page, 2 pages."""
+    return f"{count:,} {unit}{'s' * (count != 1)}"
+
+
+def span(seconds: float) -> str:
+    """Return a length of time in words, such as "3 h"."""
+    for name, size in _UNITS:
+        if seconds >= _PLAIN * size:
+            return f"{seconds / size:.0f} {name}"
+    return f"{seconds:.1f} s"

@@ -5,6 +5,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import msgspec
+from msgspec import Struct
 
 from gossamer.cluster import OUTBOX, Charter, Ring, outbox_rows, read_charter
 from gossamer.config import Config
@@ -14,9 +15,20 @@ from gossamer.filter import build_chain
 from gossamer.frontier import count_waiting, find_host
 from gossamer.model import FINAL, Counters, LinkKind, Standing, StoreRef, Task, Url
 from gossamer.ranks import RankFile
-from gossamer.report.clusters import clusters_of, name_in, name_original, unnamed_original
+from gossamer.report.clusters import CopyClusters, clusters_of, name_in
 from gossamer.report.control import ask_running
-from gossamer.report.explanation import Linker, RobotsSays, Rows, Sources, explain_url
+from gossamer.report.explanation import (
+    Linker,
+    PastVisit,
+    RecordLocation,
+    RobotsAnswer,
+    Rows,
+    Sources,
+    Why,
+    explain_url,
+    name_original,
+    unnamed_original,
+)
 from gossamer.report.records import (
     COUNTERS,
     decode_counters,
@@ -24,7 +36,7 @@ from gossamer.report.records import (
     sum_counters,
     url_row_key,
 )
-from gossamer.report.totals import merge_standings, status_of
+from gossamer.report.totals import Status, merge_standings, status_of
 from gossamer.settings import load_config
 from gossamer.store import (
     CrawlFolder,
@@ -40,11 +52,19 @@ from gossamer.traps import TrapDetector, count_held_new, held_because, read_trap
 from gossamer.urls import parse
 
 
-def status(folder: Path | str) -> dict[str, object]:
+class Added(Struct, frozen=True, kw_only=True):
+    """Seeds that were added to a crawl, and those that were refused."""
+
+    added: int
+    refused: dict[str, str]
+    """The reason, by URL."""
+
+
+def status(folder: Path | str) -> Status:
     """Return the status of a crawl, running or stopped."""
     place = _existing(folder)
     if (answer := ask_running(place.control_path, {"ask": "status"})) is not None:
-        return answer
+        return msgspec.convert(answer, Status)
     charter = _settled_charter(place)
     counters: list[Counters] = []
     standings: list[Standing] = []
@@ -79,25 +99,25 @@ def is_running(folder: Path | str) -> bool:
     return ask_running(_existing(folder).control_path, {"ask": "status"}) is not None
 
 
-def why(folder: Path | str, url: str) -> dict[str, object]:
+def why(folder: Path | str, url: str) -> Why:
     """Return everything known and decided about one URL."""
     place = _existing(folder)
     if (answer := ask_running(place.control_path, {"ask": "why", "url": url})) is not None:
         if "error" in answer:
             raise CannotGoOn(str(answer["error"]))
-        return answer
+        return msgspec.convert(answer, Why)
     config = load_config(place.config_path)
     with _stopped_state(place, shard_of(place, url, config)) as state:
-        answer = explain_url(url, why_sources(place, config, state))
-    if (key := unnamed_original(answer)) is not None:
+        found = explain_url(url, why_sources(place, config, state))
+    if (key := unnamed_original(found)) is not None:
         ring = Ring(_settled_charter(place).shards)
         with _stopped_state(place, ring.owner_of(key)) as state:
-            name_original(answer, name_in(state.get, key))
-    return answer
+            return name_original(found, name_in(state.get, key))
+    return found
 
 
-def copies(folder: Path | str, url: str = "") -> dict[str, object]:
-    """Return the clusters of pages that say the same, or that of one URL; running or stopped."""
+def copies(folder: Path | str, url: str = "") -> CopyClusters:
+    """Return the clusters of near-duplicates, or that of one URL; running or stopped."""
     place = _existing(folder)
     config = load_config(place.config_path)
     shards = _settled_charter(place).shards
@@ -126,7 +146,7 @@ def _settled_charter(folder: CrawlFolder) -> Charter:
 def show(folder: Path | str, url: str) -> StoredPage | None:
     """Return the stored page of a URL, a copy's content included; None if none is stored."""
     place = _existing(folder)
-    ref = _ref(why(folder, url).get("page"))
+    ref = _ref(why(folder, url).page)
     if ref is None:
         return None
     return read_page(place, ref, lambda target, record_id: _place(place, target, record_id))
@@ -135,9 +155,7 @@ def show(folder: Path | str, url: str) -> StoredPage | None:
 def _place(folder: CrawlFolder, url: str, record_id: str) -> StoreRef | None:
     """Return where a record of a URL lies: among its last visits, or else anywhere."""
     answer = why(folder.root, url)
-    visits = answer.get("visits")
-    places = [answer.get("page"), *(visits if isinstance(visits, list) else [])]
-    for ref in filter(None, map(_ref, places)):
+    for ref in filter(None, map(_ref, (answer.page, *answer.visits))):
         if read_record(folder, ref).record_id == record_id:
             return ref
     for name in folder.archive_names(kind="pages"):  # the page has changed often since
@@ -147,9 +165,12 @@ def _place(folder: CrawlFolder, url: str, record_id: str) -> StoreRef | None:
     return None
 
 
-def add(folder: Path | str, seeds: Sequence[tuple[str, str]]) -> dict[str, object] | None:
+def add(folder: Path | str, seeds: Sequence[tuple[str, str]]) -> Added | None:
     """Hand seeds (URL and label) to a running crawl; None if none is running in the folder."""
-    return ask_running(_existing(folder).control_path, {"ask": "add", "seeds": list(seeds)})
+    answer = ask_running(_existing(folder).control_path, {"ask": "add", "seeds": list(seeds)})
+    if answer is not None and "error" in answer:
+        raise ConfigError(str(answer["error"]))
+    return None if answer is None else msgspec.convert(answer, Added)
 
 
 def why_sources(folder: CrawlFolder, config: Config, rows: Rows) -> Sources:
@@ -166,12 +187,12 @@ def why_sources(folder: CrawlFolder, config: Config, rows: Rows) -> Sources:
     chain = build_chain(config.filter, seeds, known, follow_embeds=embeds, extra=extra)
     robots = RobotsCache(config.robots, config.fetch.robots_agent, rows.get)
 
-    def robots_says(url: Url) -> RobotsSays | None:
+    def robots_says(url: Url) -> RobotsAnswer | None:
         rules = robots.peek(url, 0.0)
         if rules is None:
             return None
         verdict = rules.verdict(url.target)
-        return RobotsSays(
+        return RobotsAnswer(
             allowed=verdict.allowed,
             line=verdict.line,
             number=verdict.number,
@@ -219,12 +240,10 @@ def seed_urls(config: Config) -> list[Url]:
     return [url for url in urls if url is not None]
 
 
-def _ref(visit: object) -> StoreRef | None:
-    match visit:
-        case {"file": str(file), "offset": int(offset), "length": int(length)} if file:
-            return StoreRef(file, offset, length)
-        case _:
-            return None
+def _ref(found: RecordLocation | PastVisit | None) -> StoreRef | None:
+    if found is None or not found.file or found.offset is None or found.length is None:
+        return None
+    return StoreRef(found.file, found.offset, found.length)
 
 
 def _existing(folder: Path | str) -> CrawlFolder:

@@ -1,10 +1,77 @@
-"""What has been done so far, in numbers."""
+"""Status: what a crawl has done so far and what is left, in numbers."""
 
 from collections.abc import Sequence
 
-from msgspec import structs
+from msgspec import Struct
+from msgspec.structs import replace
 
-from gossamer.model import Counters, Standing
+from gossamer.model import Counters, Standing, TrapNote, UserErrors
+
+
+class WatchTotals(Struct, frozen=True, kw_only=True):
+    """Revisits of a crawl that is, or was, watched."""
+
+    watched: int
+    """Pages that are revisited."""
+    visits: int
+    """Revisits, whatever came of them."""
+    changed: int
+    unchanged: int
+    gone: int
+    """Pages that no longer exist."""
+    expected_freshness: float | None
+    """Expected share of pages, by importance, whose stored copy is current; None if not known."""
+
+
+class Status(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The totals of a crawl, running or stopped. As JSON, fields with a default may be absent."""
+
+    pages: int
+    """Stored 2xx responses, revisits included."""
+    html_pages: int
+    queued: int
+    in_flight: int
+    hosts: int
+    known_urls: int
+    refused: dict[str, int]
+    """Links and URLs that were refused, by reason."""
+    labels: dict[str, int]
+    """Stored pages that are not content, by what they are instead."""
+    failed: dict[str, int]
+    """URLs that were given up, by kind of failure."""
+    finished: bool
+    """Nothing is queued or in flight."""
+    running: bool
+    active_hosts: int
+    requests: int
+    redirects: int
+    revisits: int
+    """Responses whose body was stored before, and so is not stored again."""
+    copies: dict[str, int]
+    """Near-duplicates by level: exact, duplicate, similar."""
+    retries: dict[str, int]
+    archive_bytes: int
+    lost_found: int
+    """Archive files that were never committed, moved to archive/lost+found."""
+    seconds: float
+    """Time spent crawling, all runs together."""
+    pages_per_s: float
+    paused: str
+    """Why the crawl is paused; "" if it is not."""
+    stop_reason: str
+    """Why the crawl is stopping; "" if it is not."""
+    outbox: int
+    """URLs on their way to the shard that owns their host."""
+    shards: int
+    watch: WatchTotals
+    user_errors: dict[str, UserErrors]
+    """Exceptions raised by processors, filters and scores of the user's own, by name."""
+    traps: tuple[TrapNote, ...]
+    """Parts of sites that are throttled or closed: some of them."""
+    restarts: int | None = None
+    """Shards that died and were started again, in this run; None with one shard."""
+    refused_seeds: dict[str, str] | None = None
+    """Seeds that were refused, with the reason; None unless no seed could be fetched."""
 
 
 def merge_standings(parts: Sequence[Standing]) -> Standing:
@@ -33,46 +100,44 @@ def _freshness(parts: Sequence[Standing]) -> float | None:
     return sum(watched * fresh for watched, fresh in known) / total if total else None
 
 
-def status_of(counters: Counters, standing: Standing) -> dict[str, object]:
-    """Return the status that `gossamer status --json` prints ."""
+def status_of(counters: Counters, standing: Standing) -> Status:
+    """Return the status of a crawl."""
     seconds = counters.seconds
     to_do = standing.queued + standing.in_flight + standing.outbox
-    return {
-        "pages": counters.pages,
-        "html_pages": counters.html_pages,
-        "queued": standing.queued,
-        "in_flight": standing.in_flight,
-        "hosts": standing.hosts,
-        "known_urls": standing.known_urls,
-        "refused": dict(sorted(counters.refused.items())),
-        "labels": dict(sorted(counters.labels.items())),
-        "failed": dict(sorted(counters.failed.items())),
-        "finished": not to_do and counters.seeds > 0,
-        "running": standing.is_running,
-        "active_hosts": standing.active_hosts,
-        "requests": counters.requests,
-        "redirects": counters.redirects,
-        "revisits": counters.revisits,
-        "copies": dict(sorted(counters.copies.items())),
-        "retries": dict(sorted(counters.retries.items())),
-        "archive_bytes": counters.archive_bytes,
-        "lost_found": counters.lost_found,
-        "seconds": round(seconds, 3),
-        "pages_per_s": round(counters.pages / seconds, 2) if seconds else 0.0,
-        "paused": standing.paused,
-        "stop_reason": standing.stop_reason,
-        "outbox": standing.outbox,
-        "shards": standing.shards,
-        "watch": {
-            "watched": standing.watched if standing.is_running else counters.watched,
-            "visits": counters.looks,
-            "changed": counters.changed,
-            "unchanged": counters.unchanged,
-            "gone": counters.gone,
-            "expected_freshness": standing.freshness,
-        },
-        "user_errors": {
-            name: structs.asdict(told) for name, told in sorted(counters.user_errors.items())
-        },
-        "traps": [structs.asdict(note) for note in standing.traps],
-    }
+    return Status(
+        pages=counters.pages,
+        html_pages=counters.html_pages,
+        queued=standing.queued,
+        in_flight=standing.in_flight,
+        hosts=standing.hosts,
+        known_urls=standing.known_urls,
+        refused=dict(sorted(counters.refused.items())),
+        labels=dict(sorted(counters.labels.items())),
+        failed=dict(sorted(counters.failed.items())),
+        finished=not to_do and counters.seeds > 0,
+        running=standing.is_running,
+        active_hosts=standing.active_hosts,
+        requests=counters.requests,
+        redirects=counters.redirects,
+        revisits=counters.revisits,
+        copies=dict(sorted(counters.copies.items())),
+        retries=dict(sorted(counters.retries.items())),
+        archive_bytes=counters.archive_bytes,
+        lost_found=counters.lost_found,
+        seconds=round(seconds, 3),
+        pages_per_s=round(counters.pages / seconds, 2) if seconds else 0.0,
+        paused=standing.paused,
+        stop_reason=standing.stop_reason,
+        outbox=standing.outbox,
+        shards=standing.shards,
+        watch=WatchTotals(
+            watched=standing.watched if standing.is_running else counters.watched,
+            visits=counters.looks,
+            changed=counters.changed,
+            unchanged=counters.unchanged,
+            gone=counters.gone,
+            expected_freshness=standing.freshness,
+        ),
+        user_errors={name: replace(told) for name, told in sorted(counters.user_errors.items())},
+        traps=standing.traps,
+    )

@@ -23,7 +23,7 @@ from gossamer.graph import (
     path,
     read_kinds,
 )
-from gossamer.report import status, why
+from gossamer.report import as_json, status, why
 from gossamer.web.asked import Asked
 from gossamer.web.door.turns import Busy
 from gossamer.web.engine import Engine, Facts
@@ -158,7 +158,7 @@ def _hosts(engine: Engine, asked: Asked) -> Facts:
 
 def _why(engine: Engine, asked: Asked) -> Facts:
     url = asked.url("url")
-    return engine.aside(lambda folder: why(folder, url))
+    return engine.aside(lambda folder: as_json(why(folder, url)))
 
 
 async def _contents(_request: Request) -> Response:
@@ -175,7 +175,9 @@ async def _healthz(_request: Request) -> Response:
 
 
 QUESTIONS: Mapping[str, Question] = {
-    "/api/status": Question(lambda engine, _: engine.aside(status), ""),
+    "/api/status": Question(
+        lambda engine, _: engine.aside(lambda folder: as_json(status(folder))), ""
+    ),
     "/api/why": Question(_why, "url=URL"),
     "/api/rank": Question(_ranked, "top=N"),
     "/api/path": Question(_path, "from=URL, to=URL", ("from", "to")),

@@ -5,6 +5,7 @@ import json
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from rich.console import Console, RenderableType
 
 from gossamer.cli.screen import (
@@ -17,29 +18,39 @@ from gossamer.cli.screen import (
     summary,
     why_view,
 )
+from gossamer.model import UserErrors
+from gossamer.report import PastVisit, RobotsAnswer, Status, WatchTotals, Why
 
-STATUS: dict[str, object] = {
-    "pages": 1234,
-    "html_pages": 1200,
-    "queued": 56,
-    "in_flight": 3,
-    "hosts": 7,
-    "known_urls": 2000,
-    "refused": {"off_scope": 10, "robots_disallowed": 20},
-    "failed": {"not_found": 4},
-    "finished": False,
-    "running": True,
-    "active_hosts": 5,
-    "requests": 1300,
-    "redirects": 9,
-    "revisits": 8,
-    "retries": {},
-    "archive_bytes": 3 * 1024 * 1024,
-    "seconds": 12.5,
-    "pages_per_s": 98.7,
-    "paused": "",
-    "stop_reason": "",
-}
+STATUS = Status(
+    pages=1234,
+    html_pages=1200,
+    queued=56,
+    in_flight=3,
+    hosts=7,
+    known_urls=2000,
+    refused={"off_scope": 10, "robots_disallowed": 20},
+    labels={},
+    failed={"not_found": 4},
+    finished=False,
+    running=True,
+    active_hosts=5,
+    requests=1300,
+    redirects=9,
+    revisits=8,
+    copies={},
+    retries={},
+    archive_bytes=3 * 1024 * 1024,
+    lost_found=0,
+    seconds=12.5,
+    pages_per_s=98.7,
+    paused="",
+    stop_reason="",
+    outbox=0,
+    shards=1,
+    watch=WatchTotals(watched=0, visits=0, changed=0, unchanged=0, gone=0, expected_freshness=None),
+    user_errors={},
+    traps=(),
+)
 
 HOSTILE = "http://u:SECRET@a.test/\x1b[31m\u202e?token=SECRET\nnext"
 
@@ -56,8 +67,8 @@ def test_the_progress_line_has_pages_rate_queue_hosts_and_errors() -> None:
 
 
 def test_functions_of_the_users_own_that_failed_are_named_with_their_last_error() -> None:
-    errors = {"score mine:worth": {"count": 1500, "error": f"ValueError: {HOSTILE}"}}
-    shown = seen(status_view({**STATUS, "user_errors": errors}, Path("c")), width=300)
+    errors = {"score mine:worth": UserErrors(1500, f"ValueError: {HOSTILE}")}
+    shown = seen(status_view(replace(STATUS, user_errors=errors), Path("c")), width=300)
     line = next(line for line in shown.splitlines() if "mine:worth" in line)
     assert line.split()[:3] == ["1,500", "score", "mine:worth"]
     assert "last: ValueError" in line
@@ -83,7 +94,7 @@ def test_a_pipe_is_given_whole_lines_however_narrow_the_terminal(
 
 
 def test_a_pause_is_told_in_the_progress_line() -> None:
-    assert progress_line({**STATUS, "paused": "disk is full"}).plain.endswith(
+    assert progress_line(replace(STATUS, paused="disk is full")).plain.endswith(
         "paused: disk is full"
     )
 
@@ -118,44 +129,40 @@ def test_a_finished_crawl_is_not_told_to_go_on() -> None:
 
 def test_the_status_of_a_running_crawl_begins_with_its_progress() -> None:
     assert seen(status_view(STATUS, Path("c"))).startswith("1,234 pages")
-    assert seen(status_view({**STATUS, "running": False}, Path("c"))).startswith("Not running")
+    assert seen(status_view(replace(STATUS, running=False), Path("c"))).startswith("Not running")
 
 
 def test_why_opens_with_the_sentence_and_then_lists_the_facts() -> None:
-    facts: dict[str, object] = {
-        "url": "HTTP://a.test/x#y",
-        "canonical": "http://a.test/x",
-        "steps": ["fragment dropped: http://a.test/x"],
-        "fingerprint": "00ff",
-        "ring": 12,
-        "shard": 0,
-        "state": "refused",
-        "reason": "robots_disallowed",
-        "detail": "Disallow: /x",
-        "depth": 2,
-        "grade": None,
-        "via": "http://a.test/",
-        "kind": "a",
-        "robots": {"allowed": False, "line": "Disallow: /x", "number": 3, "crawl_delay_s": 2.0},
-        "filter": None,
-        "next_at": 0.0,
-        "next_reason": "crawl-delay",
-        "attempts": 1,
-        "copy_of": "",
-        "visits": [
-            {
-                "at": 0.0,
-                "state": "archived",
-                "reason": "",
-                "status": 200,
-                "file": "pages-00-0001-00000.warc.gz",
-                "offset": 5,
-                "length": 6,
-            }
+    why = Why(
+        url="HTTP://a.test/x#y",
+        canonical="http://a.test/x",
+        steps=["fragment dropped: http://a.test/x"],
+        fingerprint="00ff",
+        ring=12,
+        state="refused",
+        reason="robots_disallowed",
+        detail="Disallow: /x",
+        depth=2,
+        via="http://a.test/",
+        kind="a",
+        robots=RobotsAnswer(allowed=False, line="Disallow: /x", number=3, crawl_delay_s=2.0),
+        next_at=0.0,
+        next_reason="crawl-delay",
+        attempts=1,
+        visits=[
+            PastVisit(
+                at=0.0,
+                state="archived",
+                reason="",
+                status=200,
+                file="pages-00-0001-00000.warc.gz",
+                offset=5,
+                length=6,
+            )
         ],
-        "explanation": "Not fetched: robots_disallowed: Disallow: /x.",
-    }
-    text = seen(why_view(facts))
+        explanation="Not fetched: robots_disallowed: Disallow: /x.",
+    )
+    text = seen(why_view(why))
     assert text.startswith("Not fetched: robots_disallowed: Disallow: /x.")
     assert "forbidden by line 3: Disallow: /x, crawl-delay 2.0 s" in text
     assert "1970-01-01 00:00:00 UTC crawl-delay" in text
@@ -164,22 +171,21 @@ def test_why_opens_with_the_sentence_and_then_lists_the_facts() -> None:
 
 
 def test_why_of_something_that_is_no_url_is_short() -> None:
-    facts = {"url": "x", "canonical": None, "state": "unknown", "explanation": "Not a URL."}
-    assert "key" not in seen(why_view(facts))
+    assert "key" not in seen(why_view(Why(url="x", explanation="Not a URL.")))
 
 
 @pytest.mark.parametrize("name", ["url", "canonical", "detail", "via", "explanation"])
 def test_strings_from_the_web_neither_steer_the_terminal_nor_show_secrets(name: str) -> None:
-    facts = {"url": "x", "canonical": "x", "state": "queued", "explanation": "e", name: HOSTILE}
-    text = seen(why_view(facts), width=400)
+    why = Why(url="x", canonical="x", state="queued", explanation="e")
+    text = seen(why_view(replace(why, **{name: HOSTILE})), width=400)
     assert "\x1b" not in text
     assert "\u202e" not in text
     assert "SECRET" not in text
 
 
 def test_markup_in_strings_from_the_web_is_shown_as_it_is() -> None:
-    facts = {"url": "x", "canonical": "x", "state": "queued", "explanation": "[bold]x[/bold]"}
-    assert "[bold]x[/bold]" in seen(why_view(facts))
+    why = Why(url="x", canonical="x", state="queued", explanation="[bold]x[/bold]")
+    assert "[bold]x[/bold]" in seen(why_view(why))
     assert harmless("[red]") == "[red]"
 
 

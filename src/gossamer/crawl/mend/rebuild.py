@@ -58,7 +58,7 @@ STATES = {
 Progress = Callable[[dict[str, object]], None]
 
 
-def build_state(root: Path | str, on_progress: Progress | None = None) -> dict[str, object]:
+def build_state(root: Path | str, on_progress: Progress | None = None) -> dict[str, int]:
     """Make the state of a crawl anew from its archive; return what was found."""
     folder = CrawlFolder(Path(root))
     if not folder.config_path.exists() or not folder.has_archive():
@@ -71,7 +71,7 @@ def build_state(root: Path | str, on_progress: Progress | None = None) -> dict[s
         core = wire_core(state, Place(folder=folder), config, Random(0), ())  # noqa: S311  # queue draws
         counters = _replay(folder, core, on_progress or (lambda _: None))
         state.sync()
-        answer: dict[str, object] = {"pages": counters.pages, "queued": core.frontier.queued}
+        answer = {"pages": counters.pages, "queued": core.frontier.queued}
         core.url_seen.close()
         state.close()
         _put_in_place(folder, fresh)

@@ -37,8 +37,11 @@ BATCH_PAGES = 512
 Progress = Callable[[dict[str, object]], None]
 
 
-def build_near(root: Path | str, on_progress: Progress | None = None) -> dict[str, object]:
-    """Label all near-duplicates of a crawl anew; return how many pages there are of each level."""
+def build_near(root: Path | str, on_progress: Progress | None = None) -> dict[str, int]:
+    """Label all near-duplicates of a crawl anew; return how many there are of each level.
+
+    Under "pages": how many pages were read.
+    """
     folder = CrawlFolder(Path(root))
     if not folder.has_archive():
         raise CannotGoOn(f"{root} has no archive to find near-duplicates in")
@@ -46,9 +49,7 @@ def build_near(root: Path | str, on_progress: Progress | None = None) -> dict[st
         return judge_rest(folder, on_progress or (lambda _: None), is_anew=True)
 
 
-def judge_rest(
-    folder: CrawlFolder, on_read: Progress, *, is_anew: bool = False
-) -> dict[str, object]:
+def judge_rest(folder: CrawlFolder, on_read: Progress, *, is_anew: bool = False) -> dict[str, int]:
     """Judge what the shards of a crawl have left; the folder is ours."""
     shards = read_charter(folder.charter_path).shards
     about = About(VERSION, crawl_seed(folder), shards)

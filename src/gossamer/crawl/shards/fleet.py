@@ -5,6 +5,7 @@ import socket
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+import msgspec
 from msgspec.structs import replace
 
 from gossamer.clock import Clock
@@ -18,6 +19,9 @@ from gossamer.errors import ConfigError
 from gossamer.model import Counters, Standing
 from gossamer.report import (
     ControlSocket,
+    Status,
+    Why,
+    as_json,
     merge_standings,
     name_original,
     status_of,
@@ -125,14 +129,14 @@ class Fleet:
         reports = (member.report for member in self.supervisor.members)
         return sum_counters(report.counters for report in reports if report is not None)
 
-    def status(self) -> dict[str, object]:
+    def status(self) -> Status:
         """Return the status of all shards together, as last heard."""
         standing = merge_standings([_standing(member) for member in self.supervisor.members])
         answer = status_of(self.counters(), standing)
         # What was last heard of each may be a second old, and a letter is between two of them.
-        answer["finished"] = answer["finished"] and self.supervisor.end_reason is not None
-        answer["restarts"] = sum(max(0, member.starts - 1) for member in self.supervisor.members)
-        return answer
+        is_finished = answer.finished and self.supervisor.end_reason is not None
+        restarts = sum(max(0, member.starts - 1) for member in self.supervisor.members)
+        return replace(answer, finished=is_finished, restarts=restarts)
 
     def refused_seeds(self) -> dict[str, str]:
         """Return the seeds that no shard wanted, with the reasons."""
@@ -142,7 +146,7 @@ class Fleet:
         """Answer a question that came through the control socket."""
         match question.get("ask"):
             case "status":
-                return self.status()
+                return as_json(self.status())
             case "why":
                 url = parse(str(question["url"]), self.config.urls)
                 owner = Ring(self.shards).owner_of(url.key) if url is not None else 0
@@ -155,10 +159,13 @@ class Fleet:
 
     async def _with_original(self, said: dict[str, object]) -> dict[str, object]:
         """Let the owner of a near-duplicate's original say what it is called."""
-        if (key := unnamed_original(said)) is not None:
+        if "error" in said:
+            return said
+        why = msgspec.convert(said, Why)
+        if (key := unnamed_original(why)) is not None:
             owner = Ring(self.shards).owner_of(key)
             told = await self.supervisor.ask(owner, {"ask": "name", "key": key})
-            name_original(said, str(told.get("name", "")))
+            return as_json(name_original(why, str(told.get("name", ""))))
         return said
 
     async def _add(self, question: dict[str, object]) -> dict[str, object]:

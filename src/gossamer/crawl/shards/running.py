@@ -13,14 +13,14 @@ from gossamer.crawl.seeds import Seed, plant
 from gossamer.crawl.wiring import Shard
 from gossamer.errors import ConfigError, GossamerError
 from gossamer.model import Standing
-from gossamer.report import explain_url, name_in, status_of, why_sources
+from gossamer.report import Status, as_json, explain_url, name_in, status_of, why_sources
 from gossamer.urls import parse, without_credentials
 
 MIB = 1024 * 1024
 MALLOC = {-1: 64 * MIB, -2: 16 * MIB, -3: 32 * MIB}
 """Of mallopt(3): M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_THRESHOLD."""
 
-Progress = Callable[[dict[str, object]], None]
+Progress = Callable[[Status], None]
 
 
 def standing_of(shard: Shard) -> Standing:
@@ -42,7 +42,7 @@ def standing_of(shard: Shard) -> Standing:
     )
 
 
-def live_status(shard: Shard) -> dict[str, object]:
+def live_status(shard: Shard) -> Status:
     """Return the status of a shard that runs in this process."""
     return status_of(shard.ledger.counters, standing_of(shard))
 
@@ -78,14 +78,14 @@ async def answer(shard: Shard, question: Mapping[str, object]) -> dict[str, obje
     """Answer a question that came through the control socket."""
     match question.get("ask"):
         case "status":
-            return live_status(shard)
+            return as_json(live_status(shard))
         case "why":
             sources = why_sources(shard.place.folder, shard.wheel.config, shard.core.state)
             url = parse(str(question["url"]), shard.wheel.config.urls)
             if shard.wheel.watch is not None and url is not None:
                 sources.next_look_at = shard.wheel.watch.next_look_at(url.key)
             # It may have to read the whole links archive: not on the loop.
-            return await asyncio.to_thread(explain_url, str(question["url"]), sources)
+            return as_json(await asyncio.to_thread(explain_url, str(question["url"]), sources))
         case "name":
             return {"name": name_in(shard.core.state.get, int(str(question["key"])))}
         case "add":
