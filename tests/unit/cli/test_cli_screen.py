@@ -82,7 +82,7 @@ def test_a_pipe_is_given_whole_lines_however_narrow_the_terminal(
     monkeypatch.setenv("COLUMNS", "40")
     monkeypatch.setenv("FORCE_COLOR", "")
     url = "http://a.test/" + "long/" * 50
-    out().print(why_view({"url": url, "explanation": "It is a page. " * 20, "via": url}))
+    out().print(why_view(Why(url=url, explanation="It is a page. " * 20, via=url)))
     out().print(status_view(STATUS, Path("folder/" * 30)))
     out(is_aside=True).print(harmless(url), markup=False)
     shown, aside = capsys.readouterr()
