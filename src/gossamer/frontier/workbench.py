@@ -95,9 +95,10 @@ class Ready:
 
     def rise(self, host: ActiveHost) -> None:
         """Let a host move up if it is here and its tasks are worth more by now."""
-        grade, ticket = self._valid.get(host.key, (0, 0))
-        if ticket and ticket == host.ticket and host.best_grade() > grade:
-            self.put(host)
+        if host.key in self._valid:
+            grade, ticket = self._valid[host.key]
+            if ticket == host.ticket and host.best_grade() > grade:
+                self.put(host)
 
     def take(self) -> ActiveHost | None:
         """Give a host of the highest grade, the one that came first."""
