@@ -8,6 +8,7 @@ import asyncio
 import errno
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from io import BytesIO
 from pathlib import Path
 from random import Random
@@ -65,6 +66,7 @@ from gossamer.store import (
     FlightBoard,
     StoredPage,
     TurnWriter,
+    read_original,
     read_page,
 )
 from gossamer.testing import ManualClock
@@ -505,8 +507,8 @@ class Noted:
 class Suspicion:
     """The real trap detector, which is told of some URLs that they may not go."""
 
-    def __init__(self, real: Any) -> None:
-        self._real = real
+    def __init__(self, real: Any, events: list[str]) -> None:
+        self._real, self._events = real, events
         self.verdicts: dict[str, Any] = {}
         self.bug: Exception | None = None
         """Strikes once, when a finished task is observed."""
@@ -518,6 +520,7 @@ class Suspicion:
         return self.verdicts.get(task.url.text) or self._real.may_go(task)
 
     def observe(self, turn: Turn) -> None:
+        self._events.append("observe")
         if self.bug is not None:
             bug, self.bug = self.bug, None
             raise bug
@@ -727,7 +730,7 @@ def open_engine(tmp_path: Path, rules: Config = OWN, peers: Peers | None = None)
         syncs_each=rules.store.sync == "each",
     )
     frontier = Noted(core.frontier, events, "settle", "conclude", "put_back", "delay")
-    suspicion, web, names = Suspicion(core.traps), Script(clock), Names()
+    suspicion, web, names = Suspicion(core.traps, events), Script(clock), Names()
     worker = Worker(
         time=time,
         frontier=frontier,  # type: ignore[arg-type]
@@ -744,7 +747,12 @@ def open_engine(tmp_path: Path, rules: Config = OWN, peers: Peers | None = None)
         media_type_of=(registry := registry_of(rules)).media_type,
         read=reading_with(registry),
         robots_bytes=rules.robots.max_bytes,
-        looker=Looker(rules=core.watch, stations=core.stations, record_of=core.record_of),
+        looker=Looker(
+            rules=core.watch,
+            stations=core.stations,
+            record_of=core.record_of,
+            original_of=partial(read_original, folder),
+        ),
         add=core.add,
         promote=core.promote,
         traps=suspicion,  # type: ignore[arg-type]

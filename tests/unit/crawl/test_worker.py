@@ -310,6 +310,18 @@ async def test_a_robots_whose_address_is_not_due_waits_too(tmp_path: Path) -> No
     assert not engine.has_record("http://b.test/q")
 
 
+async def test_an_address_that_is_not_due_holds_up_every_origin_of_the_host(
+    shared: Engine,
+) -> None:
+    shared.web.page(PAGE)
+    await shared.ask(PAGE)
+    shared.queue("http://b.test/q", "http://b.test:8080/r")
+    assert await shared.ask_next() == "http://b.test/q"
+    assert shared.next() is None
+    shared.clock.advance(0.5)
+    assert await shared.ask_next() == "http://b.test/q"
+
+
 # The turn
 
 
@@ -320,7 +332,7 @@ async def test_the_host_is_settled_first_then_the_turn_is_recorded_then_held_tas
     task = own.lease(PAGE)
     own.events.clear()
     await own.worker.ask(task)
-    assert own.events == ["settle", "conclude", "entry", "let_out"]
+    assert own.events == ["settle", "conclude", "observe", "entry", "let_out"]
 
 
 async def test_a_refused_task_goes_the_same_way(own: Engine) -> None:
@@ -328,7 +340,7 @@ async def test_a_refused_task_goes_the_same_way(own: Engine) -> None:
     task = own.lease(PAGE)
     own.events.clear()
     await own.worker.ask(task)
-    assert own.events == ["settle", "conclude", "entry", "let_out"]
+    assert own.events == ["settle", "conclude", "observe", "entry", "let_out"]
 
 
 async def test_what_a_page_links_to_is_queued_once(own: Engine) -> None:
@@ -562,3 +574,35 @@ async def test_a_revisit_is_not_asked_of_the_traps(own: Engine) -> None:
     own.web.page(PAGE)
     await own.ask(PAGE, kind=LinkKind.REVISIT)
     assert own.web.asked == [PAGE]
+
+
+# Revisits
+
+
+async def test_a_revisit_asks_with_the_marks_of_what_we_have(own: Engine) -> None:
+    own.web.page(PAGE, fields={"etag": '"e"'})
+    await own.ask(PAGE)
+    own.ledger.commit()
+    own.clock.advance(1.0)
+    own.web.say(PAGE, Fetched(document=document(PAGE, b"", 304)))
+    await own.ask(PAGE, kind=LinkKind.REVISIT)
+    (_, first, _), (_, second, _) = own.web.requests
+    assert first is None
+    assert second is not None
+    assert second.etag == '"e"'
+    record = own.of(PAGE)
+    assert [visit.state for visit in record.visits] == ["archived", "unchanged"]
+    assert (record.kind, record.attempts) == ("seed", 1)
+
+
+async def test_a_revisit_that_fails_is_not_queued_for_another_try(own: Engine) -> None:
+    own.web.page(PAGE)
+    await own.ask(PAGE)
+    own.ledger.commit()
+    own.clock.advance(1.0)
+    own.web.say(PAGE, CUT)
+    await own.ask(PAGE, kind=LinkKind.REVISIT)
+    record = own.of(PAGE)
+    assert (record.state, record.visits[-1].state) == (UrlState.ARCHIVED, "no_answer")
+    assert record.retry_at == own.time.now() + 1.0
+    assert own.core.frontier.queued == 0
