@@ -27,7 +27,7 @@ def search(**given: Any) -> int:  # noqa: ANN401 - the parser hands over what is
 
     Words, "words in a row", -word, one OR other, site:example.org, lang:de,
     type:pdf, inurl:word, after:2026-05, before:2026-07-01. All words are needed;
-    where no page has them all, those with most of them are shown.
+    where few pages have them all, those with some of them follow.
     An answer without results is an answer: the exit code is 0.
     """
     question, wish = _question(given["question"]), wish_of(given)

@@ -18,6 +18,9 @@ from gossamer.search.fields import Weights
 from gossamer.search.finder import Finder
 from gossamer.search.messages import Candidate
 
+DIGITS = 5
+"""Of a score by words, which is a sum of 32-bit floats."""
+
 
 class Taste(Struct, frozen=True, kw_only=True):
     """What each part of ranking counts. Tuned by `benchmarks/relevance.py` (ADR 31)."""
@@ -30,7 +33,7 @@ class Taste(Struct, frozen=True, kw_only=True):
     near_depth: int = 50
     """So many of the best are looked at for that."""
     few: int = 5
-    """Fewer pages with all the words: those with most of them are shown, too."""
+    """Fewer pages with all the words: those with any of them are shown, too."""
     same_bits: int = COPY_BITS
     """Sketches of copies differ in at most so many bits."""
     per_host: int = 2
@@ -58,7 +61,7 @@ class Ranker:
         """Return candidates, the best first; equal ones by key, so that all askers see the same."""
         if not intent.groups:
             return self._unasked(candidates, switches)
-        ranked = self._by_rank(candidates) if switches.static else _by_words(candidates)
+        ranked = self._by_rank(candidates) if switches.static else _all_by_words(candidates)
         ranked = in_order(ranked)
         if switches.proximity and intent.rows:
             best, others = ranked[: self._taste.near_depth], ranked[self._taste.near_depth :]
@@ -75,10 +78,10 @@ class Ranker:
 
     def _by_rank(self, candidates: Sequence[Candidate]) -> list[Ranked]:
         if self._ranks is None:
-            return _by_words(candidates)
+            return _all_by_words(candidates)
         worths = self._ranks.of_all([one.key for one in candidates]).tolist()
         return [
-            Ranked(one.score * (1 + self._taste.static * log1p(worth)), one)
+            Ranked(_by_words(one) * (1 + self._taste.static * log1p(worth)), one)
             for one, worth in zip(candidates, worths, strict=True)
         ]
 
@@ -98,5 +101,13 @@ def in_order(ranked: list[Ranked]) -> list[Ranked]:
     return ranked
 
 
-def _by_words(candidates: Sequence[Candidate]) -> list[Ranked]:
-    return [Ranked(one.score, one) for one in candidates]
+def _all_by_words(candidates: Sequence[Candidate]) -> list[Ranked]:
+    return [Ranked(_by_words(one), one) for one in candidates]
+
+
+def _by_words(candidate: Candidate) -> float:
+    """Return the score without its last bits, in which one index and several shards differ.
+
+    They add the same terms in another order, or scaled; pages that are equal must stay so.
+    """
+    return float(f"{candidate.score:.{DIGITS}g}")

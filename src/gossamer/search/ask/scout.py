@@ -1,6 +1,4 @@
-"""Scout: which pages may be an answer? All words first; with fewer when few pages have all."""
-
-from math import ceil
+"""Scout: which pages may be an answer? All words first; any of them when few pages have all."""
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -41,15 +39,17 @@ class Scout:
         self._taste = taste
 
     def find(self, intent: Intent, wish: SearchWish, *, is_deep: bool) -> Finding:
-        """Return the pages with all the words; if there are few, then those with most, too."""
+        """Return the pages with all the words; if there are few, then those with any."""
         ask = intent.ask(wish.switches, self._taste.weights)
         if not intent.groups:
             return self._unasked(ask, wish)
         known, hints = self._without_unknown(intent, ask)
         found = self._blocks(known, wish, is_deep=is_deep)
         if found.total < self._taste.few and known.needed > 1:
-            some = replace(known, needed=_most_of(known.needed))
-            found = _followed(found, self._blocks(some, wish, is_deep=is_deep))
+            # The best page for a long question often lacks half of its words. Scores grow with the
+            # number and the rarity of the words, so pages with most of them come first anyway.
+            any_word = replace(known, needed=1)
+            found = _followed(found, self._blocks(any_word, wish, is_deep=is_deep))
         if is_deep and found.total > MOST:
             hints = (*hints, f"only the best {MOST:,} results can be turned to")
         firm = found.firm if known.needed == ask.needed else 0
@@ -103,20 +103,15 @@ class Scout:
 
 
 def _followed(found: Finding, more: Finding) -> Finding:
-    """Return pages with all the words, and after them those with most."""
+    """Return pages with all the words, and after them those with some."""
     first = {one.key for block in found.blocks for one in block}
     others = ([one for one in block if one.key not in first] for block in more.blocks)
-    hint = "no page has all the words; these have most of them"
+    hint = "no page has all the words; these have some of them"
     if found.total:
-        hint = "few pages have all the words; those with most of them follow"
+        hint = "few pages have all the words; those with some of them follow"
     return replace(
         more,
         firm=found.firm,
         blocks=(*found.blocks, *others),
         hints=(hint,) if more.total > found.total else (),
     )
-
-
-def _most_of(groups: int) -> int:
-    """Return how many of the words are most of them: 1 of 2, 2 of 3, 3 of 4, 3 of 5."""
-    return min(groups - 1, ceil(groups * 0.6))

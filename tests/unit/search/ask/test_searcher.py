@@ -44,7 +44,7 @@ def test_all_words_are_needed(tmp_path: Path) -> None:
     assert "one.test/" not in urls(answer)
 
 
-def test_when_few_pages_have_all_words_those_with_most_follow_and_that_is_told(
+def test_when_few_pages_have_all_words_those_with_some_follow_and_that_is_told(
     tmp_path: Path,
 ) -> None:
     asked = searcher(
@@ -52,7 +52,7 @@ def test_when_few_pages_have_all_words_those_with_most_follow_and_that_is_told(
     )
     answer = asked.search("zebra giraffe")
     assert urls(answer) == ["a.test/", "b.test/"]
-    assert answer.hints == ["few pages have all the words; those with most of them follow"]
+    assert answer.hints == ["few pages have all the words; those with some of them follow"]
 
 
 def test_a_word_that_no_page_has_is_left_out_and_told(tmp_path: Path) -> None:
