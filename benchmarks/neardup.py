@@ -1,7 +1,7 @@
 """Near-duplicates: what is found, what is wrongly found, and what it costs: `make bench-neardup`.
 
 Pages are those of the local real web, read by our own processor; the functions measured are the
-shipped ones (`Sketcher`, `NearSet`, `judge_pairs`). Edits replace words that the tokeniser sees.
+shipped ones (`Sketcher`, `NearSet`, `compare_pairs`). Edits replace words that the tokeniser sees.
 A random pair is of two documentation sets; a same-site pair of one, and so of one template.
 "Dropped" is what a page must be to leave the index: the same text, or near and the same title.
 Pairs whose texts really are copies (four words in a row: Jaccard of .9 and more between sites, the
@@ -29,7 +29,7 @@ from texts import Text, edited, jaccard, sample_texts, words_of
 from gossamer import Config, Crawl
 from gossamer.config import FetchConfig, FilterConfig, LimitsConfig, PolitenessConfig
 from gossamer.crawl.copies import CopyDesk
-from gossamer.dedupe import Level, NearSet, Page, Sketcher, Sketches, judge_pairs
+from gossamer.dedupe import Level, NearSet, PageText, Sketcher, Sketches, compare_pairs
 from gossamer.dedupe.kernels.bands import LEAST_WORDS
 from gossamer.dedupe.near import MANIFEST, RECORD_BYTES
 from gossamer.dedupe.runs import run_path, write_run
@@ -70,7 +70,7 @@ class Sample:
 
     def told(self, pairs: np.ndarray) -> np.ndarray:
         """Return the level of each pair, as the whole chain gives it."""
-        levels = judge_pairs(self.sketches.records, pairs) & 255
+        levels = compare_pairs(self.sketches.records, pairs) & 255
         alike = np.flatnonzero(levels)
         levels[alike[~self.shares_band(pairs[alike])]] = 0
         return levels
@@ -80,16 +80,16 @@ class Sample:
         return jaccard(self.words[pair[0]], self.words[pair[1]])
 
 
-def page_of(number: int, text: Text, words: str | None = None) -> Page:
+def page_of(number: int, text: Text, words: str | None = None) -> PageText:
     """Return a page as the crawl hands it over; its number is key and age."""
     said = text.text if words is None else words
-    return Page(number + 1, text.host, text.title, said.encode(), number)
+    return PageText(number + 1, text.host, text.title, said.encode(), number)
 
 
 def recall(sample: Sample, folder: Path) -> dict[str, float]:
     """Return the share of edited pages that are found, by the share of words replaced."""
     near = NearSet.open(folder, ())
-    near.meet(sample.sketches)
+    near.label_and_add(sample.sketches)
     dice = random.Random(4)
     vocabulary = sorted({word for words in sample.words for word in words})
     kept = dice.sample(range(len(sample.texts)), min(RECALL_PAGES, len(sample.texts)))
@@ -116,7 +116,7 @@ def found_by(near: NearSet, page: Sketches) -> np.ndarray:
     numbers = near.look_up(page.bands) & ((1 << 27) - 1)
     records = np.concatenate((page.records, near.records(numbers)))
     pairs = np.stack((np.zeros(len(numbers), np.int64), np.arange(1, len(numbers) + 1)), axis=1)
-    return numbers[judge_pairs(records, pairs) > 0] if len(numbers) else numbers
+    return numbers[compare_pairs(records, pairs) > 0] if len(numbers) else numbers
 
 
 def random_pairs(sample: Sample) -> dict[str, object]:

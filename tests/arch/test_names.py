@@ -14,17 +14,13 @@ WAITING = frozenset({"search", "graph", "web", "native.py"})
 TODAY = frozenset(
     {
         "Answer",
-        "Book",
         "ContentSeen",
         "Ended",
         "Entry",
-        "Finding",
         "Member",
         "Place",
         "Ranking",
         "Request",
-        "Rows",
-        "Run",
         "UrlSeen",
         "Visit",
     }

@@ -9,7 +9,16 @@ from hypothesis import strategies as st
 from tests.unit.dedupe.plainly import plain_sketch, words_of
 from tests.unit.dedupe.prose import changed, prose
 
-from gossamer.dedupe import Label, Level, NearSet, Page, Sketcher, Sketches, judge, root_of
+from gossamer.dedupe import (
+    CopyLabel,
+    Level,
+    NearSet,
+    PageText,
+    Sketcher,
+    Sketches,
+    compare,
+    root_of,
+)
 
 SKETCHER = Sketcher(seed=3)
 texts = st.text(
@@ -57,7 +66,7 @@ def test_a_verdict_has_no_direction_and_a_page_is_its_own_copy(
     words = prose(seed, size)
     pages = [" ".join(words), " ".join(changed(words, min(edits, size)))]
     made = SKETCHER.of_texts([(text.encode(), title.encode()) for text in pages])
-    there, back, itself = judge(made.records, [(0, 1), (1, 0), (0, 0)])
+    there, back, itself = compare(made.records, [(0, 1), (1, 0), (0, 0)])
     assert there == back
     assert itself[1] == 64
 
@@ -74,7 +83,7 @@ def test_a_look_up_finds_whom_brute_force_finds(
         records[:, 12] = np.arange(len(known))
         records[:, 9] = np.arange(len(known)) + 1  # no two are alike
         for start in range(0, len(known), 7):
-            near.meet(Sketches(records[start : start + 7], known[start : start + 7]))
+            near.label_and_add(Sketches(records[start : start + 7], known[start : start + 7]))
         found = near.look_up(wanted).tolist() if len(wanted) else []
     pairs = {
         page << 27 | number
@@ -92,7 +101,7 @@ def test_who_stands_for_whom_does_not_depend_on_the_order_or_the_size_of_batches
 ) -> None:
     words = [prose(n // 4, 200) for n in range(12)]
     pages = [
-        Page(n + 1, "a.test", f"T{n // 4}", " ".join(changed(words[n], n % 4, n)).encode(), n)
+        PageText(n + 1, "a.test", f"T{n // 4}", " ".join(changed(words[n], n % 4, n)).encode(), n)
         for n in range(12)
     ]
     expected = labels_of(pages, 12)
@@ -100,13 +109,13 @@ def test_who_stands_for_whom_does_not_depend_on_the_order_or_the_size_of_batches
     assert expected.keys() >= {2, 3, 4, 6, 7, 8, 10, 11, 12}
 
 
-def labels_of(pages: list[Page], batch: int) -> dict[int, int]:
+def labels_of(pages: list[PageText], batch: int) -> dict[int, int]:
     """Return the page that stands for each copy in the end."""
     found: dict[int, int] = {}
     with TemporaryDirectory() as folder:
         near = NearSet.open(Path(folder), (), is_synced=False)
         for start in range(0, len(pages), batch):
-            for row in near.meet(SKETCHER.sketches(pages[start : start + batch])).tolist():
+            for row in near.label_and_add(SKETCHER.sketches(pages[start : start + batch])).tolist():
                 found[row[0]] = min(row[1], found.get(row[0], row[1]))
-    labels = {key: Label(Level.DUPLICATE, original) for key, original in found.items()}
+    labels = {key: CopyLabel(Level.DUPLICATE, original) for key, original in found.items()}
     return {key: root_of(key, labels.get) for key in found}

@@ -1,17 +1,25 @@
 """SEEN THIS CONTENT? The page whose content a document repeats, byte for byte or nearly.
 
 Neighbours: `fetch` makes the documents; `crawl` asks here and hands the answer to `store`, which
-writes a revisit record instead of a second copy. Near-duplicates are judged after the commit, by a
-sketch of the text (`sketch`, `near`, `copies`): they label pages and never decide what is stored.
+writes a revisit record instead of a second copy. Near-duplicates are found after the commit, by a
+sketch of the text (`sketch`, `near`, `detector`): they label pages and never decide what is stored.
 Not for: known URLs (that is `seen`).
 """
 
-from gossamer.dedupe.book import named_key
-from gossamer.dedupe.copies import NEAR_ROWS, Copies, Finding, Gone, Item, Known, open_copies
-from gossamer.dedupe.digest import ContentSeen, content_fingerprint
+from gossamer.dedupe.content import ContentSeen, content_fingerprint, words_fingerprint
+from gossamer.dedupe.detector import (
+    NEAR_ROWS,
+    CopyChanges,
+    CopyDetector,
+    CopyItem,
+    ExactCopy,
+    GonePage,
+    open_copy_detector,
+)
 from gossamer.dedupe.labels import (
     LABEL_ROW,
-    Label,
+    CopyLabel,
+    copy_row_key,
     decode_label,
     encode_label,
     label_key,
@@ -20,42 +28,52 @@ from gossamer.dedupe.labels import (
 )
 from gossamer.dedupe.near import NearSet, verify_near
 from gossamer.dedupe.sketch import (
-    VERSION,
+    SKETCH_VERSION,
     Level,
-    Page,
+    PageText,
     Sketcher,
     Sketches,
-    judge,
-    judge_pairs,
+    compare,
+    compare_pairs,
 )
-from gossamer.dedupe.words import words_fingerprint
 
 __all__ = [
     "LABEL_ROW",
     "NEAR_ROWS",
-    "VERSION",
+    "SKETCH_VERSION",
     "ContentSeen",
-    "Copies",
-    "Finding",
-    "Gone",
-    "Item",
-    "Known",
-    "Label",
+    "CopyChanges",
+    "CopyDetector",
+    "CopyItem",
+    "CopyLabel",
+    "ExactCopy",
+    "GonePage",
     "Level",
     "NearSet",
-    "Page",
+    "PageText",
     "Sketcher",
     "Sketches",
+    "compare",
+    "compare_pairs",
     "content_fingerprint",
+    "copy_row_key",
     "decode_label",
     "encode_label",
-    "judge",
-    "judge_pairs",
     "label_key",
-    "named_key",
-    "open_copies",
+    "open_copy_detector",
     "read_labels",
     "root_of",
     "verify_near",
     "words_fingerprint",
 ]
+
+# What `crawl` calls them until its own words follow.
+Copies = CopyDetector
+Finding = CopyChanges
+Gone = GonePage
+Item = CopyItem
+Known = ExactCopy
+Page = PageText
+VERSION = SKETCH_VERSION
+named_key = copy_row_key
+open_copies = open_copy_detector

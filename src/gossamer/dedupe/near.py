@@ -2,12 +2,12 @@
 
 The newest pages lie in memory and, as log rows, in the state; the rest in files: `records`, where
 page n has its 112 bytes at 112 n, and runs of band entries. What is lost can be made anew from the
-archive, so damage is told, not mended.
+archive, so damage is reported, not repaired.
 """
 
 import mmap
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
@@ -18,9 +18,8 @@ from numpy.typing import NDArray
 from gossamer.dedupe.kernels import natives
 from gossamer.dedupe.kernels.bands import COPY, LABEL, MOST_PER_KEY
 from gossamer.dedupe.kernels.sketching import BANDS, NUMBER_BITS, RECORD, Ints, Words
-from gossamer.dedupe.runs import Run, merged, run_files, run_path, sync_folder, write_run
+from gossamer.dedupe.runs import BandRun, merge_runs, run_files, run_path, sync_folder, write_run
 from gossamer.dedupe.sketch import Sketches
-from gossamer.dedupe.young import Young, places_for
 from gossamer.errors import CannotGoOn, CorruptFile
 from gossamer.model import Row
 
@@ -33,6 +32,7 @@ BATCH_PAGES = 256
 RECORD_BYTES = 8 * RECORD
 MOST_PAGES = 1 << NUMBER_BITS
 _NUMBER = MOST_PAGES - 1
+_FIRST_ROOM = 256
 Outdated: TypeAlias = Callable[[Words], NDArray[np.bool_]]
 
 
@@ -43,8 +43,83 @@ class _RunRow(Struct, frozen=True, array_like=True):
     count: int
 
 
+def slots_for(pages: int) -> int:
+    """Return a power of two of slots that the entries of so many pages fill at most by half."""
+    return 1 << (2 * BANDS * pages).bit_length()
+
+
+class RecentPages:
+    """The newest pages, in no run yet: records, band keys, and a hash table of band entries."""
+
+    __slots__ = ("_bands", "_slots", "count", "records")
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.records: Words = np.empty((_FIRST_ROOM, RECORD), np.uint64)
+        self._bands: Words = np.empty((_FIRST_ROOM, BANDS), np.uint64)
+        self._slots: Words = np.zeros(slots_for(_FIRST_ROOM), np.uint64)
+
+    def add(self, pages: Sketches, first: int) -> None:
+        """Add pages; those here are numbered from `first` on."""
+        count = self.count + len(pages)
+        if count > len(self.records):
+            self._grow(2 * count, first)
+        self.records[self.count : count] = pages.records
+        self._bands[self.count : count] = pages.bands
+        self._insert(self.count, count, first)
+        self.count = count
+
+    def probe(self, bands: Words, pairs: Ints) -> Ints:
+        """Return page << 27 | number for each page that shares a band with one of these."""
+        found = natives()["probe"](
+            bands.ctypes.data,
+            len(bands),
+            self._slots.ctypes.data,
+            len(self._slots) - 1,
+            pairs.ctypes.data,
+            len(pairs),
+        )
+        return pairs[:found].copy()
+
+    def set_states(self, places: Ints, states: Words) -> None:
+        """Set the last word of records, by their place here; those below 0 are not here."""
+        here = places >= 0
+        self.records[places[here], 13] = states[here]
+
+    def sorted_entries(self, first: int) -> Sequence[Words]:
+        """Return the entries of each band in order, for a run."""
+        numbers = np.arange(first, first + self.count, dtype=np.uint64)
+        found: list[Words] = []
+        for band in range(BANDS):
+            keys = self._bands[: self.count, band]
+            held = keys != 0
+            found.append(np.sort(keys[held] | numbers[held]))
+        return found
+
+    def _grow(self, room: int, first: int) -> None:
+        self.records = _longer(self.records, room)
+        self._bands = _longer(self._bands, room)
+        self._slots = np.zeros(slots_for(room), np.uint64)
+        self._insert(0, self.count, first)
+
+    def _insert(self, start: int, end: int, first: int) -> None:
+        natives()["insert"](
+            self._bands[start:].ctypes.data,
+            end - start,
+            first + start,
+            self._slots.ctypes.data,
+            len(self._slots) - 1,
+        )
+
+
+def _longer(array: Words, room: int) -> Words:
+    longer = np.empty((room, array.shape[1]), np.uint64)
+    longer[: len(array)] = array
+    return longer
+
+
 class NearSet:
-    """The sketches of all pages that are nobody's copy, and a quick answer who is like them."""
+    """The sketches of all pages that are nobody's copy, with a quick look-up by band."""
 
     def __init__(
         self, folder: Path, *, is_synced: bool = True, flush_pages: int = FLUSH_PAGES
@@ -52,11 +127,11 @@ class NearSet:
         self._folder = folder
         self._flush_pages = flush_pages
         self._is_synced = is_synced
-        self._runs: list[Run] = []
+        self._runs: list[BandRun] = []
         self._next_run = 1
         self._flushed = 0
-        self._old: Words = np.empty((0, RECORD), np.uint64)
-        self._young = Young()
+        self._mapped: Words = np.empty((0, RECORD), np.uint64)
+        self._recent = RecentPages()
         self._log: list[int] = []
         self._next_log = 0
         self._rows: list[Row] = []
@@ -85,7 +160,7 @@ class NearSet:
                 log[number] = value
             elif key.startswith(MANIFEST):
                 row = msgpack.decode(value, type=_RunRow)
-                known._runs.append(Run(run_path(folder, number)))
+                known._runs.append(BandRun(run_path(folder, number)))
                 known._flushed = max(known._flushed, row.pages)
         named = {run.path for run in known._runs}
         for path in run_files(folder) - named:
@@ -93,7 +168,7 @@ class NearSet:
         known._next_run = 1 + max((run.number for run in known._runs), default=0)
         known._map_records()
         for number in sorted(log):
-            known._young.add(Sketches.unpacked(log[number]), known._flushed)
+            known._recent.add(Sketches.unpacked(log[number]), known._flushed)
             known._log.append(number)
             known._next_log = number + 1
         return known
@@ -101,21 +176,21 @@ class NearSet:
     @property
     def pages(self) -> int:
         """Return how many pages are held."""
-        return self._flushed + self._young.count
+        return self._flushed + self._recent.count
 
-    def meet(self, fresh: Sketches, outdated: Outdated | None = None) -> Words:
-        """Let pages meet all that came before, and join them; return labels, one per row.
+    def label_and_add(self, new: Sketches, outdated: Outdated | None = None) -> Words:
+        """Compare pages with all that came before, and add them; return labels, one per row.
 
-        `outdated` tells of records whether their pages have changed since: those count no more.
+        `outdated` says which records are of pages that have changed since: those no longer count.
 
         A label's words are described in `kernels.bands`. The next `rows_to_commit` has what must be
         written with whatever is made of them.
         """
         labels = [
-            self._meet(fresh.only(slice(start, start + BATCH_PAGES)), outdated)
-            for start in range(0, len(fresh), BATCH_PAGES)
+            self._label_and_add(new.only(slice(start, start + BATCH_PAGES)), outdated)
+            for start in range(0, len(new), BATCH_PAGES)
         ]
-        if self._young.count >= self._flush_pages:
+        if self._recent.count >= self._flush_pages:
             self.flush()
         return np.concatenate(labels) if labels else np.empty((0, LABEL), np.uint64)
 
@@ -124,43 +199,43 @@ class NearSet:
         found = [np.empty(0, np.int64)]
         for start in range(0, len(bands), BATCH_PAGES):
             some = bands[start : start + BATCH_PAGES]
-            parts = [self._young.probe(some, self._pairs)]
+            parts = [self._recent.probe(some, self._pairs)]
             parts += [run.search(some, self._pairs) for run in self._runs]
             found += [part + (start << NUMBER_BITS) for part in parts if len(part)]
         return np.unique(np.concatenate(found)) if len(found) > 1 else found[0]
 
-    def _meet(self, fresh: Sketches, outdated: Outdated | None) -> Words:
-        count = len(fresh)
-        known = self.look_up(fresh.bands)
-        among = _among(fresh.bands, self._pairs)
+    def _label_and_add(self, new: Sketches, outdated: Outdated | None) -> Words:
+        count = len(new)
+        known = self.look_up(new.bands)
+        within = _pairs_within(new.bands, self._pairs)
         labels = np.empty((0, LABEL), np.uint64)
-        records = fresh.records
-        if len(known) or len(among):
+        records = new.records
+        if len(known) or len(within):
             numbers, places = np.unique(known & _NUMBER, return_inverse=True)
             others = self.records(numbers)
             if outdated is not None and len(others):
                 others[outdated(others), 13] |= COPY
             records = np.concatenate((records, others))
-            pairs = np.empty((len(known) + len(among), 2), np.int64)
+            pairs = np.empty((len(known) + len(within), 2), np.int64)
             pairs[: len(known), 0] = known >> NUMBER_BITS
             pairs[: len(known), 1] = count + places
-            pairs[len(known) :, 0] = among >> NUMBER_BITS
-            pairs[len(known) :, 1] = among & _NUMBER
+            pairs[len(known) :, 0] = within >> NUMBER_BITS
+            pairs[len(known) :, 1] = within & _NUMBER
             pairs = np.ascontiguousarray(pairs[np.argsort(pairs[:, 0], kind="stable")])
             labels = np.empty((len(pairs) + count, LABEL), np.uint64)
             made = natives()["settle"](
                 records.ctypes.data, pairs.ctypes.data, len(pairs), labels.ctypes.data
             )
             labels = labels[:made]
-            self._young.note(numbers - self._flushed, records[count:, 13])
+            self._recent.set_states(numbers - self._flushed, records[count:, 13])
         kept = np.flatnonzero(records[:count, 13] < COPY)
-        self._join(Sketches(records[:count], fresh.bands).only(kept))
+        self._add(Sketches(records[:count], new.bands).only(kept))
         return labels
 
-    def _join(self, kept: Sketches) -> None:
+    def _add(self, kept: Sketches) -> None:
         if not len(kept) or self.pages + len(kept) > MOST_PAGES:
             return
-        self._young.add(kept, self._flushed)
+        self._recent.add(kept, self._flushed)
         self._rows.append((_row_key(LOG, self._next_log), kept.packed()))
         self._log.append(self._next_log)
         self._next_log += 1
@@ -168,8 +243,8 @@ class NearSet:
     def records(self, numbers: Ints) -> Words:
         """Return copies of the records of pages, by ascending number."""
         cut = int(np.searchsorted(numbers, self._flushed))
-        young = self._young.records[numbers[cut:] - self._flushed]
-        return np.concatenate((self._old[numbers[:cut]], young))
+        recent = self._recent.records[numbers[cut:] - self._flushed]
+        return np.concatenate((self._mapped[numbers[:cut]], recent))
 
     def rows_to_commit(self) -> list[Row]:
         """Return what changed since the last call."""
@@ -177,27 +252,27 @@ class NearSet:
         return rows
 
     def flush(self) -> None:
-        """Bring the young pages into files; merge runs when there are many of a size."""
-        if not self._young.count:
+        """Bring the recent pages into files; merge runs when there are many of a size."""
+        if not self._recent.count:
             return
         for path in self._replaced:  # the rows that replaced them are long durable
             path.unlink(missing_ok=True)
         self._replaced.clear()
         self._append_records()
-        self._flushed += self._young.count
+        self._flushed += self._recent.count
         path = run_path(self._folder, self._next_run)
-        bands = self._young.sorted_entries(self._flushed - self._young.count)
-        self._install(write_run(path, bands, self._young.count, is_synced=self._is_synced), ())
+        bands = self._recent.sorted_entries(self._flushed - self._recent.count)
+        self._install(write_run(path, bands, self._recent.count, is_synced=self._is_synced), ())
         self._rows += [(_row_key(LOG, number), None) for number in self._log]
         self._log.clear()
-        self._young = Young()
-        while alike := alike_runs(self._runs, self._flush_pages):
+        self._recent = RecentPages()
+        while mergeable := mergeable_runs(self._runs, self._flush_pages):
             path = run_path(self._folder, self._next_run)
-            most = sum(run.count for run in alike)
-            made = write_run(path, merged(alike), most, is_synced=self._is_synced)
-            self._install(made, alike)
+            most = sum(run.count for run in mergeable)
+            made = write_run(path, merge_runs(mergeable), most, is_synced=self._is_synced)
+            self._install(made, mergeable)
 
-    def _install(self, made: Run, replaces: Iterable[Run]) -> None:
+    def _install(self, made: BandRun, replaces: Iterable[BandRun]) -> None:
         self._next_run += 1
         gone = {run.number for run in replaces}
         self._replaced += [run.path for run in replaces]
@@ -208,14 +283,14 @@ class NearSet:
         self._rows += [(_row_key(MANIFEST, number), None) for number in gone]
 
     def _append_records(self) -> None:
-        """Write the young pages' records behind the others, at their places: it can be redone."""
+        """Write the recent pages' records behind the others, at their places: it can be redone."""
         path = self._folder / "records"
         try:
             file = os.open(path, os.O_WRONLY | os.O_CREAT, 0o644)
             try:
                 os.ftruncate(file, self._flushed * RECORD_BYTES)
                 os.lseek(file, 0, os.SEEK_END)
-                data = memoryview(self._young.records[: self._young.count].tobytes())
+                data = memoryview(self._recent.records[: self._recent.count].tobytes())
                 while data:
                     data = data[os.write(file, data) :]
                 if self._is_synced:
@@ -226,7 +301,7 @@ class NearSet:
                 sync_folder(self._folder)
         except OSError as problem:
             raise CannotGoOn(f"cannot write {path}: {problem.strerror}; make room") from problem
-        self._map_records(self._flushed + self._young.count)
+        self._map_records(self._flushed + self._recent.count)
 
     def _map_records(self, pages: int | None = None) -> None:
         pages = self._flushed if pages is None else pages
@@ -238,7 +313,7 @@ class NearSet:
                 mapped = mmap.mmap(file.fileno(), pages * RECORD_BYTES, prot=mmap.PROT_READ)
         except (OSError, ValueError) as problem:
             raise CorruptFile(path, 0, f"{pages} records were expected ({problem})") from problem
-        self._old = np.frombuffer(mapped, np.uint64).reshape(-1, RECORD)
+        self._mapped = np.frombuffer(mapped, np.uint64).reshape(-1, RECORD)
 
 
 def verify_near(folder: Path, rows: Iterable[tuple[bytes, bytes]]) -> None:
@@ -246,32 +321,32 @@ def verify_near(folder: Path, rows: Iterable[tuple[bytes, bytes]]) -> None:
     pages = 0
     for key, value in rows:
         if key.startswith(MANIFEST):
-            Run(run_path(folder, int.from_bytes(key[len(MANIFEST) :], "big")))
+            BandRun(run_path(folder, int.from_bytes(key[len(MANIFEST) :], "big")))
             pages = max(pages, msgpack.decode(value, type=_RunRow).pages)
     path = folder / "records"
     if pages and (not path.exists() or path.stat().st_size < pages * RECORD_BYTES):
         raise CorruptFile(path, 0, f"{pages} records were expected")
 
 
-def alike_runs(runs: list[Run], flush_pages: int) -> tuple[Run, ...]:
+def mergeable_runs(runs: list[BandRun], flush_pages: int) -> tuple[BandRun, ...]:
     """Return the oldest runs of a size class that is full, or none."""
-    classes: dict[int, list[Run]] = {}
+    classes: dict[int, list[BandRun]] = {}
     for run in runs:
         size, merges = run.count // flush_pages, 0
         while size >= FAN_IN:
             size, merges = size // FAN_IN, merges + 1
         classes.setdefault(merges, []).append(run)
-    for _, alike in sorted(classes.items()):
-        if len(alike) >= FAN_IN:
-            return tuple(sorted(alike[:FAN_IN], key=lambda run: run.number))
+    for _, mergeable in sorted(classes.items()):
+        if len(mergeable) >= FAN_IN:
+            return tuple(sorted(mergeable[:FAN_IN], key=lambda run: run.number))
     return ()
 
 
-def _among(bands: Words, pairs: Ints) -> Ints:
+def _pairs_within(bands: Words, pairs: Ints) -> Ints:
     """Return page << 27 | earlier page for each two pages of a batch that share a band."""
     if len(bands) < 2:  # noqa: PLR2004 -- a pair takes two
         return np.empty(0, np.int64)
-    slots = np.zeros(places_for(len(bands)), np.uint64)
+    slots = np.zeros(slots_for(len(bands)), np.uint64)
     mask = len(slots) - 1
     kernels = natives()
     kernels["insert"](bands.ctypes.data, len(bands), 0, slots.ctypes.data, mask)

@@ -1,4 +1,4 @@
-"""Run: the band entries of many pages on disk, sorted; written whole and never changed.
+"""BandRun: the band entries of many pages on disk, sorted; written whole and never changed.
 
 A file is a page of header, then for each of 12 bands a directory by the top bits and the entries.
 Entries of equal keys follow each other in the order of page numbers, the oldest first.
@@ -26,7 +26,7 @@ _FIELDS = Struct(f"<8sQQ{BANDS}Q")
 _CHECKSUM = Struct("<Q")
 
 
-class Run:
+class BandRun:
     """One file of entries, open for look-ups."""
 
     __slots__ = ("_entries", "_places", "_words", "count", "number", "path", "shift")
@@ -84,8 +84,8 @@ def run_files(folder: Path) -> set[Path]:
     return {*folder.glob(name + ".near"), *folder.glob(name + ".tmp")}
 
 
-def merged(runs: Sequence[Run]) -> Iterator[Words]:
-    """Give the entries of several runs, in order, band by band."""
+def merge_runs(runs: Sequence[BandRun]) -> Iterator[Words]:
+    """Yield the entries of several runs, in order, band by band."""
     for band in range(BANDS):
         whole = runs[0].entries(band)
         for run in runs[1:]:
@@ -98,7 +98,7 @@ def merged(runs: Sequence[Run]) -> Iterator[Words]:
         yield whole
 
 
-def write_run(path: Path, bands: Iterable[Words], most: int, *, is_synced: bool) -> Run:
+def write_run(path: Path, bands: Iterable[Words], most: int, *, is_synced: bool) -> BandRun:
     """Write the sorted entries of each band, at most `most`; the file is whole once it is named."""
     temporary = path.with_suffix(".tmp")
     counts: list[int] = []
@@ -126,7 +126,7 @@ def write_run(path: Path, bands: Iterable[Words], most: int, *, is_synced: bool)
         raise CannotGoOn(
             f"cannot write {path}: {problem.strerror}; make room or mend the disk, then start again"
         ) from problem
-    return Run(path)
+    return BandRun(path)
 
 
 def sync_folder(folder: Path) -> None:

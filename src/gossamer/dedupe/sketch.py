@@ -1,4 +1,4 @@
-"""Sketch: what a text is compared by, in 112 bytes, and the verdict on two of them.
+"""Sketch: what a text is compared by, in 112 bytes, and the comparison of two of them.
 
 64 bins of a one-permutation MinHash over three words in a row (a byte each), a SimHash of the
 words, a hash of the whole, one of the title, and the number of words; beside them 12 band keys, of
@@ -16,7 +16,7 @@ from msgspec import Struct
 from gossamer.dedupe.kernels import natives
 from gossamer.dedupe.kernels.sketching import BANDS, RECORD, SCRATCH, Bytes, Ints, Words
 
-VERSION = 1
+SKETCH_VERSION = 1
 """Of the rules: words, hashes, bins, bands, record. Sketches of another are not comparable."""
 _LINE_WORDS = 8
 _NOT_ASCII = 0x80
@@ -35,7 +35,7 @@ class Level(IntEnum):
     """The same words in the same order: not for the index."""
 
 
-class Page(Struct, frozen=True, gc=False):
+class PageText(Struct, frozen=True, gc=False):
     """What is sketched: the text and title of a page, and whose they are."""
 
     key: int
@@ -86,7 +86,7 @@ class Sketcher:
         self._scratch = _aligned(SCRATCH)
         self._one = np.zeros(3 + RECORD + BANDS, np.uint64)
 
-    def sketches(self, pages: Sequence[Page]) -> Sketches:
+    def sketches(self, pages: Sequence[PageText]) -> Sketches:
         """Return the sketches of pages, in order."""
         made = self.of_texts([(page.text, page.title.encode("utf-8", "replace")) for page in pages])
         records = made.records
@@ -142,13 +142,15 @@ class Sketcher:
             self._words, self._shingles = _aligned(longest + 8), _aligned(longest + 8)
 
 
-def judge(records: Words, pairs: Sequence[tuple[int, int]] | np.ndarray) -> list[tuple[Level, int]]:
+def compare(
+    records: Words, pairs: Sequence[tuple[int, int]] | np.ndarray
+) -> list[tuple[Level, int]]:
     """Return for each pair of records what they are to each other, and how many bins are equal."""
-    told = judge_pairs(records, np.array(pairs, np.int64).reshape(-1, 2))
-    return [(Level(one & 255), one >> 8) for one in told.tolist()]
+    packed = compare_pairs(records, np.array(pairs, np.int64).reshape(-1, 2))
+    return [(Level(one & 255), one >> 8) for one in packed.tolist()]
 
 
-def judge_pairs(records: Words, pairs: Ints) -> Ints:
+def compare_pairs(records: Words, pairs: Ints) -> Ints:
     """Return level | equal bins << 8 of each pair of records."""
     out = np.zeros(len(pairs), np.int64)
     records, pairs = np.ascontiguousarray(records), np.ascontiguousarray(pairs)

@@ -10,7 +10,7 @@ from gossamer.cluster import Ring
 from gossamer.config import UrlConfig
 from gossamer.dedupe import (
     LABEL_ROW,
-    Label,
+    CopyLabel,
     Level,
     decode_label,
     label_key,
@@ -102,12 +102,12 @@ class Labels:
         self._states = states
         self._ring = Ring(len(states))
 
-    def __iter__(self) -> Iterator[tuple[int, Label]]:
+    def __iter__(self) -> Iterator[tuple[int, CopyLabel]]:
         """Give the URL key and label of every page that has one."""
         for state in self._states:
             yield from read_labels(state.scan(LABEL_ROW))
 
-    def find(self, key: int) -> Label | None:
+    def find(self, key: int) -> CopyLabel | None:
         """Return the label of a page, by its key."""
         value = self._states[self._ring.owner_of(key)].get(label_key(key))
         return None if value is None else decode_label(value)
@@ -125,7 +125,7 @@ class Labels:
 
         A page that is similar to an older one may itself be the original of others.
         """
-        members: dict[int, list[tuple[int, Label]]] = {}
+        members: dict[int, list[tuple[int, CopyLabel]]] = {}
         for key, label in self:
             members.setdefault(self.stands_for(label.original), []).append((key, label))
         wanted = members.keys() if only is None else members.keys() & self._heads(only)

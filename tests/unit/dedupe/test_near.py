@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gossamer.dedupe import Level, NearSet, Page, Sketcher, verify_near
+from gossamer.dedupe import Level, NearSet, PageText, Sketcher, verify_near
 from gossamer.errors import CorruptFile
 from gossamer.model import Row
 from tests.unit.dedupe.prose import changed, prose
@@ -14,13 +14,13 @@ SKETCHER = Sketcher(seed=7)
 WORDS = prose(1)
 
 
-def page(key: int, words: list[str], title: str = "T", at: float | None = None) -> Page:
-    return Page(key, "a.test", title, " ".join(words).encode(), key if at is None else at)
+def page(key: int, words: list[str], title: str = "T", at: float | None = None) -> PageText:
+    return PageText(key, "a.test", title, " ".join(words).encode(), key if at is None else at)
 
 
-def met(near: NearSet, *pages: Page) -> dict[int, tuple[int, Level]]:
+def met(near: NearSet, *pages: PageText) -> dict[int, tuple[int, Level]]:
     """Let pages join; return copy → original and level."""
-    labels = near.meet(SKETCHER.sketches(pages)).tolist()
+    labels = near.label_and_add(SKETCHER.sketches(pages)).tolist()
     return {row[0]: (row[1], Level(row[3] & 255)) for row in labels}
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gossamer.dedupe import Level, Page, Sketcher, Sketches, judge
+from gossamer.dedupe import Level, PageText, Sketcher, Sketches, compare
 from tests.unit.dedupe.plainly import plain_sketch
 from tests.unit.dedupe.prose import changed, prose
 
@@ -25,7 +25,7 @@ def sketched(*texts: str, title: str = "One title") -> Sketches:
 
 def verdict(one: str, other: str, titles: tuple[str, str] = ("A", "A")) -> tuple[Level, int]:
     texts = [(one.encode(), titles[0].encode()), (other.encode(), titles[1].encode())]
-    return judge(SKETCHER.of_texts(texts).records, [(0, 1)])[0]
+    return compare(SKETCHER.of_texts(texts).records, [(0, 1)])[0]
 
 
 @pytest.mark.parametrize(
@@ -156,14 +156,14 @@ def test_a_page_with_a_fifth_more_text_is_different() -> None:
 
 
 def test_a_page_brings_its_key_its_host_and_its_moment() -> None:
-    pages = [Page(2**63 + 5, "a.test", "T", b"some words", 1_800_000_000.9)]
+    pages = [PageText(2**63 + 5, "a.test", "T", b"some words", 1_800_000_000.9)]
     record = SKETCHER.sketches(pages).records[0]
     assert (int(record[12]), int(record[13])) == (2**63 + 5, 1_800_000_000_900_000)
     assert int(record[11]) & 0xFFFFFFFF == 2
-    other = SKETCHER.sketches([Page(1, "b.test", "T", b"some words", 0.0)]).records[0]
+    other = SKETCHER.sketches([PageText(1, "b.test", "T", b"some words", 0.0)]).records[0]
     assert int(record[11]) >> 32 != int(other[11]) >> 32
 
 
 def test_a_title_that_is_not_unicode_is_sketched_all_the_same() -> None:
-    made = SKETCHER.sketches([Page(1, "a.test", "T\ud800", b"x \xff y", 0.0)])
+    made = SKETCHER.sketches([PageText(1, "a.test", "T\ud800", b"x \xff y", 0.0)])
     assert int(made.records[0, 11]) & 0xFFFFFFFF == 3

@@ -73,7 +73,7 @@ def judge_many(records: Words, pairs: Ints, count: int, out: Ints) -> int:
 
 
 def is_older(records: Words, a: int, b: int) -> bool:
-    """Tell whether the first of two records is the older page; between twins, the key decides."""
+    """Return True if the first of two records is the older page; between twins, the key decides."""
     at_a, at_b = records[a + 13] & _MOMENT, records[b + 13] & _MOMENT
     return bool(at_a < at_b or (at_a == at_b and records[a + 12] < records[b + 12]))
 

@@ -1,14 +1,18 @@
-"""Exact copies: a 64-bit fingerprint of each content, and the page that had it first."""
+"""Exact copies: a fingerprint of each content, and the page that had it first."""
 
 from collections.abc import Callable
 
 import xxhash
 from msgspec import msgpack
 
-from gossamer.model import CopyOf, Document, Row
+from gossamer.model import EMBEDDED, CopyOf, Document, Extraction, LinkKind, Row
 
 CONTENT = b"x"
 """Prefix of a row: fingerprint → the page that had this content first."""
+
+_ANCHOR = LinkKind.ANCHOR
+_PARTS = tuple(EMBEDDED)
+"""No set: hashing the member of an enumeration takes longer than the whole comparison."""
 
 _encode = msgpack.Encoder().encode
 _decode = msgpack.Decoder(CopyOf).decode
@@ -23,6 +27,21 @@ def content_fingerprint(document: Document) -> int | None:
         return None
     decoded = document.body.decoded()
     return xxhash.xxh3_64_intdigest(decoded) if decoded else None
+
+
+def words_fingerprint(found: Extraction) -> int | None:
+    """Return a fingerprint of title, text and the pages linked; None if nothing was read.
+
+    Markup that is new at every serving (a nonce, a comment, the version of a script) leaves it as
+    it is. A number that a reader sees does not.
+    """
+    targets = [
+        link.target.text for link in found.links if link.kind is _ANCHOR or link.kind not in _PARTS
+    ]
+    if not found.text and not found.title and not targets:
+        return None
+    said = "\n".join((found.title, found.text, *targets))
+    return xxhash.xxh3_64_intdigest(said.encode("utf-8", "surrogatepass"))
 
 
 class ContentSeen:

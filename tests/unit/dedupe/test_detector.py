@@ -7,15 +7,15 @@ import pytest
 from msgspec.structs import replace
 
 from gossamer.dedupe import (
-    Copies,
-    Finding,
-    Gone,
-    Item,
-    Known,
-    Label,
+    CopyChanges,
+    CopyDetector,
+    CopyItem,
+    CopyLabel,
+    ExactCopy,
+    GonePage,
     Level,
-    Page,
-    open_copies,
+    PageText,
+    open_copy_detector,
     read_labels,
 )
 from gossamer.model import Row
@@ -52,22 +52,22 @@ class Crowd:
         self.rows = [Rows() for _ in range(shards)]
         self.stations = [self.open(shard) for shard in range(shards)]
 
-    def open(self, shard: int) -> Copies:
-        return open_copies(
+    def open(self, shard: int) -> CopyDetector:
+        return open_copy_detector(
             self.rows[shard], self.folder / str(shard), 5, (shard, self.shards), is_synced=False
         )
 
     def owner(self, key: int) -> int:
         return (key >> 40) * self.shards >> 24
 
-    def judge(self, *items: Item) -> None:
+    def judge(self, *items: CopyItem) -> None:
         for shard in range(self.shards):
             ours = [item for item in items if self.owner(item.key) == shard]
             self.deliver(shard, self.stations[shard].judge(ours))
 
-    def deliver(self, shard: int, finding: Finding) -> None:
-        self.rows[shard].write(finding.rows)
-        for to, parcel in finding.parcels:
+    def deliver(self, shard: int, changes: CopyChanges) -> None:
+        self.rows[shard].write(changes.rows)
+        for to, parcel in changes.parcels:
             self.deliver(to, self.stations[to].judge((), [parcel]))
 
     def labels(self) -> dict[int, tuple[Level, int]]:
@@ -84,13 +84,13 @@ def key(number: int) -> int:
     return (number * 0x9E3779B97F4A7C15) & ((1 << 64) - 1)
 
 
-def page(number: int, words: list[str], title: str = "") -> Page:
-    return Page(
+def page(number: int, words: list[str], title: str = "") -> PageText:
+    return PageText(
         key(number), f"h{number}.test", title or f"T{number}", " ".join(words).encode(), number
     )
 
 
-def the_web() -> list[Page]:
+def the_web() -> list[PageText]:
     originals = [page(n + 1, words, title=f"Text {n}") for n, words in enumerate(TEXTS)]
     copies = [page(100 + n, words, title="Mirror") for n, words in enumerate(TEXTS[:4])]
     near = [
@@ -140,17 +140,17 @@ def test_what_comes_twice_changes_nothing(tmp_path: Path) -> None:
 
 def test_counts_say_how_many_labels_there_are(tmp_path: Path) -> None:
     crowd = Crowd(tmp_path, 1)
-    finding = crowd.stations[0].judge(the_web())
-    assert finding.counts == {"exact": 4, "duplicate": 8, "similar": 8}
-    assert len(finding.changed) == 20
-    assert finding.parcels == []
+    changes = crowd.stations[0].judge(the_web())
+    assert changes.counts == {"exact": 4, "duplicate": 8, "similar": 8}
+    assert len(changes.changed) == 20
+    assert changes.parcels == []
 
 
 def test_a_page_that_repeats_another_byte_for_byte_is_labelled_without_a_sketch(
     tmp_path: Path,
 ) -> None:
     crowd = Crowd(tmp_path, 2)
-    crowd.judge(Known(key(9), 9.0, key(1)))
+    crowd.judge(ExactCopy(key(9), 9.0, key(1)))
     assert crowd.labels() == {key(9): (Level.EXACT, key(1))}
     assert sum(station.pages for station in crowd.stations) == 0
 
@@ -162,10 +162,10 @@ def test_pages_without_words_are_nobodys_copies(tmp_path: Path) -> None:
 
 
 def test_a_label_can_be_read_by_others() -> None:
-    assert Label(Level.EXACT, 4).is_better_than(Label(Level.DUPLICATE, 3))
+    assert CopyLabel(Level.EXACT, 4).is_better_than(CopyLabel(Level.DUPLICATE, 3))
 
 
-def later(number: int, words: list[str], at: int, title: str = "") -> Page:
+def later(number: int, words: list[str], at: int, title: str = "") -> PageText:
     """Return a page that says something else since some second."""
     return replace(page(number, words, title), at=at, is_again=True)
 
@@ -190,7 +190,7 @@ def test_a_page_that_changes_or_goes_is_nobodys_original_any_more(
 ) -> None:
     crowd = Crowd(tmp_path, shards)
     crowd.judge(page(1, TEXTS[0]), page(2, TEXTS[0]), page(3, TEXTS[1]))
-    crowd.judge(Gone(key(1), 50.0) if is_gone else later(1, TEXTS[6], 50))
+    crowd.judge(GonePage(key(1), 50.0) if is_gone else later(1, TEXTS[6], 50))
     assert crowd.labels() == {}, "its copies stand for themselves"
     crowd.stations = [crowd.open(shard) for shard in range(shards)]
     crowd.judge(page(70, TEXTS[0]), page(71, TEXTS[6]))
@@ -201,7 +201,7 @@ def test_a_page_that_changes_or_goes_is_nobodys_original_any_more(
 def test_a_page_that_becomes_a_copy_byte_for_byte_is_one(tmp_path: Path) -> None:
     crowd = Crowd(tmp_path, 2)
     crowd.judge(page(1, TEXTS[0]), page(2, TEXTS[1]))
-    crowd.judge(Known(key(2), 50.0, key(1), is_again=True))
+    crowd.judge(ExactCopy(key(2), 50.0, key(1), is_again=True))
     assert crowd.labels() == {key(2): (Level.EXACT, key(1))}
     crowd.judge(page(60, TEXTS[1]))
     assert key(60) not in crowd.labels()
