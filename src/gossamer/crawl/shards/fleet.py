@@ -35,8 +35,11 @@ from gossamer.urls import parse
 PROGRESS_S = 1.0
 SLIGHT = 0.05
 """A part that changes by less is not worth telling."""
-NOTHING = Standing(queued=0, hosts=0, known_urls=0, is_running=True)
-"""Of a shard that is starting."""
+FIRST_REPORTS_S = 60.0
+"""How long a question for the status waits until every shard has reported."""
+POLL_S = 0.05
+NOTHING = Standing(queued=0, hosts=0, known_urls=0, is_running=True, paused="a shard is starting")
+"""Of a shard that has not reported yet."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -100,8 +103,7 @@ class Fleet:
             if ends_at is not None and self.clock.steady() >= ends_at:
                 self.supervisor.dismiss("max_time")
                 ends_at = None
-            has_news = any(member.report is not None for member in self.supervisor.members)
-            if on_progress is not None and has_news:
+            if on_progress is not None and self._have_all_reported():
                 on_progress(self.status())
 
     def _look_at_limits(self) -> None:
@@ -123,6 +125,10 @@ class Fleet:
             if member.line is not None and member.report is not None and count and is_news:
                 self.parts[member.shard] = (member.starts, part)
                 member.line.send(Share(part))
+
+    def _have_all_reported(self) -> bool:
+        """Return True if the totals are those of all shards; a resumed crawl has some already."""
+        return all(member.report is not None for member in self.supervisor.members)
 
     def counters(self) -> Counters:
         """Return the totals of all shards, as last heard."""
@@ -146,6 +152,9 @@ class Fleet:
         """Answer a question that came through the control socket."""
         match question.get("ask"):
             case "status":
+                until = self.clock.steady() + FIRST_REPORTS_S
+                while not self._have_all_reported() and self.clock.steady() < until:
+                    await self.clock.sleep(POLL_S)
                 return as_json(self.status())
             case "why":
                 url = parse(str(question["url"]), self.config.urls)
