@@ -25,7 +25,7 @@ def slow(link):
 
 told = []
 Crawl(folder, [more], filters=[slow]).run(on_progress=told.append)
-print(json.dumps([facts["pages"] for facts in told]))
+print(json.dumps([facts.pages for facts in told]))
 """
 
 
@@ -48,6 +48,6 @@ def test_a_resumed_crawl_never_shows_the_totals_of_some_shards_only(tmp_path: Pa
         asked = status(folder)
         ended = finish(running)
     assert ended.code == 0, ended.err
-    assert asked["running"] is True
-    assert asked["pages"] in {12, 13}
+    assert asked.running is True
+    assert asked.pages in {12, 13}
     assert set(json.loads(ended.out)) <= {12, 13}, "the first line of progress is whole as well"
