@@ -160,6 +160,7 @@ def tell_built(facts: "IndexFacts", *, is_json: bool) -> None:
         return
     words = f"{facts.pages:,} pages in {facts.shards} shard{'s' if facts.shards > 1 else ''}"
     done = f"{facts.added:,} written, {facts.deleted:,} deleted"
+    done += f", {facts.unchanged:,} unchanged" if facts.unchanged else ""
     left = "".join(f", {count:,} left out ({why})" for why, count in facts.left_out.items())
     bad = f", {facts.bad:,} could not be read" if facts.bad else ""
     out().print(f"{_DID[facts.did]}: {words}. ({done}{left}{bad}.)", markup=False)

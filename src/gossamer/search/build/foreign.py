@@ -13,12 +13,15 @@ from gossamer.search.build.options import IndexFacts, IndexOptions, Shape, Tell,
 from gossamer.search.build.place import open_sink, place_of
 from gossamer.search.build.sink import PageSink
 from gossamer.search.gather.foreign import Bad, ForeignPages, LeftOut
-from gossamer.search.manifest import Manifest, read_manifest, write_manifest
-from gossamer.search.page import IndexPage
-from gossamer.search.shard import VERSION
+from gossamer.search.manifest import Manifest, read_manifest, shard_folders, write_manifest
+from gossamer.search.page import IndexPage, Prepared
+from gossamer.search.shard import VERSION, LocalShard
+from gossamer.search.shard.snapshot import META
 
 COMMIT_PAGES = 50_000
 TOLD_PAGES = 1000
+COMPARED_PAGES = 200
+"""Looked up at once."""
 TOLD_BAD = 20
 """Bad records of a file that are told one by one; the others are counted."""
 
@@ -63,9 +66,9 @@ class _Foreign:
         self._manifest = self._opened()
         self._sink: PageSink = open_sink(into, self._index, self._manifest, options)
         self._analyser = Analyser()
-        self._languages: Counter[str] = Counter(self._manifest.languages)
         self._left_out: Counter[str] = Counter()
-        self._added = self._bad = 0
+        self._taken = _Taken(shard_folders(self._index, self._manifest, "high"))
+        self._written = self._bad = 0
 
     def build(self, files: Sequence[str], complain: Callable[[str], None]) -> IndexFacts:
         """Take in all files, one after the other."""
@@ -86,28 +89,36 @@ class _Foreign:
             self._bad += bad
         self._commit()
         self._sink.close()
-        facts = facts_of("news", self._manifest, added=self._added, bad=self._bad)
-        did = facts.did if self._added else "nothing"
-        return replace(facts, did=did, left_out=dict(self._left_out))
+        taken = self._taken
+        facts = facts_of("news", self._manifest, added=taken.added, bad=self._bad)
+        return replace(
+            facts,
+            did="news" if taken.added else "nothing",
+            unchanged=taken.unchanged,
+            left_out=dict(self._left_out),
+        )
 
     def _add(self, page: IndexPage) -> None:
-        self._sink.add(self._analyser.prepare(page))
-        self._languages[page.language] += 1
-        self._added += 1
-        if self._added % TOLD_PAGES == 0:
-            self._tell({"written": self._added})
-        if self._added % COMMIT_PAGES == 0:
+        prepared = self._analyser.prepare(page)
+        self._taken.note(prepared)
+        self._sink.add(prepared)
+        self._written += 1
+        if self._written % TOLD_PAGES == 0:
+            self._tell({"written": self._written})
+        if self._written % COMMIT_PAGES == 0:
             self._commit()
 
     def _commit(self) -> None:
+        self._taken.compare()
         self._sink.commit()
         self._manifest = replace(
             self._manifest,
             pages=self._sink.pages(),
-            languages=dict(self._languages.most_common()),
+            languages=self._sink.languages(),
             generation=self._manifest.generation + 1,
         )
         write_manifest(self._index, self._manifest)
+        self._taken.renew()
 
     def _opened(self) -> Manifest:
         """Return what the index that exists is; a new one's manifest if there is none."""
@@ -131,6 +142,41 @@ class _Foreign:
         return Manifest(
             version=VERSION, partition=shape.partition, shards=shape.shards, generation=1, born=1
         )
+
+
+class _Taken:
+    """Counts pages that are taken in: which of them were there just so at the last commit?
+
+    All are written, also those. Of a URL that comes twice, the last page is compared.
+    """
+
+    def __init__(self, folders: Sequence[Path]) -> None:
+        self._shards = [LocalShard(folder) for folder in folders if (folder / META).exists()]
+        self._folders = folders
+        self._waiting: dict[int, Prepared] = {}
+        self._is_same: dict[int, bool] = {}
+        self.added = self.unchanged = 0
+
+    def note(self, page: Prepared) -> None:
+        """Take a page into account."""
+        self._waiting[page.key] = page
+        if len(self._waiting) >= COMPARED_PAGES:
+            self.compare()
+
+    def compare(self) -> None:
+        """Look up the pages that were noted. To be called before they are committed."""
+        pages = list(self._waiting.values())
+        same = {key for shard in self._shards for key in shard.unchanged(pages)}
+        self._is_same.update((page.key, page.key in same) for page in pages)
+        self._waiting.clear()
+
+    def renew(self) -> None:
+        """Count what was compared, and take up what was committed."""
+        unchanged = sum(self._is_same.values())
+        self.unchanged += unchanged
+        self.added += len(self._is_same) - unchanged
+        self._is_same.clear()
+        self._shards = [LocalShard(folder) for folder in self._folders]
 
 
 def _expect_readable(name: str) -> None:

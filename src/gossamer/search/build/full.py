@@ -1,8 +1,8 @@
 """A full build: the whole archive, twice. First what holds and what links say, then the pages."""
 
 import shutil
-from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO
@@ -51,7 +51,7 @@ class FullBuild:
         self._counted = counted
         self._tell = tell
         self._added = 0
-        self._languages: Counter[str] = Counter()
+        self._languages: dict[str, int] = {}
 
     def build(self) -> IndexFacts:
         """Make an index of the whole archive, and put it into the old one's place."""
@@ -71,7 +71,7 @@ class FullBuild:
         manifest = replace(
             manifest,
             pages=self._added,
-            languages=dict(self._languages.most_common()),
+            languages=self._languages,
             covered=covered,
             generation=generation,
             born=generation,
@@ -118,14 +118,19 @@ class FullBuild:
         news = ArchiveNews(self._folder, {}, self._counted)
         anchors, analyser = AnchorTable(new / ANCHORS), Analyser()
         sink = open_sink(self._folder.root, new, manifest, self._options)
-        for facts, text in self._pages(new, news, settled):
-            sink.add(analyser.prepare(page_of(facts, text, anchors.of(facts.url))))
-            self._added += 1
-            self._languages[facts.language] += 1
-            if self._added % TOLD_PAGES == 0:
-                self._tell({"written": self._added, "bytes_left": news.bytes_left})
-        self._tell({"closing": self._added})
+        try:
+            for facts, text in self._pages(new, news, settled):
+                sink.add(analyser.prepare(page_of(facts, text, anchors.of(facts.url))))
+                self._added += 1
+                if self._added % TOLD_PAGES == 0:
+                    self._tell({"written": self._added, "bytes_left": news.bytes_left})
+            self._tell({"closing": self._added})
+        except Exception:
+            with suppress(Exception):  # what went wrong first is told; the folder is discarded
+                sink.close()
+            raise
         sink.close()
+        self._languages = sink.languages()
         for name, offset in news.torn.items():
             self._tell({"torn": name, "at": offset})
         return news.covered

@@ -4,7 +4,6 @@ A round is: pages into the shards, commit of every shard, then the manifest, whi
 archive was read. Killed anywhere, the next round reads the same again and writes the same again.
 """
 
-from collections import Counter
 from itertools import islice
 
 from msgspec.structs import replace
@@ -50,7 +49,6 @@ class Keeper:
         self._copies = read_waiting(self._index)
         """Pages without a text of their own, by key; then those whose original is not here yet: its
         shard was asked a moment too early."""
-        self._languages: Counter[str] = Counter(manifest.languages)
         self._added = self._deleted = 0
 
     def take(self, counted: Lengths, tell: Tell) -> IndexFacts:
@@ -89,7 +87,6 @@ class Keeper:
     def _add(self, facts: PageFacts, text: str) -> None:
         anchors = self._anchors.of(facts.url)
         self._sink.add(self._analyser.prepare(page_of(facts, text, anchors)))
-        self._languages[facts.language] += 1
         self._added += 1
 
     def _add_copies(self, waiting: set[int]) -> None:
@@ -125,7 +122,7 @@ class Keeper:
         self.manifest = replace(
             self.manifest,
             pages=self._sink.pages(),
-            languages=dict(self._languages.most_common()),
+            languages=self._sink.languages(),
             covered=covered,
             generation=self.manifest.generation + 1,
         )

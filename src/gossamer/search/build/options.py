@@ -42,7 +42,9 @@ class IndexFacts(Struct, frozen=True, kw_only=True):
     did: Did
     pages: int
     added: int = 0
-    """Pages that were written."""
+    """Pages that were written, those of files of others only if they were not there just so."""
+    unchanged: int = 0
+    """Pages of files of others that were there just so."""
     deleted: int = 0
     """Pages that are gone, or ask to be left out."""
     left_out: dict[str, int] = {}  # msgspec copies it

@@ -1,5 +1,6 @@
 """Where prepared pages go: into one of several shards."""
 
+from collections import Counter
 from pathlib import Path
 from typing import Protocol
 
@@ -29,6 +30,9 @@ class PageSink(Protocol):
 
     def pages(self) -> int:
         """Return how many pages count."""
+
+    def languages(self) -> dict[str, int]:
+        """Return how many pages of each language count, the most frequent first."""
 
     def close(self) -> None:
         """Commit, and let go."""
@@ -83,6 +87,13 @@ class DocumentSink:
         """Return how many pages count."""
         return sum(shard.pages() for shard in self._shards)
 
+    def languages(self) -> dict[str, int]:
+        """Return how many pages of each language count, the most frequent first."""
+        total: Counter[str] = Counter()
+        for shard in self._shards:
+            total.update(shard.languages())
+        return dict(total.most_common())
+
     def close(self) -> None:
         """Commit, and wait until the files are in order."""
         for shard in self._shards:
@@ -114,6 +125,7 @@ class _Lazy:
         self._opened: ShardWriter | None = self._open() if is_new else None
         self._is_changed = is_new
         self._pages: int | None = None
+        self._languages: dict[str, int] | None = None
 
     def add(self, page: Prepared) -> None:
         self._changing().add(page)
@@ -124,16 +136,22 @@ class _Lazy:
     def commit(self) -> None:
         if self._is_changed:
             self._writer().commit()
-            self._is_changed, self._pages = False, None
+            self._is_changed, self._pages, self._languages = False, None, None
 
     def pages(self) -> int:
         if self._pages is None:
             self._pages = self._writer().pages()
         return self._pages
 
+    def languages(self) -> dict[str, int]:
+        if self._languages is None:
+            self._languages = self._writer().languages()
+        return self._languages
+
     def close(self) -> None:
         if self._opened is not None:
             self._opened.close()
+            self._is_changed, self._pages, self._languages = False, None, None
 
     def _changing(self) -> ShardWriter:
         self._is_changed = True

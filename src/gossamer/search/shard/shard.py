@@ -7,13 +7,14 @@ from typing import Final, Protocol
 import msgspec
 import tantivy
 
-from gossamer.search.fields import MAIN, TITLE
+from gossamer.search.fields import MAIN, TEXT_FIELDS, TITLE
 from gossamer.search.messages import Ask, Candidate, Counts, Evidence, Facts, Stored, Term, Top
+from gossamer.search.page import Prepared
 from gossamer.search.shard.damage import guarded
 from gossamer.search.shard.evidence import Gathering
 from gossamer.search.shard.querying import MUST, SHOULD, Query, Wording
-from gossamer.search.shard.schema import open_index
-from gossamer.search.shard.snapshot import Snapshot, read_meta
+from gossamer.search.shard.schema import length_column, open_index
+from gossamer.search.shard.snapshot import Snapshot, languages_of, read_meta
 
 _Shown = tuple[str, str, str, str, int]
 _decode_shown = msgspec.msgpack.Decoder(_Shown).decode
@@ -80,8 +81,7 @@ class LocalShard:
         """Return how much there is, and of which commit."""
         now = self._now
         with guarded(self.path):
-            alive = Query.all_query() if now.slots > now.pages else None
-            languages = dict(now.searcher.terms_with_prefix("language", "", alive))
+            languages = languages_of(now.searcher)
         return Facts(pages=now.pages, generation=now.generation, languages=languages)
 
     def counts(self, terms: Sequence[Term]) -> Counts:
@@ -146,6 +146,33 @@ class LocalShard:
             places = [place for _, place in hits]
             of_key = dict(zip(now.searcher.fast_field_values("key", places), places, strict=True))
             return [_stored(now, key, of_key[key]) for key in keys if key in of_key]
+
+    def unchanged(self, pages: Sequence[Prepared]) -> set[int]:
+        """Return the keys of those pages that are in it just as they are.
+
+        Compared is what is kept: what a reader is shown, the sketch of the whole text, and how many
+        words it has in each field.
+        """
+        now = self._now
+        wanted = {page.key: page for page in pages}
+        columns = ("key", "sketch", *map(length_column, TEXT_FIELDS))
+        with guarded(self.path):
+            query = _wording(now, Ask()).one_of(list(wanted))
+            hits = now.searcher.search(query, len(wanted), count=False).hits if wanted else []
+            places = [place for _, place in hits]
+            rows = zip(
+                *(now.searcher.fast_field_values(name, places) for name in columns), strict=True
+            )
+            same = set()
+            for place, (key, sketch, *lengths) in zip(places, rows, strict=True):
+                page = wanted[key]
+                counts = [words.count(" ") + 1 if words else None for words in page.words]
+                shown = (page.title, page.text, page.language, page.media_type, page.at)
+                if (sketch, lengths) == (page.sketch, counts) and shown == _decode_shown(
+                    now.searcher.doc(place)["shown"][0]
+                ):
+                    same.add(key)
+        return same
 
     def vocabulary(self, prefix: str, most: int) -> list[tuple[Term, int]]:
         """Return terms that begin so, with how many pages have them, the most frequent first."""

@@ -92,6 +92,13 @@ class Snapshot:
         return self._average[field]
 
 
+def languages_of(searcher: tantivy.Searcher) -> dict[str, int]:
+    """Return how many pages of each language there are, those replaced or deleted left out."""
+    every = tantivy.Query.all_query()
+    found = searcher.terms_with_prefix("language", "", every)
+    return {language: pages for language, pages in found if pages}
+
+
 def _taken_up(index: tantivy.Index, path: Path) -> Meta:
     """Bring an index to its newest commit; return what that is made of."""
     meta = read_meta(path)

@@ -9,6 +9,7 @@ from gossamer.search.fields import TEXT_FIELDS
 from gossamer.search.page import Prepared
 from gossamer.search.shard.damage import guarded
 from gossamer.search.shard.schema import length_column, make_index
+from gossamer.search.shard.snapshot import languages_of
 
 HEAP_BYTES = 128_000_000
 
@@ -56,6 +57,12 @@ class ShardWriter:
         """Return how many pages are in it, as far as they count."""
         self._index.reload()
         return self._index.searcher().num_docs
+
+    def languages(self) -> dict[str, int]:
+        """Return how many pages of each language are in it, as far as they count."""
+        self._index.reload()
+        with guarded(self._path):
+            return languages_of(self._index.searcher())
 
     def commit(self) -> None:
         """Make everything so far count, for good and for readers."""

@@ -300,3 +300,23 @@ def test_what_a_crawl_adds_is_taken_in_while_it_runs(archive: PagesArchive) -> N
         did = [facts.did for facts in follow(archive.root, KEPT, SystemClock(), wait)]
     assert seen == [[A], [A, B], [A, C]]
     assert did == ["full", "nothing", "news", "news", "nothing"]
+
+
+@pytest.mark.parametrize("organisation", ["documents", "terms"])
+def test_a_build_that_fails_lets_go_of_its_files_and_tells_the_first_error(
+    organisation: str, archive: PagesArchive
+) -> None:
+    archive.write([page(A, "zebras"), page(B, "lions")])
+
+    def fail(event: dict[str, object]) -> None:
+        if "closing" in event:
+            raise RuntimeError("the first error")
+
+    options = IndexOptions(organisation=organisation)  # type: ignore[arg-type]
+    with pytest.raises(RuntimeError, match="the first error") as caught:
+        build_index(archive.root, options, fail)
+    assert caught.tb is not None  # and with it the frames, with all that they hold
+    held = [str(path.readlink()) for path in Path("/proc/self/fd").iterdir() if path.is_symlink()]
+    ours = [name for name in held if str(archive.root / "index") in name]
+    assert [name for name in ours if "/anchors" not in name] == []
+    assert build_index(archive.root, options).pages == 2

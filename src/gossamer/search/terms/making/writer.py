@@ -2,6 +2,7 @@
 
 import shutil
 from array import array
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -55,6 +56,8 @@ class TermsWriter:
         self._pages = 0
         self._files = [(self._scratch / name).open("wb") for name in ("rows", "lengths", "ends")]
         self._languages: dict[str, int] = {}
+        """The number of each language that was met."""
+        self._having: Counter[str] = Counter()
         self._gone: list[tuple[int, int]] = []
         """Keys of pages that were taken out, and how many pages there were by then."""
 
@@ -81,6 +84,10 @@ class TermsWriter:
     def pages(self) -> int:
         """Return how many pages count; before the end, how many were put in."""
         return self._pages
+
+    def languages(self) -> dict[str, int]:
+        """Return how many pages of each language there are; before the end, none."""
+        return dict(self._having.most_common())
 
     def close(self) -> None:
         """Make the set whole, for good and for readers."""
@@ -125,13 +132,14 @@ class TermsWriter:
         """Say that the set is there, and delete the one before."""
         names = list(self._languages)
         pages = np.bincount(lengths[:, -1], minlength=len(names)).tolist()
+        self._having = Counter(dict(zip(names, pages, strict=True)))
         files = [path for path in self._place.rglob("*") if path.is_file()]
         made = TermSet(
             generation=self._generation,
             shards=self._shards,
             pages=len(lengths),
             tokens=tuple(lengths[:, :-1].sum(axis=0, dtype=np.int64).tolist()),
-            languages=dict(zip(names, pages, strict=True)),
+            languages=dict(self._having),
             placed=self._placed,
             seals={str(path.relative_to(self._place)): seal_of(path) for path in files},
         )
