@@ -2,17 +2,15 @@
 
 They are asked in this order: scheme, port, block, allow, scope, nofollow, length, extension, depth,
 trap shapes, budget, the user's own. Rules that look at scheme, host and port only are asked once
-per origin, and their verdict is remembered.
+per origin, and their answer is remembered.
 
 Neighbours: `crawl` hands over the links that `process` found and puts what is kept to `seen`.
 Not for: what a server permits (`fetch.robots`), what a document holds (`process`), or parts of
 sites that have no end (`traps`).
 """
 
-from gossamer.filter.api import UrlFilter, url_filter
-from gossamer.filter.build import build_chain
-from gossamer.filter.chain import FilterChain
-from gossamer.filter.load import named_filter
+from gossamer.filter.chain import FilterChain, build_chain
+from gossamer.filter.user_rules import UrlFilter, named_filter, url_filter
 
 __all__ = [
     "FilterChain",

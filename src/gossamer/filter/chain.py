@@ -1,10 +1,15 @@
-"""FilterChain: first objection wins; objections are counted."""
+"""FilterChain: the filters of a crawl, in the order in which they are asked."""
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
-from gossamer.filter.api import UrlFilter, UserFilter
+from gossamer.config import FilterConfig
+from gossamer.filter import origin_rules
+from gossamer.filter.link_rules import host_budget, shape
+from gossamer.filter.user_rules import UrlFilter, UserFilter, installed_filters, named_filter
 from gossamer.log import OnUserError
-from gossamer.model import FOLLOWED, Link, LinkKind, Objection, Url
+from gossamer.model import EMBEDDED, FOLLOWED, Link, LinkKind, Objection, Url
+from gossamer.urls import Patterns
 
 
 def _ignore(_seed: Url) -> None:
@@ -12,7 +17,7 @@ def _ignore(_seed: Url) -> None:
 
 
 class FilterChain:
-    """The filters of a crawl in their order. `build_chain` makes one from the configuration."""
+    """The first objection wins; objections are counted. `build_chain` makes one."""
 
     def __init__(
         self,
@@ -78,3 +83,48 @@ class FilterChain:
                 by_host[host] = by_host.get(host, 0) + 1
         by_host.clear()
         return kept, refused
+
+
+def build_chain(
+    config: FilterConfig,
+    seeds: Sequence[Url],
+    host_count: Callable[[str], int],
+    *,
+    follow_embeds: bool,
+    extra: Sequence[UrlFilter] = (),
+) -> FilterChain:
+    """Return the chain for a configuration; ConfigError if a pattern or a filter is invalid.
+
+    `host_count` returns how many URLs of a host were queued. `extra` filters are asked last.
+    """
+    scope = origin_rules.Scope(config.scope, seeds)
+    origins = origin_rules.OriginFilter(
+        [
+            origin_rules.scheme,
+            origin_rules.bad_port,
+            origin_rules.blocked(Patterns([*config.block, *_blocklist(config)])),
+            origin_rules.allowed(Patterns(config.allow)),
+            scope,
+        ]
+    )
+    kept: dict[str, int] = {}
+    budget = host_budget(config.max_urls_per_host, host_count, kept)
+
+    def widen(seed: Url) -> None:
+        scope.add_seed(seed)
+        origins.forget()
+
+    return FilterChain(
+        [origins, shape(config), budget, *_by_others(config), *extra],
+        kinds=FOLLOWED | EMBEDDED if follow_embeds else FOLLOWED,
+        widen=widen,
+        kept_by_host=kept,
+    )
+
+
+def _by_others(config: FilterConfig) -> list[UrlFilter]:
+    return [*(named_filter(name) for name in config.user_filters), *installed_filters()]
+
+
+def _blocklist(config: FilterConfig) -> Sequence[str]:
+    return origin_rules.read_blocklist(Path(config.blocklist)) if config.blocklist else ()

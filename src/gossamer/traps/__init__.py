@@ -2,7 +2,7 @@
 
 Neighbours: `crawl` reports every finished task, asks before each request, and hands `object_to` to
 the filters, which so refuse links into what is closed. Not for: single URLs with a bad shape
-(`filter.shape`).
+(`filter.link_rules`).
 """
 
 from gossamer.traps.detector import Hold, ReleasedTasks, TrapDetector

@@ -1,14 +1,12 @@
-"""The filters that look at one link by itself: its rel, length, extension, depth and trap shapes.
-
-They are one function, because it runs for every new link of every page.
-"""
+"""Rules that judge each link: rel, length, extension, depth, trap shapes, its host's budget."""
 
 import re
 from collections import Counter
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 
 from gossamer.config import FilterConfig
-from gossamer.filter.api import UrlFilter
+from gossamer.filter.user_rules import UrlFilter
 from gossamer.model import Link, LinkKind, Objection, Reject
 
 MAX_SEGMENTS = 24
@@ -25,6 +23,7 @@ _NEVER = 1 << 62
 def shape(config: FilterConfig) -> UrlFilter:
     """Refuse, in this order: nofollow links, long URLs, extensions, deep links, trap shapes.
 
+    One function does all of it, because it runs for every new link of every page.
     Extensions are not held against a seed or a sitemap's entry: someone asked for just this file.
     """
     max_chars, max_repeats = config.max_url_chars, config.max_repeats
@@ -58,7 +57,7 @@ def shape(config: FilterConfig) -> UrlFilter:
 
 @lru_cache(maxsize=FOLDERS_KEPT)
 def is_straight(folder: str, max_repeats: int) -> bool:
-    """Tell whether no name below a folder could make a trap shape: asked once per folder."""
+    """Return True if no name below a folder could make a trap shape: asked once per folder."""
     parts = folder.split("/")
     return len(parts) - len(set(parts)) + 1 < max_repeats and len(parts) < MAX_SEGMENTS
 
@@ -79,3 +78,20 @@ def _trap(target: str, max_repeats: int) -> Objection | None:
         if pair and count > max_repeats:
             return Objection(Reject.REPEATED_SEGMENTS, pair)
     return None
+
+
+def host_budget(
+    max_urls: int, host_count: Callable[[str], int], kept: Mapping[str, int]
+) -> UrlFilter:
+    """Refuse further URLs of a host that already has its share of the queue.
+
+    The links of a page are judged before any of them is taken. So those that were kept so far
+    count too, or one sitemap could hold more than a host's budget.
+    """
+    objection = Objection(Reject.HOST_BUDGET, f"{max_urls} URLs of this host are taken")
+
+    def object_to(link: Link, _depth: int, _source: str) -> Objection | None:
+        host = link.target.host
+        return objection if host_count(host) + kept.get(host, 0) >= max_urls else None
+
+    return object_to

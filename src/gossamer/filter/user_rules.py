@@ -1,4 +1,4 @@
-"""UrlFilter: how to add a rule.
+"""Filters of the user's own: how to write one, and how one is found by its name.
 
     from gossamer import url_filter
 
@@ -11,9 +11,12 @@ or "" has nothing against it. Name it in `crawl.toml` as `user_filters = ["modul
 hand it to `Crawl(...)`, or register it in the entry-point group `gossamer.filters`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from importlib.metadata import entry_points
 from typing import TypeAlias
 
+from gossamer.errors import ConfigError
 from gossamer.log import OnUserError, describe_error, ignore_error, tell
 from gossamer.model import Link, Objection, Reject
 
@@ -22,6 +25,8 @@ UrlFilter: TypeAlias = Callable[[Link, int, str], Objection | None]
 
 UserRule: TypeAlias = Callable[[Link], str | bool | None]
 """What a user writes: the objection to a link in words, or nothing."""
+
+GROUP = "gossamer.filters"
 
 
 class UserFilter:
@@ -63,3 +68,40 @@ class UserFilter:
 def url_filter(rule: UserRule) -> UserFilter:
     """Make a filter of a function that takes a link and returns its objection, or None."""
     return UserFilter(rule)
+
+
+def named_filter(name: str) -> UrlFilter:
+    """Return the filter that "module:function" names."""
+    module_name, colon, function_name = name.partition(":")
+    if not (module_name and colon and function_name):
+        raise ConfigError(
+            f'expected "module:function" in filter.user_filters, found {name!r}; '
+            "name an importable module and a function in it"
+        )
+    try:
+        found: object = import_module(module_name)
+    except Exception as error:  # noqa: BLE001 - a stranger's module may fail in any way
+        raise ConfigError(
+            f"user filter {name!r}: expected an importable module, found "
+            f"{type(error).__name__}: {error}; is its folder on PYTHONPATH?"
+        ) from None
+    for attribute in function_name.split("."):
+        found = getattr(found, attribute, None)
+    return _as_filter(found, f"user filter {name!r}")
+
+
+def installed_filters() -> Sequence[UrlFilter]:
+    """Return the filters that installed packages registered, by name."""
+    found = sorted(entry_points(group=GROUP), key=lambda entry: entry.name)
+    return [named_filter(entry.value) for entry in found]
+
+
+def _as_filter(found: object, where: str) -> UrlFilter:
+    if isinstance(found, UserFilter):
+        return found
+    if not callable(found):
+        raise ConfigError(
+            f"{where}: expected a function that takes a link, found {type(found).__name__}; "
+            "check the name after the colon"
+        )
+    return UserFilter(found)
