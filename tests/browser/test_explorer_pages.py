@@ -60,9 +60,18 @@ def test_a_picture_is_drawn_with_all_its_colours_and_words(seen: Window) -> None
     assert all(fill != "rgb(0, 0, 0)" for fill in fills)
 
 
-def test_a_picture_keeps_its_size_on_a_phone(browser: Browser, server: Served) -> None:
+def test_a_picture_is_whole_on_a_phone_and_leads_to_itself_in_full_size(
+    browser: Browser, server: Served
+) -> None:
     with window(browser, server.address, Look(*PHONE)) as phone:
         phone.go(f"/links?url={quote(home(phone), safe='')}")
         assert phone.too_wide_by() <= 0
-        assert phone.page.locator("img.picture").bounding_box()["width"] > PHONE[0]  # type: ignore[index]  # it is shown
+        shown = phone.page.locator("img.picture").bounding_box()
+        assert shown is not None
+        assert shown["x"] >= 0
+        assert shown["x"] + shown["width"] <= PHONE[0]
+        assert phone.page.evaluate("document.querySelector('img.picture').naturalWidth") > PHONE[0]
+        with phone.page.expect_navigation():
+            phone.page.locator("img.picture").click()
+        assert phone.page.locator("svg").bounding_box()["width"] > PHONE[0]  # type: ignore[index]  # it is shown
         assert phone.noises == []

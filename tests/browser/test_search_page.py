@@ -1,6 +1,7 @@
 """The search page as a person has it: in a browser."""
 
 from collections.abc import Iterator
+from itertools import combinations
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -137,6 +138,26 @@ def test_on_a_phone_nobody_scrolls_sideways(browser: Browser, server: Served) ->
         for path in PAGES:
             phone.go(path)
             assert phone.too_wide_by() <= 0, path
+        assert phone.noises == []
+
+
+def test_on_a_phone_every_filter_is_seen_and_none_lies_on_another(
+    browser: Browser, server: Served
+) -> None:
+    with window(browser, server.address, Look(*PHONE)) as phone:
+        phone.go("/search?q=spider+site:127.0.0.1+lang:en+type:html+inurl:spiders")
+        found = [one.bounding_box() for one in phone.page.locator(".chip").all()]
+        boxes = [box for box in found if box is not None]
+        assert len(boxes) >= 4
+        assert all(box["x"] >= 0 and box["x"] + box["width"] <= PHONE[0] for box in boxes)
+        for one, other in combinations(boxes, 2):
+            is_beside = (
+                one["x"] + one["width"] <= other["x"] or other["x"] + other["width"] <= one["x"]
+            )
+            is_above = (
+                one["y"] + one["height"] <= other["y"] or other["y"] + other["height"] <= one["y"]
+            )
+            assert is_beside or is_above, (one, other)
         assert phone.noises == []
 
 

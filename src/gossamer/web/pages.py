@@ -66,7 +66,10 @@ def _explorer(engine: Engine, asked: Asked) -> Iterator[str]:
     yield f'<p class="note">{link_to("/api/why", "What is known of it", url=known)}</p>'
     source = address("/picture.svg", url=known)
     about = "A picture of the pages that link to it and of those that it links to"
-    yield f'<p class="wide"><img class="picture" src="{source}" alt="{about}"></p>'
+    yield (
+        f'<p><a href="{source}" title="In full size">'
+        f'<img class="picture" src="{source}" alt="{about}"></a></p>'
+    )
     yield '<div class="columns">'
     yield from _side(facts, "in", "Linked from")
     yield from _side(facts, "out", "Links to")
