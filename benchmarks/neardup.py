@@ -28,7 +28,7 @@ from texts import Text, edited, jaccard, sample_texts, words_of
 
 from gossamer import Config, Crawl
 from gossamer.config import FetchConfig, FilterConfig, LimitsConfig, PolitenessConfig
-from gossamer.crawl.copies import CopyDesk
+from gossamer.crawl.copies import CopyLabeller
 from gossamer.dedupe import Level, NearSet, PageText, Sketcher, Sketches, compare_pairs
 from gossamer.dedupe.kernels.bands import LEAST_WORDS
 from gossamer.dedupe.near import MANIFEST, RECORD_BYTES
@@ -285,7 +285,7 @@ def share(folder: Path) -> dict[str, float]:
     spent = [0.0]
 
     def timed(name: str) -> None:
-        inner = getattr(CopyDesk, name)
+        inner = getattr(CopyLabeller, name)
 
         def outer(*given: object) -> object:
             began = time.thread_time()
@@ -294,7 +294,7 @@ def share(folder: Path) -> dict[str, float]:
             finally:
                 spent[0] += time.thread_time() - began
 
-        setattr(CopyDesk, name, outer)
+        setattr(CopyLabeller, name, outer)
 
     for name in ("_do", "_ended", "offer"):
         timed(name)

@@ -1,4 +1,4 @@
-"""One process with one grown shard: the real wheel, and a fetcher that answers from memory.
+"""One process with one grown shard: the real engine, and a fetcher that answers from memory.
 
 Orders come as JSON lines on standard input, results go out as JSON lines on standard output.
 """
@@ -17,8 +17,9 @@ import uvloop
 
 from gossamer.clock import SystemClock
 from gossamer.config import Config, FilterConfig, PolitenessConfig, RobotsConfig, SeenConfig
-from gossamer.crawl.shards.running import quiet_collector
-from gossamer.crawl.wiring import Extras, Place, Shard, open_shard
+from gossamer.crawl.assembly import Extras, Shard, assemble
+from gossamer.crawl.opening import ShardFolder
+from gossamer.crawl.running import quiet_collector
 from gossamer.store import CrawlFolder
 from grown.pages import Answers, Resolver, make_known_pages, make_pages
 from grown.web import NEW, host_names
@@ -93,15 +94,16 @@ class Rounds:
         self._page_maker = make_pages
         self._answers = Answers(self._make)
         self._before = (time.process_time(), time.thread_time())
-        shard.worker.caller.fetcher = self._answers  # type: ignore[assignment]  # all that a worker uses
-        shard.worker.caller.resolver = Resolver()  # type: ignore[assignment]  # as above
+        # All that a worker uses of them; a requester is frozen for everyone else.
+        object.__setattr__(shard.requester, "fetcher", self._answers)
+        object.__setattr__(shard.requester, "resolver", Resolver())
 
     def _make(self, count: int) -> list[bytes]:
         first, self._first_new = self._first_new, self._first_new + count * NEW
         return self._page_maker(self._rng, self._urls, count, first)
 
     async def warm_up(self, pages: int) -> dict[str, Any]:
-        """Turn the wheel for so many pages that lead to nothing new."""
+        """Run the engine for so many pages that lead to nothing new."""
         self._answers.forget()
         self._page_maker = make_known_pages
         result = await self.run(pages, new_per_page=0)
@@ -112,24 +114,24 @@ class Rounds:
     async def run(
         self, pages: int, *, is_made_before: bool = True, new_per_page: int = NEW
     ) -> dict[str, Any]:
-        """Turn the wheel for so many pages; return what it took.
+        """Run the engine for so many pages; return what it took.
 
         Pages that are made meanwhile need less memory, but their making is counted as ours.
         """
         if is_made_before:
             self._answers.make(pages + SPARE_PAGES)
-        shard, wheel, pulse = self._shard, self._shard.wheel, Pulse()
+        shard, engine, pulse = self._shard, self._shard.engine, Pulse()
         known, stored = shard.core.url_seen.known, shard.ledger.counters.pages
-        self._answers.begin(pages, lambda: wheel.stop("round"))
+        self._answers.begin(pages, lambda: engine.state.stop("round"))
         head_start_s = 0.0 if is_made_before else HEAD_START_S
         asyncio.get_running_loop().call_later(head_start_s, pulse.beat)
         with quiet_collector():
             wall, own = time.perf_counter(), time.thread_time()
-            await wheel.run()
+            await engine.run()
             wall_s, own_s = time.perf_counter() - wall, time.thread_time() - own
         pulse.is_on = False
         await asyncio.sleep(2 * BEAT_S)
-        wheel.stop_reason = ""
+        engine.state.resume()
         stored = shard.ledger.counters.pages - stored
         new = shard.core.url_seen.known - known
         assert pages <= stored <= pages + SPARE_PAGES, (pages, stored)
@@ -203,8 +205,12 @@ async def obey(order: dict[str, Any], rounds: Rounds, shard: Shard) -> dict[str,
 async def serve(folder: Path, urls: int, seed: int, seen: SeenConfig) -> None:
     """Open the shard and do as told."""
     began = time.perf_counter()
-    shard = open_shard(
-        Place(folder=CrawlFolder(folder)), config_of(seen), SystemClock(), Random(seed), Extras()
+    shard = assemble(
+        ShardFolder(folder=CrawlFolder(folder)),
+        config_of(seen),
+        SystemClock(),
+        Random(seed),
+        Extras(),
     )
     core = shard.core
     opened_s = time.perf_counter() - began

@@ -18,7 +18,7 @@ from _turns import turns
 from gossamer.config import StoreConfig
 from gossamer.crawl.ledger import Ledger
 from gossamer.dedupe import ContentSeen
-from gossamer.model import Counters, Turn
+from gossamer.model import Counters, Row, Turn
 from gossamer.report import decode_record, url_row_key
 from gossamer.store import Archive, CrawlFolder, State, TurnWriter, read_page
 
@@ -27,6 +27,20 @@ GROUPS = (1, 8, 32, 64)
 ROUNDS = 4
 CHECKED = 16
 """One page in so many is read back from the archive."""
+
+
+class Contents:
+    """The fingerprints of contents, as a ledger asks for them."""
+
+    def __init__(self, seen: ContentSeen) -> None:
+        self._seen = seen
+
+    def rows_to_commit(self) -> list[Row]:
+        """Give the rows that changed."""
+        return self._seen.rows_to_commit()
+
+    def committed(self) -> None:
+        """Do nothing."""
 
 
 def open_ledger(root: Path) -> Ledger:
@@ -42,9 +56,10 @@ def open_ledger(root: Path) -> Ledger:
         state=state,
         archive=archive,
         writer=writer,
-        core=content,
-        on_committed=lambda: None,
+        stations=(Contents(content),),
         remember_content=content.remember,
+        forget_content=content.forget,
+        offer=lambda _turn, _text: None,
         counters=Counters(),
     )
 

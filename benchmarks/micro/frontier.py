@@ -91,8 +91,7 @@ def measure_frontier(pages: list[list[Task]], folder: Path) -> dict[str, float]:
     """Return what it costs to put everything in and to take it out again."""
     state = State.open(folder)
     rules = PolitenessConfig(delay_s=0.0)
-    frontier = Frontier(FrontierConfig(), rules, state, Random(1))
-    frontier.at_least = 192
+    frontier = Frontier(FrontierConfig(), rules, state, Random(1), at_least=192)
     began = time.process_time()
     for at in range(0, len(pages), GROUP):
         for tasks in pages[at : at + GROUP]:

@@ -15,10 +15,7 @@ TODAY = frozenset(
     {
         "Answer",
         "ContentSeen",
-        "Ended",
         "Entry",
-        "Member",
-        "Place",
         "Ranking",
         "Request",
         "UrlSeen",
@@ -27,7 +24,7 @@ TODAY = frozenset(
 )
 """Names outside those rooms that mean two things today. This list only gets shorter."""
 
-NAMESAKES_TODAY = frozenset({"crawl/copies/follow"})
+NAMESAKES_TODAY: frozenset[str] = frozenset()
 """Modules that share their name with something that their package exports. Only gets shorter."""
 
 

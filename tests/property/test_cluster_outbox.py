@@ -38,7 +38,6 @@ class OutboxMachine(RuleBasedStateMachine):
         self.posted: set[int] = set()
         self.wire.clear()
         self.outbox = Outbox(ring, shard, self.epoch)
-        self.outbox.send = lambda to, mail: self.wire.append((to, mail))
         ours = self.outbox.recover(list(self.rows.items()))
         assert all(ring.owner_of(one.url.key) == shard for one in ours)
         self.commit()  # as a shard does: what is its own by now is taken in by this commit
@@ -62,7 +61,7 @@ class OutboxMachine(RuleBasedStateMachine):
                 self.rows[key] = value
         self.committed |= self.posted
         self.posted = set()
-        self.outbox.committed()
+        self.wire += self.outbox.committed()
 
     @rule(number=st.integers(0, 30))
     def lose_one_of_two_letters(self, number: int) -> None:

@@ -45,9 +45,8 @@ class Crawler:
     def fresh(self) -> Frontier:
         rules = PolitenessConfig(delay_s=DELAY_S)
         knobs = FrontierConfig(lease_urls=3, quantum_urls=5, order=self.order)
-        frontier = Frontier(knobs, rules, self.rows, self.random, choose_order(knobs))
-        frontier.supply.is_settled = self.has_had_its_turn
-        return frontier
+        order, is_settled = choose_order(knobs), self.has_had_its_turn
+        return Frontier(knobs, rules, self.rows, self.random, order, is_settled=is_settled)
 
     def has_had_its_turn(self, task: Task) -> bool:
         key = task.url.key

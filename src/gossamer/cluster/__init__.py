@@ -6,68 +6,71 @@ none of it. Not for: opening databases or deciding what is fetched; a shard does
 """
 
 from gossamer.cluster.charter import Charter, read_charter, write_charter
-from gossamer.cluster.council import Allowance, Consensus
-from gossamer.cluster.line import Line
+from gossamer.cluster.connection import Connection, short_path
 from gossamer.cluster.mailbox import MARK, Courier, Mailbox
 from gossamer.cluster.messages import (
+    ControlReply,
+    ControlRequest,
     Dismiss,
     Downward,
-    Ended,
-    Grant,
+    GrantPages,
     Hello,
-    Joined,
     Mail,
     Probe,
-    Question,
-    Recall,
+    RecallPages,
     Receipt,
-    Reply,
-    Report,
-    Return,
-    Share,
-    Want,
+    ReturnPages,
+    RevisitShare,
+    ShardEnded,
+    ShardJoined,
+    ShardReport,
+    WantPages,
 )
-from gossamer.cluster.nursery import start_child
 from gossamer.cluster.outbox import OUTBOX, PARCELS, Outbox, outbox_rows, parcel_rows
+from gossamer.cluster.page_budget import PageBudget
+from gossamer.cluster.processes import start_child
 from gossamer.cluster.ring import POINTS, Ring
 from gossamer.cluster.splitter import Splitter
-from gossamer.cluster.supervisor import Member, Supervisor
+from gossamer.cluster.supervisor import NoAnswer, ShardHandle, Supervisor
+from gossamer.cluster.termination import Termination
 
 __all__ = [
     "MARK",
     "OUTBOX",
     "PARCELS",
     "POINTS",
-    "Allowance",
     "Charter",
-    "Consensus",
+    "Connection",
+    "ControlReply",
+    "ControlRequest",
     "Courier",
     "Dismiss",
     "Downward",
-    "Ended",
-    "Grant",
+    "GrantPages",
     "Hello",
-    "Joined",
-    "Line",
     "Mail",
     "Mailbox",
-    "Member",
+    "NoAnswer",
     "Outbox",
+    "PageBudget",
     "Probe",
-    "Question",
-    "Recall",
+    "RecallPages",
     "Receipt",
-    "Reply",
-    "Report",
-    "Return",
+    "ReturnPages",
+    "RevisitShare",
     "Ring",
-    "Share",
+    "ShardEnded",
+    "ShardHandle",
+    "ShardJoined",
+    "ShardReport",
     "Splitter",
     "Supervisor",
-    "Want",
+    "Termination",
+    "WantPages",
     "outbox_rows",
     "parcel_rows",
     "read_charter",
+    "short_path",
     "start_child",
     "write_charter",
 ]

@@ -12,8 +12,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from gossamer.clock import Clock
-from gossamer.cluster.line import Line, short_path
-from gossamer.cluster.messages import Hello, Mail, Peer, Receipt
+from gossamer.cluster.connection import Connection, short_path
+from gossamer.cluster.messages import Hello, Mail, PeerMessage, Receipt
 from gossamer.cluster.outbox import Outbox
 from gossamer.log import tell
 from gossamer.model import Row
@@ -26,7 +26,7 @@ MARK = b"w"
 class _Taken(Struct):
     """A letter whose receipt is owed."""
 
-    line: Line[Peer]
+    connection: Connection[PeerMessage]
     mail: Mail
     commit: int = 0
 
@@ -58,17 +58,17 @@ class Mailbox:
 
     @property
     def is_empty(self) -> bool:
-        """Tell whether every letter that came has got its receipt."""
+        """Return True if every letter that came has got its receipt."""
         return not self._taken and not self._owed
 
     @property
     def has_uncommitted(self) -> bool:
-        """Tell whether letters wait for the commit that takes them in."""
+        """Return True if letters wait for the commit that takes them in."""
         return bool(self._taken)
 
     @property
     def owes_receipts(self) -> bool:
-        """Tell whether letters that were committed wait for the durable point."""
+        """Return True if letters that were committed wait for the durable point."""
         return bool(self._owed)
 
     def rows_to_commit(self) -> list[Row]:
@@ -100,25 +100,25 @@ class Mailbox:
             if taken.commit > commits:
                 kept.append(taken)
                 continue
-            taken.line.send(Receipt(taken.mail.epoch, taken.mail.sequence))
+            taken.connection.send(Receipt(taken.mail.epoch, taken.mail.sequence))
         self._owed = kept
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        line: Line[Peer] = Line(reader, writer, Peer)
+        connection: Connection[PeerMessage] = Connection(reader, writer, PeerMessage)
         try:
-            hello = await line.receive()
+            hello = await connection.receive()
             if not isinstance(hello, Hello) or hello.epoch < self._epochs.get(hello.sender, 0):
                 tell("mailbox.refused", hello=hello)
                 return  # an older start of that shard: its place has been taken
             self._epochs[hello.sender] = hello.epoch
             # A letter that comes after the close stays with its sender: nobody would commit it.
-            while isinstance(mail := await line.receive(), Mail) and self._server is not None:
-                self._taken.append(_Taken(line, mail))
+            while isinstance(mail := await connection.receive(), Mail) and self._server is not None:
+                self._taken.append(_Taken(connection, mail))
                 self._take(self._without_old_credit(mail))
         except asyncio.CancelledError:  # the shard ends; asyncio's server would print a traceback
             return
         finally:
-            line.close()
+            connection.close()
 
     def _without_old_credit(self, mail: Mail) -> Mail:
         """Return a letter; if it came before, without its credit: that must not be added twice.
@@ -147,21 +147,23 @@ def _mark(epoch: int, sequence: int) -> bytes:
 class Courier:
     """Carries our letters to one other shard, and its receipts back; connects again and again."""
 
-    def __init__(self, to: int, path: Path, hello: Hello, clock: Clock) -> None:
-        self.on_receipt: Callable[[], None] = lambda: None
+    def __init__(
+        self, to: int, path: Path, hello: Hello, clock: Clock, on_receipt: Callable[[], None]
+    ) -> None:
+        self._on_receipt = on_receipt
         self._clock = clock
         self._to = to
         self._path = path
         self._hello = hello
-        self._line: Line[Peer] | None = None
+        self._connection: Connection[PeerMessage] | None = None
 
     def send(self, mail: Mail) -> None:
-        """Send a letter now if there is a line; otherwise all go when there is one."""
-        if self._line is not None:
-            self._line.send(mail)
+        """Send a letter now if there is a connection; otherwise all go when there is one."""
+        if self._connection is not None:
+            self._connection.send(mail)
 
     async def run(self, outbox: Outbox) -> None:
-        """Keep a line open for as long as the crawl runs."""
+        """Keep a connection open for as long as the crawl runs."""
         while True:
             try:
                 with short_path(self._path) as short:
@@ -169,18 +171,18 @@ class Courier:
             except OSError:
                 await self._clock.sleep(RECONNECT_S)
                 continue
-            await self._deliver(Line(reader, writer, Peer), outbox)
+            await self._deliver(Connection(reader, writer, PeerMessage), outbox)
             await self._clock.sleep(RECONNECT_S)
 
-    async def _deliver(self, line: Line[Peer], outbox: Outbox) -> None:
-        line.send(self._hello)
+    async def _deliver(self, connection: Connection[PeerMessage], outbox: Outbox) -> None:
+        connection.send(self._hello)
         for mail in outbox.letters_to(self._to):
-            line.send(mail)
-        self._line = line
+            connection.send(mail)
+        self._connection = connection
         try:
-            while isinstance(receipt := await line.receive(), Receipt):
+            while isinstance(receipt := await connection.receive(), Receipt):
                 outbox.receipt(self._to, receipt.epoch, receipt.sequence)
-                self.on_receipt()
+                self._on_receipt()
         finally:
-            self._line = None
-            line.close()
+            self._connection = None
+            connection.close()

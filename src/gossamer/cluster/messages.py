@@ -6,7 +6,7 @@ from gossamer.model import Counters, Standing, Task
 
 
 class Hello(Struct, frozen=True, tag=True, array_like=True):
-    """A shard opens a line to another: who it is, and which start of it."""
+    """A shard opens a connection to another: who it is, and which start of it."""
 
     sender: int
     epoch: int
@@ -30,15 +30,15 @@ class Receipt(Struct, frozen=True, tag=True, array_like=True):
     sequence: int
 
 
-class Joined(Struct, frozen=True, tag=True):
-    """A shard is open and about to turn."""
+class ShardJoined(Struct, frozen=True, tag=True):
+    """A shard is open and about to run."""
 
     pages: int
     refused: dict[str, str] = field(default_factory=dict)
     """Seeds that were not wanted, with the reason."""
 
 
-class Report(Struct, frozen=True, tag=True):
+class ShardReport(Struct, frozen=True, tag=True):
     """How a shard stands."""
 
     counters: Counters
@@ -50,45 +50,45 @@ class Report(Struct, frozen=True, tag=True):
     """The round of questions that this answers; 0 if nobody asked."""
 
 
-class Want(Struct, frozen=True, tag=True):
+class WantPages(Struct, frozen=True, tag=True):
     """A shard could use so many more pages."""
 
     pages: int
 
 
-class Return(Struct, frozen=True, tag=True):
+class ReturnPages(Struct, frozen=True, tag=True):
     """A shard gives back pages that it was granted and did not use."""
 
     pages: int
 
 
-class Reply(Struct, frozen=True, tag=True):
+class ControlReply(Struct, frozen=True, tag=True):
     """The answer to a question."""
 
     number: int
     answer: dict[str, object]
 
 
-class Ended(Struct, frozen=True, tag=True):
+class ShardEnded(Struct, frozen=True, tag=True):
     """A shard has closed everything and goes."""
 
-    report: Report | None = None
+    report: ShardReport | None = None
     error: str = ""
     is_usage: bool = False
     """The error is of the operator's making (exit code 2), not of the machine's (4)."""
 
 
-class Grant(Struct, frozen=True, tag=True):
+class GrantPages(Struct, frozen=True, tag=True):
     """A shard may store so many more pages."""
 
     pages: int
 
 
-class Recall(Struct, frozen=True, tag=True):
+class RecallPages(Struct, frozen=True, tag=True):
     """Pages are scarce: give back what you do not use."""
 
 
-class Share(Struct, frozen=True, tag=True):
+class RevisitShare(Struct, frozen=True, tag=True):
     """A shard that watches its pages may make this part of the crawl's requests."""
 
     part: float
@@ -100,7 +100,7 @@ class Probe(Struct, frozen=True, tag=True):
     round: int
 
 
-class Question(Struct, frozen=True, tag=True):
+class ControlRequest(Struct, frozen=True, tag=True):
     """A question that came through the control socket."""
 
     number: int
@@ -113,6 +113,6 @@ class Dismiss(Struct, frozen=True, tag=True):
     reason: str = ""
 
 
-Peer = Hello | Mail | Receipt
-Upward = Joined | Report | Want | Return | Reply | Ended
-Downward = Grant | Recall | Share | Probe | Question | Dismiss
+PeerMessage = Hello | Mail | Receipt
+Upward = ShardJoined | ShardReport | WantPages | ReturnPages | ControlReply | ShardEnded
+Downward = GrantPages | RecallPages | RevisitShare | Probe | ControlRequest | Dismiss

@@ -9,7 +9,7 @@ Rows are addressed by the ring point of each task, never by a shard's number: ro
 split left behind go to whoever owns their hosts now.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 
 import msgspec
 from msgspec import Struct, field
@@ -51,13 +51,12 @@ def parcel_rows(
 
 
 class Outbox:
-    """Letters to other shards. Rows in, rows out, like every station; `send` is the wire."""
+    """Letters to other shards. Rows in, rows out; `committed` gives what is to be sent."""
 
     def __init__(self, ring: Ring, shard: int, epoch: int) -> None:
         self._ring = ring
         self._shard = shard
         self.epoch = epoch
-        self.send: Callable[[int, Mail], None] = lambda to, mail: None  # noqa: ARG005  # no wire yet
         self._sequence = 0
         self._posted: list[Task] = []
         self._parcels: list[tuple[int, bytes]] = []
@@ -89,17 +88,17 @@ class Outbox:
 
     @property
     def is_empty(self) -> bool:
-        """Tell whether everybody has given a receipt for everything."""
+        """Return True if everybody has given a receipt for everything."""
         return not (self.waiting or self._letters or self._parcels)
 
     @property
     def is_full(self) -> bool:
-        """Tell whether so much waits that nothing new should be asked for."""
+        """Return True if so much waits that nothing new should be asked for."""
         return self.waiting >= MAX_WAITING
 
     @property
     def has_uncommitted(self) -> bool:
-        """Tell whether there is anything that a commit would write."""
+        """Return True if there is anything that a commit would write."""
         return bool(self._posted or self._parcels or self._gone)
 
     def post(self, tasks: Iterable[Task]) -> None:
@@ -132,12 +131,14 @@ class Outbox:
         number = self.epoch.to_bytes(4, "big") + self._sequence.to_bytes(8, "big")
         return table + self._shard.to_bytes(2, "big") + number
 
-    def committed(self) -> None:
-        """Send what the last commit made durable here."""
+    def committed(self) -> list[tuple[int, Mail]]:
+        """Return the letters that the last commit made durable here, with their receivers."""
         unsent, self._unsent = self._unsent, []
-        for sequence in unsent:
-            for to in self._letters[sequence].tasks_of:
-                self.send(to, self._mail(sequence, to))
+        return [
+            (to, self._mail(sequence, to))
+            for sequence in unsent
+            for to in self._letters[sequence].tasks_of
+        ]
 
     def letters_to(self, to: int) -> Iterator[Mail]:
         """Give every letter that a shard has not given a receipt for: it may have lost them."""

@@ -38,7 +38,7 @@ class Splitter:
         self._sent_before: set[int] = set()
 
     def is_ours(self, key: int) -> bool:
-        """Tell whether this shard owns a URL."""
+        """Return True if this shard owns a URL."""
         return self._ring.owner_of(key) == self._shard
 
     def new_among(self, keys: Collection[int]) -> list[int]:

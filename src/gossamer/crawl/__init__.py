@@ -1,7 +1,7 @@
 """THE CRAWLING ENGINE: carries URLs between the stations and commits what became of them.
 
 `pipeline` is the life of a URL after its fetch, `worker` what happens while its host is ours,
-`ledger` the commit, `wheel` the loop, `wiring` who plays which part, `crawl` the outside.
+`ledger` the commit, `engine` the loop, `assembly` the construction of a shard, `crawl` the outside.
 
 Neighbours: every station below, `report` for questions; above it only hands (`cli`).
 Not for: rules. A rule lives in the station that applies it.

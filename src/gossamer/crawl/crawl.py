@@ -16,20 +16,20 @@ from msgspec.structs import replace as changed
 from gossamer.clock import SystemClock
 from gossamer.cluster import Ring, read_charter
 from gossamer.config import Config
-from gossamer.crawl.mend import ensure_shards, judge_rest_aside
-from gossamer.crawl.seeds import Seed, plant, url_of_seed
-from gossamer.crawl.setup.opening import Place, lock_folder
-from gossamer.crawl.shards import (
-    Fleet,
+from gossamer.crawl.assembly import Extras, Shard, assemble
+from gossamer.crawl.fleet import Fleet
+from gossamer.crawl.mend import ensure_shards, label_rest_aside
+from gossamer.crawl.opening import ShardFolder, lock_folder
+from gossamer.crawl.running import (
     Progress,
     answer,
-    begin_watch,
     first_cause,
     live_status,
     quiet_collector,
+    report_progress,
     with_seeds,
 )
-from gossamer.crawl.wiring import Extras, Shard, open_shard
+from gossamer.crawl.seeds import Seed, plant, url_of_seed
 from gossamer.errors import ConfigError
 from gossamer.filter import UrlFilter, named_filter
 from gossamer.frontier import choose_order, named_score
@@ -162,8 +162,8 @@ class Crawl:
 
     def _open(self, config: Config, ring: Ring, number: int) -> Shard:
         random = Random(SystemRandom().getrandbits(64))  # noqa: S311  # record ids, queue draws
-        place = Place(folder=CrawlFolder(self.folder), shard=number, ring=ring)
-        return open_shard(place, config, SystemClock(), random, self._extras)
+        place = ShardFolder(folder=CrawlFolder(self.folder), shard=number, ring=ring)
+        return assemble(place, config, SystemClock(), random, self._extras)
 
     def _all_seeds(self, config: Config) -> list[Seed]:
         return [*self._seeds, *(Seed(url=url) for url in config.seeds)]
@@ -171,27 +171,25 @@ class Crawl:
     async def _run_alone(self, config: Config, on_progress: Progress | None) -> Ending:
         """Crawl in this process."""
         shard = self._open(config, Ring(), 0)
+        engine = shard.engine
 
         async def reply(question: Mapping[str, object]) -> dict[str, object]:
             said = await answer(shard, question)
             if question.get("ask") == "add":  # a later start must know these seeds too
                 path = shard.place.folder.config_path
                 limits = load_config(path).limits  # a watch has limits of its own
-                save_config(path, changed(shard.wheel.config, limits=limits))
+                save_config(path, changed(engine.config, limits=limits))
             return said
 
         control = ControlSocket(shard.place.folder.control_path, reply)
         try:
             refused = plant(shard, self._all_seeds(config))
-            self._listen_to_signals(shard.wheel.stop)
+            self._listen_to_signals(engine.state.stop)
             await control.open()
-            if self._extras.is_watching:
-                begin_watch(shard)
-            if on_progress is not None:
-                shard.wheel.on_chores = lambda: on_progress(live_status(shard))
-            with quiet_collector():
-                is_finished = await shard.wheel.run()
-            reason = "" if is_finished else shard.wheel.stop_reason or shard.wheel.limit_reached()
+            async with report_progress(shard, on_progress):
+                with quiet_collector():
+                    is_finished = await engine.run()
+            reason = "" if is_finished else engine.state.stop_reason or engine.limit_reached()
             return _ending(reason, live_status(shard), refused, shard.ledger.counters.seeds_fetched)
         finally:
             control.close()
@@ -219,7 +217,7 @@ class Crawl:
         reason = fleet.supervisor.end_reason or ""
         counters, status = fleet.counters(), fleet.status()
         if reason and config.dedupe.near:  # they were stopped in the middle of their letters
-            copies = judge_rest_aside(fleet.folder, lock) or status.copies
+            copies = label_rest_aside(fleet.folder, lock) or status.copies
             status = changed(status, copies=copies)
         return _ending(reason, status, fleet.refused_seeds(), counters.seeds_fetched)
 

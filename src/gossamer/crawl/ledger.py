@@ -10,20 +10,20 @@ Killed before 2 nothing has happened: on the next start the archive is cut back 
 lengths and the leased URLs go back to the queue. Killed after 2 everything has.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
-from gossamer.crawl.watch.records import STORED, count_look, next_record, outdated
+from gossamer.crawl.ports import Committing
+from gossamer.crawl.revisit.records import STORED, count_revisit, next_record, outdated
 from gossamer.model import (
     CopyOf,
     Counters,
     Document,
     Failed,
     Fetched,
-    Finding,
     Redirected,
     Refused,
+    RevisitResult,
     Row,
     StoreRef,
     Turn,
@@ -38,14 +38,6 @@ VISITS_KEPT = 8
 REMARK_CHARS = 500
 
 
-class Committing(Protocol):
-    """The stations that want rows written with every commit."""
-
-    def rows_to_commit(self) -> Iterable[Row]:
-        """Give the rows that changed since the last commit."""
-        ...
-
-
 @dataclass(slots=True, kw_only=True)
 class Ledger:
     """Gathers turns and commits them. The only writer of archive and state."""
@@ -53,55 +45,77 @@ class Ledger:
     state: State
     archive: Archive
     writer: TurnWriter
-    core: Committing
-    """Everyone who gives rows: frontier, URL-seen, content-seen, robots."""
-    on_committed: Callable[[], None]
+    stations: Sequence[Committing]
+    """Everyone who has rows to write: the stations, then the mail of other shards."""
     remember_content: Callable[[int, CopyOf], None]
     forget_content: Callable[[int, str], None]
+    offer: Callable[[Turn, bytes], None]
+    """Takes each page that is stored, or gone, and its text: its copies are found later."""
     counters: Counters
-    offer: Callable[[Turn, bytes], None] = lambda turn, text: None  # noqa: ARG005 -- nobody wants it
-    """Takes each page that is stored, or gone, and its text: it is judged after the commit."""
     syncs_each: bool = False
     """Make every commit durable against power loss before it counts."""
     group: list[tuple[UrlRecord, bytes, Entry | None]] = field(default_factory=list)
-    extra_rows: list[Row] = field(default_factory=list)
-    extra_entries: list[Entry] = field(default_factory=list)
     opened_at: float | None = None
     """When the oldest turn of the group was recorded."""
-    is_urgent: bool = False
+    _rows: list[Row] = field(default_factory=list)
+    _entries: list[Entry] = field(default_factory=list)
+    _is_urgent: bool = False
     """A turn must not wait for its group: the host asked us to slow down."""
 
     def record(self, turn: Turn, now: float) -> None:
         """Take a turn into the group; its records are made now, while the body is at hand."""
-        leaves_record = turn.finding is None or turn.finding in STORED
+        leaves_record = turn.revisit is None or turn.revisit in STORED
         entry = self.writer.entry(turn) if turn.retry_at is None and leaves_record else None
+        if entry is not None and (entry.plain_text or turn.copy_of or turn.revisit):
+            self.offer(turn, entry.plain_text)
+        self._take(turn, entry, now)
+        if entry is not None and isinstance(turn.outcome, Fetched):
+            self._remember(turn, entry, turn.outcome.document.fetched_at)
+
+    def record_bare(self, turn: Turn, now: float) -> None:
+        """Take a turn into the group without a record in the archive: none could be made."""
+        self._take(turn, None, now)
+
+    def _take(self, turn: Turn, entry: Entry | None, now: float) -> None:
         document = document_of(turn)
         key = url_row_key(turn.task.url.key)
-        if turn.finding is None:
+        if turn.revisit is None:
             record = self._url_record(turn, key, document)
             count(self.counters, turn)
         else:
-            record = self._look_record(turn, key, document, entry)
-        if entry is not None and isinstance(turn.outcome, Fetched):
-            self._remember(turn, entry, turn.outcome.document.fetched_at)
-        if entry is not None and (entry.plain_text or turn.copy_of or turn.finding):
-            self.offer(turn, entry.plain_text)
+            record = self._revisit_record(turn, key, document, entry)
         self.group.append((record, key, entry))
-        if self.opened_at is None:
-            self.opened_at = now
+        self.open_group(now)
         if document is not None:
             document.body.close()
 
-    def _look_record(
+    def add_rows(self, rows: Sequence[Row]) -> None:
+        """Take rows that the next commit writes, beside the turns."""
+        self._rows.extend(rows)
+
+    def add_entry(self, entry: Entry) -> None:
+        """Take a record that the next commit archives, beside the turns."""
+        self._entries.append(entry)
+
+    def open_group(self, now: float) -> None:
+        """Let what is uncommitted wait no longer than a turn recorded now would."""
+        if self.opened_at is None:
+            self.opened_at = now
+
+    def hurry(self) -> None:
+        """Let the group be committed at once."""
+        self._is_urgent = True
+
+    def _revisit_record(
         self, turn: Turn, key: bytes, document: Document | None, entry: Entry | None
     ) -> UrlRecord:
-        """Return the record of a page after another look, and forget the content that it had."""
+        """Return the record of a page after a revisit, and forget the content that it had."""
         old = decode_record(self.state.get(key) or b"")
         if (fingerprint := outdated(old, turn)) is not None:
             self.forget_content(fingerprint, old.url)
-        count_look(self.counters, old, turn)
-        is_same = turn.finding is Finding.UNCHANGED and entry is not None and entry.is_revisit
-        is_stored = entry is not None and turn.finding is not Finding.GONE and not is_same
+        count_revisit(self.counters, old, turn)
+        is_same = turn.revisit is RevisitResult.UNCHANGED and entry is not None and entry.is_revisit
+        is_stored = entry is not None and turn.revisit is not RevisitResult.GONE and not is_same
         record = next_record(old, turn, document, is_stored=is_stored)
         del record.visits[:-VISITS_KEPT]
         return record
@@ -146,34 +160,36 @@ class Ledger:
         )
 
     def is_due(self, now: float, *, wait_s: float) -> bool:
-        """Tell whether the group is old or urgent enough to be committed."""
-        if self.is_urgent:
+        """Return True if the group is old or urgent enough to be committed."""
+        if self._is_urgent:
             return True
         return self.opened_at is not None and now - self.opened_at >= wait_s
 
     def commit(self) -> None:
         """Make everything recorded so far happen: archive first, then one batch of rows."""
-        entries = [*self.extra_entries, *(e for _, _, e in self.group if e is not None)]
+        entries = [*self._entries, *(e for _, _, e in self.group if e is not None)]
         refs = self.archive.append(entries) if entries else []
         added_bytes = self.archive.group_bytes if entries else 0
-        self.counters.archive_bytes += added_bytes
+        self.counters.count_archived(added_bytes)
         try:
             # Stations give their rows once: from here on the next commit has them, if this fails.
-            self.extra_rows.extend(self.core.rows_to_commit())
-            rows = [*self.extra_rows, *self._url_rows(refs[len(self.extra_entries) :])]
+            for station in self.stations:
+                self._rows.extend(station.rows_to_commit())
+            rows = [*self._rows, *self._url_rows(refs[len(self._entries) :])]
             rows.extend(self.archive.rows_to_commit())
             rows.append((COUNTERS, encode_counters(self.counters)))
             self.state.write(rows)
         except BaseException:
-            self.counters.archive_bytes -= added_bytes
+            self.counters.count_archived(-added_bytes)
             if entries:  # or the last group, which is committed, would be cut off
                 self.archive.undo()  # or a clean close would count bytes that nobody committed
             raise
-        self.group, self.extra_rows, self.extra_entries = [], [], []
-        self.opened_at, self.is_urgent = None, False
+        self.group, self._rows, self._entries = [], [], []
+        self.opened_at, self._is_urgent = None, False
         if self.syncs_each:
             self.sync()
-        self.on_committed()
+        for station in self.stations:
+            station.committed()
 
     def sync(self) -> None:
         """Make everything committed so far durable: archive first, then the state. Thread-safe."""
@@ -222,27 +238,25 @@ def remarks(truncated: str, oddities: Sequence[str], errors: Sequence[str]) -> s
 
 
 def count(counters: Counters, turn: Turn) -> None:
-    """Add a turn to the totals."""
-    for reason, n in turn.refused.items():
-        counters.refused[reason] = counters.refused.get(reason, 0) + n
+    """Add a first visit to the totals."""
+    counters.count_refused(turn.refused)
+    is_seed = turn.task.kind.value == "seed"
     match turn.outcome:
         case Fetched():
-            counters.pages += 1
-            counters.revisits += turn.copy_of is not None
-            counters.html_pages += turn.found is not None and is_html(turn.found.media_type)
-            counters.seeds_fetched += turn.task.kind.value == "seed"
-            if turn.label:
-                counters.labels[turn.label] = counters.labels.get(turn.label, 0) + 1
+            counters.count_page(
+                is_copy=turn.copy_of is not None,
+                is_html=turn.found is not None and is_html(turn.found.media_type),
+                is_seed=is_seed,
+                label=turn.label,
+            )
         case Redirected():
-            counters.redirects += 1
-            counters.seeds_fetched += turn.task.kind.value == "seed"
+            counters.count_redirect(is_seed=is_seed)
         case Failed(kind=kind):
-            tally = counters.failed if turn.retry_at is None else counters.retries
-            tally[kind.value] = tally.get(kind.value, 0) + 1
+            counters.count_failure(kind.value, is_final=turn.retry_at is None)
         case Refused(kind=refusal):
-            counters.refused[refusal.value] = counters.refused.get(refusal.value, 0) + 1
+            counters.count_refused({refusal.value: 1})
 
 
 def is_html(media_type: str) -> bool:
-    """Tell whether a media type is HTML."""
+    """Return True if a media type is HTML."""
     return media_type in {"text/html", "application/xhtml+xml"}

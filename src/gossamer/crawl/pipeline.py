@@ -42,31 +42,50 @@ class Reading(Struct, frozen=True):
     copy_of: CopyOf | None = None
     words: int | None = None
     label: str = ""
-    """What the page is instead of content: then its links lead nowhere."""
+    """What the page is instead of content: then its links are not followed."""
 
 
 def take_turn(
-    task: Task, outcome: FetchOutcome, reading: Reading | None, at: Stations, now: float
+    task: Task,
+    outcome: FetchOutcome,
+    reading: Reading | None,
+    at: Stations,
+    now: float,
+    *,
+    importance: float = 0.0,
 ) -> Turn:
     """Carry a finished fetch back towards the frontier, and say what became of it."""
     match outcome:
         case Fetched():
-            turn = Turn(task=task, outcome=outcome, at=now)
-            if reading is not None:
-                turn.found, turn.copy_of = reading.found, reading.copy_of
-                turn.fingerprint, turn.words = reading.fingerprint, reading.words
-                turn.label = reading.label
-                links = followed_links(task, reading, at)
-                turn.new_tasks, turn.promoted, turn.refused = next_tasks(task, links, at)
-            return turn
+            if reading is None:
+                return Turn(task=task, outcome=outcome, at=now, importance=importance)
+            new, promoted, refused = next_tasks(task, followed_links(task, reading, at), at)
+            return Turn(
+                task=task,
+                outcome=outcome,
+                at=now,
+                found=reading.found,
+                fingerprint=reading.fingerprint,
+                words=reading.words,
+                copy_of=reading.copy_of,
+                label=reading.label,
+                importance=importance,
+                new_tasks=new,
+                promoted=promoted,
+                refused=refused,
+            )
         case Redirected():
-            return follow_redirect(Turn(task=task, outcome=outcome, at=now), outcome, at)
+            return follow_redirect(task, outcome, at, now, importance)
         case Failed():
             return Turn(
-                task=task, outcome=outcome, at=now, retry_at=at.retry_at(outcome, task.attempt, now)
+                task=task,
+                outcome=outcome,
+                at=now,
+                importance=importance,
+                retry_at=at.retry_at(outcome, task.attempt, now),
             )
         case Refused():
-            return Turn(task=task, outcome=outcome, at=now)
+            return Turn(task=task, outcome=outcome, at=now, importance=importance)
         case _:
             assert_never(outcome)
 
@@ -166,16 +185,16 @@ def followed_links(task: Task, reading: Reading, at: Stations) -> list[Link]:
 
 
 def is_mirror_in_place(task: Task, copy_of: CopyOf | None) -> bool:
-    """Tell whether a duplicate lies in its original's directory: then its links are the same."""
+    """Return True if a duplicate lies in its original's directory: then its links are the same."""
     if copy_of is None:
         return False
     return task.url.text.rpartition("/")[0] == copy_of.url.rpartition("/")[0]
 
 
 def sitemap_may_name(task: Task, link: Link) -> bool:
-    """Tell whether a sitemap may speak for a link: its own host, or the host that named it.
+    """Return True if a sitemap may name a link: one to its own host, or to the host that named it.
 
-    A sitemap that the user gave as a seed may speak for anyone; the scope decides. Indexes of
+    A sitemap that the user gave as a seed may name anything; the scope decides. Indexes of
     sitemaps that lead to further indexes are followed to a depth only: some have no end.
     """
     if link.is_sitemap and task.nesting >= MAX_NESTING:
@@ -186,9 +205,10 @@ def sitemap_may_name(task: Task, link: Link) -> bool:
     return task.via.partition("//")[2].startswith((f"{host}/", f"{host}:"))
 
 
-def follow_redirect(turn: Turn, outcome: Redirected, at: Stations) -> Turn:
+def follow_redirect(
+    task: Task, outcome: Redirected, at: Stations, now: float, importance: float
+) -> Turn:
     """Turn a redirect into a link of its own, so that every hop meets robots and filters."""
-    task = turn.task
     target = at.join(task.url.text, outcome.target, at.urls)
     if target is None or target.key == task.url.key or task.hops >= at.max_redirects:
         kind = (
@@ -197,9 +217,17 @@ def follow_redirect(turn: Turn, outcome: Redirected, at: Stations) -> Turn:
             else FailureKind.BAD_REDIRECT
         )
         detail = without_credentials(outcome.target)[:200]
-        turn.outcome = Failed(kind=kind, detail=detail, document=outcome.document)
-        return turn
+        failed = Failed(kind=kind, detail=detail, document=outcome.document)
+        return Turn(task=task, outcome=failed, at=now, importance=importance)
     link = Link(target=target, kind=LinkKind.REDIRECT)
-    turn.found = Extraction(links=[link])
-    turn.new_tasks, turn.promoted, turn.refused = next_tasks(task, [link], at)
-    return turn
+    new, promoted, refused = next_tasks(task, [link], at)
+    return Turn(
+        task=task,
+        outcome=outcome,
+        at=now,
+        found=Extraction(links=[link]),
+        importance=importance,
+        new_tasks=new,
+        promoted=promoted,
+        refused=refused,
+    )

@@ -1,11 +1,11 @@
-"""What the pipeline needs of each station. Stations do not import this; they merely fit."""
+"""What the engine needs of its parts. Stations do not import this; they merely fit."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from gossamer.config import ProcessConfig, UrlConfig
-from gossamer.model import CopyOf, Failed, Link, Task, Url
+from gossamer.model import CopyOf, Failed, Link, Row, Task, Turn, Url, UrlRecord
 
 
 class Filters(Protocol):
@@ -43,7 +43,7 @@ class Ranking(Protocol):
         ...
 
     def receive(self, task: Task) -> bool:
-        """Take the credit that another shard sends for a known URL; tell whether it moves up."""
+        """Take the credit that another shard sends for a known URL; return True if it moves up."""
         ...
 
 
@@ -73,12 +73,64 @@ class Stations:
     join: Callable[[str, str, UrlConfig], Url | None]
 
 
-class Watch(Protocol):
-    """Looks at pages that we have: what the wheel must know of them."""
+class Committing(Protocol):
+    """Whoever has rows to write with every commit, and waits for it."""
+
+    def rows_to_commit(self) -> Sequence[Row]:
+        """Give the rows that changed since the last commit."""
+        ...
+
+    def committed(self) -> None:
+        """Be told that the rows of the last call are written."""
+        ...
+
+
+class Peers(Committing, Protocol):
+    """The other shards of the crawl, as the engine sees them: none, or some."""
+
+    @property
+    def is_blocked(self) -> bool:
+        """Return True if no request is allowed: too much waits for other shards."""
+        ...
+
+    @property
+    def has_uncommitted(self) -> bool:
+        """Return True if a commit would write something for other shards, or from them."""
+        ...
+
+    @property
+    def commits(self) -> int:
+        """Return how many commits there were: what a sync that begins now will cover."""
+        ...
+
+    @property
+    def owes_receipts(self) -> bool:
+        """Return True if other shards wait for a sync: their letters are committed."""
+        ...
+
+    def pages_left(self, used: int, wanted: int) -> int:
+        """Return how many pages may be asked for beyond those stored or under way."""
+        ...
+
+    def may_leave(self) -> bool:
+        """Return True if an idle shard may end: nobody will send it anything."""
+        ...
+
+    def rest(self) -> None:
+        """Be told that nothing is under way, before the engine waits."""
+        ...
+
+    def durable(self, commits: int) -> None:
+        """Be told how many commits a sync has covered."""
+        ...
+
+
+class Revisits(Protocol):
+    """Revisits of stored pages beside the crawl, as the engine and the worker see them."""
 
     @property
     def watched(self) -> int:
-        """Return how many pages are on the list."""
+        """Return how many pages are on the watchlist."""
         ...
 
     @property
@@ -86,12 +138,12 @@ class Watch(Protocol):
         """Return the expected share of pages, by importance, that are current."""
         ...
 
-    def next_look_at(self, key: int) -> float | None:
-        """Return when a page is looked at next; None if that is not planned."""
+    def next_revisit_at(self, key: int) -> float | None:
+        """Return when a page is revisited next; None if that is not planned."""
         ...
 
-    def give_share(self, share: float) -> None:
-        """Be given another part of the crawl's budget."""
+    def set_share(self, share: float) -> None:
+        """Set this shard's share of the request budget."""
         ...
 
     def feed(self, now: float) -> int:
@@ -99,7 +151,7 @@ class Watch(Protocol):
         ...
 
     def next(self, now: float) -> Task | None:
-        """Take a task that may be asked for now: a look, else a new page."""
+        """Take a task that may be asked for now: a revisit, else a new page."""
         ...
 
     def next_moment(self) -> float | None:
@@ -110,37 +162,10 @@ class Watch(Protocol):
         """Return when the next request may be begun; None if one may be now."""
         ...
 
-
-class Seat(Protocol):
-    """A shard's seat among the others: what the wheel must know of them. Alone, hardly anything."""
-
-    @property
-    def is_blocked(self) -> bool:
-        """Tell whether nothing new may be asked for: too much waits for other shards."""
+    def note_page(self, turn: Turn) -> None:
+        """Put a page that is new on the watchlist."""
         ...
 
-    @property
-    def has_uncommitted(self) -> bool:
-        """Tell whether a commit would write something for other shards."""
-        ...
-
-    @property
-    def commits(self) -> int:
-        """Return how many commits there were: what a sync that begins now will cover."""
-        ...
-
-    def pages_left(self, used: int, wanted: int) -> int:
-        """Return how many pages may be asked for beyond those stored or under way."""
-        ...
-
-    def may_leave(self) -> bool:
-        """Tell whether an idle shard may end: nobody will send it anything."""
-        ...
-
-    def rest(self) -> None:
-        """Be told that nothing is under way, before the wheel waits."""
-        ...
-
-    def durable(self, commits: int) -> None:
-        """Be told how many commits a sync has covered."""
+    def note_revisit(self, turn: Turn, old: UrlRecord) -> tuple[float, ...] | None:
+        """Learn from a revisit; return what is believed of the page's changes, if that is new."""
         ...

@@ -6,7 +6,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from gossamer.config import UrlConfig
-from gossamer.crawl.wiring import Shard
+from gossamer.crawl.assembly import Shard
 from gossamer.errors import ConfigError
 from gossamer.model import Link, LinkKind, Task, Url
 from gossamer.store import Entry
@@ -57,7 +57,7 @@ def plant(shard: Shard, seeds: Sequence[Seed]) -> dict[str, str]:
 
 
 def _queue(shard: Shard, url: Url, label: str) -> None:
-    now = shard.wheel.time.now()
+    now = shard.engine.time.now()
     tasks = [Task(url=url, kind=LinkKind.SEED)]
     sitemap = join(url.text, "/sitemap.xml", shard.core.stations.urls)
     if (
@@ -70,8 +70,8 @@ def _queue(shard: Shard, url: Url, label: str) -> None:
         shard.core.add([task])
         if task.kind is LinkKind.SEED:
             record = shard.ledger.writer.seed_record(url.text, label, now)
-            shard.ledger.extra_entries.append(Entry(links=record))
-            shard.ledger.counters.seeds += 1
+            shard.ledger.add_entry(Entry(links=record))
+            shard.ledger.counters.count_seed()
 
 
 def _new(shard: Shard, tasks: Iterable[Task]) -> list[Task]:

@@ -1,13 +1,15 @@
-"""What happens to one task while its host is ours: robots, address, fetch, reading, turn."""
+"""What happens to one task while its host is ours: robots, request, reading, turn, record."""
 
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+import dataclasses
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
 from msgspec.structs import replace
 
 from gossamer.clock import CrawlTime
-from gossamer.crawl.asking.answers import (
+from gossamer.crawl.core import Core
+from gossamer.crawl.ledger import Ledger
+from gossamer.crawl.outcomes import (
     answer_of,
     is_host_wide,
     is_throttled,
@@ -16,34 +18,36 @@ from gossamer.crawl.asking.answers import (
     was_asked,
     with_label,
 )
-from gossamer.crawl.asking.caller import Caller
-from gossamer.crawl.ledger import Ledger
-from gossamer.crawl.pipeline import Reading
-from gossamer.crawl.ports import Stations
-from gossamer.crawl.watch.looking import Looker, is_not_modified
+from gossamer.crawl.pipeline import Reading, take_turn
+from gossamer.crawl.reading import DocumentReader
+from gossamer.crawl.requester import NotDue, Requested, Requester
+from gossamer.crawl.revisit import RevisitTurns, is_not_modified
 from gossamer.dedupe import content_fingerprint, words_fingerprint
-from gossamer.fetch import Ask, GivenUp, RobotsCache, RobotsRules, Wait
-from gossamer.frontier import Answer, Frontier
+from gossamer.fetch import Ask, GivenUp, RobotsRules, Wait
+from gossamer.frontier import Answer
+from gossamer.log import tell
 from gossamer.model import (
-    Document,
-    Extraction,
     Failed,
+    FailureKind,
     Fetched,
     FetchOutcome,
     LinkKind,
     Objection,
     RefusalKind,
     Refused,
+    RevisitResult,
     Task,
     Turn,
     Url,
 )
 from gossamer.process import label_of
-from gossamer.traps import Hold, ReleasedTasks, TrapDetector
+from gossamer.traps import Hold
 
 WITH_ROBOTS = frozenset({"http", "https"})
 FIRST_TRIES = 4
 """Look-ups of a seed's name before a crawl that never reached anything gives up on it."""
+REST_S = 86_400.0
+"""A stored page on which our own code fails is not revisited before this long."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -51,34 +55,26 @@ class Worker:
     """Asks for one task at a time; many may run at once, never two for one host."""
 
     time: CrawlTime
-    frontier: Frontier
-    robots: RobotsCache
-    caller: Caller
-    stations: Stations
+    core: Core
     ledger: Ledger
-    media_type_of: Callable[[Document], str]
-    read: Callable[[Document, str], Awaitable[Extraction]]
+    requester: Requester
+    reader: DocumentReader
+    revisits: RevisitTurns
     robots_bytes: int
-    looker: Looker
-    """Knows how to ask for a page that we have, and what the answer means."""
-    add: Callable[[list[Task]], None]
-    """Takes new tasks to their owner: our frontier, or another shard."""
-    promote: Callable[[list[Task]], None]
-    """The same for queued ones that are worth more by now."""
-    traps: TrapDetector
-    let_out: Callable[[ReleasedTasks], None]
-    """Takes tasks that were held back to our frontier."""
+    _holding: set[int] = field(default_factory=set)
+    """Tasks whose host is still busy with them: settled once, whatever fails."""
 
     async def ask(self, task: Task) -> None:
         """Give a task its turn, or put it back with the moment and the reason to wait for."""
+        self._holding.add(task.url.key)
         is_new = task.kind is not LinkKind.REVISIT
-        if is_new and (why := self.traps.may_go(task)) is not None:
+        if is_new and (why := self.core.traps.may_go(task)) is not None:
             self._stay(task, why)
             return
         now = self.time.now()
         rules: RobotsRules | None = None
         if task.url.scheme in WITH_ROBOTS:
-            match self.robots.look_up(task.url, now):
+            match self.core.robots.look_up(task.url, now):
                 case Ask(url=url):
                     await self._ask_robots(task, url)
                     return
@@ -97,27 +93,53 @@ class Worker:
         await self._ask_page(task, rules)
 
     def _stay(self, task: Task, why: Objection | Hold) -> None:
-        """Leave a task to the trap that has it: on trial it waits, closed it is refused."""
+        """Leave a task to the trap detector: on probation it waits, closed it is refused."""
         if isinstance(why, Objection):
             self._refuse(task, RefusalKind(why.reason.value), why.detail)
             return
-        self.frontier.conclude(task)
-        self.frontier.settle(task, self.time.now(), None)
-        self.let_out(self.traps.release())
+        self.core.frontier.conclude(task)
+        self._settle(task, self.time.now(), None)
+        self.core.release_held()
 
-    def give_up(self, task: Task, failed: Failed) -> None:
-        """End a task that our own code failed on."""
-        self._finish(task, failed, None, Answer(latency_s=0.0))
+    def give_up(self, task: Task, error: Exception) -> None:
+        """End a task that our own code failed on: it costs this URL and no other."""
+        key = task.url.key
+        if key not in self._holding:
+            return  # its turn was recorded before the error
+        now = self.time.now()
+        turn = self._given_up(task, Failed(kind=FailureKind.INTERNAL, detail=repr(error)[:500]))
+        self.core.frontier.conclude(task)
+        self._settle(task, now, Answer(latency_s=0.0))
+        try:
+            self.ledger.record(turn, now)
+        except Exception as second:  # noqa: BLE001  # a bug that strikes twice costs one URL, too
+            tell("worker.failed", url=task.url.text, error=repr(second))
+            self.ledger.record_bare(turn, now)
+
+    def _given_up(self, task: Task, failed: Failed) -> Turn:
+        """Return the turn of a task that our own code failed on."""
+        now = self.time.now()
+        if task.kind is not LinkKind.REVISIT:
+            return Turn(task=task, outcome=failed, at=now)
+        try:
+            return self._take_turn(task, failed, None, now)
+        except Exception as second:  # noqa: BLE001  # as above
+            tell("worker.failed", url=task.url.text, error=repr(second))
+            result, again_at = RevisitResult.NO_ANSWER, now + REST_S
+            return Turn(task=task, outcome=failed, at=now, revisit=result, retry_at=again_at)
 
     def _wait(self, task: Task, until: float, reason: str, *, is_of_origin: bool = False) -> None:
-        self.frontier.put_back(task, until, reason, is_of_origin=is_of_origin)
-        self.frontier.settle(task, self.time.now(), None)
+        self.core.frontier.put_back(task, until, reason, is_of_origin=is_of_origin)
+        self._settle(task, self.time.now(), None)
+
+    def _settle(self, task: Task, now: float, answer: Answer | None) -> None:
+        self._holding.discard(task.url.key)
+        self.core.frontier.settle(task, now, answer)
 
     def _refuse(self, task: Task, kind: RefusalKind, detail: str) -> None:
         now = self.time.now()
-        turn = self.looker.take_turn(task, Refused(kind=kind, detail=detail), None, now)
-        self.frontier.settle(task, now, None)
-        self._record(turn, now)
+        turn = self._take_turn(task, Refused(kind=kind, detail=detail), None, now)
+        self._record(turn, task, now, None)
 
     async def _ask_robots(self, task: Task, url: Url) -> None:
         """Ask for one hop of a robots.txt; the task waits for its host's next moment.
@@ -125,77 +147,92 @@ class Worker:
         A hop to another host needs that host too, so that no host ever has two connections.
         """
         if url.host == task.url.host:
-            outcome, elapsed_s, _ = await self.caller.call(url, max_body_bytes=self.robots_bytes)
-            if not isinstance(outcome, float) and not was_asked(outcome):
+            came = await self.requester.request(url, max_body_bytes=self.robots_bytes)
+            if isinstance(came, Requested) and not was_asked(came.outcome):
                 # No way to the host: robots.txt is not the problem, the task ends as it would.
-                self._finish(task, outcome, None, None)
+                self._finish(task, came.outcome, None, None, ended_at=self.time.now())
                 return
-            self._take_robots(task, outcome, elapsed_s, hop=task)
+            now = self.time.now()
+            self._settle(task, now, self._take_robots(task, came, now, is_own=True))
             return
-        if (until := self.frontier.reserve(url.host, self.time.now())) is not None:
+        frontier = self.core.frontier
+        if (until := frontier.reserve(url.host, self.time.now())) is not None:
             self._wait(task, until, "robots_redirect")
             return
         hop = Task(url=url)
+        answer: Answer | None = Answer(latency_s=0.0)
         try:
-            outcome, elapsed_s, _ = await self.caller.call(url, max_body_bytes=self.robots_bytes)
-        except BaseException:
-            self.frontier.settle(hop, self.time.now(), Answer(latency_s=0.0))
-            raise
-        self._take_robots(task, outcome, elapsed_s, hop=hop)
-        self.frontier.settle(task, self.time.now(), None)
+            came = await self.requester.request(url, max_body_bytes=self.robots_bytes)
+            answer = self._take_robots(task, came, self.time.now(), is_own=False)
+        finally:
+            frontier.settle(hop, self.time.now(), answer)
+        self._settle(task, self.time.now(), None)
 
     def _take_robots(
-        self, task: Task, outcome: FetchOutcome | float, elapsed_s: float, *, hop: Task
-    ) -> None:
-        """Learn what one hop of a robots.txt said, put the task back, and settle the hop's host."""
-        now = self.time.now()
-        if isinstance(outcome, float):
-            self.frontier.put_back(task, outcome, "address_delay")
-            self.frontier.settle(hop, now, None)
-            return
-        self.robots.answer(task.url, outcome, now)
+        self, task: Task, came: Requested | NotDue, now: float, *, is_own: bool
+    ) -> Answer | None:
+        """Learn what one hop of a robots.txt said and put the task back.
+
+        Return what politeness must know of the host that was asked.
+        """
+        frontier, robots = self.core.frontier, self.core.robots
+        if isinstance(came, NotDue):
+            frontier.put_back(task, came.until, "address_delay")
+            return None
+        outcome = came.outcome
+        robots.answer(task.url, outcome, now)
         if not isinstance(outcome, Refused) and outcome.document is not None:
             outcome.document.body.close()
-        rules = self.robots.peek(task.url, now)
-        if rules is not None and self.stations.process.sitemaps:
-            self.add(sitemap_tasks(task.url, rules, self.stations))
-        self.frontier.put_back(task, 0.0, "robots")
+        rules = robots.peek(task.url, now)
+        if rules is not None and self.core.stations.process.sitemaps:
+            self.core.add(sitemap_tasks(task.url, rules, self.core.stations))
+        frontier.put_back(task, 0.0, "robots")
+        if is_throttled(outcome):
+            self.ledger.hurry()
         # Rules are those of the task's host: they say nothing of another host on the way.
-        answer = answer_of(outcome, elapsed_s, rules if hop is task else None)
-        self.frontier.settle(hop, now, answer)
-        self.ledger.is_urgent |= is_throttled(outcome)
+        return answer_of(outcome, came.elapsed_s, rules if is_own else None)
 
     async def _ask_page(self, task: Task, rules: RobotsRules | None) -> None:
-        called = await self.caller.call(task.url, validators=self.looker.validators(task))
-        outcome = called.outcome
-        if isinstance(outcome, float):
-            self._wait(task, outcome, "address_delay")
+        came = await self.requester.request(task.url, validators=self.revisits.validators(task))
+        if isinstance(came, NotDue):
+            self._wait(task, came.until, "address_delay")
             return
-        answer = answer_of(outcome, called.elapsed_s, rules)
-        reading = None
+        outcome, reading = came.outcome, None
+        answer = answer_of(outcome, came.elapsed_s, rules)
         if isinstance(outcome, Fetched) and not is_not_modified(outcome):
             outcome, reading = await self._read(outcome)
         elif isinstance(outcome, Failed):
             outcome = with_label(outcome)
-        self._finish(task, outcome, reading, answer, ended_at=called.ended_at)
+        self._finish(task, outcome, reading, answer, ended_at=came.ended_at)
 
     async def _read(self, outcome: Fetched) -> tuple[FetchOutcome, Reading | None]:
         """Read a document: is its type wanted, is it a copy, what does it say?"""
-        document = outcome.document
-        media_type = self.media_type_of(document)
-        wanted = self.stations.process.media_types
+        document, stations = outcome.document, self.core.stations
+        media_type = self.reader.media_type(document)
+        wanted = stations.process.media_types
         if wanted and not any(fnmatchcase(media_type, pattern) for pattern in wanted):
             document.body.close()
             return Refused(kind=RefusalKind.CONTENT_TYPE, detail=media_type), None
         fingerprint = content_fingerprint(document)
-        copy_of = self.stations.content_seen.first_copy(fingerprint)
-        found = await self.read(document, media_type)
+        copy_of = stations.content_seen.first_copy(fingerprint)
+        found = await self.reader.read(document, media_type)
         if note := document.body.decode_note:
-            document.oddities += (f"decoding: {note}",)
+            document.note_oddity(f"decoding: {note}")
         if label := label_of(found):
-            document.oddities += (label,)
+            document.note_oddity(label)
         words = words_fingerprint(found)
         return outcome, Reading(found, fingerprint, copy_of, words, label)
+
+    def _take_turn(
+        self, task: Task, outcome: FetchOutcome, reading: Reading | None, now: float
+    ) -> Turn:
+        """Turn a finished fetch into a turn; a revisit compares it with what is stored."""
+        importance = self.core.importance_of(task.url.key)  # before the page spends what it has
+        if (old := self.revisits.record_of(task)) is not None:
+            return self.revisits.take_turn(task, old, outcome, reading, now, importance=importance)
+        turn = take_turn(task, outcome, reading, self.core.stations, now, importance=importance)
+        self.revisits.note_page(turn)
+        return turn
 
     def _finish(
         self,
@@ -204,31 +241,40 @@ class Worker:
         reading: Reading | None,
         answer: Answer | None,
         *,
-        ended_at: float | None = None,
+        ended_at: float,
     ) -> None:
         now = self.time.now()
-        turn = self.looker.take_turn(task, outcome, reading, now)
+        turn = self._take_turn(task, outcome, reading, now)
         is_cut_off = not self.ledger.counters.requests and not was_asked(outcome)
         if is_cut_off and task.attempt >= FIRST_TRIES:
-            turn.retry_at = None  # nothing was ever reached: rather a wrong name than an outage
-        if turn.retry_at is not None and turn.finding is None:
+            # Nothing was ever reached: rather a wrong name than an outage.
+            turn = dataclasses.replace(turn, retry_at=None)
+        if turn.retry_at is not None and turn.revisit is None:
             again = replace(task, attempt=task.attempt + 1)
             if is_host_wide(outcome):
-                self.frontier.put_back(
+                self.core.frontier.put_back(
                     again, turn.retry_at if answer is None else 0.0, turn_reason(turn)
                 )
             else:
-                self.frontier.delay(again, turn.retry_at)
-        self.frontier.settle(task, ended_at if ended_at is not None else now, answer)
-        self._record(turn, now)
+                self.core.frontier.delay(again, turn.retry_at)
+        self._record(turn, task, ended_at, answer)
 
-    def _record(self, turn: Turn, now: float) -> None:
-        if turn.retry_at is None or turn.finding is not None:
-            self.frontier.conclude(turn.task)
-        self.traps.observe(turn)
-        self.add(turn.new_tasks)
-        if turn.promoted:
-            self.promote(turn.promoted)
-        self.ledger.record(turn, now)
-        self.let_out(self.traps.release())
-        self.ledger.is_urgent |= is_throttled(turn.outcome)
+    def _record(self, turn: Turn, task: Task, ended_at: float, answer: Answer | None) -> None:
+        """Queue what follows from a turn, record it, and let its host go.
+
+        The links come first: what the seen test has taken in must not depend on what fails below.
+        """
+        core = self.core
+        try:
+            core.traps.observe(turn)
+        finally:
+            core.add(turn.new_tasks)
+            if turn.promoted:
+                core.promote(turn.promoted)
+        self.ledger.record(turn, self.time.now())
+        if turn.retry_at is None or turn.revisit is not None:
+            core.frontier.conclude(turn.task)
+        self._settle(task, ended_at, answer)
+        core.release_held()
+        if is_throttled(turn.outcome):
+            self.ledger.hurry()

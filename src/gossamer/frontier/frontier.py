@@ -41,14 +41,20 @@ class Frontier:
         rows: ReadRows,
         random: Random,
         order: Order | None = None,
+        *,
+        at_least: int = 1,
+        is_settled: IsSettled = lambda _task: False,
     ) -> None:
-        self.at_least = 1
-        """Hosts that are kept active while there are any (Mercator: three per fetch in flight)."""
+        """Keep `at_least` hosts active while there are any (Mercator: three per fetch in flight).
+
+        `is_settled` is asked of tasks whose URL may be queued twice.
+        """
+        self._at_least = at_least
         self._config, self._rules, self._rows = config, rules, rows
         self.order = order or breadth_first(config.grades)
         self.hosts = HostTable(rows.get)
         front = Front(max(GRADES, config.grades), random, is_strict=self.order.is_strict)
-        self.supply = Supply(config, self.order, self.hosts, front, rows.get)
+        self.supply = Supply(config, self.order, self.hosts, front, rows.get, is_settled)
         self._bench, self._leases = self.supply.bench, self.supply.leases
         self._delayed = Delayed(rows.scan)
 
@@ -145,7 +151,7 @@ class Frontier:
             for task, row in self._delayed.take_due(now):
                 self.supply.pending.append(row)
                 self.add([task], are_new=False)
-        if self.active_hosts < self.at_least:
+        if self.active_hosts < self._at_least:
             self.supply.activate()
         while (host := self._bench.take_ready(now)) is not None:
             if host.waiting:

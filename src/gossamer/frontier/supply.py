@@ -34,8 +34,9 @@ class Supply:
         hosts: HostTable,
         front: Front,
         get: Callable[[bytes], bytes | None],
+        is_settled: IsSettled,
     ) -> None:
-        self.is_settled: IsSettled = lambda _task: False
+        self.is_settled = is_settled
         """Asked of tasks whose URL may be queued twice; only an order with credit does that."""
         self.order, self.front, self.hosts = order, front, hosts
         self.bench = Workbench(hosts, is_strict=order.is_strict)

@@ -25,7 +25,7 @@ from gossamer.model.outcome import (
     RefusalKind,
     Refused,
 )
-from gossamer.model.record import CopyOf, Finding, Row, StoreRef, Turn
+from gossamer.model.record import CopyOf, RevisitResult, Row, StoreRef, Turn
 from gossamer.model.task import Task
 from gossamer.model.url import HostKey, Url
 from gossamer.model.verdict import Objection, Reject
@@ -43,7 +43,6 @@ __all__ = [
     "FailureKind",
     "FetchOutcome",
     "Fetched",
-    "Finding",
     "HostKey",
     "Link",
     "LinkKind",
@@ -52,6 +51,7 @@ __all__ = [
     "RefusalKind",
     "Refused",
     "Reject",
+    "RevisitResult",
     "Row",
     "Standing",
     "StoreRef",

@@ -76,6 +76,10 @@ class Document:
     oddities: tuple[str, ...] = field(default=())
     """Deviations from the protocol that were tolerated; recorded with the page."""
 
+    def note_oddity(self, oddity: str) -> None:
+        """Note something odd about the document; it is recorded with the page."""
+        self.oddities += (oddity,)
+
     def header(self, name: str) -> str:
         """Return the first value of a header field (lower-case name), or ""."""
         for key, value in self.headers:

@@ -1,5 +1,6 @@
 """UrlRecord and Counters: what is written down about every URL that had its turn."""
 
+from collections.abc import Mapping
 from enum import StrEnum
 
 from msgspec import Struct, field
@@ -137,6 +138,66 @@ class Counters(Struct, kw_only=True):
         """Count an exception that a function of the user's own raised."""
         known = self.user_errors.setdefault(function, UserErrors(0, error))
         known.count, known.error = known.count + 1, error
+
+    def count_request(self) -> None:
+        """Count a request that was sent."""
+        self.requests += 1
+
+    def count_refused(self, reasons: Mapping[str, int]) -> None:
+        """Count URLs that were refused, by reason."""
+        for reason, count in reasons.items():
+            self.refused[reason] = self.refused.get(reason, 0) + count
+
+    def count_page(self, *, is_copy: bool, is_html: bool, is_seed: bool, label: str) -> None:
+        """Count a stored page."""
+        self.pages += 1
+        self.revisits += is_copy
+        self.html_pages += is_html
+        self.seeds_fetched += is_seed
+        if label:
+            self.labels[label] = self.labels.get(label, 0) + 1
+
+    def count_redirect(self, *, is_seed: bool) -> None:
+        """Count a redirect."""
+        self.redirects += 1
+        self.seeds_fetched += is_seed
+
+    def count_failure(self, kind: str, *, is_final: bool) -> None:
+        """Count a failure: of the URL if it is final, else of one try."""
+        tally = self.failed if is_final else self.retries
+        tally[kind] = tally.get(kind, 0) + 1
+
+    def count_revisit(self, *, is_changed: bool, is_unchanged: bool, gone: int) -> None:
+        """Count a revisit; `gone` is by how many the pages that are gone become more."""
+        self.looks += 1
+        self.changed += is_changed
+        self.unchanged += is_unchanged
+        self.gone += gone
+
+    def count_gone(self) -> None:
+        """Count a page that is gone and of which no more is known."""
+        self.gone += 1
+
+    def count_seed(self) -> None:
+        """Count a seed that was queued."""
+        self.seeds += 1
+
+    def count_archived(self, stored_bytes: int) -> None:
+        """Count bytes that were appended to the archive."""
+        self.archive_bytes += stored_bytes
+
+    def count_copies(self, changes: Mapping[str, int]) -> None:
+        """Count labels of near-duplicates, by level."""
+        for level, change in changes.items():
+            self.copies[level] = self.copies.get(level, 0) + change
+
+    def note_time(self, seconds: float) -> None:
+        """Note the time spent crawling, all runs together."""
+        self.seconds = seconds
+
+    def note_watched(self, pages: int) -> None:
+        """Note how many pages are on the watchlist."""
+        self.watched = pages
 
 
 class TrapNote(Struct, frozen=True):

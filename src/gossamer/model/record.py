@@ -31,8 +31,8 @@ class CopyOf(Struct, frozen=True, gc=False, array_like=True):
     fetched_at: float
 
 
-class Finding(StrEnum):
-    """What another look at a page found."""
+class RevisitResult(StrEnum):
+    """What a revisit of a stored page found."""
 
     CHANGED = "changed"
     UNCHANGED = "unchanged"
@@ -61,12 +61,12 @@ class Turn:
     words: int | None = None
     """Fingerprint of title, text and links; None when nothing could be read."""
     copy_of: CopyOf | None = None
-    finding: Finding | None = None
-    """Of another look at a page; None for the first."""
+    revisit: RevisitResult | None = None
+    """What a revisit found; None for a first visit."""
     importance: float = 0.0
     """What the order of the crawl makes of the page; 0 if it has no opinion."""
     belief: tuple[float, ...] | None = None
-    """What is believed of the page's change rate after that look."""
+    """What is believed of the page's change rate after the revisit."""
     label: str = ""
     """What the page is instead of content, such as "challenge"; "" if it is content."""
     new_tasks: list[Task] = field(default_factory=list)

@@ -7,8 +7,8 @@ from msgspec.structs import replace
 
 from gossamer.clock import SystemClock
 from gossamer.cluster import Courier, Hello, Mail, Mailbox, Outbox, Ring
-from gossamer.cluster.line import Line, short_path
-from gossamer.cluster.messages import Peer
+from gossamer.cluster.connection import Connection, short_path
+from gossamer.cluster.messages import PeerMessage
 from gossamer.config import UrlConfig
 from gossamer.model import Task
 from gossamer.urls import parse
@@ -27,13 +27,13 @@ class Sender:
 
     def __init__(self, path: Path, epoch: int = 1) -> None:
         self.outbox = Outbox(Ring(2), 0, epoch)
-        self.courier = Courier(1, path, Hello(0, epoch), SystemClock())
-        self.outbox.send = lambda _, mail: self.courier.send(mail)
+        self.courier = Courier(1, path, Hello(0, epoch), SystemClock(), lambda: None)
 
     def post(self, *tasks: Task) -> None:
         self.outbox.post(tasks)
         self.outbox.rows_to_commit()
-        self.outbox.committed()
+        for _, mail in self.outbox.committed():
+            self.courier.send(mail)
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -62,11 +62,11 @@ class Receiver:
         self.rows.update((key, value or b"") for key, value in self.box.rows_to_commit())
         self.box.committed()
 
-    async def credits_of(self, line: Line[Peer], *mails: Mail) -> list[float]:
+    async def credits_of(self, connection: Connection[PeerMessage], *mails: Mail) -> list[float]:
         """Be sent letters; return the credit that came with each."""
         before = len(self.taken)
         for mail in mails:
-            line.send(mail)
+            connection.send(mail)
         await until(lambda: len(self.taken) == before + len(mails))
         return [mail.tasks[0].credit for mail in self.taken[before:]]
 
@@ -82,7 +82,7 @@ class Receiver:
 async def until(is_so: object) -> None:
     assert callable(is_so)
     async with asyncio.timeout(60):
-        while not is_so():  # noqa: ASYNC110  # nothing sets an event when a line is read
+        while not is_so():  # noqa: ASYNC110  # nothing sets an event when a connection is read
             await asyncio.sleep(0.005)
 
 
@@ -145,15 +145,19 @@ async def test_an_older_start_of_a_shard_is_not_heard(tmp_path: Path) -> None:
 
 
 @asynccontextmanager
-async def line_to(path: Path, sender: int, epoch: int = 1) -> AsyncIterator[Line[Peer]]:
-    """Open a line to a mailbox by hand, as a shard that sends what it likes."""
+async def connection_to(
+    path: Path, sender: int, epoch: int = 1
+) -> AsyncIterator[Connection[PeerMessage]]:
+    """Open a connection to a mailbox by hand, as a shard that sends what it likes."""
     with short_path(path) as short:
-        line: Line[Peer] = Line(*await asyncio.open_unix_connection(short), Peer)
-    line.send(Hello(sender, epoch))
+        connection: Connection[PeerMessage] = Connection(
+            *await asyncio.open_unix_connection(short), PeerMessage
+        )
+    connection.send(Hello(sender, epoch))
     try:
-        yield line
+        yield connection
     finally:
-        line.close()
+        connection.close()
 
 
 def letter(sender: int, sequence: int, epoch: int = 1) -> Mail:
@@ -164,33 +168,37 @@ async def test_a_letter_that_comes_again_brings_no_credit_also_after_a_crash(
     tmp_path: Path,
 ) -> None:
     path = tmp_path / "mail.sock"
-    async with Receiver(path).open() as first, line_to(path, 2) as line, line_to(path, 3) as other:
-        assert await first.credits_of(line, letter(2, 0), letter(2, 1), letter(2, 1)) == [
+    async with (
+        Receiver(path).open() as first,
+        connection_to(path, 2) as connection,
+        connection_to(path, 3) as other,
+    ):
+        assert await first.credits_of(connection, letter(2, 0), letter(2, 1), letter(2, 1)) == [
             0.5,
             0.5,
             0,
         ]
         assert await first.credits_of(other, letter(3, 0)) == [0.5]
         first.commit()
-        # The line broke: what has no receipt comes again, the oldest first, and is committed.
-        assert await first.credits_of(line, letter(2, 0)) == [0]
+        # The connection broke: what has no receipt comes again, the oldest first, and is committed.
+        assert await first.credits_of(connection, letter(2, 0)) == [0]
         first.commit()
-    async with Receiver(path, first.rows).open() as second, line_to(path, 2) as line:
-        again = await second.credits_of(line, letter(2, 0), letter(2, 1), letter(2, 2))
+    async with Receiver(path, first.rows).open() as second, connection_to(path, 2) as connection:
+        again = await second.credits_of(connection, letter(2, 0), letter(2, 1), letter(2, 2))
         assert again == [0, 0, 0.5]
-        assert await second.credits_of(line, letter(2, 0, epoch=2)) == [0.5]
+        assert await second.credits_of(connection, letter(2, 0, epoch=2)) == [0.5]
     assert first.rows.keys() == {b"w\0\2", b"w\0\3"}
 
 
 async def test_a_commit_marks_only_senders_that_brought_something_new(tmp_path: Path) -> None:
     path = tmp_path / "mail.sock"
-    async with Receiver(path).open() as receiver, line_to(path, 2) as line:
-        await receiver.credits_of(line, letter(2, 4))
+    async with Receiver(path).open() as receiver, connection_to(path, 2) as connection:
+        await receiver.credits_of(connection, letter(2, 4))
         assert receiver.box.rows_to_commit() == [
             (b"w\0\2", (1).to_bytes(8, "big") + (4).to_bytes(8, "big"))
         ]
         assert receiver.box.rows_to_commit() == []
-        await receiver.credits_of(line, letter(2, 3))
+        await receiver.credits_of(connection, letter(2, 3))
         assert receiver.box.rows_to_commit() == []
 
 

@@ -6,8 +6,8 @@ script). Whoever changes a constructor changes this file and no test.
 
 import asyncio
 import errno
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from io import BytesIO
 from pathlib import Path
@@ -26,13 +26,15 @@ from gossamer.config import (
     StoreConfig,
     UrlConfig,
 )
-from gossamer.crawl.asking.caller import Caller
-from gossamer.crawl.copies import NoCopies
+from gossamer.crawl.core import Core, build_core
+from gossamer.crawl.engine import Engine as Loop
 from gossamer.crawl.ledger import Ledger
-from gossamer.crawl.setup import Core, wire_core
-from gossamer.crawl.setup.opening import Place
-from gossamer.crawl.watch import Looker
-from gossamer.crawl.wheel import Alone, Wheel
+from gossamer.crawl.opening import ShardFolder
+from gossamer.crawl.peers import NoPeers
+from gossamer.crawl.reading import DocumentReader, HelperProcess
+from gossamer.crawl.requester import Requester
+from gossamer.crawl.revisit import RevisitTurns
+from gossamer.crawl.run_state import RunState
 from gossamer.crawl.worker import Worker
 from gossamer.dedupe import ContentSeen
 from gossamer.errors import CannotGoOn
@@ -46,10 +48,10 @@ from gossamer.model import (
     FailureKind,
     Fetched,
     FetchOutcome,
-    Finding,
     Redirected,
     RefusalKind,
     Refused,
+    RevisitResult,
     Row,
     StoreRef,
     Task,
@@ -75,8 +77,8 @@ from gossamer.urls import parse
 
 # Values
 
-__all__ = ["Finding"]
-"""What a revisit found: a word that tests take from here."""
+__all__ = ["RevisitResult"]
+"""A word that tests take from here."""
 
 
 def url(text: str) -> Url:
@@ -137,7 +139,7 @@ def task_of(text: str, **more: Any) -> Task:
 
 
 def turn(task: Task, outcome: FetchOutcome, at: float, more: dict[str, Any]) -> Turn:
-    return Turn(task=task, outcome=outcome, at=at, finding=more.pop("finding", None), **more)
+    return Turn(task=task, outcome=outcome, at=at, revisit=more.pop("revisit", None), **more)
 
 
 def fetched(text: str, body: bytes = b"hello", *, at: float = 100.0, **more: Any) -> Turn:
@@ -340,14 +342,14 @@ class Books:
         """Add seeds' entries: they go into the links file with the next commit."""
         for text in texts:
             record = self.disk.writer.seed_record(url(text).text, "", self.now)
-            self.ledger.extra_entries.append(Entry(links=record))
+            self.ledger.add_entry(Entry(links=record))
 
     def add_rows(self, *rows: Row) -> None:
         """Add rows that go with the next commit, besides those of the stations."""
-        self.ledger.extra_rows.extend(rows)
+        self.ledger.add_rows(rows)
 
     def make_urgent(self) -> None:
-        self.ledger.is_urgent = True
+        self.ledger.hurry()
 
     def encode(self, record: UrlRecord) -> bytes:
         return encode_record(record)
@@ -370,9 +372,7 @@ class Books:
         return self.disk.page(ref)
 
 
-def open_books(
-    tmp_path: Path, *, sync: str = "second", file_bytes: int = 1 << 30, is_offered: bool = True
-) -> Books:
+def open_books(tmp_path: Path, *, sync: str = "second", file_bytes: int = 1 << 30) -> Books:
     """Return a ledger over a dictionary and a real archive."""
     events: list[str] = []
     offered: list[tuple[str, bytes]] = []
@@ -381,20 +381,20 @@ def open_books(
     stations = Stations(state, content, events)
     disk = Disk(CrawlFolder(tmp_path), TurnWriter(software="test", rng=Random(7)))
     archive = open_archive(disk, StoreConfig(sync=sync, file_bytes=file_bytes), events)  # type: ignore[arg-type]
-    more: dict[str, Callable[[Turn, bytes], None]] = {}
-    if is_offered:
-        more["offer"] = lambda turn, text: offered.append((turn.task.url.text, text))
+
+    def offer(turn: Turn, text: bytes) -> None:
+        offered.append((turn.task.url.text, text))
+
     ledger = Ledger(
         state=state,  # type: ignore[arg-type]  # a dictionary will do
         archive=archive,  # type: ignore[arg-type]
         writer=disk.writer,
-        core=stations,
-        on_committed=stations.committed,
+        stations=(stations,),
         remember_content=content.remember,
         forget_content=content.forget,
         counters=Counters(),
+        offer=offer,
         syncs_each=sync == "each",
-        **more,
     )
     return Books(
         ledger=ledger,
@@ -504,6 +504,23 @@ class Noted:
         return noting
 
 
+class Writer:
+    """The real writer of records, which fails on one URL whatever became of it."""
+
+    def __init__(self, real: TurnWriter, events: list[str]) -> None:
+        self._real, self._events = real, events
+        self.bug_at = ""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._real, name)
+
+    def entry(self, turn: Turn) -> Entry:
+        self._events.append("entry")
+        if turn.task.url.text == self.bug_at:
+            raise ValueError("no record of this one")
+        return self._real.entry(turn)
+
+
 class Suspicion:
     """The real trap detector, which is told of some URLs that they may not go."""
 
@@ -511,7 +528,8 @@ class Suspicion:
         self._real, self._events = real, events
         self.verdicts: dict[str, Any] = {}
         self.bug: Exception | None = None
-        """Strikes once, when a finished task is observed."""
+        """Strikes when a finished task is observed: once, or always."""
+        self.is_lasting = False
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._real, name)
@@ -519,10 +537,14 @@ class Suspicion:
     def may_go(self, task: Task) -> Any:
         return self.verdicts.get(task.url.text) or self._real.may_go(task)
 
+    def release(self) -> Any:
+        self._events.append("release")
+        return self._real.release()
+
     def observe(self, turn: Turn) -> None:
         self._events.append("observe")
         if self.bug is not None:
-            bug, self.bug = self.bug, None
+            bug, self.bug = self.bug, self.bug if self.is_lasting else None
             raise bug
         self._real.observe(turn)
 
@@ -538,6 +560,10 @@ class Peers:
         self.is_dismissed = True
         self.rests = 0
         self.durable_commits: list[int] = []
+        self.owes_receipts = False
+
+    def rows_to_commit(self) -> list[Row]:
+        return []
 
     def pages_left(self, used: int, wanted: int) -> int:  # noqa: ARG002 -- the protocol's
         return self.allowed - used
@@ -589,11 +615,13 @@ class Engine:
     core: Core
     ledger: Ledger
     worker: Worker
-    wheel: Wheel
+    loop: Loop
+    run_state: RunState
     web: Script
     names: Names
     peers: Peers | None
     suspicion: Suspicion
+    writer: Writer
     events: list[str]
 
     # Tasks
@@ -660,12 +688,12 @@ class Engine:
         await rounds()
         for _ in range(steps):
             self.clock.advance(seconds / steps)
-            self.wheel.nudge.set()
+            self.run_state.wake()
             await rounds()
 
     async def run(self, *, seconds: float = 60.0, step_s: float = 0.5) -> bool:
         """Run the loop to its end; it must come within so many seconds."""
-        running = asyncio.ensure_future(self.wheel.run())
+        running = asyncio.ensure_future(self.loop.run())
         for _ in range(int(seconds / step_s)):
             await self.pass_time(step_s)
             if running.done():
@@ -700,75 +728,64 @@ def open_engine(tmp_path: Path, rules: Config = OWN, peers: Peers | None = None)
     """Return a shard with a dictionary for a state and a script for a web."""
     events: list[str] = []
     folder = CrawlFolder(tmp_path)
-    place = Place(folder=folder)
+    place = ShardFolder(folder=folder)
     place.state.mkdir(parents=True)
     clock = ManualClock()
     time = CrawlTime.anchored(clock)
     state = DictState(place.state, events)
-    core = wire_core(state, place, rules, Random(7), ())  # type: ignore[arg-type]
+    real = build_core(state, place, rules, Random(7), Counters())  # type: ignore[arg-type]
     disk = Disk(folder, TurnWriter(software="test", rng=Random(7)))
-
-    def committed() -> None:
-        core.committed()
-        if peers is not None:
-            peers.committed()
-        events.append("committed")
-
-    def let_out(back: Any) -> None:
-        events.append("let_out")
-        core.let_out(back, ledger.counters)
-
+    suspicion, web, names = Suspicion(real.traps, events), Script(clock), Names()
+    writer = Writer(disk.writer, events)
+    frontier = Noted(real.frontier, events, "settle", "conclude", "put_back", "delay")
+    core = replace(real, frontier=frontier, traps=suspicion)  # type: ignore[arg-type]
+    others = peers or NoPeers(rules.limits.max_pages)
     ledger = Ledger(
         state=state,  # type: ignore[arg-type]
         archive=open_archive(disk, rules.store, events),  # type: ignore[arg-type]
-        writer=Noted(disk.writer, events, "entry"),  # type: ignore[arg-type]
-        core=core,
-        on_committed=committed,
+        writer=writer,  # type: ignore[arg-type]
+        stations=(core, others, Told(events)),
         remember_content=core.content_seen.remember,
         forget_content=core.content_seen.forget,
-        counters=Counters(),
+        offer=core.copies.offer,
+        counters=core.counters,
         syncs_each=rules.store.sync == "each",
     )
-    frontier = Noted(core.frontier, events, "settle", "conclude", "put_back", "delay")
-    suspicion, web, names = Suspicion(core.traps, events), Script(clock), Names()
+    board = FlightBoard(place.state / "flight", rules.concurrency)
+    tools = Tools(urls=rules.urls, process=rules.process, robots_agent=rules.fetch.robots_agent)
+    run = RunState()
     worker = Worker(
         time=time,
-        frontier=frontier,  # type: ignore[arg-type]
-        robots=core.robots,
-        caller=Caller(
+        core=core,
+        ledger=ledger,
+        requester=Requester(
             time=time,
             addresses=AddressClocks(address_gap_s(rules.politeness)),
             resolver=names,  # type: ignore[arg-type]
             fetcher=web,  # type: ignore[arg-type]
-            counters=ledger.counters,
+            counters=core.counters,
         ),
-        stations=core.stations,
-        ledger=ledger,
-        media_type_of=(registry := registry_of(rules)).media_type,
-        read=reading_with(registry),
-        robots_bytes=rules.robots.max_bytes,
-        looker=Looker(
+        reader=DocumentReader(Registry.load(tools), HelperProcess(tools), board),
+        revisits=RevisitTurns(
             rules=core.watch,
             stations=core.stations,
-            record_of=core.record_of,
+            stored_record=core.record_of,
             original_of=partial(read_original, folder),
         ),
-        add=core.add,
-        promote=core.promote,
-        traps=suspicion,  # type: ignore[arg-type]
-        let_out=let_out,
+        robots_bytes=rules.robots.max_bytes,
     )
-    wheel = Wheel(
+    loop = Loop(
         config=rules,
         time=time,
-        frontier=frontier,  # type: ignore[arg-type]
+        run=run,
+        core=core,
         ledger=ledger,
         worker=worker,
-        url_seen=core.url_seen,
-        board=FlightBoard(place.state / "flight", rules.concurrency),
-        seat=peers or Alone(rules.limits.max_pages),
+        board=board,
+        peers=others,
+        revisits=None,
         folder=tmp_path,
-        copies=NoCopies(),
+        save=lambda: None,
     )
     return Engine(
         config=rules,
@@ -779,22 +796,25 @@ def open_engine(tmp_path: Path, rules: Config = OWN, peers: Peers | None = None)
         core=core,
         ledger=ledger,
         worker=worker,
-        wheel=wheel,
+        loop=loop,
+        run_state=run,
         web=web,
         names=names,
         peers=peers,
         suspicion=suspicion,
+        writer=writer,
         events=events,
     )
 
 
-def registry_of(rules: Config) -> Registry:
-    agent = rules.fetch.robots_agent
-    return Registry.load(Tools(urls=rules.urls, process=rules.process, robots_agent=agent))
+class Told:
+    """Notes each commit, after everybody else was told of it."""
 
+    def __init__(self, events: list[str]) -> None:
+        self._events = events
 
-def reading_with(registry: Registry) -> Callable[[Document, str], Any]:
-    async def read(found: Document, media_type: str) -> Extraction:
-        return registry.read(found, media_type)
+    def rows_to_commit(self) -> list[Row]:
+        return []
 
-    return read
+    def committed(self) -> None:
+        self._events.append("committed")

@@ -52,7 +52,7 @@ def slow_commits(*, commit_s: float = NEVER, commit_pages: int = 64, **more: obj
 @asynccontextmanager
 async def running(engine: Engine) -> AsyncIterator["asyncio.Future[bool]"]:
     """Run the loop beside a test; it is stopped afterwards."""
-    run = asyncio.ensure_future(engine.wheel.run())
+    run = asyncio.ensure_future(engine.loop.run())
     try:
         await engine.pass_time()
         yield run
@@ -118,7 +118,7 @@ async def test_it_stops_when_its_time_is_over(tmp_path: Path) -> None:
     site(engine)
     assert not await engine.run()
     assert len(engine.web.asked) == 3
-    assert engine.wheel.limit_reached() == "max_time"
+    assert engine.loop.limit_reached() == "max_time"
 
 
 async def test_it_stops_when_the_archive_is_as_large_as_wanted(tmp_path: Path) -> None:
@@ -133,7 +133,7 @@ async def test_what_is_under_way_when_somebody_asks_to_stop_is_committed(tmp_pat
     one, two = homes(engine, 2)
     engine.web.hold(one)
     async with running(engine) as run:
-        engine.wheel.stop("asked")
+        engine.run_state.stop("asked")
         engine.queue("http://c.test/")
         await engine.pass_time(1.0)
         assert not run.done()
@@ -150,7 +150,7 @@ async def test_a_stop_waits_eight_seconds_for_answers(tmp_path: Path) -> None:
     (home,) = homes(engine, 1)
     engine.web.hold(home)
     async with running(engine) as run:
-        engine.wheel.stop("asked")
+        engine.run_state.stop("asked")
         await engine.pass_time(7.9)
         assert not run.done()
         await engine.pass_time(0.2)
@@ -345,7 +345,29 @@ async def test_a_bug_after_the_fetch_costs_one_url_too(tmp_path: Path) -> None:
     engine.suspicion.bug = ValueError("once")
     assert await engine.run()
     assert engine.of(SEED).reason == "internal_error"
-    assert engine.web.asked == [SEED]
+    assert sorted(engine.stored()) == sorted(PAGES), "its links were found, and are followed"
+
+
+async def test_a_bug_that_strikes_at_every_page_costs_each_page_and_not_the_crawl(
+    tmp_path: Path,
+) -> None:
+    engine = open_engine(tmp_path)
+    site(engine)
+    engine.suspicion.bug = ValueError("always")
+    engine.suspicion.is_lasting = True
+    assert await engine.run()
+    assert engine.stored() == []
+    assert {engine.of(text).reason for text in (SEED, *PAGES)} == {"internal_error"}
+
+
+async def test_a_bug_in_making_records_strikes_twice_and_costs_one_url(tmp_path: Path) -> None:
+    engine = open_engine(tmp_path)
+    site(engine)
+    engine.writer.bug_at = PAGES[2]
+    assert await engine.run()
+    assert engine.of(PAGES[2]).reason == "internal_error"
+    assert sorted(engine.stored()) == sorted({SEED, *PAGES} - {PAGES[2]})
+    assert engine.of(PAGES[2]).stored is None
 
 
 async def test_an_error_that_forbids_to_go_on_ends_the_crawl(tmp_path: Path) -> None:
@@ -372,11 +394,11 @@ async def test_an_error_beside_the_loop_ends_the_crawl(tmp_path: Path) -> None:
     homes(engine, 1)
     engine.web.hold(HOMES[0])
     async with running(engine) as run:
-        engine.wheel.fail(None)
+        engine.run_state.ended(None)
         await engine.pass_time()
         assert not run.done()
-        engine.wheel.fail(CannotGoOn("beside"))
-        engine.wheel.fail(None)
+        engine.run_state.ended(CannotGoOn("beside"))
+        engine.run_state.ended(None)
         await engine.pass_time()
         assert run.done()
         assert isinstance(run.exception(), ExceptionGroup)
@@ -402,7 +424,7 @@ async def test_a_full_disk_pauses_the_crawl(tmp_path: Path) -> None:
     homes(engine, 1)
     async with running(engine) as run:
         await engine.pass_time(3.0, steps=3)
-        assert (engine.web.asked, engine.wheel.paused) == ([], "disk_low")
+        assert (engine.web.asked, engine.run_state.paused) == ([], "disk_low")
         assert not run.done()
 
 
@@ -446,7 +468,7 @@ async def test_an_idle_shard_stays_until_it_is_dismissed(tmp_path: Path) -> None
     async with running(engine) as run:
         await engine.pass_time(3.0, steps=3)
         assert not run.done()
-        assert (engine.wheel.is_idle, peers.rests > 0) == (True, True)
+        assert (engine.loop.is_idle, peers.rests > 0) == (True, True)
         engine.queue("http://b.test/", kind=LinkKind.ANCHOR)
         engine.web.page("http://b.test/")
         await engine.pass_time(1.0)
@@ -471,7 +493,7 @@ async def test_letters_are_committed_though_no_turn_is(tmp_path: Path) -> None:
     async with running(engine):
         before = engine.commits
         peers.has_uncommitted = True
-        assert not engine.wheel.is_idle
+        assert not engine.loop.is_idle
         await engine.pass_time()
         assert (engine.commits, peers.has_uncommitted) == (before + 1, False)
 

@@ -7,7 +7,7 @@ import pytest
 from tests.unit.crawl.harness import (
     Body,
     Books,
-    Finding,
+    RevisitResult,
     document,
     failed,
     fetched,
@@ -427,7 +427,13 @@ def test_a_revisit_of_itself_is_not_taken_as_an_original(books: Books) -> None:
     with_history(books, A, 1)
     first = books.content.first_copy(1)
     again = fetched(
-        A, b"first", fingerprint=1, words=2, copy_of=first, finding=Finding.UNCHANGED, at=200.0
+        A,
+        b"first",
+        fingerprint=1,
+        words=2,
+        copy_of=first,
+        revisit=RevisitResult.UNCHANGED,
+        at=200.0,
     )
     books.commit(again)
     assert books.disk.page(last_ref(books, A)).warc_headers["warc-type"] == "revisit"
@@ -444,7 +450,7 @@ def test_a_page_stored_anew_in_full_is_the_new_original_of_its_content(books: Bo
     with_history(books, A, 1)
     first = books.content.first_copy(1)
     books.commit(
-        fetched(A, b"other bytes", fingerprint=1, copy_of=first, finding=Finding.UNCHANGED)
+        fetched(A, b"other bytes", fingerprint=1, copy_of=first, revisit=RevisitResult.UNCHANGED)
     )
     record_id = books.stored(A).warc_headers["warc-record-id"]
     new = books.content.first_copy(1)
@@ -476,7 +482,7 @@ def test_a_page_that_is_tried_again_is_no_original(books: Books) -> None:
 
 def test_a_changed_page_lets_go_of_its_old_content(books: Books) -> None:
     with_history(books, A, 1)
-    books.commit(fetched(A, b"second", fingerprint=7, words=8, finding=Finding.CHANGED))
+    books.commit(fetched(A, b"second", fingerprint=7, words=8, revisit=RevisitResult.CHANGED))
     assert (original_of(books, 1), original_of(books, 7)) == ("", A)
     assert (books.of(A).fingerprint, books.of(A).words) == (7, 8)
     assert books.stored(A).payload == b"second"
@@ -487,7 +493,7 @@ def test_a_page_that_is_gone_lets_go_of_its_content_and_keeps_its_place(books: B
     with_history(books, A, 2)
     place = books.of(A).stored
     gone = document(A, b"gone", 410)
-    books.commit(failed(A, FailureKind.GONE, finding=Finding.GONE, document=gone))
+    books.commit(failed(A, FailureKind.GONE, revisit=RevisitResult.GONE, document=gone))
     record = books.of(A)
     assert (record.state, original_of(books, 1)) == (UrlState.GONE, "")
     assert record.stored == place
@@ -497,7 +503,7 @@ def test_a_page_that_is_gone_lets_go_of_its_content_and_keeps_its_place(books: B
 def test_content_of_another_page_is_not_forgotten_with_a_copy_of_it(books: Books) -> None:
     books.commit(fetched(A, b"first", fingerprint=1))
     books.commit(fetched(B, b"first", fingerprint=1, copy_of=books.content.first_copy(1)))
-    books.commit(fetched(B, b"changed", fingerprint=9, finding=Finding.CHANGED))
+    books.commit(fetched(B, b"changed", fingerprint=9, revisit=RevisitResult.CHANGED))
     assert original_of(books, 1) == A
 
 
@@ -505,7 +511,7 @@ def test_an_unchanged_page_keeps_the_place_of_its_content(books: Books) -> None:
     with_history(books, A, 1)
     place = books.of(A).stored
     first = books.content.first_copy(1)
-    same = fetched(A, b"first", fingerprint=1, copy_of=first, finding=Finding.UNCHANGED)
+    same = fetched(A, b"first", fingerprint=1, copy_of=first, revisit=RevisitResult.UNCHANGED)
     books.commit(same)
     record = books.of(A)
     assert record.stored == place
@@ -518,7 +524,7 @@ def test_an_unchanged_page_that_came_in_other_bytes_lies_at_its_new_place(books:
     with_history(books, A, 1)
     first = books.content.first_copy(1)
     books.commit(
-        fetched(A, b"other bytes", fingerprint=1, copy_of=first, finding=Finding.UNCHANGED)
+        fetched(A, b"other bytes", fingerprint=1, copy_of=first, revisit=RevisitResult.UNCHANGED)
     )
     record = books.of(A)
     assert record.page is None
@@ -529,10 +535,12 @@ def test_an_unchanged_page_that_came_in_other_bytes_lies_at_its_new_place(books:
 @pytest.mark.parametrize(
     "turn",
     [
-        fetched(A, b"x", words=2, fingerprint=9, finding=Finding.SAME_WORDS),
-        failed(A, FailureKind.NOT_FOUND, finding=Finding.MISSING, document=document(A, b"-", 404)),
-        failed(A, finding=Finding.NO_ANSWER, retry_at=500.0),
-        refused(A, finding=Finding.NO_ANSWER, retry_at=500.0),
+        fetched(A, b"x", words=2, fingerprint=9, revisit=RevisitResult.SAME_WORDS),
+        failed(
+            A, FailureKind.NOT_FOUND, revisit=RevisitResult.MISSING, document=document(A, b"-", 404)
+        ),
+        failed(A, revisit=RevisitResult.NO_ANSWER, retry_at=500.0),
+        refused(A, revisit=RevisitResult.NO_ANSWER, retry_at=500.0),
     ],
     ids=["same words", "missing", "no answer", "refused"],
 )
@@ -550,7 +558,7 @@ def test_a_visit_that_found_nothing_to_store_stores_nothing(books: Books, turn: 
 def test_a_visit_to_a_page_that_we_have_counts_as_a_look_and_as_no_page(books: Books) -> None:
     with_history(books, A, 1)
     books.commit(
-        fetched(A, b"second", fingerprint=7, finding=Finding.CHANGED, refused={"too_deep": 2})
+        fetched(A, b"second", fingerprint=7, revisit=RevisitResult.CHANGED, refused={"too_deep": 2})
     )
     totals = books.state.totals()
     assert (totals.pages, totals.looks, totals.changed) == (1, 1, 1)
@@ -562,13 +570,13 @@ def test_a_visit_to_a_page_that_we_have_counts_as_a_look_and_as_no_page(books: B
 
 def test_eight_visits_are_kept_the_newest_of_them(books: Books) -> None:
     with_history(books, A, 8)
-    books.commit(fetched(A, b"second", fingerprint=7, finding=Finding.CHANGED, at=99.0))
+    books.commit(fetched(A, b"second", fingerprint=7, revisit=RevisitResult.CHANGED, at=99.0))
     assert [visit.at for visit in books.of(A).visits] == [1, 2, 3, 4, 5, 6, 7, 99]
 
 
 def test_fewer_visits_are_all_kept(books: Books) -> None:
     with_history(books, A, 7)
-    books.commit(fetched(A, b"second", fingerprint=7, finding=Finding.CHANGED, at=99.0))
+    books.commit(fetched(A, b"second", fingerprint=7, revisit=RevisitResult.CHANGED, at=99.0))
     assert [visit.at for visit in books.of(A).visits] == [0, 1, 2, 3, 4, 5, 6, 99]
 
 
@@ -576,7 +584,7 @@ def test_a_page_whose_visits_are_forgotten_still_knows_its_place(books: Books) -
     with_history(books, A, 1)
     place = books.of(A).stored
     for at in range(12):
-        books.commit(failed(A, finding=Finding.NO_ANSWER, retry_at=500.0, at=float(at)))
+        books.commit(failed(A, revisit=RevisitResult.NO_ANSWER, retry_at=500.0, at=float(at)))
     assert len(books.of(A).visits) == 8
     assert books.of(A).stored == place
 
@@ -802,13 +810,7 @@ def test_pages_with_text_and_copies_are_offered_to_whoever_compares_texts(books:
 def test_pages_that_are_gone_or_changed_are_offered_again(books: Books) -> None:
     with_history(books, A, 2)
     books.offered.clear()
-    books.commit(failed(A, FailureKind.GONE, finding=Finding.GONE))
-    books.commit(fetched(A, b"", found=Extraction(), finding=Finding.CHANGED, fingerprint=3))
-    books.commit(fetched(A, b"other", finding=Finding.SAME_WORDS))
+    books.commit(failed(A, FailureKind.GONE, revisit=RevisitResult.GONE))
+    books.commit(fetched(A, b"", found=Extraction(), revisit=RevisitResult.CHANGED, fingerprint=3))
+    books.commit(fetched(A, b"other", revisit=RevisitResult.SAME_WORDS))
     assert books.offered == [(A, b""), (A, b"")]
-
-
-def test_nobody_need_want_the_text(tmp_path: Path) -> None:
-    books = open_books(tmp_path, is_offered=False)
-    books.commit(fetched(A))
-    assert stored_pages(books) == [A]

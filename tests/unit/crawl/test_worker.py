@@ -14,6 +14,7 @@ from tests.unit.crawl.harness import (
     document,
     open_engine,
     rounds,
+    task_of,
     url,
 )
 
@@ -332,7 +333,7 @@ async def test_the_host_is_settled_first_then_the_turn_is_recorded_then_held_tas
     task = own.lease(PAGE)
     own.events.clear()
     await own.worker.ask(task)
-    assert own.events == ["settle", "conclude", "observe", "entry", "let_out"]
+    assert own.events == ["observe", "entry", "conclude", "settle", "release"]
 
 
 async def test_a_refused_task_goes_the_same_way(own: Engine) -> None:
@@ -340,7 +341,7 @@ async def test_a_refused_task_goes_the_same_way(own: Engine) -> None:
     task = own.lease(PAGE)
     own.events.clear()
     await own.worker.ask(task)
-    assert own.events == ["settle", "conclude", "observe", "entry", "let_out"]
+    assert own.events == ["observe", "entry", "conclude", "settle", "release"]
 
 
 async def test_what_a_page_links_to_is_queued_once(own: Engine) -> None:
@@ -531,17 +532,51 @@ async def test_the_page_of_a_gate_is_named_in_the_failure(own: Engine) -> None:
 
 
 async def test_giving_up_ends_the_task_and_its_host_rests(own: Engine) -> None:
-    task = own.lease(PAGE)
-    own.worker.give_up(task, Failed(kind=FailureKind.INTERNAL, detail="our bug"))
+    task, bug = own.lease(PAGE), ValueError("our bug")
+    own.web.say(PAGE, bug)
+    with pytest.raises(ValueError, match="our bug"):
+        await own.worker.ask(task)
+    own.worker.give_up(task, bug)
     record = own.of(PAGE)
     assert (record.state, record.reason) == (UrlState.FAILED, "internal_error")
-    assert record.detail == "our bug"
+    assert record.detail == "ValueError('our bug')"
     assert own.core.frontier.queued == 0
     own.queue("http://a.test/q")
     own.ledger.commit()
     assert own.next() is None
     own.clock.advance(1.0)
     assert own.next() is not None
+
+
+async def test_a_bug_after_a_page_was_recorded_does_not_undo_it(own: Engine) -> None:
+    task = own.lease(PAGE)
+    own.web.page(PAGE)
+    await own.worker.ask(task)
+    own.worker.give_up(task, ValueError("too late"))
+    assert own.of(PAGE).state is UrlState.ARCHIVED
+    assert own.ledger.counters.pages == 1
+    assert own.ledger.counters.failed == {}
+
+
+async def test_a_revisit_that_our_own_code_fails_on_is_tried_again_later(own: Engine) -> None:
+    own.web.page(PAGE)
+    await own.ask(PAGE)
+    own.ledger.commit()
+    again, bug = task_of(PAGE, kind=LinkKind.REVISIT), ValueError("our bug")
+    own.core.frontier.supply.lease_first([again])
+    own.ledger.commit()
+    own.clock.advance(60.0)
+    own.web.say(PAGE, bug)
+    task = own.next()
+    assert task is not None
+    with pytest.raises(ValueError, match="our bug"):
+        await own.worker.ask(task)
+    own.worker.give_up(task, bug)
+    record = own.of(PAGE)
+    assert record.state is UrlState.ARCHIVED
+    assert record.visits[-1].state == "no_answer"
+    assert record.retry_at is not None
+    assert record.retry_at > own.time.now()
 
 
 # Traps
@@ -562,7 +597,7 @@ async def test_a_task_that_a_trap_holds_leaves_the_queue_unasked_and_unrecorded(
     task = own.lease(PAGE, kind=LinkKind.ANCHOR)
     own.events.clear()
     await own.worker.ask(task)
-    assert own.events == ["conclude", "settle", "let_out"]
+    assert own.events == ["conclude", "settle", "release"]
     assert not own.has_record(PAGE)
     assert (own.web.asked, own.core.frontier.queued) == ([], 0)
     own.queue("http://a.test/q")

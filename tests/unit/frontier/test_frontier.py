@@ -21,7 +21,9 @@ def task(text: str, depth: int = 1) -> Task:
 
 
 def frontier(rows: DictRows, delay_s: float | None = 1.0, **knobs: int) -> Frontier:
-    return Frontier(FrontierConfig(**knobs), PolitenessConfig(delay_s=delay_s), rows, Random(7))
+    at_least = knobs.pop("at_least", 1)
+    rules = PolitenessConfig(delay_s=delay_s)
+    return Frontier(FrontierConfig(**knobs), rules, rows, Random(7), at_least=at_least)
 
 
 def commit(f: Frontier, rows: DictRows) -> None:
@@ -264,8 +266,7 @@ def test_after_a_reboot_no_try_waits_for_a_date_of_a_wrong_clock() -> None:
 
 def test_enough_hosts_are_active_although_the_first_is_always_ready() -> None:
     rows = DictRows()
-    f = frontier(rows, 0.0)
-    f.at_least = 3
+    f = frontier(rows, 0.0, at_least=3)
     f.add([task(f"http://a.test/{n}") for n in range(100)])
     first = take(f, rows, 0.0)
     assert first is not None

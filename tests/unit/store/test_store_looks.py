@@ -5,7 +5,7 @@ from pathlib import Path
 
 from store_samples import AT, Shard, document, turn, warcio_check
 
-from gossamer.model import CopyOf, Failed, FailureKind, Fetched, Finding, StoreRef, Turn
+from gossamer.model import CopyOf, Failed, FailureKind, Fetched, RevisitResult, StoreRef, Turn
 from gossamer.store import iter_links, read_original, read_page
 from gossamer.store.records.entry import NOT_MODIFIED
 
@@ -15,7 +15,9 @@ MARKS = b'HTTP/1.1 304 Not Modified\r\nETag: "e"\r\n\r\n'
 def not_modified(copy_of: CopyOf | None, at: float = AT + 50) -> Turn:
     answer = document(b"", status=304, head=MARKS, headers=(("etag", '"e"'),), fetched_at=at)
     outcome = Fetched(document=answer)
-    return turn(answer, outcome=outcome, found=None, finding=Finding.UNCHANGED, copy_of=copy_of)
+    return turn(
+        answer, outcome=outcome, found=None, revisit=RevisitResult.UNCHANGED, copy_of=copy_of
+    )
 
 
 def stored(tmp_path: Path) -> tuple[Shard, StoreRef]:
@@ -69,9 +71,9 @@ def test_the_links_archive_tells_looks_from_pages(tmp_path: Path) -> None:
     shard.commit(
         [
             not_modified(original),
-            turn(copy_of=original, finding=Finding.UNCHANGED),
-            turn(document(b"<p>New"), finding=Finding.CHANGED),
-            turn(outcome=gone, found=None, finding=Finding.GONE),
+            turn(copy_of=original, revisit=RevisitResult.UNCHANGED),
+            turn(document(b"<p>New"), revisit=RevisitResult.CHANGED),
+            turn(outcome=gone, found=None, revisit=RevisitResult.GONE),
         ]
     )
     told = [

@@ -14,7 +14,7 @@ from gossamer.cli.search.updating import bring_all_up_to_date
 LOCAL = ("127.0.0.1", "localhost", "::1")
 
 
-def serve(  # noqa: PLR0913 - one for each option of the command
+def serve(
     folder: Folder,
     *,
     port: Annotated[

@@ -1,14 +1,14 @@
 """MENDING A CRAWL THAT DOES NOT RUN: its state made anew, or shared out among other shards.
 
-`rebuild` reads the archive, which is the source of truth; `recopy` reads it for near-duplicates;
+`rebuild` reads the archive, which is the source of truth; `relabel` reads it for near-duplicates;
 `resplit` moves rows between states.
 
-Neighbours: `wiring` opens shards, `store`, `seen` and `cluster` know their own files.
-Not for: what every start mends (that is `store.repair`, called by `wiring`).
+Neighbours: `assembly` opens shards, `store`, `seen` and `cluster` know their own files.
+Not for: what every start mends (that is `store.repair`, called by `assembly`).
 """
 
 from gossamer.crawl.mend.rebuild import build_state
-from gossamer.crawl.mend.recopy import build_near, judge_rest_aside
+from gossamer.crawl.mend.relabel import build_near, label_rest_aside
 from gossamer.crawl.mend.resplit import ensure_shards
 
-__all__ = ["build_near", "build_state", "ensure_shards", "judge_rest_aside"]
+__all__ = ["build_near", "build_state", "ensure_shards", "label_rest_aside"]

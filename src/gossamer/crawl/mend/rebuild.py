@@ -11,12 +11,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from random import Random
 
+from msgspec.structs import astuple, replace
+
 from gossamer.clock import SystemClock
-from gossamer.crawl.ledger import is_html, remarks
-from gossamer.crawl.mend.looks import count_look, forget_old_content, looked_again
+from gossamer.config import WatchConfig
+from gossamer.crawl.core import Core, build_core
+from gossamer.crawl.ledger import VISITS_KEPT, is_html, remarks
+from gossamer.crawl.opening import ShardFolder, forget_boot, lock_folder, start_epoch
 from gossamer.crawl.pipeline import Reading, followed_links, next_tasks
-from gossamer.crawl.setup import Core, wire_core
-from gossamer.crawl.setup.opening import Place, forget_boot, lock_folder, start_epoch
 from gossamer.errors import CannotGoOn
 from gossamer.model import (
     CopyOf,
@@ -47,6 +49,7 @@ from gossamer.store import (
 from gossamer.urls import parse
 
 COMMIT_RECORDS = 500
+FOUND = frozenset({UrlState.ARCHIVED, UrlState.REDIRECTED})
 STATES = {
     "fetched": UrlState.ARCHIVED,
     "redirected": UrlState.REDIRECTED,
@@ -68,7 +71,7 @@ def build_state(root: Path | str, on_progress: Progress | None = None) -> dict[s
         fresh = folder.root / "state.new"
         shutil.rmtree(fresh, ignore_errors=True)
         state = State.open(fresh / "00")
-        core = wire_core(state, Place(folder=folder), config, Random(0), ())  # noqa: S311  # queue draws
+        core = build_core(state, ShardFolder(folder=folder), config, Random(0), Counters())  # noqa: S311  # queue draws
         counters = _replay(folder, core, on_progress or (lambda _: None))
         state.sync()
         answer = {"pages": counters.pages, "queued": core.frontier.queued}
@@ -82,7 +85,7 @@ def _replay(folder: CrawlFolder, core: Core, on_progress: Progress) -> Counters:
     for shard in sorted({name.shard for name in folder.archive_names()}):
         core.state.write(repair(folder, shard, _as_committed(folder, shard)).rows)
     _continue_epochs(folder, core)
-    counters = Counters()
+    counters = core.counters
     for n, (record, ref, digest) in enumerate(_walk(folder)):
         _settle(record, ref, digest, core, counters)
         if n % COMMIT_RECORDS == 0:
@@ -161,12 +164,54 @@ def _settle(
     if old is not None:
         has_same = links.fp is not None and links.fp == old.fingerprint
         is_same = links.outcome == "unchanged" or has_same
-        record = looked_again(old, record, is_same=is_same, rules=core.watch)
-        count_look(counters, record, old)
-        forget_old_content(core, old, record)
+        record = revisited(old, record, is_same=is_same, rules=core.watch)
+        _count_revisit(counters, record, old)
+        _forget_old_content(core, old, record)
     core.state.write([(url_row_key(url.key), encode_record(record))])
     if links.fp is not None and not links.copy_of and links.outcome == "fetched":
         core.content_seen.remember(links.fp, CopyOf(links.url, links.page, digest, links.at))
+
+
+def revisited(old: UrlRecord, new: UrlRecord, *, is_same: bool, rules: WatchConfig) -> UrlRecord:
+    """Return the record of a page that was stored before and is met once more.
+
+    Revisits that left nothing in the archive are not known: the page seems to change a bit more
+    often than it does, until it has been revisited a few times.
+    """
+    from gossamer.frontier.revisit import Belief, first_belief, learn  # noqa: PLC0415 - a crawl starts without it
+
+    is_found = new.state in FOUND
+    belief = Belief(*old.belief) if old.belief else first_belief(1.0 / rules.prior_s)
+    if is_found:
+        belief = learn(belief, new.seen_at - old.seen_at, changed=not is_same)
+    return replace(
+        old if is_same else new,
+        depth=old.depth,
+        via=old.via,
+        kind=old.kind,
+        visits=[*old.visits, *new.visits][-VISITS_KEPT:],
+        page=old.stored if is_same or not is_found else None,
+        looks=old.looks + is_found,
+        changes=old.changes + (is_found and not is_same),
+        misses=0 if is_found else 2,
+        belief=astuple(belief),
+    )
+
+
+def _count_revisit(counters: Counters, record: UrlRecord, old: UrlRecord) -> None:
+    """Add a revisit to the totals."""
+    has_changed = record.changes > old.changes
+    counters.count_revisit(
+        is_changed=has_changed,
+        is_unchanged=record.state in FOUND and not has_changed,
+        gone=(record.state is UrlState.GONE) - (old.state is UrlState.GONE),
+    )
+
+
+def _forget_old_content(core: Core, old: UrlRecord, record: UrlRecord) -> None:
+    """Drop the content that the page no longer has."""
+    if old.fingerprint is not None and record.fingerprint != old.fingerprint:
+        core.content_seen.forget(old.fingerprint, old.url)
 
 
 def _record(links: LinksRecord, state: UrlState, ref: StoreRef | None) -> UrlRecord:
@@ -205,24 +250,24 @@ def _count(links: LinksRecord, state: UrlState, counters: Counters) -> None:
     is_seed = links.kind == LinkKind.SEED
     match state:
         case UrlState.ARCHIVED:
-            counters.pages += 1
-            counters.html_pages += is_html(links.media_type)
-            counters.revisits += bool(links.copy_of)
-            counters.seeds_fetched += is_seed
-            for label in LABELS:
-                if label in links.oddities:
-                    counters.labels[label] = counters.labels.get(label, 0) + 1
+            counters.count_page(
+                is_copy=bool(links.copy_of),
+                is_html=is_html(links.media_type),
+                is_seed=is_seed,
+                label=next((label for label in LABELS if label in links.oddities), ""),
+            )
         case UrlState.GONE:
-            counters.gone += 1
+            counters.count_gone()
         case UrlState.REDIRECTED:
-            counters.redirects += 1
-            counters.seeds_fetched += is_seed
+            counters.count_redirect(is_seed=is_seed)
         case UrlState.FAILED:
-            counters.failed[links.reason] = counters.failed.get(links.reason, 0) + 1
+            counters.count_failure(links.reason, is_final=True)
         case _:
-            counters.refused[links.reason] = counters.refused.get(links.reason, 0) + 1
-    counters.seeds += is_seed
-    counters.requests += links.outcome != "refused"
+            counters.count_refused({links.reason: 1})
+    if is_seed:
+        counters.count_seed()
+    if links.outcome != "refused":
+        counters.count_request()
 
 
 def _follow(links: LinksRecord, core: Core) -> None:

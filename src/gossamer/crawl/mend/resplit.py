@@ -32,9 +32,9 @@ from gossamer.cluster import (
     write_charter,
 )
 from gossamer.config import Config, UrlConfig
-from gossamer.crawl.setup import DEATHS
-from gossamer.crawl.setup.opening import META, Place, fold_counters, open_state, read_meta
-from gossamer.crawl.wiring import Extras, open_shard
+from gossamer.crawl.assembly import Extras, assemble
+from gossamer.crawl.opening import META, ShardFolder, fold_counters, open_state, read_meta
+from gossamer.crawl.recovery import DEATHS
 from gossamer.dedupe import LABEL_ROW
 from gossamer.errors import CannotGoOn
 from gossamer.log import tell
@@ -52,7 +52,7 @@ DELAYED_RING = 9
 _content = msgspec.msgpack.Decoder(CopyOf)
 
 Owner = Callable[[bytes, bytes], int]
-"""Tells which shard a row belongs to under some split."""
+"""Returns which shard a row belongs to under some split."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,11 +150,11 @@ async def _repair_old(split: Split) -> None:
     for shard in range(split.old.shards, split.new.shards):
         shutil.rmtree(split.folder.state(shard), ignore_errors=True)
     for shard in range(split.old.shards):
-        place = Place(folder=split.folder, shard=shard, ring=split.old)
+        place = ShardFolder(folder=split.folder, shard=shard, ring=split.old)
         with closing(open_state(place)) as state:  # one that is lost must not be made anew
             _drop_foreign(state, shard, split.old)
             _drop_bequests(state)
-        opened = open_shard(place, split.config, SystemClock(), Random(0), Extras())  # noqa: S311  # nothing is drawn
+        opened = assemble(place, split.config, SystemClock(), Random(0), Extras())  # noqa: S311  # nothing is drawn
         await opened.close()
 
 

@@ -21,9 +21,9 @@ from gossamer.model import (
     Extraction,
     Failed,
     Fetched,
-    Finding,
     Redirected,
     Refused,
+    RevisitResult,
     Turn,
 )
 from gossamer.store.records.cdxj import CdxRow
@@ -140,7 +140,7 @@ class TurnWriter:
             return Entry(links=self._seldom(_links_record(turn, None, "", is_same=False)))
         name = _Name.of(document, self._ids.next())
         entry = self._pages(document, name, turn.copy_of)
-        is_same = entry.is_revisit and turn.finding is Finding.UNCHANGED
+        is_same = entry.is_revisit and turn.revisit is RevisitResult.UNCHANGED
         found = turn.found if not is_same else None
         block = encode_links(_links_record(turn, document, name.page_id, is_same=is_same))
         if (
@@ -384,7 +384,7 @@ def _ending(turn: Turn) -> tuple[str, str, str]:
         case Refused(kind=refusal, detail=detail):
             return "refused", refusal.value, detail
         case Failed(kind=failure, detail=detail):
-            is_gone = turn.finding is Finding.GONE
+            is_gone = turn.revisit is RevisitResult.GONE
             return "gone" if is_gone else "failed", failure.value, detail
         case _:
             assert_never(turn.outcome)

@@ -37,12 +37,19 @@ def fetch_order(
     config = FrontierConfig(order=order, lease_urls=1, **knobs)  # type: ignore[arg-type] # few are used
     chosen = choose_order(config)
     rows = DictRows()
-    frontier = Frontier(config, PolitenessConfig(delay_s=0.0), rows, Random(1), chosen)
+    done = list[str]()
+    frontier = Frontier(
+        config,
+        PolitenessConfig(delay_s=0.0),
+        rows,
+        Random(1),
+        chosen,
+        is_settled=lambda task: task.url.text in done,
+    )
     ranking = Ranking(chosen.credit)
     first = seed(next(iter(pages)))
     frontier.add([first])
-    known, done = {first.url.key}, list[str]()
-    frontier.supply.is_settled = lambda task: task.url.text in done
+    known = {first.url.key}
     for _ in range(20 * len(pages)):
         task = frontier.next(0.0)
         if task is None:

@@ -1,0 +1,307 @@
+"""Config → a shard: every part constructed in order, each finished when it is made.
+
+Read `assemble` from top to bottom: it is the object graph of a crawl. What the last death left
+behind is repaired on the way, before anything can be dispatched.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import partial
+from random import Random
+
+from msgspec.structs import replace
+
+from gossamer import __version__
+from gossamer.clock import Clock, CrawlTime
+from gossamer.cluster import MARK, Connection, Courier, Downward, Hello, Mail, Mailbox, Outbox
+from gossamer.config import Config
+from gossamer.crawl.copies import CopyLabeller, NoCopies, open_labeller
+from gossamer.crawl.core import Core, build_core
+from gossamer.crawl.engine import Engine
+from gossamer.crawl.ledger import Ledger
+from gossamer.crawl.opening import (
+    ShardFolder,
+    fold_counters,
+    open_state,
+    read_meta,
+    saving_credit,
+    start_epoch,
+)
+from gossamer.crawl.peers import NoPeers, OtherShards, take_letter
+from gossamer.crawl.ports import Peers, Revisits
+from gossamer.crawl.reading import DocumentReader, HelperProcess
+from gossamer.crawl.recovery import recover
+from gossamer.crawl.requester import Requester
+from gossamer.crawl.revisit import RevisitTurns
+from gossamer.crawl.run_state import RunState
+from gossamer.crawl.worker import Worker
+from gossamer.fetch import Fetcher, Resolver, auth_by_origin
+from gossamer.filter import UrlFilter
+from gossamer.frontier import AddressClocks, address_gap_s
+from gossamer.model import Counters, UrlRecord
+from gossamer.process import Processor, Registry, Tools
+from gossamer.report import COUNTERS, URL, decode_counters, decode_record, seed_urls
+from gossamer.store import (
+    ROW_PREFIX,
+    Archive,
+    FlightBoard,
+    State,
+    TurnWriter,
+    read_original,
+    repair,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """One shard, assembled and repaired, ready to run."""
+
+    place: ShardFolder
+    core: Core
+    ledger: Ledger
+    board: FlightBoard
+    requester: Requester
+    reader: DocumentReader
+    engine: Engine
+    peers: Peers
+
+    async def close(self) -> None:
+        """Close everything in order, whatever fails; the archive's last rows are committed."""
+        with ExitStack() as last:
+            last.callback(self.board.close)
+            last.callback(self.core.state.close)
+            last.callback(self.core.url_seen.close)
+            await self.core.copies.close()
+            await self.requester.close()
+            await self.reader.close()
+            self.engine.save_advice()
+            self.ledger.archive.close()
+            self.core.state.write(self.ledger.archive.rows_to_commit())
+            self.core.state.sync()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extras:
+    """What a Python program adds to a crawl of its own."""
+
+    processors: Sequence[Processor] = ()
+    filters: Sequence[UrlFilter] = ()
+    is_watching: bool = False
+    """Revisit the stored pages again and again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Membership:
+    """How a shard belongs to a crawl of several: its supervisor, and what that wants to know."""
+
+    connection: Connection[Downward]
+    is_limited: bool
+    """Pages are granted by the supervisor."""
+    reports_commits: bool
+    """Every commit is reported: the crawl ends at so many bytes."""
+
+
+def assemble(
+    place: ShardFolder,
+    config: Config,
+    clock: Clock,
+    random: Random,
+    extras: Extras,
+    membership: Membership | None = None,
+) -> Shard:
+    """Assemble a shard on a folder that is ours, and repair what its last death left behind."""
+    state = open_state(place)
+    last = max((name.epoch for name in place.folder.archive_names(shard=place.shard)), default=0)
+    time, has_rebooted = start_epoch(state, clock, after=last)
+    fold_counters(state)
+    mended = repair(place.folder, place.shard, state.scan(ROW_PREFIX), has_rebooted=has_rebooted)
+
+    run, counters, epoch = RunState(), decode_counters(state.get(COUNTERS)), read_meta(state).epoch
+    outbox = Outbox(place.ring, place.shard, epoch) if place.ring.shards > 1 else None
+    writer = TurnWriter(software=f"gossamer/{__version__}", rng=random)
+    opening = partial(_warcinfo, writer, time)
+    archive = Archive.open(place.folder, place.shard, epoch, config.store, opening)
+    copies = _open_copies(place, config, state, archive, counters, outbox, run)
+    core = build_core(state, place, config, random, counters, extras.filters, outbox, copies)
+    peers = _open_peers(place, config, core, time, run, membership)
+    ledger = _open_ledger(config, core, archive, writer, peers)
+    board = FlightBoard(place.state / "flight", config.concurrency)
+    recover(core, ledger, board, mended, time.now(), all_wait=has_rebooted)
+    copies.recover()
+
+    watcher = _open_watcher(config, core, peers, time, run) if extras.is_watching else None
+    requester = _open_requester(place, config, time, counters)
+    reader = _open_reader(config, extras.processors, board)
+    worker = Worker(
+        time=time,
+        core=core,
+        ledger=ledger,
+        requester=requester,
+        reader=reader,
+        revisits=_revisit_turns(place, config, core, watcher),
+        robots_bytes=config.robots.max_bytes,
+    )
+    engine = Engine(
+        config=config,
+        time=time,
+        run=run,
+        core=core,
+        ledger=ledger,
+        worker=worker,
+        board=board,
+        peers=peers,
+        revisits=watcher,
+        folder=place.folder.root,
+        save=lambda: saving_credit(state, core.frontier.order),
+    )
+    return Shard(place, core, ledger, board, requester, reader, engine, peers)
+
+
+def _warcinfo(writer: TurnWriter, time: CrawlTime, file_name: str) -> bytes:
+    return writer.warcinfo(file_name, time.now())
+
+
+def _open_ledger(
+    config: Config, core: Core, archive: Archive, writer: TurnWriter, peers: Peers
+) -> Ledger:
+    """Return what commits: stations first, then the mail of other shards."""
+    return Ledger(
+        state=core.state,
+        archive=archive,
+        writer=writer,
+        stations=(core, peers),
+        remember_content=core.content_seen.remember,
+        forget_content=core.content_seen.forget,
+        offer=core.copies.offer,
+        counters=core.counters,
+        syncs_each=config.store.sync == "each",
+    )
+
+
+def _revisit_turns(
+    place: ShardFolder, config: Config, core: Core, watcher: Revisits | None
+) -> RevisitTurns:
+    """Return what wraps the pipeline for revisits."""
+    return RevisitTurns(
+        rules=config.watch,
+        stations=core.stations,
+        stored_record=core.record_of,
+        original_of=partial(read_original, place.folder),
+        watcher=watcher,
+    )
+
+
+def _open_copies(
+    place: ShardFolder,
+    config: Config,
+    state: State,
+    archive: Archive,
+    counters: Counters,
+    outbox: Outbox | None,
+    run: RunState,
+) -> CopyLabeller | NoCopies:
+    """Return what labels near-duplicates, if that is wanted."""
+    if not config.dedupe.near:
+        return NoCopies()
+    return open_labeller(
+        place,
+        state,
+        archive,
+        counters,
+        is_synced=config.store.sync != "never",
+        post=outbox.post_parcels if outbox is not None else lambda _parcels: None,
+        on_ended=run.ended,
+    )
+
+
+def _open_peers(
+    place: ShardFolder,
+    config: Config,
+    core: Core,
+    time: CrawlTime,
+    run: RunState,
+    membership: Membership | None,
+) -> Peers:
+    """Return the other shards; none, if this one is alone or is only opened to be repaired."""
+    if membership is None or core.outbox is None:
+        return NoPeers(config.limits.max_pages)
+    hello = Hello(place.shard, core.outbox.epoch)
+    others = [number for number in range(place.ring.shards) if number != place.shard]
+
+    def take(mail: Mail) -> None:
+        take_letter(mail, core)
+        run.wake()
+
+    return OtherShards(
+        outbox=core.outbox,
+        mailbox=Mailbox(place.folder.mail_path(place.shard), take, core.state.scan(MARK)),
+        couriers={
+            to: Courier(to, place.folder.mail_path(to), hello, time.clock, run.wake)
+            for to in others
+        },
+        connection=membership.connection,
+        run=run,
+        frontier=core.frontier,
+        time=time,
+        counters=core.counters,
+        is_limited=membership.is_limited,
+        acknowledges_at_commit=config.store.sync != "second",
+        reports_commits=membership.reports_commits,
+    )
+
+
+def _open_requester(
+    place: ShardFolder, config: Config, time: CrawlTime, counters: Counters
+) -> Requester:
+    """Return what reaches the network."""
+    auth = auth_by_origin(config.fetch.auth, seed_urls(config))
+    return Requester(
+        time=time,
+        # Each shard knows its own requests only: with n of them each keeps n times the gap.
+        addresses=AddressClocks(address_gap_s(config.politeness) * place.ring.shards),
+        resolver=Resolver(config.fetch, time.clock),
+        fetcher=Fetcher(replace(config.fetch, auth=auth), time.clock),
+        counters=counters,
+    )
+
+
+def _open_reader(
+    config: Config, processors: Sequence[Processor], board: FlightBoard
+) -> DocumentReader:
+    """Return what reads strangers' bytes."""
+    tools = Tools(urls=config.urls, process=config.process, robots_agent=config.fetch.robots_agent)
+    return DocumentReader(Registry.load(tools, extra=processors), HelperProcess(tools), board)
+
+
+def _open_watcher(
+    config: Config, core: Core, peers: Peers, time: CrawlTime, run: RunState
+) -> Revisits:
+    """Return what schedules revisits, with all stored pages on its watchlist."""
+    # Their numpy is for a watch only.
+    from gossamer.crawl.revisit.budget import RequestBudget  # noqa: PLC0415 - as above
+    from gossamer.crawl.revisit.watched import WatchedPages  # noqa: PLC0415 - as above
+    from gossamer.crawl.revisit.watcher import Watcher  # noqa: PLC0415 - as above
+
+    rules, counters, now = config.watch, core.counters, time.now()
+    pages = WatchedPages(rules)
+    pages.load(_stored_records(core), now)
+    return Watcher(
+        config=config,
+        frontier=core.frontier,
+        counters=counters,
+        pages=pages,
+        budget=RequestBudget(rules.rate_per_s, rules.new_share, now, counters.requests),
+        record_of=core.record_of,
+        in_flight=run.in_flight,
+        has_room=lambda new: peers.pages_left(counters.pages + new, 1) > 0,
+    )
+
+
+def _stored_records(core: Core) -> Iterator[tuple[int, UrlRecord]]:
+    """Give every URL record with its key, and what its page is worth by now."""
+    for key, value in core.state.scan(URL):
+        number, record = int.from_bytes(key[1:], "big"), decode_record(value)
+        # Links that were found since its turn may have made it worth more.
+        importance = max(record.importance, core.importance_of(number))
+        yield number, replace(record, importance=importance)

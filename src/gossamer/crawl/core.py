@@ -1,0 +1,194 @@
+"""Core: the stations that live on rows, plugged together."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from random import Random
+
+from gossamer.cluster import Outbox, Splitter
+from gossamer.config import Config, WatchConfig
+from gossamer.crawl.copies import CopyLabeller, NoCopies
+from gossamer.crawl.opening import ShardFolder, load_credit
+from gossamer.crawl.ports import Stations
+from gossamer.dedupe import ContentSeen
+from gossamer.fetch import RobotsCache, next_try_at
+from gossamer.filter import FilterChain, UrlFilter, build_chain
+from gossamer.frontier import Frontier, Ranking, choose_order, named_score, queued_tasks
+from gossamer.log import OnUserError
+from gossamer.model import Counters, Row, Task, UrlRecord, UrlState
+from gossamer.report import decode_record, seed_urls, url_row_key
+from gossamer.seen import UrlSeen
+from gossamer.store import State
+from gossamer.traps import ReleasedTasks, TrapDetector
+from gossamer.urls import join
+
+BACK_QUEUES = 3
+"""Active hosts per fetch in flight, at least: so that some are always ready (Mercator)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Core:
+    """The stations that live on rows: what a crawl and a rebuild of its state have in common."""
+
+    state: State
+    counters: Counters
+    url_seen: UrlSeen
+    content_seen: ContentSeen
+    robots: RobotsCache
+    frontier: Frontier
+    filters: FilterChain
+    traps: TrapDetector
+    stations: Stations
+    watch: WatchConfig
+    copies: CopyLabeller | NoCopies
+    splitter: Splitter | None
+    outbox: Outbox | None
+
+    def rows_to_commit(self) -> list[Row]:
+        """Give the rows that changed since the last commit, of all stations."""
+        rows = self.frontier.rows_to_commit()
+        rows += self.url_seen.rows_to_commit()
+        rows += self.content_seen.rows_to_commit()
+        rows += self.robots.rows_to_commit()
+        rows += self.traps.rows_to_commit()
+        rows += self.copies.rows_to_commit()
+        if self.outbox is not None:
+            rows += self.outbox.rows_to_commit()
+        return rows
+
+    def record_of(self, key: int) -> UrlRecord | None:
+        """Return what is written down about a URL that had its turn."""
+        value = self.state.get(url_row_key(key))
+        return decode_record(value) if value is not None else None
+
+    def committed(self) -> None:
+        """Tell the stations that wait for it that a commit has happened."""
+        self.frontier.committed()
+        self.copies.committed()
+
+    def add(self, tasks: list[Task]) -> None:
+        """Take new tasks to their owner: our frontier, or the outbox for another shard."""
+        if self.splitter is None or self.outbox is None:
+            self._queue(tasks)
+        else:
+            self.splitter.route(tasks, self._queue, self.outbox.post)
+
+    def _queue(self, tasks: list[Task]) -> None:
+        self.frontier.add(self.traps.admit(tasks))
+
+    def release_held(self) -> None:
+        """Queue tasks that the trap detector lets go; count those it refuses."""
+        self._release(self.traps.release())
+
+    def wake_held(self) -> None:
+        """Queue some of the tasks that the trap detector holds: there is nothing else to do."""
+        self._release(self.traps.wake())
+
+    def _release(self, back: ReleasedTasks) -> None:
+        if back.refused:
+            self.counters.count_refused(back.refused)
+        if back.known:
+            self.frontier.add(back.known, are_new=False)
+        if back.new:
+            self.frontier.add(back.new)
+
+    def importance_of(self, key: int) -> float:
+        """Return what the order of the crawl makes of a URL; 0 if it has no opinion."""
+        credit = self.frontier.order.credit
+        return 0.0 if credit is None else 2.0 ** credit.grade(key)  # grades are powers of two
+
+    def promote(self, tasks: list[Task]) -> None:
+        """Take queued tasks that are worth more by now to their owner."""
+        if self.splitter is None or self.outbox is None:
+            self.frontier.promote(tasks)
+        else:
+            self.splitter.route(tasks, self.frontier.promote, self.outbox.post)
+
+
+def build_core(
+    state: State,
+    place: ShardFolder,
+    config: Config,
+    random: Random,
+    counters: Counters,
+    filters: Sequence[UrlFilter] = (),
+    outbox: Outbox | None = None,
+    copies: CopyLabeller | NoCopies | None = None,
+) -> Core:
+    """Build the stations that live on the rows of a state."""
+    url_seen, content_seen = _open_seen(state, config), ContentSeen(state.get)
+    frontier = _build_frontier(state, config, random)
+    known_urls, seeds = frontier.hosts.known_urls, seed_urls(config)
+    traps = TrapDetector(config.traps, state.scan, seeds, known_urls)
+    extra, embeds = [*filters, traps.object_to], config.process.embeds
+    chain = build_chain(config.filter, seeds, known_urls, follow_embeds=embeds, extra=extra)
+    chain = chain.reporting_to(counters.add_user_error)
+    is_split = place.ring.shards > 1
+    splitter = Splitter(place.ring, place.shard, url_seen) if is_split else None
+    stations = Stations(
+        content_seen=content_seen,
+        url_seen=splitter or url_seen,
+        filters=chain,
+        ranking=_build_ranking(config, frontier, splitter, counters.add_user_error),
+        ascends=config.frontier.ascend,
+        urls=config.urls,
+        process=config.process,
+        max_redirects=config.fetch.max_redirects,
+        retry_at=next_try_at,
+        join=join,
+    )
+    return Core(
+        state=state,
+        counters=counters,
+        url_seen=url_seen,
+        content_seen=content_seen,
+        robots=RobotsCache(config.robots, config.fetch.robots_agent, state.get),
+        frontier=frontier,
+        filters=chain,
+        traps=traps,
+        stations=stations,
+        watch=config.watch,
+        copies=copies if copies is not None else NoCopies(),
+        splitter=splitter,
+        outbox=outbox,
+    )
+
+
+def _open_seen(state: State, config: Config) -> UrlSeen:
+    rows = [*state.scan(b"s"), *state.scan(b"S")]
+    return UrlSeen.open(state.path / "seen", config.seen, rows)
+
+
+def _build_frontier(state: State, config: Config, random: Random) -> Frontier:
+    """Build the frontier with its order, and what URLs were worth when the last run ended."""
+    order = choose_order(config.frontier, len(config.seeds))
+
+    def has_had_its_turn(task: Task) -> bool:
+        value = state.get(url_row_key(task.url.key))
+        if value is None:
+            return False
+        is_waiting = decode_record(value).state is UrlState.WAITING
+        return not (is_waiting and task.attempt)
+
+    frontier = Frontier(
+        config.frontier,
+        config.politeness,
+        state,
+        random,
+        order,
+        at_least=BACK_QUEUES * config.concurrency,
+        is_settled=has_had_its_turn,
+    )
+    load_credit(state, order)
+    frontier.promote(order.lift(queued_tasks(state)))
+    return frontier
+
+
+def _build_ranking(
+    config: Config, frontier: Frontier, splitter: Splitter | None, on_user_error: OnUserError
+) -> Ranking:
+    score = config.frontier.score
+    return Ranking(
+        frontier.order.credit,
+        named_score(score, on_user_error) if score else None,
+        splitter.is_ours if splitter is not None else None,
+    )

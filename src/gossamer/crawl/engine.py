@@ -1,0 +1,262 @@
+"""The engine of a shard: lease, dispatch, commit, wait; and the maintenance beside it."""
+
+import asyncio
+from collections.abc import Callable
+from itertools import count
+from pathlib import Path
+
+from gossamer.clock import CrawlTime
+from gossamer.config import Config
+from gossamer.crawl.core import Core
+from gossamer.crawl.ledger import Ledger
+from gossamer.crawl.maintenance import SeenMaintenance, disk_trouble, in_thread, limit_of
+from gossamer.crawl.ports import Peers, Revisits
+from gossamer.crawl.run_state import RunState
+from gossamer.crawl.worker import Worker
+from gossamer.errors import GossamerError
+from gossamer.log import tell
+from gossamer.model import Task
+from gossamer.store import FlightBoard
+
+GRACE_S = 8.0
+"""How long a clean stop waits for answers that are under way."""
+STARVING_FRACTION = 0.1
+MAINTENANCE_S = 1.0
+SAVE_EVERY = 60
+"""Rounds of maintenance between two copies of what is only advice (credit)."""
+
+
+class Engine:
+    """Runs until the crawl is finished, a limit is reached, or somebody asks it to stop."""
+
+    def __init__(
+        self,
+        *,
+        config: Config,
+        time: CrawlTime,
+        run: RunState,
+        core: Core,
+        ledger: Ledger,
+        worker: Worker,
+        board: FlightBoard,
+        peers: Peers,
+        revisits: Revisits | None,
+        folder: Path,
+        save: Callable[[], Callable[[], None] | None],
+    ) -> None:
+        """Wire the engine; with `revisits` it has no end of its own.
+
+        `save` gives the work of keeping what is only advice, to be done in a thread; or None.
+        """
+        self.config = config
+        self.time = time
+        self.state = run
+        self.revisits = revisits
+        self._core = core
+        self._ledger = ledger
+        self._worker = worker
+        self._board = board
+        self._peers = peers
+        self._folder = folder
+        self._save = save
+        self._source = revisits or core.frontier
+        self._began_at = 0.0
+        self._seconds_before = 0.0
+        """Crawling time of earlier runs."""
+        self._syncing = asyncio.Lock()
+        self._is_acknowledging = False
+
+    async def run(self) -> bool:
+        """Run; True when the crawl is finished: nothing queued, leased or held."""
+        state = self.state
+        self._began_at = self.time.now()
+        self._seconds_before = self._ledger.counters.seconds
+        state.pause(disk_trouble(self._folder, self.config.store, was=state.paused))
+        async with asyncio.TaskGroup() as group:
+            maintenance = group.create_task(self._maintain())
+            try:
+                while not self._is_over():
+                    await self._step(group)
+                if state.stop_reason:
+                    await self._drain(group)
+            finally:
+                maintenance.cancel()
+                for asking in state.in_flight.values():
+                    asking.cancel()
+        self.count_seconds()
+        await self._core.copies.finish(self._ledger.commit, self.time.clock)
+        left = self._core.frontier.queued or self._core.traps.held
+        return not (self.revisits or state.stop_reason or left)
+
+    def _is_over(self) -> bool:
+        if self.state.stop_reason or (self.limit_reached() and not self.state.in_flight):
+            return True
+        return self.is_idle and self._peers.may_leave()
+
+    @property
+    def is_idle(self) -> bool:
+        """Return True if nothing is queued, leased, under way or uncommitted here."""
+        core = self._core
+        work = (self.revisits, self.state.in_flight, self._ledger.group, core.frontier.queued)
+        return not (any(work) or core.traps.held or self.has_uncommitted or core.copies.is_busy)
+
+    @property
+    def has_uncommitted(self) -> bool:
+        """Return True if there is anything besides turns that a commit would write."""
+        parts = (self._core.frontier, self._peers, self._core.copies)
+        return any(one.has_uncommitted for one in parts)
+
+    def limit_reached(self) -> str:
+        """Return the name of the limit that has been reached, or ""."""
+        elapsed_s = self.time.now() - self._began_at
+        reached = limit_of(self.config.limits, self._ledger.counters, elapsed_s)
+        # A watch then stores no new pages, and goes on.
+        return "" if self.revisits is not None and reached == "max_pages" else reached
+
+    @property
+    def _uncommitted(self) -> int:
+        """Return how many answers, of pages and of robots.txt, a kill would make us ask again."""
+        return len(self._ledger.group) + self._core.robots.uncommitted
+
+    async def _step(self, group: asyncio.TaskGroup) -> None:
+        """Dispatch what may go, commit what is due, then wait for something to happen."""
+        state, ledger = self.state, self._ledger
+        state.begin_step()
+        if not state.in_flight and not self._core.frontier.queued and self._core.traps.held:
+            self._core.wake_held()
+        is_starving = self._dispatch(group) > 0 and self._core.frontier.has_leases_to_commit
+        now = self.time.now()
+        has_rows = self.has_uncommitted
+        if has_rows:
+            ledger.open_group(now)  # clocks and woken tasks wait no longer than turns
+        store = self.config.store
+        wait_s = store.commit_s * (STARVING_FRACTION if is_starving else 1.0)
+        nothing_under_way = not state.in_flight and (ledger.group or has_rows)
+        is_full = self._uncommitted >= min(store.commit_pages, max(1, self.config.concurrency // 2))
+        if nothing_under_way or is_full or ledger.is_due(now, wait_s=wait_s):
+            ledger.commit()
+            return
+        await self._wait(group, now, wait_s)
+
+    def _dispatch(self, group: asyncio.TaskGroup) -> int:
+        """Start as many tasks as may go; return how many slots stay free."""
+        free = self._free_slots()
+        while free > 0 and (task := self._source.next(self.time.now())) is not None:
+            self._board.take_off(task.url.key)
+            self.state.in_flight[task.url.key] = group.create_task(self._ask(task))
+            free -= 1
+        return free
+
+    @property
+    def _is_open(self) -> bool:
+        """Return True if requests are allowed at all."""
+        is_held = self.state.paused or self._peers.is_blocked or self.state.stop_reason
+        return not is_held and not self.limit_reached()
+
+    def _free_slots(self) -> int:
+        if not self._is_open:
+            return 0
+        under_way = len(self.state.in_flight)
+        # What is uncommitted counts as in flight: a kill repeats at most `concurrency` requests.
+        free = self.config.concurrency - under_way - self._uncommitted
+        if self.revisits is not None:
+            return min(free, self.revisits.feed(self.time.now()))
+        return min(free, self._peers.pages_left(self._ledger.counters.pages + under_way, free))
+
+    async def _ask(self, task: Task) -> None:
+        try:
+            await self._worker.ask(task)
+        except GossamerError:
+            raise
+        except Exception as error:  # noqa: BLE001  # the top of a worker: a bug becomes a value
+            tell("worker.failed", url=task.url.text, error=repr(error))
+            self._worker.give_up(task, error)
+        finally:
+            del self.state.in_flight[task.url.key]
+            self._board.land(task.url.key)
+            self.state.wake()
+
+    async def _wait(self, group: asyncio.TaskGroup, now: float, wait_s: float) -> None:
+        """Sleep until a fetch ends, a host becomes ready, or the group is due."""
+        until = now + MAINTENANCE_S
+        if self._ledger.opened_at is not None:
+            until = min(until, self._ledger.opened_at + wait_s)
+        if not self.state.in_flight:
+            self._rest(group)
+        moment = self._next_moment()
+        await self.state.wait((until if moment is None else min(until, moment)) - now)
+
+    def _next_moment(self) -> float | None:
+        """Return when a request may be begun; None if that depends on others alone."""
+        if self._free_slots() > 0:
+            return self._source.next_moment()
+        if self.revisits is not None and self._is_open:
+            return self.revisits.next_request_at()
+        return None
+
+    def _rest(self, group: asyncio.TaskGroup) -> None:
+        """Do what is best done while nothing is under way: receipts, reports, copies."""
+        if self._peers.owes_receipts and not self._is_acknowledging:
+            self._is_acknowledging = True
+            group.create_task(self._acknowledge())
+        self._peers.rest()
+        self._core.copies.begin()
+
+    async def _acknowledge(self) -> None:
+        """Sync now: other shards wait for their receipts, and nothing else is to be done."""
+        try:
+            await self.sync()
+        finally:
+            self._is_acknowledging = False
+            self.state.wake()
+
+    async def _drain(self, group: asyncio.TaskGroup) -> None:
+        """Wait for answers that are under way, for a while."""
+        deadline = self.time.now() + GRACE_S
+        while self.state.in_flight and self.time.now() < deadline:
+            self.state.begin_step()
+            self._ledger.commit()
+            await self._wait(group, self.time.now(), self.config.store.commit_s)
+
+    async def _maintain(self) -> None:
+        """Once a second: make commits durable, look at the disk, tidy the seen runs."""
+        seen = self._core.url_seen
+        runs = SeenMaintenance(seen)
+        try:
+            for number in count(1):
+                await self.time.clock.sleep(MAINTENANCE_S)
+                if not number % SAVE_EVERY and (work := self._save()) is not None:
+                    await in_thread(work)
+                self.count_seconds()
+                paused = disk_trouble(self._folder, self.config.store, was=self.state.paused)
+                self.state.pause(paused)
+                if self.config.store.sync == "second":
+                    await self.sync()
+                seen.discard_replaced()
+                if rows := runs.rows_of_finished():
+                    self._ledger.add_rows(rows)
+                    self._ledger.commit()
+                self._core.copies.begin()
+        finally:
+            self._ledger.add_rows(await runs.end())
+
+    async def sync(self) -> None:
+        """Move the durable point up to the last commit, and acknowledge what it covers."""
+        async with self._syncing:
+            commits = self._peers.commits
+            await in_thread(self._ledger.sync)
+            self._peers.durable(commits)
+
+    def reconfigure(self, config: Config) -> None:
+        """Go on with another configuration: one that knows of further seeds."""
+        self.config = config
+
+    def count_seconds(self) -> None:
+        """Bring the time spent crawling up to date."""
+        elapsed_s = self.time.now() - self._began_at
+        self._ledger.counters.note_time(self._seconds_before + elapsed_s)
+
+    def save_advice(self) -> None:
+        """Keep what is only advice, at the end of a run."""
+        if (work := self._save()) is not None:
+            work()

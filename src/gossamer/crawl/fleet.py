@@ -1,0 +1,217 @@
+"""All shards of a crawl, as one: limits, signals, questions and the ending."""
+
+import asyncio
+import socket
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import msgspec
+from msgspec.structs import replace
+
+from gossamer.clock import Clock
+from gossamer.cluster import NoAnswer, RevisitShare, Ring, ShardHandle, Supervisor
+from gossamer.config import Config, LimitsConfig
+from gossamer.crawl.assembly import Extras
+from gossamer.crawl.running import Progress, seeds_in, with_seeds
+from gossamer.crawl.seeds import Seed, url_of_seed
+from gossamer.crawl.shard_process import ShardOrders
+from gossamer.errors import ConfigError
+from gossamer.model import Counters, Standing
+from gossamer.report import (
+    ControlSocket,
+    Status,
+    Why,
+    as_json,
+    merge_standings,
+    name_original,
+    status_of,
+    sum_counters,
+    unnamed_original,
+)
+from gossamer.settings import save_config
+from gossamer.store import CrawlFolder
+from gossamer.urls import parse
+
+PROGRESS_S = 1.0
+SLIGHT = 0.05
+"""A part that changes by less is not worth telling."""
+FIRST_REPORTS_S = 60.0
+"""How long a question for the status waits until every shard has reported."""
+POLL_S = 0.05
+NOTHING = Standing(queued=0, hosts=0, known_urls=0, is_running=True, paused="a shard is starting")
+"""Of a shard that has not reported yet."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Fleet:
+    """The shards of one crawl in processes of their own, under one supervisor."""
+
+    folder: CrawlFolder
+    config: Config
+    seeds: Sequence[Seed]
+    extras: Extras
+    shards: int
+    lock: int
+    """The folder's lock: the shards hold it too, so that nobody follows before all are gone."""
+    clock: Clock
+    supervisor: Supervisor = field(init=False)
+    parts: dict[int, tuple[int, float]] = field(default_factory=dict)
+    """By shard: the part of a watch's requests that it was told at which of its starts."""
+
+    def __post_init__(self) -> None:
+        """Make the supervisor; nothing runs yet."""
+        self.supervisor = Supervisor(
+            self.shards,
+            self._run_shard,
+            self.config.limits.max_pages,
+            keep_files=(self.lock,),
+            clock=self.clock,
+            on_report=self._look_at_limits,
+        )
+
+    def _run_shard(self, number: int, end: socket.socket) -> int:
+        """Be a shard, with the orders of this moment: it may be there in the place of a dead one.
+
+        Seeds that were added meanwhile are among them, or their scope would die with the shard.
+        """
+        share = max(1, -(-self.config.concurrency // self.shards))
+        orders = ShardOrders(
+            folder=self.folder,
+            ring=Ring(self.shards),
+            config=replace(self.config, limits=LimitsConfig(), concurrency=share),
+            is_limited=self.config.limits.max_pages is not None,
+            reports_commits=self.config.limits.max_bytes is not None,
+            seeds=self.seeds,
+            extras=self.extras,
+        )
+        return orders.run(number, end)
+
+    async def run(self, on_progress: Progress | None) -> None:
+        """Run until all shards have ended; `supervisor.end_reason` says why."""
+        control = ControlSocket(self.folder.control_path, self._answer)
+        await control.open()
+        watch = asyncio.create_task(self._watch(on_progress))
+        try:
+            await self.supervisor.run()
+        finally:
+            watch.cancel()
+            control.close()
+
+    async def _watch(self, on_progress: Progress | None) -> None:
+        """Tell the progress once a second, and end the crawl when its time is up."""
+        limit_s = self.config.limits.max_time_s
+        ends_at = None if limit_s is None else self.clock.steady() + limit_s
+        while True:
+            left_s = PROGRESS_S if ends_at is None else ends_at - self.clock.steady()
+            await self.clock.sleep(max(0.0, min(PROGRESS_S, left_s)))
+            if ends_at is not None and self.clock.steady() >= ends_at:
+                self.supervisor.dismiss("max_time")
+                ends_at = None
+            if on_progress is not None and self._have_all_reported():
+                on_progress(self.status())
+
+    def _look_at_limits(self) -> None:
+        limits, counters = self.config.limits, self.counters()
+        if self.extras.is_watching:
+            self._share_out()
+        elif limits.max_pages is not None and counters.pages >= limits.max_pages:
+            self.supervisor.dismiss("max_pages")
+        if limits.max_bytes is not None and counters.archive_bytes >= limits.max_bytes:
+            self.supervisor.dismiss("max_bytes")
+
+    def _share_out(self) -> None:
+        """Give each shard its part of the requests of a watch: by the pages that it watches."""
+        counts = [_standing(member).watched for member in self.supervisor.members]
+        for member, count in zip(self.supervisor.members, counts, strict=True):
+            part = count / max(1, sum(counts))
+            told = self.parts.get(member.shard, (0, 0.0))
+            is_news = told[0] != member.starts or abs(part - told[1]) > SLIGHT * part
+            if member.connection is not None and member.report is not None and count and is_news:
+                self.parts[member.shard] = (member.starts, part)
+                member.connection.send(RevisitShare(part))
+
+    def _have_all_reported(self) -> bool:
+        """Return True if the totals are those of all shards; a resumed crawl has some already."""
+        return all(member.report is not None for member in self.supervisor.members)
+
+    def counters(self) -> Counters:
+        """Return the totals of all shards, as last heard."""
+        reports = (member.report for member in self.supervisor.members)
+        return sum_counters(report.counters for report in reports if report is not None)
+
+    def status(self) -> Status:
+        """Return the status of all shards together, as last heard."""
+        standing = merge_standings([_standing(member) for member in self.supervisor.members])
+        answer = status_of(self.counters(), standing)
+        # What was last heard of each may be a second old, and a letter is between two of them.
+        is_finished = answer.finished and self.supervisor.end_reason is not None
+        restarts = sum(max(0, member.starts - 1) for member in self.supervisor.members)
+        return replace(answer, finished=is_finished, restarts=restarts)
+
+    def refused_seeds(self) -> dict[str, str]:
+        """Return the seeds that no shard wanted, with the reasons."""
+        return {url: why for m in self.supervisor.members for url, why in m.refused.items()}
+
+    async def _answer(self, question: Mapping[str, object]) -> dict[str, object]:
+        """Answer a question that came through the control socket."""
+        match question.get("ask"):
+            case "status":
+                until = self.clock.steady() + FIRST_REPORTS_S
+                while not self._have_all_reported() and self.clock.steady() < until:
+                    await self.clock.sleep(POLL_S)
+                return as_json(self.status())
+            case "why":
+                url = parse(str(question["url"]), self.config.urls)
+                owner = Ring(self.shards).owner_of(url.key) if url is not None else 0
+                return await self._with_original(await self._ask(owner, dict(question)))
+            case "add":
+                return await self._add(dict(question))
+            case other:
+                return {"error": f"unknown question {other!r}"}
+
+    async def _ask(self, shard: int, question: dict[str, object]) -> dict[str, object]:
+        """Return what a shard answers; why it does not, as an error to be shown."""
+        said = await self.supervisor.ask(shard, question)
+        return {"error": said.reason} if isinstance(said, NoAnswer) else said
+
+    async def _with_original(self, said: dict[str, object]) -> dict[str, object]:
+        """Let the owner of a near-duplicate's original say what it is called."""
+        if "error" in said:
+            return said
+        why = msgspec.convert(said, Why)
+        if (key := unnamed_original(why)) is not None:
+            told = await self._ask(Ring(self.shards).owner_of(key), {"ask": "name", "key": key})
+            return as_json(name_original(why, str(told.get("name", ""))))
+        return said
+
+    async def _add(self, question: dict[str, object]) -> dict[str, object]:
+        """Give further seeds to all shards: each plants its own, and learns the scope of all."""
+        seeds = seeds_in(question)
+        try:
+            for seed in seeds:
+                url_of_seed(seed.url, self.config.urls)
+        except ConfigError as error:
+            return {"error": str(error)}
+        if self.supervisor.end_reason is not None:
+            return {"error": "the crawl is ending; add them again when it has"}
+        # Known to us first: a shard that dies over them finds them in its orders.
+        self.seeds = [*self.seeds, *seeds]
+        self.config = with_seeds(self.config, seeds)
+        save_config(self.folder.config_path, self.config)
+        for shard in range(self.shards):
+            self.supervisor.termination.lost(shard)  # what it said of being idle is no longer so
+        answers = [await self._ask(number, question) for number in range(self.shards)]
+        for answer in answers:
+            if "error" in answer:
+                return answer
+        refused = {k: v for said in answers for k, v in _dict_in(said, "refused").items()}
+        return {"added": len(seeds) - len(refused), "refused": refused}
+
+
+def _standing(member: ShardHandle) -> Standing:
+    return member.report.standing if member.report is not None else NOTHING
+
+
+def _dict_in(answer: Mapping[str, object], name: str) -> dict[str, object]:
+    value = answer.get(name)
+    return dict(value) if isinstance(value, dict) else {}

@@ -1,0 +1,166 @@
+"""Near-duplicates of a crawl that does not run: label what is left, or all of it anew.
+
+What one shard finds for another is handed over at once, and written before the mark of the batch,
+or the row of the parcel, that it came from. So a kill leaves marks from which the next one goes on.
+"""
+
+import socket
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+
+import msgspec
+from msgspec.structs import replace
+
+from gossamer.clock import SystemClock
+from gossamer.cluster import PARCELS, Ring, parcel_rows, read_charter, start_child
+from gossamer.crawl.copies import (
+    MARK_ROW,
+    PARCEL_ROW,
+    About,
+    Mark,
+    crawl_seed,
+    ensure_whole,
+    follow,
+    near_folder,
+    reset_near,
+)
+from gossamer.crawl.opening import ShardFolder, lock_folder, open_state
+from gossamer.dedupe import LABEL_ROW, VERSION, Copies, Finding, open_copies
+from gossamer.errors import CannotGoOn, GossamerError
+from gossamer.log import tell
+from gossamer.report import COUNTERS, decode_counters, encode_counters
+from gossamer.store import ROW_PREFIX, CrawlFolder, State, after_prefix
+
+BATCH_PAGES = 512
+Progress = Callable[[dict[str, object]], None]
+
+
+def build_near(root: Path | str, on_progress: Progress | None = None) -> dict[str, int]:
+    """Label all near-duplicates of a crawl anew; return how many there are of each level.
+
+    Under "pages": how many pages were read.
+    """
+    folder = CrawlFolder(Path(root))
+    if not folder.has_archive():
+        raise CannotGoOn(f"{root} has no archive to find near-duplicates in")
+    with lock_folder(folder, SystemClock()):
+        return label_rest(folder, on_progress or (lambda _: None), is_anew=True)
+
+
+def label_rest(folder: CrawlFolder, on_read: Progress, *, is_anew: bool = False) -> dict[str, int]:
+    """Label what the shards of a crawl have left; the folder is ours."""
+    shards = read_charter(folder.charter_path).shards
+    about = About(VERSION, crawl_seed(folder), shards)
+    with ExitStack() as stack:
+        branches: list[_Branch] = []
+        for shard in range(shards):
+            state = open_state(ShardFolder(folder=folder, shard=shard, ring=Ring(shards)))
+            stack.callback(state.close)
+            branches.append(_opened(state, about, shard, is_anew=is_anew))
+        _open_parcels(branches)
+        pages = sum(_read(folder, shard, branches, on_read) for shard in range(shards))
+        for branch in branches:
+            branch.state.sync()
+    totals = [branch.counts for branch in branches]
+    levels = {name for counts in totals for name in counts}
+    return {
+        "pages": pages,
+        **{name: sum(counts.get(name, 0) for counts in totals) for name in sorted(levels)},
+    }
+
+
+def label_rest_aside(folder: CrawlFolder, lock: int) -> dict[str, int]:
+    """Label what is left, in a process of its own: this one shall be able to fork again.
+
+    Return how many pages there are of each level; nothing, if that could not be had: what goes
+    wrong is told, and left to the next start.
+    """
+
+    def work(_: int, end: socket.socket) -> int:
+        try:
+            end.sendall(msgspec.json.encode(label_rest(folder, lambda _: None)))
+        except GossamerError as error:
+            tell("near.unfinished", error=str(error))
+            return 1
+        return 0
+
+    child = start_child(0, work, (lock,))
+    with child.end.makefile("rb") as said:
+        told = said.read()
+    child.end.close()
+    if child.reap() or not told:
+        return {}
+    found = msgspec.json.decode(told, type=dict[str, int])
+    del found["pages"]
+    return found
+
+
+@dataclass(slots=True)
+class _Branch:
+    """One shard: its state, its station, and how many labels it keeps."""
+
+    state: State
+    station: Copies
+    counts: dict[str, int] = field(default_factory=dict)
+
+    def write(self, finding: Finding) -> None:
+        """Commit what was found, with the totals."""
+        for name, change in finding.counts.items():
+            self.counts[name] = self.counts.get(name, 0) + change
+        counters = replace(decode_counters(self.state.get(COUNTERS)), copies=self.counts)
+        self.state.write([*finding.rows, (COUNTERS, encode_counters(counters))])
+
+
+def _opened(state: State, about: About, shard: int, *, is_anew: bool) -> _Branch:
+    """Return a shard's branch; anew, it is without labels and sketches."""
+    if is_anew:
+        state.delete_range(LABEL_ROW, after_prefix(LABEL_ROW) or b"")
+        reset_near(state, about)
+    else:
+        ensure_whole(state, about)
+    station = open_copies(state, near_folder(state), about.seed, (shard, about.shards))
+    counts = {} if is_anew else decode_counters(state.get(COUNTERS)).copies
+    branch = _Branch(state, station, counts)
+    branch.write(Finding())
+    return branch
+
+
+def _open_parcels(branches: list[_Branch]) -> None:
+    """Open what lies at the shards, or on its way to them."""
+    for shard, branch in enumerate(branches):
+        for key, parcel in list(branch.state.scan(PARCEL_ROW)):
+            _hand_over([(shard, parcel)], branches)
+            branch.state.write([(key, None)])
+        for key, parcels in parcel_rows(branch.state.scan(PARCELS)):
+            _hand_over(parcels, branches)
+            branch.state.write([(key, None)])
+
+
+def _read(folder: CrawlFolder, shard: int, branches: list[_Branch], on_read: Progress) -> int:
+    """Label the pages of a shard's archive behind its mark; return how many there are."""
+    branch = branches[shard]
+    files = list(branch.state.scan(ROW_PREFIX))
+    mark = Mark.of(branch.state.get(MARK_ROW))
+    behind = follow(folder, shard, branch.state, mark, files)
+    count = 0
+    while found := list(islice(behind, BATCH_PAGES)):
+        finding = branch.station.judge([item for item, _ in found])
+        branch.write(finding)
+        _hand_over(finding.parcels, branches)
+        branch.state.write([found[-1][1].row()])
+        count += len(found)
+        on_read({"read": count, "of": "pages", "shard": shard})
+    return count
+
+
+def _hand_over(parcels: list[tuple[int, bytes]], branches: list[_Branch]) -> None:
+    """Let shards judge what is theirs, and what comes of that, until nothing is left."""
+    parcels = list(parcels)
+    while parcels:
+        to, parcel = parcels.pop()
+        answer = branches[to].station.judge((), [parcel])
+        branches[to].write(answer)
+        parcels += answer.parcels

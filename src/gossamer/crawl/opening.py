@@ -1,0 +1,160 @@
+"""Opening a shard: the folder's lock, its state, a new epoch, and what earlier starts left."""
+
+import fcntl
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from gossamer.clock import Clock, CrawlTime
+from gossamer.cluster import Ring
+from gossamer.errors import CannotGoOn
+from gossamer.frontier import Order, write_snapshot
+from gossamer.log import tell
+from gossamer.model import Row
+from gossamer.report import COUNTERS, decode_counters, encode_counters, sum_counters
+from gossamer.store import CrawlFolder, State
+
+META = b"m"
+CREDITS = "credits"
+"""The file beside the state that says what URLs are worth."""
+BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+DYING_S = 5.0
+"""How long the shards of a dead supervisor are waited for: they die with it, but not at once."""
+WHOLE_RING = Ring()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShardFolder:
+    """Which shard of which crawl: its folder, its number, and the ring that is shared out."""
+
+    folder: CrawlFolder
+    shard: int = 0
+    ring: Ring = WHOLE_RING
+
+    @property
+    def state(self) -> Path:
+        """Return the folder of the shard's state."""
+        return self.folder.state(self.shard)
+
+
+class Meta(Struct, frozen=True, kw_only=True):
+    """What a shard knows of its own past starts."""
+
+    epoch: int = 0
+    boot_id: str = ""
+    offset_s: float = 0.0
+    """Crawl time minus the steady clock: valid for as long as the machine is not rebooted."""
+
+
+@contextmanager
+def lock_folder(folder: CrawlFolder, clock: Clock) -> Iterator[int]:
+    """Make the folder ours; one process at a time may crawl in it. Forks share the lock."""
+    try:
+        folder.root.mkdir(parents=True, exist_ok=True)
+        lock = os.open(folder.lock_path, os.O_RDWR | os.O_CREAT, 0o644)
+    except OSError as error:
+        raise CannotGoOn(
+            f"cannot write to {folder.root}: {error.strerror}; choose a folder that is writable"
+        ) from error
+    try:
+        _take(lock, folder, clock)
+        os.ftruncate(lock, 0)
+        os.pwrite(lock, f"{os.getpid()}\n".encode(), 0)
+        yield lock
+    finally:
+        os.close(lock)
+
+
+def _take(lock: int, folder: CrawlFolder, clock: Clock) -> None:
+    deadline = clock.steady() + DYING_S
+    while True:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            holder = os.pread(lock, 32, 0).decode("ascii", "replace").strip()
+            if _is_gone(holder) and clock.steady() < deadline:
+                time.sleep(0.02)
+                continue
+            raise CannotGoOn(
+                f"another process (pid {holder or 'unknown'}) is crawling in {folder.root}; "
+                "stop it first, or ask it with `gossamer status`"
+            ) from error
+        return
+
+
+def _is_gone(holder: str) -> bool:
+    """Return True if the process that wrote its number into the lock has ended."""
+    try:
+        state = Path(f"/proc/{int(holder)}/stat").read_text().rpartition(")")[2].split()[0]
+    except (OSError, ValueError, IndexError):
+        return holder.isdigit()
+    return state in {"Z", "X"}
+
+
+def open_state(place: ShardFolder) -> State:
+    """Open the state; an archive without a state is not touched."""
+    folder = place.folder
+    shards = range(place.ring.shards)
+    is_bare = not any(State.exists(folder.state(shard)) for shard in shards)
+    has_archive = folder.has_archive() if is_bare else any(folder.archive_names(shard=place.shard))
+    if has_archive and not State.exists(place.state):
+        raise CannotGoOn(
+            f"{folder.root} has an archive but no state; nothing was changed. "
+            f"Run `gossamer build {folder.root} state`, then crawl on"
+        )
+    return State.open(place.state)
+
+
+def read_meta(state: State) -> Meta:
+    """Return what the state knows of past starts."""
+    value = state.get(META)
+    return msgspec.msgpack.decode(value, type=Meta) if value is not None else Meta()
+
+
+def forget_boot(state: State) -> None:
+    """Let the next start treat all clocks as after a reboot: every host waits its full gap."""
+    meta = msgspec.structs.replace(read_meta(state), boot_id="")
+    state.write([(META, msgspec.msgpack.encode(meta))])
+
+
+def start_epoch(state: State, clock: Clock, after: int = 0) -> tuple[CrawlTime, bool]:
+    """Begin a new epoch (later than `after`), durable before anything else; was there a reboot?"""
+    boot_id = BOOT_ID.read_text().strip() if BOOT_ID.exists() else ""
+    meta = read_meta(state)
+    has_rebooted = meta.boot_id != boot_id or not boot_id
+    time = CrawlTime.anchored(clock) if has_rebooted else CrawlTime(clock, meta.offset_s)
+    is_first = meta.epoch == 0
+    meta = Meta(epoch=max(meta.epoch, after) + 1, boot_id=boot_id, offset_s=time.offset_s)
+    state.write([(META, msgspec.msgpack.encode(meta))])
+    state.sync()
+    return time, has_rebooted and not is_first
+
+
+def fold_counters(state: State) -> None:
+    """Add the totals of shards that are no more, which a re-split left here, to our own."""
+    rows = list(state.scan(COUNTERS))
+    if len(rows) > 1:
+        total = sum_counters(decode_counters(value) for _, value in rows)
+        gone: list[Row] = [(key, None) for key, _ in rows if key != COUNTERS]
+        state.write([*gone, (COUNTERS, encode_counters(total))])
+
+
+def load_credit(state: State, order: Order) -> None:
+    """Give an order the credit that the last run kept, if it uses any. A damaged file is none."""
+    path = state.path / CREDITS
+    if order.credit is not None and path.exists() and not order.credit.load(path.read_bytes()):
+        tell("credit.damaged", path=str(path))
+
+
+def saving_credit(state: State, order: Order) -> Callable[[], None] | None:
+    """Return the work of keeping the credit of URLs; None if the order has none."""
+    if order.credit is None:
+        return None
+    data = order.credit.save()
+    return lambda: write_snapshot(state.path / CREDITS, data)

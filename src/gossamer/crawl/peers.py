@@ -1,0 +1,192 @@
+"""The other shards of a crawl, as one shard's engine sees them: none, or some.
+
+Nothing here waits or looks back at the engine. Letters and grants come in and are kept; what is to
+be sent after a commit is sent then; that a report is due is only noted (`wants_report`). The
+conversation with the supervisor is `shard_process`.
+"""
+
+import asyncio
+from collections.abc import Mapping
+
+from gossamer.clock import CrawlTime
+from gossamer.cluster import (
+    Connection,
+    Courier,
+    Downward,
+    Mail,
+    Mailbox,
+    Outbox,
+    ReturnPages,
+    WantPages,
+)
+from gossamer.crawl.core import Core
+from gossamer.crawl.pipeline import accept
+from gossamer.crawl.run_state import RunState
+from gossamer.frontier import Frontier
+from gossamer.model import Counters, Row
+
+UNLIMITED = 1 << 60
+
+
+class NoPeers:
+    """The peers of a crawl's only shard."""
+
+    is_blocked = False
+    has_uncommitted = False
+    owes_receipts = False
+    commits = 0
+
+    def __init__(self, max_pages: int | None) -> None:
+        self._max_pages = UNLIMITED if max_pages is None else max_pages
+
+    def pages_left(self, used: int, wanted: int) -> int:  # noqa: ARG002  # others may want them
+        """Return how many pages may be asked for beyond those stored or under way."""
+        return self._max_pages - used
+
+    def may_leave(self) -> bool:
+        """Return True: there is nobody who could send us anything."""
+        return True
+
+    def rest(self) -> None:
+        """Do nothing: nobody wants to know."""
+
+    def rows_to_commit(self) -> list[Row]:
+        """Return nothing: no letters come."""
+        return []
+
+    def committed(self) -> None:
+        """Do nothing: no letters go."""
+
+    def durable(self, commits: int) -> None:
+        """Do nothing: nobody waits for a receipt."""
+
+
+class OtherShards:
+    """Shards in other processes: their letters, our letters to them, and the pages we may store."""
+
+    def __init__(
+        self,
+        *,
+        outbox: Outbox,
+        mailbox: Mailbox,
+        couriers: Mapping[int, Courier],
+        connection: Connection[Downward],
+        run: RunState,
+        frontier: Frontier,
+        time: CrawlTime,
+        counters: Counters,
+        is_limited: bool,
+        acknowledges_at_commit: bool,
+        reports_commits: bool,
+    ) -> None:
+        """Know the others; if the crawl's pages are limited, they are granted by the supervisor.
+
+        Receipts leave at the commit, or wait for a sync; a report is due after every commit if
+        the crawl ends at so many bytes.
+        """
+        self.outbox = outbox
+        self.mailbox = mailbox
+        self.couriers = couriers
+        self.wants_report = asyncio.Event()
+        """Set when how we stand may have changed."""
+        self._connection = connection
+        self._run = run
+        self._frontier = frontier
+        self._time = time
+        self._counters = counters
+        self._allowed = counters.pages if is_limited else UNLIMITED
+        self._acknowledges_at_commit = acknowledges_at_commit
+        self._reports_commits = reports_commits
+        self._has_asked = False
+        self._is_dismissed = False
+
+    @property
+    def is_blocked(self) -> bool:
+        """Return True if too much waits for other shards."""
+        return self.outbox.is_full
+
+    @property
+    def has_uncommitted(self) -> bool:
+        """Return True if a commit would write something for other shards, or from them."""
+        return self.outbox.has_uncommitted or self.mailbox.has_uncommitted
+
+    @property
+    def owes_receipts(self) -> bool:
+        """Return True if letters that were committed wait for a sync."""
+        return self.mailbox.owes_receipts
+
+    @property
+    def is_quiet(self) -> bool:
+        """Return True if no letter waits for its receipt, ours or another shard's."""
+        return self.outbox.is_empty and self.mailbox.is_empty
+
+    @property
+    def commits(self) -> int:
+        """Return how many commits there were."""
+        return self.mailbox.commits
+
+    def pages_left(self, used: int, wanted: int) -> int:
+        """Return how many pages are granted and not yet used; ask for more when they run out."""
+        left = self._allowed - used
+        if left < wanted and not self._has_asked and left < (need := self._need(wanted)):
+            self._has_asked = True
+            self._connection.send(WantPages(need))
+        return left
+
+    def _need(self, wanted: int) -> int:
+        """Return how many pages could be used now: granted to us, others would wait for them."""
+        waiting = self._frontier.queued - len(self._run.in_flight)
+        moment = self._frontier.next_moment()
+        is_ready = moment is None or moment <= self._time.now()
+        return min(waiting, wanted if is_ready else 1)
+
+    def grant(self, pages: int) -> None:
+        """Be granted so many pages more."""
+        self._allowed += pages
+        self._has_asked = False
+
+    def give_back(self) -> None:
+        """Give back the pages that were granted and are not used."""
+        unused = self._allowed - self._counters.pages - len(self._run.in_flight)
+        if unused > 0:
+            self._allowed -= unused
+            self._connection.send(ReturnPages(unused))
+
+    def dismiss(self) -> None:
+        """Be told that nothing is left to do anywhere, or that the crawl is to end."""
+        self._is_dismissed = True
+
+    def may_leave(self) -> bool:
+        """Return True if the supervisor has found that nothing is left to do anywhere."""
+        return self._is_dismissed
+
+    def rest(self) -> None:
+        """Note that a report is due: nothing is under way."""
+        self.wants_report.set()
+
+    def rows_to_commit(self) -> list[Row]:
+        """Return the marks of the letters that this commit takes in."""
+        return self.mailbox.rows_to_commit()
+
+    def committed(self) -> None:
+        """Send what the commit made ours to send; acknowledge what it took in, if that will do."""
+        for to, mail in self.outbox.committed():
+            self.couriers[to].send(mail)
+        self.mailbox.committed()
+        if self._acknowledges_at_commit:
+            self.mailbox.durable(self.mailbox.commits)
+        if self._reports_commits:
+            self.wants_report.set()
+
+    def durable(self, commits: int) -> None:
+        """Give receipts for the letters that a sync has covered."""
+        self.mailbox.durable(commits)
+
+
+def take_letter(mail: Mail, core: Core) -> None:
+    """Take the tasks of a letter in; the next commit makes them ours."""
+    core.copies.take(mail.parcels)
+    found = accept(mail.tasks, core.stations)
+    core.add(found.new)
+    core.promote(found.promoted)
+    core.counters.count_refused(found.refused)

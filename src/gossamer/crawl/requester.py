@@ -1,0 +1,72 @@
+"""One request to one URL, at an address that is due."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from gossamer.clock import CrawlTime
+from gossamer.fetch import Fetcher, Resolver, Validators
+from gossamer.frontier import AddressClocks
+from gossamer.model import Counters, Failed, FetchOutcome, Url
+
+BY_HOST_NAME = frozenset({"http", "https", "ftp"})
+
+
+class NotDue(Struct, frozen=True):
+    """No request was made: the address may not be asked before a moment."""
+
+    until: float
+
+
+class Requested(NamedTuple):
+    """How a request ended, and what it took."""
+
+    outcome: FetchOutcome
+    elapsed_s: float
+    ended_at: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Requester:
+    """Resolves names, keeps the gap of each address, and makes requests."""
+
+    time: CrawlTime
+    addresses: AddressClocks
+    resolver: Resolver
+    fetcher: Fetcher
+    counters: Counters
+
+    async def request(
+        self,
+        url: Url,
+        *,
+        max_body_bytes: int | None = None,
+        validators: Validators | None = None,
+    ) -> Requested | NotDue:
+        """Ask for a URL now, if its address is due."""
+        addresses = await self._addresses(url)
+        if isinstance(addresses, Failed):
+            return Requested(addresses, 0.0, self.time.now())
+        began_at = self.time.now()
+        if (until := self.addresses.take(addresses, began_at)) is not None:
+            return NotDue(until)
+        outcome = await self.fetcher.fetch(
+            url, addresses, max_body_bytes=max_body_bytes, validators=validators
+        )
+        self.counters.count_request()
+        now = self.time.now()
+        if addresses:
+            self.addresses.touch(addresses[0], now)
+        return Requested(outcome, now - began_at, now)
+
+    async def _addresses(self, url: Url) -> tuple[str, ...] | Failed:
+        if url.scheme not in BY_HOST_NAME:
+            return ()
+        known = self.resolver.cached(url.host)
+        return known if known is not None else await self.resolver.resolve(url.host)
+
+    async def close(self) -> None:
+        """Let go of connections and name servers."""
+        await self.fetcher.close()
+        await self.resolver.close()

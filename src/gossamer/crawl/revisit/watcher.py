@@ -1,0 +1,172 @@
+"""Watcher: revisits beside the frontier. What is due becomes tasks, as far as the budget allows."""
+
+from collections import Counter
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
+from math import inf
+
+from gossamer.config import Config
+from gossamer.crawl.revisit.budget import RequestBudget
+from gossamer.crawl.revisit.watched import WatchedPages, host_number
+from gossamer.frontier import Frontier
+from gossamer.model import Counters, LinkKind, Task, Turn, UrlRecord
+from gossamer.urls import parse
+
+FEED_S = 0.05
+"""Revisits that become due within so long are leased together: one commit."""
+MOST_OF_HOST = 4
+"""Revisits to one host that are out at once: a slow host must not hold up the others."""
+BUSY_SHARE = 0.8
+"""Of the requests that a host's gap allows, what the plan may count on."""
+LEAST_WAIT_S, UNCOMMITTED_S = 0.05, 1.0
+LEAST_PER_S = 1e-3
+"""Every shard may ask now and then, however few its pages."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Watcher:
+    """Gives revisits to the frontier when they are due and the budget has room for them.
+
+    A revisit is leased past the queues and is in no row but its lease: one that a death cuts short
+    is due again, because its page was last seen before it.
+    """
+
+    config: Config
+    frontier: Frontier
+    counters: Counters
+    pages: WatchedPages
+    budget: RequestBudget
+    record_of: Callable[[int], UrlRecord | None]
+    in_flight: Collection[int]
+    """Keys of the tasks under way, of any kind."""
+    has_room: Callable[[int], bool]
+    """Returns True if a page more may be stored, while so many new ones are under way."""
+    freshness: float | None = None
+    """Expected, as last planned."""
+    _out: dict[int, str] = field(default_factory=dict)
+    """Revisits in the frontier, with their hosts."""
+    _out_of_host: Counter[str] = field(default_factory=Counter)
+    _gaps: dict[int, float] = field(default_factory=dict)
+    """How long each host is left alone between two requests, as last seen."""
+    _plan_at: float = 0.0
+    _feed_at: float = 0.0
+
+    @property
+    def watched(self) -> int:
+        """Return how many pages are on the watchlist."""
+        return len(self.pages)
+
+    def next_revisit_at(self, key: int) -> float | None:
+        """Return when a page is revisited next; None if that is not planned."""
+        return self.pages.next_revisit_at(key)
+
+    def set_share(self, share: float) -> None:
+        """Set this shard's share of the request budget: the next plan counts on it."""
+        if self.budget.set_rate(max(self.config.watch.rate_per_s * share, LEAST_PER_S)):
+            self._plan_at = 0.0
+
+    def note_page(self, turn: Turn) -> None:
+        """Put a page that is new on the watchlist."""
+        self.pages.note_page(turn)
+
+    def feed(self, now: float) -> int:
+        """Lease what is due; return how many requests may be begun."""
+        self.budget.pass_time(now, self.counters.requests)
+        if now >= self._plan_at:
+            self._plan(now)
+        if now >= self._feed_at and (room := self._room) > 0:
+            put_off: Counter[str] = Counter()
+            keys = self.pages.take_due(now, now, room)
+            tasks = (self._task(key, now, put_off) for key in keys)
+            self.frontier.supply.lease_first([task for task in tasks if task is not None])
+            self._feed_at = max(now + FEED_S, self.pages.next_due_at())
+        return self.budget.left(len(self.in_flight))
+
+    def next(self, now: float) -> Task | None:
+        """Take a task that may be asked for now: a revisit, else a new page."""
+        task = self.frontier.next(now, is_first=True)
+        if task is None and self._may_crawl:
+            task = self.frontier.next(now)
+            if task is not None and task.kind is not LinkKind.REVISIT:
+                self.budget.spent_on_new()
+        return task
+
+    def next_moment(self) -> float | None:
+        """Return when there may be something to do, if a request may be begun."""
+        due_at = self._feed_at if self._room > 0 else inf
+        new_at = self.budget.next_new_at(len(self.in_flight)) if self._has_new else None
+        ready_at = self.frontier.next_moment(is_first=not self._may_crawl)
+        moments = (due_at, self._plan_at, new_at, ready_at)
+        return min(moment for moment in moments if moment is not None)
+
+    def next_request_at(self) -> float | None:
+        """Return when the next request may be begun; None if one may be now."""
+        count = len(self.in_flight)
+        return None if self.budget.left(count) else self.budget.next_at(count)
+
+    @property
+    def _may_crawl(self) -> bool:
+        """Return True if the next request may be for a new page."""
+        return self.budget.may_crawl(len(self.in_flight)) and self._may_store
+
+    def note_revisit(self, turn: Turn, old: UrlRecord) -> tuple[float, ...] | None:
+        """Learn from a revisit, before it is recorded; return what is believed of its changes."""
+        host = self._out.pop(turn.task.url.key, None)
+        if host is not None:
+            self._gaps[host_number(host)] = self.frontier.hosts.row(host).gap_s
+            self._out_of_host[host] -= 1
+            if not self._out_of_host[host]:
+                del self._out_of_host[host]
+        belief = self.pages.note_revisit(turn, old)
+        if (due_at := self.pages.next_revisit_at(turn.task.url.key)) is not None:
+            self._feed_at = min(self._feed_at, max(due_at, turn.at + FEED_S))
+        return belief
+
+    def _plan(self, now: float) -> None:
+        self._plan_at = now + self.config.watch.replan_s
+        rate_per_s = self.budget.for_revisits(has_new=self._has_new)
+        expected = self.pages.plan(now, rate_per_s, self._most_per_s)
+        self._feed_at = now
+        self.freshness = round(expected, 4) if self.watched else None
+        self.counters.note_watched(self.watched)
+
+    def _most_per_s(self, host: int) -> float:
+        """Return how many revisits a second a host's politeness leaves room for."""
+        rules = self.config.politeness
+        usual_s = rules.min_delay_s if rules.delay_s is None else rules.delay_s
+        gap_s = max(self._gaps.get(host, 0.0), usual_s)
+        return BUSY_SHARE / gap_s if gap_s > 0.0 else inf
+
+    @property
+    def _has_new(self) -> bool:
+        """Return True if there are new pages that may be stored."""
+        return self.frontier.queued > len(self._out) and self._may_store
+
+    @property
+    def _may_store(self) -> bool:
+        """Return True if a page more may be stored, those counted that are under way."""
+        return self.has_room(sum(key not in self._out for key in self.in_flight))
+
+    @property
+    def _room(self) -> int:
+        return 2 * self.config.concurrency - len(self._out)
+
+    def _task(self, key: int, now: float, put_off: Counter[str]) -> Task | None:
+        """Return the task of a revisit; None if it must wait, or the page has a new name."""
+        record = self.record_of(key)
+        if record is None:  # it was stored a moment ago, and is not committed yet
+            self.pages.put_off(key, now + UNCOMMITTED_S)
+            return None
+        url = parse(record.url, self.config.urls)
+        if url is None or url.key != key:  # the rules of canonical form have changed
+            self.pages.drop(key)
+            return None
+        if self._out_of_host[url.host] >= MOST_OF_HOST:
+            put_off[url.host] += 1
+            waiting = MOST_OF_HOST + put_off[url.host]
+            gap_s = max(LEAST_WAIT_S, self._gaps.get(host_number(url.host), 0.0))
+            self.pages.put_off(key, now + waiting * gap_s)
+            return None
+        self._out[key] = url.host
+        self._out_of_host[url.host] += 1
+        return Task(url=url, kind=LinkKind.REVISIT)

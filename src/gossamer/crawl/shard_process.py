@@ -1,0 +1,211 @@
+"""One shard among several, in a process of its own: its conversation with the supervisor."""
+
+import asyncio
+import gc
+import socket
+from collections.abc import Coroutine, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from random import Random, SystemRandom
+
+import uvloop
+
+from gossamer.clock import SystemClock
+from gossamer.cluster import (
+    Connection,
+    ControlReply,
+    ControlRequest,
+    Dismiss,
+    Downward,
+    GrantPages,
+    Probe,
+    RecallPages,
+    RevisitShare,
+    Ring,
+    ShardEnded,
+    ShardJoined,
+    ShardReport,
+)
+from gossamer.config import Config
+from gossamer.crawl.assembly import Extras, Membership, Shard, assemble
+from gossamer.crawl.opening import ShardFolder
+from gossamer.crawl.peers import OtherShards
+from gossamer.crawl.running import answer, first_cause, quiet_collector, standing_of
+from gossamer.crawl.seeds import Seed, plant
+from gossamer.errors import Bug, ConfigError, GossamerError
+from gossamer.log import tell
+from gossamer.store import CrawlFolder
+
+REPORT_S = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShardOrders:
+    """What every shard of a crawl is told when it starts."""
+
+    folder: CrawlFolder
+    ring: Ring
+    config: Config
+    """Without the limits: those are of the whole crawl."""
+    is_limited: bool
+    """Pages are granted by the supervisor."""
+    reports_commits: bool
+    """Every commit is reported: the crawl ends at so many bytes."""
+    seeds: Sequence[Seed]
+    extras: Extras
+
+    def run(self, number: int, end: socket.socket) -> int:
+        """Run a shard at its end of the connection; return the exit code."""
+        gc.freeze()  # what we share with the parent is not ours to collect
+        place = ShardFolder(folder=self.folder, shard=number, ring=self.ring)
+        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            return runner.run(self._run(place, end))
+
+    async def _run(self, place: ShardFolder, end: socket.socket) -> int:
+        connection: Connection[Downward] = await Connection.over(end, Downward)
+        try:
+            connection.send(ShardEnded(report=await self._crawl(place, connection)))
+        except GossamerError as error:
+            connection.send(ShardEnded(error=str(error), is_usage=isinstance(error, ConfigError)))
+        except BaseExceptionGroup as group:
+            cause = first_cause(group)
+            if not isinstance(cause, GossamerError):
+                raise
+            connection.send(ShardEnded(error=str(cause)))
+        await connection.flush()
+        connection.close()
+        return 0
+
+    async def _crawl(self, place: ShardFolder, connection: Connection[Downward]) -> ShardReport:
+        """Assemble the shard, plant its share of the seeds, and run until it is told to end."""
+        random = Random(SystemRandom().getrandbits(64))  # noqa: S311  # record ids, queue draws
+        membership = Membership(
+            connection=connection,
+            is_limited=self.is_limited,
+            reports_commits=self.reports_commits,
+        )
+        shard = assemble(place, self.config, SystemClock(), random, self.extras, membership)
+        talk = Conversation(shard, connection)
+        try:
+            refused = plant(shard, self.seeds)
+            if shard.engine.revisits is not None:
+                shard.engine.revisits.set_share(1.0 / self.ring.shards)
+            await talk.open()
+            connection.send(ShardJoined(pages=shard.ledger.counters.pages, refused=refused))
+            talk.report(is_wanted=True)
+            with quiet_collector():
+                await shard.engine.run()
+            return talk.summary()
+        finally:
+            await talk.close()
+            await shard.close()
+
+
+class Conversation:
+    """What a shard hears from its supervisor and says to it; its letters carried beside."""
+
+    def __init__(self, shard: Shard, connection: Connection[Downward]) -> None:
+        if not isinstance(shard.peers, OtherShards):
+            raise Bug("a shard that is alone has nobody to talk to")
+        self._shard = shard
+        self._run = shard.engine.state
+        self._peers: OtherShards = shard.peers
+        self._connection = connection
+        self._told: tuple[int, bool] = (-1, False)
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def open(self) -> None:
+        """Begin: letters can come, ours go out, and reports are sent when they are due."""
+        await self._peers.mailbox.open()
+        self._start(self._listen())
+        self._start(self._report_changes())
+        self._start(self._report_regularly())
+        for courier in self._peers.couriers.values():
+            self._start(courier.run(self._peers.outbox))
+
+    async def close(self) -> None:
+        """End: no letter is taken any more, and nothing of ours runs on."""
+        self._peers.mailbox.close()
+        tasks = tuple(self._tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def report(self, *, is_wanted: bool = False, answers: int = 0) -> None:
+        """Send a report, if there is anything new in it or somebody wants it."""
+        stand = (self._peers.commits, self._is_idle)
+        if stand != self._told or is_wanted:
+            self._told = stand
+            self._connection.send(self.summary(answers))
+
+    def summary(self, answers: int = 0) -> ShardReport:
+        """Return how this shard stands."""
+        return ShardReport(
+            counters=self._shard.ledger.counters,
+            standing=standing_of(self._shard),
+            commits=self._peers.commits,
+            is_idle=self._is_idle,
+            round=answers,
+        )
+
+    @property
+    def _is_idle(self) -> bool:
+        return self._shard.engine.is_idle and self._peers.is_quiet
+
+    async def _report_changes(self) -> None:
+        """Report whenever how we stand may have changed."""
+        while await self._peers.wants_report.wait():
+            self._peers.wants_report.clear()
+            self.report()
+
+    async def _report_regularly(self) -> None:
+        """Report once a second, whatever happens."""
+        while True:
+            await self._shard.engine.time.clock.sleep(REPORT_S)
+            self.report(is_wanted=True)
+
+    async def _listen(self) -> None:
+        """Hear what the supervisor says, until it is gone."""
+        while (message := await self._connection.receive()) is not None:
+            self._hear(message)
+            self._run.wake()
+        self._run.stop("supervisor_gone")
+
+    def _hear(self, message: Downward) -> None:
+        match message:
+            case GrantPages(pages=pages):
+                self._peers.grant(pages)
+            case RecallPages():
+                self._peers.give_back()
+            case RevisitShare(part=part):
+                if self._shard.engine.revisits is not None:
+                    self._shard.engine.revisits.set_share(part)
+            case Probe(round=number):
+                self.report(is_wanted=True, answers=number)
+            case ControlRequest():
+                self._start(self._reply(message))
+            case Dismiss(reason=reason):
+                self._peers.dismiss()
+                if reason:
+                    self._run.stop(reason)
+
+    async def _reply(self, request: ControlRequest) -> None:
+        try:
+            said = await answer(self._shard, request.question)
+        except GossamerError as error:
+            said = {"error": str(error)}
+        except Exception as error:  # noqa: BLE001  # a bug costs the answer, not the shard
+            tell("control.failed", question=request.question, error=repr(error))
+            said = {"error": f"internal error: {error!r}"}
+        self._connection.send(ControlReply(request.number, said))
+
+    def _start(self, work: Coroutine[object, object, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._ended)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        with suppress(asyncio.CancelledError):
+            if (error := task.exception()) is not None:
+                self._run.ended(error)
