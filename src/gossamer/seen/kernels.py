@@ -124,9 +124,7 @@ def add_to_filter(words: Keys, keys: Keys) -> None:
         words[((mixed >> _HALF) * size) >> _HALF] |= bits
 
 
-def search(  # noqa: C901 -- three plain loops; a call for each would cost more than the work
-    keys: Keys, unknown: Flags, held: Keys, index: Keys, words: Keys
-) -> int:
+def search(keys: Keys, unknown: Flags, held: Keys, index: Keys, words: Keys) -> int:
     """Unflag the keys that a run holds; return how many had to be looked up.
 
     A run is the keys held (sorted, mapped from disk), an index of every 512th, and filter words.
