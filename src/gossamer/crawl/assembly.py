@@ -29,7 +29,7 @@ from gossamer.crawl.opening import (
     start_epoch,
 )
 from gossamer.crawl.peers import NoPeers, OtherShards, take_letter
-from gossamer.crawl.ports import Peers, Revisits
+from gossamer.crawl.ports import Peers, RevisitScheduler
 from gossamer.crawl.reading import DocumentReader, HelperProcess
 from gossamer.crawl.recovery import recover
 from gossamer.crawl.requester import Requester
@@ -180,7 +180,7 @@ def _open_ledger(
 
 
 def _revisit_turns(
-    place: ShardFolder, config: Config, core: Core, watcher: Revisits | None
+    place: ShardFolder, config: Config, core: Core, watcher: RevisitScheduler | None
 ) -> RevisitTurns:
     """Return what wraps the pipeline for revisits."""
     return RevisitTurns(
@@ -276,7 +276,7 @@ def _open_reader(
 
 def _open_watcher(
     config: Config, core: Core, peers: Peers, time: CrawlTime, run: RunState
-) -> Revisits:
+) -> RevisitScheduler:
     """Return what schedules revisits, with all stored pages on its watchlist."""
     # Their numpy is for a watch only.
     from gossamer.crawl.revisit.budget import RequestBudget  # noqa: PLC0415 - as above

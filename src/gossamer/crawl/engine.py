@@ -10,7 +10,7 @@ from gossamer.config import Config
 from gossamer.crawl.core import Core
 from gossamer.crawl.ledger import Ledger
 from gossamer.crawl.maintenance import SeenMaintenance, disk_trouble, in_thread, limit_of
-from gossamer.crawl.ports import Peers, Revisits
+from gossamer.crawl.ports import Peers, RevisitScheduler
 from gossamer.crawl.run_state import RunState
 from gossamer.crawl.worker import Worker
 from gossamer.errors import GossamerError
@@ -40,7 +40,7 @@ class Engine:
         worker: Worker,
         board: FlightBoard,
         peers: Peers,
-        revisits: Revisits | None,
+        revisits: RevisitScheduler | None,
         folder: Path,
         save: Callable[[], Callable[[], None] | None],
     ) -> None:

@@ -125,7 +125,7 @@ class Peers(Committing, Protocol):
         ...
 
 
-class Revisits(Protocol):
+class RevisitScheduler(Protocol):
     """Revisits of stored pages beside the crawl, as the engine and the worker see them."""
 
     @property

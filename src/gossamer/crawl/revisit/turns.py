@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from gossamer.config import WatchConfig
 from gossamer.crawl.pipeline import Reading, take_turn
-from gossamer.crawl.ports import Revisits, Stations
+from gossamer.crawl.ports import RevisitScheduler, Stations
 from gossamer.fetch import Validators
 from gossamer.model import (
     CopyOf,
@@ -41,7 +41,7 @@ class RevisitTurns:
     stored_record: Callable[[int], UrlRecord | None]
     original_of: Callable[[StoreRef], CopyOf | None]
     """Returns what a revisit record of the page at a place refers to."""
-    watcher: Revisits | None = None
+    watcher: RevisitScheduler | None = None
     """Is told of every page, if pages are watched."""
 
     def record_of(self, task: Task) -> UrlRecord | None:
