@@ -8,8 +8,8 @@ from collections.abc import Callable
 import numpy as np
 
 from gossamer.fetch import SpooledBody
-from gossamer.fetch.body.decode import Caps
-from gossamer.fetch.body.document import PLAIN
+from gossamer.fetch.body import PLAIN
+from gossamer.fetch.decoding import Caps
 from gossamer.model import Document, Fetched, FetchOutcome, Url
 from grown.web import NEW, OWN, texts_of
 

@@ -17,7 +17,6 @@ TODAY = frozenset(
         "ContentSeen",
         "Entry",
         "Ranking",
-        "Request",
         "UrlSeen",
         "Visit",
     }

@@ -2,8 +2,8 @@
 
 import pytest
 
-from gossamer.fetch.body.decode import Caps
-from gossamer.fetch.body.document import PLAIN, Spool, SpooledBody
+from gossamer.fetch.body import PLAIN, BodySpool, SpooledBody
+from gossamer.fetch.decoding import Caps
 from gossamer.model import Body
 from gossamer.process.helper import CarriedBody
 
@@ -11,7 +11,7 @@ CONTENT = b"<p>one</p>" * 1000
 
 
 def spooled(memory_bytes: int) -> SpooledBody:
-    spool = Spool(memory_bytes)
+    spool = BodySpool(memory_bytes)
     for start in range(0, len(CONTENT), 1000):
         spool.add(CONTENT[start : start + 1000])
     return SpooledBody(spool.contents(), len(CONTENT), PLAIN, Caps(1 << 20, 200))

@@ -5,21 +5,21 @@ Neighbours: `crawl` asks here for a task's URL and hands the outcome to `process
 or reading what a document says (`process`).
 """
 
-from gossamer.fetch.body.document import SpooledBody
+from gossamer.fetch.body import SpooledBody
 from gossamer.fetch.dns import Resolver
 from gossamer.fetch.fetcher import Fetcher
-from gossamer.fetch.guard import Guard
+from gossamer.fetch.guard import AddressGuard
+from gossamer.fetch.request_headers import Validators, auth_by_origin, user_agent
 from gossamer.fetch.retry import RETRY, RetryRule, next_try_at
 from gossamer.fetch.robots import RobotsRules, RobotsVerdict, parse_robots
 from gossamer.fetch.robots_cache import Ask, GivenUp, RobotsCache, Wait
-from gossamer.fetch.wire.wording import Validators, auth_by_origin, user_agent
 
 __all__ = [
     "RETRY",
+    "AddressGuard",
     "Ask",
     "Fetcher",
     "GivenUp",
-    "Guard",
     "Resolver",
     "RetryRule",
     "RobotsCache",

@@ -25,7 +25,7 @@ HOSTS_FILE = Path("/etc/hosts")
 _HOSTS_CHECK_S = 2.0
 _MAX_NAME_CHARS = 253
 
-Answer = tuple[str, ...] | Failed
+Resolved = tuple[str, ...] | Failed
 
 
 class Resolver:
@@ -39,11 +39,11 @@ class Resolver:
         self._max_names = config.dns_cache
         self._clock = clock
         self._hosts = _HostsFile(hosts_file)
-        self._cache: OrderedDict[str, tuple[float, Answer]] = OrderedDict()
-        self._asked: dict[str, asyncio.Future[Answer]] = {}
+        self._cache: OrderedDict[str, tuple[float, Resolved]] = OrderedDict()
+        self._asked: dict[str, asyncio.Future[Resolved]] = {}
         self._ares: Ares | None = None
 
-    def cached(self, host: str) -> Answer | None:
+    def cached(self, host: str) -> Resolved | None:
         """Return what is known of a host without asking anybody; None if it must be asked for."""
         now = self._clock.steady()
         local = self._local(host, now)
@@ -52,7 +52,7 @@ class Resolver:
         known = self._cache.get(host)
         return known[1] if known is not None and now < known[0] else None
 
-    async def resolve(self, host: str) -> Answer:
+    async def resolve(self, host: str) -> Resolved:
         """Return a host's addresses, or why there are none."""
         known = self.cached(host)
         if known is not None:
@@ -60,7 +60,7 @@ class Resolver:
         if host in self._asked:
             return await asyncio.shield(self._asked[host])
         shared = self._asked[host] = asyncio.get_running_loop().create_future()
-        answer: Answer = Failed(kind=FailureKind.DNS_UNREACHABLE, detail="lookup was abandoned")
+        answer: Resolved = Failed(kind=FailureKind.DNS_UNREACHABLE, detail="lookup was abandoned")
         try:
             answer, ttl_s = await self._channel().ask(host)
             self._remember(host, answer, self._clock.steady() + ttl_s)
@@ -75,7 +75,7 @@ class Resolver:
             await self._ares.close()
             self._ares = None
 
-    def _local(self, host: str, now: float) -> Answer | None:
+    def _local(self, host: str, now: float) -> Resolved | None:
         name = host.rstrip(".").lower()
         if (literal := _literal(host)) is not None:
             return (literal,)
@@ -90,7 +90,7 @@ class Resolver:
             return Failed(kind=FailureKind.DNS_NO_SUCH_HOST, detail=f"{host[:60]!r} is no name")
         return None
 
-    def _remember(self, host: str, answer: Answer, until: float) -> None:
+    def _remember(self, host: str, answer: Resolved, until: float) -> None:
         self._cache.pop(host, None)
         if len(self._cache) >= self._max_names:
             self._cache.popitem(last=False)

@@ -6,15 +6,15 @@ from typing import TypeAlias
 
 from gossamer.clock import Clock
 from gossamer.config import FetchConfig
+from gossamer.fetch.curl import CurlLoop
 from gossamer.fetch.files import Files, Ftp
-from gossamer.fetch.guard import Guard
-from gossamer.fetch.http import Http, Request
-from gossamer.fetch.wire.curl import CurlLoop
-from gossamer.fetch.wire.wording import Validators
+from gossamer.fetch.guard import AddressGuard
+from gossamer.fetch.http import FetchRequest, Http
+from gossamer.fetch.request_headers import Validators
 from gossamer.model import FetchOutcome, RefusalKind, Refused, Url
 from gossamer.urls import is_bad_port
 
-Protocol: TypeAlias = Callable[[Request], Awaitable[FetchOutcome]]
+FetchBy: TypeAlias = Callable[[FetchRequest], Awaitable[FetchOutcome]]
 
 _NETWORKED = frozenset({"http", "https", "ftp"})
 
@@ -28,12 +28,12 @@ class Fetcher:
 
     def __init__(self, config: FetchConfig, clock: Clock) -> None:
         self._config = config
-        self._guard = Guard(config)
+        self._guard = AddressGuard(config)
         self._curls = (CurlLoop(clock, ends_idle=True), CurlLoop(clock, ends_idle=False))
         self._http = Http(config, clock, self._guard, self._curls[0])
         self._ftp = Ftp(config, clock, self._guard, self._curls[1])
         self._files = Files(config, clock)
-        self._protocols: dict[str, Protocol] = {
+        self._protocols: dict[str, FetchBy] = {
             "http": self._http.fetch,
             "https": self._http.fetch,
             "ftp": self._ftp.fetch,
@@ -68,7 +68,7 @@ class Fetcher:
             if self._config.proxy:
                 address = ""
         cap = self._config.max_body_bytes if max_body_bytes is None else max_body_bytes
-        return await ask(Request(url, address, validators, cap))
+        return await ask(FetchRequest(url, address, validators, cap))
 
     async def close(self) -> None:
         """Break off what is under way and close every connection."""

@@ -16,11 +16,11 @@ import pycurl
 
 from gossamer.clock import Clock
 from gossamer.config import FetchConfig
-from gossamer.fetch.body.decode import Caps
-from gossamer.fetch.body.document import PLAIN, SpooledBody
-from gossamer.fetch.guard import Guard
-from gossamer.fetch.http import Request, base_options
-from gossamer.fetch.wire.curl import Channel, CurlLoop
+from gossamer.fetch.body import PLAIN, SpooledBody
+from gossamer.fetch.curl import CurlHandle, CurlLoop
+from gossamer.fetch.decoding import Caps
+from gossamer.fetch.guard import AddressGuard
+from gossamer.fetch.http import FetchRequest, base_options
 from gossamer.model import (
     Document,
     Failed,
@@ -49,7 +49,7 @@ class Files:
         self._caps = Caps(config.max_decoded_bytes, config.max_ratio)
         self._clock = clock
 
-    async def fetch(self, request: Request) -> FetchOutcome:
+    async def fetch(self, request: FetchRequest) -> FetchOutcome:
         """Read a file, or the names in a folder, off the loop."""
         asked_at, began_at = self._clock.wall(), self._clock.steady()
         path = Path(unquote(urlsplit(request.url.text).path))
@@ -71,7 +71,9 @@ class Files:
 class Ftp:
     """Asks ftp servers, as a guest."""
 
-    def __init__(self, config: FetchConfig, clock: Clock, guard: Guard, curl: CurlLoop) -> None:
+    def __init__(
+        self, config: FetchConfig, clock: Clock, guard: AddressGuard, curl: CurlLoop
+    ) -> None:
         self._config = config
         self._clock = clock
         self._guard = guard
@@ -82,30 +84,30 @@ class Ftp:
             pycurl.FTP_SKIP_PASV_IP: 1,
         }
 
-    async def fetch(self, request: Request) -> FetchOutcome:
+    async def fetch(self, request: FetchRequest) -> FetchOutcome:
         """Retrieve a file, or the names in a folder (a path that ends with a slash)."""
-        channel = Channel(self._config, self._guard, self._options)
+        handle = CurlHandle(self._config, self._guard, self._options)
         try:
-            return await self._ask(channel, request)
+            return await self._ask(handle, request)
         finally:
-            self._curl.leave(channel)
-            channel.close()
+            self._curl.leave(handle)
+            handle.close()
 
-    async def _ask(self, channel: Channel, request: Request) -> FetchOutcome:
+    async def _ask(self, handle: CurlHandle, request: FetchRequest) -> FetchOutcome:
         is_folder = request.url.target.endswith("/")
         host = f"[{request.address}]" if ":" in request.address else request.address
-        channel.curl.setopt(pycurl.URL, request.url.text)
-        channel.curl.setopt(pycurl.CONNECT_TO, [f"::{host}:"] if host else [])
-        channel.curl.setopt(pycurl.DIRLISTONLY, is_folder)
+        handle.curl.setopt(pycurl.URL, request.url.text)
+        handle.curl.setopt(pycurl.CONNECT_TO, [f"::{host}:"] if host else [])
+        handle.curl.setopt(pycurl.DIRLISTONLY, is_folder)
         asked_at = self._clock.wall()
-        channel.begin(request.max_body_bytes, self._clock.steady())
-        ended = await self._curl.start(channel)
-        if channel.refusal:
-            return Refused(kind=RefusalKind.PRIVATE_ADDRESS, detail=channel.refusal)
-        if ended.code and not channel.is_full:
+        handle.begin(request.max_body_bytes, self._clock.steady())
+        ended = await self._curl.start(handle)
+        if handle.refusal:
+            return Refused(kind=RefusalKind.PRIVATE_ADDRESS, detail=handle.refusal)
+        if ended.code and not handle.is_full:
             kind = _FTP_ERRORS.get(ended.code, FailureKind.DISCONNECTED)
             return Failed(kind=kind, detail=ended.message or ended.overdue)
-        contents = channel.spool.contents()
+        contents = handle.spool.contents()
         data = contents if isinstance(contents, bytes) else _whole(contents)
         media_type = _media_type(request.url.target)
         if is_folder:
@@ -113,12 +115,12 @@ class Ftp:
             data, media_type = _listing(names), "text/html"
         document = local_document(request, data, media_type, self._caps)
         document.fetched_at = asked_at
-        document.latency_s = self._clock.steady() - channel.began_at
-        document.truncated = "length" if channel.is_full else ""
+        document.latency_s = self._clock.steady() - handle.began_at
+        document.truncated = "length" if handle.is_full else ""
         return Fetched(document=document)
 
 
-def local_document(request: Request, data: bytes, media_type: str, caps: Caps) -> Document:
+def local_document(request: FetchRequest, data: bytes, media_type: str, caps: Caps) -> Document:
     """Return a document in the form of an HTTP answer, which is what archives can hold."""
     fields = (("content-type", media_type), ("content-length", str(len(data))))
     lines = "".join(f"{name.title()}: {value}\r\n" for name, value in fields)

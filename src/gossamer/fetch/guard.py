@@ -1,4 +1,4 @@
-"""Guard: which addresses and ports we refuse to contact, whoever asks for them.
+"""AddressGuard: which addresses and ports we refuse to contact, whoever asks for them.
 
 The list is RFC 6890's registry of special addresses, written out: `ipaddress.is_global` calls
 several spellings of loopback global (NAT64, 6to4, IPv4-compatible), and cloud metadata too.
@@ -79,7 +79,7 @@ _GLOBAL_UNICAST = IPv6Network("2000::/3")
 _MULTICAST = (IPv4Network("224.0.0.0/4"), IPv6Network("ff00::/8"))
 
 
-class Guard:
+class AddressGuard:
     """Says of an address why it may not be contacted; what it cannot read, it refuses.
 
     Judgements are cached, since a crawl asks about the same few addresses again and again.

@@ -1,7 +1,7 @@
-"""Http: one question, one answer, over HTTP/1.1 with or without TLS. Never raises for a server.
+"""Http: one request, one answer, over HTTP/1.1 with or without TLS. Never raises for a server.
 
 libcurl does the talking; what comes back is kept as it was sent (header lines, chunk framing and
-content coding included) and judged here. Redirects are reported, not followed.
+content coding included) and interpreted here. Redirects are reported, not followed.
 """
 
 import ssl
@@ -13,21 +13,19 @@ from msgspec import Struct
 from gossamer.clock import Clock
 from gossamer.config import FetchConfig
 from gossamer.errors import CannotGoOn
-from gossamer.fetch.body.decode import Caps
-from gossamer.fetch.body.document import Room, SpooledBody
-from gossamer.fetch.guard import Guard
-from gossamer.fetch.wire.cookies import CookieJar
-from gossamer.fetch.wire.curl import Channel, CurlLoop, Ended
-from gossamer.fetch.wire.head import (
-    BadHead,
-    Head,
+from gossamer.fetch.body import BodyMemory, SpooledBody
+from gossamer.fetch.curl import CurlHandle, CurlLoop, TlsSessions, TransferEnd
+from gossamer.fetch.decoding import Caps
+from gossamer.fetch.guard import AddressGuard
+from gossamer.fetch.request_headers import CookieJar, RequestHeaders, Validators, wire_text
+from gossamer.fetch.response_head import (
+    BadResponseHead,
+    ResponseHead,
     media_type_of,
     read_head,
     retry_after_s,
     split_answer,
 )
-from gossamer.fetch.wire.sessions import Sessions
-from gossamer.fetch.wire.wording import Validators, Wording, wire_text
 from gossamer.model import (
     Document,
     Failed,
@@ -93,7 +91,7 @@ _TRUNCATED: dict[FailureKind, str] = {
 """What a body is marked with when its transfer failed so."""
 
 
-class Request(Struct, frozen=True):
+class FetchRequest(Struct, frozen=True):
     """What is asked of a protocol module."""
 
     url: Url
@@ -106,7 +104,7 @@ class Request(Struct, frozen=True):
 class _Asked(Struct, frozen=True):
     """A request that was made: its URL as sent, when, and how long it took."""
 
-    request: Request
+    request: FetchRequest
     text: str
     at: float
     took_s: float
@@ -115,96 +113,114 @@ class _Asked(Struct, frozen=True):
 class Http:
     """Asks http and https servers. Connections and handles are kept and used again."""
 
-    def __init__(self, config: FetchConfig, clock: Clock, guard: Guard, curl: CurlLoop) -> None:
+    def __init__(
+        self, config: FetchConfig, clock: Clock, guard: AddressGuard, curl: CurlLoop
+    ) -> None:
         self._config = config
         self._clock = clock
         self._guard = guard
         self._curl = curl
-        self._wording = Wording(config)
+        self._headers = RequestHeaders(config)
         self._cookies = CookieJar() if config.cookies else None
         self._caps = Caps(config.max_decoded_bytes, config.max_ratio)
-        self._options = http_options(config, self._wording.usual)
+        self._options = http_options(config, self._headers.usual)
         # What was agreed on with a server that nobody vouched for is not worth remembering.
-        self._sessions = Sessions() if not config.insecure else None
-        self._room = Room(config.body_memory_bytes)
-        self._idle: list[Channel] = []
+        self._sessions = TlsSessions() if not config.insecure else None
+        self._memory = BodyMemory(config.body_memory_bytes)
+        self._idle: list[CurlHandle] = []
 
-    async def fetch(self, request: Request) -> FetchOutcome:
+    async def fetch(self, request: FetchRequest) -> FetchOutcome:
         """Ask once; every way in which it can end is an outcome."""
-        channel = self._idle.pop() if self._idle else self._new_channel()
+        handle = self._idle.pop() if self._idle else self._new_handle()
         is_reusable = False
         asked_at = self._clock.wall()
         text = wire_text(request.url)
         try:
-            self._prepare(channel, request, text)
-            ended = await self._curl.start(channel)
-            took_s = self._clock.steady() - channel.began_at
-            outcome = self._judge(_Asked(request, text, asked_at, took_s), channel, ended)
+            self._prepare(handle, request, text)
+            ended = await self._curl.start(handle)
+            took_s = self._clock.steady() - handle.began_at
+            outcome = self._outcome(_Asked(request, text, asked_at, took_s), handle, ended)
             is_reusable = len(self._idle) < _MAX_IDLE
         finally:
-            self._curl.leave(channel)
+            self._curl.leave(handle)
             if is_reusable:
-                self._idle.append(channel)
+                self._idle.append(handle)
             else:
-                channel.close()
+                handle.close()
         return outcome
 
     def close(self) -> None:
         """Free the handles."""
-        for channel in self._idle:
-            channel.close()
+        for handle in self._idle:
+            handle.close()
         self._idle.clear()
 
-    def _new_channel(self) -> Channel:
-        return Channel(self._config, self._guard, self._options, self._room)
+    def _new_handle(self) -> CurlHandle:
+        return CurlHandle(self._config, self._guard, self._options, self._memory)
 
-    def _prepare(self, channel: Channel, request: Request, text: str) -> None:
-        channel.begin(request.max_body_bytes, self._clock.steady())
-        curl = channel.curl
+    def _prepare(self, handle: CurlHandle, request: FetchRequest, text: str) -> None:
+        handle.begin(request.max_body_bytes, self._clock.steady())
+        curl = handle.curl
         curl.setopt(pycurl.URL, text)
         address = request.address
-        if address != channel.connect_to:
-            channel.connect_to = address
+        if address != handle.connect_to:
+            handle.connect_to = address
             host = f"[{address}]" if ":" in address else address
             curl.setopt(pycurl.CONNECT_TO, [f"::{host}:"] if address else [])
         if self._sessions is not None and text.startswith("https"):
             share = self._sessions.share_of(request.url.host)
-            if share is not channel.share:
-                channel.share = share
+            if share is not handle.share:
+                handle.share = share
                 curl.unsetopt(pycurl.SHARE)
                 curl.setopt(pycurl.SHARE, share)
         cookie = self._cookies.header(request.url) if self._cookies is not None else ""
-        own = self._wording.special(request.url, request.validators, cookie)
-        if own is not None or channel.has_own_headers:
-            curl.setopt(pycurl.HTTPHEADER, own if own is not None else self._wording.usual)
-            channel.has_own_headers = own is not None
+        own = self._headers.special(request.url, request.validators, cookie)
+        if own is not None or handle.has_own_headers:
+            curl.setopt(pycurl.HTTPHEADER, own if own is not None else self._headers.usual)
+            handle.has_own_headers = own is not None
 
-    def _judge(self, asked: _Asked, channel: Channel, ended: Ended) -> FetchOutcome:
-        """Say what an ended transfer amounts to."""
-        if channel.refusal:
-            return Refused(kind=RefusalKind.PRIVATE_ADDRESS, detail=channel.refusal)
-        failed = None if not ended.code or channel.is_full else _failure(channel, ended)
-        lines = channel.lines
+    def _outcome(self, asked: _Asked, handle: CurlHandle, ended: TransferEnd) -> FetchOutcome:
+        """Return what an ended transfer amounts to: by its head, then its body, then its status."""
+        if handle.refusal:
+            return Refused(kind=RefusalKind.PRIVATE_ADDRESS, detail=handle.refusal)
+        failed = None if not ended.code or handle.is_full else _failure(handle, ended)
+        spool = handle.spool
+        if len(handle.lines) < _ANSWER_LINES and spool.size:
+            return self._headless_outcome(asked, spool.in_memory())
+        head = self._read_head(handle.lines, failed)
+        if isinstance(head, Failed):
+            return head
+        if self._cookies is not None:
+            self._cookies.take(asked.request.url, head.headers)
+        body = SpooledBody(spool.contents(), spool.size, head.framing, self._caps, spool.claim())
+        document = self._document(asked, head, body)
+        document.truncated = "length" if handle.is_full else ""
+        if self._config.insecure and (error := handle.curl.getinfo(pycurl.SSL_VERIFYRESULT)):
+            document.oddities += (f"the certificate is not valid (error {error})",)
+        if head.framing.is_chunked:
+            failed = _check_chunks(document, body, failed)
+        elif failed is None and _has_excess(handle, head, asked.request):
+            document.oddities += ("bytes after the answer",)
+        return _outcome_of(asked, document, failed)
+
+    def _read_head(self, lines: list[bytes], failed: Failed | None) -> ResponseHead | Failed:
+        """Return the head of an answer, or why there is none to be trusted."""
         if len(lines) < _ANSWER_LINES:
-            if not channel.spool.size:
-                return failed or Failed(kind=FailureKind.DISCONNECTED, detail="no answer")
-            return self._judge_headless(asked, channel)
-        if self._is_too_large(channel.lines):
+            return failed or Failed(kind=FailureKind.DISCONNECTED, detail="no answer")
+        if self._is_too_large(lines):
             return Failed(kind=FailureKind.HEADER_TOO_LARGE, detail=f"{len(lines)} lines")
         if lines[-1].strip():
             return failed or Failed(kind=FailureKind.DISCONNECTED, detail="the header broke off")
         head = read_head(lines)
-        if isinstance(head, BadHead):
+        if isinstance(head, BadResponseHead):
             return Failed(kind=FailureKind.BAD_HTTP, detail=head.detail)
-        if self._cookies is not None:
-            self._cookies.take(asked.request.url, head.headers)
-        return self._conclude(asked, channel, head, failed)
+        return head
 
-    def _judge_headless(self, asked: _Asked, channel: Channel) -> FetchOutcome:
-        """Judge a body without a head: an answer behind a blank line, or none at all."""
-        answer = split_answer(channel.spool.in_memory())
+    def _headless_outcome(self, asked: _Asked, data: bytes) -> FetchOutcome:
+        """Return what a body without a head is: an answer behind a blank line, or not HTTP/1."""
+        answer = split_answer(data)
         head = read_head(answer.lines) if answer is not None else None
-        if answer is None or not isinstance(head, Head):
+        if answer is None or not isinstance(head, ResponseHead):
             return Failed(kind=FailureKind.BAD_HTTP, detail="this is not HTTP/1")
         body = SpooledBody(answer.body, len(answer.body), head.framing, self._caps)
         document = self._document(asked, head, body)
@@ -212,30 +228,7 @@ class Http:
         failed = _check_chunks(document, body, None) if head.framing.is_chunked else None
         if failed is None and head.content_length is not None and not answer.is_whole:
             failed = Failed(kind=FailureKind.DISCONNECTED, detail="the body broke off")
-        return self._end(asked, document, failed)
-
-    def _conclude(
-        self, asked: _Asked, channel: Channel, head: Head, failed: Failed | None
-    ) -> FetchOutcome:
-        """Make the document, check where its body ends, and read its status."""
-        spool = channel.spool
-        body = SpooledBody(spool.contents(), spool.size, head.framing, self._caps, spool.claim())
-        document = self._document(asked, head, body)
-        if channel.is_full:
-            document.truncated = "length"
-        if self._config.insecure and (error := channel.curl.getinfo(pycurl.SSL_VERIFYRESULT)):
-            document.oddities += (f"the certificate is not valid (error {error})",)
-        if head.framing.is_chunked:
-            failed = _check_chunks(document, body, failed)
-        elif failed is None and not channel.is_full and _has_excess(channel, head, asked.request):
-            document.oddities += ("bytes after the answer",)
-        return self._end(asked, document, failed)
-
-    def _end(self, asked: _Asked, document: Document, failed: Failed | None) -> FetchOutcome:
-        if failed is not None:
-            document.truncated = _TRUNCATED.get(failed.kind, "unspecified")
-            return Failed(kind=failed.kind, detail=failed.detail, document=document)
-        return outcome_of(document, asked.request.validators, asked.at + asked.took_s)
+        return _outcome_of(asked, document, failed)
 
     def _is_too_large(self, lines: list[bytes]) -> bool:
         config = self._config
@@ -243,7 +236,7 @@ class Http:
             len(b"".join(lines)) > config.max_header_bytes
         )
 
-    def _document(self, asked: _Asked, head: Head, body: SpooledBody) -> Document:
+    def _document(self, asked: _Asked, head: ResponseHead, body: SpooledBody) -> Document:
         url = asked.request.url
         media_type, charset = media_type_of(head.get("content-type"))
         target = asked.text[len(url.origin) :] or "/"
@@ -253,7 +246,7 @@ class Http:
             head=head.raw,
             headers=head.headers,
             body=body,
-            request=self._wording.archived(url, target, asked.request.validators),
+            request=self._headers.archived(url, target, asked.request.validators),
             address=asked.request.address,
             fetched_at=asked.at,
             latency_s=asked.took_s,
@@ -263,10 +256,13 @@ class Http:
         )
 
 
-def outcome_of(document: Document, validators: Validators | None, now: float) -> FetchOutcome:
-    """Return what a whole answer means, by its status."""
+def _outcome_of(asked: _Asked, document: Document, failed: Failed | None) -> FetchOutcome:
+    """Return what an answer means: that its transfer failed, or what its status says."""
+    if failed is not None:
+        document.truncated = _TRUNCATED.get(failed.kind, "unspecified")
+        return Failed(kind=failed.kind, detail=failed.detail, document=document)
     status = document.status
-    if status < _ELSEWHERE or (status == _NOT_MODIFIED and validators is not None):
+    if status < _ELSEWHERE or (status == _NOT_MODIFIED and asked.request.validators is not None):
         return Fetched(document=document)
     if status < _OUR_FAULT:
         target = _location(document) if status in _REDIRECTS else ""
@@ -279,7 +275,7 @@ def outcome_of(document: Document, validators: Validators | None, now: float) ->
     return Failed(
         kind=_STATUS.get(status, usual),
         detail=str(status),
-        retry_after_s=retry_after_s(document.header("retry-after"), now),
+        retry_after_s=retry_after_s(document.header("retry-after"), asked.at + asked.took_s),
         document=document,
     )
 
@@ -295,12 +291,12 @@ def _location(document: Document) -> str:
         return value
 
 
-def _failure(channel: Channel, ended: Ended) -> Failed:
+def _failure(handle: CurlHandle, ended: TransferEnd) -> Failed:
     """Return the failure that a broken transfer stands for."""
-    if channel.problem.startswith("no socket"):
-        return Failed(kind=FailureKind.CONNECT_FAILED, detail=channel.problem)
-    if channel.problem:
-        raise CannotGoOn(f"cannot write a temporary file: {channel.problem}")
+    if handle.problem.startswith("no socket"):
+        return Failed(kind=FailureKind.CONNECT_FAILED, detail=handle.problem)
+    if handle.problem:
+        raise CannotGoOn(f"cannot write a temporary file: {handle.problem}")
     if ended.code == _TIMED_OUT:
         return Failed(kind=_late(ended), detail=ended.message)
     kind = _CURL.get(ended.code, FailureKind.DISCONNECTED)
@@ -309,7 +305,7 @@ def _failure(channel: Channel, ended: Ended) -> Failed:
     return Failed(kind=kind, detail=ended.message)
 
 
-def _late(ended: Ended) -> FailureKind:
+def _late(ended: TransferEnd) -> FailureKind:
     """Return what a transfer was too late with."""
     if ended.overdue:
         is_stalled = ended.overdue == "stalled"
@@ -329,14 +325,16 @@ def _check_chunks(document: Document, body: SpooledBody, failed: Failed | None) 
     return failed
 
 
-def _has_excess(channel: Channel, head: Head, request: Request) -> bool:
-    """Tell whether the server sent more than its answer, on a connection that is new and plain.
+def _has_excess(handle: CurlHandle, head: ResponseHead, request: FetchRequest) -> bool:
+    """Return True if the server sent more than its answer, on a connection that is new and plain.
 
     libcurl drops such bytes, and the connection with them; only the kernel's count shows them.
     """
+    if handle.is_full:
+        return False
     is_delimited = head.content_length is not None or not head.has_body
     is_plain = request.url.scheme == "http" and bool(request.address)
-    return is_delimited and is_plain and channel.excess_bytes > 0
+    return is_delimited and is_plain and handle.excess_bytes > 0
 
 
 def http_options(config: FetchConfig, headers: list[bytes]) -> dict[int, Any]:
@@ -346,7 +344,7 @@ def http_options(config: FetchConfig, headers: list[bytes]) -> dict[int, Any]:
     options |= {
         pycurl.PROTOCOLS: pycurl.PROTO_HTTP | pycurl.PROTO_HTTPS,
         pycurl.HTTP_VERSION: pycurl.CURL_HTTP_VERSION_1_1,
-        pycurl.HTTP09_ALLOWED: 1,  # so that we see it; _take_headless refuses it
+        pycurl.HTTP09_ALLOWED: 1,  # so that we see it; CurlHandle refuses it
         pycurl.HTTP_CONTENT_DECODING: 0,
         pycurl.HTTP_TRANSFER_DECODING: 0,
         pycurl.FOLLOWLOCATION: 0,

@@ -230,7 +230,7 @@ def _compile(rule: Rule) -> _Test:
 
 
 def _follows(test: _Test, target: str) -> bool:
-    """Tell whether a target that begins as a pattern does goes on as the pattern does.
+    """Return True if a target that begins as a pattern does goes on as the pattern does.
 
     Taking each piece where it first occurs leaves the most room for the rest, so there is nothing
     to try again: the time is linear in the target, whatever the pattern.

@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from gossamer.config import RobotsConfig, UrlConfig
-from gossamer.fetch.body.document import SpooledBody
+from gossamer.fetch.body import SpooledBody
 from gossamer.fetch.robots import ALLOW_ALL, RobotsRules, Rule, parse_robots
 from gossamer.model import (
     Document,
@@ -297,5 +297,5 @@ def robots_url(url: Url) -> Url:
 
 
 def _old_copy(entry: _Entry, now: float) -> bool:
-    """Tell whether an expired copy is good enough while its origin cannot be reached."""
+    """Return True if an expired copy is good enough while its origin cannot be reached."""
     return entry.rules is not None and not entry.is_brief and now < entry.expires_at + OLD_COPY_S

@@ -1,10 +1,10 @@
-"""Guard: no spelling of a private address gets through, and public ones do."""
+"""AddressGuard: no spelling of a private address gets through, and public ones do."""
 
 import pytest
 
 from gossamer.config import FetchConfig
 from gossamer.errors import ConfigError
-from gossamer.fetch import Guard
+from gossamer.fetch import AddressGuard
 from gossamer.urls import is_bad_port
 
 PRIVATE = [
@@ -34,12 +34,12 @@ PUBLIC = [
 
 @pytest.mark.parametrize("address", PRIVATE)
 def test_a_special_address_is_refused(address: str) -> None:
-    assert Guard(FetchConfig()).objection(address) is not None
+    assert AddressGuard(FetchConfig()).objection(address) is not None
 
 
 @pytest.mark.parametrize("address", PUBLIC)
 def test_a_public_address_may_be_contacted(address: str) -> None:
-    assert Guard(FetchConfig()).objection(address) is None
+    assert AddressGuard(FetchConfig()).objection(address) is None
 
 
 NOT_ADDRESSES = ["", "localhost", "127.1", "0x7f.0.0.1", "2130706433", "[::1]", "8.8.8.8%eth0"]
@@ -47,7 +47,7 @@ NOT_ADDRESSES = ["", "localhost", "127.1", "0x7f.0.0.1", "2130706433", "[::1]", 
 
 @pytest.mark.parametrize("text", NOT_ADDRESSES)
 def test_what_is_not_an_address_is_refused(text: str) -> None:
-    assert Guard(FetchConfig()).objection(text) == f"{text!r} is not an address"
+    assert AddressGuard(FetchConfig()).objection(text) == f"{text!r} is not an address"
 
 
 NETWORKS = [
@@ -93,13 +93,13 @@ NETWORKS = [
 def test_the_objection_names_what_an_address_is_for_and_the_network(
     first: str, last: str, what: str
 ) -> None:
-    guard = Guard(FetchConfig())
+    guard = AddressGuard(FetchConfig())
     assert guard.objection(first) == f"{first} is {what}"
     assert guard.objection(last) == f"{last} is {what}"
 
 
 def test_only_the_allowed_networks_are_open() -> None:
-    guard = Guard(FetchConfig(allow_net=("127.0.0.0/8", "fd00::/8")))
+    guard = AddressGuard(FetchConfig(allow_net=("127.0.0.0/8", "fd00::/8")))
     for address in ("127.0.0.1", "::ffff:127.0.0.1", "64:ff9b::7f00:1", "fd00::1"):
         assert guard.objection(address) is None
     for address in ("10.0.0.1", "::1", "fc00::1", "::ffff:10.0.0.1"):
@@ -107,7 +107,7 @@ def test_only_the_allowed_networks_are_open() -> None:
 
 
 def test_an_allowed_network_is_open_through_every_address_that_leads_into_it() -> None:
-    guard = Guard(FetchConfig(allow_net=("10.1.2.3",)))
+    guard = AddressGuard(FetchConfig(allow_net=("10.1.2.3",)))
     through = ["10.1.2.3", "::ffff:10.1.2.3", "::ffff:0:10.1.2.3", "64:ff9b::a01:203"]
     for address in (*through, "::10.1.2.3", "2002:a01:203::", "2002:a01:203:ffff:1::9"):
         assert guard.objection(address) is None
@@ -116,12 +116,12 @@ def test_an_allowed_network_is_open_through_every_address_that_leads_into_it() -
 
 
 def test_a_network_may_be_written_as_one_of_its_addresses() -> None:
-    guard = Guard(FetchConfig(allow_net=("127.0.0.5/8",)))
+    guard = AddressGuard(FetchConfig(allow_net=("127.0.0.5/8",)))
     assert guard.objection("127.200.0.1") is None
 
 
 def test_what_was_said_of_an_address_is_kept_for_65536_addresses_and_not_more() -> None:
-    guard = Guard(FetchConfig())
+    guard = AddressGuard(FetchConfig())
     first = guard.objection("0.0.0.0")
     for number in range(1, 65_536):
         guard.objection(f"0.0.{number >> 8}.{number & 255}")
@@ -132,7 +132,7 @@ def test_what_was_said_of_an_address_is_kept_for_65536_addresses_and_not_more() 
 
 
 def test_allowing_private_addresses_does_not_allow_multicast() -> None:
-    guard = Guard(FetchConfig(allow_private=True))
+    guard = AddressGuard(FetchConfig(allow_private=True))
     assert guard.objection("10.0.0.1") is None
     assert guard.objection("::1") is None
     assert guard.objection("224.0.0.1") is not None
@@ -140,7 +140,7 @@ def test_allowing_private_addresses_does_not_allow_multicast() -> None:
 
 
 def test_the_first_allowed_address_is_chosen() -> None:
-    guard = Guard(FetchConfig())
+    guard = AddressGuard(FetchConfig())
     assert guard.first_allowed(("10.0.0.1", "8.8.8.8", "1.1.1.1")) == ("8.8.8.8", "")
     assert guard.first_allowed(("10.0.0.1", "::1")) == ("", "10.0.0.1 is private (10.0.0.0/8)")
     assert guard.first_allowed(()) == ("", "the host has no address")
@@ -148,7 +148,7 @@ def test_the_first_allowed_address_is_chosen() -> None:
 
 def test_a_bad_network_is_an_operator_error() -> None:
     with pytest.raises(ConfigError, match=r"^allow_net: 'home' is not a network "):
-        Guard(FetchConfig(allow_net=("home",)))
+        AddressGuard(FetchConfig(allow_net=("home",)))
 
 
 def test_ports_of_other_services_are_bad() -> None:

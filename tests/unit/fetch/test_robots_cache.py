@@ -4,8 +4,8 @@ import pytest
 
 from gossamer.config import RobotsConfig, UrlConfig
 from gossamer.fetch import Ask, GivenUp, RobotsCache, RobotsRules, Wait
-from gossamer.fetch.body.decode import Caps
-from gossamer.fetch.body.document import PLAIN, Framing, SpooledBody
+from gossamer.fetch.body import PLAIN, Framing, SpooledBody
+from gossamer.fetch.decoding import Caps
 from gossamer.model import (
     Document,
     Failed,

@@ -1,4 +1,4 @@
-"""CurlLoop: libcurl's many transfers on the running event loop. Channel: one reusable handle.
+"""CurlLoop: libcurl's many transfers on the running event loop. CurlHandle: one reusable handle.
 
 libcurl's sockets sit in an epoll set of their own, whose descriptor the loop watches: one wake-up
 serves every socket that is ready, and Python is called once per wake-up instead of once per socket.
@@ -14,19 +14,23 @@ import struct
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, TypeAlias
+from zlib import crc32
 
 import pycurl
 from msgspec import Struct
 
 from gossamer.clock import Clock
 from gossamer.config import FetchConfig
-from gossamer.fetch.body.document import Room, Spool
-from gossamer.fetch.guard import Guard
-from gossamer.fetch.wire.head import split_answer
+from gossamer.fetch.body import BodyMemory, BodySpool
+from gossamer.fetch.guard import AddressGuard
+from gossamer.fetch.response_head import split_answer
 
 Foreign: TypeAlias = Any
 """What comes from pycurl, or goes to it: it has no types."""
 
+SHARES = 64
+"""1,600 hosts. A session takes about 2 kB, two are kept of a host; a hostile server can make one
+64 kB long, so that the worst case is 200 MB."""
 MAX_CONNECTIONS = 4096
 MAX_KEPT = 2048
 """Connections kept for a next request, busy ones included: at 1,000 pages a second and a gap of a
@@ -40,7 +44,7 @@ _EARLY_S = 0.001
 _DRAIN_BYTES = 65_536
 
 
-class Ended(Struct, frozen=True):
+class TransferEnd(Struct, frozen=True):
     """How a transfer ended: libcurl's error (0 is success) and words, or our own reason."""
 
     code: int
@@ -49,14 +53,14 @@ class Ended(Struct, frozen=True):
     """ "first_byte" or "stalled" when we broke it off."""
 
 
-class Channel:
+class CurlHandle:
     """A libcurl handle with what it is receiving. Used for one transfer after the other.
 
     The options that are equal for all transfers are set once: setting one costs a microsecond.
     """
 
     __slots__ = (
-        *("_config", "_guard", "_max_body_bytes", "_room", "_slow_at", "_slow_bytes", "_socket"),
+        *("_config", "_guard", "_max_body_bytes", "_memory", "_slow_at", "_slow_bytes", "_socket"),
         *("began_at", "connect_to", "curl", "excess_bytes", "has_own_headers", "is_full", "lines"),
         *("problem", "refusal", "share", "spool"),
     )
@@ -64,13 +68,13 @@ class Channel:
     def __init__(
         self,
         config: FetchConfig,
-        guard: Guard,
+        guard: AddressGuard,
         options: dict[int, Foreign],
-        room: Room | None = None,
+        memory: BodyMemory | None = None,
     ) -> None:
         self._config = config
         self._guard = guard
-        self._room = room
+        self._memory = memory
         self.lines: list[bytes] = []
         self.connect_to = ""
         self.has_own_headers = False
@@ -88,7 +92,7 @@ class Channel:
     def begin(self, max_body_bytes: int, now: float) -> None:
         """Make ready for a transfer."""
         self.lines.clear()
-        self.spool = Spool(self._config.spool_bytes, self._room)
+        self.spool = BodySpool(self._config.spool_bytes, self._memory)
         self._max_body_bytes = max_body_bytes
         self.began_at = self._slow_at = now
         self._slow_bytes = -1
@@ -128,7 +132,7 @@ class Channel:
         self._close_socket()
 
     def owns(self, fd: int) -> bool:
-        """Tell whether a descriptor is ours, not libcurl's."""
+        """Return True if a descriptor is ours, not libcurl's."""
         return self._socket is not None and self._socket.fileno() == fd
 
     def _close_socket(self) -> None:
@@ -188,7 +192,7 @@ class CurlLoop:
     def __init__(self, clock: Clock, *, ends_idle: bool) -> None:
         self._clock = clock
         self._ends_idle = ends_idle
-        self._live: dict[Foreign, tuple[Channel, asyncio.Future[Ended]]] = {}
+        self._live: dict[Foreign, tuple[CurlHandle, asyncio.Future[TransferEnd]]] = {}
         self._epoll = select.epoll()
         self._multi = pycurl.CurlMulti()
         room = min(MAX_CONNECTIONS, max(16, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 2))
@@ -205,24 +209,24 @@ class CurlLoop:
         self._is_kicked = False
         self._sweeper: asyncio.TimerHandle | None = None
 
-    def start(self, channel: Channel) -> asyncio.Future[Ended]:
-        """Start a channel's transfer, and return its end; whoever waits for it calls `leave`."""
+    def start(self, handle: CurlHandle) -> asyncio.Future[TransferEnd]:
+        """Start a handle's transfer, and return its end; whoever waits for it calls `leave`."""
         loop = self._loop or self._attach()
-        future: asyncio.Future[Ended] = loop.create_future()
-        self._live[channel.curl] = (channel, future)
-        self._multi.add_handle(channel.curl)
+        future: asyncio.Future[TransferEnd] = loop.create_future()
+        self._live[handle.curl] = (handle, future)
+        self._multi.add_handle(handle.curl)
         if self._sweeper is None:
             self._sweeper = loop.call_later(_SWEEP_S, self._sweep)
         return future
 
-    def leave(self, channel: Channel) -> None:
-        """Break a channel's transfer off, if it has not ended."""
-        self._remove(channel.curl)
+    def leave(self, handle: CurlHandle) -> None:
+        """Break a handle's transfer off, if it has not ended."""
+        self._remove(handle.curl)
 
     def close(self) -> None:
         """Break off what is under way and close every connection."""
         for curl in list(self._live):
-            self._finish(curl, Ended(pycurl.E_ABORTED_BY_CALLBACK, "closed"))
+            self._finish(curl, TransferEnd(pycurl.E_ABORTED_BY_CALLBACK, "closed"))
         if self._loop is not None:
             self._loop.remove_reader(self._epoll.fileno())
         for timer in (self._timer, self._sweeper):
@@ -252,16 +256,16 @@ class CurlLoop:
             for curl in done:
                 self._finish(curl, _SUCCESS)
             for curl, code, message in failed:
-                self._finish(curl, Ended(code, message))
+                self._finish(curl, TransferEnd(code, message))
             if not queued:
                 return
 
-    def _finish(self, curl: Foreign, ended: Ended) -> None:
+    def _finish(self, curl: Foreign, ended: TransferEnd) -> None:
         future = self._remove(curl)
         if future is not None and not future.done():
             future.set_result(ended)
 
-    def _remove(self, curl: Foreign) -> asyncio.Future[Ended] | None:
+    def _remove(self, curl: Foreign) -> asyncio.Future[TransferEnd] | None:
         entry = self._live.pop(curl, None)
         if entry is None:
             return None
@@ -272,10 +276,10 @@ class CurlLoop:
     def _sweep(self) -> None:
         self._sweeper = None
         now = self._clock.steady()
-        late = [(curl, channel.overdue(now)) for curl, (channel, _) in self._live.items()]
+        late = [(curl, handle.overdue(now)) for curl, (handle, _) in self._live.items()]
         for curl, reason in late:
             if reason:
-                self._finish(curl, Ended(pycurl.E_OPERATION_TIMEDOUT, overdue=reason))
+                self._finish(curl, TransferEnd(pycurl.E_OPERATION_TIMEDOUT, overdue=reason))
         if self._live and self._loop is not None:
             self._sweeper = self._loop.call_later(_SWEEP_S, self._sweep)
 
@@ -306,7 +310,7 @@ class CurlLoop:
         would take them for the next answer. Emptied and shut down, the connection is useless to it.
         """
         _quietly(self._epoll.unregister, fd)
-        if any(channel.owns(fd) for channel, _ in self._live.values()):
+        if any(handle.owns(fd) for handle, _ in self._live.values()):
             return  # the number has come to a new connection since the event
         try:
             with socket.socket(fileno=os.dup(fd)) as line:
@@ -361,7 +365,7 @@ class CurlLoop:
         self._collect()
 
 
-_SUCCESS = Ended(0)
+_SUCCESS = TransferEnd(0)
 _READABLE, _WRITABLE = select.EPOLLIN, select.EPOLLOUT
 _SELECTED = pycurl.CSELECT_IN
 
@@ -383,3 +387,24 @@ def _quietly(change: Callable[..., None], *arguments: int) -> bool:
     except (OSError, ValueError):
         return False
     return True
+
+
+class TlsSessions:
+    """TLS sessions of many hosts, so that a new connection to a known host costs less.
+
+    libcurl remembers 25 hosts per share, whatever one asks for; a crawl has more of them in turn.
+    So there are many shares, and each host has its place in one. They hold nothing but sessions,
+    and belong to one set of TLS options.
+    """
+
+    def __init__(self) -> None:
+        self._shares: dict[int, Foreign] = {}
+
+    def share_of(self, host: str) -> Foreign:
+        """Return the share for a host, always the same one."""
+        place = crc32(host.encode()) % SHARES
+        share = self._shares.get(place)
+        if share is None:
+            share = self._shares[place] = pycurl.CurlShare()
+            share.setopt(pycurl.SH_SHARE, pycurl.LOCK_DATA_SSL_SESSION)
+        return share

@@ -1,4 +1,4 @@
-"""Wording, cookies and header reading: small pure things."""
+"""Headers of requests, cookies, and the heads of answers: small pure things."""
 
 import pytest
 
@@ -6,9 +6,14 @@ from gossamer import __version__
 from gossamer.config import FetchConfig
 from gossamer.errors import ConfigError
 from gossamer.fetch import user_agent
-from gossamer.fetch.wire.cookies import MAX_COOKIES, MAX_HOSTS, CookieJar
-from gossamer.fetch.wire.head import BadHead, Head, media_type_of, read_head, retry_after_s
-from gossamer.fetch.wire.wording import Wording
+from gossamer.fetch.request_headers import MAX_COOKIES, MAX_HOSTS, CookieJar, RequestHeaders
+from gossamer.fetch.response_head import (
+    BadResponseHead,
+    ResponseHead,
+    media_type_of,
+    read_head,
+    retry_after_s,
+)
 from gossamer.model import Url
 
 HERE = Url("http://a.test/x/y", "a.test", "http://a.test", 0)
@@ -25,12 +30,12 @@ def test_the_user_agent_names_us_and_the_operator() -> None:
 )
 def test_a_header_that_cannot_be_sent_is_an_operator_error(line: str) -> None:
     with pytest.raises(ConfigError, match="headers"):
-        Wording(FetchConfig(headers=(line,)))
+        RequestHeaders(FetchConfig(headers=(line,)))
 
 
 def test_credentials_without_a_colon_are_an_operator_error() -> None:
     with pytest.raises(ConfigError, match="USER:PASS") as caught:
-        Wording(FetchConfig(auth={"a.test": "s3cret"}))
+        RequestHeaders(FetchConfig(auth={"a.test": "s3cret"}))
     assert "s3cret" not in str(caught.value)
 
 
@@ -86,7 +91,7 @@ def host(name: str) -> Url:
     return Url(f"http://{name}/", name, f"http://{name}", 0)
 
 
-def head(text: bytes) -> Head | BadHead:
+def head(text: bytes) -> ResponseHead | BadResponseHead:
     return read_head(text.splitlines(keepends=True))
 
 
@@ -104,7 +109,7 @@ def head(text: bytes) -> Head | BadHead:
     ],
 )
 def test_a_head_in_doubt_is_refused(text: bytes) -> None:
-    assert isinstance(head(text), BadHead)
+    assert isinstance(head(text), BadResponseHead)
 
 
 @pytest.mark.parametrize(
@@ -122,14 +127,14 @@ def test_a_head_in_doubt_is_refused(text: bytes) -> None:
 )
 def test_an_odd_head_is_marked(text: bytes, oddity: str) -> None:
     found = head(text)
-    assert isinstance(found, Head)
+    assert isinstance(found, ResponseHead)
     assert found.oddities == (oddity,)
     assert found.raw == text
 
 
 def test_equal_lengths_twice_are_one_length() -> None:
     found = head(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 5\r\n\r\n")
-    assert isinstance(found, Head)
+    assert isinstance(found, ResponseHead)
     assert found.content_length == 5
 
 

@@ -9,9 +9,8 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gossamer.fetch.body.chunks import Dechunker
-from gossamer.fetch.body.decode import KEPT_BYTES, Caps, codings_of, decode
-from gossamer.fetch.body.document import PLAIN, Framing, Room, Spool, SpooledBody
+from gossamer.fetch.body import PLAIN, BodyMemory, BodySpool, Framing, SpooledBody
+from gossamer.fetch.decoding import KEPT_BYTES, Caps, Dechunker, codings_of, decode
 
 TEXT = b"What the author wrote. " * 500
 CAPS = Caps(64 * 2**20, 200)
@@ -148,7 +147,7 @@ def test_broken_framing_is_an_error(framed: bytes) -> None:
 @pytest.mark.parametrize("size", [10, 64 * 1024, 64 * 1024 + 1, 1_000_000])
 def test_every_reader_starts_at_the_beginning(size: int) -> None:
     data = bytes(range(250)) * (size // 250) + bytes(size % 250)
-    spool = Spool(64 * 1024)
+    spool = BodySpool(64 * 1024)
     for at in range(0, size, 10_000):
         spool.add(data[at : at + 10_000])
     body = SpooledBody(spool.contents(), spool.size, PLAIN, CAPS)
@@ -168,7 +167,7 @@ def test_bytes_after_the_last_chunk_are_not_kept() -> None:
     for size in (10, 100_000):
         payload = b"x" * size
         framed = b"%x\r\n%b\r\n0\r\n\r\n" % (size, payload)
-        spool = Spool(1000)
+        spool = BodySpool(1000)
         spool.add(framed + b"Evil")
         body = SpooledBody(spool.contents(), spool.size, Framing(is_chunked=True), CAPS)
         assert body.decoded() == payload
@@ -178,8 +177,8 @@ def test_bytes_after_the_last_chunk_are_not_kept() -> None:
 
 
 def test_a_larger_body_stays_in_memory_while_there_is_room_and_gives_it_back() -> None:
-    room = Room(250_000)
-    first, second = Spool(1000, room), Spool(1000, room)
+    room = BodyMemory(250_000)
+    first, second = BodySpool(1000, room), BodySpool(1000, room)
     for spool in (first, second):
         for _ in range(20):
             spool.add(b"x" * 10_000)
@@ -193,8 +192,8 @@ def test_a_larger_body_stays_in_memory_while_there_is_room_and_gives_it_back() -
 
 
 def test_a_body_that_nobody_takes_gives_its_room_back() -> None:
-    room = Room(250_000)
-    spool = Spool(1000, room)
+    room = BodyMemory(250_000)
+    spool = BodySpool(1000, room)
     spool.add(b"x" * 200_000)
     assert room.free_bytes == 50_000
     del spool
@@ -202,8 +201,8 @@ def test_a_body_that_nobody_takes_gives_its_room_back() -> None:
 
 
 def test_a_body_of_more_than_a_megabyte_lies_in_a_file_whatever_the_room() -> None:
-    room = Room(1 << 30)
-    spool = Spool(1000, room)
+    room = BodyMemory(1 << 30)
+    spool = BodySpool(1000, room)
     for _ in range(30):
         spool.add(b"x" * 100_000)
     assert room.free_bytes == 1 << 30

@@ -12,8 +12,7 @@ from typing import BinaryIO
 from msgspec import Struct
 
 from gossamer.config import MIB
-from gossamer.fetch.body.chunks import Dechunker
-from gossamer.fetch.body.decode import Caps, Decoded, decode
+from gossamer.fetch.decoding import Caps, Dechunker, Decoded, decode
 
 _READ_BYTES = MIB
 _MAX_LARGE_BYTES = MIB
@@ -30,7 +29,7 @@ class Framing(Struct, frozen=True):
 PLAIN = Framing()
 
 
-class Room:
+class BodyMemory:
     """Memory that all larger bodies share: who finds it full, goes to a file."""
 
     __slots__ = ("free_bytes",)
@@ -39,42 +38,42 @@ class Room:
         self.free_bytes = free_bytes
 
 
-class Claim:
-    """A part of the room. It is given back when nobody holds it any more, whatever happened."""
+class MemoryClaim:
+    """A part of that memory. It is given back when nobody holds it any more, whatever happened."""
 
-    __slots__ = ("_bytes", "_room")
+    __slots__ = ("_bytes", "_memory")
 
-    def __init__(self, room: Room) -> None:
-        self._room = room
+    def __init__(self, memory: BodyMemory) -> None:
+        self._memory = memory
         self._bytes = 0
 
     def grow(self, size: int) -> bool:
-        """Claim so many bytes in all; False if there is no room for them."""
+        """Claim so many bytes in all; return False if there is no room for them."""
         more = size - self._bytes
-        if more > self._room.free_bytes:
+        if more > self._memory.free_bytes:
             return False
-        self._room.free_bytes -= more
+        self._memory.free_bytes -= more
         self._bytes = size
         return True
 
     def __del__(self) -> None:
-        self._room.free_bytes += self._bytes
+        self._memory.free_bytes += self._bytes
 
 
-class Spool:
+class BodySpool:
     """Takes bytes as they come: a list of pieces first, a temporary file when they grow.
 
-    Up to `max_memory_bytes` they are kept in memory anyway, and beyond if the room has place.
+    Up to `max_memory_bytes` they are kept in memory anyway, and beyond if `memory` has room.
     """
 
-    __slots__ = ("_claim", "_file", "_max_memory_bytes", "_pieces", "_room", "size")
+    __slots__ = ("_claim", "_file", "_max_memory_bytes", "_memory", "_pieces", "size")
 
-    def __init__(self, max_memory_bytes: int, room: Room | None = None) -> None:
+    def __init__(self, max_memory_bytes: int, memory: BodyMemory | None = None) -> None:
         self._pieces: list[bytes] = []
         self._file: BinaryIO | None = None
         self._max_memory_bytes = max_memory_bytes
-        self._room = room
-        self._claim: Claim | None = None
+        self._memory = memory
+        self._claim: MemoryClaim | None = None
         self.size = 0
 
     def add(self, piece: bytes) -> None:
@@ -91,10 +90,10 @@ class Spool:
             self._claim = None
 
     def _may_stay(self) -> bool:
-        if self._room is None or self.size > _MAX_LARGE_BYTES:
+        if self._memory is None or self.size > _MAX_LARGE_BYTES:
             return False
         if self._claim is None:
-            self._claim = Claim(self._room)
+            self._claim = MemoryClaim(self._memory)
         return self._claim.grow(self.size)
 
     def in_memory(self) -> bytes:
@@ -109,7 +108,7 @@ class Spool:
         pieces, self._pieces = self._pieces, []
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
-    def claim(self) -> Claim | None:
+    def claim(self) -> MemoryClaim | None:
         """Return what is to be held as long as the bytes are; the spool lets go of it."""
         claim, self._claim = self._claim, None
         return claim
@@ -126,7 +125,7 @@ class SpooledBody:
         sent_bytes: int,
         framing: Framing,
         caps: Caps,
-        claim: Claim | None = None,
+        claim: MemoryClaim | None = None,
     ) -> None:
         self._sent = sent
         self._claim = claim
@@ -144,7 +143,7 @@ class SpooledBody:
 
     @property
     def is_spooled(self) -> bool:
-        """Tell whether the bytes as sent lie in a temporary file instead of memory."""
+        """Return True if the bytes as sent lie in a temporary file instead of memory."""
         return not isinstance(self._sent, bytes)
 
     @property
@@ -154,7 +153,7 @@ class SpooledBody:
 
     @property
     def is_cut(self) -> bool:
-        """Tell whether the decoded bytes were cut off at a cap."""
+        """Return True if the decoded bytes were cut off at a cap."""
         return self._decode().is_cut
 
     def open_sent(self) -> BinaryIO:

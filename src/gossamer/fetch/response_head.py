@@ -1,4 +1,4 @@
-"""Head: status line and header fields of one answer, read strictly. Pure.
+"""ResponseHead: status line and header fields of one answer, read strictly. Pure.
 
 libcurl is lenient. What a strict reader would reject is either refused here, when it leaves in
 doubt where the answer ends or what it is, or marked as an oddity, when the content is still clear.
@@ -10,8 +10,8 @@ from functools import lru_cache
 
 from msgspec import Struct
 
-from gossamer.fetch.body.decode import codings_of
-from gossamer.fetch.body.document import Framing
+from gossamer.fetch.body import Framing
+from gossamer.fetch.decoding import codings_of
 
 _TOKEN = rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+"
 _STRICT = re.compile(
@@ -30,7 +30,7 @@ _NO_BODY = frozenset({204, 304})
 _FRAMING = frozenset({"content-length", "transfer-encoding", "content-encoding"})
 
 
-class Head(Struct, frozen=True):
+class ResponseHead(Struct, frozen=True):
     """What the final header block of an answer says."""
 
     raw: bytes
@@ -42,7 +42,7 @@ class Head(Struct, frozen=True):
 
     @property
     def has_body(self) -> bool:
-        """Tell whether an answer of this status can have a body."""
+        """Return True if an answer of this status can have a body."""
         return self.status not in _NO_BODY
 
     def get(self, name: str) -> str:
@@ -53,13 +53,13 @@ class Head(Struct, frozen=True):
         return ""
 
 
-class BadHead(Struct, frozen=True):
+class BadResponseHead(Struct, frozen=True):
     """A header block that cannot be trusted."""
 
     detail: str
 
 
-class Answer(Struct, frozen=True):
+class SplitAnswer(Struct, frozen=True):
     """An answer that came in one piece: its header lines, its body, and whether that is whole."""
 
     lines: list[bytes]
@@ -67,7 +67,7 @@ class Answer(Struct, frozen=True):
     is_whole: bool
 
 
-def split_answer(data: bytes) -> Answer | None:
+def split_answer(data: bytes) -> SplitAnswer | None:
     """Split head and body; None if this does not begin as an HTTP/1 answer does."""
     data = data.removeprefix(b"\r\n")
     if data[: len(_VERSION)] != _VERSION[: len(data)]:
@@ -75,14 +75,14 @@ def split_answer(data: bytes) -> Answer | None:
     head_bytes, blank, body = data.partition(b"\r\n\r\n")
     lines = (head_bytes + blank).splitlines(keepends=True)
     head = read_head(lines) if blank else None
-    if not isinstance(head, Head):
-        return Answer(lines, b"", is_whole=False)
+    if not isinstance(head, ResponseHead):
+        return SplitAnswer(lines, b"", is_whole=False)
     length = head.content_length if head.has_body else 0
     is_whole = length is not None and len(body) >= length
-    return Answer(lines, body[:length], is_whole)
+    return SplitAnswer(lines, body[:length], is_whole)
 
 
-def read_head(lines: list[bytes]) -> Head | BadHead:
+def read_head(lines: list[bytes]) -> ResponseHead | BadResponseHead:
     """Read the lines of an answer's header blocks: interim (1xx) ones are split off."""
     raw = b"".join(lines)
     strict = _STRICT.fullmatch(raw)
@@ -92,10 +92,10 @@ def read_head(lines: list[bytes]) -> Head | BadHead:
         strict = _STRICT.fullmatch(raw)
     status_line = strict or _STATUS_LINE.match(raw)
     if status_line is None:
-        return BadHead(f"{raw[:40]!r} is no status line")
+        return BadResponseHead(f"{raw[:40]!r} is no status line")
     status = int(status_line.group(1))
     if status < _FINAL:
-        return BadHead(f"{status} is no final answer")
+        return BadResponseHead(f"{status} is no final answer")
     headers = _fields(raw) if strict is not None else _odd_fields(lines)
     return _framed(raw, status, headers, [] if strict is not None else _oddities(lines, raw))
 
@@ -157,7 +157,7 @@ def _oddities(lines: list[bytes], raw: bytes) -> list[str]:
 
 def _framed(
     raw: bytes, status: int, headers: tuple[tuple[str, str], ...], oddities: list[str]
-) -> Head | BadHead:
+) -> ResponseHead | BadResponseHead:
     """Find out where the body ends; contradictions are refused (RFC 9112 6.3)."""
     found: dict[str, str] = {}
     for name, value in headers:
@@ -167,14 +167,14 @@ def _framed(
     transfer = found.get("transfer-encoding", "").lower()
     problem, length = _length(lengths)
     if problem:
-        return BadHead(problem)
+        return BadResponseHead(problem)
     has_body = status not in _NO_BODY
     chunked = has_body and transfer.rpartition(",")[2].strip() == "chunked"
     if transfer and lengths:
         oddities.append("both Transfer-Encoding and Content-Length")
     if transfer and not chunked and has_body:
         oddities.append("Transfer-Encoding does not end with chunked")
-    return Head(
+    return ResponseHead(
         raw=raw,
         status=status,
         headers=headers,

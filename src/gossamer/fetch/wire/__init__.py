@@ -1,1 +1,0 @@
-"""What goes over the wire and comes back: the words of requests, header blocks, libcurl."""
