@@ -13,19 +13,21 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gossamer.cluster import read_charter, write_charter
-from gossamer.config import UrlConfig
+from gossamer.cluster import Ring, read_charter, write_charter
+from gossamer.config import SeenConfig, UrlConfig
 from gossamer.graph.build.manifest import check_files
 from gossamer.graph.build.manifest import read_manifest as read_graph_manifest
 from gossamer.graph.build.manifest import write_manifest as write_graph_manifest
 from gossamer.graph.build.whole import Base, write_pages
 from gossamer.graph.bv import BVGraph, GraphWriter, KindsFile, KindsWriter
 from gossamer.graph.names import UrlMapWriter
+from gossamer.model import Url
 from gossamer.search.manifest import read_manifest as read_index_manifest
 from gossamer.search.manifest import write_manifest as write_index_manifest
+from gossamer.seen import UrlSeen
 from gossamer.seen.runs import checked_chunks, write_run
 from gossamer.settings import load_config, save_config
-from gossamer.store import CrawlFolder, FlightBoard, Records, decode_links
+from gossamer.store import CrawlFolder, FlightBoard, Records, State, decode_links
 from gossamer.store.reader import cdxj_lines
 from gossamer.store.records.cdxj import write_cdxj
 from gossamer.urls import parse
@@ -89,6 +91,32 @@ def test_flight_boards_name_what_was_in_hand_at_the_kill(version: str, tmp_path:
     leased = [parse(url, UrlConfig()) for url, state in states.items() if state == "leased"]
     (lost,) = lost_keys(HERE / version / "crawl", tmp_path)
     assert lost in {url.key for url in leased if url is not None}
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_the_seen_test_knows_the_urls_of_runs_and_log_and_no_others(
+    version: str, tmp_path: Path
+) -> None:
+    """By the manifest of the runs, which lies in the state with the keys that are in no run yet."""
+    shutil.copytree(HERE / version / "crawl", tmp_path / "crawl")
+    folder = CrawlFolder(tmp_path / "crawl")
+    ring = Ring(read_charter(folder.charter_path).shards)
+    states = json.loads((HERE / version / "states.json").read_text())
+    for shard in range(2):
+        state = State.open(folder.state(shard))
+        rows = [*state.scan(b"s"), *state.scan(b"S")]
+        seen = UrlSeen.open(folder.state(shard) / "seen", SeenConfig(), rows)
+        parsed = {parse(url, UrlConfig()): state for url, state in states.items()}
+        own = {url.key: state for url, state in parsed.items() if url and _owns(ring, shard, url)}
+        new = set(seen.new_among(list(own)))
+        assert {own[key] for key in new} == {"unknown"}
+        assert "unknown" not in {own[key] for key in own.keys() - new}
+        assert len(own) > len(new)
+        state.close()
+
+
+def _owns(ring: Ring, shard: int, url: Url) -> bool:
+    return ring.owner_of(url.key) == shard
 
 
 @pytest.mark.parametrize("version", VERSIONS)
