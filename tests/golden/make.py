@@ -20,8 +20,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from gossamer.report import status, why
 from gossamer.testing import FakeServer
+from tests.e2e.crawler import Crawler, flags_for
 from tests.golden.formats import READERS, made_records, write_golden_ranks
 from tests.golden.web import HOSTS, SLOW, SLOW_PAGE, GoldenWeb, page_target, served, url_of
 
@@ -42,7 +42,6 @@ fan_in = 2
 lease_urls = 4
 """
 """So small that there are several archive files and seen runs."""
-FENCE = ("--scope", "any", "--allow", "*.test", "--allow-net", "127.0.0.0/8")
 LEFT_OUT = ("LOG", "LOG.old.*", "LOCK", "*.sock", "lock", "*.lock")
 """What is no part of the format: RocksDB's diary, locks and sockets."""
 
@@ -55,10 +54,11 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder, served(GoldenWeb(is_down=True)) as server:
         made = Path(folder) / "crawl"
         _crawl_half(made, server, Path(folder) / "knobs.toml")
-        facts = status(made)
+        crawler = Crawler(made, (), ())
+        facts = crawler.status()
         _check(facts, made)
         shutil.copytree(made, target, ignore=shutil.ignore_patterns(*LEFT_OUT))
-        states = {url: str(why(made, url)["state"]) for url in asked_about()}
+        states = {url: crawler.why(url)["state"] for url in asked_about()}
     values = {name: read(target) for name, read in READERS.items()}
     for name, found in (("status", facts), ("states", states), ("values", values)):
         (target.parent / f"{name}.json").write_text(json.dumps(found, indent=2) + "\n")
@@ -84,8 +84,8 @@ def asked_about() -> list[str]:
 
 def _crawl_half(folder: Path, server: FakeServer[GoldenWeb], knobs: Path) -> None:
     knobs.write_text(KNOBS)
-    words = ["crawl", *server.web.seeds, "--into", str(folder), "--config", str(knobs), *FENCE]
-    words += [*server.resolve_flags(), "--shards", "2", "--concurrency", "6", "--delay", "0.15"]
+    words = ["crawl", *server.web.seeds, "--into", str(folder), "--config", str(knobs)]
+    words += [*flags_for(server.resolve), "--shards", "2", "--concurrency", "6", "--delay", "0.15"]
     _gossamer(*words, "--max-pages", str(FIRST_PAGES)).wait(120)
     for part in ("graph", "index"):
         _gossamer("build", str(folder), part).wait(120)
