@@ -240,6 +240,8 @@ def remarks(truncated: str, oddities: Sequence[str], errors: Sequence[str]) -> s
 def count(counters: Counters, turn: Turn) -> None:
     """Add a first visit to the totals."""
     counters.count_refused(turn.refused)
+    for name, error in turn.found.user_errors.items() if turn.found is not None else ():
+        counters.add_user_error(f"processor {name}", error)
     is_seed = turn.task.kind.value == "seed"
     match turn.outcome:
         case Fetched():

@@ -1,5 +1,7 @@
 """Extraction: what the processors read out of one document."""
 
+from typing import Any
+
 from msgspec import Struct, field
 
 from gossamer.model.link import Link
@@ -20,10 +22,12 @@ class Extraction(Struct, kw_only=True):
     robots: tuple[str, ...] = ()
     """Directives of <meta name=robots> and X-Robots-Tag that apply to us, e.g. "nofollow"."""
     links: list[Link] = field(default_factory=list)
-    notes: dict[str, str | int | float] = field(default_factory=dict)
-    """Further facts by name, such as an image's width or a PDF's page count."""
+    notes: dict[str, Any] = field(default_factory=dict)
+    """Further facts by name, such as an image's width or a PDF's page count: any JSON value."""
     errors: tuple[str, ...] = ()
     """Processors that failed, as "name: what happened"."""
+    user_errors: dict[str, str] = field(default_factory=dict)
+    """What happened to those of them that are the user's own, by name."""
 
     @property
     def is_nofollow(self) -> bool:

@@ -5,6 +5,8 @@ from collections.abc import Iterable, Sequence
 from copy import copy
 from importlib.metadata import EntryPoint, entry_points
 
+from msgspec.structs import replace
+
 from gossamer.config import MIB
 from gossamer.log import escape
 from gossamer.model import Document, Extraction, Link
@@ -12,6 +14,7 @@ from gossamer.process import sniff
 from gossamer.process.api import Processor, Tools, distinct_links
 from gossamer.process.charset import clean
 from gossamer.process.markup.headers import header_links, header_robots
+from gossamer.process.notes import NotJson, checked_notes
 from gossamer.urls import join_all
 
 GROUP = "gossamer.processors"
@@ -82,10 +85,16 @@ class Registry:
 
     def _read_by(self, reader: Processor, document: Document) -> Extraction:
         try:
-            return reader.read(document, self.tools)
+            found = reader.read(document, self.tools)
+            if not isinstance(found, Extraction):
+                raise TypeError(f"expected an Extraction, found {type(found).__name__}")  # noqa: TRY301 -- told as what it raised itself
         except Exception as crash:  # noqa: BLE001 -- strangers' code on strangers' bytes
-            told = f"{reader.name}: {type(crash).__name__}: {crash}"
-            return Extraction(errors=(clean(told)[:_MAX_ERROR_CHARS],))
+            return _failed(reader, f"{type(crash).__name__}: {crash}", Extraction())
+        try:
+            notes = checked_notes(found.notes)
+        except NotJson as problem:
+            return _failed(reader, str(problem), replace(found, notes={}))
+        return replace(found, notes=notes) if notes else found
 
     def _add_header(self, found: Extraction, document: Document) -> None:
         said = header_robots(document, self.tools.robots_agent)
@@ -117,6 +126,17 @@ def _loaded(point: EntryPoint) -> Processor | str:
     return found
 
 
+def _failed(reader: Processor, what: str, found: Extraction) -> Extraction:
+    """Return what is left of what a processor found, and what was wrong with it."""
+    name, what = clean(reader.name), clean(what)[:_MAX_ERROR_CHARS]
+    is_ours = getattr(reader.read, "__module__", "").startswith("gossamer.")
+    return replace(
+        found,
+        errors=(*found.errors, f"{name}: {what}"[:_MAX_ERROR_CHARS]),
+        user_errors={} if is_ours else {name: what},
+    )
+
+
 def _merged(first: Extraction, second: Extraction) -> Extraction:
     """Return both as one: the first that says something wins, links and notes are gathered."""
     return Extraction(
@@ -130,6 +150,7 @@ def _merged(first: Extraction, second: Extraction) -> Extraction:
         links=distinct_links(first.links + second.links) if first.links else second.links,
         notes={**second.notes, **first.notes},
         errors=first.errors + second.errors,
+        user_errors={**second.user_errors, **first.user_errors},
     )
 
 

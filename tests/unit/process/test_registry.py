@@ -9,6 +9,8 @@ import pytest
 from gossamer.model import Document, Extraction, LinkKind
 from gossamer.process import Processor, Registry, Tools, processor
 from gossamer.process import registry as registry_module
+from gossamer.store import LinksRecord, decode_links
+from gossamer.store.records.linksrecord import encode_links
 
 MakeDocument = Callable[..., Document]
 
@@ -43,6 +45,108 @@ def test_every_processor_of_a_type_is_heard_and_a_crash_is_an_error(
     ]
     assert found.notes == {"bytes": 1}
     assert found.errors == ("broken: ZeroDivisionError: oh \ufffd",)
+
+
+class Odd:
+    """What no JSON file can hold."""
+
+
+HOLDS_ITSELF: list[object] = []
+HOLDS_ITSELF.append(HOLDS_ITSELF)
+
+
+def noting(notes: object) -> Processor:
+    """Return a processor that finds a title and a link, and notes something."""
+
+    def read(document: Document, tools: Tools) -> Extraction:
+        links = tools.links(document.url.text, [("/noted", LinkKind.DATA, "", "")])
+        return Extraction(title="Noted", links=links, notes=notes)  # type: ignore[arg-type]
+
+    return processor("text/csv", name="noting")(read)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "text",
+        7,
+        -(2**63),
+        2**64 - 1,
+        0.5,
+        True,
+        None,
+        [1, "two", [None]],
+        {"a": {"b": [1]}},
+        [],
+        {},
+    ],
+)
+def test_a_note_may_be_any_json_value(value: object, document: MakeDocument, tools: Tools) -> None:
+    registry = Registry([noting({"x": value})], tools)
+    found = registry.read(document("a,b", media_type="text/csv"), "text/csv")
+    assert found.errors == ()
+    assert found.notes == {"x": value}
+    assert type(found.notes["x"]) is type(value)
+    record = LinksRecord(url="http://h.test/", outcome="fetched", notes=found.notes)
+    assert decode_links(encode_links(record)) == record
+
+
+@pytest.mark.parametrize(
+    ("value", "kept"),
+    [((1, (2,)), [1, [2]]), (float("nan"), None), (LinkKind.DATA, "data"), ("\ud800", "\ufffd")],
+)
+def test_a_note_that_is_nearly_json_becomes_that(
+    value: object, kept: object, document: MakeDocument, tools: Tools
+) -> None:
+    registry = Registry([noting({"x": value})], tools)
+    found = registry.read(document("a,b", media_type="text/csv"), "text/csv")
+    assert (found.notes, found.errors) == ({"x": kept}, ())
+
+
+@pytest.mark.parametrize(
+    ("notes", "said"),
+    [
+        ({"x": {1, 2}}, "notes['x']: expected a value that JSON has, found a value of type set"),
+        ({"x": [0, b"y"]}, "notes['x'][1]: expected a value that JSON has, found a value of type"),
+        ({"x": {"y": Odd()}}, "notes['x']['y']: expected a value that JSON has, found a value"),
+        (
+            {"x": {7: "seven"}},
+            "notes['x']: expected names that are text, found a value of type int",
+        ),
+        ({7: "seven"}, "notes: expected names that are text, found a value of type int"),
+        ({"x": 2**64}, "notes['x']: expected a whole number of at most 64 bits"),
+        ({"x": HOLDS_ITSELF}, "expected at most 32 levels"),
+        (["x"], "notes: expected a dict, found a value of type list"),
+        (None, "notes: expected a dict, found a value of type NoneType"),
+    ],
+)
+def test_a_note_that_is_no_json_costs_the_notes_and_is_told_with_the_processors_name(
+    notes: object, said: str, document: MakeDocument, tools: Tools
+) -> None:
+    registry = Registry([noting(notes), noting({"good": 1})], tools)
+    found = registry.read(document("a,b", media_type="text/csv"), "text/csv")
+    assert found.notes == {"good": 1}
+    assert (found.title, len(found.links)) == ("Noted", 1)
+    assert len(found.errors) == 1
+    assert found.errors[0].startswith("noting: notes")
+    assert said in found.errors[0]
+    assert found.user_errors == {"noting": found.errors[0].removeprefix("noting: ")}
+
+
+def test_a_processor_that_returns_no_extraction_is_an_error(
+    document: MakeDocument, tools: Tools
+) -> None:
+    nothing = processor("text/csv", name="nothing")(lambda _document, _tools: None)  # type: ignore[arg-type,return-value]
+    found = Registry([nothing], tools).read(document("", media_type="text/csv"), "text/csv")
+    assert found.errors == ("nothing: TypeError: expected an Extraction, found NoneType",)
+
+
+def test_errors_of_our_own_processors_are_not_the_users(
+    document: MakeDocument, registry: Registry
+) -> None:
+    found = registry.read(document(b"%PDF-broken", media_type="application/pdf"), "application/pdf")
+    assert found.errors
+    assert found.user_errors == {}
 
 
 def test_a_type_that_nobody_reads_still_has_its_header(

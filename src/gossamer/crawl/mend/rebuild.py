@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from random import Random
 
+import msgspec
 from msgspec.structs import astuple, replace
 
 from gossamer.clock import SystemClock
@@ -19,7 +20,7 @@ from gossamer.crawl.core import Core, build_core
 from gossamer.crawl.ledger import VISITS_KEPT, is_html, remarks
 from gossamer.crawl.opening import ShardFolder, forget_boot, lock_folder, start_epoch
 from gossamer.crawl.pipeline import Reading, followed_links, next_tasks
-from gossamer.errors import CannotGoOn
+from gossamer.errors import CannotGoOn, CorruptFile
 from gossamer.model import (
     CopyOf,
     Counters,
@@ -126,9 +127,13 @@ def _walk(folder: CrawlFolder) -> Iterator[tuple[LinksRecord, StoreRef | None, s
     """Give every links record with the place and payload digest of its page record."""
     for name in folder.archive_names(kind="links"):
         pages = _page_places(folder, name.sibling("pages"))
-        for record in Records(folder.archive_path(name.file_name)):
+        path = folder.archive_path(name.file_name)
+        for record in Records(path):
             if record.headers.get("warc-type") == "metadata":
-                links = decode_links(record.block)
+                try:
+                    links = decode_links(record.block)
+                except (msgspec.DecodeError, UnicodeDecodeError) as error:
+                    raise CorruptFile(path, record.offset, str(error)) from error
                 ref, digest = pages.get(links.page, (None, ""))
                 yield links, ref, digest
 

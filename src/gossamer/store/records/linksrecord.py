@@ -1,6 +1,6 @@
 """LinksRecord: the JSON of one record of the links archive. The archive's own memory of a URL."""
 
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import msgspec
 from msgspec import Struct, field
@@ -52,7 +52,8 @@ class LinksRecord(Struct, kw_only=True, frozen=True):
     language: str = ""
     canonical: str = ""
     robots: tuple[str, ...] = ()
-    notes: dict[str, str | int | float | None] = field(default_factory=dict)
+    notes: dict[str, Any] = field(default_factory=dict)
+    """What processors note besides: any JSON value."""
     errors: tuple[str, ...] = ()
     links: list[LinkRow] = field(default_factory=list)
     label: str = ""
