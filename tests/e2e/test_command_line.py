@@ -148,7 +148,7 @@ def test_a_running_crawl_answers_takes_seeds_and_stops_on_request(
         command(*words), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as running:
         assert running.stderr is not None
-        assert "pages" in running.stderr.readline()
+        assert " queued · " in running.stderr.readline()
         facts = json.loads(said("status", folder, "--json").stdout)
         assert facts["running"] is True
         added = json.loads(said("add", folder, server.web.url(1, "/?new"), "--json").stdout)
