@@ -38,8 +38,9 @@ check: setup     ## format, lint, types, import contracts, unique names, dead li
 	$(BIN)/pytest -q tests/arch
 	@$(BIN)/python tests/arch/house.py
 
-quick: setup     ## unit, property, contract and arch tests that take no time
-	$(BIN)/pytest -q -m "not slow" $(QUICK)
+quick: setup     ## unit, property, contract and arch tests that take no time, on all cores
+	$(BIN)/pytest -q -n auto --maxprocesses 4 --dist loadfile --hypothesis-profile=quick \
+	  -m "not slow" $(QUICK)
 
 mutants: setup   ## small bugs put into the code that must not go wrong: do its tests notice?
 	@$(BIN)/python -m tests.mutants

@@ -19,7 +19,9 @@ from gossamer.model import Failed, FailureKind, Fetched
 from tests.integration.raw import ask_once, says
 
 VECTORS = Path(__file__).parents[3] / "shared" / "vectors" / "http" / "llhttp_response_cases.json"
-needs_vectors = pytest.mark.skipif(not VECTORS.exists(), reason=f"no {VECTORS.name} beside us")
+needs_vectors = pytest.mark.skipif(
+    not VECTORS.exists(), reason="../shared/vectors/http is not here"
+)
 
 NOT_HTTP_1 = {"sample-056", "sample-057", "sample-072"}
 FIRST_OF_SEVERAL = {

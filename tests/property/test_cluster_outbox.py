@@ -3,6 +3,7 @@
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from tests.examples import examples
 
 from gossamer.cluster import OUTBOX, Mail, Outbox, Ring
 from gossamer.config import UrlConfig
@@ -131,5 +132,7 @@ class OutboxMachine(RuleBasedStateMachine):
         assert not self.outbox.has_uncommitted
 
 
-OutboxMachine.TestCase.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
+OutboxMachine.TestCase.settings = settings(
+    max_examples=examples(60), stateful_step_count=30, deadline=None
+)
 TestOutbox = OutboxMachine.TestCase

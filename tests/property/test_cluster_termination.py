@@ -7,6 +7,7 @@ from random import Random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+from tests.examples import examples
 
 from gossamer.cluster import PageBudget, Termination
 
@@ -153,7 +154,7 @@ class PageBudgetMachine(RuleBasedStateMachine):
 
 
 PageBudgetMachine.TestCase.settings = settings(
-    max_examples=200, stateful_step_count=30, deadline=None
+    max_examples=examples(200), stateful_step_count=30, deadline=None
 )
 TestPageBudget = PageBudgetMachine.TestCase
 
@@ -295,7 +296,7 @@ class Network:
         return any(shard.queue or shard.outbox or shard.taken for shard in self.shards)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.integers(0, 2**32), st.integers(2, 3), st.sampled_from([0.0, 0.02]))
 def test_the_end_is_found_and_never_while_a_letter_or_a_task_is_anywhere(
     seed: int, shards: int, mortality: float

@@ -6,6 +6,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 from tests.unit.dedupe.plainly import plain_sketch, words_of
 from tests.unit.dedupe.prose import changed, prose
 
@@ -71,7 +72,7 @@ def test_a_verdict_has_no_direction_and_a_page_is_its_own_copy(
     assert itself[1] == 64
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(few_bands, few_bands, st.integers(1, 30))
 def test_a_look_up_finds_whom_brute_force_finds(
     held: list[list[int]], asked: list[list[int]], flush_pages: int
@@ -94,7 +95,7 @@ def test_a_look_up_finds_whom_brute_force_finds(
     assert found == sorted(pairs)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(st.permutations(range(12)), st.integers(1, 6))
 def test_who_stands_for_whom_does_not_depend_on_the_order_or_the_size_of_batches(
     order: list[int], batch: int

@@ -6,6 +6,7 @@ from typing import Literal, TypeAlias
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
+from tests.examples import examples
 from tests.unit.frontier.rows import DictRows
 
 from gossamer.config import FrontierConfig, PolitenessConfig, UrlConfig
@@ -118,7 +119,7 @@ class Crawler:
         self.commit()
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(steps=STEPS, seed=st.integers(0, 2**16), order=st.sampled_from(ORDERS))
 def test_every_url_is_given_out_until_it_is_settled_and_never_too_early(
     steps: list[str], seed: int, order: Order

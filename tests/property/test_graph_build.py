@@ -7,6 +7,7 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
+from tests.examples import examples
 from tests.unit.graph.links_archive import LinksArchive, assert_says, links_of
 
 from gossamer.graph.build import GraphOptions, build_graph
@@ -44,7 +45,7 @@ STEP = st.tuples(
 )
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(st.lists(STEP, min_size=1, max_size=5))
 def test_deltas_and_folds_in_any_order_say_what_the_archive_says(
     steps: list[tuple[list[LinksRecord], int, str]],

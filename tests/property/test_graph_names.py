@@ -5,6 +5,7 @@ from pathlib import Path
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 
 from gossamer.config import UrlConfig
 from gossamer.graph.names import NameSorter, UrlMap, UrlMapWriter, key_of, keys_of, url_of, urls_of
@@ -77,7 +78,7 @@ def test_subdomains_of_a_name_are_neighbours(hosts: set[str], label: str) -> Non
     assert not inside or inside[-1] - inside[0] == len(inside) - 1
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(KEYS, st.lists(st.binary(max_size=5).map(lambda key: key.replace(b"\0", b"\1")), max_size=9))
 def test_a_map_knows_its_keys_and_no_others(keys: set[bytes], others: list[bytes]) -> None:
     ordered = sorted(keys)
@@ -98,7 +99,7 @@ def test_a_map_knows_its_keys_and_no_others(keys: set[bytes], others: list[bytes
             assert ordered[first:last] == [key for key in ordered if key.startswith(prefix)]
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(
     st.lists(st.lists(st.integers(0, 300).map(b"%d".__mod__), max_size=20)), st.integers(1, 9999)
 )

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from laboratory.archived import archive_urls
 from msgspec.structs import replace
+from tests.examples import examples
 from tests.unit.search.pages_archive import PagesArchive, Turn, having, index_urls, page
 
 from gossamer.search.build import IndexOptions, build_index
@@ -37,7 +38,7 @@ def turns(draw: st.DrawFn) -> list[Turn]:
 
 
 @given(st.lists(turns(), min_size=1, max_size=5), st.integers(1, 3), st.data())
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 def test_an_index_kept_up_to_date_has_what_a_plain_reading_of_the_archive_has(
     groups: Sequence[list[Turn]], shards: int, data: st.DataObject
 ) -> None:

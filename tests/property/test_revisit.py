@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+from tests.examples import examples
 
 from gossamer.frontier.revisit import Belief, Watchlist, first_belief, learn
 from gossamer.frontier.revisit.rate import MOST_CHANGES
@@ -40,7 +41,7 @@ def test_a_visit_never_unlearns_what_was_known(a: float, b: float, elapsed_s: fl
     assert after.b * scale >= b * (1 - 1e-9) * a / (a + 1)
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(
     pages=st.lists(
         st.tuples(RATES, st.floats(1e-6, 1e6), st.integers(0, 3)), min_size=1, max_size=30
@@ -144,4 +145,4 @@ class WatchMachine(RuleBasedStateMachine):
 
 
 TestWatchlist = WatchMachine.TestCase
-TestWatchlist.settings = settings(max_examples=40, stateful_step_count=30, deadline=None)
+TestWatchlist.settings = settings(max_examples=examples(40), stateful_step_count=30, deadline=None)

@@ -5,6 +5,7 @@ from functools import cache
 
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 
 from gossamer.search.analysis import Analyser
 from gossamer.search.analysis.content import Arranger
@@ -86,7 +87,7 @@ def _arrangers() -> tuple[Arranger, Arranger]:
     return Arranger(), Arranger(is_plain=True)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 @given(st.lists(_TEXTS, min_size=1, max_size=4), st.sampled_from(STEMMED))
 @example(["À" * 31 + "É_0"], "fr")
 def test_the_kernel_finds_the_terms_that_plain_python_finds(texts: list[str], code: str) -> None:
@@ -100,7 +101,7 @@ def test_the_kernel_finds_the_terms_that_plain_python_finds(texts: list[str], co
     assert found == [" ".join(terms) for terms in plain]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(_TEXTS, st.sampled_from(["en", "de", "ru", "zh-Hant", "xx", ""]))
 def test_terms_are_short_and_have_neither_spaces_nor_controls(text: str, language: str) -> None:
     for term in _PLAIN.terms(text, language):
@@ -109,7 +110,7 @@ def test_terms_are_short_and_have_neither_spaces_nor_controls(text: str, languag
         assert not any(char.isspace() or ord(char) < 32 for char in term)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(_LINES, st.lists(st.sampled_from(["Home", "About us", "b", "a"]), max_size=3))
 def test_main_content_and_rest_are_all_lines_that_say_something(
     lines: list[str], links: list[str]
@@ -124,7 +125,7 @@ def test_main_content_and_rest_are_all_lines_that_say_something(
     assert sorted(line for line in told[7:].split(b"\n") if line) == sorted(said)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(_TEXTS, _TEXTS, st.lists(_TEXTS, max_size=3))
 def test_any_page_can_be_prepared(title: str, text: str, said: list[str]) -> None:
     page = IndexPage(

@@ -4,6 +4,7 @@ from tempfile import TemporaryDirectory
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 from tests.unit.search.made import prepared, shard_of, split
 
 from gossamer.search.broker import Broker, BrokerOptions, Tiers
@@ -29,7 +30,7 @@ def made(bodies: list[dict[str, str]]) -> list[Prepared]:
     return [prepared(f"http://a.test/{n}", fields=body) for n, body in enumerate(bodies)]
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(bodies, groups, st.integers(1, 3))
 def test_a_score_made_of_evidence_is_the_engines_own(
     bodies: list[dict[str, str]], groups: list[Group], needed: int
@@ -46,7 +47,7 @@ def test_a_score_made_of_evidence_is_the_engines_own(
                 assert one.score <= scorer.best() * (1 + 1e-4)
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=examples(8), deadline=None)
 @given(bodies=bodies, groups=groups, shards=st.integers(2, 4), has_tiers=st.booleans())
 def test_shards_rank_as_one_index(
     bodies: list[dict[str, str]], groups: list[Group], shards: int, *, has_tiers: bool

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 from tests.unit.search.terms.small import by_terms, in_one_index, page
 
 from gossamer.search.fields import TEXT_FIELDS, Weights
@@ -50,7 +51,7 @@ ASKS = st.builds(
 )
 
 
-@settings(max_examples=24, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(24), deadline=None, suppress_health_check=list(HealthCheck))
 @given(PAGES, st.lists(ASKS, min_size=1, max_size=16), st.sampled_from([1, 3, 8]))
 def test_term_shards_answer_as_one_index(
     pages: list[Prepared], asks: list[Ask], shards: int

@@ -8,6 +8,7 @@ import numpy as np
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from tests.examples import examples
 
 from gossamer.config import SeenConfig
 from gossamer.model import Row
@@ -128,4 +129,4 @@ class SeenMachine(RuleBasedStateMachine):
 
 
 TestSeen = SeenMachine.TestCase
-TestSeen.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+TestSeen.settings = settings(max_examples=examples(60), stateful_step_count=40, deadline=None)

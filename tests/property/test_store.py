@@ -10,6 +10,7 @@ from tempfile import TemporaryDirectory
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 from warcio.archiveiterator import ArchiveIterator
 
 from gossamer.config import StoreConfig
@@ -144,7 +145,7 @@ def turns(draw: st.DrawFn) -> Turn:
     )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.lists(turns(), min_size=1, max_size=5))
 def test_any_bytes_in_any_field_give_the_same_records_in_every_reader(group: list[Turn]) -> None:
     writer = TurnWriter(software="x\r\ny", rng=random.Random(1))
@@ -184,13 +185,13 @@ def test_digests_are_written_in_base_32_however_many_at_once(digests: list[bytes
 
 
 @given(st.lists(st.binary(max_size=100_000), max_size=4))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 def test_a_stored_stream_unpacks_to_what_went_in(parts: list[bytes]) -> None:
     assert gzip.decompress(b"".join(store_stream(parts))) == b"".join(parts)
 
 
 @given(st.binary(max_size=200), st.binary(max_size=200_000))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 def test_stored_members_unpack_to_what_went_in(opening: bytes, payload: bytes) -> None:
     assert gzip.decompress(pack_stored(opening, payload)) == opening + payload
 

@@ -3,6 +3,7 @@
 import ada_url
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from tests.examples import examples
 
 from gossamer.config import UrlConfig
 from gossamer.urls import fingerprint, join, join_all, parse, whatwg
@@ -53,7 +54,7 @@ RULES = st.builds(UrlConfig, strip_session_ids=st.booleans(), strip_tracking=st.
 
 
 @given(base=BASES, href=HREFS, rules=RULES)
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @example(base="http://h/", href="x;jsessionid=.;jsessionid=2", rules=UrlConfig())
 @example(base="http://h/", href="%2%65", rules=UrlConfig())
 @example(base="http://h/", href="//(S(abcdefghijklmnopqrstuvwx))/", rules=UrlConfig())
@@ -69,7 +70,7 @@ def test_the_canonical_form_of_a_canonical_url_is_itself(
 
 
 @given(base=BASES, href=HREFS, rules=RULES)
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 def test_a_canonical_url_agrees_with_the_url_standard_about_its_parts(
     base: str, href: str, rules: UrlConfig
 ) -> None:
@@ -83,7 +84,7 @@ def test_a_canonical_url_agrees_with_the_url_standard_about_its_parts(
 
 
 @given(base=BASES, hrefs=st.lists(HREFS, max_size=8), rules=RULES)
-@settings(max_examples=600)
+@settings(max_examples=examples(600))
 def test_joining_in_bulk_equals_joining_one_by_one(
     base: str, hrefs: list[str], rules: UrlConfig
 ) -> None:

@@ -11,6 +11,7 @@ from orders.exact import BACKLINKS, GIVEN, OPIC, OPIC_LAMBDA, replay_exact
 from orders.graph import Graph, from_edges, load, pagerank, power_law
 from orders.partial import replay_partial
 from orders.web import BROOD, Walk
+from tests.examples import examples
 
 from gossamer.errors import CorruptFile
 from gossamer.graph.bv import BVGraph
@@ -128,7 +129,7 @@ def read_lists(base: Path) -> list[set[int]]:
 
 @pytest.mark.parametrize("flags", ["", "OUTDEGREES_DELTA | RESIDUALS_GAMMA"])
 @pytest.mark.parametrize("window", [0, 3])
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(40))
 @given(lists=LISTS)
 def test_a_bvgraph_is_read_as_written(
     tmp_path_factory: pytest.TempPathFactory, flags: str, window: int, lists: list[set[int]]
@@ -146,7 +147,7 @@ def test_an_unknown_code_is_named(tmp_path: Path) -> None:
 
 def test_the_published_graph_has_its_published_size() -> None:
     if not PUBLISHED.with_name("cnr-2000.graph").exists():
-        pytest.skip("cnr-2000 does not lie beside the repository")
+        pytest.skip("../shared/graphs/cnr-2000 is not here")
     graph = load(PUBLISHED, 1024)
     assert (graph.nodes, graph.links) == (325_557, 3_216_152)
     assert graph.hosts[-1] == 325_556 // 1024

@@ -17,7 +17,7 @@ def allowed(robots: str, target: str, agent: str = "gossamer") -> bool:
     return parse_robots(robots.encode(), agent).verdict(target).allowed
 
 
-@pytest.mark.skipif(not TABLE.exists(), reason="no table of robots verdicts beside us")
+@pytest.mark.skipif(not TABLE.exists(), reason="the robots verdicts of ../shared are not here")
 def test_every_verdict_of_the_public_table_that_is_not_somebodys_extension() -> None:
     ran = 0
     for row in json.loads(TABLE.read_text()):

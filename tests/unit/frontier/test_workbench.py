@@ -298,6 +298,7 @@ def test_looking_at_the_next_moment_takes_nothing_off_the_bench() -> None:
     assert bench.take_all() == ["a.test", "b.test"]
 
 
+@pytest.mark.slow
 def test_100_000_hosts_are_all_that_may_be_active() -> None:
     bench = Bench().bench
     row = HostRow(name="a.test")

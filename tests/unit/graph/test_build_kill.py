@@ -60,6 +60,7 @@ def prepare(root: Path, stage: str) -> GraphOptions:
     return FOLD if stage == "fold" else DELTA
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stage", ["full", "delta", "second delta", "fold"])
 def test_a_kill_at_any_touch_of_a_file_leaves_the_old_graph_or_the_new_one(
     stage: str, tmp_path: Path

@@ -11,6 +11,7 @@ from gossamer.errors import Bug, ConfigError, CorruptFile
 from gossamer.graph.bv import KindsFile, KindsWriter, beside
 from gossamer.graph.kinds import ALL, Kind, kind_names, kind_of, read_kinds
 from gossamer.graph.rows import Csr, Rows
+from tests.examples import examples
 from tests.unit.graph.webs import csr_of, graphs
 
 
@@ -25,7 +26,7 @@ def write(base: Path, graph: Csr, kinds: list[int], arcs: int) -> KindsFile:
     return KindsFile(base, graph.nodes)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=examples(60))
 @given(graph=graphs(), arcs=st.integers(1, 200), data=st.data())
 def test_kinds_are_read_as_they_were_written(
     tmp_path: Path, graph: Csr, arcs: int, data: st.DataObject

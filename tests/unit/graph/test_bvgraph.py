@@ -14,12 +14,15 @@ from hypothesis import strategies as st
 from gossamer.errors import Bug, ConfigError, CorruptFile
 from gossamer.graph.bv import SMALLEST, UNBOUNDED, BVGraph, Coding, GraphWriter, beside
 from gossamer.graph.rows import Csr, Rows
+from tests.examples import examples
 from tests.unit.graph.webs import csr_of, graphs, random_web, same
 
 PUBLISHED = Path(__file__).parents[4] / "shared" / "graphs"
 needs_published = pytest.mark.skipif(not PUBLISHED.exists(), reason="../shared/graphs is not here")
 IN_TMP = settings(
-    suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60, deadline=None
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    max_examples=examples(60),
+    deadline=None,
 )
 
 codings = st.builds(
@@ -253,6 +256,7 @@ for name in sys.argv[1:]:
 """
 
 
+@pytest.mark.slow
 def test_damaged_files_are_named_or_read_otherwise_but_never_bring_the_process_down(
     tmp_path: Path,
 ) -> None:

@@ -18,6 +18,7 @@ from gossamer.cli.main import exit_code
 from gossamer.errors import ConfigError
 from gossamer.graph import EdgeOptions, from_edges, opened, to_networkx, to_scipy
 from gossamer.graph.edges import exports
+from tests.examples import examples
 
 NODES = st.integers(0, 300)
 EDGES = st.lists(st.tuples(NODES, NODES), max_size=200)
@@ -51,14 +52,14 @@ def round_trip(content: bytes, *flags: str) -> list[bytes]:
         return Path(again).read_bytes().splitlines()
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(edges=EDGES)
 def test_numbers_come_back_sorted_and_once(edges: list[tuple[int, int]]) -> None:
     content = b"".join(b"%d %d\n" % edge for edge in edges)
     assert round_trip(content) == [b"%d\t%d" % edge for edge in sorted(set(edges))]
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(edges=st.lists(st.tuples(WORDS, WORDS), max_size=60))
 def test_names_come_back_each_once(edges: list[tuple[str, str]]) -> None:
     lines = {f"{a}\t{b}".encode() for a, b in edges}
@@ -165,6 +166,7 @@ def test_a_graph_takes_the_place_of_another_with_all_its_files(
     assert json.loads(said(capsys, "links", base, "0", "--json"))["in"] == ["2"]
 
 
+@pytest.mark.slow
 def test_a_reader_that_has_seen_enough_is_no_failure(tmp_path: Path) -> None:
     name, base = tmp_path / "edges", tmp_path / "g"
     name.write_text("".join(f"{n} {n + 1}\n" for n in range(200_000)))
@@ -192,6 +194,7 @@ def test_names_are_counted_and_have_no_kinds(
     assert (transposed["nodes"], transposed["hosts"]) == (3, 0)
 
 
+@pytest.mark.slow
 def test_standard_input_and_output_make_a_pipe(tmp_path: Path) -> None:
     run = [sys.executable, "-m", "gossamer", "graph"]
     made = subprocess.run(

@@ -204,6 +204,7 @@ def zeta3(value: int) -> str:
     return "0" * h + "1" + format(value + 1, f"0{3 * h + 3}b")
 
 
+@pytest.mark.slow
 def test_gaps_whose_sum_goes_round_are_refused(tmp_path: Path) -> None:
     base = tmp_path / "g"
     count, large = 1 << 23, (1 << 41) - 2  # 2^22 such gaps make 2^63

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from gossamer.graph import Neighbourhood, Spot, draw
 from gossamer.graph.picture import MOST_SPOTS
+from tests.examples import examples
 
 SVG = "{http://www.w3.org/2000/svg}"
 SPOTS = st.lists(
@@ -58,7 +59,7 @@ def test_hosts_have_colours_of_their_own_and_too_many_share_grey() -> None:
     assert "hsl(0,0%,58%)" in dots
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(url=st.text(st.characters()), ins=SPOTS, outs=SPOTS)
 def test_whatever_the_text_it_is_sound_xml_and_the_same_each_time(
     url: str, ins: list[Spot], outs: list[Spot]

@@ -11,6 +11,7 @@ from gossamer.errors import ConfigError, CorruptFile
 from gossamer.graph.bv import Coding
 from gossamer.graph.reordering import find_order, read_order, reorder
 from gossamer.graph.rows import Csr
+from tests.examples import examples
 from tests.unit.graph.webs import csr_of, graphs, random_web
 
 
@@ -22,7 +23,7 @@ def turned(graph: Csr) -> Csr:
     return csr_of(rows)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(graph=graphs())
 def test_an_order_holds_every_node_once_and_is_the_same_for_the_same_seed(graph: Csr) -> None:
     order = find_order(graph, turned(graph), seed=3)

@@ -78,6 +78,7 @@ def test_keys_that_are_prefixes_of_each_other_are_told_apart(tmp_path: Path) -> 
     assert found.nodes_of_keys([b"", b"b", b"a" * 600, b"aab"]).tolist() == [-1] * 4
 
 
+@pytest.mark.slow
 def test_long_keys_are_kept_whole(tmp_path: Path) -> None:
     drawn = random.Random(5)
     keys = sorted(b"org.x/%d" % n + drawn.randbytes(8000).replace(b"\0", b"") for n in range(700))
@@ -259,6 +260,7 @@ print("told", told)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["plain", "sealed"])
 def test_no_damage_ends_the_process_or_gives_a_wrong_answer(tmp_path: Path, kind: str) -> None:
     """Of a file whose checksums were made to agree only the first half can be asked."""

@@ -22,6 +22,7 @@ from gossamer.graph.bv import (
 )
 from gossamer.graph.bv.ef import wide_chunk
 from gossamer.graph.rows import Csr
+from tests.examples import examples
 from tests.unit.graph.webs import csr_of, graphs, random_web
 
 webgraph = pytest.importorskip("webgraph", reason="WebGraph's own package reads our files")
@@ -63,7 +64,9 @@ def check_against_the_package(base: Path, graph: Csr) -> None:
 
 
 @settings(
-    suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=100, deadline=None
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    max_examples=examples(100),
+    deadline=None,
 )
 @given(graph=graphs(), coding=codings)
 def test_the_package_finds_the_links_that_we_wrote(
@@ -86,6 +89,7 @@ def test_the_package_reads_a_larger_graph(tmp_path: Path, coding: Coding) -> Non
     check_against_the_package(tmp_path / "g", graph)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("long_rows", [4, 40])
 def test_the_package_finds_rows_beside_very_long_ones(tmp_path: Path, long_rows: int) -> None:
     nodes = 200_000

@@ -58,6 +58,7 @@ def test_a_huge_image_is_measured_but_not_decoded(
     assert found.errors == ()
 
 
+@pytest.mark.slow
 def test_a_bomb_of_an_image_is_an_error(document: MakeDocument, registry: Registry) -> None:
     out = BytesIO()
     Image.new("1", (20_000, 20_000)).save(out, "PNG")

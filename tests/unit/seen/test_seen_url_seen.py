@@ -278,6 +278,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_merge", [False, True])
 @pytest.mark.parametrize(
     ("call", "nth"), [("fsync", 1), ("replace", 1), ("fsync", 2), ("fsync", 9)]

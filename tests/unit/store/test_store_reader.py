@@ -240,6 +240,7 @@ while True:
 """
 
 
+@pytest.mark.slow
 def test_kill_9_at_any_moment_leaves_every_committed_page_once(tmp_path: Path) -> None:
     rng = random.Random(11)
     for _ in range(8):

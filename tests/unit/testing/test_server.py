@@ -162,6 +162,7 @@ async def test_faults_end_as_they_say() -> None:
         assert (await ask(server, HOST, "/fault/two-answers")).endswith(b"POISON")
 
 
+@pytest.mark.slow
 def test_bombs_are_small_and_unpack_to_a_lot() -> None:
     large = 128 << 20
     assert zlib.decompress(bomb("deflate")).count(b" ") == large

@@ -230,6 +230,7 @@ def test_a_picture_is_plain_xml_in_a_sandbox(server: Served) -> None:
         assert not re.search(r"<[^>]*\son\w+=", found.text)
 
 
+@pytest.mark.slow
 def test_a_new_graph_is_taken_up_without_a_restart(tmp_path: Path) -> None:
     folder = crawled(tmp_path)
     with serving(folder, "--no-build") as server:
@@ -255,6 +256,7 @@ def test_without_a_graph_it_says_what_to_do(tmp_path: Path) -> None:
         assert server.get("/healthz").status == 200
 
 
+@pytest.mark.slow
 def test_a_port_that_is_taken_and_a_host_that_is_none_are_one_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -270,6 +272,7 @@ def test_a_port_that_is_taken_and_a_host_that_is_none_are_one_line(
     assert json.dumps(told.err).count("Traceback") == 0
 
 
+@pytest.mark.slow
 def test_pages_that_are_newer_than_the_graph_are_told_and_can_be_folded_in(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -70,6 +70,7 @@ def test_half_brackets_are_no_address(host: str) -> None:
     assert not is_loopback(host)
 
 
+@pytest.mark.slow
 def test_too_many_long_questions_are_told_to_come_again(tmp_path: Path) -> None:
     engine = Engine(tmp_path)
     begun, end = Event(), Event()
@@ -94,6 +95,7 @@ def test_too_many_long_questions_are_told_to_come_again(tmp_path: Path) -> None:
     assert engine.aside(lambda _: {"ok": True}) == {"ok": True}
 
 
+@pytest.mark.slow
 def test_a_graph_that_is_damaged_deleted_or_made_anew_while_it_is_served(tmp_path: Path) -> None:
     folder = crawled(tmp_path)
     with serving(folder, "--no-build") as server:

@@ -202,6 +202,7 @@ def test_where_only_an_index_is_there_the_links_say_so(server: Served) -> None:
     assert "an index of files that were not crawled" in server.get("/links").text
 
 
+@pytest.mark.slow
 def test_new_pages_are_found_and_a_missing_index_is_told(tmp_path: Path) -> None:
     folder = indexed(tmp_path, spider(1))
     with serving(folder, "--no-build") as server:
@@ -220,6 +221,7 @@ def test_new_pages_are_found_and_a_missing_index_is_told(tmp_path: Path) -> None
         assert server.ask("/api/search", q="spider").json["total"] == 3
 
 
+@pytest.mark.slow
 def test_an_index_that_is_built_anew_takes_the_place_of_the_old_one(tmp_path: Path) -> None:
     folder, other = indexed(tmp_path / "a", spider(1)), indexed(tmp_path / "b", spider(2))
     with serving(folder, "--no-build") as server:
@@ -234,6 +236,7 @@ def test_an_index_that_is_built_anew_takes_the_place_of_the_old_one(tmp_path: Pa
         ]
 
 
+@pytest.mark.slow
 def test_many_ask_at_once_and_all_are_answered(server: Served) -> None:
     def ask(number: int) -> int:
         return server.ask("/api/search", q=f"spider {number}").status
@@ -242,6 +245,7 @@ def test_many_ask_at_once_and_all_are_answered(server: Served) -> None:
         assert set(pool.map(ask, range(60))) == {200}
 
 
+@pytest.mark.slow
 def test_a_question_of_nothing_but_filters_is_answered_in_few_bytes(server: Served) -> None:
     # Each filter is a link with all the others in it, and so is each result: that was 12 MB.
     found = server.get(f"/search?per_page=100&q=spider+{'-site:x+' * 1000}")

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from gossamer.frontier.order import credits as module
 from gossamer.frontier.order import write_snapshot
 from gossamer.frontier.order.credits import Credits
+from tests.examples import examples
 
 KEYS = st.integers(0, 20) | st.integers(0, 2**64 - 1)
 STEPS = st.lists(
@@ -33,7 +34,7 @@ def grown(monkeypatch: pytest.MonkeyPatch) -> Credits:
 
 @pytest.mark.parametrize("level", [0.0, 2.5, -1.0])
 def test_the_compiled_table_does_what_the_dictionary_does(level: float) -> None:
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=examples(60), deadline=None)
     @given(acts=STEPS)
     def check(acts: list[tuple[str, list[int], float]]) -> None:
         with pytest.MonkeyPatch.context() as patch:

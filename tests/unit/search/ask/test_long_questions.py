@@ -91,6 +91,7 @@ def ndcg(urls: list[str], right: set[str]) -> float:
     return gain / sum(1 / log2(place + 2) for place in range(min(TOP, len(right))))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("organised", [single, sharded, by_terms])
 def test_a_long_question_finds_the_pages_that_have_some_of_its_words(
     organised: Callable[[Path], Finder], tmp_path: Path
@@ -104,6 +105,7 @@ def test_a_long_question_finds_the_pages_that_have_some_of_its_words(
     assert sum(gains) / len(gains) >= LEAST_NDCG
 
 
+@pytest.mark.slow
 def test_every_organisation_gives_the_same_answer_to_a_long_question(tmp_path: Path) -> None:
     searchers = [Searcher(make(tmp_path / make.__name__)) for make in (single, sharded, by_terms)]
     for question in MADE.questions:

@@ -101,6 +101,7 @@ def test_a_damaged_or_half_uploaded_set_is_noticed(
     assert open_finder(store, cache=tmp_path / "cache").find(RED).total == 20
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["seal.json", "files/00/*.idx"])
 def test_a_file_without_end_is_given_up(tmp_path: Path, store: str, name: str) -> None:
     crawl = crawl_with_index(tmp_path / "crawl", pages(20))

@@ -18,6 +18,7 @@ from gossamer.search.gather.foreign import Bad, ForeignPages, LeftOut, pages, wa
 from gossamer.search.gather.foreign.languages import two_letters
 from gossamer.search.gather.foreign.streams import Unpacked
 from gossamer.search.page import IndexPage
+from tests.examples import examples
 
 A, B, C = (f"http://{name}.test/" for name in "abc")
 HTML = b"<html lang=en><title>Zebras</title><h1>Stripes</h1><p>They graze all day long.</p></html>"
@@ -262,7 +263,7 @@ def reader() -> ForeignPages:
     ),
     st.sampled_from(list(PACKINGS)),
 )
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_no_bytes_make_it_fail(
     reader: ForeignPages, tmp_path_factory: pytest.TempPathFactory, parts: list[bytes], packing: str
 ) -> None:
@@ -273,7 +274,7 @@ def test_no_bytes_make_it_fail(
 
 
 @given(st.binary(max_size=2000), st.binary(min_size=1, max_size=3), st.integers(1, 300))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_a_stream_is_taken_up_to_a_mark_as_a_plain_split_would(
     tmp_path_factory: pytest.TempPathFactory, data: bytes, mark: bytes, most: int
 ) -> None:
