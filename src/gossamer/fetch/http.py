@@ -79,8 +79,9 @@ _CURL: dict[int, FailureKind] = {
 }
 """libcurl's errors; those that are not here mean that the connection broke."""
 
-_WORDS = (("header", FailureKind.HEADER_TOO_LARGE), ("chunk", FailureKind.BAD_HTTP))
-"""Words of libcurl's that tell what its general error for a broken connection hides."""
+_MESSAGES = (("header", FailureKind.HEADER_TOO_LARGE), ("chunk", FailureKind.BAD_HTTP))
+"""What libcurl's general error for a broken connection hides stands in its message only.
+`tests/integration/test_libcurl_messages.py` fails if a release words them otherwise."""
 
 _TIMED_OUT = 28
 _TRUNCATED: dict[FailureKind, str] = {
@@ -298,15 +299,15 @@ def _failure(handle: CurlHandle, ended: TransferEnd) -> Failed:
     if handle.problem:
         raise CannotGoOn(f"cannot write a temporary file: {handle.problem}")
     if ended.code == _TIMED_OUT:
-        return Failed(kind=_late(ended), detail=ended.message)
+        return Failed(kind=_timeout_of(ended), detail=ended.message)
     kind = _CURL.get(ended.code, FailureKind.DISCONNECTED)
     if kind is FailureKind.DISCONNECTED:
-        kind = next((meaning for words, meaning in _WORDS if words in ended.message), kind)
+        kind = next((meaning for word, meaning in _MESSAGES if word in ended.message), kind)
     return Failed(kind=kind, detail=ended.message)
 
 
-def _late(ended: TransferEnd) -> FailureKind:
-    """Return what a transfer was too late with."""
+def _timeout_of(ended: TransferEnd) -> FailureKind:
+    """Return which of the timeouts ended a transfer."""
     if ended.overdue:
         is_stalled = ended.overdue == "stalled"
         return FailureKind.STALLED if is_stalled else FailureKind.FIRST_BYTE_TIMEOUT
