@@ -15,7 +15,6 @@ TODAY = frozenset(
     {
         "Answer",
         "ContentSeen",
-        "Entry",
         "Ranking",
         "UrlSeen",
         "Visit",

@@ -8,9 +8,8 @@ from gossamer.urls.batch import join_all
 from gossamer.urls.explanation import explain, without_credentials
 from gossamer.urls.fingerprints import fingerprint, fingerprint_of, host_key, ring_of
 from gossamer.urls.hosts import registrable_domain, unicode_host
-from gossamer.urls.parsing import join, parse, whatwg
+from gossamer.urls.parsing import BAD_PORTS, is_bad_port, join, parse, whatwg
 from gossamer.urls.patterns import Patterns
-from gossamer.urls.ports import BAD_PORTS, is_bad_port
 
 __all__ = [
     "BAD_PORTS",

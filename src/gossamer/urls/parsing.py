@@ -10,6 +10,18 @@ from gossamer.model import Url
 from gossamer.urls.canonical import canonical
 from gossamer.urls.fingerprints import TEXT_BITS, TEXT_MASK, ring_of
 
+BAD_PORTS = frozenset(
+    {
+        *(0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95),
+        *(101, 102, 103, 104, 109, 110, 111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161),
+        *(179, 389, 427, 465, 512, 513, 514, 515, 526, 530, 531, 532, 540, 548, 554, 556, 563),
+        *(587, 601, 636, 989, 990, 993, 995, 1719, 1720, 1723, 2049, 3659, 4045, 4190, 5060),
+        *(5061, 6000, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080),
+        *(1433, 3306, 5432, 6379, 11211, 27017),
+    }
+)
+"""The Fetch standard's bad ports, and (last row) databases that a request could talk into harm."""
+
 MAX_CHARS = 65_536
 """Longer texts are no URLs to us: nobody serves them, and reading them costs time."""
 
@@ -60,3 +72,8 @@ def read_origin(origin: str) -> tuple[str, str, int]:
     if not colon or not port.isdigit():
         host = authority
     return origin, host, ring_of(host) << TEXT_BITS
+
+
+def is_bad_port(port: int) -> bool:
+    """Tell whether a request to this port could talk another protocol's server into harm."""
+    return port in BAD_PORTS

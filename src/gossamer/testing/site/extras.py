@@ -9,7 +9,7 @@ from gossamer.testing.site.atlas import Atlas
 from gossamer.testing.site.media import json_page, pdf, png
 from gossamer.testing.site.plan import Site
 from gossamer.testing.site.robots import KINDS, plain
-from gossamer.testing.site.syndication import FEEDS, SITEMAPS, Entry
+from gossamer.testing.site.syndication import FEEDS, SITEMAPS, FeedEntry
 from gossamer.testing.site.words import Dice, sentence
 
 _EPOCH_S = 1_600_000_000
@@ -82,10 +82,10 @@ def _robots(atlas: Atlas, site: Site, target: str) -> Answer:
     return KINDS[site.robots].answer(line) if target == "/robots.txt" else not_found()
 
 
-def _entries(atlas: Atlas, site: Site, target: str) -> list[Entry]:
+def _entries(atlas: Atlas, site: Site, target: str) -> list[FeedEntry]:
     press = atlas.press(site.index)
     count = min(site.pages, _FEED_ENTRIES if target in FEEDS else _SITEMAP_ENTRIES)
-    return [Entry(atlas.page_url(site.source, n), press.headline(n)) for n in range(count)]
+    return [FeedEntry(atlas.page_url(site.source, n), press.headline(n)) for n in range(count)]
 
 
 def _old(atlas: Atlas, site: Site, target: str) -> Answer:

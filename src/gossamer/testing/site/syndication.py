@@ -10,14 +10,14 @@ _DAY = "2024-03-01"
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class FeedEntry:
     """One page as a feed or a sitemap names it."""
 
     url: str
     title: str
 
 
-def rss(site: str, entries: Sequence[Entry]) -> bytes:
+def rss(site: str, entries: Sequence[FeedEntry]) -> bytes:
     """Return an RSS 2.0 feed."""
     items = "".join(
         f"<item><title>{escape(entry.title)}</title><link>{escape(entry.url)}</link>"
@@ -28,7 +28,7 @@ def rss(site: str, entries: Sequence[Entry]) -> bytes:
     return f"{head}</title>\n{items}</channel></rss>\n".encode()
 
 
-def atom(site: str, entries: Sequence[Entry]) -> bytes:
+def atom(site: str, entries: Sequence[FeedEntry]) -> bytes:
     """Return an Atom feed."""
     items = "".join(
         f'<entry><title>{escape(entry.title)}</title><link href="{escape(entry.url)}"/>'
@@ -39,14 +39,14 @@ def atom(site: str, entries: Sequence[Entry]) -> bytes:
     return f"{head}<title>{site}</title>\n{items}</feed>\n".encode()
 
 
-def json_feed(site: str, entries: Sequence[Entry]) -> bytes:
+def json_feed(site: str, entries: Sequence[FeedEntry]) -> bytes:
     """Return a JSON Feed 1.1."""
     items = [{"id": e.url, "url": e.url, "title": e.title} for e in entries]
     feed = {"version": "https://jsonfeed.org/version/1.1", "title": site, "items": items}
     return json.dumps(feed).encode()
 
 
-def urlset(entries: Sequence[Entry]) -> bytes:
+def urlset(entries: Sequence[FeedEntry]) -> bytes:
     """Return a sitemap."""
     rows = "".join(
         f"<url><loc>{escape(entry.url)}</loc><lastmod>{_DAY}</lastmod></url>\n" for entry in entries
@@ -67,7 +67,7 @@ def sitemap_index(urls: Sequence[str]) -> bytes:
     ).encode()
 
 
-def urllist(entries: Sequence[Entry]) -> bytes:
+def urllist(entries: Sequence[FeedEntry]) -> bytes:
     """Return a sitemap in plain text."""
     return "".join(f"{entry.url}\n" for entry in entries).encode()
 
@@ -77,7 +77,7 @@ def zipped(body: bytes) -> bytes:
     return gzip.compress(body, 6, mtime=0)
 
 
-Maker = Callable[[str, Sequence[Entry]], bytes]
+Maker = Callable[[str, Sequence[FeedEntry]], bytes]
 
 FEEDS: dict[str, tuple[str, Maker]] = {
     "/feed.xml": ("application/rss+xml", rss),
@@ -86,23 +86,23 @@ FEEDS: dict[str, tuple[str, Maker]] = {
 }
 
 
-def _whole(_origin: str, entries: Sequence[Entry]) -> bytes:
+def _whole(_origin: str, entries: Sequence[FeedEntry]) -> bytes:
     return urlset(entries)
 
 
-def _index(origin: str, _entries: Sequence[Entry]) -> bytes:
+def _index(origin: str, _entries: Sequence[FeedEntry]) -> bytes:
     return sitemap_index([f"{origin}/sitemap-1.xml.gz", f"{origin}/sitemap-2.txt"])
 
 
-def _first_half(_origin: str, entries: Sequence[Entry]) -> bytes:
+def _first_half(_origin: str, entries: Sequence[FeedEntry]) -> bytes:
     return zipped(urlset(entries[: (len(entries) + 1) // 2]))
 
 
-def _second_half(_origin: str, entries: Sequence[Entry]) -> bytes:
+def _second_half(_origin: str, entries: Sequence[FeedEntry]) -> bytes:
     return urllist(entries[(len(entries) + 1) // 2 :])
 
 
-def _list(_origin: str, entries: Sequence[Entry]) -> bytes:
+def _list(_origin: str, entries: Sequence[FeedEntry]) -> bytes:
     return urllist(entries)
 
 
