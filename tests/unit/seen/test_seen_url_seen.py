@@ -1,67 +1,18 @@
-"""UrlSeen step by step: log, freeze, flush, merge, restart; and real kill -9s in between."""
+"""UrlSeen step by step: log, freeze, flush, merge, restart."""
 
-import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from msgspec import msgpack
+from seen_samples import SMALL, Crawl, keys_of, tens
 
 from gossamer.config import SeenConfig
 from gossamer.errors import Bug, CorruptFile
-from gossamer.model import Row
-from gossamer.seen import UrlSeen, Work
 from gossamer.seen.runs import run_path
-
-SMALL = SeenConfig(run_keys=10, fan_in=2)
-
-
-def keys_of(*numbers: int) -> np.ndarray:
-    return np.array(numbers, np.uint64)
-
-
-def tens(first: int, count: int = 10) -> np.ndarray:
-    return np.arange(first, first + count, dtype=np.uint64)
-
-
-class Crawl:
-    """The ledger's part: a dictionary of committed rows around a UrlSeen."""
-
-    def __init__(self, folder: Path, config: SeenConfig = SMALL) -> None:
-        self.folder, self.config = folder, config
-        self.rows: dict[bytes, bytes] = {}
-        self.seen = UrlSeen.open(folder, config, [])
-
-    def commit(self, rows: list[Row] | None = None) -> None:
-        for key, value in self.seen.rows_to_commit() if rows is None else rows:
-            if value is None:
-                del self.rows[key]
-            else:
-                self.rows[key] = value
-
-    def add(self, keys: np.ndarray) -> None:
-        self.seen.add(keys)
-        self.commit()
-
-    def take_work(self) -> Work:
-        work = self.seen.due()
-        assert work is not None
-        return work
-
-    def finish(self, work: Work) -> None:
-        work.do()
-        self.commit(self.seen.install(work))
-        self.seen.discard_replaced()
-
-    def restart(self) -> None:
-        self.seen = UrlSeen.open(self.folder, self.config, self.rows.items())
-
-    def files(self) -> list[str]:
-        return sorted(path.name for path in self.folder.iterdir())
-
-    def prefixes(self) -> bytes:
-        return bytes(sorted(key[0] for key in self.rows))
+from gossamer.seen.url_seen import alike_runs
 
 
 @pytest.fixture
@@ -192,10 +143,11 @@ def test_a_key_in_two_runs_is_one_after_their_merge(crawl: Crawl) -> None:
 def test_work_cannot_be_installed_before_it_is_done_nor_twice(crawl: Crawl) -> None:
     crawl.add(tens(0))
     work = crawl.take_work()
-    with pytest.raises(Bug):
+    wrong = r"^run-0000000001.keys was installed before it was done, or twice$"
+    with pytest.raises(Bug, match=wrong):
         crawl.seen.install(work)
     crawl.finish(work)
-    with pytest.raises(Bug):
+    with pytest.raises(Bug, match=wrong):
         crawl.seen.install(work)
 
 
@@ -219,17 +171,22 @@ def test_a_named_run_that_is_missing_or_another_is_damage(crawl: Crawl, tmp_path
     other.finish(other.take_work())
     place = run_path(crawl.folder, 1)
     place.write_bytes(run_path(other.folder, 1).read_bytes())
-    with pytest.raises(CorruptFile, match="not the run that was committed"):
+    with pytest.raises(CorruptFile) as damage:
         crawl.restart()
+    meant = "it is not the run that was committed; rebuild the state"
+    assert str(damage.value) == str(CorruptFile(place, 0, meant))
     place.unlink()
     with pytest.raises(CorruptFile, match="missing"):
         crawl.restart()
 
 
 def test_a_torn_log_row_is_damage(crawl: Crawl) -> None:
-    crawl.rows[b"s" + bytes(8)] = b"12345"
-    with pytest.raises(CorruptFile, match="log row 0"):
-        crawl.restart()
+    for torn in (b"12345", bytes(9)):
+        crawl.rows[b"s" + bytes(8)] = torn
+        with pytest.raises(CorruptFile) as damage:
+            crawl.restart()
+        expected = CorruptFile(crawl.folder, 0, f"log row 0 has {len(torn)} bytes")
+        assert str(damage.value) == str(expected)
 
 
 def test_a_range_of_the_ring_yields_its_keys_in_order_from_table_and_runs(crawl: Crawl) -> None:
@@ -246,61 +203,223 @@ def test_a_range_of_the_ring_yields_its_keys_in_order_from_table_and_runs(crawl:
     assert list(crawl.seen.range_keys(1000, 2000)) == []
 
 
-def test_mapped_pages_are_let_go_and_nothing_is_lost(
-    crawl: Crawl, monkeypatch: pytest.MonkeyPatch
+def resident_bytes(path: Path) -> int:
+    """Return how much of a mapped file counts as memory of this process."""
+    lines = iter(Path("/proc/self/smaps").read_text(encoding="utf-8").splitlines())
+    sizes = [
+        next(rest for rest in lines if rest.startswith("Rss:"))
+        for line in lines
+        if line.endswith(str(path))
+    ]
+    return sum(1024 * int(size.split()[1]) for size in sizes)
+
+
+def test_mapped_pages_are_let_go_after_four_million_lookups_and_nothing_is_lost(
+    crawl: Crawl,
 ) -> None:
-    monkeypatch.setattr("gossamer.seen.url_seen.MAPPED_LOOKUPS", 3)
-    crawl.add(tens(0))
+    crawl.add(tens(1))
     crawl.finish(crawl.take_work())
-    for _ in range(4):
-        assert not crawl.seen.unknown(tens(0)).any()
-
-
-KILLED_AT = """
-import os, signal, sys
-from pathlib import Path
-import numpy as np
-from gossamer.config import SeenConfig
-from gossamer.seen import UrlSeen
-
-folder, call, nth = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
-rows = [tuple(bytes.fromhex(half) for half in line.split()) for line in sys.stdin]
-seen = UrlSeen.open(folder, SeenConfig(run_keys=10, fan_in=2), rows)
-real, calls = getattr(os, call), []
-def deadly(*args, **named):
-    calls.append(args)
-    if len(calls) == nth:
-        os.kill(os.getpid(), signal.SIGKILL)
-    return real(*args, **named)
-setattr(os, call, deadly)
-seen.due().do()
-os.kill(os.getpid(), signal.SIGKILL)
-"""
+    path = run_path(crawl.folder, 1)
+    for _ in range(2):
+        many = np.full(1 << 22, 7, np.uint64)
+        assert not crawl.seen.unknown(many).any()
+        assert resident_bytes(path) > 0
+        assert not crawl.seen.unknown(many[:1]).any()
+        assert resident_bytes(path) == 0
+    assert not crawl.seen.unknown(tens(1)).any()
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("is_merge", [False, True])
-@pytest.mark.parametrize(
-    ("call", "nth"), [("fsync", 1), ("replace", 1), ("fsync", 2), ("fsync", 9)]
-)
-def test_a_kill_9_while_a_run_is_written_loses_nothing(
-    crawl: Crawl, call: str, nth: int, *, is_merge: bool
-) -> None:
+def test_a_crawl_of_up_to_200_000_urls_does_without_numba(tmp_path: Path) -> None:
+    script = """
+import sys, numpy as np
+from pathlib import Path
+from gossamer.config import SeenConfig
+from gossamer.seen import UrlSeen
+seen = UrlSeen.open(Path(sys.argv[1]), SeenConfig(), [])
+seen.add(np.arange(200_000, dtype=np.uint64))
+seen.add([200_000])
+assert not seen.unknown(np.arange(200_001, dtype=np.uint64)).any()
+assert seen.new_among([1, 200_000, 200_001]) == [200_001]
+assert "numba" not in sys.modules
+seen.add([200_001])
+assert "numba" in sys.modules
+assert seen.known == 200_002
+assert not seen.unknown(np.arange(200_002, dtype=np.uint64)).any()
+"""
+    subprocess.run([sys.executable, "-c", script, str(tmp_path)], check=True)
+
+
+def test_what_was_set_aside_is_known_counted_and_not_set_aside_twice(crawl: Crawl) -> None:
     crawl.add(tens(0))
-    if is_merge:
-        crawl.finish(crawl.take_work())
-        crawl.add(tens(10))
-        crawl.finish(crawl.take_work())
-    named = crawl.files()
-    rows = "\n".join(f"{key.hex()} {value.hex()}" for key, value in crawl.rows.items())
-    child = [sys.executable, "-c", KILLED_AT, str(crawl.folder), call, str(nth)]
-    died = subprocess.run(child, input=rows, text=True, check=False)
-    assert died.returncode == -signal.SIGKILL
-    assert crawl.files() != named
-    crawl.restart()
-    assert crawl.files() == named
-    assert crawl.seen.known == (20 if is_merge else 10)
+    assert crawl.seen.known == 10
+    first = crawl.take_work()
+    crawl.add(tens(10))
+    crawl.add(tens(20, 1))
+    assert crawl.seen.known == 21
+    assert not crawl.seen.unknown(tens(0, 21)).any()
+    assert crawl.seen.due() is None
+    crawl.finish(first)
+    assert crawl.seen.known == 21
+    assert crawl.prefixes() == b"Sss"
     crawl.finish(crawl.take_work())
+    assert crawl.prefixes() == b"SS"
+    assert crawl.seen.known == 21
+    assert not crawl.seen.unknown(tens(0, 21)).any()
     crawl.restart()
-    assert not crawl.seen.unknown(tens(0, 20 if is_merge else 10)).any()
-    assert len(crawl.files()) == 1
+    assert crawl.seen.known == 21
+
+
+def test_a_large_set_takes_strided_arrays_and_answers_for_plain_numbers(crawl: Crawl) -> None:
+    crawl.add(tens(0))
+    crawl.finish(crawl.take_work())
+    table = np.arange(40, dtype=np.uint64).reshape(10, 4)
+    assert crawl.seen.unknown(table[:, 0]).tolist() == [False] * 3 + [True] * 7
+    assert crawl.seen.new_among([30, 3, 12, 30]) == [30, 12, 30]
+    assert crawl.seen.new_among([]) == []
+
+
+def test_log_rows_are_numbered_on_after_a_restart(crawl: Crawl) -> None:
+    for number in range(3):
+        crawl.add(keys_of(number))
+    crawl.rows = dict(reversed(crawl.rows.items()))
+    crawl.restart()
+    crawl.add(keys_of(3))
+    assert sorted(crawl.rows) == [b"s" + number.to_bytes(8, "big") for number in range(4)]
+    crawl.add(tens(4, 6))
+    crawl.finish(crawl.take_work())
+    assert crawl.prefixes() == b"S"
+
+
+def test_row_numbers_have_eight_bytes(crawl: Crawl) -> None:
+    crawl.rows[b"s\1" + bytes(7)] = keys_of(1).tobytes()
+    crawl.restart()
+    crawl.add(keys_of(2))
+    assert b"s\1" + bytes(6) + b"\1" in crawl.rows
+
+
+def test_the_manifest_names_a_run_by_number_with_its_count_and_checksum(crawl: Crawl) -> None:
+    crawl.add(tens(0))
+    work = crawl.take_work()
+    crawl.finish(work)
+    assert work.made is not None
+    named = {key: msgpack.decode(value) for key, value in crawl.rows.items()}
+    assert named == {b"S" + bytes(7) + b"\1": [10, work.made.checksum]}
+
+
+def test_the_folder_is_made_with_those_above_it(tmp_path: Path) -> None:
+    crawl = Crawl(tmp_path / "far" / "below")
+    crawl.add(tens(0))
+    crawl.finish(crawl.take_work())
+    assert crawl.files() == ["run-0000000001.keys"]
+
+
+def test_a_replaced_file_that_is_gone_already_is_no_trouble(crawl: Crawl) -> None:
+    for first in (0, 10):
+        crawl.add(tens(first))
+        crawl.finish(crawl.take_work())
+    work = crawl.take_work()
+    work.do()
+    crawl.commit(crawl.seen.install(work))
+    run_path(crawl.folder, 1).unlink()
+    crawl.seen.discard_replaced()
+    crawl.seen.discard_replaced()
+    assert crawl.files() == ["run-0000000003.keys"]
+
+
+def flushed(crawl: Crawl, counts: list[int]) -> None:
+    """Make runs of some sizes, one after another, and let nothing be merged."""
+    first = 0
+    for count in counts:
+        crawl.add(tens(first, count))
+        work = crawl.take_work()
+        assert not work.replaces
+        crawl.finish(work)
+        first += count
+
+
+def merged_next(folder: Path, config: SeenConfig, counts: list[int]) -> list[int]:
+    """Return the sizes of the runs that would be merged next."""
+    crawl = Crawl(folder, SeenConfig(run_keys=10, fan_in=1000))
+    flushed(crawl, counts)
+    crawl.config = config
+    crawl.restart()
+    work = crawl.seen.due()
+    return sorted(run.count for run in work.replaces) if work is not None else []
+
+
+@pytest.mark.parametrize(
+    ("counts", "fan_in", "merged"),
+    [
+        ([10, 19], 2, [10, 19]),
+        ([10, 20], 2, []),
+        ([20, 39, 10], 2, [20, 39]),
+        ([20, 40], 2, []),
+        ([40, 79], 2, [40, 79]),
+        ([20, 20, 10, 10], 2, [10, 10]),
+        ([10, 10], 3, []),
+        ([10, 11, 12, 13], 3, [11, 12, 13]),
+        ([10, 29, 20, 30], 3, [10, 20, 29]),
+        ([89, 30, 31], 3, [30, 31, 89]),
+        ([90, 30, 31], 3, []),
+    ],
+)
+def test_runs_are_merged_when_there_are_enough_of_a_size_the_smallest_first(
+    tmp_path: Path, counts: list[int], fan_in: int, merged: list[int]
+) -> None:
+    assert merged_next(tmp_path, SeenConfig(run_keys=10, fan_in=fan_in), counts) == merged
+    assert alike_runs([], SMALL) == ()
+
+
+def test_the_ends_of_a_range_belong_to_it_wherever_the_keys_lie(crawl: Crawl) -> None:
+    first, last = 5 << 40, (7 << 40) - 1
+    inside, outside = [first, first + 1, last - 1, last], [first - 1, last + 1, 0, 2**64 - 1]
+    for start in (0, 4, 8):  # in a run; set aside; in the table
+        numbers = [key ^ (start << 8) for key in (*inside, *outside)]
+        crawl.add(keys_of(*numbers, *range(start * 1000 + 50, start * 1000 + 52)))
+        if start == 0:
+            crawl.finish(crawl.take_work())
+    expected = sorted(key ^ (start << 8) for start in (0, 4, 8) for key in inside)
+    chunks = list(crawl.seen.range_keys(5, 6))
+    assert np.concatenate(chunks).tolist() == expected
+    assert crawl.seen.known == 30
+
+
+def test_a_set_can_be_restricted_to_a_range_of_the_ring(crawl: Crawl) -> None:
+    rings = [ring << 40 for ring in range(30)]
+    for start in (0, 10, 20):  # in a run; set aside; in the table
+        crawl.add(keys_of(*rings[start : start + 9]))
+        crawl.add(keys_of(rings[start + 9]))
+        if start == 0:
+            crawl.finish(crawl.take_work())
+    crawl.add(keys_of(1))
+    crawl.commit(crawl.seen.restrict(5, 24))
+    crawl.seen.close()
+    assert crawl.prefixes() == b"S"
+    crawl.restart()
+    assert crawl.files() == ["run-0000000002.keys"]
+    assert crawl.seen.known == 20
+    assert crawl.seen.unknown(keys_of(*rings)).tolist() == [True] * 5 + [False] * 20 + [True] * 5
+
+
+def test_a_young_set_can_be_restricted_too(crawl: Crawl) -> None:
+    crawl.add(keys_of(1, 1 << 40, 2 << 40))
+    crawl.commit(crawl.seen.restrict(1, 1))
+    crawl.restart()
+    assert crawl.seen.unknown(keys_of(1, 1 << 40, 2 << 40)).tolist() == [True, False, True]
+
+
+def test_a_set_that_lies_in_the_range_stays_as_it_is(crawl: Crawl) -> None:
+    crawl.add(tens(0))
+    crawl.finish(crawl.take_work())
+    crawl.add(tens(10, 3))
+    assert crawl.seen.restrict(0, 0) == []
+    assert crawl.files() == ["run-0000000001.keys"]
+    assert crawl.seen.known == 13
+
+
+def test_a_closed_set_cannot_be_used(crawl: Crawl) -> None:
+    crawl.add(tens(0, 3))
+    crawl.seen.close()
+    with pytest.raises(AttributeError):
+        crawl.seen.unknown(tens(0))
