@@ -66,14 +66,3 @@ __all__ = [
     "verify_near",
     "words_fingerprint",
 ]
-
-# What `crawl` calls them until its own words follow.
-Copies = CopyDetector
-Finding = CopyChanges
-Gone = GonePage
-Item = CopyItem
-Known = ExactCopy
-Page = PageText
-VERSION = SKETCH_VERSION
-named_key = copy_row_key
-open_copies = open_copy_detector

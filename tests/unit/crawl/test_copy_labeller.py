@@ -9,10 +9,9 @@ import pytest
 
 from gossamer.clock import SystemClock
 from gossamer.config import UrlConfig
-from gossamer.crawl.copies import CopyLabeller, Mark
-from gossamer.crawl.copies.labeller import BATCH_PAGES, MOST_WAITING_BYTES
+from gossamer.crawl.copies import BATCH_PAGES, MOST_WAITING_BYTES, CopyLabeller, Mark
 from gossamer.crawl.opening import ShardFolder
-from gossamer.dedupe import Finding, Gone, Item, Known, Level, Page
+from gossamer.dedupe import CopyChanges, CopyItem, ExactCopy, GonePage, Level, PageText
 from gossamer.errors import CannotGoOn
 from gossamer.model import (
     CopyOf,
@@ -32,18 +31,18 @@ class Station:
     """Notes what it is given to judge."""
 
     def __init__(self) -> None:
-        self.judged: list[Item] = []
+        self.judged: list[CopyItem] = []
         self.parcels: list[bytes] = []
         self.error: Exception | None = None
 
-    def judge(self, items: Sequence[Item], parcels: Sequence[bytes] = ()) -> Finding:
+    def judge(self, items: Sequence[CopyItem], parcels: Sequence[bytes] = ()) -> CopyChanges:
         if self.error is not None:
             raise self.error
         self.judged += items
         self.parcels += parcels
         rows: list[Any] = [(b"n" + item.key.to_bytes(8, "big"), b"label") for item in items]
         changed = {item.key: Level.EXACT for item in items}
-        return Finding(
+        return CopyChanges(
             rows=rows, parcels=[(1, b"S")], counts={"exact": len(items)}, changed=changed
         )
 
@@ -119,7 +118,7 @@ async def test_a_page_is_judged_after_its_commit_and_its_label_goes_out_with_the
     assert desk.station.judged == []
     desk.commit()
     await desk.judge()
-    page = Page(key("/1"), "a.test", "T", b"some text", 5.0)
+    page = PageText(key("/1"), "a.test", "T", b"some text", 5.0)
     assert desk.station.judged == [page]
     assert desk.state.get(b"n" + page.key.to_bytes(8, "big")) is None
     assert desk.desk.has_uncommitted
@@ -149,24 +148,24 @@ async def test_what_a_job_found_is_committed_before_the_next_one_begins(desk: De
 @pytest.mark.parametrize(
     ("given", "expected"),
     [
-        ({"copy_of": copy_of("/0")}, Known(key("/1"), 5.0, key("/0"))),
+        ({"copy_of": copy_of("/0")}, ExactCopy(key("/1"), 5.0, key("/0"))),
         (
             {"copy_of": copy_of("/0"), "revisit": RevisitResult.CHANGED},
-            Known(key("/1"), 5.0, key("/0"), is_again=True),
+            ExactCopy(key("/1"), 5.0, key("/0"), is_again=True),
         ),
-        ({"revisit": RevisitResult.GONE}, Gone(key("/1"), 5.0)),
+        ({"revisit": RevisitResult.GONE}, GonePage(key("/1"), 5.0)),
         (
             {"revisit": RevisitResult.CHANGED},
-            Page(key("/1"), "a.test", "T", b"text", 5.0, is_again=True),
+            PageText(key("/1"), "a.test", "T", b"text", 5.0, is_again=True),
         ),
         ({"revisit": RevisitResult.CHANGED, "copy_of": copy_of("/1")}, None),
         ({"revisit": RevisitResult.UNCHANGED, "copy_of": copy_of("/1")}, None),
     ],
 )
 async def test_a_turn_is_judged_by_what_it_found(
-    desk: Desk, given: dict[str, Any], expected: Item | None
+    desk: Desk, given: dict[str, Any], expected: CopyItem | None
 ) -> None:
-    has_text = isinstance(expected, Page)
+    has_text = isinstance(expected, PageText)
     desk.desk.offer(turn("/1", **given), b"text" if has_text else b"")
     desk.commit()
     await desk.judge()

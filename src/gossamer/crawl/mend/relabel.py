@@ -19,8 +19,8 @@ from gossamer.cluster import PARCELS, Ring, parcel_rows, read_charter, start_chi
 from gossamer.crawl.copies import (
     MARK_ROW,
     PARCEL_ROW,
-    About,
     Mark,
+    SketchSettings,
     crawl_seed,
     ensure_whole,
     follow,
@@ -28,7 +28,7 @@ from gossamer.crawl.copies import (
     reset_near,
 )
 from gossamer.crawl.opening import ShardFolder, lock_folder, open_state
-from gossamer.dedupe import LABEL_ROW, VERSION, Copies, Finding, open_copies
+from gossamer.dedupe import LABEL_ROW, SKETCH_VERSION, CopyChanges, CopyDetector, open_copy_detector
 from gossamer.errors import CannotGoOn, GossamerError
 from gossamer.log import tell
 from gossamer.report import COUNTERS, decode_counters, encode_counters
@@ -53,7 +53,7 @@ def build_near(root: Path | str, on_progress: Progress | None = None) -> dict[st
 def label_rest(folder: CrawlFolder, on_read: Progress, *, is_anew: bool = False) -> dict[str, int]:
     """Label what the shards of a crawl have left; the folder is ours."""
     shards = read_charter(folder.charter_path).shards
-    about = About(VERSION, crawl_seed(folder), shards)
+    about = SketchSettings(SKETCH_VERSION, crawl_seed(folder), shards)
     with ExitStack() as stack:
         branches: list[_Branch] = []
         for shard in range(shards):
@@ -103,28 +103,28 @@ class _Branch:
     """One shard: its state, its station, and how many labels it keeps."""
 
     state: State
-    station: Copies
+    station: CopyDetector
     counts: dict[str, int] = field(default_factory=dict)
 
-    def write(self, finding: Finding) -> None:
+    def write(self, changes: CopyChanges) -> None:
         """Commit what was found, with the totals."""
-        for name, change in finding.counts.items():
+        for name, change in changes.counts.items():
             self.counts[name] = self.counts.get(name, 0) + change
         counters = replace(decode_counters(self.state.get(COUNTERS)), copies=self.counts)
-        self.state.write([*finding.rows, (COUNTERS, encode_counters(counters))])
+        self.state.write([*changes.rows, (COUNTERS, encode_counters(counters))])
 
 
-def _opened(state: State, about: About, shard: int, *, is_anew: bool) -> _Branch:
+def _opened(state: State, about: SketchSettings, shard: int, *, is_anew: bool) -> _Branch:
     """Return a shard's branch; anew, it is without labels and sketches."""
     if is_anew:
         state.delete_range(LABEL_ROW, after_prefix(LABEL_ROW) or b"")
         reset_near(state, about)
     else:
         ensure_whole(state, about)
-    station = open_copies(state, near_folder(state), about.seed, (shard, about.shards))
+    station = open_copy_detector(state, near_folder(state), about.seed, (shard, about.shards))
     counts = {} if is_anew else decode_counters(state.get(COUNTERS)).copies
     branch = _Branch(state, station, counts)
-    branch.write(Finding())
+    branch.write(CopyChanges())
     return branch
 
 
@@ -147,9 +147,9 @@ def _read(folder: CrawlFolder, shard: int, branches: list[_Branch], on_read: Pro
     behind = follow(folder, shard, branch.state, mark, files)
     count = 0
     while found := list(islice(behind, BATCH_PAGES)):
-        finding = branch.station.judge([item for item, _ in found])
-        branch.write(finding)
-        _hand_over(finding.parcels, branches)
+        changes = branch.station.judge([item for item, _ in found])
+        branch.write(changes)
+        _hand_over(changes.parcels, branches)
         branch.state.write([found[-1][1].row()])
         count += len(found)
         on_read({"read": count, "of": "pages", "shard": shard})

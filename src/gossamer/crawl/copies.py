@@ -1,9 +1,10 @@
-"""Labels near-duplicates of what is committed, in a thread; labels go out with a later commit.
+"""WHO SAYS IT AGAIN? Near-duplicates of a running crawl: labelled after the commit, off the loop.
 
 Live, pages are handed over as they are recorded and wait in memory for their commit, then for
-their job. If there is no keeping up, or after a death, the labeller *follows*: it reads them from
-the archive. Every job ends with a mark: what lies before it in the archive is labelled, and its
-rows are one commit. A parcel of another shard is a row until the job that opens it is committed.
+their job in a thread. If there is no keeping up, or after a death, the labeller *follows*: it reads
+them from the archive. Every job ends with a mark: what lies before it in the archive is labelled,
+and its rows are one commit. A parcel of another shard is a row until the job that opens it is
+committed. Killed at any instant, no page is forgotten.
 """
 
 import asyncio
@@ -14,34 +15,44 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
-from msgspec import Struct, msgpack
+from msgspec import DecodeError, Struct, json, msgpack
+from msgspec.structs import replace
 
 from gossamer.clock import Clock
 from gossamer.cluster import PARCELS
 from gossamer.config import UrlConfig
-from gossamer.crawl.copies.unlabelled import MARK_ROW, Files, Mark, follow
 from gossamer.crawl.opening import ShardFolder
 from gossamer.dedupe import (
     LABEL_ROW,
     NEAR_ROWS,
-    VERSION,
-    Copies,
-    Finding,
-    Gone,
-    Item,
-    Known,
-    Page,
-    named_key,
-    open_copies,
+    SKETCH_VERSION,
+    CopyChanges,
+    CopyDetector,
+    CopyItem,
+    ExactCopy,
+    GonePage,
+    PageText,
+    copy_row_key,
+    open_copy_detector,
     read_labels,
     verify_near,
 )
 from gossamer.errors import CorruptFile
 from gossamer.log import tell
 from gossamer.model import Counters, RevisitResult, Row, Turn
-from gossamer.store import ROW_PREFIX, Archive, CrawlFolder, State
+from gossamer.report import decode_record, url_row_key
+from gossamer.store import (
+    ROW_PREFIX,
+    Archive,
+    ArchiveName,
+    CrawlFolder,
+    Record,
+    Records,
+    State,
+    read_file_row,
+)
 from gossamer.urls import parse
 
 PARCEL_ROW = b"Np"
@@ -53,12 +64,16 @@ MOST_WAITING_BYTES = 64 * 1024 * 1024
 FOLLOW_PAGES = 512
 MOST_FINISH_S = 8.0
 """How long a stop waits for what is left to label."""
-ABOUT_ROW = b"NA"
+ABOUT_ROW, MARK_ROW = b"NA", b"NM"
 SEED_BYTES = 8
 _ANY = UrlConfig(strip_session_ids=False, strip_tracking=False)
+"""What the archive names is canonical already."""
+
+Files: TypeAlias = Sequence[tuple[bytes, bytes]]
+"""Rows of a shard's commit table: how much of each file counts."""
 
 
-class About(Struct, frozen=True, array_like=True):
+class SketchSettings(Struct, frozen=True, array_like=True):
     """What the sketches of a state were made with: those of others cannot be compared."""
 
     version: int
@@ -66,18 +81,47 @@ class About(Struct, frozen=True, array_like=True):
     shards: int
 
 
+class Mark(Struct, frozen=True, order=True, array_like=True):
+    """A place in a shard's archive: everything before it is labelled.
+
+    Files that a shard has inherited come first: it adds nothing to them.
+    """
+
+    is_own: bool = False
+    shard: int = 0
+    epoch: int = 0
+    number: int = 0
+    text: int = 0
+    """Offset in the text file of that set, and in its links file."""
+    links: int = 0
+
+    def row(self) -> Row:
+        """Return the row that remembers this mark."""
+        return MARK_ROW, msgpack.encode(self)
+
+    @classmethod
+    def of(cls, value: bytes | None) -> "Mark":
+        """Return the mark that a row holds; the beginning of the archive if there is none."""
+        return cls() if value is None else msgpack.decode(value, type=cls)
+
+    @classmethod
+    def at_start(cls, name: ArchiveName, owner: int) -> "Mark":
+        """Return the mark before a set of files."""
+        return cls(name.shard == owner, name.shard, name.epoch, name.number)
+
+
 @dataclass(slots=True)
 class _Lot:
     """Pages that wait, and the mark behind them."""
 
-    items: list[Item] = field(default_factory=list)
+    items: list[CopyItem] = field(default_factory=list)
     size: int = 0
     mark: Mark | None = None
 
-    def add(self, item: Item) -> None:
+    def add(self, item: CopyItem) -> None:
         """Take one more."""
         self.items.append(item)
-        self.size += len(item.text) if isinstance(item, Page) else 0
+        self.size += len(item.text) if isinstance(item, PageText) else 0
 
     def extend(self, other: "_Lot", mark: Mark) -> None:
         """Take all of another lot; the mark is behind it."""
@@ -90,7 +134,7 @@ class _Lot:
 class _Job:
     """What one call of the thread is to do."""
 
-    items: list[Item]
+    items: list[CopyItem]
     mark: Mark | None
     files: Files | None
     """Rows of the archive files that are to be followed; None: the items are all there is."""
@@ -101,7 +145,7 @@ class _Done(NamedTuple):
     """What came of a job."""
 
     job: _Job
-    finding: Finding
+    changes: CopyChanges
     mark: Mark | None
     is_at_end: bool
 
@@ -112,7 +156,7 @@ class CopyLabeller:
     def __init__(
         self,
         *,
-        open_station: Callable[[], Copies],
+        open_station: Callable[[], CopyDetector],
         state: State,
         place: ShardFolder,
         archive: Archive,
@@ -135,7 +179,7 @@ class CopyLabeller:
         self._counters = counters
         self._post = post
         self._on_ended = on_ended
-        self._station: Copies | None = None
+        self._station: CopyDetector | None = None
         self._open = _Lot()
         self._waiting = _Lot()
         self._rows: list[Row] = []
@@ -158,15 +202,15 @@ class CopyLabeller:
         """Take a page that is being recorded; it counts when it is committed."""
         url, is_again = turn.task.url, turn.revisit is not None
         if turn.revisit is RevisitResult.GONE:
-            self._open.add(Gone(url.key, turn.at))
+            self._open.add(GonePage(url.key, turn.at))
         elif turn.revisit is RevisitResult.UNCHANGED:
             return
         elif turn.copy_of is not None and turn.copy_of.url != url.text:
             original = parse(turn.copy_of.url, _ANY)
             if original is not None:
-                self._open.add(Known(url.key, turn.at, original.key, is_again))
+                self._open.add(ExactCopy(url.key, turn.at, original.key, is_again))
         elif text and turn.found is not None:
-            self._open.add(Page(url.key, url.host, turn.found.title, text, turn.at, is_again))
+            self._open.add(PageText(url.key, url.host, turn.found.title, text, turn.at, is_again))
 
     def take(self, parcels: Sequence[bytes]) -> None:
         """Take parcels of another shard; from the next commit on they cannot be lost."""
@@ -239,10 +283,10 @@ class CopyLabeller:
             is_at_end = next(behind, None) is None
             items = [item for item, _ in found]
             mark = found[-1][1] if found else None
-        finding = self._station.judge(items, list(job.parcels.values()))
-        return _Done(job, finding, mark, is_at_end)
+        changes = self._station.judge(items, list(job.parcels.values()))
+        return _Done(job, changes, mark, is_at_end)
 
-    def _behind(self, files: Files) -> Iterator[tuple[Item, Mark]]:
+    def _behind(self, files: Files) -> Iterator[tuple[CopyItem, Mark]]:
         """Give what lies behind the mark, in files as far as they count."""
         return follow(self._place.folder, self._place.shard, self._state, self.mark, files)
 
@@ -252,8 +296,8 @@ class CopyLabeller:
         if thread.cancelled() or thread.exception() is not None:
             self._on_ended(None if thread.cancelled() else thread.exception())
             return
-        job, finding, mark, is_at_end = thread.result()
-        self._rows += finding.rows
+        job, changes, mark, is_at_end = thread.result()
+        self._rows += changes.rows
         self._rows += [(key, None) for key in job.parcels]
         for key in job.parcels:
             del self._parcels[key]
@@ -264,8 +308,8 @@ class CopyLabeller:
             self.is_following = not is_at_end
             if self.is_following:
                 self._waiting = _Lot()  # it lies behind what is still to be read
-        self._post(finding.parcels)
-        self._counters.count_copies(finding.counts)
+        self._post(changes.parcels)
+        self._counters.count_copies(changes.counts)
         self._on_ended(None)
 
     async def finish(self, commit: Callable[[], None], clock: Clock) -> None:
@@ -333,12 +377,12 @@ def open_labeller(
 ) -> CopyLabeller:
     """Return the labeller of a shard; sketches that are damaged or of another kind are dropped."""
     shards = place.ring.shards
-    about = About(VERSION, crawl_seed(place.folder), shards)
+    about = SketchSettings(SKETCH_VERSION, crawl_seed(place.folder), shards)
     ensure_whole(state, about)
 
-    def open_station() -> Copies:
+    def open_station() -> CopyDetector:
         part = (place.shard, shards)
-        return open_copies(state, near_folder(state), about.seed, part, is_synced=is_synced)
+        return open_copy_detector(state, near_folder(state), about.seed, part, is_synced=is_synced)
 
     return CopyLabeller(
         open_station=open_station,
@@ -356,10 +400,10 @@ def near_folder(state: State) -> Path:
     return state.path / "near"
 
 
-def ensure_whole(state: State, about: About) -> None:
+def ensure_whole(state: State, about: SketchSettings) -> None:
     """Let go of sketches that are damaged or not comparable: the archive has the texts."""
     value = state.get(ABOUT_ROW)
-    if value is not None and msgpack.decode(value, type=About) == about:
+    if value is not None and msgpack.decode(value, type=SketchSettings) == about:
         with suppress(CorruptFile):
             verify_near(near_folder(state), state.scan(NEAR_ROWS))
             return
@@ -368,13 +412,13 @@ def ensure_whole(state: State, about: About) -> None:
     reset_near(state, about)
 
 
-def reset_near(state: State, about: About) -> None:
+def reset_near(state: State, about: SketchSettings) -> None:
     """Forget all sketches; the labels stay until better ones are found."""
     rows: list[Row] = [
         (key, None) for table in (NEAR_ROWS, PARCELS) for key, _ in state.scan(table)
     ]
     labels = read_labels(state.scan(LABEL_ROW))
-    rows += [(named_key(label.original, key), b"") for key, label in labels]
+    rows += [(copy_row_key(label.original, key), b"") for key, label in labels]
     state.write([*rows, (ABOUT_ROW, msgpack.encode(about))])
     shutil.rmtree(near_folder(state), ignore_errors=True)
 
@@ -390,3 +434,98 @@ def crawl_seed(folder: CrawlFolder) -> int:
             os.link(new, path)
         new.unlink()
     return int.from_bytes(path.read_bytes(), "big")
+
+
+# Reading the archive again from a mark on: pages whose copies are not yet known
+
+
+class _Said(Struct):
+    """What is needed of a links record; the rest is not decoded."""
+
+    url: str
+    outcome: str
+    at: float = 0.0
+    page: str = ""
+    copy_of: str = ""
+    title: str = ""
+
+
+_said = json.Decoder(_Said).decode
+
+
+class Texts:
+    """The text records of a set, in step with its links records."""
+
+    def __init__(self, folder: CrawlFolder, name: ArchiveName, start: int, end: int) -> None:
+        path = folder.archive / name.sibling("text").file_name
+        self._records = iter(Records(path, start)) if path.exists() and start < end else iter(())
+        self._end = end
+        self.at = start
+        self._next: Record | None = next(self._records, None)
+
+    def of(self, page_id: str) -> bytes | None:
+        """Return the text of a page, if it is the next one; None if the page has none."""
+        record = self._next
+        if record is None or record.offset >= self._end:
+            return None
+        if record.headers.get("warc-type") != "conversion":
+            self._take(record)
+            return self.of(page_id)
+        if record.headers.get("warc-refers-to") != page_id:
+            return None
+        self._take(record)
+        return record.block
+
+    def _take(self, record: Record) -> None:
+        self.at = record.offset + record.length
+        self._next = next(self._records, None)
+
+
+def follow(
+    folder: CrawlFolder, shard: int, state: State, mark: Mark, files: Files
+) -> Iterator[tuple[CopyItem, Mark]]:
+    """Give what lies behind a mark in a shard's archive, each with the mark behind it."""
+    ends = {name: row.length for name, row in (read_file_row(*row) for row in files)}
+    names = [ArchiveName.parse(name) for name in ends]
+    links = [name for name in names if name is not None and name.kind == "links"]
+    for name in sorted(links, key=lambda one: Mark.at_start(one, shard)):
+        start = Mark.at_start(name, shard)
+        if replace(mark, text=0, links=0) > start:
+            continue
+        mark = max(mark, start)
+        texts = Texts(folder, name, mark.text, ends.get(name.sibling("text").file_name, 0))
+        for record in Records(folder.archive / name.file_name, mark.links):
+            if record.offset >= ends[name.file_name]:
+                break
+            item = _item(record, texts, state)
+            mark = replace(start, text=texts.at, links=record.offset + record.length)
+            if item is not None:
+                yield item, mark
+
+
+def _item(record: Record, texts: Texts, state: State) -> CopyItem | None:
+    """Return what a links record says of its page, if that was stored, or is gone."""
+    if record.headers.get("warc-type") != "metadata":
+        return None
+    try:
+        said = _said(record.block)
+    except DecodeError:
+        return None
+    text = texts.of(said.page) if said.page else None
+    url = parse(said.url, _ANY) if said.outcome in {"fetched", "gone"} else None
+    if url is None:
+        return None
+    if said.outcome == "gone":
+        return GonePage(url.key, said.at)
+    is_again = was_stored(state, url.key, said.at)
+    if said.copy_of and said.copy_of != said.url:
+        original = parse(said.copy_of, _ANY)
+        return ExactCopy(url.key, said.at, original.key, is_again) if original is not None else None
+    return PageText(url.key, url.host, said.title, text, said.at, is_again) if text else None
+
+
+def was_stored(state: State, key: int, at: float) -> bool:
+    """Return True if an earlier version of a page was stored before a moment."""
+    value = state.get(url_row_key(key))
+    visits = decode_record(value).visits if value is not None else ()
+    return any(visit.at < at and visit.ref is not None for visit in visits)
