@@ -80,7 +80,9 @@ def ask(line: Line, graph: Opened, asked: list[tuple[str, str]]) -> tuple[list[f
             wish = LinkWish(direction="in" if direction == "in" else "out", limit=100)
             expected = links(graph, url, wish)
             assert expected is not None, url
-            assert found == expected[direction], url
+            row = expected.incoming if direction == "in" else expected.outgoing
+            assert row is not None, url
+            assert found == row.urls, url
     return took, count
 
 

@@ -12,7 +12,7 @@ import msgspec
 
 import gossamer
 from gossamer.config import Config
-from gossamer.report import as_json
+from gossamer.model import as_json
 from gossamer.testing import FakeServer, ScriptedWeb, serve_in_thread
 from tests.e2e.archive import Archive, FastIterator, Record, read_archive
 

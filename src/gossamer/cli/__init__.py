@@ -4,8 +4,8 @@ One file per noun: `crawl` starts and continues, `store` looks at what is there,
 on a web of our own. `flags` turns arguments into a `Config`, `screen` turns facts into what a
 person likes to read, `words` says what each reason means.
 
-Neighbours: `crawl`, whose Python API does the work, and `settings`, which knows crawl.toml.
-Not for: decisions; whatever the command line can do, a Python program can do through `crawl`.
+Neighbours: the Python API (`gossamer`, `gossamer.api`) does the work, `settings` knows crawl.toml.
+Not for: decisions; whatever the command line can do, a Python program can do too.
 """
 
 from gossamer.cli.main import run

@@ -35,7 +35,7 @@ Into = Annotated[Path, typer.Option("--into", metavar="DIR", help="Made anew eac
 
 def demo(*, into: Into = Path("demo-crawl")) -> int:
     """Crawl the built-in web on loopback, then ask about what was found."""
-    from gossamer.testing import FakeWeb, serve_in_process  # noqa: PLC0415 - keeps --help fast
+    from gossamer.testing import FakeWeb, serve_in_process
 
     _make_anew(into)
     screen = out()
@@ -69,9 +69,9 @@ def _ask(screen: Console, into: Path, web: "FakeWeb") -> int:
     steps: list[tuple[str, list[str]]] = [
         ("How does it stand?", ["status", str(into)]),
         ("Why is this page not there?", ["why", str(into), refused]),
-        ("And what is known of this one?", ["why", str(into), archived]),
-        ("Which pages say what another one says (the first lines)?", ["copies", str(into)]),
-        ("Which pages say this?", ["search", str(into), *WORDS, "--per-page", "2"]),
+        ("And the details of this one?", ["why", str(into), archived]),
+        ("Near-duplicates (the first lines).", ["copies", str(into)]),
+        ("Full-text search.", ["search", str(into), *WORDS, "--per-page", "2"]),
         ("Who links to it, and to whom does it link?", ["links", str(into), archived]),
         ("Which pages matter most?", ["rank", str(into), "--top", "5"]),
         (
@@ -121,9 +121,9 @@ def _show(screen: Console, words: str, arguments: Sequence[str]) -> int:
 
 def _one_refused(into: Path) -> str:
     """Return a URL that robots.txt kept us from asking for."""
-    from gossamer.store import CrawlFolder, iter_links  # noqa: PLC0415 - keeps --help fast
+    from gossamer import OpenCrawl
 
-    for _, record in iter_links(CrawlFolder(into)):
+    for record in OpenCrawl(into).records():
         if record.reason == "robots_disallowed":
             return record.url
     return "http://elsewhere.example/"

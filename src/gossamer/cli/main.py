@@ -46,10 +46,10 @@ def _ended(words: list[str]) -> object:
     A plain `crawl` line is read here: loading the parser takes a quarter of a crawl's start-up.
     """
     if words[0] == "crawl" and (given := plain_flags(words[1:])) is not None:
-        from gossamer.cli.start import start  # noqa: PLC0415 - not for every verb
+        from gossamer.cli.start import start
 
         return start(given)
-    from gossamer.cli.app import parse_and_run  # noqa: PLC0415 - only when there is more to read
+    from gossamer.cli.app import parse_and_run
 
     return parse_and_run(words)
 

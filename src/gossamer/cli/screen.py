@@ -17,8 +17,9 @@ from gossamer.cli.words import ENDINGS, meaning_of
 from gossamer.log import escape, redact
 
 if TYPE_CHECKING:
-    from gossamer.model import UserErrors
-    from gossamer.report import CopyClusters, PastVisit, Status, Why
+    from msgspec import Struct
+
+    from gossamer import CopyClusters, PastVisit, Status, UserErrors, Why
 
 PLAIN_EVERY = 5
 """Without a terminal, a line of progress is written at every fifth call (about five seconds)."""
@@ -57,6 +58,13 @@ def print_json(facts: Facts) -> None:
     """Write one JSON object as one line of standard output."""
     sys.stdout.write(json.dumps(facts) + "\n")
     sys.stdout.flush()
+
+
+def as_json(answer: "Struct") -> dict[str, object]:
+    """Return an answer with the keys that --json prints."""
+    from gossamer import as_json as plain
+
+    return plain(answer)
 
 
 def harmless(text: object) -> str:

@@ -9,15 +9,15 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from gossamer.cli.flags import with_flags
-from gossamer.cli.screen import harmless, out, print_json, progress, summary
+from gossamer.cli.screen import as_json, harmless, out, print_json, progress, summary
 from gossamer.config import Config
 from gossamer.errors import ConfigError
 from gossamer.log import set_up
 from gossamer.settings import changed, load_config
 
 if TYPE_CHECKING:
+    from gossamer import Status
     from gossamer.cli.search.beside import Indexer
-    from gossamer.report import Status
 
 
 class Wish(Struct, kw_only=True):
@@ -57,8 +57,7 @@ def _run(wish: Wish, config: Config, changes: Sequence[str]) -> int:
     if not (wish.seed or wish.seeds or config.seeds or (wish.into / "crawl.toml").exists()):
         raise ConfigError("nothing to start from: give a SEED, or --seeds FILE")
     _expect_no_other_index(wish.into)
-    from gossamer.crawl import Crawl, Seed, read_seeds  # noqa: PLC0415 - keeps --help fast
-    from gossamer.report import as_json  # noqa: PLC0415 - keeps --help fast
+    from gossamer import Crawl, Seed, read_seeds
 
     seeds = [Seed(url=url) for url in wish.seed or ()]
     seeds += read_seeds(wish.seeds) if wish.seeds else []
@@ -117,7 +116,7 @@ def _indexing(wish: Wish, say: Callable[[str], None]) -> "Iterator[Indexer | _No
     if not wish.index:
         yield _NoIndexer()
         return
-    from gossamer.cli.search.beside import Indexer  # noqa: PLC0415 - only if it is wanted
+    from gossamer.cli.search.beside import Indexer
 
     indexer = Indexer(wish.into, say)
     try:

@@ -2,28 +2,31 @@
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from gossamer.cli.graph.building import crawl_folder
 from gossamer.cli.graph.options import Address, Folder, Json
-from gossamer.cli.screen import copies_view, harmless, out, print_json, status_view, why_view
-from gossamer.errors import CannotGoOn, ConfigError
-
-if TYPE_CHECKING:
-    from gossamer.store import StoredPage
+from gossamer.cli.screen import (
+    as_json,
+    copies_view,
+    harmless,
+    out,
+    print_json,
+    status_view,
+    why_view,
+)
+from gossamer.errors import ConfigError
 
 NOT_STORED = 1
 
 
 def status(folder: Folder, *, json: Json = False) -> None:
     """Pages, queue, hosts and rates; refusals by reason, errors by kind."""
-    place = crawl_folder(folder)
-    from gossamer.report import as_json  # noqa: PLC0415 - keeps --help fast
-    from gossamer.report import status as status_of  # noqa: PLC0415 - keeps --help fast
+    from gossamer import OpenCrawl
 
-    facts = status_of(place)
+    facts = OpenCrawl(crawl_folder(folder)).status()
     if json:
         print_json(as_json(facts))
     else:
@@ -32,11 +35,9 @@ def status(folder: Folder, *, json: Json = False) -> None:
 
 def why(folder: Folder, url: Address, *, json: Json = False) -> None:
     """Everything known and decided about one URL."""
-    place = crawl_folder(folder)
-    from gossamer.report import as_json  # noqa: PLC0415 - keeps --help fast
-    from gossamer.report import why as why_of  # noqa: PLC0415 - keeps --help fast
+    from gossamer import OpenCrawl
 
-    facts = why_of(place, url)
+    facts = OpenCrawl(crawl_folder(folder)).why(url)
     if json:
         print_json(as_json(facts))
     else:
@@ -49,12 +50,10 @@ def copies(
     *,
     json: Json = False,
 ) -> None:
-    """Pages that say the same: originals, and their exact, near and similar copies."""
-    place = crawl_folder(folder)
-    from gossamer.report import as_json  # noqa: PLC0415 - keeps --help fast
-    from gossamer.report import copies as copies_of  # noqa: PLC0415 - keeps --help fast
+    """Near-duplicates: originals, and their exact, near and similar copies."""
+    from gossamer import OpenCrawl
 
-    facts = copies_of(place, url)
+    facts = OpenCrawl(crawl_folder(folder)).copies(url)
     if json:
         print_json(as_json(facts))
     else:
@@ -72,10 +71,9 @@ def show(
     """Give the stored page back: its content as the author wrote it, unless told otherwise."""
     if headers + text + raw > 1:
         raise ConfigError("--headers, --text and --raw: give one of them")
-    place = crawl_folder(folder)
-    from gossamer.report import show as show_of  # noqa: PLC0415 - keeps --help fast
+    from gossamer import OpenCrawl
 
-    page = show_of(place, url)
+    page = OpenCrawl(crawl_folder(folder)).page(url)
     if page is None:
         sys.stderr.write(
             f"gossamer: {harmless(url)} is not in the archive; `gossamer why` says more\n"
@@ -84,11 +82,11 @@ def show(
     if headers:
         _write(page.head)
     elif raw:
-        _write(page.head + page.payload)
+        _write(page.head + page.raw())
     elif text:
-        _write(_stored_text(folder, page).encode())
+        _write(page.text().encode())
     else:
-        _write(page.decoded())
+        _write(page.body())
     return 0
 
 
@@ -105,35 +103,16 @@ def add(
     """Give more seeds to a crawl, running or stopped."""
     if not seed and not seeds:
         raise ConfigError("nothing to add: give a SEED, or --seeds FILE")
-    place = crawl_folder(folder)
-    from gossamer.crawl import Crawl, Seed, read_seeds  # noqa: PLC0415 - keeps --help fast
-    from gossamer.report import add as add_to  # noqa: PLC0415 - keeps --help fast
-    from gossamer.report import as_json  # noqa: PLC0415 - keeps --help fast
+    from gossamer import OpenCrawl, Seed, read_seeds
 
     given = [Seed(url=url) for url in seed or ()] + (read_seeds(seeds) if seeds else [])
-    facts = add_to(place, [(one.url, one.label) for one in given]) or Crawl(place, given).add()
+    facts = OpenCrawl(crawl_folder(folder)).add(given)
     if json:
         print_json(as_json(facts))
     else:
         out().print(f"added: {facts.added}")
         for url, reason in facts.refused.items():
             out().print(f"refused: {harmless(url)} ({harmless(reason)})", markup=False)
-
-
-def _stored_text(folder: Path, page: "StoredPage") -> str:
-    """Return the text that was extracted from a page when it was stored."""
-    from gossamer.store import ArchiveName, CrawlFolder, Records  # noqa: PLC0415 - keeps --help fast
-
-    place = page.original or page.ref
-    name = ArchiveName.parse(place.file)
-    if name is None:
-        raise CannotGoOn(f"{place.file} is not the name of an archive file")
-    path = CrawlFolder(folder).archive / name.sibling("text").file_name
-    wanted = page.warc_headers.get("warc-refers-to" if page.original else "warc-record-id", "")
-    for record in Records(path) if path.exists() else ():
-        if record.headers.get("warc-refers-to") == wanted:
-            return record.block.decode("utf-8", "replace")
-    return ""
 
 
 def _write(content: bytes) -> None:

@@ -8,7 +8,7 @@ import typer
 
 from gossamer.cli.crawl import HOW_TO_TELL, flag_parameters, parameter
 from gossamer.cli.flags import WATCH_FLAGS, with_flags
-from gossamer.cli.screen import out, print_json, progress, summary, watch_line
+from gossamer.cli.screen import as_json, out, print_json, progress, summary, watch_line
 from gossamer.errors import ConfigError
 from gossamer.log import escape, redact, set_up
 from gossamer.settings import changed, load_config
@@ -38,8 +38,7 @@ def watch(**given: Any) -> int:  # noqa: ANN401 - the parser hands over what `_s
         raise ConfigError(f"{folder} is not the folder of a crawl: there is no crawl.toml in it")
     old = load_config(folder / "crawl.toml")
     new = with_flags(old, given, WATCH_FLAGS)
-    from gossamer.crawl import Crawl  # noqa: PLC0415 - keeps --help fast
-    from gossamer.report import as_json  # noqa: PLC0415 - keeps --help fast
+    from gossamer import Crawl
 
     aside = out(is_aside=True)
 

@@ -6,6 +6,7 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from random import Random, SystemRandom
 
@@ -40,6 +41,8 @@ from gossamer.store import CrawlFolder, State
 
 LIMITS = frozenset({"max_pages", "max_time", "max_bytes"})
 """Reasons to end that were asked for beforehand: exit code 0."""
+STOP_AGAIN_S = 0.1
+"""A crawl in another thread that was cancelled is asked again so often until it has ended."""
 
 
 class Ending(Struct, frozen=True, kw_only=True):
@@ -93,6 +96,7 @@ class Crawl:
         `on_progress` is told the status once a second; `on_saved` is called when the folder is
         ours and its crawl.toml says what was asked.
         """
+        _expect_no_loop("run")
         config = self._settled_config()
         shards = how_many_shards(config, self._extras)
         folder = CrawlFolder(self.folder)
@@ -113,6 +117,31 @@ class Crawl:
                     return runner.run(self._run_fleet(config, shards, lock, on_progress))
                 except BaseExceptionGroup as group:
                     raise first_cause(group) from group
+
+    async def run_async(self, on_progress: Progress | None = None) -> Ending:
+        """Crawl inside a running event loop, in a thread of its own and as one shard.
+
+        `on_progress` is called in the loop. To cancel the task stops the crawl cleanly.
+        """
+        if self._settled_config().shards > 1:
+            raise ConfigError(
+                "several shards start as forks, which a program with threads cannot safely do; "
+                "expected shards=1 inside an event loop, or `gossamer crawl` in a shell"
+            )
+        loop = asyncio.get_running_loop()
+
+        def tell(status: Status) -> None:
+            if on_progress is not None:
+                loop.call_soon_threadsafe(on_progress, status)
+
+        running = asyncio.ensure_future(asyncio.to_thread(self.run, tell))
+        try:
+            return await asyncio.shield(running)
+        except asyncio.CancelledError:
+            while not running.done():  # it may not have begun to listen
+                self.stop()
+                await asyncio.wait([running], timeout=STOP_AGAIN_S)
+            raise
 
     def watch(
         self,
@@ -137,6 +166,7 @@ class Crawl:
 
     def add(self) -> Added:
         """Queue the seeds, with their labels, without crawling: for a crawl that does not run."""
+        _expect_no_loop("add")
         config = self._settled_config()
         folder = CrawlFolder(self.folder)
         with (
@@ -241,8 +271,8 @@ class Crawl:
         return settled
 
     def _listen_to_signals(self, stop: Callable[[str], None]) -> None:
-        self._stop = stop
         loop = asyncio.get_running_loop()
+        self._stop = lambda reason: _unless_closed(loop, stop, reason)
         for number in (signal.SIGINT, signal.SIGTERM):
             try:
                 loop.add_signal_handler(number, self._on_signal, number)
@@ -257,6 +287,28 @@ class Crawl:
         else:
             signal.signal(number, signal.SIG_DFL)
             signal.raise_signal(number)
+
+
+def _unless_closed(
+    loop: asyncio.AbstractEventLoop, stop: Callable[[str], None], reason: str
+) -> None:
+    """Let the loop of a crawl stop it, whichever thread asks for that."""
+    with suppress(RuntimeError):  # it has ended meanwhile
+        loop.call_soon_threadsafe(stop, reason)
+
+
+def _expect_no_loop(name: str) -> None:
+    """Refuse to block an event loop, before anything is touched."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return
+    cure = (
+        "`await crawl.run_async()` or `await gossamer.run_async(...)`"
+        if name == "run"
+        else f"`await asyncio.to_thread(crawl.{name})`"
+    )
+    raise ConfigError(f"Crawl.{name}() blocks, and an event loop runs here; use {cure}")
 
 
 def how_many_shards(config: Config, extras: Extras) -> int:

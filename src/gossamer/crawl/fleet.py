@@ -16,12 +16,11 @@ from gossamer.crawl.running import Progress, seeds_in, with_seeds
 from gossamer.crawl.seeds import Seed, url_of_seed
 from gossamer.crawl.shard_process import ShardOrders
 from gossamer.errors import ConfigError
-from gossamer.model import Counters, Standing
+from gossamer.model import Counters, Standing, as_json
 from gossamer.report import (
     ControlSocket,
     Status,
     Why,
-    as_json,
     merge_standings,
     name_original,
     status_of,

@@ -12,8 +12,8 @@ from gossamer.config import Config
 from gossamer.crawl.assembly import Shard
 from gossamer.crawl.seeds import Seed, plant
 from gossamer.errors import ConfigError, GossamerError
-from gossamer.model import Standing
-from gossamer.report import Status, as_json, explain_url, name_in, status_of, why_sources
+from gossamer.model import Standing, as_json
+from gossamer.report import Status, explain_url, name_in, status_of, why_sources
 from gossamer.urls import parse, without_credentials
 
 PROGRESS_S = 1.0

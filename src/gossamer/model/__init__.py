@@ -25,6 +25,7 @@ from gossamer.model.outcome import (
     RefusalKind,
     Refused,
 )
+from gossamer.model.plain import as_json
 from gossamer.model.record import CopyOf, RevisitResult, Row, StoreRef, Turn
 from gossamer.model.task import Task
 from gossamer.model.url import HostKey, Url
@@ -63,4 +64,5 @@ __all__ = [
     "UrlState",
     "UserErrors",
     "Visit",
+    "as_json",
 ]

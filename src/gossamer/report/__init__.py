@@ -20,7 +20,6 @@ from gossamer.report.explanation import (
     Revisits,
     RobotsAnswer,
     Why,
-    as_json,
     explain_url,
     name_original,
     unnamed_original,
@@ -46,6 +45,7 @@ from gossamer.report.records import (
     sum_counters,
     url_row_key,
 )
+from gossamer.report.stored import Page, page, pages
 from gossamer.report.totals import Status, WatchTotals, merge_standings, status_of
 
 __all__ = [
@@ -59,6 +59,7 @@ __all__ = [
     "FilterVerdict",
     "Labels",
     "NearCopy",
+    "Page",
     "PastVisit",
     "RecordLocation",
     "Revisits",
@@ -67,7 +68,6 @@ __all__ = [
     "WatchTotals",
     "Why",
     "add",
-    "as_json",
     "copies",
     "decode_counters",
     "decode_record",
@@ -78,6 +78,8 @@ __all__ = [
     "merge_standings",
     "name_in",
     "name_original",
+    "page",
+    "pages",
     "seed_urls",
     "show",
     "status",

@@ -138,6 +138,15 @@ class Why(Struct, frozen=True, kw_only=True):
     explanation: str = ""
     """All of it in a sentence or two."""
 
+    def json_fields(self) -> dict[str, object]:
+        """Return the answer as JSON has it: what cannot be known of such a URL is absent."""
+        told: dict[str, object] = {f: to_builtins(getattr(self, f)) for f in self.__struct_fields__}
+        if self.canonical is None:
+            return {name: told[name] for name in _OF_NO_URL}
+        for name in ("watch", "page") if self.watch is None else ():
+            del told[name]
+        return told
+
 
 class Linker(Struct, frozen=True, kw_only=True):
     """The first page that links a URL, as the links archive has it."""
@@ -302,17 +311,6 @@ def name_original(answer: Why, name: str) -> Why:
     near = replace(answer.near, original=name)
     told = answer.explanation.replace(near_sentence(answer.near), near_sentence(near))
     return replace(answer, near=near, explanation=told)
-
-
-def as_json(answer: Struct) -> dict[str, object]:
-    """Return an answer as `--json` and the JSON API give it."""
-    told: dict[str, object] = to_builtins(answer)
-    if isinstance(answer, Why):
-        if answer.canonical is None:
-            return {name: told[name] for name in _OF_NO_URL}
-        for name in ("watch", "page") if answer.watch is None else ():
-            del told[name]
-    return told
 
 
 def sentence(why: Why) -> str:

@@ -62,7 +62,7 @@ class Added(Struct, frozen=True, kw_only=True):
 
 def status(folder: Path | str) -> Status:
     """Return the status of a crawl, running or stopped."""
-    place = _existing(folder)
+    place = folder_of(folder)
     if (answer := ask_running(place.control_path, {"ask": "status"})) is not None:
         return msgspec.convert(answer, Status)
     charter = _settled_charter(place)
@@ -96,12 +96,12 @@ def _standing(state: State) -> Standing:
 
 def is_running(folder: Path | str) -> bool:
     """Tell whether a crawl runs in a folder."""
-    return ask_running(_existing(folder).control_path, {"ask": "status"}) is not None
+    return ask_running(folder_of(folder).control_path, {"ask": "status"}) is not None
 
 
 def why(folder: Path | str, url: str) -> Why:
     """Return everything known and decided about one URL."""
-    place = _existing(folder)
+    place = folder_of(folder)
     if (answer := ask_running(place.control_path, {"ask": "why", "url": url})) is not None:
         if "error" in answer:
             raise CannotGoOn(str(answer["error"]))
@@ -118,7 +118,7 @@ def why(folder: Path | str, url: str) -> Why:
 
 def copies(folder: Path | str, url: str = "") -> CopyClusters:
     """Return the clusters of near-duplicates, or that of one URL; running or stopped."""
-    place = _existing(folder)
+    place = folder_of(folder)
     config = load_config(place.config_path)
     shards = _settled_charter(place).shards
     with ExitStack() as stack:
@@ -145,14 +145,14 @@ def _settled_charter(folder: CrawlFolder) -> Charter:
 
 def show(folder: Path | str, url: str) -> StoredPage | None:
     """Return the stored page of a URL, a copy's content included; None if none is stored."""
-    place = _existing(folder)
+    place = folder_of(folder)
     ref = _ref(why(folder, url).page)
     if ref is None:
         return None
-    return read_page(place, ref, lambda target, record_id: _place(place, target, record_id))
+    return read_page(place, ref, lambda target, record_id: find_page(place, target, record_id))
 
 
-def _place(folder: CrawlFolder, url: str, record_id: str) -> StoreRef | None:
+def find_page(folder: CrawlFolder, url: str, record_id: str) -> StoreRef | None:
     """Return where a record of a URL lies: among its last visits, or else anywhere."""
     answer = why(folder.root, url)
     for ref in filter(None, map(_ref, (answer.page, *answer.visits))):
@@ -167,7 +167,7 @@ def _place(folder: CrawlFolder, url: str, record_id: str) -> StoreRef | None:
 
 def add(folder: Path | str, seeds: Sequence[tuple[str, str]]) -> Added | None:
     """Hand seeds (URL and label) to a running crawl; None if none is running in the folder."""
-    answer = ask_running(_existing(folder).control_path, {"ask": "add", "seeds": list(seeds)})
+    answer = ask_running(folder_of(folder).control_path, {"ask": "add", "seeds": list(seeds)})
     if answer is not None and "error" in answer:
         raise ConfigError(str(answer["error"]))
     return None if answer is None else msgspec.convert(answer, Added)
@@ -246,7 +246,8 @@ def _ref(found: RecordLocation | PastVisit | None) -> StoreRef | None:
     return StoreRef(found.file, found.offset, found.length)
 
 
-def _existing(folder: Path | str) -> CrawlFolder:
+def folder_of(folder: Path | str) -> CrawlFolder:
+    """Return the folder of a crawl; refuse one that holds none."""
     place = CrawlFolder(Path(folder))
     if not place.config_path.exists() and not place.archive.is_dir():
         raise ConfigError(f"{folder} is not a crawl: expected a folder with crawl.toml in it")

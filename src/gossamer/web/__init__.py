@@ -1,9 +1,9 @@
 """LOOK AT IT: a small server with the answers of the engines, for programs and for people.
 
 `api` is JSON, `pages` is a link explorer that needs no script, `frame` is what all pages share,
-`guard` is what every answer is held to, `engine` holds the newest graph.
+`guard` is what every answer is held to, `engine` holds the newest graph and index.
 
-Neighbours: asks `graph`, `search` and `report`; `cli` starts it. Not for: changing anything.
+Neighbours: asks `gossamer.open(DIR)` and nothing else; `cli` starts it. Not for: changing anything.
 """
 
 from gossamer.web.app import make_app

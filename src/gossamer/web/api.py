@@ -1,46 +1,49 @@
 """The JSON API: every question is a GET, every answer one object, errors too."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from typing import NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 import msgspec
+from msgspec import Struct
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from gossamer.graph import (
-    LIKENESS,
-    Direction,
-    LinkWish,
-    around,
-    components,
-    draw,
-    host,
-    like,
-    links,
-    nearest,
-    path,
-    read_kinds,
-)
-from gossamer.report import as_json, status, why
+from gossamer import HostLinks, HostTable, LinkGraph, Links, as_json
 from gossamer.web.asked import Asked
 from gossamer.web.door.turns import Busy
-from gossamer.web.engine import Engine, Facts
+from gossamer.web.engine import Engine
 
 Endpoint: TypeAlias = Callable[[Request], Awaitable[Response]]
 
 PICTURE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
 """Of pictures: their style is our own text, and nothing else in them can act."""
 LIMIT = 100
-_DIRECTIONS: Mapping[str, Direction | None] = {"both": None, "in": "in", "out": "out"}
+_DIRECTIONS: Mapping[str, Literal["in", "out"] | None] = {"both": None, "in": "in", "out": "out"}
 _encode = msgspec.json.Encoder(enc_hook=str).encode
+
+
+class UnknownUrl(Struct, frozen=True, kw_only=True):
+    """What is said of a URL that is not in the graph."""
+
+    error: str = "unknown_url"
+    detail: str
+    nearest: list[str]
+    """URLs that may be meant."""
+
+
+class UnknownHost(Struct, frozen=True, kw_only=True):
+    """What is said of a host that is not in the graph."""
+
+    error: str = "unknown_host"
+    detail: str
 
 
 class Question(NamedTuple):
     """A question that is answered in a thread."""
 
-    answer: Callable[[Engine, Asked], Facts | None]
+    answer: Callable[[Engine, Asked], Struct | None]
     """None: one of the URLs is not known."""
     about: str
     urls: tuple[str, ...] = ()
@@ -59,35 +62,31 @@ def api_routes(engine: Engine) -> list[Route]:
     ]
 
 
-def json_response(facts: Mapping[str, object], status_code: int = 200) -> Response:
-    """Return facts as JSON."""
+def json_response(answer: Struct | Mapping[str, object], status_code: int = 200) -> Response:
+    """Return an answer as JSON."""
+    facts = as_json(answer) if isinstance(answer, Struct) else answer
     return Response(_encode(facts), status_code, media_type="application/json")
 
 
-def unknown_url(engine: Engine, urls: list[str]) -> Facts:
+def unknown_url(engine: Engine, urls: list[str]) -> UnknownUrl:
     """Return what to say when one of some URLs is not in the graph."""
     try:
-        near = engine.slowly(lambda graph: [nearest(graph, url) for url in urls])
+        near = engine.slowly(lambda graph: [graph.nearest(url) for url in urls])
     except Busy:
         near = []
     detail = f"not in the graph: {' or '.join(urls)}"
-    return {"error": "unknown_url", "detail": detail, "nearest": [url for url in near if url]}
+    return UnknownUrl(detail=detail, nearest=[url for url in near if url])
 
 
-def link_wish(asked: Asked) -> LinkWish:
-    """Return which links were asked for."""
-    return LinkWish(
+def links_asked(graph: LinkGraph, url: str, asked: Asked) -> Links | None:
+    """Return the links that were asked for."""
+    return graph.links(
+        url,
         direction=asked.one_of("direction", _DIRECTIONS),
-        kinds=read_kinds(asked.many("kind")),
+        kinds=asked.many("kind"),
         limit=asked.count("limit", LIMIT),
         after=asked.text("after"),
     )
-
-
-def part(facts: Facts, name: str, most: int) -> list[Facts]:
-    """Return the first of a list of answers."""
-    found = facts[name]
-    return found[:most] if isinstance(found, list) else []
 
 
 def _links(engine: Engine) -> Endpoint:
@@ -96,9 +95,9 @@ def _links(engine: Engine) -> Endpoint:
     async def answer(request: Request) -> Response:
         asked = Asked(request.query_params)
         url = asked.url("url")
-        facts = links(engine.quick(), url, link_wish(asked))
-        if facts is not None:
-            return json_response(facts)
+        found = links_asked(engine.quick(), url, asked)
+        if found is not None:
+            return json_response(found)
         return json_response(await run_in_threadpool(unknown_url, engine, [url]), 404)
 
     return answer
@@ -106,9 +105,9 @@ def _links(engine: Engine) -> Endpoint:
 
 def _slow(engine: Engine, question: Question) -> Endpoint:
     def in_thread(asked: Asked) -> Response:
-        facts = question.answer(engine, asked)
-        if facts is not None:
-            return json_response(facts, 404 if "error" in facts else 200)
+        found = question.answer(engine, asked)
+        if found is not None:
+            return json_response(found, 404 if isinstance(found, UnknownHost) else 200)
         return json_response(unknown_url(engine, [asked.url(name) for name in question.urls]), 404)
 
     async def answer(request: Request) -> Response:
@@ -119,11 +118,11 @@ def _slow(engine: Engine, question: Question) -> Endpoint:
 
 def _picture(engine: Engine) -> Endpoint:
     def in_thread(url: str) -> Response:
-        found = engine.slowly(lambda graph: around(graph, url))
+        found = engine.slowly(lambda graph: graph.picture(url))
         if found is None:
             return json_response(unknown_url(engine, [url]), 404)
         headers = {"content-security-policy": PICTURE_POLICY}
-        return Response(draw(found), headers=headers, media_type="image/svg+xml")
+        return Response(found.svg, headers=headers, media_type="image/svg+xml")
 
     async def answer(request: Request) -> Response:
         return await run_in_threadpool(in_thread, Asked(request.query_params).url("url"))
@@ -131,34 +130,28 @@ def _picture(engine: Engine) -> Endpoint:
     return answer
 
 
-def _ranked(engine: Engine, asked: Asked) -> Facts:
-    facts = engine.ranked()
-    return facts | {"pages": part(facts, "pages", asked.count("top", 20))}
-
-
-def _path(engine: Engine, asked: Asked) -> Facts | None:
+def _path(engine: Engine, asked: Asked) -> Struct | None:
     start, end = asked.url("from"), asked.url("to")
-    return engine.slowly(lambda graph: path(graph, start, end))
+    return engine.slowly(lambda graph: graph.path(start, end))
 
 
-def _like(engine: Engine, asked: Asked) -> Facts | None:
+def _similar(engine: Engine, asked: Asked) -> Struct | None:
     url, most = asked.url("url"), asked.count("top", 20)
-    by = asked.one_of("by", {name: name for name in LIKENESS})
-    return engine.slowly(lambda graph: like(graph, url, by, most))
+    by = asked.one_of("by", {name: name for name in LinkGraph.SIMILARITIES})
+    return engine.slowly(lambda graph: graph.similar(url, by, most))
 
 
-def _hosts(engine: Engine, asked: Asked) -> Facts:
+def _hosts(engine: Engine, asked: Asked) -> HostLinks | HostTable | UnknownHost:
     name, most = asked.text("host"), asked.count("top", LIMIT)
-    if name:
-        found = engine.slowly(lambda graph: host(graph, name, most))
-        return found or {"error": "unknown_host", "detail": f"not in the graph: {name}"}
-    facts = engine.hosts()
-    return facts | {"hosts": part(facts, "hosts", most)}
+    if not name:
+        return engine.hosts(most)
+    found = engine.slowly(lambda graph: graph.host(name, most))
+    return found or UnknownHost(detail=f"not in the graph: {name}")
 
 
-def _why(engine: Engine, asked: Asked) -> Facts:
+def _why(engine: Engine, asked: Asked) -> Struct:
     url = asked.url("url")
-    return engine.aside(lambda folder: as_json(why(folder, url)))
+    return engine.aside(lambda crawl: crawl.why(url))
 
 
 async def _contents(_request: Request) -> Response:
@@ -175,14 +168,12 @@ async def _healthz(_request: Request) -> Response:
 
 
 QUESTIONS: Mapping[str, Question] = {
-    "/api/status": Question(
-        lambda engine, _: engine.aside(lambda folder: as_json(status(folder))), ""
-    ),
+    "/api/status": Question(lambda engine, _: engine.aside(lambda crawl: crawl.status()), ""),
     "/api/why": Question(_why, "url=URL"),
-    "/api/rank": Question(_ranked, "top=N"),
+    "/api/rank": Question(lambda engine, asked: engine.ranked(asked.count("top", 20)), "top=N"),
     "/api/path": Question(_path, "from=URL, to=URL", ("from", "to")),
-    "/api/like": Question(_like, "url=URL, by=cocitation|coupling, top=N", ("url",)),
+    "/api/like": Question(_similar, "url=URL, by=cocitation|coupling, top=N", ("url",)),
     "/api/hosts": Question(_hosts, "host=HOST, top=N"),
-    "/api/components": Question(lambda engine, _: engine.once("components", components), ""),
+    "/api/components": Question(lambda engine, _: engine.components(), ""),
     "/api/graph": Question(lambda engine, _: engine.info(), ""),
 }

@@ -13,15 +13,14 @@ from starlette.staticfiles import StaticFiles
 
 from gossamer.clock import SystemClock
 from gossamer.errors import ConfigError, GossamerError
-from gossamer.graph import has_graph, manifest_of
 from gossamer.web.api import api_routes, json_response
 from gossamer.web.asked import BadQuery
 from gossamer.web.door.guard import App, Guard
 from gossamer.web.door.metrics import Gauge, Meter
 from gossamer.web.door.turns import Busy
-from gossamer.web.engine import Engine, NoGraph
+from gossamer.web.engine import Engine, NoGraph, NoIndex
 from gossamer.web.pages import error_page, explorer, page_routes
-from gossamer.web.search import Around, Desk, NoIndex, search_routes
+from gossamer.web.search import Around, search_routes
 from gossamer.web.shards import PREFIX, shard_routes
 
 Endpoint: TypeAlias = Callable[[Request], Awaitable[Response]]
@@ -30,23 +29,24 @@ _TOLD = (BadQuery, Busy, NoGraph, NoIndex, GossamerError, OSError, MemoryError, 
 """Errors that become an answer."""
 
 
-def make_app(folder: Path, *, is_local: bool = True, is_shard: bool = False) -> App:
+def make_app(folder: Path | str, *, is_local: bool = True, is_shard: bool = False) -> App:
     """Return the server of a crawl's folder as an ASGI application.
 
     `is_local`: only requests that name a loopback host are answered, whoever sends them.
     `is_shard`: the shards of its index can be asked by a broker on another machine.
     """
-    engine, desk, clock = Engine(folder), Desk(folder), SystemClock()
+    folder = Path(folder)
+    engine, clock = Engine(folder), SystemClock()
     around = Around(
         name=folder.resolve().name,
-        has_graph=lambda: has_graph(folder),
+        has_graph=engine.crawl.has_graph,
         links=explorer(engine),
     )
-    routes = [*api_routes(engine), *page_routes(engine), *search_routes(desk, around)]
+    routes = [*api_routes(engine), *page_routes(engine), *search_routes(engine, around)]
     if is_shard:
         routes += shard_routes(folder)
     meter = Meter(clock, [route.path for route in routes])
-    metrics = Route("/metrics", _metrics(meter, folder, desk))
+    metrics = Route("/metrics", _metrics(meter, engine))
     static = Mount("/static", StaticFiles(directory=STATIC))
     handlers = dict.fromkeys(_TOLD, _teller(folder))
     app = Starlette(routes=[*routes, metrics, static], exception_handlers=handlers)
@@ -54,10 +54,9 @@ def make_app(folder: Path, *, is_local: bool = True, is_shard: bool = False) -> 
     return meter.counting(Guard(app, is_local=is_local, posted=posted))
 
 
-def _metrics(meter: Meter, folder: Path, desk: Desk) -> Endpoint:
+def _metrics(meter: Meter, engine: Engine) -> Endpoint:
     async def answer(_request: Request) -> Response:
-        index, graph = desk.manifest(), manifest_of(folder)
-        pages, nodes = index.pages if index else None, graph.nodes if graph else None
+        pages, nodes = engine.crawl.indexed_pages(), engine.crawl.graph_nodes()
         gauges = [
             Gauge("gossamer_index_pages", "Pages that can be searched.", pages),
             Gauge("gossamer_graph_nodes", "URLs of the graph.", nodes),

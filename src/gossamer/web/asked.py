@@ -1,13 +1,22 @@
 """Asked: what a request's query says, within bounds."""
 
 from collections.abc import Mapping
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from starlette.datastructures import QueryParams
 
 MOST_URL_CHARS = 8 * 1024
 MOST_COUNT = 10_000
 Choice = TypeVar("Choice")
+
+
+class SearchOptions(NamedTuple):
+    """How somebody wants a search to be answered."""
+
+    page: int
+    per_page: int
+    exact: bool
+    without: list[str]
 
 
 class BadQuery(Exception):

@@ -1,6 +1,6 @@
 """The pages for people: a link explorer that needs no script. All text from the web is escaped."""
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import TypeAlias
 
 from starlette.concurrency import run_in_threadpool
@@ -8,10 +8,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from gossamer.graph import host, like, links, path
-from gossamer.web.api import link_wish, part, unknown_url
+from gossamer import HostRow, HostWeight, LinkList, RankedPage
+from gossamer.web.api import UnknownUrl, links_asked, unknown_url
 from gossamer.web.asked import Asked
-from gossamer.web.engine import Engine, Facts
+from gossamer.web.engine import Engine
 from gossamer.web.frame import address, field, frame, link_to, out_link, table, text
 
 Endpoint: TypeAlias = Callable[[Request], Awaitable[Response]]
@@ -56,14 +56,13 @@ def _explorer(engine: Engine, asked: Asked) -> Iterator[str]:
     if not url:
         yield from _welcome(engine)
         return
-    wish = link_wish(asked)
-    facts = engine.slowly(lambda graph: links(graph, url, wish))
-    if facts is None:
+    found = engine.slowly(lambda graph: links_asked(graph, url, asked))
+    if found is None:
         yield from _unknown(unknown_url(engine, [url]))
         return
-    known = str(facts["url"])
+    known = found.url
     yield f"<h1>{text(known)}{out_link(known)}</h1>"
-    yield f'<p class="note">{link_to("/api/why", "What is known of it", url=known)}</p>'
+    yield f'<p class="note">{link_to("/api/why", "Details", url=known)}</p>'
     source = address("/picture.svg", url=known)
     about = "A picture of the pages that link to it and of those that it links to"
     yield (
@@ -71,60 +70,58 @@ def _explorer(engine: Engine, asked: Asked) -> Iterator[str]:
         f'<img class="picture" src="{source}" alt="{about}"></a></p>'
     )
     yield '<div class="columns">'
-    yield from _side(facts, "in", "Linked from")
-    yield from _side(facts, "out", "Links to")
+    yield from _side(known, "in", found.incoming)
+    yield from _side(known, "out", found.outgoing)
     yield "</div>"
     yield from _alike(engine, known)
-    yield f'<h2>A way from here</h2><form action="/path">{field("from", known, "from")}'
-    yield f"{field('to', '', 'to')}<button>Find the way</button></form>"
+    yield f'<h2>A path from here</h2><form action="/path">{field("from", known, "from")}'
+    yield f"{field('to', '', 'to')}<button>Find the path</button></form>"
 
 
 def _welcome(engine: Engine) -> Iterator[str]:
-    facts = engine.info()
-    told = ", ".join(f"{_int(facts, name):,} {name}" for name in ("nodes", "arcs"))
+    info = engine.info()
+    told = f"{info.nodes:,} nodes, {info.arcs:,} arcs"
     yield f'<p class="note">{text(engine.folder.name)}: {told}.</p>'
     yield "<h2>Where to begin: the pages with the highest rank</h2>"
-    yield _ranking(part(engine.ranked(), "pages", 15))
+    yield _ranking(engine.ranked(15).pages)
 
 
-def _side(facts: Facts, name: str, title: str) -> Iterator[str]:
-    shown, kinds = facts.get(name), facts.get(f"{name}_kinds")
-    if not isinstance(shown, list) or not isinstance(kinds, list):
+def _side(url: str, name: str, row: LinkList | None) -> Iterator[str]:
+    if row is None:
         return
-    total = _int(facts, f"{name}_total")
-    many = f"{total:,} {'page' if total == 1 else 'pages'}" if total else "no page"
+    many = f"{row.total:,} {'page' if row.total == 1 else 'pages'}" if row.total else "no page"
+    title = "Linked from" if name == "in" else "Links to"
     yield f"<section><h2>{title} {many}</h2><ul>"
-    for url, words in zip(shown, kinds, strict=True):
-        special = [word for word in words if word != "link"]
+    for other, kinds in zip(row.urls, row.kinds, strict=True):
+        special = [word for word in kinds if word != "link"]
         mark = f' <span class="kind">{text(" ".join(special))}</span>' if special else ""
-        yield f"<li>{link_to('/links', url, url=url)}{mark}{out_link(url)}</li>"
+        yield f"<li>{link_to('/links', other, url=other)}{mark}{out_link(other)}</li>"
     yield "</ul>"
-    if after := facts.get(f"{name}_after"):
-        query = {"url": facts["url"], "direction": name, "after": after}
+    if row.after:
+        query = {"url": url, "direction": name, "after": row.after}
         yield f"<p>{link_to('/links', 'more', **query)}</p>"
     yield "</section>"
 
 
 def _alike(engine: Engine, url: str) -> Iterator[str]:
-    found = engine.slowly(lambda graph: like(graph, url, "cocitation", MOST_ALIKE))
-    pages = found["pages"] if found else []
-    if isinstance(pages, list) and pages:
+    found = engine.slowly(lambda graph: graph.similar(url, "cocitation", MOST_ALIKE))
+    if found is not None and found.pages:
         yield "<h2>Pages like this one (linked from the same pages)</h2><ul>"
-        for one in pages:
-            yield f"<li>{link_to('/links', one['url'], url=one['url'])}{out_link(one['url'])}</li>"
+        for one in found.pages:
+            yield f"<li>{link_to('/links', one.url, url=one.url)}{out_link(one.url)}</li>"
         yield "</ul>"
 
 
 def _ranks(engine: Engine, asked: Asked) -> Iterator[str]:
-    facts = engine.ranked()
+    found = engine.ranked(asked.count("top", 100))
     yield "<h1>The highest ranks</h1>"
-    yield f'<p class="note">PageRank, {_int(facts, "sweeps")} sweeps.</p>'
-    yield _ranking(part(facts, "pages", asked.count("top", 100)))
+    yield f'<p class="note">PageRank, {found.sweeps or 0} sweeps.</p>'
+    yield _ranking(found.pages)
 
 
-def _ranking(pages: list[Facts]) -> str:
+def _ranking(pages: list[RankedPage]) -> str:
     rows = (
-        (f"{number}", f"{one['rank']:.3%}", link_to("/links", one["url"], url=one["url"]))
+        (f"{number}", f"{one.rank:.3%}", link_to("/links", one.url, url=one.url))
         for number, one in enumerate(pages, 1)
     )
     return table(rows, ("", "rank", "page"))
@@ -133,28 +130,28 @@ def _ranking(pages: list[Facts]) -> str:
 def _hosts(engine: Engine, asked: Asked) -> Iterator[str]:
     name = asked.text("host")
     if not name:
-        facts = engine.hosts()
-        yield f"<h1>{_int(facts, 'total'):,} hosts</h1>"
-        yield _host_table(
-            part(facts, "hosts", asked.count("top", 200)), ("urls", "links_in", "links_out")
-        )
+        listed = engine.hosts(asked.count("top", MOST_HOSTS))
+        yield f"<h1>{listed.total:,} {'host' if listed.total == 1 else 'hosts'}</h1>"
+        yield _host_table(listed.hosts, ("urls", "links_in", "links_out"))
         return
-    found = engine.slowly(lambda graph: host(graph, name, MOST_HOSTS))
+    found = engine.slowly(lambda graph: graph.host(name, MOST_HOSTS))
     if found is None:
         yield f'<p class="error">not in the graph: {text(name)}</p>'
         return
-    urls, inside = _int(found, "urls"), _int(found, "inside")
+    urls, inside = found.urls, found.inside
     told = f"{urls:,} URL{'s' * (urls != 1)}, {inside:,} link{'s' * (inside != 1)} between them."
     yield f'<h1>{text(name)}</h1><p class="note">{told}</p><div class="columns">'
-    for side, title in (("in", "Linked from"), ("out", "Links to")):
-        yield f"<section><h2>{title}</h2>"
-        yield f"{_host_table(part(found, side, MOST_HOSTS), ('links',))}</section>"
+    for side, title in ((found.incoming, "Linked from"), (found.outgoing, "Links to")):
+        yield f"<section><h2>{title}</h2>{_host_table(side, ('links',))}</section>"
     yield "</div>"
 
 
-def _host_table(found: list[Facts], columns: tuple[str, ...]) -> str:
+def _host_table(found: Sequence[HostRow | HostWeight], columns: tuple[str, ...]) -> str:
     rows = (
-        (link_to("/hosts", one["host"], host=one["host"]), *(f"{one[name]:,}" for name in columns))
+        (
+            link_to("/hosts", one.host, host=one.host),
+            *(f"{getattr(one, name):,}" for name in columns),
+        )
         for one in found
     )
     return table(rows, ("host", *(name.replace("_", " ") for name in columns)))
@@ -163,36 +160,25 @@ def _host_table(found: list[Facts], columns: tuple[str, ...]) -> str:
 def _path(engine: Engine, asked: Asked) -> Iterator[str]:
     start, end = asked.text("from").strip(), asked.text("to").strip()
     yield f'<form action="/path">{field("from", start, "from")}{field("to", end, "to")}'
-    yield "<button>Find the way</button></form>"
+    yield "<button>Find the path</button></form>"
     if not start or not end:
         return
-    facts = engine.slowly(lambda graph: path(graph, start, end))
-    if facts is None:
+    found = engine.slowly(lambda graph: graph.path(start, end))
+    if found is None:
         yield from _unknown(unknown_url(engine, [start, end]))
         return
-    steps = facts["path"]
-    if not isinstance(steps, list) or not steps:
-        why = "Too far: the search was given up." if facts["gave_up"] else "No links lead there."
+    if not found.path:
+        why = "Too far: the search was given up." if found.gave_up else "No links lead there."
         yield f'<p class="error">{why}</p>'
         return
-    yield f"<h1>{_hops(facts)}</h1><ol>"
-    yield from (f"<li>{link_to('/links', url, url=url)}{out_link(url)}</li>" for url in steps)
+    hops = found.hops or 0
+    yield f"<h1>{hops:,} link{'s' * (hops != 1)}</h1><ol>"
+    yield from (f"<li>{link_to('/links', url, url=url)}{out_link(url)}</li>" for url in found.path)
     yield "</ol>"
 
 
-def _hops(facts: Facts) -> str:
-    hops = _int(facts, "hops")
-    return f"{hops:,} link{'s' * (hops != 1)}"
-
-
-def _unknown(facts: Facts) -> Iterator[str]:
-    yield f'<p class="error">{text(facts["detail"])}'
-    near = facts["nearest"]
-    for url in near if isinstance(near, list) else ():
+def _unknown(said: UnknownUrl) -> Iterator[str]:
+    yield f'<p class="error">{text(said.detail)}'
+    for url in said.nearest:
         yield f"<br>Did you mean {link_to('/links', url, url=url)}?"
     yield "</p>"
-
-
-def _int(facts: Mapping[str, object], name: str) -> int:
-    value = facts.get(name, 0)
-    return value if isinstance(value, int) else 0

@@ -16,10 +16,10 @@ MOST_CONNECTIONS = 512
 
 
 def serve(
-    folder: Path,
-    host: str,
-    port: int,
-    ready: Callable[[str], None],
+    folder: Path | str,
+    host: str = "127.0.0.1",
+    port: int = 8080,
+    ready: Callable[[str], None] = lambda _: None,
     *,
     is_shard: bool = False,
 ) -> None:

@@ -9,8 +9,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from gossamer import BadMessage, ShardServer
 from gossamer.errors import GossamerError
-from gossamer.search import MOST_REQUEST_BYTES, BadMessage, Offered
 
 PREFIX = "/shard/"
 AT_ONCE = 8
@@ -20,7 +20,7 @@ not wait for those of a broker."""
 
 def shard_routes(folder: Path) -> list[Route]:
     """Return the routes of the shards of a crawl's index."""
-    offered, threads = Offered(folder), ThreadPoolExecutor(AT_ONCE, "gossamer-shard")
+    offered, threads = ShardServer(folder), ThreadPoolExecutor(AT_ONCE, "gossamer-shard")
 
     async def answer(request: Request) -> Response:
         shard, name = request.path_params.get("shard", ""), request.path_params.get("name", "")
@@ -44,8 +44,8 @@ async def _body(request: Request) -> bytes:
     body = b""
     async for piece in request.stream():
         body += piece
-        if len(body) > MOST_REQUEST_BYTES:
-            raise BadMessage(f"a question has at most {MOST_REQUEST_BYTES} bytes")
+        if len(body) > ShardServer.most_request_bytes:
+            raise BadMessage(f"a question has at most {ShardServer.most_request_bytes} bytes")
     return body
 
 

@@ -7,6 +7,7 @@ import pytest
 from gossamer.errors import ConfigError
 from gossamer.graph import (
     GraphOptions,
+    HostWeight,
     LinkWish,
     RankWish,
     base_of,
@@ -48,11 +49,11 @@ def test_a_folder_may_be_named_by_a_text(root: Path, tmp_path: Path) -> None:
 def test_what_is_no_web_address_is_no_host(root: Path) -> None:
     graph = opened(root)
     told = hosts(graph)
-    assert [one["host"] for one in told["hosts"]] == [A[:-1], C[:-1], B[:-1]]
-    assert sum(one["rank"] for one in told["hosts"]) == pytest.approx(1)
-    assert told["total"] == info(graph)["hosts"] == 3
-    ranked = rank_of_hosts(graph, RankWish())["hosts"]
-    assert [one["host"] for one in ranked] == [A[:-1], C[:-1], B[:-1]]
+    assert [one.host for one in told.hosts] == [A[:-1], C[:-1], B[:-1]]
+    assert sum(one.rank for one in told.hosts) == pytest.approx(1)
+    assert told.total == info(graph).hosts == 3
+    ranked = rank_of_hosts(graph, RankWish()).hosts
+    assert [one.host for one in ranked] == [A[:-1], C[:-1], B[:-1]]
     with pytest.raises(ConfigError, match="harmonic"):
         rank_of_hosts(graph, RankWish(by="harmonic"))
 
@@ -63,15 +64,15 @@ def test_what_is_no_web_address_is_no_host(root: Path) -> None:
 def test_a_host_is_found_by_any_of_its_names(root: Path, name: str, urls: int) -> None:
     found = host(opened(root), name)
     assert found is not None
-    assert found["urls"] == urls
-    assert {"host": A[:-1], "links": urls} in found["in"]
+    assert found.urls == urls
+    assert HostWeight(host=A[:-1], links=urls) in found.incoming
     assert host(opened(root), "test") is None
 
 
 def test_a_mail_address_is_like_no_page(root: Path) -> None:
     found = like(opened(root), C)
     assert found is not None
-    assert {one["url"] for one in found["pages"]} == {A, B}
+    assert {one.url for one in found.pages} == {A, B}
 
 
 def test_an_opened_graph_is_that_of_one_moment_whatever_is_built(root: Path) -> None:
@@ -82,5 +83,7 @@ def test_an_opened_graph_is_that_of_one_moment_whatever_is_built(root: Path) -> 
     told, newer = links(graph, A, LinkWish()), links(opened(root), A, LinkWish())
     assert told is not None
     assert newer is not None
-    assert told["in"] == [C, B]
-    assert newer["in"] == ["http://0.test/", C]
+    assert told.incoming is not None
+    assert newer.incoming is not None
+    assert told.incoming.urls == [C, B]
+    assert newer.incoming.urls == ["http://0.test/", C]

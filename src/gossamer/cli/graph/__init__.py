@@ -1,8 +1,8 @@
-"""WHO LINKS TO WHOM, on the command line: `links`, `rank` and `graph ...`.
+"""LINK GRAPH on the command line: `links`, `rank` and `graph ...`.
 
 `options` are what the verbs share, `views` turns answers into what a person likes to read.
 
-Neighbours: asks `gossamer.graph`. Not for: answering.
+Neighbours: asks `gossamer.LinkGraph`. Not for: answering.
 """
 
 import typer

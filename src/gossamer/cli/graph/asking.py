@@ -4,9 +4,10 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
+from msgspec import Struct
 from rich.console import RenderableType
 from rich.live import Live
 from rich.text import Text
@@ -24,18 +25,21 @@ from gossamer.cli.graph.options import (
 )
 from gossamer.cli.graph.views import (
     components_view,
+    host_view,
     hosts_view,
-    like_view,
     links_view,
     path_view,
+    rank_hosts_view,
     rank_view,
+    similar_view,
 )
-from gossamer.cli.screen import Facts, harmless, out, print_json
-from gossamer.errors import ConfigError, CorruptFile
+from gossamer.cli.screen import as_json, harmless, out, print_json
+from gossamer.errors import CorruptFile
 
 if TYPE_CHECKING:
-    from gossamer.graph import Opened
+    from gossamer import LinkGraph
 
+Shown = TypeVar("Shown", bound=Struct)
 SHOWN = 50
 """Links of a direction that a person is shown; programs get all."""
 
@@ -47,25 +51,23 @@ Limit = Annotated[
 
 def links(**given: Any) -> int:  # noqa: ANN401 - the parser hands over what is declared below
     """Which URLs link to a URL, and to which does it link?"""
-    from gossamer.graph import LinkWish, read_kinds  # noqa: PLC0415 - keeps --help fast
-    from gossamer.graph import links as links_of  # noqa: PLC0415 - keeps --help fast
-
     is_json, limit = given["json"], given["limit"]
     if limit is None:
         limit = 0 if is_json else SHOWN
-    wish = LinkWish(
+    graph = graph_of(given["place"], is_built=given["build"])
+    found = graph.links(
+        given["url"],
         direction=None if given["in_"] == given["out_"] else "in" if given["in_"] else "out",
-        kinds=read_kinds(given["kind"] or ()),
+        kinds=given["kind"] or (),
         limit=limit or None,
     )
-    graph = graph_of(given["place"], is_built=given["build"])
-    with_kinds(graph, given["kind"])
-    facts = links_of(graph, given["url"], wish)
-    if facts is None:
+    if found is None:
         return unknown(graph, given["url"])
+    if not is_json:
+        return show(found, links_view, is_json=False)
     # Both names are always there, so that a program can rely on them.
-    shown = {"url": facts["url"], "in": [], "out": []} | facts if is_json else facts
-    return show(shown, links_view, is_json=is_json)
+    print_json({"url": found.url, "in": [], "out": []} | as_json(found))
+    return 0
 
 
 declare(
@@ -88,33 +90,14 @@ def rank(**given: Any) -> int:  # noqa: ANN401 - the parser hands over what is d
     `gossamer crawl --ranks`. Links, redirects and canonical links count;
     --kind chooses others.
     """
-    from gossamer.graph import (  # noqa: PLC0415 - see above
-        VOTES,
-        RankWish,
-        rank_of_hosts,
-        read_kinds,
-        save_rank,
-    )
-    from gossamer.graph import rank as rank_of  # noqa: PLC0415 - keeps --help fast
-
-    kinds = read_kinds(given["kind"]) if given["kind"] else VOTES
-    wish = RankWish(by=given["by"], kinds=kinds, top=given["top"])
+    kinds, top = given["kind"] or (), given["top"]
     graph = whole_graph(given["place"], is_built=given["build"])
-    with_kinds(graph, given["kind"])
     if given["hosts"]:
-        return show(rank_of_hosts(graph, wish), rank_view, is_json=given["json"])
+        found = graph.rank_hosts(given["by"], kinds=kinds, top=top)
+        return show(found, rank_hosts_view, is_json=given["json"])
     with sweeping() as tell:
-        facts, ranking = rank_of(graph, wish, tell)
-        if (
-            given["save"]
-            and wish.by == "pagerank"
-            and graph.crawl is not None
-            and not given["kind"]
-        ):
-            path = graph.base.with_name("ranks")
-            save_rank(graph, ranking, path)
-            facts["saved"] = str(path)
-    return show(facts, rank_view, is_json=given["json"])
+        ranking = graph.rank(given["by"], kinds=kinds, top=top, save=given["save"], on_sweep=tell)
+    return show(ranking, rank_view, is_json=given["json"])
 
 
 declare(
@@ -154,24 +137,20 @@ def path(
     json: Json = False,
 ) -> int:
     """Find a shortest way over links from one URL to another."""
-    from gossamer.graph import path as path_of  # noqa: PLC0415 - keeps --help fast
-
     graph = whole_graph(place, is_built=build)
-    facts = path_of(graph, start, end)
-    if facts is None:
-        return unknown(graph, start if graph.node(start) is None else end)
-    return show(facts, path_view, is_json=json)
+    found = graph.path(start, end)
+    if found is None:
+        return unknown(graph, end if start in graph else start)
+    return show(found, path_view, is_json=json)
 
 
 def like(**given: Any) -> int:  # noqa: ANN401 - the parser hands over what is declared below
     """Find the pages that are linked from the same pages (or link to the same) as a URL."""
-    from gossamer.graph import like as pages_like  # noqa: PLC0415 - keeps --help fast
-
     graph = whole_graph(given["place"], is_built=given["build"])
-    facts = pages_like(graph, given["url"], given["by"], given["top"])
-    if facts is None:
+    found = graph.similar(given["url"], given["by"], given["top"])
+    if found is None:
         return unknown(graph, given["url"])
-    return show(facts, like_view, is_json=given["json"])
+    return show(found, similar_view, is_json=given["json"])
 
 
 declare(
@@ -200,26 +179,20 @@ def hosts(
     json: Json = False,
 ) -> int:
     """Show the hosts by rank, or which hosts link to one and to which it links."""
-    from gossamer.graph import host as host_of  # noqa: PLC0415 - keeps --help fast
-    from gossamer.graph import hosts as hosts_of  # noqa: PLC0415 - keeps --help fast
-
     graph = whole_graph(place, is_built=build)
-    facts = host_of(graph, name, top or None) if name else hosts_of(graph, top or None)
-    if facts is None:
+    if not name:
+        return show(graph.hosts(top or None), hosts_view, is_json=json)
+    found = graph.host(name, top or None)
+    if found is None:
         sys.stderr.write(f"gossamer: {harmless(name)} is not a host of the graph\n")
         return UNKNOWN
-    return show(facts, hosts_view, is_json=json)
+    return show(found, host_view, is_json=json)
 
 
 def components(place: Place, *, kind: Kinds = None, build: Build = True, json: Json = False) -> int:
     """Show how the graph hangs together: strongly and weakly connected components, the bow tie."""
-    from gossamer.graph import components as components_of  # noqa: PLC0415 - keeps --help fast
-    from gossamer.graph import read_kinds  # noqa: PLC0415 - keeps --help fast
-
-    kinds = read_kinds(kind or ())
     graph = whole_graph(place, is_built=build)
-    with_kinds(graph, kind)
-    return show(components_of(graph, kinds), components_view, is_json=json)
+    return show(graph.components(kinds=kind or ()), components_view, is_json=json)
 
 
 def picture(
@@ -231,66 +204,60 @@ def picture(
     json: Json = False,
 ) -> int:
     """Draw a URL among those that link to it and those it links to, as an SVG."""
-    from gossamer.graph import around, draw  # noqa: PLC0415 - keeps --help fast
-
     graph = graph_of(place, is_built=build)
-    found = around(graph, url)
+    found = graph.picture(url)
     if found is None:
         return unknown(graph, url)
-    to.write_text(draw(found), encoding="utf-8")
-    facts = {"url": found.url, "file": str(to), "in": found.ins_total, "out": found.outs_total}
-    return show(facts, lambda told: Text(harmless(told["file"])), is_json=json)
+    to.write_text(found.svg, encoding="utf-8")
+    if json:
+        told = {"url": found.url, "file": str(to)}
+        print_json({**told, "in": found.incoming, "out": found.outgoing})
+    else:
+        out().print(Text(harmless(to)))
+    return 0
 
 
-def whole_graph(place: Path, *, is_built: bool) -> "Opened":
+def whole_graph(place: Path, *, is_built: bool) -> "LinkGraph":
     """Return a graph for a question about all of it; say so if the newest pages do not count."""
     graph = graph_of(place, is_built=is_built)
-    if graph.crawl is not None and graph.crawl.stale:
+    if graph.newer_pages:
         advice = f"`gossamer build {harmless(place)} graph --fold` puts them into the graph"
-        sys.stderr.write(f"gossamer: newer pages do not count ({graph.crawl.stale:,}): {advice}\n")
+        sys.stderr.write(f"gossamer: newer pages do not count ({graph.newer_pages:,}): {advice}\n")
     return graph
 
 
-def graph_of(place: Path, *, is_built: bool) -> "Opened":
+def graph_of(place: Path, *, is_built: bool) -> "LinkGraph":
     """Return the graph that was asked for; a crawl's is made or brought up to date before."""
-    from gossamer.graph import opened  # noqa: PLC0415 - keeps --help fast
+    from gossamer import open_graph
 
     if place.is_dir():
         crawl_folder(place)
         if is_built:
             bring_up_to_date(place)
     try:
-        return opened(place)
+        return open_graph(place)
     except CorruptFile as error:
         if not (place.is_dir() and is_built):
             raise
         sys.stderr.write(f"gossamer: {harmless(error)}: the graph is built anew\n")
         bring_up_to_date(place, is_full=True)
-        return opened(place)
+        return open_graph(place)
 
 
-def with_kinds(graph: "Opened", asked: list[str] | None) -> None:
-    """Refuse to choose kinds of links where all are of one."""
-    if asked and not graph.has_kinds:
-        raise ConfigError(f"--kind: {graph.base} does not tell kinds of links apart")
-
-
-def unknown(graph: "Opened", url: str) -> int:
+def unknown(graph: "LinkGraph", url: str) -> int:
     """Say that a URL is not in a graph, and which one may be meant."""
-    from gossamer.graph import nearest  # noqa: PLC0415 - keeps --help fast
-
-    near = nearest(graph, url)
+    near = graph.nearest(url)
     meant = f"; did you mean {harmless(near)} ?" if near else ""
     sys.stderr.write(f"gossamer: {harmless(url)} is not in the graph{meant}\n")
     return UNKNOWN
 
 
-def show(facts: Facts, view: Callable[[Facts], RenderableType], *, is_json: bool) -> int:
+def show(found: Shown, view: Callable[[Shown], RenderableType], *, is_json: bool) -> int:
     """Show an answer to a program, or to a person."""
     if is_json:
-        print_json(facts)
+        print_json(as_json(found))
     else:
-        out().print(view(facts), soft_wrap=False)
+        out().print(view(found), soft_wrap=False)
     return 0
 
 

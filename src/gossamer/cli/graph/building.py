@@ -1,22 +1,21 @@
 """Make the state, the labels of copies or the graph of a crawl again from its archive."""
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import msgspec
 from msgspec.structs import replace
 from rich.live import Live
 from rich.text import Text
 
 from gossamer.cli.graph.options import CODING, bytes_of, coding_of
-from gossamer.cli.screen import harmless, out, print_json
+from gossamer.cli.screen import as_json, harmless, out, print_json
 from gossamer.errors import CannotGoOn, ConfigError
 
 if TYPE_CHECKING:
-    from gossamer.graph import Coding, GraphFacts, GraphOptions
+    from gossamer import BuildProgress, Coding, GraphFacts, GraphOptions
 
 _DID = {
     "nothing": "The graph is up to date",
@@ -31,8 +30,10 @@ def build_graph_of(folder: Path, given: dict[str, Any]) -> None:
     if given["follow"]:
         _follow(folder, options_of(given), is_json=given["json"])
         return
+    from gossamer import OpenCrawl
+
     with telling("graph") as tell:
-        facts = _builder()(folder, options_of(given), tell)
+        facts = OpenCrawl(folder).build_graph(options_of(given), tell)
     _tell_built(facts, is_json=given["json"])
 
 
@@ -41,7 +42,9 @@ def options_of(given: dict[str, Any]) -> "GraphOptions":
     for name in ("redirects", "canonical"):
         if given[name] not in {"keep", "follow", None}:
             raise ConfigError(f"--{name}: expected keep or follow, found {given[name]!r}")
-    before = _as_before(given["folder"])
+    from gossamer import OpenCrawl
+
+    before = OpenCrawl(given["folder"]).graph_options()
     options = replace(
         before,
         redirects=given["redirects"] or before.redirects,
@@ -68,46 +71,23 @@ def crawl_folder(folder: Path) -> Path:
 
 def bring_up_to_date(folder: Path, *, is_full: bool = False) -> None:
     """Build what is missing of a crawl's graph. Where that is not possible the old one must do."""
-    from gossamer.graph import has_graph  # noqa: PLC0415 - keeps --help fast
+    from gossamer import OpenCrawl
 
+    crawl = OpenCrawl(folder)
     try:
         with telling("graph") as tell:
-            _builder()(folder, replace(_as_before(folder), is_full=is_full), tell)
+            crawl.build_graph(replace(crawl.graph_options(), is_full=is_full), tell)
     except CannotGoOn as error:
-        if is_full or not has_graph(folder):
+        if is_full or not crawl.has_graph():
             raise
         sys.stderr.write(f"gossamer: the graph as it was: {harmless(error)}\n")
 
 
-def _as_before(folder: Path) -> "GraphOptions":
-    """Return how a graph was built the last time."""
-    from gossamer.graph import GraphOptions, manifest_of  # noqa: PLC0415 - keeps --help fast
-
-    found = manifest_of(folder)
-    if found is None:
-        return GraphOptions()
-    return GraphOptions(redirects=found.redirects, canonical=found.canonical, coding=found.coding)
-
-
-def _builder() -> "Callable[..., GraphFacts]":
-    from gossamer.graph import build_graph  # noqa: PLC0415 - keeps --help fast
-
-    return build_graph
-
-
 def _follow(folder: Path, options: "GraphOptions", *, is_json: bool) -> None:
-    from threading import Event  # noqa: PLC0415 - only where somebody waits
-
-    from gossamer.clock import SystemClock  # noqa: PLC0415 - keeps --help fast
-    from gossamer.graph import follow  # noqa: PLC0415 - keeps --help fast
-
-    pause = Event()
-
-    def wait(seconds: float) -> None:
-        pause.wait(seconds)
+    from gossamer import OpenCrawl
 
     facts: GraphFacts | None = None
-    for facts in follow(folder, options, SystemClock(), wait):
+    for facts in OpenCrawl(folder).follow_graph(options):
         if facts.did != "nothing":
             words = f"{_DID[facts.did]}: {facts.pages:,} pages, {facts.delta_pages:,} on top"
             out(is_aside=True).print(words)
@@ -117,7 +97,7 @@ def _follow(folder: Path, options: "GraphOptions", *, is_json: bool) -> None:
 
 def _tell_built(facts: "GraphFacts", *, is_json: bool) -> None:
     if is_json:
-        print_json(msgspec.to_builtins(facts))
+        print_json(as_json(facts))
         return
     words = f"{facts.pages:,} pages, {facts.nodes:,} URLs, {facts.arcs:,} links"
     top = f", and {facts.delta_pages:,} newer pages on top" if facts.delta_pages else ""
@@ -126,11 +106,11 @@ def _tell_built(facts: "GraphFacts", *, is_json: bool) -> None:
 
 def build_again(folder: Path, what: str, *, is_json: bool) -> None:
     """Make the state or the labels of copies anew."""
-    from gossamer.crawl import build_near, build_state  # noqa: PLC0415 - keeps --help fast
+    from gossamer import OpenCrawl
 
-    aside = out(is_aside=True)
-    make = build_near if what == "near" else build_state
-    facts = make(folder, lambda told: aside.print(_building_line(what, told), markup=False))
+    aside, crawl = out(is_aside=True), OpenCrawl(folder)
+    make = crawl.build_near if what == "near" else crawl.build_state
+    facts = as_json(make(lambda told: aside.print(_building_line(what, told), markup=False)))
     if is_json:
         print_json(facts)
         return
@@ -139,7 +119,7 @@ def build_again(folder: Path, what: str, *, is_json: bool) -> None:
 
 
 @contextmanager
-def telling(what: str) -> Iterator[Callable[[dict[str, object]], None]]:
+def telling(what: str) -> "Iterator[BuildProgress]":
     """Give a function that shows how far a build is, on a terminal; elsewhere it is silent."""
     aside = out(is_aside=True)
     if not aside.is_terminal:

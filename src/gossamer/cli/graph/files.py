@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from gossamer.cli.graph.asking import graph_of, whole_graph
+from gossamer.cli.graph.asking import graph_of, show, whole_graph
 from gossamer.cli.graph.options import (
     CODING,
     REQUIRED,
@@ -21,8 +21,7 @@ from gossamer.cli.graph.options import (
     declare,
 )
 from gossamer.cli.graph.views import info_view
-from gossamer.cli.screen import harmless, out, print_json
-from gossamer.errors import ConfigError
+from gossamer.cli.screen import as_json, harmless, out, print_json
 
 
 def from_edges(**given: Any) -> None:  # noqa: ANN401 - the parser hands over what is declared below
@@ -32,8 +31,7 @@ def from_edges(**given: Any) -> None:  # noqa: ANN401 - the parser hands over wh
     may be -. Numbers are nodes as they are; names (URLs, any words) are sorted,
     numbered, and kept as BASE.urls.
     """
-    from gossamer.graph import EdgeOptions, base_of  # noqa: PLC0415 - keeps --help fast
-    from gossamer.graph import from_edges as make  # noqa: PLC0415 - keeps --help fast
+    from gossamer import EdgeOptions, graph_from_edges, open_graph
 
     options = EdgeOptions(
         nodes=given["nodes"],
@@ -43,19 +41,18 @@ def from_edges(**given: Any) -> None:  # noqa: ANN401 - the parser hands over wh
         coding=coding_of(given),
     )
     aside = out(is_aside=True)
-    base = base_of(given["base"])
-    made = make(
-        str(given["file"]),
-        base,
+    made = graph_from_edges(
+        given["file"],
+        given["base"],
         options,
         lambda told: aside.print(harmless(told), markup=False),
     )
-    facts = info_of(base)
-    facts |= {"lines": made.lines, "edges": made.edges, "names": made.has_names}
+    found = open_graph(given["base"]).info()
     if given["json"]:
-        print_json(facts)
+        read = {"lines": made.lines, "edges": made.edges, "names": made.has_names}
+        print_json({**as_json(found), **read})
     else:
-        out().print(info_view(facts))
+        out().print(info_view(found, made))
 
 
 declare(
@@ -104,22 +101,7 @@ def to_edges(
 
     Nodes of a graph that was reordered have their old numbers, unless --numbers is given.
     """
-    from gossamer.graph import (  # noqa: PLC0415 - keeps --help fast
-        name_lines,
-        number_lines,
-        read_order,
-    )
-
-    graph = whole_graph(base, is_built=False)
-    if numbers is False and graph.names is None:
-        raise ConfigError(f"--names: {base} has no names, there is no file BASE.urls")
-    order = None if numbers else read_order(graph.base, graph.out.nodes)
-    lines = (
-        number_lines(graph.out, order)
-        if numbers or graph.names is None
-        else name_lines(graph.out, graph.names)
-    )
-    _write(lines, output)
+    _write(whole_graph(base, is_built=False).edge_lines(numbers=numbers), output)
 
 
 def info(
@@ -131,22 +113,7 @@ def info(
     json: Json = False,
 ) -> None:
     """Nodes, arcs, bits per link, coding, degrees, sizes; of a crawl also what it covers."""
-    facts = info_of(place, is_checked=check)
-    if json:
-        print_json(facts)
-    else:
-        out().print(info_view(facts))
-
-
-def info_of(place: Path, *, is_checked: bool = False) -> dict[str, object]:
-    """Return what a graph is; if it is to be checked, only after that."""
-    from gossamer.graph import check  # noqa: PLC0415 - keeps --help fast
-    from gossamer.graph import info as facts_of  # noqa: PLC0415 - keeps --help fast
-
-    graph = graph_of(place, is_built=False)
-    if is_checked:
-        check(graph)
-    return facts_of(graph) | ({"checked": True} if is_checked else {})
+    show(graph_of(place, is_built=False).info(check=check), info_view, is_json=json)
 
 
 def export(
@@ -166,16 +133,13 @@ def export(
     json: Json = False,
 ) -> None:
     """Write a graph for other programs."""
-    from gossamer.graph import export as write  # noqa: PLC0415 - keeps --help fast
-
     graph = whole_graph(place, is_built=False)
-    write(graph.out, graph.names, to, output)
-    size = output.stat().st_size
+    size = graph.export(to, output)
     if json:
         told = {"file": str(output), "to": to, "bytes": size}
-        print_json({**told, "nodes": graph.out.nodes, "arcs": graph.out.arcs})
+        print_json({**told, "nodes": graph.nodes, "arcs": graph.arcs})
     else:
-        words = f"{output}: {graph.out.nodes:,} nodes, {graph.out.arcs:,} arcs, {size:,} bytes"
+        words = f"{output}: {graph.nodes:,} nodes, {graph.arcs:,} arcs, {size:,} bytes"
         out().print(harmless(words), markup=False)
 
 
@@ -184,23 +148,14 @@ def reorder(**given: Any) -> None:  # noqa: ANN401 - the parser hands over what 
 
     NEW.order keeps the old numbers, and `to-edges NEW` tells those.
     """
-    from gossamer.graph import base_of  # noqa: PLC0415 - keeps --help fast
-    from gossamer.graph import reorder as make  # noqa: PLC0415 - keeps --help fast
-
     aside = out(is_aside=True)
-    new = base_of(given["new"])
-    make(
-        graph_of(given["base"], is_built=False).base,
-        new,
-        coding_of(given),
-        given["seed"],
-        lambda told: aside.print(harmless(told), markup=False),
+    made = graph_of(given["base"], is_built=False).reorder(
+        given["new"],
+        coding=coding_of(given),
+        seed=given["seed"],
+        on_progress=lambda told: aside.print(harmless(told), markup=False),
     )
-    facts = info_of(new)
-    if given["json"]:
-        print_json(facts)
-    else:
-        out().print(info_view(facts))
+    show(made.info(), info_view, is_json=given["json"])
 
 
 declare(
@@ -215,11 +170,9 @@ declare(
 
 def ef(base: Base) -> None:
     """Write BASE.ef: with it the package `webgraph` by WebGraph's authors opens the graph."""
-    from gossamer.graph import write_ef  # noqa: PLC0415 - keeps --help fast
-
-    found = graph_of(base, is_built=False).base
-    write_ef(found)
-    out().print(harmless(f"{found}.ef: for webgraph.BvGraph({str(found)!r})"), markup=False)
+    graph = graph_of(base, is_built=False)
+    words = f"{graph.write_ef()}: for webgraph.BvGraph({str(graph.base)!r})"
+    out().print(harmless(words), markup=False)
 
 
 def _write(pieces: Iterable[bytes], output: Path | None) -> None:

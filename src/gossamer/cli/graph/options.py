@@ -11,7 +11,7 @@ import typer
 from gossamer.errors import ConfigError
 
 if TYPE_CHECKING:
-    from gossamer.graph import Coding
+    from gossamer import Coding
 
 UNKNOWN = 1
 """The exit code when a URL is not known."""
@@ -81,10 +81,10 @@ def declare(verb: Verb, *options: Option) -> None:
 
 def coding_of(given: dict[str, Any]) -> "Coding":
     """Return the coding that was asked for."""
-    from gossamer.graph import SMALLEST, Coding  # noqa: PLC0415 - keeps --help fast
+    from gossamer import Coding
 
     if given["smallest"]:
-        return SMALLEST
+        return Coding.smallest()
     return Coding(
         window=given["window"],
         max_ref=given["max_ref"],

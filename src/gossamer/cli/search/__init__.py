@@ -1,10 +1,9 @@
-"""WHICH PAGES SAY THIS, on the command line: `search`, `build`, `index`, and `serve`.
+"""FULL-TEXT SEARCH on the command line: `search`, `build`, `index`, and `serve`.
 
-`asking` puts a question, `views` turns the answer into what a person likes to read, `updating`
-builds what is missing before. `indexing` makes an index of a crawl or of files that others wrote,
-`beside` does so while a crawl runs.
+`asking` searches and shows the answer, `updating` builds what is missing before. `indexing` makes
+an index of a crawl or of files that others wrote, `beside` does so while a crawl runs.
 
-Neighbours: asks `gossamer.search`, starts `gossamer.web`. Not for: answering.
+Neighbours: asks `gossamer.OpenCrawl`, starts `gossamer.web`. Not for: answering.
 """
 
 from gossamer.cli.search.asking import search

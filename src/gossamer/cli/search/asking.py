@@ -1,38 +1,47 @@
-"""`gossamer search`: which pages say this?"""
+"""`gossamer search`: full-text search, and its answer as a person likes to read it."""
 
+import shlex
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import msgspec
 import typer
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.text import Text
 
 from gossamer.cli.graph.options import REQUIRED, Json, declare
-from gossamer.cli.screen import out, print_json
+from gossamer.cli.screen import as_json, counted, harmless, out, print_json
 from gossamer.cli.search.updating import bring_index_up_to_date
-from gossamer.cli.search.views import answer_view
 from gossamer.errors import ConfigError
 from gossamer.log import escape
 
 if TYPE_CHECKING:
-    from gossamer.search import Answer, Searcher, SearchWish
+    from gossamer import Answer, Hit, SearchIndex
 
 PER_PAGE = 10
+_INDENT = (0, 0, 0, 4)
 
 
 def search(**given: Any) -> int:  # noqa: ANN401 - the parser hands over what is declared below
-    """Search the pages of a crawl, or of any index: the best first, with the words in place.
+    """Full-text search in the pages of a crawl, or of any index: the best first, with snippets.
 
-    Words, "words in a row", -word, one OR other, site:example.org, lang:de,
-    type:pdf, inurl:word, after:2026-05, before:2026-07-01. All words are needed;
-    where few pages have them all, those with some of them follow.
+    Words, "a phrase", -word, one OR other, site:example.org, lang:de, type:pdf,
+    inurl:word, after:2026-05, before:2026-07-01. All words are needed; where
+    few pages have them all, those with most of them are shown, too.
     An answer without results is an answer: the exit code is 0.
     """
-    question, wish = _question(given["question"]), wish_of(given)
-    with _searcher(given["place"], is_built=given["build"]) as searcher:
-        _tell(searcher.search(question, wish), given)
+    query, without = _query(given["question"]), _names(given["without"])
+    with _opened(given["place"], is_built=given["build"]) as index:
+        answer = index.search(
+            query,
+            page=given["page"],
+            per_page=given["per_page"],
+            exact=given["exact"],
+            without=without,
+        )
+        _tell(answer, given)
     return 0
 
 
@@ -96,22 +105,13 @@ declare(
 )
 
 
-def wish_of(given: dict[str, Any]) -> "SearchWish":
-    """Return how somebody wants to be answered."""
-    from gossamer.search import SearchWish, Switches  # noqa: PLC0415 - keeps --help fast
-
-    names = [name.strip() for name in given["without"].split(",") if name.strip()]
-    try:
-        switches = Switches.without(names)
-    except ValueError as error:
-        raise ConfigError(f"--without: {error}") from error
-    return SearchWish(
-        page=given["page"], per_page=given["per_page"], is_exact=given["exact"], switches=switches
-    )
+def _names(words: str) -> list[str]:
+    """Return the parts of ranking that --without names."""
+    return [name.strip() for name in words.split(",") if name.strip()]
 
 
-def _question(words: list[str]) -> str:
-    """Return the question. A word such as -this excludes; an option that is none is a mistake."""
+def _query(words: list[str]) -> str:
+    """Return the query. A word such as -this excludes; an option that is none is a mistake."""
     for word in words:
         if word.startswith("--"):
             raise ConfigError(f"no such option: {word}")
@@ -120,20 +120,15 @@ def _question(words: list[str]) -> str:
     return " ".join(words)
 
 
-@contextmanager
-def _searcher(given: str, *, is_built: bool) -> "Iterator[Searcher]":
-    """Give who answers questions about a place, or about several together."""
-    from gossamer.search import Searcher, open_index, ranks_of  # noqa: PLC0415 - keeps --help fast
+def _opened(given: str, *, is_built: bool) -> "SearchIndex":
+    """Return the index of a place, or of several together."""
+    from gossamer import open_search
 
     places = _places(given)
-    folders = [place for place in places if isinstance(place, Path)]
-    for folder in folders:
-        bring_index_up_to_date(folder, is_built=is_built)
-    finder = open_index(places)
-    try:
-        yield Searcher(finder, ranks_of(folders[0]) if len(places) == len(folders) == 1 else None)
-    finally:
-        finder.close()
+    for place in places:
+        if isinstance(place, Path):
+            bring_index_up_to_date(place, is_built=is_built)
+    return open_search(*places)
 
 
 def _places(given: str) -> list[str | Path]:
@@ -146,7 +141,7 @@ def _places(given: str) -> list[str | Path]:
 
 def _tell(answer: "Answer", given: dict[str, Any]) -> None:
     if given["json"]:
-        print_json(msgspec.to_builtins(answer))
+        print_json(as_json(answer))
     elif given["urls"]:
         sys.stdout.write("".join(f"{escape(hit.url)}\n" for hit in answer.hits))
     else:
@@ -159,3 +154,77 @@ def _flags(given: dict[str, Any]) -> list[str]:
     flags += ["--exact"] if given["exact"] else []
     flags += ["--without", given["without"]] if given["without"] else []
     return flags if given["build"] else [*flags, "--no-build"]
+
+
+def answer_view(answer: "Answer", place: str, flags: Sequence[str] = ()) -> RenderableType:
+    """Return a page of results; `flags` are those with which it was asked for."""
+    parts: list[RenderableType] = []
+    first = (answer.page - 1) * answer.per_page + 1
+    for number, hit in enumerate(answer.hits, first):
+        parts += _hit(number, hit)
+        parts.append(Text())
+    parts += [_whole(line, style) for line, style in _foot(answer, place, flags)]
+    return Group(*parts)
+
+
+def _hit(number: int, hit: "Hit") -> Iterator[RenderableType]:
+    title = Text.assemble((f"{number:>2}. ", "dim"), no_wrap=True, overflow="ellipsis")
+    for part in hit.title_segments:
+        title.append(_spaced(part.text), "bold yellow" if part.is_hit else "bold cyan")
+    yield title if hit.title_segments else title.append(harmless(hit.url), "bold cyan")
+    yield _whole(f"    {harmless(hit.url)}", "green")
+    snippet = Text()
+    for part in hit.segments:
+        snippet.append(_spaced(part.text), "bold yellow" if part.is_hit else "")
+    if snippet.plain.strip():
+        yield Padding(snippet, _INDENT, expand=False)
+    yield Padding(Text(" · ".join(_facts(hit)), "dim"), _INDENT, expand=False)
+
+
+def _facts(hit: "Hit") -> Iterator[str]:
+    if hit.day:
+        yield hit.day
+    if hit.language:
+        yield harmless(hit.language)
+    kind = hit.type.partition(";")[0].rpartition("/")[2]
+    if kind not in {"", "html"}:
+        yield harmless(kind)
+    if hit.copies:
+        yield counted(hit.copies, "copy", "copies")
+    if hit.more_from_host:
+        yield f"{hit.more_from_host:,} more from site:{harmless(hit.host)}"
+    yield f"score {hit.score:.2f}"
+
+
+def _foot(answer: "Answer", place: str, flags: Sequence[str]) -> Iterator[tuple[str, str]]:
+    for hint in answer.hints:
+        yield f"{_line(hint)}.", "yellow"
+    if answer.suggestion:
+        yield f"Did you mean: {_line(answer.suggestion)}", "bold"
+    if not answer.hits and answer.page == 1:
+        yield "No page says that. Try other words, fewer of them, or fewer filters.", "bold"
+        return
+    if not answer.hits:
+        yield f"There are no results on page {answer.page}.", "bold"
+    partial = "; not all of the index answered" if answer.is_partial else ""
+    where = f", page {answer.page}" if answer.page > 1 else ""
+    yield f"{counted(answer.total, 'page')}{where}, {answer.took_ms:.0f} ms{partial}", "dim"
+    if answer.has_more:
+        words = shlex.join([place, answer.query, "--page", str(answer.page + 1), *flags])
+        yield f"more:  gossamer search {harmless(words)}", "dim"
+
+
+def _whole(words: str, style: str) -> Text:
+    """Return a line that is not cut into pieces: somebody may want to copy it."""
+    return Text(words, style, no_wrap=True, overflow="ignore")
+
+
+def _line(words: str) -> str:
+    return escape(" ".join(words.split()))
+
+
+def _spaced(words: str) -> str:
+    """Return a part of a text on one line; what it begins and ends with still parts words."""
+    head, tail = words[:1].isspace(), words[-1:].isspace()
+    inner = _line(words)
+    return f"{' ' * head}{inner}{' ' * (tail and bool(inner))}"

@@ -7,8 +7,7 @@ import typer
 
 from gossamer.cli.graph.building import build_again, build_graph_of, crawl_folder
 from gossamer.cli.graph.options import CODING, REQUIRED, Folder, Json, Memory, declare
-from gossamer.cli.search.indexing import SPLIT, SPLIT_CRAWL, build_index_of
-from gossamer.cli.search.publishing import PUBLISH
+from gossamer.cli.search.indexing import PUBLISH, SPLIT, SPLIT_CRAWL, build_index_of
 from gossamer.errors import ConfigError
 
 KNOWN = ("state", "near", "graph", "index")

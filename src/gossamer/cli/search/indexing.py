@@ -4,18 +4,16 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import msgspec
 import typer
 
 from gossamer.cli.graph.building import telling
 from gossamer.cli.graph.options import REQUIRED, Json, Memory, Option, bytes_of, declare
-from gossamer.cli.screen import harmless, out, print_json
+from gossamer.cli.screen import as_json, counted, harmless, out, print_json
 from gossamer.cli.search.beside import end_with
-from gossamer.cli.search.publishing import PUBLISH, published
 from gossamer.errors import ConfigError
 
 if TYPE_CHECKING:
-    from gossamer.search import IndexFacts, IndexOptions
+    from gossamer import IndexFacts, IndexOptions
 
 BAD_RECORDS = 1
 """The exit code when something could not be read; all else is indexed."""
@@ -70,6 +68,18 @@ SPLIT_CRAWL: tuple[Option, ...] = (
     ),
 )
 """The same, for crawls only: pages of others have no ranks, and are added in place."""
+PUBLISH: Option = (
+    "publish",
+    Annotated[
+        str | None,
+        typer.Option(
+            "--publish",
+            metavar="URL",
+            help="Then bring the index there: s3://BUCKET/PREFIX, file:///FOLDER; search it there.",
+        ),
+    ],
+    None,
+)
 _DID = {
     "nothing": "The index is up to date",
     "news": "New pages were added to the index",
@@ -84,13 +94,15 @@ def index(**given: Any) -> int:  # noqa: ANN401 - the parser hands over what is 
     least "url" and "text", and may have "title", "headings", "language", "at",
     "type" and "anchors". A page replaces an older one with the same URL.
     """
-    from gossamer.search import build_foreign  # noqa: PLC0415 - keeps --help fast
+    from gossamer import index_files
 
     def complain(line: str) -> None:
         sys.stderr.write(f"gossamer: {harmless(line)}\n")
 
     with telling("index") as tell:
-        facts = build_foreign(given["files"], given["into"], options_of(given), tell, complain)
+        facts = index_files(
+            given["files"], given["into"], options_of(given), on_progress=tell, on_bad=complain
+        )
     published(given["into"], given["publish"])
     tell_built(facts, is_json=given["json"])
     return BAD_RECORDS if facts.bad else 0
@@ -128,17 +140,17 @@ def build_index_of(folder: Path, given: dict[str, Any]) -> None:
             raise ConfigError("--publish: what is followed is not finished; publish it afterwards")
         _follow(folder, options, given)
         return
-    from gossamer.search import build_index  # noqa: PLC0415 - keeps --help fast
+    from gossamer import OpenCrawl
 
     with telling("index") as tell:
-        facts = build_index(folder, options, tell)
+        facts = OpenCrawl(folder).build_index(options, tell)
     published(folder, given["publish"])
     tell_built(facts, is_json=given["json"])
 
 
 def options_of(given: dict[str, Any]) -> "IndexOptions":
     """Return how an index shall be built."""
-    from gossamer.search import IndexOptions  # noqa: PLC0415 - keeps --help fast
+    from gossamer import IndexOptions
 
     for name, known in (("partition", PARTITIONS), ("organisation", ORGANISATIONS)):
         if given.get(name) not in {None, *known}:
@@ -153,12 +165,26 @@ def options_of(given: dict[str, Any]) -> "IndexOptions":
     )
 
 
+def published(folder: Path, url: str | None) -> None:
+    """Bring the index of a folder to a URL, if there is one, and say what was sent."""
+    if url is None:
+        return
+    from gossamer import OpenCrawl
+
+    sent = OpenCrawl(folder).publish(url)
+    out(is_aside=True).print(
+        f"Published at {harmless(url)}: {sent.files:,} files, {sent.sent:,} of them new "
+        f"({sent.sent_bytes / 1e6:,.1f} MB).",
+        markup=False,
+    )
+
+
 def tell_built(facts: "IndexFacts", *, is_json: bool) -> None:
     """Say what was done and what there is now."""
     if is_json:
-        print_json(msgspec.to_builtins(facts))
+        print_json(as_json(facts))
         return
-    words = f"{facts.pages:,} pages in {facts.shards} shard{'s' if facts.shards > 1 else ''}"
+    words = f"{counted(facts.pages, 'page')} in {counted(facts.shards, 'shard')}"
     done = f"{facts.added:,} written, {facts.deleted:,} deleted"
     done += f", {facts.unchanged:,} unchanged" if facts.unchanged else ""
     left = "".join(f", {count:,} left out ({why})" for why, count in facts.left_out.items())
@@ -167,21 +193,15 @@ def tell_built(facts: "IndexFacts", *, is_json: bool) -> None:
 
 
 def _follow(folder: Path, options: "IndexOptions", given: dict[str, Any]) -> None:
-    from threading import Event  # noqa: PLC0415 - only where somebody waits
+    from gossamer import OpenCrawl
 
-    from gossamer.clock import SystemClock  # noqa: PLC0415 - keeps --help fast
-    from gossamer.search import build_index, follow  # noqa: PLC0415 - keeps --help fast
-
-    pause = Event()
-
-    def wait(seconds: float) -> None:
-        pause.wait(seconds)
-
+    crawl = OpenCrawl(folder)
     facts: IndexFacts | None = None
-    for facts in follow(folder, options, SystemClock(), wait):
+    for facts in crawl.follow_index(options):
         if facts.did != "nothing":
-            out(is_aside=True).print(f"{_DID[facts.did]}: {facts.pages:,} pages", markup=False)
+            words = f"{_DID[facts.did]}: {counted(facts.pages, 'page')}"
+            out(is_aside=True).print(words, markup=False)
     if given["beside"] is None:
-        facts = build_index(folder, options)
+        facts = crawl.build_index(options)
     if facts is not None:
         tell_built(facts, is_json=given["json"])

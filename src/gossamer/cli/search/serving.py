@@ -37,7 +37,7 @@ def serve(
     _served(folder)
     if build:
         bring_all_up_to_date(folder)
-    from gossamer.web import serve as serve_folder  # noqa: PLC0415 - keeps --help fast
+    from gossamer import serve as serve_folder
 
     def ready(address: str) -> None:
         if json:
@@ -56,7 +56,7 @@ def serve(
 
 def _served(folder: Path) -> None:
     """Refuse a folder with neither a crawl nor an index in it."""
-    from gossamer.search import has_index  # noqa: PLC0415 - keeps --help fast
+    from gossamer import OpenCrawl
 
-    if not has_index(folder):
+    if not OpenCrawl(folder).has_index():
         crawl_folder(folder)

@@ -10,21 +10,21 @@ from gossamer.errors import CannotGoOn, ConfigError
 
 def bring_index_up_to_date(folder: Path, *, is_built: bool = True) -> None:
     """Build what is missing of a folder's index. Where that is not possible the old one must do."""
-    from gossamer.search import build_index, has_index  # noqa: PLC0415 - keeps --help fast
-    from gossamer.store import BuiltElsewhere  # noqa: PLC0415 - keeps --help fast
+    from gossamer import BuiltElsewhere, OpenCrawl
 
+    crawl = OpenCrawl(folder)
     if not (is_built and has_archive(folder)):
-        if not has_index(folder):
+        if not crawl.has_index():
             crawl_folder(folder)
             raise ConfigError(f"{folder} has no index: `gossamer build {folder} index` makes one")
         return
-    if not has_index(folder):
+    if not crawl.has_index():
         sys.stderr.write(f"gossamer: the index of {harmless(folder)} is built first\n")
     try:
         with telling("index") as tell:
-            build_index(folder, None, tell)
+            crawl.build_index(None, tell)
     except CannotGoOn as error:
-        if not has_index(folder):
+        if not crawl.has_index():
             raise
         is_kept = isinstance(error, BuiltElsewhere)
         why = "another process is building it" if is_kept else harmless(error)
@@ -33,7 +33,7 @@ def bring_index_up_to_date(folder: Path, *, is_built: bool = True) -> None:
 
 def bring_all_up_to_date(folder: Path) -> None:
     """Build what is missing of graph, ranks and index; one of graph and index is enough."""
-    from gossamer.graph import has_graph  # noqa: PLC0415 - keeps --help fast
+    from gossamer import OpenCrawl
 
     if not has_archive(folder):
         return
@@ -45,7 +45,7 @@ def bring_all_up_to_date(folder: Path) -> None:
     try:
         bring_index_up_to_date(folder)
     except CannotGoOn as error:
-        if not has_graph(folder):
+        if not OpenCrawl(folder).has_graph():
             raise
         sys.stderr.write(f"gossamer: without an index: {harmless(error)}\n")
 
@@ -57,10 +57,8 @@ def has_archive(folder: Path) -> bool:
 
 def _bring_ranks_up_to_date(folder: Path) -> None:
     """Rank the pages of a graph that is newer than its ranks."""
-    from gossamer.graph import RankWish, opened, rank, save_rank  # noqa: PLC0415 - see above
+    from gossamer import open_graph
 
-    graph = opened(folder)
-    path, manifest = graph.base.with_name("ranks"), graph.base.with_name("manifest.json")
-    if path.exists() and path.stat().st_mtime_ns >= manifest.stat().st_mtime_ns:
-        return
-    save_rank(graph, rank(graph, RankWish(top=0))[1], path)
+    graph = open_graph(folder)
+    if not graph.has_current_ranks():
+        graph.rank(top=1, save=True)

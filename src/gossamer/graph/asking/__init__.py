@@ -7,20 +7,80 @@ Neighbours: `answers` knows nodes, `connectivity` knows a crawl; `cli` and `web`
 Not for: showing (`cli.screen`, `web`), or computing.
 """
 
-from gossamer.graph.asking.host_answers import host, hosts, rank_of_hosts
-from gossamer.graph.asking.link_answers import LinkWish, around, links, nearest
+from gossamer.graph.asking.host_answers import (
+    HostLinks,
+    HostRanking,
+    HostRow,
+    HostTable,
+    HostWeight,
+    RankedHost,
+    host,
+    hosts,
+    rank_of_hosts,
+)
+from gossamer.graph.asking.link_answers import (
+    LinkList,
+    Links,
+    LinkWish,
+    around,
+    links,
+    nearest,
+)
 from gossamer.graph.asking.opening import Direction, Opened, base_of, has_graph, manifest_of, opened
-from gossamer.graph.asking.ranking import MEASURES, RankWish, rank, save_rank
-from gossamer.graph.asking.shape import check, components, info
-from gossamer.graph.asking.walking import LIKENESS, like, path
+from gossamer.graph.asking.ranking import (
+    MEASURES,
+    NodeScores,
+    RankedPage,
+    Ranking,
+    RankWish,
+    rank,
+    save_rank,
+)
+from gossamer.graph.asking.shape import (
+    BowTieSizes,
+    CodingFacts,
+    ComponentSizes,
+    GraphComponents,
+    GraphInfo,
+    check,
+    components,
+    info,
+)
+from gossamer.graph.asking.walking import (
+    LIKENESS,
+    LinkPath,
+    SimilarPage,
+    SimilarPages,
+    like,
+    path,
+)
 
 __all__ = [
     "LIKENESS",
     "MEASURES",
+    "BowTieSizes",
+    "CodingFacts",
+    "ComponentSizes",
     "Direction",
+    "GraphComponents",
+    "GraphInfo",
+    "HostLinks",
+    "HostRanking",
+    "HostRow",
+    "HostTable",
+    "HostWeight",
+    "LinkList",
+    "LinkPath",
     "LinkWish",
+    "Links",
+    "NodeScores",
     "Opened",
     "RankWish",
+    "RankedHost",
+    "RankedPage",
+    "Ranking",
+    "SimilarPage",
+    "SimilarPages",
     "around",
     "base_of",
     "check",

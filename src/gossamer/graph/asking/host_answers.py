@@ -4,6 +4,7 @@ import re
 from typing import NamedTuple
 
 import numpy as np
+from msgspec import Struct, field
 from numpy.typing import NDArray
 
 from gossamer.errors import ConfigError
@@ -12,10 +13,66 @@ from gossamer.graph.asking.opening import Opened
 from gossamer.graph.asking.ranking import RankWish
 from gossamer.graph.kinds import ALL, kind_names
 
-Facts = dict[str, object]
 NO_HOST = "(no host)"
 """Where whatever is no web address belongs. It has links, but no rank."""
 _PORT = re.compile(r":[0-9]+$")
+
+
+class HostRow(Struct, frozen=True, kw_only=True):
+    """A host among others."""
+
+    host: str
+    rank: float
+    """Its PageRank in the graph of hosts."""
+    urls: int
+    inside: int
+    """Links between its own pages."""
+    links_in: int
+    links_out: int
+
+
+class HostTable(Struct, frozen=True, kw_only=True):
+    """The hosts of a graph, those with the highest rank first."""
+
+    hosts: list[HostRow]
+    total: int
+    arcs: int
+    """Pairs of hosts of which the one links to the other."""
+
+
+class RankedHost(Struct, frozen=True, kw_only=True):
+    """A host and its rank."""
+
+    host: str
+    rank: float
+    urls: int
+
+
+class HostRanking(Struct, frozen=True, kw_only=True):
+    """The best hosts by PageRank."""
+
+    hosts: list[RankedHost]
+    by: str
+    kinds: list[str] | None
+    """Kinds of links that counted; None if the graph has no kinds."""
+
+
+class HostWeight(Struct, frozen=True, kw_only=True):
+    """Another host, and the number of links from or to it."""
+
+    host: str
+    links: int
+
+
+class HostLinks(Struct, frozen=True, kw_only=True):
+    """The hosts that link to a host, and those it links to, most links first."""
+
+    host: str
+    urls: int
+    inside: int
+    """Links between its own pages."""
+    incoming: list[HostWeight] = field(name="in")
+    outgoing: list[HostWeight] = field(name="out")
 
 
 class _Ranked(NamedTuple):
@@ -27,44 +84,40 @@ class _Ranked(NamedTuple):
     """Their places, the best first; without `NO_HOST`, unless there is nothing else."""
 
 
-def hosts(graph: Opened, limit: int | None = 20, kinds: int = ALL) -> Facts:
+def hosts(graph: Opened, limit: int | None = 20, kinds: int = ALL) -> HostTable:
     """Return the hosts, those with the highest rank first, and the links between them."""
     web, ranks, best = _ranked(graph, kinds)
     coming = np.zeros(len(web.names), np.int64)
     np.add.at(coming, web.out.targets, web.weights)
     going = _sums(web)
     told = [
-        {
-            "host": web.names[place],
-            "rank": float(ranks[place]),
-            "urls": int(web.sizes[place]),
-            "inside": int(web.inside[place]),
-            "links_in": int(coming[place]),
-            "links_out": int(going[place]),
-        }
+        HostRow(
+            host=web.names[place],
+            rank=float(ranks[place]),
+            urls=int(web.sizes[place]),
+            inside=int(web.inside[place]),
+            links_in=int(coming[place]),
+            links_out=int(going[place]),
+        )
         for place in best[:limit]
     ]
-    return {"hosts": told, "total": len(best), "arcs": web.out.arcs}
+    return HostTable(hosts=told, total=len(best), arcs=web.out.arcs)
 
 
-def rank_of_hosts(graph: Opened, wish: RankWish) -> Facts:
+def rank_of_hosts(graph: Opened, wish: RankWish) -> HostRanking:
     """Return the best hosts by PageRank: each has one vote per host that it links to."""
     if wish.by != "pagerank":
         raise ConfigError(f"hosts are ranked by pagerank alone, found {wish.by!r}")
     web, ranks, best = _ranked(graph, wish.kinds)
     told = [
-        {
-            "host": web.names[place],
-            "rank": float(ranks[place]),
-            "urls": int(web.sizes[place]),
-        }
+        RankedHost(host=web.names[place], rank=float(ranks[place]), urls=int(web.sizes[place]))
         for place in best[: wish.top or None]
     ]
     kinds = kind_names(wish.kinds) if graph.has_kinds else None
-    return {"hosts": told, "by": wish.by, "kinds": kinds}
+    return HostRanking(hosts=told, by=wish.by, kinds=kinds)
 
 
-def host(graph: Opened, name: str, limit: int | None = 20, kinds: int = ALL) -> Facts | None:
+def host(graph: Opened, name: str, limit: int | None = 20, kinds: int = ALL) -> HostLinks | None:
     """Return which hosts link to one, and to which it links, most links first; None if unknown.
 
     It may be given with its port or without, which means all its ports, or as any URL of it.
@@ -77,13 +130,14 @@ def host(graph: Opened, name: str, limit: int | None = 20, kinds: int = ALL) -> 
         return None
     sources = np.repeat(np.arange(web.out.nodes), np.diff(web.out.offsets))
     mine, at_me = np.isin(sources, places), np.isin(web.out.targets, places)
-    return {
-        "host": wanted,
-        "urls": int(web.sizes[places].sum()),
-        "inside": int(web.inside[places].sum()),
-        "in": _heaviest(web, sources[at_me & ~mine], web.weights[at_me & ~mine], limit),
-        "out": _heaviest(web, web.out.targets[mine & ~at_me], web.weights[mine & ~at_me], limit),
-    }
+    outward = mine & ~at_me
+    return HostLinks(
+        host=wanted,
+        urls=int(web.sizes[places].sum()),
+        inside=int(web.inside[places].sum()),
+        incoming=_heaviest(web, sources[at_me & ~mine], web.weights[at_me & ~mine], limit),
+        outgoing=_heaviest(web, web.out.targets[outward], web.weights[outward], limit),
+    )
 
 
 def _spellings(origin: str) -> tuple[str, str, str]:
@@ -115,10 +169,10 @@ def _sums(web: HostGraph) -> NDArray[np.int64]:
 
 def _heaviest(
     web: HostGraph, others: NDArray[np.integer], weights: NDArray[np.int64], limit: int | None
-) -> list[Facts]:
+) -> list[HostWeight]:
     """Return hosts and how many links each stands for, the most first."""
     places, where = np.unique(others, return_inverse=True)
     sums = np.zeros(len(places), np.int64)
     np.add.at(sums, where, weights)
     order = np.argsort(-sums, kind="stable")[:limit]
-    return [{"host": web.names[places[n]], "links": int(sums[n])} for n in order.tolist()]
+    return [HostWeight(host=web.names[places[n]], links=int(sums[n])) for n in order.tolist()]

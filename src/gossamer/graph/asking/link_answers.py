@@ -8,11 +8,10 @@ from msgspec import Struct
 
 from gossamer.errors import ConfigError
 from gossamer.graph.asking.opening import Direction, Opened
-from gossamer.graph.asking.row import Links
+from gossamer.graph.asking.row import NamedLinks
 from gossamer.graph.kinds import ALL, Kind, kind_names
 from gossamer.graph.picture import MOST_SPOTS, Neighbourhood, Spot
 
-Facts = dict[str, object]
 DIRECTIONS: tuple[Direction, Direction] = ("in", "out")
 MOST_WEIGHED = 2_000
 """Neighbours among which those of a picture are chosen."""
@@ -30,12 +29,46 @@ class LinkWish(Struct, frozen=True, kw_only=True):
     """Only those that come behind this URL, in the order in which they are given out."""
 
 
-def links(graph: Opened, url: str, wish: LinkWish) -> Facts | None:
-    """Return the links of a URL as `in` and `out`, in the order of the graph; None if unknown."""
+class LinkList(Struct, frozen=True, kw_only=True):
+    """The links of a URL in one direction, in the order of the graph."""
+
+    urls: list[str]
+    """The pages at their other ends."""
+    kinds: list[list[str]]
+    """The kinds of each link: link, nofollow, redirect, canonical, embed, form, list."""
+    total: int
+    """How many there are; `urls` may hold fewer, if a limit was given."""
+    after: str | None
+    """What to give as `after` to get the next ones; None if these are the last."""
+
+
+class Links(Struct, frozen=True, kw_only=True):
+    """The links of a URL: those to it and those from it."""
+
+    url: str
+    incoming: LinkList | None = None
+    """None if only the others were asked for."""
+    outgoing: LinkList | None = None
+
+    def json_fields(self) -> dict[str, object]:
+        """Return the answer as JSON has it: with the names `in` and `out`, flat."""
+        told: dict[str, object] = {"url": self.url}
+        for name, row in (("in", self.incoming), ("out", self.outgoing)):
+            if row is not None:
+                told[name] = row.urls
+                told[f"{name}_kinds"] = row.kinds
+                told[f"{name}_total"] = row.total
+                told[f"{name}_after"] = row.after
+        return told
+
+
+def links(graph: Opened, url: str, wish: LinkWish) -> Links | None:
+    """Return the links of a URL, in the order of the graph; None if it is not in the graph."""
     own = graph.spelled(url)
-    facts: Facts = {"url": own}
+    found: list[LinkList | None] = []
     for name in DIRECTIONS:
         if wish.direction not in (name, None):
+            found.append(None)
             continue
         row = graph.row(own, name, wish.kinds)
         if row is None:
@@ -45,13 +78,15 @@ def links(graph: Opened, url: str, wish: LinkWish) -> Facts | None:
             raise ConfigError("after: expected the last URL of the part before")
         end = len(row) if wish.limit is None else start + wish.limit
         shown = row.part(slice(start, end))
-        facts |= {
-            name: [one for one, _ in shown],
-            f"{name}_kinds": [_names(kinds) for _, kinds in shown],
-            f"{name}_total": len(row),
-            f"{name}_after": shown[-1][0] if shown and end < len(row) else None,
-        }
-    return facts
+        found.append(
+            LinkList(
+                urls=[one for one, _ in shown],
+                kinds=[_names(kinds) for _, kinds in shown],
+                total=len(row),
+                after=shown[-1][0] if shown and end < len(row) else None,
+            )
+        )
+    return Links(url=own, incoming=found[0], outgoing=found[1])
 
 
 @cache
@@ -64,7 +99,7 @@ def around(graph: Opened, url: str) -> Neighbourhood | None:
     """Return the neighbours of a URL that matter most, for a picture; None if it is unknown."""
     rows = [graph.row(url, name) for name in DIRECTIONS]
     own = graph.spelled(url)
-    parts: list[Links] = []
+    parts: list[NamedLinks] = []
     for row in rows:
         if row is None:
             return None
@@ -77,7 +112,7 @@ def around(graph: Opened, url: str) -> Neighbourhood | None:
     return Neighbourhood(url=own, ins=ins, outs=outs, ins_total=totals[0], outs_total=totals[1])
 
 
-def _spots(graph: Opened, some: Links, both: set[str]) -> list[Spot]:
+def _spots(graph: Opened, some: NamedLinks, both: set[str]) -> list[Spot]:
     """Return the most linked of some neighbours, of each host as many as of others, in order."""
     weights = graph.indegrees([url for url, _ in some])
     weak = Kind.LINK | Kind.CANONICAL

@@ -40,7 +40,8 @@ def manifest_of(folder: Path | str) -> Manifest | None:
 def base_of(place: Path | str) -> Path:
     """Return the common part of the names of a graph's files, given it or one of them."""
     place = Path(place)
-    return place.with_suffix("") if place.suffix in SUFFIXES else place
+    path = Path(place)
+    return path.with_suffix("") if path.suffix in SUFFIXES else path
 
 
 def opened(place: Path | str) -> "Opened":

@@ -24,7 +24,6 @@ from gossamer.graph.answers import (
 from gossamer.graph.asking.opening import Opened
 from gossamer.graph.kinds import VOTES, kind_names
 
-Facts = dict[str, object]
 Tell = Callable[[int, float], None]
 Scores = NDArray[np.float64]
 
@@ -38,70 +37,107 @@ class RankWish(Struct, frozen=True, kw_only=True):
     """0: all."""
 
 
-class Ranking(Struct, frozen=True, kw_only=True):
-    """A score per node, and how it was come by."""
+class RankedPage(Struct, frozen=True, kw_only=True):
+    """A page and its rank."""
+
+    url: str
+    rank: float
+
+
+class Ranking(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The best pages by some measure. As JSON, fields that are None may be absent."""
+
+    pages: list[RankedPage]
+    by: str
+    """pagerank, harmonic, hubs, authorities or indegree."""
+    kinds: list[str] | None
+    """Kinds of links that counted; None if the graph has no kinds."""
+    nodes: int
+    newer_pages: int
+    """Pages that are too new to be in the graph: they do not count."""
+    sweeps: int | None = None
+    rounds: int | None = None
+    error_below: float | None = None
+    """Bound of the error, all ranks together."""
+    converged: bool | None = None
+    saved: str | None = None
+    """The file that the ranks were written to."""
+
+
+class NodeScores(Struct, frozen=True, kw_only=True):
+    """A score per node, and how it was computed."""
 
     scores: Scores
-    facts: Mapping[str, object]
+    sweeps: int | None = None
+    rounds: int | None = None
+    error_below: float | None = None
+    converged: bool | None = None
     universe: Mask | None = None
 
 
-def rank(graph: Opened, wish: RankWish, tell: Tell | None = None) -> tuple[Facts, Ranking]:
+def rank(graph: Opened, wish: RankWish, tell: Tell | None = None) -> tuple[Ranking, NodeScores]:
     """Return the best pages by some measure, and the scores of all."""
     if wish.by not in MEASURES:
         raise ConfigError(f"rank by: expected {', '.join(MEASURES)}, found {wish.by!r}")
-    ranking = MEASURES[wish.by](graph, wish, tell)
-    best = _best(ranking.scores[: graph.web_nodes()], wish.top)
-    urls = graph.words(best)
-    scores = ranking.scores[best].tolist()
-    pages = [{"url": url, "rank": score} for url, score in zip(urls, scores, strict=True)]
-    facts: Facts = {
-        "pages": pages,
-        "by": wish.by,
-        "kinds": kind_names(wish.kinds) if graph.has_kinds else None,
-        "nodes": graph.out.nodes,
-        "newer_pages": graph.crawl.stale if graph.crawl is not None else 0,
-    }
-    return {**facts, **ranking.facts}, ranking
+    found = MEASURES[wish.by](graph, wish, tell)
+    best = _best(found.scores[: graph.web_nodes()], wish.top)
+    scores = found.scores[best].tolist()
+    pages = zip(graph.words(best), scores, strict=True)
+    ranking = Ranking(
+        pages=[RankedPage(url=url, rank=score) for url, score in pages],
+        by=wish.by,
+        kinds=kind_names(wish.kinds) if graph.has_kinds else None,
+        nodes=graph.out.nodes,
+        newer_pages=graph.crawl.stale if graph.crawl is not None else 0,
+        sweeps=found.sweeps,
+        rounds=found.rounds,
+        error_below=found.error_below,
+        converged=found.converged,
+    )
+    return ranking, found
 
 
-def save_rank(graph: Opened, ranking: Ranking, path: Path) -> int:
+def save_rank(graph: Opened, ranking: NodeScores, path: Path) -> int:
     """Write the ranks of all web addresses to a file for others; return how many there are."""
     web = graph.web_nodes()
     universe = None if ranking.universe is None else ranking.universe[:web]
     return save_ranks(path, islice(graph.all_words(), web), ranking.scores[:web], universe)
 
 
-def _by_pagerank(graph: Opened, wish: RankWish, tell: Tell | None) -> Ranking:
+def _by_pagerank(graph: Opened, wish: RankWish, tell: Tell | None) -> NodeScores:
     universe = None
     if graph.pages is not None:
         universe = universe_of(graph.inward, graph.pages, wish.kinds)
         universe[graph.web_nodes() :] = False
     found = pagerank(graph.inward, RankPlan(kinds=wish.kinds), universe=universe, tell=tell)
-    facts = {"sweeps": found.sweeps, "error_below": found.error, "converged": found.is_converged}
-    return Ranking(scores=found.scores, facts=facts, universe=universe)
+    return NodeScores(
+        scores=found.scores,
+        sweeps=found.sweeps,
+        error_below=found.error,
+        converged=found.is_converged,
+        universe=universe,
+    )
 
 
-def _by_harmonic(graph: Opened, wish: RankWish, tell: Tell | None) -> Ranking:
+def _by_harmonic(graph: Opened, wish: RankWish, tell: Tell | None) -> NodeScores:
     found = harmonic(graph.inward, NearnessPlan(kinds=wish.kinds), tell=tell)
-    return Ranking(scores=found.scores, facts={"rounds": found.rounds, "error_below": found.error})
+    return NodeScores(scores=found.scores, rounds=found.rounds, error_below=found.error)
 
 
-def _by_hits(name: str) -> Callable[[Opened, RankWish, Tell | None], Ranking]:
-    def measure(graph: Opened, wish: RankWish, tell: Tell | None) -> Ranking:
+def _by_hits(name: str) -> Callable[[Opened, RankWish, Tell | None], NodeScores]:
+    def measure(graph: Opened, wish: RankWish, tell: Tell | None) -> NodeScores:
         found = hits(graph.out, HitsPlan(kinds=wish.kinds), tell=tell)
-        facts = {"rounds": found.rounds, "converged": found.is_converged}
         scores = found.hubs if name == "hubs" else found.authorities
-        return Ranking(scores=scores, facts=facts)
+        return NodeScores(scores=scores, rounds=found.rounds, converged=found.is_converged)
 
     return measure
 
 
-def _by_indegree(graph: Opened, wish: RankWish, _tell: Tell | None) -> Ranking:
-    return Ranking(scores=indegrees(graph.inward, wish.kinds).astype(np.float64), facts={})
+def _by_indegree(graph: Opened, wish: RankWish, _tell: Tell | None) -> NodeScores:
+    return NodeScores(scores=indegrees(graph.inward, wish.kinds).astype(np.float64))
 
 
-MEASURES: Mapping[str, Callable[[Opened, RankWish, Tell | None], Ranking]] = {
+MEASURES: Mapping[str, Callable[[Opened, RankWish, Tell | None], NodeScores]] = {
     "pagerank": _by_pagerank,
     "harmonic": _by_harmonic,
     "hubs": _by_hits("hubs"),

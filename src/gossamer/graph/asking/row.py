@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from gossamer.graph.names import key_of
 from gossamer.graph.rows import Ids, Kinds
 
-Links: TypeAlias = Sequence[tuple[str, int]]
+NamedLinks: TypeAlias = Sequence[tuple[str, int]]
 """URLs and the kinds of the links, in the order of the graph."""
 
 
@@ -39,7 +39,7 @@ class NodeRow:
         node = self._naming.node(url)
         return None if node is None else int(np.searchsorted(self._nodes, node, side="right"))
 
-    def part(self, places: slice) -> Links:
+    def part(self, places: slice) -> NamedLinks:
         """Return some of the links."""
         words = self._naming.words(self._nodes[places])
         kinds = self._kinds[places].tolist() if self._kinds is not None else [0] * len(words)
@@ -49,7 +49,7 @@ class NodeRow:
 class ListRow:
     """Links that have names already, in any order."""
 
-    def __init__(self, links: Links) -> None:
+    def __init__(self, links: NamedLinks) -> None:
         self._links = sorted((key_of(url), url, int(kinds)) for url, kinds in links)
 
     def __len__(self) -> int:
@@ -60,7 +60,7 @@ class ListRow:
         key = key_of(url)
         return sum(one[0] <= key for one in self._links)
 
-    def part(self, places: slice) -> Links:
+    def part(self, places: slice) -> NamedLinks:
         """Return some of the links."""
         return [(url, kinds) for _, url, kinds in self._links[places]]
 

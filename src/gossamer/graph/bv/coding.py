@@ -42,6 +42,11 @@ class Coding(Struct, kw_only=True, frozen=True):
     is_optimal: bool = False
     """Choose references by looking ahead: fewer bits with the same `max_ref`, slower to write."""
 
+    @classmethod
+    def smallest(cls) -> "Coding":
+        """Return the coding with the fewest bits: slow to write, and some four times to read."""
+        return SMALLEST
+
     def __post_init__(self) -> None:
         """Refuse what cannot be written."""
         if self.window < 0 or self.max_ref < 0 or self.min_interval < 0:

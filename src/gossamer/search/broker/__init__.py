@@ -8,8 +8,8 @@ from gossamer.search.broker.broker import Broker, BrokerOptions, Tiers
 from gossamer.search.broker.far import (
     MOST_REQUEST_BYTES,
     BadMessage,
-    Offered,
     RemoteShard,
+    ShardServer,
     SilentShard,
     answer_shard,
 )
@@ -23,10 +23,10 @@ __all__ = [
     "BadMessage",
     "Broker",
     "BrokerOptions",
-    "Offered",
     "Place",
     "Published",
     "RemoteShard",
+    "ShardServer",
     "SilentShard",
     "StatisticsFacts",
     "TierRule",

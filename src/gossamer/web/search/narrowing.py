@@ -6,7 +6,7 @@ from itertools import islice
 
 from msgspec import Struct
 
-from gossamer.search import Hit
+from gossamer import Hit
 
 _FILTER = re.compile(
     r'(?<!\S)-?(?P<kind>site|lang|type|inurl|before|after):(?:"[^"]*"|\S+)', re.IGNORECASE

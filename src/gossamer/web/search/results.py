@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from urllib.parse import unquote, urlsplit
 
-from gossamer.search import Answer, Hit, Manifest, Segment
+from gossamer import Answer, Hit, Segment
 from gossamer.web.frame import address, link_to, prose, text, web_link
 from gossamer.web.search.narrowing import (
     Chip,
@@ -34,14 +34,14 @@ TIPS = (
 )
 
 
-def front(name: str, manifest: Manifest | None, *, has_graph: bool) -> Iterator[str]:
+def front(name: str, pages: int | None, *, has_graph: bool) -> Iterator[str]:
     """Give the page where one begins."""
     yield '<div class="front"><h1>gossamer</h1>'
-    if manifest is None:
+    if pages is None:
         yield from no_index(name, has_graph=has_graph)
     else:
         yield _form("", is_front=True)
-        yield f'<p class="note">{manifest.pages:,} pages of {text(name)}</p>'
+        yield f'<p class="note">{pages:,} {"page" if pages == 1 else "pages"} of {text(name)}</p>'
         yield _tips()
     yield "</div>"
 

@@ -10,10 +10,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from gossamer.search import Answer, SearchWish, Switches
-from gossamer.web.asked import Asked, BadQuery
+from gossamer import Answer
+from gossamer.web.asked import Asked, SearchOptions
+from gossamer.web.engine import Engine
 from gossamer.web.frame import frame
-from gossamer.web.search.desk import Desk
 from gossamer.web.search.results import MOST_CHARS, PER_PAGE, front, no_index, results
 
 Endpoint: TypeAlias = Callable[[Request], Awaitable[Response]]
@@ -31,48 +31,50 @@ class Around(NamedTuple):
     """The link explorer, which was the front page once: its addresses still lead to it."""
 
 
-def search_routes(desk: Desk, around: Around) -> list[Route]:
+def search_routes(engine: Engine, around: Around) -> list[Route]:
     """Return the routes of the search."""
     return [
-        Route("/", _front(desk, around)),
-        Route("/search", _results(desk, around)),
-        Route("/api/search", _api(desk)),
+        Route("/", _front(engine, around)),
+        Route("/search", _results(engine, around)),
+        Route("/api/search", _api(engine)),
         Route("/opensearch.xml", _description),
     ]
 
 
-def _front(desk: Desk, around: Around) -> Endpoint:
+def _front(engine: Engine, around: Around) -> Endpoint:
     async def answer(request: Request) -> Response:
         if "url" in request.query_params:
             return await around.links(request)
         if request.query_params.get("q"):
-            return await _results(desk, around)(request)
-        body = front(around.name, desk.manifest(), has_graph=around.has_graph())
+            return await _results(engine, around)(request)
+        body = front(around.name, engine.crawl.indexed_pages(), has_graph=around.has_graph())
         return _page("gossamer", body)
 
     return answer
 
 
-def _results(desk: Desk, around: Around) -> Endpoint:
+def _results(engine: Engine, around: Around) -> Endpoint:
     def in_thread(asked: Asked) -> Response:
         question = _cut(asked.text("q").strip())
-        if desk.manifest() is None:
+        if engine.crawl.indexed_pages() is None:
             return _page("gossamer", no_index(around.name, has_graph=around.has_graph()), 503)
-        body = results(desk.ask(question, _wish(asked)), has_graph=around.has_graph())
+        body = results(engine.search(question, _options(asked)), has_graph=around.has_graph())
         return _page(f"{question} · gossamer", body)
 
     async def answer(request: Request) -> Response:
         asked = Asked(request.query_params)
         if not asked.text("q").strip():
-            return _page("gossamer", front(around.name, desk.manifest(), has_graph=True))
+            return _page(
+                "gossamer", front(around.name, engine.crawl.indexed_pages(), has_graph=True)
+            )
         return await run_in_threadpool(in_thread, asked)
 
     return answer
 
 
-def _api(desk: Desk) -> Endpoint:
+def _api(engine: Engine) -> Endpoint:
     def in_thread(asked: Asked) -> Response:
-        found: Answer = desk.ask(_cut(asked.words("q")), _wish(asked))
+        found: Answer = engine.search(_cut(asked.words("q")), _options(asked))
         return Response(_encode(found), media_type="application/json")
 
     async def answer(request: Request) -> Response:
@@ -89,16 +91,12 @@ def _cut(question: str) -> str:
     return question[: MOST_CHARS + 1]
 
 
-def _wish(asked: Asked) -> SearchWish:
-    try:
-        switches = Switches.without(asked.many("without"))
-    except ValueError as error:
-        raise BadQuery(f"without: {error}") from error
-    return SearchWish(
+def _options(asked: Asked) -> SearchOptions:
+    return SearchOptions(
         page=asked.count("page", 1, MOST_PAGE),
         per_page=asked.count("per_page", PER_PAGE, MOST_PER_PAGE),
-        is_exact=asked.one_of("exact", {"0": False, "1": True}),
-        switches=switches,
+        exact=asked.one_of("exact", {"0": False, "1": True}),
+        without=asked.many("without"),
     )
 
 

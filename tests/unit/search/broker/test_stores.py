@@ -6,7 +6,7 @@ from obstore.store import MemoryStore
 
 from gossamer.cli.main import exit_code
 from gossamer.errors import CannotGoOn, ConfigError
-from gossamer.search.broker import Offered, open_finder, publish
+from gossamer.search.broker import ShardServer, open_finder, publish
 from gossamer.search.broker.stores import CachedIndex
 from gossamer.search.broker.stores.objects import Objects, is_store
 from gossamer.search.broker.stores.seal import SEAL
@@ -160,7 +160,7 @@ def test_an_index_split_by_terms_is_refused(tmp_path: Path, store: str) -> None:
     with pytest.raises(CannotGoOn, match="split by terms"):
         open_finder(crawl)
     with pytest.raises(CannotGoOn, match="split by terms"):
-        Offered(crawl).answer("", "", b"\x80")
+        ShardServer(crawl).answer("", "", b"\x80")
 
 
 def test_a_store_in_memory_will_do(tmp_path: Path) -> None:

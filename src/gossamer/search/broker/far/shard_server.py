@@ -1,4 +1,4 @@
-"""Offered: the shards of an index, for a broker on another machine."""
+"""ShardServer: the shards of an index, for a broker on another machine."""
 
 from pathlib import Path
 from threading import Lock
@@ -6,16 +6,26 @@ from threading import Lock
 import msgspec
 
 from gossamer.errors import CannotGoOn
-from gossamer.search.broker.far.wire import BadMessage, FactsWish, Offer, answer_shard, decoded
+from gossamer.search.broker.far.wire import (
+    MOST_REQUEST_BYTES,
+    BadMessage,
+    FactsWish,
+    Offer,
+    answer_shard,
+    decoded,
+)
 from gossamer.search.manifest import index_folder, read_manifest, shard_folders
 from gossamer.search.shard import BadShard, LocalShard
 
 
-class Offered:
+class ShardServer:
     """Answers requests to the shards of a crawl's index. Any thread may ask."""
 
-    def __init__(self, folder: Path) -> None:
-        self._index = index_folder(folder)
+    most_request_bytes = MOST_REQUEST_BYTES
+    """Larger requests are not worth reading."""
+
+    def __init__(self, folder: Path | str) -> None:
+        self._index = index_folder(Path(folder))
         self._open: dict[str, LocalShard] = {}
         self._lock = Lock()
 

@@ -1,0 +1,392 @@
+"""OpenCrawl: everything that can be asked of a crawl's folder, and done with it."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from threading import Event
+from typing import TYPE_CHECKING, Self, Unpack
+
+from msgspec import Struct
+
+from gossamer.api.options import CrawlOptions, with_options
+from gossamer.clock import SystemClock
+from gossamer.config import Config
+from gossamer.errors import ConfigError
+from gossamer.settings import load_config
+
+if TYPE_CHECKING:
+    from gossamer.api.fulltext import SearchIndex
+    from gossamer.api.linkgraph import LinkGraph, Measure
+    from gossamer.crawl import Ending, Seed
+    from gossamer.filter import UrlFilter
+    from gossamer.graph import GraphFacts, GraphOptions, Links, Ranking
+    from gossamer.process import Processor
+    from gossamer.report import Added, CopyClusters, Page, Status, Why
+    from gossamer.search import Answer, IndexFacts, IndexOptions, Published
+    from gossamer.store import LinksRecord
+
+BuildProgress = Callable[[dict[str, object]], None]
+"""Told how far a build is, in a few words and numbers."""
+Wait = Callable[[float], None]
+
+
+class RebuiltState(Struct, frozen=True, kw_only=True):
+    """What a state that was built again holds."""
+
+    pages: int
+    queued: int
+
+
+class NearTotals(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Pages that were compared, and near-duplicates by level."""
+
+    pages: int
+    duplicate: int = 0
+    exact: int = 0
+    similar: int = 0
+
+
+class OpenCrawl:
+    """A crawl in a folder, running or not.
+
+    Nothing is kept open between two questions but the graph and the index, and these are opened
+    again when a build has replaced them. `close` lets go of them.
+    """
+
+    def __init__(self, folder: Path | str) -> None:
+        self.folder = Path(folder)
+        self._graph: LinkGraph | None = None
+        self._index: SearchIndex | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the files of the graph and the index."""
+        if self._index is not None:
+            self._index.close()
+        self._graph = self._index = None
+
+    # ---- what is there
+
+    def config(self) -> Config:
+        """Return what its crawl.toml says."""
+        return load_config(self.folder / "crawl.toml")
+
+    def is_running(self) -> bool:
+        """Return True if a process is crawling in the folder."""
+        from gossamer.report import is_running
+
+        return is_running(self.folder)
+
+    def status(self) -> "Status":
+        """Return the totals: pages, queue, hosts, rates, refusals and failures by reason."""
+        from gossamer.report import status
+
+        return status(self.folder)
+
+    def why(self, url: str) -> "Why":
+        """Return everything known and decided about one URL."""
+        from gossamer.report import why
+
+        return why(self.folder, url)
+
+    def page(self, url: str) -> "Page | None":
+        """Return the stored page of a URL, as of its last visit; None if none is stored."""
+        from gossamer.report import page
+
+        return page(self.folder, url)
+
+    def pages(self) -> "Iterator[Page]":
+        """Yield every stored page with a 2xx status, in the order of the archive.
+
+        A page that was fetched several times is given as often.
+        """
+        from gossamer.report import pages
+
+        return pages(self.folder)
+
+    def records(self) -> "Iterator[LinksRecord]":
+        """Yield what became of each URL, in the order of the links archive.
+
+        Each has the outcome, title, links and whatever processors noted; seeds are among them.
+        """
+        from gossamer.store import CrawlFolder, iter_links
+
+        return (record for _, record in iter_links(CrawlFolder(self.folder)))
+
+    def copies(self, url: str = "") -> "CopyClusters":
+        """Return the clusters of near-duplicates, or the one that a URL is in."""
+        from gossamer.report import copies
+
+        return copies(self.folder, url)
+
+    # ---- crawl
+
+    def add(self, seeds: "str | Iterable[str | Seed]") -> "Added":
+        """Add seeds to the crawl, running or stopped."""
+        from gossamer.crawl import Crawl
+        from gossamer.report import add
+
+        given = _seeds(seeds)
+        told = add(self.folder, [(one.url, one.label) for one in given])
+        return told if told is not None else Crawl(self.folder, given).add()
+
+    def run(
+        self,
+        *,
+        on_progress: "Callable[[Status], None] | None" = None,
+        **options: Unpack[CrawlOptions],
+    ) -> "Ending":
+        """Go on with the crawl until nothing is left, or a limit is reached; see `gossamer.run`."""
+        return run((), self.folder, on_progress=on_progress, **options)
+
+    async def run_async(
+        self,
+        *,
+        on_progress: "Callable[[Status], None] | None" = None,
+        **options: Unpack[CrawlOptions],
+    ) -> "Ending":
+        """Go on with the crawl inside a running event loop; see `gossamer.run_async`."""
+        return await run_async((), self.folder, on_progress=on_progress, **options)
+
+    def watch(
+        self,
+        max_time: float | None = None,
+        *,
+        rate: float | None = None,
+        on_progress: "Callable[[Status], None] | None" = None,
+    ) -> "Ending":
+        """Revisit pages, the more often they change the more often, and crawl what is new.
+
+        `max_time`: end after so many seconds; None: when a signal asks for it. `rate`: requests
+        per second, kept in crawl.toml.
+        """
+        from gossamer.crawl import Crawl
+
+        config = self.config()
+        if rate is not None:
+            config = with_options(config, {"rate": rate})
+        return Crawl(self.folder, (), config).watch(max_time, on_progress)
+
+    # ---- link graph
+
+    def has_graph(self) -> bool:
+        """Return True if the crawl has a graph."""
+        from gossamer.graph import has_graph
+
+        return has_graph(self.folder)
+
+    def has_open_graph(self) -> bool:
+        """Return True if the graph is open, and still the newest."""
+        return self._graph is not None and self._graph.is_current()
+
+    def graph(self) -> "LinkGraph":
+        """Return the graph as it is now; it is built first if there is none.
+
+        `build_graph` brings it up to date.
+        """
+        from gossamer.api.linkgraph import LinkGraph
+
+        if self._graph is None or not self._graph.is_current():
+            if not self.has_graph():
+                self.build_graph()
+            self._graph = LinkGraph(self.folder)
+        return self._graph
+
+    def links(self, url: str) -> "Links | None":
+        """Return the links to and from a URL; None if it is not in the graph."""
+        return self.graph().links(url)
+
+    def rank(self, by: "Measure" = "pagerank", *, top: int = 20) -> "Ranking":
+        """Return the best pages by PageRank or another measure; `graph().rank` knows more."""
+        return self.graph().rank(by, top=top)
+
+    def graph_options(self) -> "GraphOptions":
+        """Return how the graph was built the last time; the defaults if there is none."""
+        from gossamer.graph import GraphOptions, manifest_of
+
+        found = manifest_of(self.folder)
+        if found is None:
+            return GraphOptions()
+        return GraphOptions(
+            redirects=found.redirects, canonical=found.canonical, coding=found.coding
+        )
+
+    def build_graph(
+        self, options: "GraphOptions | None" = None, on_progress: BuildProgress | None = None
+    ) -> "GraphFacts":
+        """Build the graph, or bring it up to date; without options, as the last time."""
+        from gossamer.graph import build_graph
+
+        return build_graph(self.folder, options or self.graph_options(), on_progress)
+
+    def follow_graph(
+        self, options: "GraphOptions | None" = None, wait: Wait | None = None
+    ) -> "Iterator[GraphFacts]":
+        """Bring the graph up to date again and again while the crawl runs; yield what was done."""
+        from gossamer.graph import follow
+
+        given = options or self.graph_options()
+        return follow(self.folder, given, SystemClock(), wait or _pause)
+
+    # ---- full-text search
+
+    def has_index(self) -> bool:
+        """Return True if the folder has an index."""
+        from gossamer.search import has_index
+
+        return has_index(self.folder)
+
+    def indexed_pages(self) -> int | None:
+        """Return how many pages the index has; None if there is none."""
+        from gossamer.search import index_folder, read_manifest
+
+        found = read_manifest(index_folder(self.folder))
+        return found.pages if found is not None else None
+
+    def graph_nodes(self) -> int | None:
+        """Return how many URLs the graph has, newer ones left out; None if there is none."""
+        from gossamer.graph import manifest_of
+
+        found = manifest_of(self.folder)
+        return found.nodes if found is not None else None
+
+    def index(self) -> "SearchIndex":
+        """Return the index; it is built first if there is none. `build_index` updates it."""
+        from gossamer.api.fulltext import SearchIndex
+
+        if not self.has_index():
+            self.build_index()
+        if self._index is None:
+            self._index = SearchIndex([self.folder])
+        return self._index
+
+    def search(
+        self,
+        query: str,
+        *,
+        page: int = 1,
+        per_page: int = 10,
+        exact: bool = False,
+        without: Sequence[str] = (),
+    ) -> "Answer":
+        """Return a page of results, the best first; see `SearchIndex.search`."""
+        return self.index().search(
+            query, page=page, per_page=per_page, exact=exact, without=without
+        )
+
+    def build_index(
+        self, options: "IndexOptions | None" = None, on_progress: BuildProgress | None = None
+    ) -> "IndexFacts":
+        """Build the index, or bring it up to date; without options, as the last time."""
+        from gossamer.search import build_index
+
+        return build_index(self.folder, options, on_progress)
+
+    def follow_index(
+        self, options: "IndexOptions | None" = None, wait: Wait | None = None
+    ) -> "Iterator[IndexFacts]":
+        """Bring the index up to date again and again while the crawl runs; yield what was done."""
+        from gossamer.search import IndexOptions, follow
+
+        return follow(self.folder, options or IndexOptions(), SystemClock(), wait or _pause)
+
+    def publish(self, url: str) -> "Published":
+        """Bring the index into an object store: s3://BUCKET/PREFIX, file:///FOLDER."""
+        from gossamer.search import index_folder, publish
+
+        return publish(index_folder(self.folder), url)
+
+    # ---- build from the archive
+
+    def build_state(self, on_progress: BuildProgress | None = None) -> RebuiltState:
+        """Build the state again from the archive: the queue and what is known of each URL."""
+        from gossamer.crawl import build_state
+
+        found = build_state(self.folder, on_progress)
+        return RebuiltState(pages=found["pages"], queued=found["queued"])
+
+    def build_near(self, on_progress: BuildProgress | None = None) -> NearTotals:
+        """Find all near-duplicates again, from the archive."""
+        from gossamer.crawl import build_near
+
+        found = build_near(self.folder, on_progress)
+        return NearTotals(**found)
+
+
+def open_crawl(folder: Path | str) -> OpenCrawl:
+    """Return the crawl in a folder, or an index that `index_files` made there.
+
+    >>> crawl = gossamer.open("mycrawl")
+    >>> crawl.status().pages
+    20
+    """
+    place = Path(folder)
+    if not any((place / name).exists() for name in ("crawl.toml", "archive", "state", "index")):
+        raise ConfigError(f"{folder} is not the folder of a crawl: there is no crawl.toml in it")
+    return OpenCrawl(place)
+
+
+def run(  # noqa: PLR0913 - each has its name
+    seeds: "str | Iterable[str | Seed]",
+    into: Path | str,
+    *,
+    config: Config | None = None,
+    processors: "Sequence[Processor]" = (),
+    filters: "Sequence[UrlFilter]" = (),
+    on_progress: "Callable[[Status], None] | None" = None,
+    **options: Unpack[CrawlOptions],
+) -> "Ending":
+    """Crawl from seeds into a folder until nothing is left, or a limit is reached.
+
+    The folder may exist: the crawl goes on then, and `seeds` may be (). `config` replaces what its
+    crawl.toml says; options are those of `gossamer crawl` and change single values. `on_progress`
+    is told the status once a second. One process per core shares the work, unless `processors` or
+    `filters` are given. Ctrl-C ends it cleanly. Inside a running event loop: `run_async`.
+    """
+    from gossamer.crawl import Crawl
+
+    settled = with_options(config or _config_in(Path(into)), options)
+    crawl = Crawl(into, _seeds(seeds), settled, processors=processors, filters=filters)
+    return crawl.run(on_progress)
+
+
+async def run_async(  # noqa: PLR0913 - each has its name
+    seeds: "str | Iterable[str | Seed]",
+    into: Path | str,
+    *,
+    config: Config | None = None,
+    processors: "Sequence[Processor]" = (),
+    filters: "Sequence[UrlFilter]" = (),
+    on_progress: "Callable[[Status], None] | None" = None,
+    **options: Unpack[CrawlOptions],
+) -> "Ending":
+    """Do the same inside a running event loop, as in a Jupyter notebook.
+
+    The crawl runs in a thread of its own, as one shard: a program with threads cannot safely fork.
+    `on_progress` is called in the loop. To cancel the task stops the crawl cleanly.
+    """
+    from gossamer.crawl import Crawl
+
+    settled = with_options(config or _config_in(Path(into)), options)
+    crawl = Crawl(into, _seeds(seeds), settled, processors=processors, filters=filters)
+    return await crawl.run_async(on_progress)
+
+
+def _config_in(folder: Path) -> Config:
+    path = folder / "crawl.toml"
+    return load_config(path) if path.exists() else Config()
+
+
+def _seeds(given: "str | Iterable[str | Seed]") -> "list[Seed]":
+    from gossamer.crawl import Seed
+
+    some = [given] if isinstance(given, str) else list(given)
+    return [Seed(url=one) if isinstance(one, str) else one for one in some]
+
+
+def _pause(seconds: float) -> None:
+    Event().wait(seconds)

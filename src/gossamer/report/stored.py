@@ -1,0 +1,169 @@
+"""Stored pages: what the archive keeps of each, read again."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from http import HTTPStatus
+from pathlib import Path
+
+from msgspec import Struct
+
+from gossamer.errors import CannotGoOn
+from gossamer.model import StoreRef
+from gossamer.report.explanation import RecordLocation
+from gossamer.report.inquiry import find_page, folder_of, why
+from gossamer.store import (
+    ArchiveName,
+    CrawlFolder,
+    LinksRecord,
+    Records,
+    StoredPage,
+    decode_links,
+    iter_pages,
+    read_page,
+)
+
+
+class Page(Struct, frozen=True, kw_only=True):
+    """A page as it was stored."""
+
+    url: str
+    status: int
+    """The HTTP status."""
+    media_type: str
+    """As found, or as the server said; "" if neither is known."""
+    fetched_at: float
+    """When, in seconds since 1970."""
+    title: str
+    language: str
+    is_revisit: bool
+    """Its body was stored before, with another page or an earlier visit, and is read from there."""
+    headers: tuple[tuple[str, str], ...]
+    """The server's header fields in order, names in lower case."""
+    head: bytes
+    """Status line and header lines as sent; b"" for a local file."""
+    location: RecordLocation
+    record_id: str
+    folder: str
+    """The crawl's folder."""
+    payload: bytes
+    """The body as sent, content coding and chunks included; b"" for a revisit: see `raw`."""
+    stored_text: str | None
+    """The text that was extracted, if it was read already; see `text`."""
+
+    def raw(self) -> bytes:
+        """Return the body as sent, content coding and chunks included."""
+        return self._stored().payload if self.is_revisit else self.payload
+
+    def body(self) -> bytes:
+        """Return the body as its author wrote it: content coding and chunks undone."""
+        return self._stored().decoded()
+
+    def text(self) -> str:
+        """Return the text that was extracted when the page was stored; "" if there was none."""
+        if self.stored_text is not None:
+            return self.stored_text
+        stored = self._stored()
+        place = stored.original or stored.ref
+        wanted = "warc-refers-to" if stored.original else "warc-record-id"
+        return _text_of(Path(self.folder), place.file, stored.warc_headers.get(wanted, ""))
+
+    def header(self, name: str) -> str:
+        """Return the first value of a header field, or ""."""
+        return next((value for key, value in self.headers if key == name.lower()), "")
+
+    def _stored(self) -> StoredPage:
+        place = CrawlFolder(Path(self.folder))
+        ref = StoreRef(self.location.file, self.location.offset, self.location.length)
+        return read_page(place, ref, lambda url, record_id: find_page(place, url, record_id))
+
+
+def page(folder: Path | str, url: str) -> Page | None:
+    """Return the stored page of a URL, as of its last visit; None if none is stored."""
+    place = folder_of(folder)
+    found = why(folder, url).page
+    if found is None:
+        return None
+    stored = read_page(place, StoreRef(found.file, found.offset, found.length))
+    name = ArchiveName.parse(found.file)
+    records = _links_of(place, name) if name is not None else iter(())
+    wanted = stored.warc_headers.get("warc-record-id", "")
+    record = next((one for one in records if one.page == wanted), None)
+    return _page(place, stored, record, None)
+
+
+def pages(folder: Path | str) -> Iterator[Page]:
+    """Yield every stored page with a 2xx status, file by file, in the order of writing.
+
+    A page that was fetched several times is given as often. What a running crawl stores meanwhile
+    may be missing.
+    """
+    place = folder_of(folder)
+    for name in place.archive_names(kind="pages"):
+        links, texts = _links_of(place, name), _texts_of(place, name)
+        record, text = next(links, None), next(texts, None)
+        for stored in iter_pages(place.archive / name.file_name):
+            record_id = stored.warc_headers.get("warc-record-id", "")
+            mine = record if record is not None and record.page == record_id else None
+            said = text[1] if text is not None and text[0] == record_id else ""
+            record = next(links, None) if mine is not None else record
+            text = next(texts, None) if text is not None and text[0] == record_id else text
+            if HTTPStatus.OK <= stored.status < HTTPStatus.MULTIPLE_CHOICES:
+                yield _page(place, stored, mine, said)
+
+
+def _page(
+    place: CrawlFolder, stored: StoredPage, record: LinksRecord | None, text: str | None
+) -> Page:
+    is_revisit = stored.warc_headers.get("warc-type") == "revisit"
+    said = stored.header("content-type") or stored.warc_headers.get("content-type", "")
+    return Page(
+        url=stored.url,
+        status=stored.status,
+        media_type=record.media_type if record else said.partition(";")[0].strip().lower(),
+        fetched_at=_moment(stored.warc_headers.get("warc-date", "")),
+        title=record.title if record else "",
+        language=record.language if record else "",
+        is_revisit=is_revisit,
+        headers=stored.headers,
+        head=stored.head,
+        location=RecordLocation(
+            file=stored.ref.file, offset=stored.ref.offset, length=stored.ref.length
+        ),
+        record_id=stored.warc_headers.get("warc-record-id", ""),
+        folder=str(place.root),
+        payload=stored.payload,
+        stored_text=None if is_revisit else text,
+    )
+
+
+def _links_of(place: CrawlFolder, name: ArchiveName) -> Iterator[LinksRecord]:
+    """Yield the links records, of the set of a file, that belong to a stored page."""
+    path = place.archive / name.sibling("links").file_name
+    for record in Records(path) if path.exists() else ():
+        if record.headers.get("warc-type") == "metadata":
+            found = decode_links(record.block)
+            if found.page:
+                yield found
+
+
+def _texts_of(place: CrawlFolder, name: ArchiveName) -> Iterator[tuple[str, str]]:
+    """Yield the texts of the set of a file, each with the id of its page's record."""
+    path = place.archive / name.sibling("text").file_name
+    for record in Records(path) if path.exists() else ():
+        if record.headers.get("warc-type") == "conversion":
+            yield record.headers.get("warc-refers-to", ""), record.block.decode("utf-8", "replace")
+
+
+def _text_of(folder: Path, file: str, record_id: str) -> str:
+    name = ArchiveName.parse(file)
+    if name is None:
+        raise CannotGoOn(f"{file} is not the name of an archive file")
+    found = _texts_of(CrawlFolder(folder), name)
+    return next((text for owner, text in found if owner == record_id), "")
+
+
+def _moment(date: str) -> float:
+    try:
+        return datetime.fromisoformat(date).astimezone(UTC).timestamp()
+    except ValueError:
+        return 0.0
