@@ -330,7 +330,7 @@ def open_crawl(folder: Path | str) -> OpenCrawl:
     return OpenCrawl(place)
 
 
-def run(  # noqa: PLR0913 - each has its name
+def run(
     seeds: "str | Iterable[str | Seed]",
     into: Path | str,
     *,
@@ -354,7 +354,7 @@ def run(  # noqa: PLR0913 - each has its name
     return crawl.run(on_progress)
 
 
-async def run_async(  # noqa: PLR0913 - each has its name
+async def run_async(
     seeds: "str | Iterable[str | Seed]",
     into: Path | str,
     *,

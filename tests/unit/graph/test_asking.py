@@ -43,7 +43,7 @@ def test_a_folder_may_be_named_by_a_text(root: Path, tmp_path: Path) -> None:
     assert hosts(opened(str(root))) == hosts(opened(root))
     base = root / "graph" / "web"
     assert base_of(str(base.with_suffix(".graph"))) == base
-    assert info(opened(str(base)))["nodes"] == info(opened(base))["nodes"]
+    assert info(opened(str(base))).nodes == info(opened(base)).nodes
 
 
 def test_what_is_no_web_address_is_no_host(root: Path) -> None:
