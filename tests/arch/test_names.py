@@ -14,9 +14,7 @@ WAITING = frozenset({"search", "graph", "web", "native.py"})
 TODAY = frozenset(
     {
         "Answer",
-        "ContentSeen",
         "Ranking",
-        "UrlSeen",
         "Visit",
     }
 )

@@ -18,7 +18,7 @@ class Filters(Protocol):
         ...
 
 
-class UrlSeen(Protocol):
+class UrlSeenTest(Protocol):
     """New to us?"""
 
     def new_among(self, keys: Collection[int]) -> list[int]:
@@ -47,7 +47,7 @@ class Ranking(Protocol):
         ...
 
 
-class ContentSeen(Protocol):
+class ContentSeenTest(Protocol):
     """Seen this content?"""
 
     def first_copy(self, fingerprint: int | None) -> CopyOf | None:
@@ -59,8 +59,8 @@ class ContentSeen(Protocol):
 class Stations:
     """The stops of a URL's way back from the fetch, in order."""
 
-    content_seen: ContentSeen
-    url_seen: UrlSeen
+    content_seen: ContentSeenTest
+    url_seen: UrlSeenTest
     filters: Filters
     ranking: Ranking
     ascends: bool
