@@ -14,6 +14,7 @@ import numpy as np
 import xxhash
 from numpy.typing import NDArray
 
+from gossamer.durable import replacing
 from gossamer.errors import CannotGoOn, CorruptFile
 
 MAGIC, VERSION = b"GOSSRANK", 1
@@ -100,15 +101,11 @@ def write_ranks(path: Path, keys: NDArray[np.uint64], scores: NDArray[np.float64
     keys, ranks = keys[is_first], ranks[is_first]
     digest = xxhash.xxh3_64(keys.tobytes())
     digest.update(ranks.tobytes())
-    temporary = path.with_name(f"{path.name}.tmp")
     try:
-        with temporary.open("wb") as file:
+        with replacing(path) as file:
             file.write(_HEAD.pack(MAGIC, VERSION, len(keys), digest.intdigest()))
             keys.tofile(file)
             ranks.tofile(file)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
     except OSError as problem:
         raise CannotGoOn(f"cannot write {path}: {problem.strerror}; make room") from problem
     return len(keys)

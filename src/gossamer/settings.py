@@ -8,12 +8,10 @@ import difflib
 import inspect
 import ipaddress
 import json
-import os
 import re
 import textwrap
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
 
@@ -23,6 +21,7 @@ from msgspec import inspect as types
 
 from gossamer import config as knobs_module
 from gossamer.config import Config
+from gossamer.durable import replace_file
 from gossamer.errors import CannotGoOn, ConfigError
 
 SECRET_KNOBS = frozenset({"fetch.auth", "fetch.headers", "fetch.proxy"})
@@ -164,17 +163,8 @@ def save_config(path: Path, config: Config) -> None:
     """Write crawl.toml so that it is whole at any moment; closed to others if it holds secrets."""
     values = _values(config)
     mode = 0o600 if any(values[name] for name in SECRET_KNOBS) else 0o644
-    new = path.with_name(f"{path.name}.new")
     try:
-        content = to_toml(config).encode()
-        with suppress(FileNotFoundError):
-            new.unlink()
-        with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        new.replace(path)
-        _sync_folder(path.parent)
+        replace_file(path, to_toml(config).encode(), mode=mode)
     except UnicodeEncodeError:
         raise ConfigError("a knob holds text that is not Unicode") from None
     except OSError as error:
@@ -197,14 +187,6 @@ def _change(name: str, before: object, after: object) -> str:
 
 def _shown(value: object) -> str:
     return "not set" if value is None else _toml(value)
-
-
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 # What config.py says

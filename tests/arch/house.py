@@ -10,7 +10,18 @@ from pathlib import Path
 REPOSITORY = Path(__file__).parents[2]
 SOURCE = REPOSITORY / "src" / "gossamer"
 GROUND = frozenset(
-    {"__init__", "__main__", "clock", "config", "errors", "log", "native", "ranks", "settings"}
+    {
+        "__init__",
+        "__main__",
+        "clock",
+        "config",
+        "durable",
+        "errors",
+        "log",
+        "native",
+        "ranks",
+        "settings",
+    }
 )
 """Modules at the top of the package; everything else lives in a room."""
 

@@ -4,13 +4,13 @@ One small file beside the states, replaced as a whole. A re-split is written dow
 first row moves, and each phase is such that it can be begun again after a kill.
 """
 
-import os
 from pathlib import Path
 from typing import Literal, TypeAlias
 
 import msgspec
 from msgspec import Struct
 
+from gossamer.durable import replace_file
 from gossamer.errors import CorruptFile
 
 Phase: TypeAlias = Literal["settled", "copying", "dropping"]
@@ -40,14 +40,4 @@ def read_charter(path: Path) -> Charter:
 def write_charter(path: Path, charter: Charter) -> None:
     """Replace the charter, durably: what it says is true from here on."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    fresh = path.with_suffix(".tmp")
-    with fresh.open("wb") as file:
-        file.write(msgspec.json.encode(charter))
-        file.flush()
-        os.fsync(file.fileno())
-    fresh.rename(path)
-    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+    replace_file(path, msgspec.json.encode(charter))

@@ -13,8 +13,9 @@ from msgspec import Struct
 
 from gossamer.clock import Clock, CrawlTime
 from gossamer.cluster import Ring
+from gossamer.durable import replace_file
 from gossamer.errors import CannotGoOn
-from gossamer.frontier import Order, write_snapshot
+from gossamer.frontier import Order
 from gossamer.log import tell
 from gossamer.model import Row
 from gossamer.report import COUNTERS, decode_counters, encode_counters, sum_counters
@@ -157,4 +158,4 @@ def saving_credit(state: State, order: Order) -> Callable[[], None] | None:
     if order.credit is None:
         return None
     data = order.credit.save()
-    return lambda: write_snapshot(state.path / CREDITS, data)
+    return lambda: replace_file(state.path / CREDITS, data)

@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 from gossamer.dedupe.kernels import natives
 from gossamer.dedupe.kernels.bands import COPY, LABEL, MOST_PER_KEY
 from gossamer.dedupe.kernels.sketching import BANDS, NUMBER_BITS, RECORD, Ints, Words
-from gossamer.dedupe.runs import BandRun, merge_runs, run_files, run_path, sync_folder, write_run
+from gossamer.dedupe.runs import BandRun, merge_runs, run_files, run_path, write_run
 from gossamer.dedupe.sketch import Sketches
+from gossamer.durable import sync
 from gossamer.errors import CannotGoOn, CorruptFile
 from gossamer.model import Row
 
@@ -298,7 +299,7 @@ class NearSet:
             finally:
                 os.close(file)
             if self._is_synced:
-                sync_folder(self._folder)
+                sync(self._folder)
         except OSError as problem:
             raise CannotGoOn(f"cannot write {path}: {problem.strerror}; make room") from problem
         self._map_records(self._flushed + self._recent.count)

@@ -15,6 +15,7 @@ import xxhash
 
 from gossamer.dedupe.kernels import natives
 from gossamer.dedupe.kernels.sketching import BANDS, Ints, Words
+from gossamer.durable import replacing
 from gossamer.errors import CannotGoOn, CorruptFile
 
 MAGIC = b"GOSSNEAR"
@@ -100,12 +101,11 @@ def merge_runs(runs: Sequence[BandRun]) -> Iterator[Words]:
 
 def write_run(path: Path, bands: Iterable[Words], most: int, *, is_synced: bool) -> BandRun:
     """Write the sorted entries of each band, at most `most`; the file is whole once it is named."""
-    temporary = path.with_suffix(".tmp")
     counts: list[int] = []
     bits = max(4, most.bit_length() - PER_PLACE_BITS)
     directory = np.empty((1 << bits) + 1, np.int64)
     try:
-        with temporary.open("wb") as file:
+        with replacing(path, temporary=path.with_suffix(".tmp"), is_synced=is_synced) as file:
             file.write(bytes(HEADER_BYTES))
             for entries in bands:
                 natives()["direct"](
@@ -116,26 +116,11 @@ def write_run(path: Path, bands: Iterable[Words], most: int, *, is_synced: bool)
                 counts.append(len(entries))
             file.seek(0)
             file.write(_header(counts, bits))
-            file.flush()
-            if is_synced:
-                os.fsync(file.fileno())
-        temporary.replace(path)
-        if is_synced:
-            sync_folder(path.parent)
     except OSError as problem:
         raise CannotGoOn(
             f"cannot write {path}: {problem.strerror}; make room or mend the disk, then start again"
         ) from problem
     return BandRun(path)
-
-
-def sync_folder(folder: Path) -> None:
-    """Make the names in a folder durable."""
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def _header(counts: Sequence[int], bits: int) -> bytes:

@@ -11,7 +11,7 @@ Not for: fetching, robots rules, or deciding whether a URL is wanted.
 from gossamer.frontier.frontier import Frontier, ReadRows
 from gossamer.frontier.hosts import Answer
 from gossamer.frontier.look import Waiting, count_waiting, find_host, find_waiting, queued_tasks
-from gossamer.frontier.order import Order, Ranking, choose_order, named_score, write_snapshot
+from gossamer.frontier.order import Order, Ranking, choose_order, named_score
 from gossamer.frontier.politeness import AddressClocks, address_gap_s
 
 __all__ = [
@@ -29,5 +29,4 @@ __all__ = [
     "find_waiting",
     "named_score",
     "queued_tasks",
-    "write_snapshot",
 ]

@@ -22,7 +22,7 @@ def checked_notes(notes: object) -> dict[str, Any]:
     """
     if type(notes) is not dict:
         raise NotJson(f"notes: expected a dict, found {_kind(notes)}")
-    return _object(notes, "notes", 0) if notes else {}
+    return _object(notes, "notes", 0)
 
 
 def _value(value: object, where: str, depth: int) -> Any:  # noqa: ANN401 -- any JSON value

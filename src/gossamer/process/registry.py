@@ -90,11 +90,12 @@ class Registry:
                 raise TypeError(f"expected an Extraction, found {type(found).__name__}")  # noqa: TRY301 -- told as what it raised itself
         except Exception as crash:  # noqa: BLE001 -- strangers' code on strangers' bytes
             return _failed(reader, f"{type(crash).__name__}: {crash}", Extraction())
+        if found.notes == {}:
+            return found
         try:
-            notes = checked_notes(found.notes)
+            return replace(found, notes=checked_notes(found.notes))
         except NotJson as problem:
             return _failed(reader, str(problem), replace(found, notes={}))
-        return replace(found, notes=notes) if notes else found
 
     def _add_header(self, found: Extraction, document: Document) -> None:
         said = header_robots(document, self.tools.robots_agent)

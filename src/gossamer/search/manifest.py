@@ -12,8 +12,8 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta, Struct
 
+from gossamer.durable import replace_file
 from gossamer.errors import CannotGoOn
-from gossamer.store import replace_file
 
 FILE = "manifest.json"
 MOST_BYTES = 256 << 20

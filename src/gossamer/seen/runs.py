@@ -13,6 +13,7 @@ from struct import Struct
 import numpy as np
 import xxhash
 
+from gossamer.durable import replacing
 from gossamer.errors import CannotGoOn, CorruptFile
 from gossamer.seen.kernels import BLOCK_KEYS, Flags, Keys, kernels
 
@@ -132,12 +133,11 @@ def write_run(path: Path, chunks: Iterable[Keys], most_keys: int) -> Run:
 
     `most_keys` is what the filter is made for: fewer may come.
     """
-    temporary = path.with_suffix(".tmp")
     guide = Guide(most_keys)
     digest = xxhash.xxh3_64()
     count = 0
     try:
-        with temporary.open("wb") as file:
+        with replacing(path, temporary=path.with_suffix(".tmp")) as file:
             file.write(bytes(HEADER_BYTES))
             for number, keys in enumerate(chunks, 1):
                 file.write(keys.data)
@@ -148,10 +148,6 @@ def write_run(path: Path, chunks: Iterable[Keys], most_keys: int) -> Run:
                     os.fdatasync(file.fileno())
             file.seek(0)
             file.write(_header(count, digest.intdigest()))
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-        sync_folder(path.parent)
     except OSError as problem:
         raise CannotGoOn(
             f"cannot write {path}: {problem.strerror}; make room or mend the disk, then start again"
@@ -213,15 +209,6 @@ def merged(sources: Sequence[Iterator[Keys]]) -> Iterator[Keys]:
         is_first = np.ones(len(keys), np.bool_)
         np.not_equal(keys[1:], keys[:-1], out=is_first[1:])
         yield keys[is_first]
-
-
-def sync_folder(folder: Path) -> None:
-    """Make the names in a folder durable."""
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def _header(count: int, checksum: int) -> bytes:

@@ -18,7 +18,7 @@ from gossamer.store.committed import (
     has_shrunk,
     is_locked,
 )
-from gossamer.store.derived import BuiltElsewhere, Derived, replace_file, sync, sync_files
+from gossamer.store.derived import BuiltElsewhere, Derived
 from gossamer.store.flight import FlightBoard
 from gossamer.store.layout import ArchiveKind, ArchiveName, CrawlFolder
 from gossamer.store.reader import (
@@ -84,10 +84,7 @@ __all__ = [
     "read_record",
     "record_ids",
     "repair",
-    "replace_file",
     "split_head",
     "status_of",
     "surt",
-    "sync",
-    "sync_files",
 ]

@@ -19,6 +19,7 @@ import msgspec
 from msgspec import Struct
 
 from gossamer.config import StoreConfig
+from gossamer.durable import sync
 from gossamer.errors import CannotGoOn
 from gossamer.model import Row, StoreRef
 from gossamer.store.layout import KINDS, ArchiveKind, ArchiveName, CrawlFolder
@@ -169,7 +170,7 @@ class Archive:
         try:
             if self._is_new:
                 self._is_new = False
-                _sync_folder(self._folder.archive)
+                sync(self._folder.archive)
             for file in retired:
                 self._finish(file, is_synced=True)
             for file, length in marks:
@@ -189,7 +190,7 @@ class Archive:
             for file in self._retired:
                 self._finish(file, is_synced=is_synced)
             if is_synced and self._retired:
-                _sync_folder(self._folder.archive)
+                sync(self._folder.archive)
         except OSError as error:
             raise _cannot("close", self._folder.archive, error) from error
         for file in self._retired:
@@ -308,14 +309,6 @@ def _make_folder(path: Path) -> None:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise _cannot("make", path, error) from error
-
-
-def _sync_folder(path: Path) -> None:
-    fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
 
 
 def _cannot(doing: str, path: Path, error: OSError) -> CannotGoOn:

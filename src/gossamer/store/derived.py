@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from gossamer.durable import sync
 from gossamer.errors import CannotGoOn
 
 MANIFEST = "manifest.json"
@@ -95,31 +96,3 @@ def remove(folder: Path) -> None:
         folder.unlink(missing_ok=True)
     else:
         shutil.rmtree(folder, ignore_errors=True)
-
-
-def sync(path: Path) -> None:
-    """Bring a file, or the names in a folder, to the disk."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def replace_file(path: Path, content: bytes) -> None:
-    """Replace a file at once: a reader sees the old content or this, after a power loss, too."""
-    part = path.with_name(f"{path.name}.part")
-    with part.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    part.replace(path)
-    sync(path.parent)
-
-
-def sync_files(folder: Path) -> None:
-    """Bring all files of a folder to the disk."""
-    for path in folder.iterdir():
-        if path.is_file():
-            sync(path)
-    sync(folder)

@@ -18,8 +18,6 @@ _NAME = re.compile(
     r"(pages|text|links)-([0-9]{2,9})-([0-9]{4,12})-([0-9]{5,12})\.(warc(?:\.wet)?\.gz)"
 )
 _KIND_BY_NAME: dict[str, ArchiveKind] = {"pages": "pages", "text": "text", "links": "links"}
-TEMPORARY = ".tmp"
-"""What the name of an unfinished index ends with; such files are removed at the next start."""
 LOST_FOUND = "lost+found"
 
 

@@ -10,10 +10,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import chain, count
 
+from gossamer.durable import TEMPORARY, rename, sync
 from gossamer.errors import CannotGoOn
 from gossamer.model import Row
 from gossamer.store.archive import FileRow, file_row, read_file_row
-from gossamer.store.layout import KINDS, LOST_FOUND, TEMPORARY, ArchiveName, CrawlFolder
+from gossamer.store.layout import KINDS, ArchiveName, CrawlFolder
 from gossamer.store.reader import Records, cdxj_lines
 from gossamer.store.records.cdxj import write_cdxj
 
@@ -88,8 +89,7 @@ def _move_away(folder: CrawlFolder, file_name: str) -> str:
     # Nobody else takes the name meanwhile: it has our shard's number, and the folder is locked.
     names = chain([file_name], (f"{file_name}.{n}" for n in count(1)))
     free = next(name for name in names if not (place / name).exists())
-    (folder.archive / file_name).rename(place / free)
-    _sync(folder, LOST_FOUND)
+    rename(folder.archive / file_name, place / free)
     return free
 
 
@@ -232,8 +232,4 @@ def _sync(folder: CrawlFolder, file_name: str) -> None:
     path = folder.archive / file_name
     if not path.exists():
         return
-    fd = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
+    sync(path)

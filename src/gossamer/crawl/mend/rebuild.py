@@ -20,6 +20,7 @@ from gossamer.crawl.core import Core, build_core
 from gossamer.crawl.ledger import VISITS_KEPT, is_html, remarks
 from gossamer.crawl.opening import ShardFolder, forget_boot, lock_folder, start_epoch
 from gossamer.crawl.pipeline import Reading, followed_links, next_tasks
+from gossamer.durable import sync
 from gossamer.errors import CannotGoOn, CorruptFile
 from gossamer.model import (
     CopyOf,
@@ -322,4 +323,5 @@ def _put_in_place(folder: CrawlFolder, fresh: Path) -> None:
     if state.exists():
         state.rename(old)
     fresh.rename(state)
+    sync(folder.root)
     shutil.rmtree(old, ignore_errors=True)

@@ -8,7 +8,6 @@ reads the configuration.
 
 from gossamer.frontier.order.choose import breadth_first, choose_order, named_score
 from gossamer.frontier.order.credit import GRADES
-from gossamer.frontier.order.credits import write_snapshot
 from gossamer.frontier.order.grading import Importance, Order
 from gossamer.frontier.order.ranking import Ranking
 
@@ -20,5 +19,4 @@ __all__ = [
     "breadth_first",
     "choose_order",
     "named_score",
-    "write_snapshot",
 ]

@@ -5,10 +5,8 @@ table is bounded (the poorest half is forgotten when it is full), and a copy goe
 then: a death loses the credit of the last minute and no URL.
 """
 
-import os
 from collections.abc import Sequence
 from math import frexp
-from pathlib import Path
 from struct import Struct
 
 import numpy as np
@@ -180,13 +178,3 @@ class Credits:
             self._young = None
             self._fill(keys, held, done)
         return True
-
-
-def write_snapshot(path: Path, data: bytes) -> None:
-    """Write a snapshot whole or not at all. It may be done in a thread."""
-    temporary = path.with_suffix(".tmp")
-    with temporary.open("wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)

@@ -12,9 +12,9 @@ import xxhash
 from msgspec import Struct
 from msgspec.structs import replace
 
+from gossamer.durable import replace_file, sync_files
 from gossamer.errors import CorruptFile
 from gossamer.graph.bv import Coding
-from gossamer.store import sync, sync_files
 
 Choice: TypeAlias = Literal["keep", "follow"]
 
@@ -74,11 +74,7 @@ def write_manifest(folder: Path, manifest: Manifest) -> Manifest:
     """
     sync_files(folder)
     whole = replace(manifest, own=_own(manifest))
-    new = folder / f"{FILE}.new"
-    new.write_bytes(msgspec.json.format(msgspec.json.encode(whole)) + b"\n")
-    sync(new)
-    new.replace(folder / FILE)
-    sync(folder)
+    replace_file(folder / FILE, msgspec.json.format(msgspec.json.encode(whole)) + b"\n")
     return whole
 
 

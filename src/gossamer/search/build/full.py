@@ -11,6 +11,7 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
+from gossamer.durable import sync_files
 from gossamer.search.analysis import Analyser
 from gossamer.search.build.keeper import MOST_WAITING
 from gossamer.search.build.options import IndexFacts, IndexOptions, Shape, Tell, facts_of
@@ -31,7 +32,7 @@ from gossamer.search.gather import (
 from gossamer.search.gather.anchors import FILE as ANCHORS
 from gossamer.search.manifest import Manifest, read_manifest, write_manifest
 from gossamer.search.shard import VERSION
-from gossamer.store import CrawlFolder, Lengths, sync_files
+from gossamer.store import CrawlFolder, Lengths
 from gossamer.urls import fingerprint_of
 
 TOLD_PAGES = 2000

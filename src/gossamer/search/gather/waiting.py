@@ -4,6 +4,7 @@ from pathlib import Path
 
 import msgspec
 
+from gossamer.durable import replace_file
 from gossamer.search.gather.archive import PageFacts
 
 FILE = "waiting"
@@ -23,8 +24,6 @@ def write_waiting(index: Path, waiting: dict[int, PageFacts]) -> None:
     """Keep who waits."""
     path = index / FILE
     if waiting:
-        part = path.with_suffix(".part")
-        part.write_bytes(_encode(waiting))
-        part.replace(path)
+        replace_file(path, _encode(waiting), is_synced=False)
     else:
         path.unlink(missing_ok=True)

@@ -1,7 +1,6 @@
 """CDXJ: the index of a pages file, one sorted line per page, as pywb's cdx-indexer writes it."""
 
 import json
-import os
 import re
 from collections.abc import Iterable
 from pathlib import Path
@@ -9,8 +8,8 @@ from urllib.parse import quote_from_bytes, unquote_to_bytes
 
 from msgspec import Struct
 
+from gossamer.durable import replacing
 from gossamer.model import Document, StoreRef
-from gossamer.store.layout import TEMPORARY
 from gossamer.store.records.warc import plain, stamp_text
 
 _WWW = re.compile(r"www\d*\.")
@@ -66,14 +65,9 @@ class CdxRow(Struct, frozen=True, gc=False):
 
 def write_cdxj(path: Path, lines: Iterable[bytes], *, is_synced: bool) -> None:
     """Write an index under its final name, whole or not at all."""
-    temporary = path.with_name(path.name + TEMPORARY)
-    with temporary.open("wb") as file:
+    with replacing(path, is_synced=is_synced) as file:
         for line in sorted(lines):
             file.write(line + b"\n")
-        if is_synced:
-            file.flush()
-            os.fsync(file.fileno())
-    temporary.replace(path)
 
 
 def surt(url: str) -> str:

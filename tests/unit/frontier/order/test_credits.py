@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gossamer.durable import replace_file
 from gossamer.frontier.order import credits as module
-from gossamer.frontier.order import write_snapshot
 from gossamer.frontier.order.credits import Credits
 from tests.examples import examples
 
@@ -87,7 +87,7 @@ def test_a_snapshot_gives_everything_back(
     found.give(list(range(2, 50)), 0.25)
     found.settle(9)
     found.levels[1] = 4.5
-    write_snapshot(tmp_path / "credits", found.snapshot())
+    replace_file(tmp_path / "credits", found.snapshot())
     again = Credits()
     assert again.restore((tmp_path / "credits").read_bytes())
     assert [again.of(key) for key in range(2, 50)] == [0.25] * 48

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import xxhash
 
+from gossamer.durable import replace_file
 from gossamer.errors import CannotGoOn
 from gossamer.search.broker.stores.objects import Objects
 from gossamer.search.broker.stores.seal import FILES, SEAL, Seal, SealedFile, digest_of, read_seal
 from gossamer.search.manifest import index_folder, write_manifest
-from gossamer.store import replace_file
 
 META = "meta.json"
 _TRIES = 3

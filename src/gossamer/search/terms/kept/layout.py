@@ -26,9 +26,9 @@ import xxhash
 from msgspec import Meta, Struct
 from numpy.typing import DTypeLike, NDArray
 
+from gossamer.durable import replace_file
 from gossamer.errors import CannotGoOn, CorruptFile
 from gossamer.search.fields import TEXT_FIELDS
-from gossamer.store import replace_file
 
 VERSION = 1
 FILE = "set.json"

@@ -11,6 +11,7 @@ import numpy as np
 import zstandard
 from numpy.typing import NDArray
 
+from gossamer.durable import sync
 from gossamer.search.fields import TEXT_FIELDS
 from gossamer.search.page import Prepared
 from gossamer.search.terms.kept import (
@@ -25,7 +26,6 @@ from gossamer.search.terms.kept.tags import tags_of
 from gossamer.search.terms.making.lists import ShardFiles
 from gossamer.search.terms.making.merging import Merger, Placing
 from gossamer.search.terms.making.runs import RUN_TOKENS, Runs
-from gossamer.store import sync
 from gossamer.urls import fingerprint_of
 
 _LEVEL = 3
