@@ -56,7 +56,7 @@ lock:            ## choose versions anew (needs uv)
 	uv pip compile --extra dev --python-version 3.11 --no-header --no-annotate \
 	  --upgrade -o requirements.lock pyproject.toml
 
-bench-%: setup   ## one benchmark: make bench-cpu; its knobs as variables, such as RUNS=1
+bench-%: setup   ## one benchmark, exit 1 if an aim is missed: make bench-cpu; its knobs as variables
 	$(BIN)/python benchmarks/$*.py
 
 bench: setup     ## all benchmarks, then what they found beside what they should
@@ -68,5 +68,5 @@ bench: setup     ## all benchmarks, then what they found beside what they should
 shot: setup      ## the README's picture of the search page: make shot CRAWL=mycrawl WORDS="..."
 	$(BIN)/python -m tests.browser.shoot
 
-plots: setup     ## the README's pictures, from benchmarks/results
+plots: setup     ## the pictures and tables of docs/BENCHMARKS.md, from benchmarks/results
 	$(BIN)/python benchmarks/plots.py

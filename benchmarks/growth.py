@@ -36,14 +36,6 @@ COLD_PAGES = 3000
 """After every byte of the state has left the system's cache: more of them would dilute the cost."""
 WARM_UP_PAGES = 10_000
 """Until the caches are about as full as in a crawl that came so far by itself."""
-LIMITS = {
-    "cpu_ratio": 1.1,
-    "rss_mb": 1024,
-    "seen_bytes_per_url": 9,
-    "frontier_bytes_per_url": 60,
-    "longest_pause_ms": 100,
-    "restart_s": 60,
-}
 
 
 class Child:
@@ -237,9 +229,6 @@ def main() -> None:
     }
     for size in sizes:
         shutil.rmtree(FOLDER / f"work-{size}", ignore_errors=True)
-    for name, limit in LIMITS.items():
-        if float(str(result[name])) > limit:
-            print(f"{name} is {result[name]}, more than {limit}")
     save("growth" if largest >= kept_urls() else "growth-quick", result)
 
 

@@ -1,4 +1,4 @@
-"""A picture per kept result and the tables of the README: `make plots`.
+"""A picture per kept result and the tables of docs/BENCHMARKS.md: `make plots`.
 
 Drawn from `results/*.json` and nothing else, so that a picture always fits its figures. A result
 that is not there yet has no picture.
@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from realweb import REPOSITORY
+from provenance import REPOSITORY
 from summary import kept_results
 from svg import Bar, Bars, Panel, bar_chart, line_chart
 from tables import PICTURES, kept, write_tables
@@ -206,6 +206,8 @@ def micro(result: Result) -> str:
     """Return every figure in microseconds of the small benchmarks."""
     groups: dict[str, list[Bar]] = {}
     for name, figures in result.items():
+        if name == "provenance":
+            continue
         for label, per, value in _microseconds(figures):
             groups.setdefault(f"{name}: µs{per}", []).append(Bar(label, value))
     bars = [Bars(title, found) for title, found in groups.items()]
@@ -240,7 +242,7 @@ CHARTS: dict[str, Callable[[Result], str]] = {
 
 
 def main() -> None:
-    """Draw what there is, and write the README's tables."""
+    """Draw what there is, and write the tables."""
     results = kept_results()
     PICTURES.mkdir(parents=True, exist_ok=True)
     for name, draw in CHARTS.items():

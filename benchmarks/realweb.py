@@ -12,7 +12,9 @@ import urllib.request
 from pathlib import Path
 from typing import NamedTuple
 
-REPOSITORY = Path(__file__).resolve().parent.parent
+from provenance import REPOSITORY, provenance
+from summary import RESULTS, misses
+
 SCRIPTS = REPOSITORY.parent / "shared" / "realweb"
 DATA = Path(os.environ.get("REALWEB_DIR") or Path(tempfile.gettempdir()) / "realweb")
 SEED = "http://hub.test:8100/"
@@ -106,7 +108,12 @@ def sample_pages(count: int) -> list[tuple[str, bytes]]:
 
 
 def save(name: str, result: dict[str, object]) -> None:
-    """Keep a result in the repository and print it as the last line."""
-    path = REPOSITORY / "benchmarks" / "results" / f"{name}.json"
-    path.write_text(json.dumps(result, indent=2) + "\n")
-    print(json.dumps(result))
+    """Keep a result with its provenance, print it as the last line, and exit 1 if an aim is missed.
+
+    The aims of `growth` are those of `growth-quick`, too.
+    """
+    result = {**result, "provenance": provenance()}
+    (RESULTS / f"{name}.json").write_text(json.dumps(result, indent=2) + "\n")
+    print(json.dumps(result), flush=True)
+    if missed := misses(name.removesuffix("-quick"), result):
+        sys.exit("\n".join(missed))

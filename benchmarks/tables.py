@@ -1,14 +1,14 @@
-"""The README's tables of figures, written from the kept results between its comments."""
+"""The tables of docs/BENCHMARKS.md, written from the kept results between its comments."""
 
 import re
 from collections.abc import Iterator
 from typing import Any
 
-from realweb import REPOSITORY
-from summary import AIMS, figure_of
+from provenance import REPOSITORY
+from summary import AIMS, NEEDS, Aim, figure_of
 from svg import figure
 
-README = REPOSITORY / "README.md"
+PAGE = REPOSITORY / "docs" / "BENCHMARKS.md"
 PICTURES = REPOSITORY / "docs" / "img"
 _PART = re.compile(r"(<!-- generated: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
@@ -16,31 +16,33 @@ Results = dict[str, dict[str, Any]]
 
 
 def write_tables(results: Results) -> None:
-    """Bring the tables of the README up to date; what is between them stays."""
+    """Bring the tables of the page up to date."""
+    PAGE.write_text(current(results), encoding="utf-8")
+
+
+def current(results: Results) -> str:
+    """Return the page with tables of these results; what is between them stays."""
     tables = {
         "aims": aims(results),
         "versus": versus(results.get("versus")),
         "pictures": pictures(),
     }
     parts = {name: "\n".join(lines) for name, lines in tables.items()}
-    text = README.read_text(encoding="utf-8")
-    new = _PART.sub(lambda m: f"{m[1]}{parts[m[2]]}\n{m[3]}" if m[2] in parts else m[0], text)
-    if new != text:
-        README.write_text(new, encoding="utf-8")
+    text = PAGE.read_text(encoding="utf-8")
+    return _PART.sub(lambda m: f"{m[1]}{parts[m[2]]}\n{m[3]}", text)
 
 
 def aims(results: Results) -> Iterator[str]:
     """Yield the table of figures that have a bound."""
-    yield "| | measured | aim | command |"
-    yield "|---|--:|--:|---|"
+    yield "| | measured | aim | command | needs | commit |"
+    yield "|---|--:|--:|---|---|---|"
     for aim in AIMS:
         result = results.get(aim.result, {})
         value = figure_of(result, aim.figure)
-        if value is not None:
-            about = aim.about.format_map(result)
-            told = figure(value) if aim.is_reached(value) else f"**{figure(value)}**"
-            command = aim.result.replace("cpu-", "cpu ORDER=")
-            yield f"| {about} | {told} | {aim.words()} | `make bench-{command}` |"
+        command = aim.result.replace("cpu-", "cpu ORDER=")
+        commit = result.get("provenance", {}).get("commit", "")
+        cells = [_about(aim, result), _measured(aim, value), aim.words(), f"`make bench-{command}`"]
+        yield f"| {' | '.join([*cells, NEEDS.get(aim.result, ''), commit])} |"
 
 
 def versus(result: dict[str, Any] | None) -> Iterator[str]:
@@ -67,7 +69,20 @@ def pictures() -> Iterator[str]:
     for path in sorted(PICTURES.glob("*.svg")):
         if path.stem != "versus":
             sign = "" if path.stem == "micro" else "!"
-            yield f"{sign}[{path.stem}]({path.relative_to(REPOSITORY)})"
+            yield f"{sign}[{path.stem}]({path.relative_to(PAGE.parent)})"
+
+
+def _about(aim: Aim, result: dict[str, Any]) -> str:
+    try:
+        return aim.about.format_map(result)
+    except KeyError:  # a figure that the words name was not measured
+        return re.sub(r"\{[^}]*\}", "…", aim.about)
+
+
+def _measured(aim: Aim, value: float | None) -> str:
+    if value is None:
+        return "**not measured**"
+    return figure(value) if aim.is_reached(value) else f"**{figure(value)}**"
 
 
 def _versus_row(row: dict[str, Any]) -> str:
