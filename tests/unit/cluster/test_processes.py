@@ -1,0 +1,52 @@
+"""Processes of shards: their end is waited for without blocking anybody else."""
+
+import asyncio
+import signal
+import socket
+import time
+
+import pytest
+
+from gossamer.clock import SystemClock
+from gossamer.cluster import processes
+
+
+async def test_the_loop_goes_on_while_a_child_takes_its_time_to_exit() -> None:
+    def linger(_shard: int, end: socket.socket) -> int:
+        end.close()
+        time.sleep(0.3)
+        return 7
+
+    child = processes.start_child(0, linger, ())
+    ticks = 0
+
+    async def tick() -> None:
+        nonlocal ticks
+        while True:
+            await asyncio.sleep(0.01)
+            ticks += 1
+
+    ticking = asyncio.ensure_future(tick())
+    assert await child.ended(SystemClock()) == 7
+    ticking.cancel()
+    child.end.close()
+    assert ticks >= 3
+
+
+async def test_a_child_that_does_not_exit_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(processes, "EXIT_S", 0.05)
+
+    def hang(_shard: int, end: socket.socket) -> int:
+        end.close()
+        time.sleep(60)
+        return 0
+
+    child = processes.start_child(0, hang, ())
+    assert await child.ended(SystemClock()) == -signal.SIGKILL
+    child.end.close()
+
+
+def test_a_caller_without_a_loop_waits_for_the_exit_code() -> None:
+    child = processes.start_child(0, lambda _shard, _end: 3, ())
+    assert child.reap() == 3
+    child.end.close()
