@@ -13,8 +13,6 @@ WAITING = frozenset({"search", "graph", "web", "native.py"})
 
 TODAY = frozenset(
     {
-        "Answer",
-        "Ranking",
         "Visit",
     }
 )

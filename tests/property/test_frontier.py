@@ -10,7 +10,7 @@ from tests.examples import examples
 from tests.unit.frontier.rows import DictRows
 
 from gossamer.config import FrontierConfig, PolitenessConfig, UrlConfig
-from gossamer.frontier import Answer, Frontier, choose_order
+from gossamer.frontier import Frontier, HostAnswer, choose_order
 from gossamer.frontier.politeness import gap_after_fetch
 from gossamer.model import LinkKind, Task
 from gossamer.urls import parse
@@ -84,7 +84,7 @@ class Crawler:
         if self.busy:
             task = self.busy.pop(0)
             self.last_asked[task.url.host] = self.now
-            self.frontier.settle(task, self.now, Answer(latency_s=0.0))
+            self.frontier.settle(task, self.now, HostAnswer(latency_s=0.0))
             self.frontier.conclude(task)
             self.uncommitted.add(task.url.key)
 
@@ -92,7 +92,7 @@ class Crawler:
         if self.busy:
             task = self.busy.pop(0)
             self.last_asked[task.url.host] = self.now
-            self.frontier.settle(task, self.now, Answer(latency_s=0.0))
+            self.frontier.settle(task, self.now, HostAnswer(latency_s=0.0))
             self.frontier.delay(replace(task, attempt=task.attempt + 1), self.now + 2.5)
             self.uncommitted_waiting.add(task.url.key)
 

@@ -12,7 +12,7 @@ from gossamer.crawl.ports import Stations
 from gossamer.dedupe import ContentSeen
 from gossamer.fetch import RobotsCache, next_try_at
 from gossamer.filter import FilterChain, UrlFilter, build_chain
-from gossamer.frontier import Frontier, Ranking, choose_order, named_score, queued_tasks
+from gossamer.frontier import Frontier, LinkRanker, choose_order, named_score, queued_tasks
 from gossamer.log import OnUserError
 from gossamer.model import Counters, Row, Task, UrlRecord, UrlState
 from gossamer.report import decode_record, seed_urls, url_row_key
@@ -185,9 +185,9 @@ def _build_frontier(state: State, config: Config, random: Random) -> Frontier:
 
 def _build_ranking(
     config: Config, frontier: Frontier, splitter: Splitter | None, on_user_error: OnUserError
-) -> Ranking:
+) -> LinkRanker:
     score = config.frontier.score
-    return Ranking(
+    return LinkRanker(
         frontier.order.credit,
         named_score(score, on_user_error) if score else None,
         splitter.is_ours if splitter is not None else None,

@@ -30,7 +30,7 @@ class UrlSeenTest(Protocol):
         ...
 
 
-class Ranking(Protocol):
+class LinkRanking(Protocol):
     """What is it worth?"""
 
     needs_known: bool
@@ -62,7 +62,7 @@ class Stations:
     content_seen: ContentSeenTest
     url_seen: UrlSeenTest
     filters: Filters
-    ranking: Ranking
+    ranking: LinkRanking
     ascends: bool
     """Parent paths of what is found are tried, too."""
     urls: UrlConfig

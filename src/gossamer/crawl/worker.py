@@ -16,7 +16,7 @@ from gossamer.crawl.requester import NotDue, Requested, Requester
 from gossamer.crawl.revisit import RevisitTurns, is_not_modified
 from gossamer.dedupe import content_fingerprint, words_fingerprint
 from gossamer.fetch import RETRY, Ask, GivenUp, RobotsRules, Wait
-from gossamer.frontier import Answer
+from gossamer.frontier import HostAnswer
 from gossamer.log import tell
 from gossamer.model import (
     Failed,
@@ -102,7 +102,7 @@ class Worker:
         now = self.time.now()
         turn = self._given_up(task, Failed(kind=FailureKind.INTERNAL, detail=repr(error)[:500]))
         self.core.frontier.conclude(task)
-        self._settle(task, now, Answer(latency_s=0.0))
+        self._settle(task, now, HostAnswer(latency_s=0.0))
         try:
             self.ledger.record(turn, now)
         except Exception as second:  # noqa: BLE001  # a bug that strikes twice costs one URL, too
@@ -125,7 +125,7 @@ class Worker:
         self.core.frontier.put_back(task, until, reason, is_of_origin=is_of_origin)
         self._settle(task, self.time.now(), None)
 
-    def _settle(self, task: Task, now: float, answer: Answer | None) -> None:
+    def _settle(self, task: Task, now: float, answer: HostAnswer | None) -> None:
         self._holding.discard(task.url.key)
         self.core.frontier.settle(task, now, answer)
 
@@ -153,7 +153,7 @@ class Worker:
             self._wait(task, until, "robots_redirect")
             return
         hop = Task(url=url)
-        answer: Answer | None = Answer(latency_s=0.0)
+        answer: HostAnswer | None = HostAnswer(latency_s=0.0)
         try:
             came = await self.requester.request(url, max_body_bytes=self.robots_bytes)
             answer = self._take_robots(task, came, self.time.now(), is_own=False)
@@ -163,7 +163,7 @@ class Worker:
 
     def _take_robots(
         self, task: Task, came: Requested | NotDue, now: float, *, is_own: bool
-    ) -> Answer | None:
+    ) -> HostAnswer | None:
         """Learn what one hop of a robots.txt said and put the task back.
 
         Return what politeness must know of the host that was asked.
@@ -232,7 +232,7 @@ class Worker:
         task: Task,
         outcome: FetchOutcome,
         reading: Reading | None,
-        answer: Answer | None,
+        answer: HostAnswer | None,
         *,
         ended_at: float,
     ) -> None:
@@ -252,7 +252,7 @@ class Worker:
                 self.core.frontier.delay(again, turn.retry_at)
         self._record(turn, task, ended_at, answer)
 
-    def _record(self, turn: Turn, task: Task, ended_at: float, answer: Answer | None) -> None:
+    def _record(self, turn: Turn, task: Task, ended_at: float, answer: HostAnswer | None) -> None:
         """Queue what follows from a turn, record it, and let its host go.
 
         The links come first: what the seen test has taken in must not depend on what fails below.
@@ -306,11 +306,13 @@ def is_throttled(outcome: FetchOutcome) -> bool:
     return isinstance(outcome, Failed) and outcome.kind is FailureKind.THROTTLED
 
 
-def answer_of(outcome: FetchOutcome, elapsed_s: float, rules: RobotsRules | None) -> Answer | None:
+def answer_of(
+    outcome: FetchOutcome, elapsed_s: float, rules: RobotsRules | None
+) -> HostAnswer | None:
     """Return what politeness must know of an outcome; None when no request was made."""
     if isinstance(outcome, Refused) or not was_asked(outcome):  # the first half is for mypy
         return None
-    return Answer(
+    return HostAnswer(
         latency_s=elapsed_s if isinstance(outcome, Failed) else outcome.document.latency_s,
         knows_rules=rules is not None,
         crawl_delay_s=rules.crawl_delay_s if rules is not None else None,

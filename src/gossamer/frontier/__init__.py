@@ -9,19 +9,19 @@ Not for: fetching, robots rules, or deciding whether a URL is wanted.
 """
 
 from gossamer.frontier.frontier import Frontier, ReadRows
-from gossamer.frontier.hosts import Answer
-from gossamer.frontier.look import Waiting, count_waiting, find_host, find_waiting, queued_tasks
-from gossamer.frontier.order import Order, Ranking, choose_order, named_score
+from gossamer.frontier.hosts import HostAnswer
+from gossamer.frontier.order import LinkRanker, Order, choose_order, named_score
 from gossamer.frontier.politeness import AddressClocks, address_gap_s
+from gossamer.frontier.view import WaitingUrl, count_waiting, find_host, find_waiting, queued_tasks
 
 __all__ = [
     "AddressClocks",
-    "Answer",
     "Frontier",
+    "HostAnswer",
+    "LinkRanker",
     "Order",
-    "Ranking",
     "ReadRows",
-    "Waiting",
+    "WaitingUrl",
     "address_gap_s",
     "choose_order",
     "count_waiting",

@@ -6,7 +6,7 @@ from typing import Protocol
 
 from gossamer.config import FrontierConfig, PolitenessConfig
 from gossamer.frontier.front import Front
-from gossamer.frontier.hosts import Answer, HostTable, mend_clock, rest
+from gossamer.frontier.hosts import HostAnswer, HostTable, mend_clock, rest
 from gossamer.frontier.leases import Delayed
 from gossamer.frontier.order import GRADES, Order, breadth_first
 from gossamer.frontier.rows import HOST, LEASE, unpack_tasks
@@ -101,7 +101,7 @@ class Frontier:
 
     @property
     def has_uncommitted(self) -> bool:
-        """Tell whether there is anything that a commit would write."""
+        """Return True if there is anything that a commit would write."""
         return bool(
             self._bench.awaiting
             or self.supply.intake.count
@@ -112,7 +112,7 @@ class Frontier:
 
     @property
     def has_leases_to_commit(self) -> bool:
-        """Tell whether hosts wait for a commit of their leases."""
+        """Return True if hosts wait for a commit of their leases."""
         return bool(self._bench.awaiting)
 
     def next_moment(self, *, is_first: bool = False) -> float | None:
@@ -162,7 +162,7 @@ class Frontier:
         self.supply.activate()
         return None
 
-    def settle(self, task: Task, now: float, answer: Answer | None) -> None:
+    def settle(self, task: Task, now: float, answer: HostAnswer | None) -> None:
         """End a task's turn at its host; no answer means no request, so that no gap is due."""
         host = self._bench.hosts[host_key(task.url.host)]
         if answer is not None:
@@ -182,7 +182,7 @@ class Frontier:
         If the reason is of its origin alone and others have work, only it waits. Settle it, too.
         """
         host = self._bench.hosts[host_key(task.url.host)]
-        is_queued = task.kind is not LinkKind.REVISIT  # a look waits in no row but its lease
+        is_queued = task.kind is not LinkKind.REVISIT  # a revisit waits in no row but its lease
         if is_of_origin and is_queued and host.has_work_besides(task.url.origin):
             self.delay(task, until)
             return

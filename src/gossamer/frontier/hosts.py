@@ -15,7 +15,7 @@ CACHED_ROWS = 50_000
 ABSENT_KEPT = 10_000
 
 
-class Answer(Struct, frozen=True, gc=False, kw_only=True):
+class HostAnswer(Struct, frozen=True, gc=False, kw_only=True):
     """What politeness needs to know of an answer."""
 
     latency_s: float
@@ -27,7 +27,7 @@ class Answer(Struct, frozen=True, gc=False, kw_only=True):
     retry_after_s: float | None = None
 
 
-def rest(row: HostRow, rules: PolitenessConfig, now: float, answer: Answer) -> None:
+def rest(row: HostRow, rules: PolitenessConfig, now: float, answer: HostAnswer) -> None:
     """Set a host's clock after an answer."""
     if answer.knows_rules:
         row.crawl_delay_s = answer.crawl_delay_s
@@ -50,7 +50,7 @@ def usual_gap(row: HostRow, rules: PolitenessConfig, latency_s: float = 0.0) -> 
 
 
 def mend_clock(row: HostRow, rules: PolitenessConfig, now: float, *, must_wait: bool) -> bool:
-    """Set a host's clock at a start; tell whether it changed.
+    """Set a host's clock at a start; return True if it changed.
 
     A host that had leases may just have been asked, so it waits its full gap. Only a clock that
     was set back can have put a moment further into the future than the host's own gap.
@@ -124,7 +124,7 @@ class HostTable:
 
     @property
     def has_changes(self) -> bool:
-        """Tell whether a row has changed since the last commit."""
+        """Return True if a row has changed since the last commit."""
         return bool(self._changed)
 
     def use(self, key: HostKey, row: HostRow) -> None:
@@ -140,7 +140,7 @@ class HostTable:
         self._changed[key] = row
 
     def hold(self, key: HostKey, row: HostRow, until: float, reason: str) -> None:
-        """Leave a host alone until a moment, or longer if it is to be left alone anyway."""
+        """Leave a host alone until a moment, or longer if it waits longer anyway."""
         if until > row.next_at:
             row.next_at, row.reason = until, reason
             self.change(key, row)

@@ -56,7 +56,7 @@ class Leases:
 
     @property
     def is_full(self) -> bool:
-        """Tell whether no more tasks should be taken into memory."""
+        """Return True if no more tasks should be taken into memory."""
         return self.count >= MAX_LEASED
 
     def take(self, host: HostKey, row: HostRow, tasks: Sequence[Task]) -> tuple[Lease, Row]:

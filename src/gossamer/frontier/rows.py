@@ -139,7 +139,7 @@ def _pack(tasks: Sequence[Task], host: str) -> bytes:
 
 
 def _are_alike(one: Task, other: Task) -> bool:
-    """Tell whether two tasks differ in nothing but what follows their origin."""
+    """Return True if two tasks differ in nothing but what follows their origin."""
     return (
         one.via == other.via
         and one.url.origin == other.url.origin

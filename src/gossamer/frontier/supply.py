@@ -21,7 +21,7 @@ STRICT_LEASE_URLS = 8
 """URLs leased at a time in a strict order: what is leased does not give way to what is better."""
 
 IsSettled: TypeAlias = Callable[[Task], bool]
-"""Tells whether a task's end is already on record."""
+"""Returns True if a task's end is already on record."""
 
 
 class Supply:
@@ -79,7 +79,7 @@ class Supply:
             self.refill(self.bench.open(key, row))
 
     def lease(self, host: ActiveHost) -> bool:
-        """Move whole queue rows of a host into a lease; tell whether there were any."""
+        """Move whole queue rows of a host into a lease; return True if there were any."""
         if self.leases.is_full or self._must_make_room(host):
             return False
         row, wanted = host.row, self.lease_urls
@@ -101,7 +101,7 @@ class Supply:
         return bool(tasks) and self.take_lease(host, list(tasks.values()))
 
     def _must_make_room(self, host: ActiveHost) -> bool:
-        """Tell whether a waiting host has more right to go on."""
+        """Return True if a waiting host has more right to go on."""
         if self.order.is_strict:
             return self.front.best_grade() > host.row.best_grade() > 0
         return host.taken >= self._config.quantum_urls and len(self.front) > 0

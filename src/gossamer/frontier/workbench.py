@@ -46,7 +46,7 @@ class ActiveHost:
         return self.leases[0]
 
     def has_work_besides(self, origin: str) -> bool:
-        """Tell whether a leased task belongs to another origin (scheme or port) of the host."""
+        """Return True if a leased task belongs to another origin (scheme or port) of the host."""
         return any(task.url.origin != origin for lease in self.leases for task in lease.tasks)
 
     def was_given_back(self) -> None:
@@ -65,7 +65,7 @@ class ActiveHost:
 
     @property
     def is_first(self) -> bool:
-        """Tell whether its next task goes before those of other hosts."""
+        """Return True if its next task goes before those of other hosts."""
         lease = next((lease for lease in self.leases if lease.tasks), None)
         return lease is not None and lease.is_first
 
@@ -136,7 +136,7 @@ class Workbench:
 
     @property
     def is_full(self) -> bool:
-        """Tell whether no more hosts should become active."""
+        """Return True if no more hosts should become active."""
         return len(self.hosts) >= MAX_ACTIVE
 
     def open(self, key: HostKey, row: HostRow) -> ActiveHost:

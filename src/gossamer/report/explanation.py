@@ -7,7 +7,7 @@ from msgspec import Struct, to_builtins
 from msgspec.structs import replace
 
 from gossamer.config import UrlConfig
-from gossamer.frontier import Waiting, find_waiting
+from gossamer.frontier import WaitingUrl, find_waiting
 from gossamer.model import Link, LinkKind, Objection, Reject, Url, UrlRecord, UrlState
 from gossamer.report.clusters import NearCopy, near_copy, near_sentence
 from gossamer.report.records import decode_record, url_row_key
@@ -213,7 +213,7 @@ def _found(url: Url, sources: Sources) -> Why:
     return found
 
 
-def _recorded(record: UrlRecord, waiting: Waiting | None, next_visit_at: float | None) -> Why:
+def _recorded(record: UrlRecord, waiting: WaitingUrl | None, next_visit_at: float | None) -> Why:
     page = record.stored
     return Why(
         state=record.state.value,
@@ -247,7 +247,7 @@ def _recorded(record: UrlRecord, waiting: Waiting | None, next_visit_at: float |
     )
 
 
-def _queued(waiting: Waiting) -> Why:
+def _queued(waiting: WaitingUrl) -> Why:
     task = waiting.task
     return Why(
         state=waiting.state,

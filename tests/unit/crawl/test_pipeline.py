@@ -8,7 +8,7 @@ from gossamer.crawl.pipeline import Reading, followed_links, next_tasks, sitemap
 from gossamer.crawl.ports import Stations
 from gossamer.dedupe import ContentSeen
 from gossamer.filter import build_chain
-from gossamer.frontier import Ranking
+from gossamer.frontier import LinkRanker
 from gossamer.model import (
     CopyOf,
     Document,
@@ -66,7 +66,7 @@ def at() -> Stations:
         filters=build_chain(
             FilterConfig(scope="any", max_depth=3), [], lambda _host: 0, follow_embeds=False
         ),
-        ranking=Ranking(),
+        ranking=LinkRanker(),
         ascends=False,
         urls=UrlConfig(),
         process=ProcessConfig(),

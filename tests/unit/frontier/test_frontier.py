@@ -3,7 +3,7 @@ from random import Random
 import pytest
 
 from gossamer.config import FrontierConfig, PolitenessConfig, UrlConfig
-from gossamer.frontier import Answer, Frontier
+from gossamer.frontier import Frontier, HostAnswer
 from gossamer.frontier.hosts import HostTable
 from gossamer.frontier.rows import pack_tasks, unpack_tasks
 from gossamer.model import LinkKind, Task
@@ -11,7 +11,7 @@ from gossamer.urls import parse
 
 from .rows import DictRows
 
-QUICK = Answer(latency_s=0.01)
+QUICK = HostAnswer(latency_s=0.01)
 
 
 def task(text: str, depth: int = 1) -> Task:
@@ -99,7 +99,7 @@ def test_a_throttled_host_is_left_alone_as_long_as_it_asked() -> None:
     first = take(f, rows, 0.0)
     assert first is not None
     f.put_back(first, 0.0, "throttled")
-    f.settle(first, 0.0, Answer(latency_s=0.1, is_throttled=True, retry_after_s=60.0))
+    f.settle(first, 0.0, HostAnswer(latency_s=0.1, is_throttled=True, retry_after_s=60.0))
     assert take(f, rows, 59.9) is None
     again = take(f, rows, 60.0)
     assert again == first
@@ -224,9 +224,9 @@ def test_an_answer_that_knows_no_rules_keeps_the_crawl_delay() -> None:
     first = take(f, rows, 0.0)
     assert first is not None
     f.put_back(first, 0.0, "robots")
-    f.settle(first, 0.0, Answer(latency_s=0.1, knows_rules=True, crawl_delay_s=30.0))
+    f.settle(first, 0.0, HostAnswer(latency_s=0.1, knows_rules=True, crawl_delay_s=30.0))
     assert f.reserve("a.test", 30.0) is None
-    f.settle(first, 30.0, Answer(latency_s=0.1))
+    f.settle(first, 30.0, HostAnswer(latency_s=0.1))
     assert f.reserve("a.test", 59.0) == 60.0
 
 
@@ -239,7 +239,7 @@ def test_a_changed_clock_alone_asks_for_a_commit() -> None:
     commit(f, rows)
     assert not f.has_uncommitted
     f.put_back(first, 0.0, "robots")
-    f.settle(first, 0.0, Answer(latency_s=0.1, is_throttled=True, retry_after_s=3600.0))
+    f.settle(first, 0.0, HostAnswer(latency_s=0.1, is_throttled=True, retry_after_s=3600.0))
     assert f.has_uncommitted
     commit(f, rows)
     reborn = frontier(rows)

@@ -9,13 +9,13 @@ reads the configuration.
 from gossamer.frontier.order.choose import breadth_first, choose_order, named_score
 from gossamer.frontier.order.credit import GRADES
 from gossamer.frontier.order.grading import Importance, Order
-from gossamer.frontier.order.ranking import Ranking
+from gossamer.frontier.order.link_ranker import LinkRanker
 
 __all__ = [
     "GRADES",
     "Importance",
+    "LinkRanker",
     "Order",
-    "Ranking",
     "breadth_first",
     "choose_order",
     "named_score",

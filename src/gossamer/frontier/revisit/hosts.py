@@ -55,7 +55,7 @@ class Word(Struct):
 
     @property
     def has_true_dates(self) -> bool:
-        """Tell whether dates of changes agreed with the content so far."""
+        """Return True if dates of changes agreed with the content so far."""
         return self.wrong_dates <= _DATES_WRONG * (self.dates + 1)
 
     def note_visit(self, expected: float, hints: int, *, changed: bool) -> None:
@@ -124,7 +124,7 @@ class Hosts:
 
     @property
     def has_hints(self) -> bool:
-        """Tell whether any host ever gave a hint."""
+        """Return True if any host ever gave a hint."""
         return bool(self.jump.any())
 
     def word(self, number: int) -> Word:

@@ -65,7 +65,7 @@ class Pages:
 
     @property
     def is_full(self) -> bool:
-        """Tell whether the next page needs `tidy` first."""
+        """Return True if the next page needs `tidy` first."""
         return self._count == len(self.key) or (
             len(self._tail) > _SMALLEST + len(self._body) // _TAIL_SHARE
         )
@@ -99,7 +99,7 @@ class Pages:
         self._gone += 1
 
     def tidy(self) -> bool:
-        """Sort the newest rows in, let the removed ones go, make room; tell if rows have moved."""
+        """Sort new rows in, let removed ones go, make room; return True if rows have moved."""
         if not self._tail and not self._gone and self._count < len(self.key):
             return False
         kept = np.flatnonzero(~(self.state[: self._count] & GONE).astype(np.bool_))

@@ -9,7 +9,7 @@ import pytest
 
 from gossamer.config import FrontierConfig, PolitenessConfig, UrlConfig
 from gossamer.errors import ConfigError
-from gossamer.frontier import Answer, Frontier, Ranking, choose_order, named_score
+from gossamer.frontier import Frontier, HostAnswer, LinkRanker, choose_order, named_score
 from gossamer.frontier.order import GRADES
 from gossamer.model import Link, LinkKind, Task, Url
 from gossamer.urls import parse
@@ -46,7 +46,7 @@ def fetch_order(
         chosen,
         is_settled=lambda task: task.url.text in done,
     )
-    ranking = Ranking(chosen.credit)
+    ranking = LinkRanker(chosen.credit)
     first = seed(next(iter(pages)))
     frontier.add([first])
     known = {first.url.key}
@@ -62,7 +62,7 @@ def fetch_order(
         old = {key: found for key, found in links.items() if key in known}
         known |= links.keys()
         tasks, risen = ranking.follow(task, new, old)
-        frontier.settle(task, 0.0, Answer(latency_s=0.0))
+        frontier.settle(task, 0.0, HostAnswer(latency_s=0.0))
         frontier.conclude(task)
         frontier.add(tasks)
         frontier.promote(risen)
@@ -110,7 +110,7 @@ def test_a_rule_fixes_the_grade_of_what_it_matches() -> None:
 def test_a_sitemap_can_favour_a_page() -> None:
     order = choose_order(FrontierConfig(order="best"))
     assert order.credit is not None
-    ranking = Ranking(order.credit)
+    ranking = LinkRanker(order.credit)
     order.credit.deposit(seed())
     dear = link("http://a.test/dear", LinkKind.SITEMAP, "lastmod=2026-01-01 priority=0.9")
     plain = link("http://a.test/plain", LinkKind.SITEMAP)
@@ -125,7 +125,7 @@ def test_links_of_other_shards_carry_their_credit_with_them() -> None:
     order = choose_order(FrontierConfig(order="best"))
     assert order.credit is not None
     foreign = link("http://b.test/")
-    ranking = Ranking(order.credit, is_ours=lambda key: key != foreign.target.key)
+    ranking = LinkRanker(order.credit, is_ours=lambda key: key != foreign.target.key)
     tasks, _ = ranking.follow(seed(), [foreign, link("http://a.test/1")], {})
     by_url = {task.url.text: task for task in tasks}
     assert by_url["http://b.test/"].credit > 0.0
@@ -134,13 +134,13 @@ def test_links_of_other_shards_carry_their_credit_with_them() -> None:
     assert [task.url.text for task in moved] == ["http://b.test/"]
     other = choose_order(FrontierConfig(order="best")).credit
     assert other is not None
-    assert Ranking(other).receive(moved[0])
+    assert LinkRanker(other).receive(moved[0])
 
 
 def test_opic_keeps_its_lambda_page_over_a_restart() -> None:
     order = choose_order(FrontierConfig(order="opic"))
     assert order.credit is not None
-    ranking = Ranking(order.credit)
+    ranking = LinkRanker(order.credit)
     order.credit.deposit(seed())
     for n in range(250):
         page = Task(url=url(f"http://a.test/{n}"), kind=LinkKind.ANCHOR)

@@ -1,4 +1,4 @@
-"""Where does one URL wait? For `gossamer why`; reads rows, changes nothing."""
+"""A read-only view of the queues: where does a URL wait, and how much is there to do?"""
 
 from collections.abc import Callable, Iterator
 
@@ -21,7 +21,7 @@ from gossamer.model import Task, Url
 from gossamer.urls import host_key
 
 
-class Waiting(Struct, frozen=True, kw_only=True):
+class WaitingUrl(Struct, frozen=True, kw_only=True):
     """A URL that is queued, leased, or waits for its next try."""
 
     task: Task
@@ -32,7 +32,7 @@ class Waiting(Struct, frozen=True, kw_only=True):
     """The rule that set that moment."""
 
 
-def find_waiting(rows: ReadRows, url: Url) -> Waiting | None:
+def find_waiting(rows: ReadRows, url: Url) -> WaitingUrl | None:
     """Return where a URL waits, or None if it is not queued."""
     host = host_key(url.host)
     value = rows.get(host_row_key(host))
@@ -42,11 +42,11 @@ def find_waiting(rows: ReadRows, url: Url) -> Waiting | None:
     for key, _ in rows.scan(DELAYED):
         if url_key_in(key) == url.key:
             task = Task(url=url)
-            return Waiting(task=task, state="waiting", next_at=due_moment(key), reason="retry")
+            return WaitingUrl(task=task, state="waiting", next_at=due_moment(key), reason="retry")
     for state, prefix in (("leased", LEASE), ("queued", QUEUE)):
         for task in _tasks(rows, prefix + host, row.name):
             if task.url.key == url.key:
-                return Waiting(task=task, state=state, next_at=row.next_at, reason=row.reason)
+                return WaitingUrl(task=task, state=state, next_at=row.next_at, reason=row.reason)
     return None
 
 

@@ -1,4 +1,4 @@
-"""Ranking: from the links of a page to tasks, with what their order wants them to carry."""
+"""LinkRanker: from the links of a page to tasks, with what their order wants them to carry."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -10,7 +10,7 @@ MEAN_PRIORITY = 0.5
 _PRIORITY = "priority="
 
 
-class Ranking:
+class LinkRanker:
     """What new tasks are worth, and which queued ones a page has made worth more."""
 
     def __init__(
@@ -58,7 +58,7 @@ class Ranking:
         return tasks, moved
 
     def receive(self, task: Task) -> bool:
-        """Take the credit that another shard sends for a known URL; tell whether it moves up."""
+        """Take the credit that another shard sends for a known URL; return True if it moves up."""
         if self._credit is None or not task.credit:
             return False
         return bool(self._credit.give((task.url.key,), task.credit))
