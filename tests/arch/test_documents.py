@@ -6,6 +6,11 @@ from pathlib import Path
 import pytest
 from house import REPOSITORY, documents, name_of
 from operating import PATH, generated
+from reference import PARTS
+from reference import PATH as API
+from reference import generated as generated_api
+
+import gossamer
 
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 ELSEWHERE = ("http://", "https://", "mailto:", "#")
@@ -20,6 +25,15 @@ def test_every_linked_file_exists(path: Path) -> None:
 
 def test_the_operating_manual_is_current() -> None:
     assert PATH.read_text(encoding="utf-8") == generated(), "run `make docs`"
+
+
+def test_the_reference_of_the_python_api_is_current() -> None:
+    assert API.read_text(encoding="utf-8") == generated_api(), "run `make docs`"
+
+
+def test_the_reference_of_the_python_api_lists_every_public_name_once() -> None:
+    listed = [name for names in PARTS.values() for name in names]
+    assert sorted(listed) == sorted(set(gossamer.__all__) - {"__version__"})
 
 
 def test_the_licence_is_there() -> None:
