@@ -117,6 +117,9 @@ def test_a_deep_tree_without_cross_links_where_some_were_due_is_endless() -> Non
     assert decided(deep(expected=4.0, depth=9)) is Decision.UNDECIDED
     assert decided(deep(expected=4.0, pages=12)) is Decision.UNDECIDED
     assert decided(deep(expected=4.0, pages=11, productive=10)) is Decision.ENDLESS
+    share = {"pages": 20, "new_urls": 40, "expected": 4.0}
+    assert decided(deep(productive=17, **share)) is Decision.ENDLESS
+    assert decided(deep(productive=16, **share)) is Decision.UNDECIDED
 
 
 def test_a_closed_child_halves_the_depth_that_is_asked_for() -> None:
