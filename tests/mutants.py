@@ -41,7 +41,7 @@ MODULES: dict[str, tuple[str, tuple[str, ...]]] = {
     "ledger": ("crawl/ledger.py", ("tests/unit/crawl/test_ledger*.py",)),
     "workbench": ("frontier/workbench.py", ("tests/unit/frontier/test_workbench.py",)),
     "outbox": ("cluster/outbox.py", ("tests/unit/cluster/test_outbox.py",)),
-    "repair": ("store/repairing.py", ("tests/unit/store/test_store_repair.py",)),
+    "repair": ("store/repairing.py", ("tests/unit/store/test_store_repair*.py",)),
     "guard": ("fetch/guard.py", ("tests/unit/fetch/test_guard.py",)),
     "seen": (
         "seen/url_seen.py",

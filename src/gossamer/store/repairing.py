@@ -70,11 +70,11 @@ def _clear(folder: CrawlFolder, shard: int, committed: dict[str, FileRow], done:
     highest: dict[str, tuple[int, int]] = {}
     for name in map(ArchiveName.parse, committed):
         if name is not None and name.shard == shard:
-            highest[name.kind] = max(highest.get(name.kind, (-1, -1)), name.age)
+            highest[name.kind] = max(highest.get(name.kind, name.age), name.age)
     for name in folder.archive_names(shard=shard):
         index = folder.archive / name.cdxj_name
         index.with_name(index.name + TEMPORARY).unlink(missing_ok=True)
-        if name.age > highest.get(name.kind, (-1, -1)):
+        if name.kind not in highest or name.age > highest[name.kind]:
             if name.kind == "pages":
                 index.unlink(missing_ok=True)  # made from the file, and wrong where it lies now
             done.moved.append(_move_away(folder, name.file_name))

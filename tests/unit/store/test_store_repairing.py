@@ -1,0 +1,294 @@
+"""Repair, rule by rule: what is read again, what is cut, what is synced, what is left alone."""
+
+import os
+from pathlib import Path
+
+import pytest
+from store_samples import AT, Shard, document, pages, turn, writer
+
+from gossamer.errors import CannotGoOn
+from gossamer.model import CopyOf, Turn
+from gossamer.store import (
+    CrawlFolder,
+    FileRow,
+    Records,
+    iter_links,
+    iter_pages,
+    read_file_row,
+    repair,
+)
+from gossamer.store.archive import file_row
+
+PAGES = "pages-00-0001-00000.warc.gz"
+TEXT = "text-00-0001-00000.warc.wet.gz"
+LINKS = "links-00-0001-00000.warc.gz"
+INDEX = "pages-00-0001-00000.cdxj"
+
+
+def dead(root: Path, synced: int = 2, unsynced: int = 2) -> tuple[CrawlFolder, dict[str, FileRow]]:
+    """Return the folder of a shard that committed pages, the last ones not synced, and died."""
+    shard = Shard(root)
+    if synced:
+        shard.commit(pages(synced))
+        shard.archive.sync()
+    shard.commit(pages(unsynced, first=synced))
+    return shard.folder, dict(read_file_row(*row) for row in shard.die())
+
+
+def rows_of(table: dict[str, FileRow]) -> list[tuple[bytes, bytes]]:
+    return [(key, value or b"") for key, value in (file_row(*item) for item in table.items())]
+
+
+def overwrite(path: Path, offset: int, count: int = 50) -> None:
+    with path.open("r+b") as file:
+        file.seek(offset)
+        file.write(bytes(count))
+
+
+@pytest.fixture
+def synced(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Collect the names of the files and folders that are synced."""
+    names: list[str] = []
+    really = os.fsync
+
+    def sync(fd: int) -> None:
+        names.append(Path(f"/proc/self/fd/{fd}").readlink().name)
+        really(fd)
+
+    monkeypatch.setattr(os, "fsync", sync)
+    return names
+
+
+def test_what_was_not_synced_is_read_again_after_a_reboot_unless_told_otherwise(
+    tmp_path: Path,
+) -> None:
+    folder, table = dead(tmp_path)
+    overwrite(folder.archive / PAGES, table[PAGES].synced + 10)
+    before = (folder.archive / PAGES).read_bytes()
+    done = repair(folder, 0, rows_of(table), has_rebooted=False)
+    assert (done.bad, done.cut) == ([], [])
+    assert (folder.archive / PAGES).read_bytes() == before
+    (folder.archive / INDEX).unlink()
+    done = repair(folder, 0, rows_of(table))
+    assert done.bad == [
+        (PAGES, table[PAGES].synced),
+        (TEXT, table[TEXT].synced),
+        (LINKS, table[LINKS].synced),
+    ]
+
+
+def test_what_was_synced_is_not_read_again(tmp_path: Path) -> None:
+    folder, table = dead(tmp_path)
+    overwrite(folder.archive / PAGES, 10)
+    os.truncate(folder.archive / PAGES, table[PAGES].synced)
+    done = repair(folder, 0, rows_of(table))
+    assert done.bad == [(name, table[name].synced) for name in (PAGES, TEXT, LINKS)]
+    folder, table = dead(tmp_path / "all", unsynced=0)
+    overwrite(folder.archive / PAGES, 10)
+    assert repair(folder, 0, rows_of(table)).bad == []
+
+
+@pytest.mark.parametrize("victim", [PAGES, TEXT, LINKS])
+def test_pages_texts_and_links_end_together_before_the_first_that_is_torn(
+    tmp_path: Path, victim: str
+) -> None:
+    folder, table = dead(tmp_path, synced=1, unsynced=3)
+    ends = [ref.offset for ref, _ in iter_links(folder)]
+    pages_at = [page.ref.offset for page in iter_pages(folder.archive / PAGES)]
+    path = folder.archive / victim
+    os.truncate(path, path.stat().st_size - 1)
+    done = repair(folder, 0, rows_of(table))
+    stored = [page.url for page in iter_pages(folder.archive / PAGES)]
+    told = [links.url for _, links in iter_links(folder)]
+    if victim == TEXT:
+        assert [name for name, _ in done.bad] == [TEXT]
+        assert stored == told == [f"http://one.test/{n}" for n in range(4)]
+        return
+    assert stored == told == [f"http://one.test/{n}" for n in range(3)]
+    assert [name for name, _ in done.bad] == [PAGES, TEXT, LINKS]
+    assert dict(done.bad)[LINKS] == ends[3]
+    assert dict(done.bad)[PAGES] <= pages_at[3]
+    # The request record of a page that was cut went with it.
+    kept = dict(done.bad)[PAGES]
+    assert (folder.archive / PAGES).stat().st_size == kept
+
+
+def test_a_set_whose_synced_part_is_torn_is_compared_from_its_beginning(tmp_path: Path) -> None:
+    folder, table = dead(tmp_path, synced=4, unsynced=1)
+    links_at = [ref.offset for ref, _ in iter_links(folder)]
+    os.truncate(folder.archive / LINKS, links_at[2] + 5)
+    done = repair(folder, 0, rows_of(table))
+    assert dict(done.bad)[LINKS] == links_at[2]
+    stored = [page.url for page in iter_pages(folder.archive / PAGES)]
+    assert stored == [links.url for _, links in iter_links(folder)]
+    assert stored == ["http://one.test/0", "http://one.test/1"]
+    assert [name for name, _ in done.bad] == [PAGES, TEXT, LINKS]
+
+
+def test_a_set_without_its_links_file_keeps_no_page(tmp_path: Path) -> None:
+    folder, table = dead(tmp_path, synced=0)
+    (folder.archive / LINKS).unlink()
+    opening = next(iter(Records(folder.archive / PAGES)))
+    done = repair(folder, 0, rows_of(table))
+    assert done.bad[0] == (PAGES, opening.length)
+    assert [name for name, _ in done.bad] == [PAGES, TEXT, LINKS]
+    assert list(iter_pages(folder.archive / PAGES)) == []
+
+
+def test_links_that_lost_what_was_not_synced_take_the_pages_with_them(tmp_path: Path) -> None:
+    folder, table = dead(tmp_path)
+    os.truncate(folder.archive / LINKS, table[LINKS].synced)
+    done = repair(folder, 0, rows_of(table))
+    assert done.bad == [(name, table[name].synced) for name in (PAGES, TEXT, LINKS)]
+
+
+@pytest.mark.parametrize("only", [PAGES, LINKS])
+def test_a_torn_file_that_is_alone_in_its_set_ends_where_it_was_synced(
+    tmp_path: Path, only: str
+) -> None:
+    folder, table = dead(tmp_path)
+    os.truncate(folder.archive / only, table[only].length - 1)
+    done = repair(folder, 0, rows_of({only: table[only]}))
+    assert done.bad == [(only, table[only].synced)]
+
+
+def other_kind(kind: str) -> Turn:
+    """Return a turn whose page becomes a revisit record, or a resource record."""
+    if kind == "resource":
+        return turn(document(b"x" * 40, head=b"", headers=()))
+    original = writer().entry(turn())
+    copy = CopyOf("http://one.test/0", original.record_id, original.payload_digest, AT)
+    return turn(copy_of=copy)
+
+
+@pytest.mark.parametrize("kind", ["revisit", "resource"])
+def test_a_page_of_any_kind_goes_when_its_links_are_torn(tmp_path: Path, kind: str) -> None:
+    shard = Shard(tmp_path)
+    shard.commit(pages(1))
+    rows = list(shard.state.scan(b"a"))
+    shard.commit([other_kind(kind)])
+    last = list(iter_pages(shard.folder.archive / PAGES))[-1]
+    assert last.warc_headers["warc-type"] == kind
+    table = dict(read_file_row(*row) for row in shard.die())
+    os.truncate(shard.folder.archive / LINKS, table[LINKS].length - 1)
+    done = repair(shard.folder, 0, rows_of(table))
+    before = dict(read_file_row(*row) for row in rows)
+    assert (PAGES, before[PAGES].length) in done.bad
+
+
+def test_an_unfinished_index_beside_a_finished_one_is_removed(tmp_path: Path) -> None:
+    folder, table = dead(tmp_path)
+    repair(folder, 0, rows_of(table))
+    stray = folder.archive / f"{INDEX}.tmp"
+    stray.write_bytes(b"half")
+    repair(folder, 0, rows_of(table))
+    assert not stray.exists()
+
+
+def test_rows_of_another_shard_do_not_decide_which_files_of_ours_are_committed(
+    tmp_path: Path,
+) -> None:
+    shard = Shard(tmp_path)
+    shard.append(pages(1))
+    shard.die()
+    other = file_row("pages-01-0009-00000.warc.gz", FileRow(0, 0, is_closed=True))
+    done = repair(shard.folder, 0, [(other[0], other[1] or b"")])
+    assert PAGES in done.moved
+
+
+def test_the_index_of_a_file_that_is_moved_away_goes_and_no_other(tmp_path: Path) -> None:
+    shard = Shard(tmp_path, file_bytes=100)
+    shard.commit(pages(1))
+    rows = shard.archive.rows_to_commit()
+    shard.append(pages(1, first=1))
+    shard.archive.close()
+    shard.die()
+    archive = shard.folder.archive
+    first = (archive / INDEX).read_bytes()
+    assert (archive / "pages-00-0001-00001.cdxj").exists()
+    done = repair(shard.folder, 0, [(key, value or b"") for key, value in rows])
+    assert len(done.moved) == 3
+    assert sorted(path.name for path in archive.glob("*.cdxj")) == [INDEX]
+    assert ((archive / INDEX).read_bytes(), done.indexed) == (first, [])
+    (archive / "text-00-0009-00000.warc.wet.gz").write_bytes(b"x")
+    (archive / "pages-00-0009-00000.cdxj").write_bytes(b"y")
+    assert repair(shard.folder, 0, [(k, v or b"") for k, v in rows]).moved == [
+        "text-00-0009-00000.warc.wet.gz"
+    ]
+    assert (archive / "pages-00-0009-00000.cdxj").exists()
+
+
+def test_what_repair_changes_is_on_the_disk_when_it_returns(
+    tmp_path: Path, synced: list[str]
+) -> None:
+    shard = Shard(tmp_path, file_bytes=100)
+    shard.commit(pages(1))
+    rows = list(shard.state.scan(b"a"))
+    shard.append(pages(1, first=1))
+    shard.die()
+    synced.clear()
+    opened = len(list(Path("/proc/self/fd").iterdir()))
+    repair(shard.folder, 0, rows)
+    assert len(list(Path("/proc/self/fd").iterdir())) == opened
+    moving = synced[: synced.index(PAGES)]
+    assert moving[:2] == ["archive", "lost+found"]  # its own name first
+    assert moving.count("lost+found") == 3
+    assert [name for name in synced if name in {PAGES, TEXT, LINKS}] == [PAGES, TEXT, LINKS]
+    assert synced[-1] == "archive"
+    assert any(name.startswith("pages-00-0001-00000.cdxj") for name in synced)
+
+
+def test_files_that_need_no_repair_are_not_touched(tmp_path: Path, synced: list[str]) -> None:
+    shard = Shard(tmp_path)
+    shard.commit(pages(2))
+    shard.archive.close()
+    shard.state.write(shard.archive.rows_to_commit())
+    rows = shard.die()
+    synced.clear()
+    assert repair(shard.folder, 0, rows).rows == []
+    assert synced == ["archive"]
+    assert repair(CrawlFolder(tmp_path / "none"), 0, []).rows == []
+    assert synced == ["archive"]
+
+
+def test_a_pages_file_that_is_cut_gets_a_new_index_and_the_other_files_keep_theirs(
+    tmp_path: Path,
+) -> None:
+    shard = Shard(tmp_path)
+    shard.commit(pages(2))
+    shard.archive.close()
+    shard.state.write(shard.archive.rows_to_commit())
+    rows = shard.die()
+    archive = shard.folder.archive
+    for name in (TEXT, LINKS):
+        with (archive / name).open("ab") as file:
+            file.write(b"more")
+    done = repair(shard.folder, 0, rows)
+    assert (done.cut, done.indexed, done.rows) == ([TEXT, LINKS], [], [])
+    with (archive / PAGES).open("ab") as file:
+        file.write(b"more")
+    done = repair(shard.folder, 0, rows)
+    assert (done.cut, done.indexed, done.rows) == ([PAGES], [INDEX], [])
+    assert len((archive / INDEX).read_bytes().splitlines()) == 2
+
+
+def test_pages_without_links_and_texts_are_kept_when_nothing_is_torn(tmp_path: Path) -> None:
+    shard = Shard(tmp_path)
+    shard.commit([turn(found=None)])
+    rows = shard.die()
+    done = repair(shard.folder, 0, rows)
+    assert done.bad == []
+    assert len(list(iter_pages(shard.folder.archive / PAGES))) == 1
+
+
+def test_an_archive_that_cannot_be_repaired_says_so_and_what_to_do(tmp_path: Path) -> None:
+    shard = Shard(tmp_path)
+    shard.append(pages(1))
+    rows = shard.die()
+    shard.folder.lost_found.write_text("a file is in the way")
+    with pytest.raises(CannotGoOn) as problem:
+        repair(shard.folder, 0, rows)
+    assert str(problem.value) == (
+        f"cannot repair {shard.folder.archive}: File exists; "
+        "make room (or make it writable) and run the crawl again"
+    )
