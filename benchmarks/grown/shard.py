@@ -122,7 +122,7 @@ class Rounds:
             self._answers.make(pages + SPARE_PAGES)
         shard, engine, pulse = self._shard, self._shard.engine, Pulse()
         known, stored = shard.core.url_seen.known, shard.ledger.counters.pages
-        self._answers.begin(pages, lambda: engine.state.stop("round"))
+        self._answers.begin(pages, lambda: engine.run_state.stop("round"))
         head_start_s = 0.0 if is_made_before else HEAD_START_S
         asyncio.get_running_loop().call_later(head_start_s, pulse.beat)
         with quiet_collector():
@@ -131,7 +131,7 @@ class Rounds:
             wall_s, own_s = time.perf_counter() - wall, time.thread_time() - own
         pulse.is_on = False
         await asyncio.sleep(2 * BEAT_S)
-        engine.state.resume()
+        engine.run_state.resume()
         stored = shard.ledger.counters.pages - stored
         new = shard.core.url_seen.known - known
         assert pages <= stored <= pages + SPARE_PAGES, (pages, stored)

@@ -145,7 +145,7 @@ def assemble(
     engine = Engine(
         config=config,
         time=time,
-        run=run,
+        run_state=run,
         core=core,
         ledger=ledger,
         worker=worker,

@@ -214,12 +214,12 @@ class Crawl:
         control = ControlSocket(shard.place.folder.control_path, reply)
         try:
             refused = plant(shard, self._all_seeds(config))
-            self._listen_to_signals(engine.state.stop)
+            self._listen_to_signals(engine.run_state.stop)
             await control.open()
             async with report_progress(shard, on_progress):
                 with quiet_collector():
                     is_finished = await engine.run()
-            reason = "" if is_finished else engine.state.stop_reason or engine.limit_reached()
+            reason = "" if is_finished else engine.run_state.stop_reason or engine.limit_reached()
             return _ending(reason, live_status(shard), refused, shard.ledger.counters.seeds_fetched)
         finally:
             control.close()
@@ -247,7 +247,7 @@ class Crawl:
         reason = fleet.supervisor.end_reason or ""
         counters, status = fleet.counters(), fleet.status()
         if reason and config.dedupe.near:  # they were stopped in the middle of their letters
-            copies = label_rest_aside(fleet.folder, lock) or status.copies
+            copies = await label_rest_aside(fleet.folder, lock, fleet.clock) or status.copies
             status = changed(status, copies=copies)
         return _ending(reason, status, fleet.refused_seeds(), counters.seeds_fetched)
 

@@ -34,7 +34,7 @@ class Engine:
         *,
         config: Config,
         time: CrawlTime,
-        run: RunState,
+        run_state: RunState,
         core: Core,
         ledger: Ledger,
         worker: Worker,
@@ -50,7 +50,7 @@ class Engine:
         """
         self.config = config
         self.time = time
-        self.state = run
+        self.run_state = run_state
         self.revisits = revisits
         self._core = core
         self._ledger = ledger
@@ -68,28 +68,28 @@ class Engine:
 
     async def run(self) -> bool:
         """Run; True when the crawl is finished: nothing queued, leased or held."""
-        state = self.state
+        run = self.run_state
         self._began_at = self.time.now()
         self._seconds_before = self._ledger.counters.seconds
-        state.pause(disk_trouble(self._folder, self.config.store, was=state.paused))
+        run.pause(disk_trouble(self._folder, self.config.store, was=run.paused))
         async with asyncio.TaskGroup() as group:
             maintenance = group.create_task(self._maintain())
             try:
                 while not self._is_over():
                     await self._step(group)
-                if state.stop_reason:
+                if run.stop_reason:
                     await self._drain(group)
             finally:
                 maintenance.cancel()
-                for asking in state.in_flight.values():
+                for asking in run.in_flight.values():
                     asking.cancel()
         self.count_seconds()
         await self._core.copies.finish(self._ledger.commit, self.time.clock)
         left = self._core.frontier.queued or self._core.traps.held
-        return not (self.revisits or state.stop_reason or left)
+        return not (self.revisits or run.stop_reason or left)
 
     def _is_over(self) -> bool:
-        if self.state.stop_reason or (self.limit_reached() and not self.state.in_flight):
+        if self.run_state.stop_reason or (self.limit_reached() and not self.run_state.in_flight):
             return True
         return self.is_idle and self._peers.may_leave()
 
@@ -97,7 +97,7 @@ class Engine:
     def is_idle(self) -> bool:
         """Return True if nothing is queued, leased, under way or uncommitted here."""
         core = self._core
-        work = (self.revisits, self.state.in_flight, self._ledger.group, core.frontier.queued)
+        work = (self.revisits, self.run_state.in_flight, self._ledger.group, core.frontier.queued)
         return not (any(work) or core.traps.held or self.has_uncommitted or core.copies.is_busy)
 
     @property
@@ -120,9 +120,9 @@ class Engine:
 
     async def _step(self, group: asyncio.TaskGroup) -> None:
         """Dispatch what may go, commit what is due, then wait for something to happen."""
-        state, ledger = self.state, self._ledger
-        state.begin_step()
-        if not state.in_flight and not self._core.frontier.queued and self._core.traps.held:
+        run, ledger = self.run_state, self._ledger
+        run.begin_step()
+        if not run.in_flight and not self._core.frontier.queued and self._core.traps.held:
             self._core.wake_held()
         is_starving = self._dispatch(group) > 0 and self._core.frontier.has_leases_to_commit
         now = self.time.now()
@@ -131,7 +131,7 @@ class Engine:
             ledger.open_group(now)  # clocks and woken tasks wait no longer than turns
         store = self.config.store
         wait_s = store.commit_s * (STARVING_FRACTION if is_starving else 1.0)
-        nothing_under_way = not state.in_flight and (ledger.group or has_rows)
+        nothing_under_way = not run.in_flight and (ledger.group or has_rows)
         is_full = self._uncommitted >= min(store.commit_pages, max(1, self.config.concurrency // 2))
         if nothing_under_way or is_full or ledger.is_due(now, wait_s=wait_s):
             ledger.commit()
@@ -143,20 +143,20 @@ class Engine:
         free = self._free_slots()
         while free > 0 and (task := self._source.next(self.time.now())) is not None:
             self._board.take_off(task.url.key)
-            self.state.in_flight[task.url.key] = group.create_task(self._ask(task))
+            self.run_state.in_flight[task.url.key] = group.create_task(self._ask(task))
             free -= 1
         return free
 
     @property
     def _is_open(self) -> bool:
         """Return True if requests are allowed at all."""
-        is_held = self.state.paused or self._peers.is_blocked or self.state.stop_reason
+        is_held = self.run_state.paused or self._peers.is_blocked or self.run_state.stop_reason
         return not is_held and not self.limit_reached()
 
     def _free_slots(self) -> int:
         if not self._is_open:
             return 0
-        under_way = len(self.state.in_flight)
+        under_way = len(self.run_state.in_flight)
         # What is uncommitted counts as in flight: a kill repeats at most `concurrency` requests.
         free = self.config.concurrency - under_way - self._uncommitted
         if self.revisits is not None:
@@ -172,19 +172,19 @@ class Engine:
             tell("worker.failed", url=task.url.text, error=repr(error))
             self._worker.give_up(task, error)
         finally:
-            del self.state.in_flight[task.url.key]
+            del self.run_state.in_flight[task.url.key]
             self._board.land(task.url.key)
-            self.state.wake()
+            self.run_state.wake()
 
     async def _wait(self, group: asyncio.TaskGroup, now: float, wait_s: float) -> None:
         """Sleep until a fetch ends, a host becomes ready, or the group is due."""
         until = now + MAINTENANCE_S
         if self._ledger.opened_at is not None:
             until = min(until, self._ledger.opened_at + wait_s)
-        if not self.state.in_flight:
+        if not self.run_state.in_flight:
             self._rest(group)
         moment = self._next_moment()
-        await self.state.wait((until if moment is None else min(until, moment)) - now)
+        await self.run_state.wait((until if moment is None else min(until, moment)) - now)
 
     def _next_moment(self) -> float | None:
         """Return when a request may be begun; None if that depends on others alone."""
@@ -208,13 +208,13 @@ class Engine:
             await self.sync()
         finally:
             self._is_acknowledging = False
-            self.state.wake()
+            self.run_state.wake()
 
     async def _drain(self, group: asyncio.TaskGroup) -> None:
         """Wait for answers that are under way, for a while."""
         deadline = self.time.now() + GRACE_S
-        while self.state.in_flight and self.time.now() < deadline:
-            self.state.begin_step()
+        while self.run_state.in_flight and self.time.now() < deadline:
+            self.run_state.begin_step()
             self._ledger.commit()
             await self._wait(group, self.time.now(), self.config.store.commit_s)
 
@@ -228,8 +228,8 @@ class Engine:
                 if not number % SAVE_EVERY and (work := self._save()) is not None:
                     await in_thread(work)
                 self.count_seconds()
-                paused = disk_trouble(self._folder, self.config.store, was=self.state.paused)
-                self.state.pause(paused)
+                paused = disk_trouble(self._folder, self.config.store, was=self.run_state.paused)
+                self.run_state.pause(paused)
                 if self.config.store.sync == "second":
                     await self.sync()
                 seen.discard_replaced()

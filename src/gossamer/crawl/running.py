@@ -26,7 +26,7 @@ Progress = Callable[[Status], None]
 
 def standing_of(shard: Shard) -> Standing:
     """Return how a shard that runs in this process stands."""
-    run, core, revisits = shard.engine.state, shard.core, shard.engine.revisits
+    run, core, revisits = shard.engine.run_state, shard.core, shard.engine.revisits
     return Standing(
         queued=core.frontier.queued - len(run.in_flight) + core.traps.held,
         in_flight=len(run.in_flight),
@@ -127,7 +127,7 @@ def add_seeds(shard: Shard, seeds: Sequence[Seed]) -> dict[str, object]:
         return {"error": str(error)}
     # The scope is measured from the seeds: `why` must know these too.
     shard.engine.reconfigure(with_seeds(shard.engine.config, seeds))
-    shard.engine.state.wake()
+    shard.engine.run_state.wake()
     return {"added": len(seeds) - len(refused), "refused": refused}
 
 

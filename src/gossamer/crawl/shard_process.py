@@ -108,7 +108,7 @@ class Conversation:
         if not isinstance(shard.peers, OtherShards):
             raise Bug("a shard that is alone has nobody to talk to")
         self._shard = shard
-        self._run = shard.engine.state
+        self._run = shard.engine.run_state
         self._peers: OtherShards = shard.peers
         self._connection = connection
         self._told: tuple[int, bool] = (-1, False)

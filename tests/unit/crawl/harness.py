@@ -777,7 +777,7 @@ def open_engine(tmp_path: Path, rules: Config = OWN, peers: Peers | None = None)
     loop = Loop(
         config=rules,
         time=time,
-        run=run,
+        run_state=run,
         core=core,
         ledger=ledger,
         worker=worker,

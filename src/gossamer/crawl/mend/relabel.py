@@ -4,6 +4,7 @@ What one shard finds for another is handed over at once, and written before the 
 or the row of the parcel, that it came from. So a kill leaves marks from which the next one goes on.
 """
 
+import asyncio
 import socket
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -14,7 +15,7 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
-from gossamer.clock import SystemClock
+from gossamer.clock import Clock, SystemClock
 from gossamer.cluster import PARCELS, Ring, parcel_rows, read_charter, start_child
 from gossamer.crawl.copies import (
     MARK_ROW,
@@ -72,7 +73,7 @@ def label_rest(folder: CrawlFolder, on_read: Progress, *, is_anew: bool = False)
     }
 
 
-def label_rest_aside(folder: CrawlFolder, lock: int) -> dict[str, int]:
+async def label_rest_aside(folder: CrawlFolder, lock: int, clock: Clock) -> dict[str, int]:
     """Label what is left, in a process of its own: this one shall be able to fork again.
 
     Return how many pages there are of each level; nothing, if that could not be had: what goes
@@ -88,10 +89,10 @@ def label_rest_aside(folder: CrawlFolder, lock: int) -> dict[str, int]:
         return 0
 
     child = start_child(0, work, (lock,))
-    with child.end.makefile("rb") as said:
-        told = said.read()
-    child.end.close()
-    if child.reap() or not told:
+    reader, writer = await asyncio.open_connection(sock=child.end)
+    told = await reader.read()
+    writer.close()
+    if await child.ended(clock) or not told:
         return {}
     found = msgspec.json.decode(told, type=dict[str, int])
     del found["pages"]
