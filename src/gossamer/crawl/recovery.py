@@ -1,6 +1,6 @@
 """What a death left behind: leased, lost and blamed URLs go where they belong."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from gossamer.cluster import OUTBOX, PARCELS, outbox_rows
 from gossamer.crawl.core import Core

@@ -1,6 +1,5 @@
 """What happens to one task while its host is ours: robots, request, reading, turn, record."""
 
-import dataclasses
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
@@ -241,7 +240,7 @@ class Worker:
         is_cut_off = not self.ledger.counters.requests and not was_asked(outcome)
         if is_cut_off and task.attempt >= FIRST_TRIES:
             # Nothing was ever reached: rather a wrong name than an outage.
-            turn = dataclasses.replace(turn, retry_at=None)
+            turn = replace(turn, retry_at=None)
         if turn.retry_at is not None and turn.revisit is None:
             again = replace(task, attempt=task.attempt + 1)
             if is_host_wide(outcome):
@@ -298,7 +297,7 @@ def with_label(failed: Failed) -> Failed:
     document = failed.document
     if document is None or not is_gate(document.status, document.body.decoded()):
         return failed
-    return dataclasses.replace(failed, detail=f"{failed.detail} (challenge)".lstrip())
+    return replace(failed, detail=f"{failed.detail} (challenge)".lstrip())
 
 
 def is_throttled(outcome: FetchOutcome) -> bool:

@@ -3,20 +3,10 @@
 Neighbours: everyone. Not for: rules (those live in the room that applies them).
 """
 
-from gossamer.model.document import Body, Document
-from gossamer.model.extraction import Extraction
-from gossamer.model.ledger import (
-    FINAL,
-    Counters,
-    Standing,
-    TrapNote,
-    UrlRecord,
-    UrlState,
-    UserErrors,
-    Visit,
-)
-from gossamer.model.link import EMBEDDED, FOLLOWED, Link, LinkKind
-from gossamer.model.outcome import (
+from gossamer.model.document import (
+    Body,
+    Document,
+    Extraction,
     Failed,
     FailureKind,
     Fetched,
@@ -25,11 +15,33 @@ from gossamer.model.outcome import (
     RefusalKind,
     Refused,
 )
+from gossamer.model.ledger import (
+    FINAL,
+    CopyOf,
+    Counters,
+    RevisitResult,
+    Row,
+    Standing,
+    StoreRef,
+    TrapNote,
+    Turn,
+    UrlRecord,
+    UrlState,
+    UserErrors,
+    Visit,
+)
+from gossamer.model.link import (
+    EMBEDDED,
+    FOLLOWED,
+    HostKey,
+    Link,
+    LinkKind,
+    Objection,
+    Reject,
+    Task,
+    Url,
+)
 from gossamer.model.plain import as_json
-from gossamer.model.record import CopyOf, RevisitResult, Row, StoreRef, Turn
-from gossamer.model.task import Task
-from gossamer.model.url import HostKey, Url
-from gossamer.model.verdict import Objection, Reject
 
 __all__ = [
     "EMBEDDED",

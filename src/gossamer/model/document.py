@@ -1,9 +1,12 @@
-"""Document: what a server sent for one URL, and what it said of it."""
+"""Document, FetchOutcome, Extraction: what a server sent, how asking it ended, what was read."""
 
-from dataclasses import dataclass, field
-from typing import BinaryIO, Protocol
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, BinaryIO, Protocol, TypeAlias
 
-from gossamer.model.url import Url
+from msgspec import Struct, field
+
+from gossamer.model.link import Link, Url
 
 
 class Body(Protocol):
@@ -73,7 +76,7 @@ class Document:
     """Declared charset parameter; "" if none was declared."""
     truncated: str = ""
     """Why the body is not whole: "length", "time", "disconnect", "unspecified", or "" if it is."""
-    oddities: tuple[str, ...] = field(default=())
+    oddities: tuple[str, ...] = ()
     """Deviations from the protocol that were tolerated; recorded with the page."""
 
     def note_oddity(self, oddity: str) -> None:
@@ -86,3 +89,109 @@ class Document:
             if key == name:
                 return value
         return ""
+
+
+class FailureKind(StrEnum):
+    """What went wrong between us and the server. Each kind has a row in the retry table."""
+
+    DNS_NO_SUCH_HOST = "dns_no_such_host"
+    DNS_UNREACHABLE = "dns_unreachable"
+    CONNECT_FAILED = "connect_failed"
+    CONNECT_TIMEOUT = "connect_timeout"
+    TLS_FAILED = "tls_failed"
+    TLS_CERTIFICATE = "tls_certificate"
+    FIRST_BYTE_TIMEOUT = "first_byte_timeout"
+    TOTAL_TIMEOUT = "total_timeout"
+    STALLED = "stalled"
+    DISCONNECTED = "disconnected"
+    BAD_HTTP = "bad_http"
+    HEADER_TOO_LARGE = "header_too_large"
+    TOO_MANY_REDIRECTS = "too_many_redirects"
+    BAD_REDIRECT = "bad_redirect"
+    PROXY_FAILED = "proxy_failed"
+    NOT_FOUND = "not_found"
+    GONE = "gone"
+    UNAUTHORIZED = "unauthorized"
+    HTTP_4XX = "http_4xx"
+    THROTTLED = "throttled"
+    HTTP_5XX = "http_5xx"
+    UNREADABLE_FILE = "unreadable_file"
+    KILLED_US = "killed_us"
+    """The process died with this URL in hand, again and again: it is blamed."""
+    INTERNAL = "internal_error"
+    """Our own code failed on this URL; the detail says how. Please report it."""
+
+
+class RefusalKind(StrEnum):
+    """What we declined to ask for, or to keep, although the URL was queued."""
+
+    ROBOTS_DISALLOWED = "robots_disallowed"
+    ROBOTS_UNREACHABLE = "robots_unreachable"
+    PRIVATE_ADDRESS = "private_address"
+    BAD_PORT = "bad_port"
+    UNSUPPORTED_SCHEME = "unsupported_scheme"
+    CONTENT_TYPE = "content_type"
+    TRAP_ENDLESS = "trap_endless"
+    TRAP_SAME = "trap_same"
+    TRAP_HOSTS = "trap_hosts"
+    MIRROR_HOST = "mirror_host"
+
+
+class Fetched(Struct, frozen=True, kw_only=True):
+    """A 2xx answer (or 304 to a conditional request), whole or marked as truncated."""
+
+    document: Document
+
+
+class Redirected(Struct, frozen=True, kw_only=True):
+    """A 3xx answer with a usable Location; `target` is that Location as sent."""
+
+    document: Document
+    target: str
+
+
+class Refused(Struct, frozen=True, kw_only=True):
+    """We decided not to ask. `detail` names the robots line, the address or the port."""
+
+    kind: RefusalKind
+    detail: str = ""
+
+
+class Failed(Struct, frozen=True, kw_only=True):
+    """The server, or the way to it, failed. An error answer keeps its document."""
+
+    kind: FailureKind
+    detail: str = ""
+    retry_after_s: float | None = None
+    document: Document | None = None
+
+
+FetchOutcome: TypeAlias = Fetched | Redirected | Refused | Failed
+
+
+class Extraction(Struct, kw_only=True):
+    """What a page says and where it points. Built by one or several processors."""
+
+    title: str = ""
+    headings: tuple[str, ...] = ()
+    """What stands above its parts, in order."""
+    text: str = ""
+    language: str = ""
+    canonical: str = ""
+    media_type: str = ""
+    """Media type after sniffing: what the document was read as."""
+    charset: str = ""
+    robots: tuple[str, ...] = ()
+    """Directives of <meta name=robots> and X-Robots-Tag that apply to us, e.g. "nofollow"."""
+    links: list[Link] = field(default_factory=list)
+    notes: dict[str, Any] = field(default_factory=dict)
+    """Further facts by name, such as an image's width or a PDF's page count: any JSON value."""
+    errors: tuple[str, ...] = ()
+    """Processors that failed, as "name: what happened"."""
+    user_errors: dict[str, str] = field(default_factory=dict)
+    """What happened to those of them that are the user's own, by name."""
+
+    @property
+    def is_nofollow(self) -> bool:
+        """Tell whether the page asked robots to follow none of its links."""
+        return "nofollow" in self.robots or "none" in self.robots

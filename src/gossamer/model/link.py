@@ -1,10 +1,36 @@
-"""Link: one page pointing at one URL, and in what way."""
+"""Url, Link, Task: an address, a page that points at it, and the decision to fetch it or not."""
 
 from enum import StrEnum
+from typing import TypeAlias
 
 from msgspec import Struct
 
-from gossamer.model.url import Url
+HostKey: TypeAlias = bytes
+"""11 bytes: 3 of ring (registrable domain), 8 of xxh3(host); orders queues and clocks."""
+
+
+class Url(Struct, frozen=True, gc=False):
+    """A canonical absolute URL. Only `gossamer.urls` makes one.
+
+    `text` has no fragment and no credentials. `host` is the ASCII host without port (IPv6 in
+    brackets). `origin` is scheme, host and any port that is not the scheme's default. `key` is the
+    64-bit fingerprint: 24 bits of ring (registrable domain), then 40 bits of xxh3 of `text`.
+    """
+
+    text: str
+    host: str
+    origin: str
+    key: int
+
+    @property
+    def scheme(self) -> str:
+        """Return the scheme without its colon."""
+        return self.origin.partition(":")[0]
+
+    @property
+    def target(self) -> str:
+        """Return path and query: what robots rules are matched against."""
+        return self.text[len(self.origin) :] or "/"
 
 
 class LinkKind(StrEnum):
@@ -80,3 +106,69 @@ class Link(Struct, frozen=True, gc=False):
     def is_sitemap(self) -> bool:
         """Tell whether this link names a sitemap, not a page: it stands in an index of them."""
         return self.rel == "sitemap" and self.kind is LinkKind.SITEMAP
+
+
+class Reject(StrEnum):
+    """Why a link was not wanted. The value is what `status` counts and `why` prints."""
+
+    SCHEME = "scheme"
+    OFF_SCOPE = "off_scope"
+    NOT_ALLOWED = "not_allowed"
+    BLOCKED = "blocked"
+    EXTENSION = "extension"
+    TOO_LONG = "too_long"
+    TOO_DEEP = "too_deep"
+    REPEATED_SEGMENTS = "repeated_segments"
+    HOST_BUDGET = "host_budget"
+    BAD_PORT = "bad_port"
+    TRAP_ENDLESS = "trap_endless"
+    TRAP_SAME = "trap_same"
+    TRAP_HOSTS = "trap_hosts"
+    MIRROR_HOST = "mirror_host"
+    NOFOLLOW = "nofollow"
+    NOT_FOLLOWED = "not_followed"
+    """Said by `why` only: no filter was asked about the link."""
+    USER = "user"
+
+
+class Objection(Struct, frozen=True, gc=False):
+    """One filter's refusal: the reason, and the detail that decided (a pattern, a limit)."""
+
+    reason: Reject
+    detail: str = ""
+
+
+_REDIRECT = LinkKind.REDIRECT
+
+
+class Task(Struct, frozen=True, gc=False):
+    """A URL to fetch, how we came to it, and how often it was tried.
+
+    `via` is the text of the URL that linked it first ("" for a seed). `grade` is its priority
+    class, 1 (low) to F (high), 0 if nobody has graded it yet. `attempt` counts the tries that ended
+    in a retryable failure, `hops` the redirects that led here one after another, `nesting` the
+    sitemap indexes. `credit` is what the linking page gives it on its way to the frontier, in
+    orders that know credit.
+    """
+
+    url: Url
+    depth: int = 0
+    via: str = ""
+    kind: LinkKind = LinkKind.SEED
+    grade: int = 0
+    attempt: int = 0
+    hops: int = 0
+    nesting: int = 0
+    credit: float = 0.0
+
+    def follow(self, link: Link, grade: int = 0, credit: float = 0.0) -> "Task":
+        """Return the task for a link found on this task's page.
+
+        A redirect is the same step of the walk, so it does not deepen it.
+        """
+        url, via, kind = link.target, self.url.text, link.kind
+        if kind is _REDIRECT:
+            hops, nesting = self.hops + 1, self.nesting
+            return Task(url, self.depth, via, kind, grade, 0, hops, nesting, credit)
+        nesting = self.nesting + 1 if link.is_sitemap else 0
+        return Task(url, self.depth + 1, via, kind, grade, 0, 0, nesting, credit)

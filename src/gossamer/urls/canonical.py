@@ -1,4 +1,4 @@
-"""Canonical form: the ordered list of steps after the WHATWG parser has had its say.
+"""Canonical form: what the WHATWG parser makes of a text, then an ordered list of steps.
 
 Each step takes and returns a text and leaves alone what it does not know. The steps keep what a
 server sees: only spellings that RFC 3986 calls equivalent are merged (hex digits in upper case,
@@ -11,7 +11,13 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple
 
+import ada_url
+
 from gossamer.config import UrlConfig
+from gossamer.log import escape, redact
+
+MAX_CHARS = 65_536
+"""Longer texts are no URLs to us: nobody serves them, and reading them costs time."""
 
 _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 
@@ -51,6 +57,16 @@ SUSPECT_QUERY = re.compile(rf"[?&](?:{_SESSION}|{_TRACKING})", re.DOTALL)
 
 _TOUCHED = re.compile(r"[#%(;?@]")
 """Without one of these marks no step has anything to do."""
+
+
+def whatwg(text: str, base: str = "") -> str | None:
+    """Return the href that a browser would make of a text on a page; None if it is not a URL."""
+    if len(text) > MAX_CHARS:
+        return None
+    try:
+        return str(ada_url.join_url(base, text) if base else ada_url.normalize_url(text))
+    except ValueError:
+        return None
 
 
 class Step(NamedTuple):
@@ -147,3 +163,37 @@ def canonical(text: str, rules: UrlConfig) -> str:
     for step in steps_for(text):
         text = step.apply(text, rules)
     return text
+
+
+def explain(text: str, rules: UrlConfig) -> list[str]:
+    """Return the steps that changed something, in order and in words; [] for a canonical URL.
+
+    Credentials are never shown, and control characters are shown as escapes.
+    """
+    if len(text) > MAX_CHARS:
+        return [f"not a URL: longer than {MAX_CHARS} characters"]
+    href = whatwg(text)
+    if href is None:
+        return [f"not a URL by the WHATWG standard: {_shown(text)}"]
+    told = [] if href == text else [f"read as a browser reads it: {_shown(href)}"]
+    for step in steps_for(href):
+        changed = step.apply(href, rules)
+        if changed != href:
+            told.append(f"{step.words}: {_shown(changed)}")
+        href = changed
+    return told
+
+
+def without_credentials(text: str) -> str:
+    """Return a text as it is, unless it names a user or a password: then without them."""
+    if "@" not in text:
+        return text
+    href = whatwg(text)
+    if href is None:
+        return redact(text)
+    bare = drop_credentials(href, UrlConfig())
+    return text if bare == href else bare
+
+
+def _shown(text: str) -> str:
+    return escape(redact(text))

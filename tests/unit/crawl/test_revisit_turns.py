@@ -1,6 +1,5 @@
 """What a revisit finds, what it leaves in the record, and when it is made again."""
 
-from dataclasses import replace as changed
 from typing import Any
 
 import pytest
@@ -210,7 +209,7 @@ def test_a_changed_page_has_new_marks_and_no_old_place() -> None:
     assert (new.looks, new.changes, new.copy_of) == (1, 1, "")
     copy = CopyOf("http://b.test/", "<id>", "sha1:A", 1.0)
     assert (
-        next_record(record(), changed(seen, copy_of=copy), answer, is_stored=True).copy_of
+        next_record(record(), replace(seen, copy_of=copy), answer, is_stored=True).copy_of
         == copy.url
     )
 

@@ -175,9 +175,13 @@ def test_a_new_page_is_believed_to_change_as_often_as_its_sitemap_says() -> None
         Link(target=url(number), kind=LinkKind.SITEMAP, text=f"changefreq={said}")
         for number, said in ((2, "hourly"), (3, "yearly"), (4, "often"))
     ]
-    sitemap = Turn(task=Task(url=url(1)), outcome=Fetched(document=document()), at=0.0)
-    sitemap.found = Extraction(links=entries, media_type="application/sitemap+xml")
-    sitemap.new_tasks = [Task(url=url(number)) for number in (2, 3, 4)]
+    sitemap = Turn(
+        task=Task(url=url(1)),
+        outcome=Fetched(document=document()),
+        at=0.0,
+        found=Extraction(links=entries, media_type="application/sitemap+xml"),
+        new_tasks=[Task(url=url(number)) for number in (2, 3, 4)],
+    )
     notes.note_page(sitemap)
     for number in (2, 3, 4):
         page = Turn(task=Task(url=url(number)), outcome=Fetched(document=document()), at=0.0)

@@ -27,11 +27,14 @@ def page_turn(
 ) -> Turn:
     """Return the turn of a page with links of one kind, some of which are new."""
     task = Task(url=url(text), via=via)
-    turn = Turn(task=task, outcome=Fetched(document=document(task.url)), at=0.0)
     found = [Link(target=url(link), kind=kind) for link in links]
-    turn.found = Extraction(text=body, links=found)
-    turn.new_tasks = [task.follow(link) for link in found if link.target.text in new]
-    return turn
+    return Turn(
+        task=task,
+        outcome=Fetched(document=document(task.url)),
+        at=0.0,
+        found=Extraction(text=body, links=found),
+        new_tasks=[task.follow(link) for link in found if link.target.text in new],
+    )
 
 
 def document(place: Url) -> Document:

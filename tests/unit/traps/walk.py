@@ -111,17 +111,21 @@ class Walk:
     def page(self, task: Task, sheet: Sheet, base: str) -> Turn:
         targets = (join(task.url.text, full(link, base), RULES) for link in sheet.links)
         links = [Link(target=target, kind=LinkKind.ANCHOR) for target in targets if target]
-        turn = Turn(task=task, outcome=Fetched(document=document(task.url)), at=0.0)
-        turn.found = Extraction(title=sheet.title, text=f"{sheet.title}\n{sheet.text}", links=links)
-        first = self.first.setdefault(turn.found.text, task.url.text)
-        if self.knows_copies and first != task.url.text:
-            turn.copy_of = CopyOf(first, "", "", 0.0)
+        text = f"{sheet.title}\n{sheet.text}"
+        first = self.first.setdefault(text, task.url.text)
+        is_copy = self.knows_copies and first != task.url.text
         fresh = {link.target.key: link for link in links if link.target.key not in self.known}
         kept, refused = self.filters.keep(list(fresh.values()), task.depth + 1, task.url.text)
         self.known.update(link.target.key for link in kept)
         self.refused.update(refused)
-        turn.new_tasks = [task.follow(link) for link in kept]
-        return turn
+        return Turn(
+            task=task,
+            outcome=Fetched(document=document(task.url)),
+            at=0.0,
+            found=Extraction(title=sheet.title, text=text, links=links),
+            copy_of=CopyOf(first, "", "", 0.0) if is_copy else None,
+            new_tasks=[task.follow(link) for link in kept],
+        )
 
     def take(self, turn: Turn) -> None:
         self.traps.observe(turn)

@@ -1,6 +1,5 @@
 """Turns of revisits: how a stored page is asked for again, and what the answer means."""
 
-import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -84,7 +83,7 @@ class RevisitTurns:
         plain = take_turn(first, outcome, reread, self.stations, now, importance=importance)
         result = revisit_result(old, plain)
         is_same = is_not_modified(outcome) and old.stored is not None
-        turn = dataclasses.replace(
+        turn = replace(
             plain,
             found=reading.found if reading is not None else plain.found,
             revisit=result,
@@ -93,7 +92,7 @@ class RevisitTurns:
         )
         if self.watcher is None:
             return turn
-        return dataclasses.replace(turn, belief=self.watcher.note_revisit(turn, old))
+        return replace(turn, belief=self.watcher.note_revisit(turn, old))
 
     def _with_new_links(self, reading: Reading | None) -> Reading | None:
         """Return what was read, with new links only: known ones were followed when it was first.
