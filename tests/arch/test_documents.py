@@ -36,5 +36,11 @@ def test_the_reference_of_the_python_api_lists_every_public_name_once() -> None:
     assert sorted(listed) == sorted(set(gossamer.__all__) - {"__version__"})
 
 
+def test_every_decision_is_in_the_index_of_decisions() -> None:
+    folder = REPOSITORY / "docs" / "adr"
+    index = LINK.findall((folder / "README.md").read_text(encoding="utf-8"))
+    assert sorted(index) == sorted(path.name for path in folder.glob("0*.md"))
+
+
 def test_the_licence_is_there() -> None:
     assert "Apache License" in (REPOSITORY / "LICENSE").read_text(encoding="utf-8")
