@@ -1,17 +1,17 @@
 """WHICH URL NEXT, AND WHEN?
 
-Mercator's frontier: waiting hosts are drawn by the grade of their best URL (`front`), active hosts
-lie on a bench ordered by the earliest moment at which each may be asked (`workbench`), and the
-URLs themselves are packed rows on disk, by host and grade (`rows`). Politeness is a pure function.
+Mercator's frontier: waiting hosts are drawn by the grade of their best URL (`front_queues`),
+active hosts lie on a bench ordered by the earliest moment at which each may be asked (`workbench`),
+and the URLs themselves are packed rows on disk, by host and grade (`rows`). `frontier` is the whole
+of it. Politeness is a pure function.
 
 Neighbours: none. `crawl` hands it tasks and answers, and commits the rows it gives back.
 Not for: fetching, robots rules, or deciding whether a URL is wanted.
 """
 
 from gossamer.frontier.frontier import Frontier, ReadRows
-from gossamer.frontier.hosts import HostAnswer
 from gossamer.frontier.order import LinkRanker, Order, choose_order, named_score
-from gossamer.frontier.politeness import AddressClocks, address_gap_s
+from gossamer.frontier.politeness import AddressClocks, HostAnswer, address_gap_s
 from gossamer.frontier.view import WaitingUrl, count_waiting, find_host, find_waiting, queued_tasks
 
 __all__ = [

@@ -1,18 +1,34 @@
-"""Frontier: add, next, settle. Which URL next, and when?"""
+"""Frontier: add, next, settle. Which URL next, and when?
 
-from collections.abc import Iterable, Iterator
+A URL's way: `add` buffers it until the next commit (`EnqueueBuffer`), which puts it into a packed
+row of its host and grade. Its host waits in the front queues until it is drawn onto the workbench.
+There, rows are moved into a lease; once that is committed, `next` gives the URL out, `settle` lets
+its host go, and `conclude` ends its lease. `delay` takes it off for a later try.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from random import Random
-from typing import Protocol
+from typing import Protocol, TypeAlias
+
+from msgspec.structs import replace
 
 from gossamer.config import FrontierConfig, PolitenessConfig
-from gossamer.frontier.front import Front
-from gossamer.frontier.hosts import HostAnswer, HostTable, mend_clock, rest
-from gossamer.frontier.leases import Delayed
+from gossamer.frontier.front_queues import FrontQueues
+from gossamer.frontier.hosts import HostTable
+from gossamer.frontier.leases import DelayedTasks, Leases
 from gossamer.frontier.order import GRADES, Order, breadth_first
-from gossamer.frontier.rows import HOST, LEASE, unpack_tasks
-from gossamer.frontier.supply import IsSettled, Supply
-from gossamer.model import LinkKind, Row, Task
+from gossamer.frontier.politeness import HostAnswer, note_answer, note_restart
+from gossamer.frontier.rows import HOST, LEASE, HostRow, put_tasks, take_tasks, unpack_tasks
+from gossamer.frontier.workbench import ActiveHost, Workbench
+from gossamer.model import HostKey, LinkKind, Row, Task
 from gossamer.urls import host_key, ring_of
+
+ACTIVATE_AT_ONCE = 64
+STRICT_LEASE_URLS = 8
+"""URLs leased at a time in a strict order: what is leased does not give way to what is better."""
+
+IsSettled: TypeAlias = Callable[[Task], bool]
+"""Returns True if a task's end is already on record."""
 
 
 class ReadRows(Protocol):
@@ -23,14 +39,42 @@ class ReadRows(Protocol):
         ...
 
     def scan(self, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
-        """Give keys with a prefix and their values, in order."""
+        """Yield keys with a prefix and their values, in order."""
         ...
+
+
+class EnqueueBuffer:
+    """Tasks that were added since the last commit, by host and grade."""
+
+    def __init__(self, grade_of: Callable[[Task], int]) -> None:
+        self._grade_of = grade_of
+        self._tasks: dict[tuple[HostKey, int], list[Task]] = {}
+        self.hosts: set[HostKey] = set()
+        self.count = 0
+
+    def add(self, tasks: Iterable[Task]) -> dict[str, int]:
+        """Add tasks; return how many there were of each host."""
+        counts: dict[str, int] = {}
+        for task in tasks:
+            host = task.url.host
+            key = host_key(host)
+            self._tasks.setdefault((key, self._grade_of(task)), []).append(task)
+            self.hosts.add(key)
+            counts[host] = counts.get(host, 0) + 1
+        self.count += sum(counts.values())
+        return counts
+
+    def drain(self) -> Iterator[tuple[HostKey, int, list[Task]]]:
+        """Yield everything by host and grade, and be empty."""
+        tasks, self._tasks, self.hosts, self.count = self._tasks, {}, set(), 0
+        for (key, grade), portion in tasks.items():
+            yield key, grade, portion
 
 
 class Frontier:
     """Waiting URLs of all hosts: on disk by host and grade, a few leased ones in memory.
 
-    The caller dispatches what `next` gives, tells how it ended, and commits `rows_to_commit` in
+    The caller dispatches what `next` gives, says how it ended, and commits `rows_to_commit` in
     one batch with everything else; after `committed` the new leases may be dispatched.
     """
 
@@ -47,16 +91,31 @@ class Frontier:
     ) -> None:
         """Keep `at_least` hosts active while there are any (Mercator: three per fetch in flight).
 
-        `is_settled` is asked of tasks whose URL may be queued twice.
+        `is_settled` is asked of tasks whose URL may be queued twice; only an order with credit
+        does that.
         """
-        self._at_least = at_least
         self._config, self._rules, self._rows = config, rules, rows
+        self._at_least, self._is_settled = at_least, is_settled
         self.order = order or breadth_first(config.grades)
         self.hosts = HostTable(rows.get)
-        front = Front(max(GRADES, config.grades), random, is_strict=self.order.is_strict)
-        self.supply = Supply(config, self.order, self.hosts, front, rows.get, is_settled)
-        self._bench, self._leases = self.supply.bench, self.supply.leases
-        self._delayed = Delayed(rows.scan)
+        """What is known of each host."""
+        self._front = FrontQueues(
+            max(GRADES, config.grades), random, is_strict=self.order.is_strict
+        )
+        self._bench = Workbench(self.hosts, is_strict=self.order.is_strict)
+        self._leases = Leases()
+        self._delayed = DelayedTasks(rows.scan)
+        self._new = EnqueueBuffer(self.order.grade)
+        self._risen = EnqueueBuffer(self.order.grade)
+        """Tasks whose URLs are queued already and are worth more by now."""
+        self._pending: list[Row] = []
+        """Rows for the next commit, but for those of hosts and of what is buffered."""
+        self._on_disk = 0
+        """Tasks in queue rows; old places of URLs that wait in a better one are not counted."""
+        self._lease_urls = config.lease_urls
+        """URLs of one host that are taken from disk at a time."""
+        if self.order.is_strict:
+            self._lease_urls = min(config.lease_urls, STRICT_LEASE_URLS)
 
     def recover(self, now: float, is_settled: IsSettled, *, all_wait: bool) -> None:
         """Build the frontier from its rows, after a clean stop or any death.
@@ -64,35 +123,29 @@ class Frontier:
         Leased tasks that were not settled go back into their queues, and their hosts wait their
         full gap (after a reboot, `all_wait`, every host does). Commit it before dispatching.
         """
-        supply = self.supply
         leased = list(self._rows.scan(LEASE))
         with_lease = {key[1:12] for key, _ in leased}
         for key in with_lease:  # first in the queue: what was begun there is not done again
-            supply.front.push(key, max(GRADES, self._config.grades))
+            self._front.push(key, max(GRADES, self._config.grades))
         for host, row in self.hosts.load(self._rows.scan(HOST)):
-            supply.on_disk += row.queued - row.copies
+            self._on_disk += row.queued - row.copies
             self.order.note_known(int.from_bytes(host[:3], "big"), row.known)
-            if mend_clock(row, self._rules, now, must_wait=all_wait or host in with_lease):
+            if note_restart(row, self._rules, now, must_wait=all_wait or host in with_lease):
                 self.hosts.change(host, row)
             if grade := row.best_grade():
-                supply.front.push(host, grade)
+                self._front.push(host, grade)
         for key, value in leased:
-            supply.pending.append((key, None))
+            self._pending.append((key, None))
             if (row_of_host := self.hosts.find(key[1:12])) is not None:
                 tasks = unpack_tasks(value, row_of_host.name, 0)
                 self.add([task for task in tasks if not is_settled(task)], are_new=False)
         if all_wait:
-            supply.pending += self._delayed.clamp(now)
+            self._pending += self._delayed.clamp(now)
 
     @property
     def queued(self) -> int:
         """Return how many URLs wait for their fetch or are leased."""
-        return (
-            self.supply.on_disk
-            + self._delayed.count
-            + self._leases.count
-            + self.supply.intake.count
-        )
+        return self._on_disk + self._delayed.count + self._leases.count + self._new.count
 
     @property
     def active_hosts(self) -> int:
@@ -104,9 +157,9 @@ class Frontier:
         """Return True if there is anything that a commit would write."""
         return bool(
             self._bench.awaiting
-            or self.supply.intake.count
-            or self.supply.risen.count
-            or self.supply.pending
+            or self._new.count
+            or self._risen.count
+            or self._pending
             or self.hosts.has_changes
         )
 
@@ -116,27 +169,43 @@ class Frontier:
         return bool(self._bench.awaiting)
 
     def next_moment(self, *, is_first: bool = False) -> float | None:
-        """Return when the next host or delayed task becomes ready, or None."""
+        """Return when the next host or delayed task becomes ready; None if none waits for a moment.
+
+        Hosts that are ready already are not counted: see `Workbench.next_moment`.
+        """
         if is_first:
             return self._bench.next_moment(is_first=True)
         moments = (self._bench.next_moment(), self._delayed.next_due_at)
         return min((m for m in moments if m is not None), default=None)
 
     def add(self, tasks: Iterable[Task], *, are_new: bool = True) -> None:
-        """Take tasks in; they are on disk after the next commit."""
-        for host, count in self.supply.intake.add(tasks).items():
+        """Queue tasks; they are on disk after the next commit."""
+        for host, count in self._new.add(tasks).items():
             if are_new:
                 self.hosts.note_known(host, count)
                 self.order.note_known(ring_of(host), count)
 
     def promote(self, tasks: Iterable[Task]) -> None:
         """Let queued URLs that are worth more by now wait in a better place."""
-        self.supply.risen.add(tasks)
+        self._risen.add(tasks)
 
     def delay(self, task: Task, due_at: float) -> None:
         """Let one task wait for its next try; its lease ends here."""
-        self.supply.pending += self._leases.withdraw(task)
-        self.supply.pending.append(self._delayed.put(task, due_at))
+        self._pending += self._leases.withdraw(task)
+        self._pending.append(self._delayed.put(task, due_at))
+
+    def lease_first(self, tasks: Sequence[Task]) -> None:
+        """Lease tasks past the queues: they may be asked for after the next commit, before others.
+
+        The caller keeps them elsewhere: after a death `recover` must find their leases settled.
+        """
+        by_host: dict[str, list[Task]] = {}
+        for task in tasks:
+            by_host.setdefault(task.url.host, []).append(task)
+        for name, portion in by_host.items():
+            row, key = self.hosts.row(name), host_key(name)
+            host = self._bench.hosts.get(key) or self._bench.open(key, row)
+            self._take_lease(host, portion, is_first=True)
 
     def next(self, now: float, *, is_first: bool = False) -> Task | None:
         """Take a task that may be asked for now; its host is busy until it is settled.
@@ -147,26 +216,26 @@ class Frontier:
         if is_first:
             host = self._bench.take_ready(now, is_first=True)
             return self._leases.hand_out(host.next_lease()) if host is not None else None
-        if not self.supply.pending:  # only committed rows can be woken
+        if not self._pending:  # only committed rows can be woken
             for task, row in self._delayed.take_due(now):
-                self.supply.pending.append(row)
+                self._pending.append(row)
                 self.add([task], are_new=False)
         if self.active_hosts < self._at_least:
-            self.supply.activate()
+            self._activate()
         while (host := self._bench.take_ready(now)) is not None:
             if host.waiting:
-                if host.waiting * 4 <= self.supply.lease_urls and not host.uncommitted:
-                    self.supply.lease(host)  # early, so that the host need not wait for a commit
+                if host.waiting * 4 <= self._lease_urls and not host.uncommitted:
+                    self._lease(host)  # early, so that the host need not wait for a commit
                 return self._leases.hand_out(host.next_lease())
-            self.supply.refill(host)
-        self.supply.activate()
+            self._refill(host)
+        self._activate()
         return None
 
     def settle(self, task: Task, now: float, answer: HostAnswer | None) -> None:
         """End a task's turn at its host; no answer means no request, so that no gap is due."""
         host = self._bench.hosts[host_key(task.url.host)]
         if answer is not None:
-            rest(host.row, self._rules, now, answer)
+            note_answer(host.row, self._rules, now, answer)
             self.hosts.change(host.key, host.row)
         self._bench.release(host)
 
@@ -192,13 +261,17 @@ class Frontier:
 
     def conclude(self, task: Task) -> None:
         """End a task's lease: its URL record goes into the same commit."""
-        self.supply.pending += self._leases.conclude(task)
+        self._pending += self._leases.conclude(task)
         if self.order.credit is not None:
             self.order.credit.credits.settle(task.url.key)
 
     def rows_to_commit(self) -> list[Row]:
-        """Give all rows that changed since the last commit."""
-        rows = self.supply.rows()
+        """Return all rows that changed since the last commit."""
+        for key, grade, tasks in self._new.drain():
+            self._store_new(key, grade, tasks)
+        for key, grade, tasks in self._risen.drain():
+            self._store_risen(key, grade, tasks)
+        rows, self._pending = self._pending, []
         rows.extend(self.hosts.rows_to_commit())
         return rows
 
@@ -206,3 +279,115 @@ class Frontier:
         """Let new leases go: the last rows are in the state."""
         self._bench.committed()
         self._leases.committed()
+
+    def _activate(self) -> None:
+        """Draw waiting hosts onto the bench: as many as it takes until enough are ready."""
+        drawn = 0
+        while drawn < ACTIVATE_AT_ONCE and not (self._bench.is_full or self._leases.is_full):
+            if (found := self._front.draw()) is None:
+                return
+            key, grade = found
+            row = self.hosts.find(key)
+            if key in self._bench.hosts or row is None or not (best := row.best_grade()):
+                continue
+            if self.order.is_strict and best < grade:
+                self._front.push(key, best)  # what it was pushed for is gone
+                continue
+            drawn += 1
+            self._refill(self._bench.open(key, row))
+
+    def _refill(self, host: ActiveHost) -> None:
+        """Give an empty host new tasks, or let it go: it is off the bench and not busy."""
+        if host.uncommitted or self._lease(host) or host.key in self._new.hosts:
+            self._bench.await_commit(host)
+            return
+        self._bench.remove(host)
+        if grade := host.row.best_grade():
+            self._front.push(host.key, grade)
+
+    def _lease(self, host: ActiveHost) -> bool:
+        """Move whole queue rows of a host into a lease; return True if there were any."""
+        if self._leases.is_full or self._must_make_room(host):
+            return False
+        row, wanted = host.row, self._lease_urls
+        before = row.queued - row.copies
+        tasks: dict[int, Task] = {}
+        while len(tasks) < wanted and row.best_grade():
+            taken, rows = take_tasks(
+                host.key,
+                row,
+                wanted - len(tasks),
+                self._rows.get,
+                is_newest_first=self.order.is_newest_first,
+            )
+            self._pending += rows
+            self._keep_fresh(row, taken, tasks)
+        row.copies = min(row.copies, row.queued)
+        self._on_disk += row.queued - row.copies - before
+        self.hosts.change(host.key, row)
+        if tasks:
+            self._take_lease(host, list(tasks.values()))
+        return bool(tasks)
+
+    def _must_make_room(self, host: ActiveHost) -> bool:
+        """Return True if a waiting host has more right to go on."""
+        if self.order.is_strict:
+            return self._front.best_grade() > host.row.best_grade() > 0
+        return host.taken >= self._config.quantum_urls and len(self._front) > 0
+
+    def _keep_fresh(self, row: HostRow, tasks: list[Task], into: dict[int, Task]) -> None:
+        """Keep the tasks whose URL did not have its turn from a better place in the queue."""
+        if self.order.credit is None and not row.copies:
+            into.update((task.url.key, task) for task in tasks)
+            return
+        before = len(into)
+        for task in tasks:
+            key = task.url.key
+            if not (key in into or key in self._leases.keys or self._is_settled(task)):
+                into[key] = task
+        row.copies = max(0, row.copies - len(tasks) + len(into) - before)
+
+    def _take_lease(
+        self, host: ActiveHost, tasks: Sequence[Task], *, is_first: bool = False
+    ) -> None:
+        """Lease tasks of a host, to be committed before they are handed out."""
+        lease, row = self._leases.take(host.key, host.row, tasks, is_first=is_first)
+        self._pending.append(row)
+        self.hosts.change(host.key, host.row)
+        self._bench.await_commit(host, lease)
+
+    def _store_new(self, key: HostKey, grade: int, tasks: list[Task]) -> None:
+        """Put new tasks where they belong: a lease of an idle host, or its queue."""
+        host = self._bench.hosts.get(key)
+        row = self.hosts.row(tasks[0].url.host)
+        self.hosts.change(key, row)
+        if (
+            host is not None
+            and not row.queued
+            and not self._leases.is_full
+            and host.leased + len(tasks) <= self._lease_urls
+        ):
+            self._take_lease(host, [replace(task, grade=grade) for task in tasks])
+            return
+        self._enqueue(key, row, grade, tasks)
+        self._on_disk += len(tasks)
+
+    def _store_risen(self, key: HostKey, grade: int, tasks: list[Task]) -> None:
+        """Let queued URLs wait in a better place, too; the old place is skipped when it is met."""
+        row = self.hosts.row(tasks[0].url.host)
+        held = self._leases.keys
+        fresh = {task.url.key: task for task in tasks if task.url.key not in held}
+        if not fresh:
+            return
+        self._enqueue(key, row, grade, list(fresh.values()))
+        row.copies += len(fresh)
+        self.hosts.change(key, row)
+
+    def _enqueue(self, key: HostKey, row: HostRow, grade: int, tasks: list[Task]) -> None:
+        """Append tasks to a host's queue of one grade; the host may move up for it."""
+        host = self._bench.hosts.get(key)
+        if host is None and grade > row.best_grade():
+            self._front.push(key, grade)
+        self._pending += put_tasks(key, row, grade, tasks)
+        if host is not None:
+            self._bench.rise(host)

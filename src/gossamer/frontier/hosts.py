@@ -3,66 +3,12 @@
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 
-from msgspec import Struct
-
-from gossamer.config import PolitenessConfig
-from gossamer.frontier.politeness import Gap, gap_after_fetch, gap_after_throttle
 from gossamer.frontier.rows import HostRow, decode_host, encode_host, host_row_key
 from gossamer.model import HostKey, Row
 from gossamer.urls import host_key
 
 CACHED_ROWS = 50_000
 ABSENT_KEPT = 10_000
-
-
-class HostAnswer(Struct, frozen=True, gc=False, kw_only=True):
-    """What politeness needs to know of an answer."""
-
-    latency_s: float
-    knows_rules: bool = False
-    """The host's own robots.txt was at hand, so that no Crawl-delay means that there is none."""
-    crawl_delay_s: float | None = None
-    is_throttled: bool = False
-    """A 429 or 503: the whole host wants to be left alone."""
-    retry_after_s: float | None = None
-
-
-def rest(row: HostRow, rules: PolitenessConfig, now: float, answer: HostAnswer) -> None:
-    """Set a host's clock after an answer."""
-    if answer.knows_rules:
-        row.crawl_delay_s = answer.crawl_delay_s
-    if not answer.is_throttled:
-        row.throttles = 0
-    gap = usual_gap(row, rules, answer.latency_s)
-    if answer.is_throttled:
-        gap = gap_after_throttle(
-            rules, gap, retry_after_s=answer.retry_after_s, repeats=row.throttles
-        )
-        row.throttles += 1
-    row.gap_s = gap.seconds
-    if now + gap.seconds > row.next_at:
-        row.next_at, row.reason = now + gap.seconds, gap.reason
-
-
-def usual_gap(row: HostRow, rules: PolitenessConfig, latency_s: float = 0.0) -> Gap:
-    """Return the gap of a host that did not ask us to slow down."""
-    return gap_after_fetch(rules, latency_s=latency_s, crawl_delay_s=row.crawl_delay_s)
-
-
-def mend_clock(row: HostRow, rules: PolitenessConfig, now: float, *, must_wait: bool) -> bool:
-    """Set a host's clock at a start; return True if it changed.
-
-    A host that had leases may just have been asked, so it waits its full gap. Only a clock that
-    was set back can have put a moment further into the future than the host's own gap.
-    """
-    if must_wait:
-        row.next_at = now + max(row.gap_s, usual_gap(row, rules).seconds)
-        row.reason = "restart"
-    elif row.next_at > now + row.gap_s:
-        row.next_at = now + row.gap_s
-    else:
-        return False
-    return True
 
 
 class HostTable:
@@ -74,11 +20,11 @@ class HostTable:
         self._changed: dict[HostKey, HostRow] = {}
         self._in_use: dict[HostKey, HostRow] = {}
         self._absent: set[HostKey] = set()
-        """Hosts that were looked for and not found: a new host is asked about several times."""
+        """Hosts that are not in the state: of a new host several things are asked."""
         self.count = 0
 
     def load(self, rows: Iterator[tuple[bytes, bytes]]) -> Iterator[tuple[HostKey, HostRow]]:
-        """Give every host's key and row at a start, and count them."""
+        """Yield every host's key and row at a start, and count them."""
         for key, value in rows:
             self.count += 1
             yield key[1:], decode_host(value)
@@ -116,6 +62,11 @@ class HostTable:
         row = self.find(host_key(host))
         return row.known if row is not None else 0
 
+    def gap_s(self, host: str) -> float:
+        """Return the last gap of a host, 0 if we never met it."""
+        row = self.find(host_key(host))
+        return row.gap_s if row is not None else 0.0
+
     def note_known(self, host: str, count: int = 1) -> None:
         """Count more URLs of a host."""
         row = self.row(host)
@@ -146,7 +97,7 @@ class HostTable:
             self.change(key, row)
 
     def rows_to_commit(self) -> Iterator[Row]:
-        """Give the changed rows and forget that they changed."""
+        """Yield the changed rows and forget that they changed."""
         changed, self._changed = self._changed, {}
         for key, row in changed.items():
             if key not in self._in_use:

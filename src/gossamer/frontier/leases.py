@@ -59,16 +59,19 @@ class Leases:
         """Return True if no more tasks should be taken into memory."""
         return self.count >= MAX_LEASED
 
-    def take(self, host: HostKey, row: HostRow, tasks: Sequence[Task]) -> tuple[Lease, Row]:
+    def take(
+        self, host: HostKey, row: HostRow, tasks: Sequence[Task], *, is_first: bool = False
+    ) -> tuple[Lease, Row]:
         """Lease tasks of a host; also the row that must be committed before they are used."""
         row.lease_sequence += 1
         key = lease_key(host, row.lease_sequence)
         self.count += len(tasks)
         self.keys.update([task.url.key for task in tasks])
-        return Lease(key, list(reversed(tasks)), len(tasks)), (key, pack_tasks(tasks))
+        lease = Lease(key, list(reversed(tasks)), len(tasks), is_first)
+        return lease, (key, pack_tasks(tasks))
 
     def hand_out(self, lease: Lease) -> Task:
-        """Give the next task of a lease that has one."""
+        """Return the next task of a lease that has one."""
         task = lease.tasks.pop()
         self._out[task.url.key] = lease, task
         return task
@@ -106,7 +109,7 @@ class Leases:
         return () if lease.left else ((lease.key, None),)
 
 
-class Delayed:
+class DelayedTasks:
     """The delayed rows of the state; in memory there is only their number and the next moment."""
 
     def __init__(self, scan: Callable[[bytes], Iterator[tuple[bytes, bytes]]]) -> None:
@@ -134,7 +137,7 @@ class Delayed:
         return delayed_key(due_at, task.url.key), pack_delayed(task)
 
     def take_due(self, now: float) -> Iterator[tuple[Task, Row]]:
-        """Give the tasks whose moment has come, each with the deletion of its row.
+        """Yield the tasks whose moment has come, each with the deletion of its row.
 
         Only committed rows are seen: call it when nothing is waiting to be written.
         """

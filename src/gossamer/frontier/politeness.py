@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from gossamer.config import PolitenessConfig
+from gossamer.frontier.rows import HostRow
 
 ADDRESSES_KEPT = 50_000
 
@@ -47,6 +48,56 @@ def gap_after_throttle(
         doubled_s = rules.throttle_s * 2.0 ** min(repeats, 8)
         asked = Gap(min(doubled_s, rules.max_retry_after_s), "throttled")
     return asked if asked.seconds > usual.seconds else usual
+
+
+class HostAnswer(Struct, frozen=True, gc=False, kw_only=True):
+    """What politeness needs to know of an answer."""
+
+    latency_s: float
+    knows_rules: bool = False
+    """The host's own robots.txt was at hand, so that no Crawl-delay means that there is none."""
+    crawl_delay_s: float | None = None
+    is_throttled: bool = False
+    """A 429 or 503: the whole host wants to be left alone."""
+    retry_after_s: float | None = None
+
+
+def note_answer(row: HostRow, rules: PolitenessConfig, now: float, answer: HostAnswer) -> None:
+    """Set the moment from which a host may be asked again after an answer."""
+    if answer.knows_rules:
+        row.crawl_delay_s = answer.crawl_delay_s
+    if not answer.is_throttled:
+        row.throttles = 0
+    gap = usual_gap(row, rules, answer.latency_s)
+    if answer.is_throttled:
+        gap = gap_after_throttle(
+            rules, gap, retry_after_s=answer.retry_after_s, repeats=row.throttles
+        )
+        row.throttles += 1
+    row.gap_s = gap.seconds
+    if now + gap.seconds > row.next_at:
+        row.next_at, row.reason = now + gap.seconds, gap.reason
+
+
+def usual_gap(row: HostRow, rules: PolitenessConfig, latency_s: float = 0.0) -> Gap:
+    """Return the gap of a host that did not ask us to slow down."""
+    return gap_after_fetch(rules, latency_s=latency_s, crawl_delay_s=row.crawl_delay_s)
+
+
+def note_restart(row: HostRow, rules: PolitenessConfig, now: float, *, must_wait: bool) -> bool:
+    """Set the moment from which a host may be asked after a start; return True if it changed.
+
+    A host that had leases may just have been asked, so it waits its full gap. Only a clock that
+    was set back can have put a moment further into the future than the host's own gap.
+    """
+    if must_wait:
+        row.next_at = now + max(row.gap_s, usual_gap(row, rules).seconds)
+        row.reason = "restart"
+    elif row.next_at > now + row.gap_s:
+        row.next_at = now + row.gap_s
+    else:
+        return False
+    return True
 
 
 def address_gap_s(rules: PolitenessConfig) -> float:

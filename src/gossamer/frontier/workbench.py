@@ -37,7 +37,7 @@ class ActiveHost:
     """Number of the host's valid entry in the heap; an entry with another number is stale."""
 
     def next_lease(self) -> Lease:
-        """Give the lease that the next task comes from; the host is busy with it."""
+        """Return the lease that the next task comes from; the host is busy with it."""
         self.is_busy = True
         self.taken += 1
         self.waiting -= 1
@@ -101,7 +101,7 @@ class Ready:
                 self.put(host)
 
     def take(self) -> ActiveHost | None:
-        """Give a host of the highest grade, the one that came first."""
+        """Take a host of the highest grade, the one that came first."""
         while self._entries:
             grade = max(self._entries)
             entries = self._entries[grade]
@@ -118,15 +118,25 @@ class Ready:
 class Workbench:
     """Hosts that have work, ordered by when they may next be asked.
 
-    Invariant: an active host is on the heap (in a strict order: or ready) or busy, never both; it
-    may also await a commit. A busy host is off the heap, so nobody can reach it a second time: one
-    connection per host follows from ownership, not from a lock.
+    Invariant: an active host is on the bench, leased or idle, never two of these.
+
+    - On the bench it has one valid entry, whose number is its `ticket`: in a heap until its moment
+      has come; in a strict order `take_ready` then moves it to `Ready`, where it waits for its
+      turn by grade. Every other entry of the host is stale and skipped.
+    - Leased to whoever took it (`take_ready`, `reserve`), it has no ticket and is busy as soon as
+      a task of it is handed out. Nobody can reach it a second time: one connection per host
+      follows from ownership, not from a lock.
+    - Idle, it has no ticket and is not busy: the next commit lays it back on the bench.
+
+    Besides, a host in any of the three may await a commit of leases. One that is not active waits
+    in the front queues.
     """
 
     def __init__(self, table: HostTable, *, is_strict: bool = False) -> None:
         self._table = table
         self._ready: Ready | None = Ready() if is_strict else None
         self.hosts: dict[HostKey, ActiveHost] = {}
+        """The active hosts."""
         self.awaiting: dict[HostKey, ActiveHost] = {}
         """Hosts with something that only a commit will let go."""
         self._heap: list[tuple[float, int, HostKey]] = []
@@ -206,9 +216,10 @@ class Workbench:
         if host.key not in self.awaiting or host.waiting:
             self.put(host)
 
-    def await_commit(self, host: ActiveHost, lease: Lease) -> None:
-        """Give a host a lease that it may use once it is committed."""
-        host.uncommitted.append(lease)
+    def await_commit(self, host: ActiveHost, lease: Lease | None = None) -> None:
+        """Keep a host for the next commit; a lease that it is given may be used after it."""
+        if lease is not None:
+            host.uncommitted.append(lease)
         self.awaiting[host.key] = host
 
     def committed(self) -> None:
@@ -232,7 +243,11 @@ class Workbench:
         host.ticket = 0
 
     def next_moment(self, *, is_first: bool = False) -> float | None:
-        """Return when the next host becomes ready, or None if none lies on the bench."""
+        """Return when the next host becomes ready, or None if none waits for its moment.
+
+        It does not know hosts in `Ready`: their moment has come. So ask after `take_ready` has
+        given None, which empties `Ready`, or while no request may be begun anyway.
+        """
         moments: list[float] = []
         for heap in (self._first,) if is_first else (self._first, self._heap):
             while heap:

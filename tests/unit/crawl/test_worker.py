@@ -31,6 +31,7 @@ from gossamer.model import (
     Reject,
     UrlState,
 )
+from gossamer.urls import host_key
 
 PAGE, ROBOTS = "http://a.test/p", "http://a.test/robots.txt"
 CUT = Failed(kind=FailureKind.DISCONNECTED)
@@ -195,7 +196,8 @@ async def test_a_robots_that_leads_to_a_host_that_rests_waits_for_it(engine: Eng
     hop = "http://b.test/robots.txt"
     engine.web.say(ROBOTS, Redirected(document=document(ROBOTS, b"", 301), target=hop))
     await engine.ask(PAGE)
-    engine.core.frontier.hosts.row("b.test").next_at = engine.time.now() + 7.0
+    hosts = engine.core.frontier.hosts
+    hosts.hold(host_key("b.test"), hosts.row("b.test"), engine.time.now() + 7.0, "min_delay")
     engine.clock.advance(1.0)
     assert await engine.ask_next() == PAGE
     assert engine.web.asked == [ROBOTS]
@@ -563,7 +565,7 @@ async def test_a_revisit_that_our_own_code_fails_on_is_tried_again_later(own: En
     await own.ask(PAGE)
     own.ledger.commit()
     again, bug = task_of(PAGE, kind=LinkKind.REVISIT), ValueError("our bug")
-    own.core.frontier.supply.lease_first([again])
+    own.core.frontier.lease_first([again])
     own.ledger.commit()
     own.clock.advance(60.0)
     own.web.say(PAGE, bug)

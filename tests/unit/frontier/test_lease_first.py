@@ -13,21 +13,21 @@ def test_what_is_leased_first_goes_before_what_is_queued() -> None:
     assert found is not None
     f.conclude(found)
     f.settle(found, 0.0, QUICK)
-    f.supply.lease_first([task("http://a.test/look"), task("http://c.test/look")])
+    f.lease_first([task("http://a.test/revisit"), task("http://c.test/revisit")])
     commit(f, rows)
-    looks = [f.next(9.0, is_first=True) for _ in range(3)]
-    assert {look.url.text for look in looks if look} == {
-        "http://a.test/look",
-        "http://c.test/look",
+    revisits = [f.next(9.0, is_first=True) for _ in range(3)]
+    assert {revisit.url.text for revisit in revisits if revisit} == {
+        "http://a.test/revisit",
+        "http://c.test/revisit",
     }
-    assert looks[2] is None
-    for look in looks[:2]:
-        assert look is not None
-        f.conclude(look)
-        f.settle(look, 9.0, QUICK)
+    assert revisits[2] is None
+    for revisit in revisits[:2]:
+        assert revisit is not None
+        f.conclude(revisit)
+        f.settle(revisit, 9.0, QUICK)
     later = take(f, rows, 10.0)
     assert later is not None
-    assert "look" not in later.url.text
+    assert "revisit" not in later.url.text
 
 
 def test_a_host_is_asked_by_one_lane_at_a_time_and_never_before_its_gap() -> None:
@@ -36,16 +36,16 @@ def test_a_host_is_asked_by_one_lane_at_a_time_and_never_before_its_gap() -> Non
     f.add([task("http://a.test/1"), task("http://a.test/2")])
     first = take(f, rows, 0.0)
     assert first is not None
-    f.supply.lease_first([task("http://a.test/look")])
+    f.lease_first([task("http://a.test/revisit")])
     commit(f, rows)
     assert f.next(0.0, is_first=True) is None
     f.conclude(first)
     f.settle(first, 1.0, QUICK)
     assert f.next(5.9, is_first=True) is None
     assert f.next_moment(is_first=True) == 6.0
-    look = f.next(6.0, is_first=True)
-    assert look is not None
-    assert look.url.text == "http://a.test/look"
+    revisit = f.next(6.0, is_first=True)
+    assert revisit is not None
+    assert revisit.url.text == "http://a.test/revisit"
 
 
 def test_without_a_look_the_first_lane_is_empty_though_hosts_are_ready() -> None:
@@ -62,14 +62,14 @@ def test_a_look_that_must_wait_keeps_its_place() -> None:
     rows = DictRows()
     f = frontier(rows, delay_s=0.0)
     f.add([task("http://a.test/1")])
-    f.supply.lease_first([task("http://a.test/look")])
+    f.lease_first([task("http://a.test/revisit")])
     commit(f, rows)
-    look = f.next(0.0, is_first=True)
-    assert look is not None
-    f.put_back(look, 3.0, "robots")
-    f.settle(look, 0.0, None)
+    revisit = f.next(0.0, is_first=True)
+    assert revisit is not None
+    f.put_back(revisit, 3.0, "robots")
+    f.settle(revisit, 0.0, None)
     assert f.next(2.0, is_first=True) is None
-    assert f.next(3.0, is_first=True) == look
+    assert f.next(3.0, is_first=True) == revisit
 
 
 def test_after_a_death_a_look_is_gone_and_its_host_waits_its_gap() -> None:
@@ -77,11 +77,11 @@ def test_after_a_death_a_look_is_gone_and_its_host_waits_its_gap() -> None:
     f = frontier(rows, delay_s=4.0)
     f.add([task("http://a.test/1")])
     commit(f, rows)
-    f.supply.lease_first([task("http://a.test/look")])
+    f.lease_first([task("http://a.test/revisit")])
     commit(f, rows)
     assert f.next(0.0, is_first=True) is not None
     again = frontier(rows, delay_s=4.0)
-    again.recover(10.0, lambda t: "look" in t.url.text, all_wait=False)
+    again.recover(10.0, lambda t: "revisit" in t.url.text, all_wait=False)
     rows.write(again.rows_to_commit())
     again.committed()
     assert take(again, rows, 13.9) is None

@@ -225,7 +225,7 @@ def test_a_host_that_was_taken_and_has_nothing_left_comes_back_with_the_commit()
     bench.bench.committed()
     taken = bench.bench.take_ready(NOW)
     assert taken is host
-    bench.bench.awaiting[host.key] = host  # it has something queued that is not committed
+    bench.bench.await_commit(host)  # it has something queued that is not committed
     bench.bench.committed()
     assert bench.bench.take_ready(NOW) is host
 
@@ -290,7 +290,7 @@ def test_a_host_that_comes_back_is_not_reached_through_the_place_of_its_former_s
     assert bench.bench.next_moment() == 2000.0
 
 
-def test_looking_at_the_next_moment_takes_nothing_off_the_bench() -> None:
+def test_asking_for_the_next_moment_takes_nothing_off_the_bench() -> None:
     bench = Bench()
     for name in ("a.test", "b.test"):
         bench.put(name)
@@ -338,6 +338,17 @@ def test_in_a_strict_order_a_ready_host_that_was_removed_is_not_handed_out() -> 
     assert bench.take() == "high.test"
     bench.bench.remove(low)
     assert bench.take_all() == []
+
+
+def test_in_a_strict_order_the_next_moment_is_not_that_of_hosts_which_are_ready() -> None:
+    bench = Bench(is_strict=True)
+    bench.put("low.test", 1)
+    bench.put("high.test", 9)
+    bench.put("later.test", 15, at=2000.0)
+    assert bench.take() == "high.test"
+    assert bench.bench.next_moment() == 2000.0
+    assert bench.take_all(2000.0) == ["later.test", "low.test"]
+    assert bench.bench.next_moment() is None
 
 
 def test_a_host_counts_what_it_handed_out_and_what_came_back() -> None:

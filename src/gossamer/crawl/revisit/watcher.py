@@ -78,7 +78,7 @@ class Watcher:
             put_off: Counter[str] = Counter()
             keys = self.pages.take_due(now, now, room)
             tasks = (self._task(key, now, put_off) for key in keys)
-            self.frontier.supply.lease_first([task for task in tasks if task is not None])
+            self.frontier.lease_first([task for task in tasks if task is not None])
             self._feed_at = max(now + FEED_S, self.pages.next_due_at())
         return self.budget.left(len(self.in_flight))
 
@@ -113,7 +113,7 @@ class Watcher:
         """Learn from a revisit, before it is recorded; return what is believed of its changes."""
         host = self._out.pop(turn.task.url.key, None)
         if host is not None:
-            self._gaps[host_number(host)] = self.frontier.hosts.row(host).gap_s
+            self._gaps[host_number(host)] = self.frontier.hosts.gap_s(host)
             self._out_of_host[host] -= 1
             if not self._out_of_host[host]:
                 del self._out_of_host[host]

@@ -1,4 +1,4 @@
-"""F classes of waiting hosts, drawn at random with a bias to the high ones."""
+"""Front queues: waiting hosts in F classes, drawn at random with a bias to the high ones."""
 
 from collections import deque
 from random import Random
@@ -38,7 +38,7 @@ class HostFifo:
         return host
 
 
-class Front:
+class FrontQueues:
     """Waiting hosts by the grade of their best URL.
 
     A host whose best grade rises is pushed again; the entry left behind is stale and is skipped
