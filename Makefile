@@ -9,7 +9,7 @@ BENCHMARKS := server micro cpu macro shards tls envelope politeness neardup grow
   freshness watch traps capture graph ranks urlmap serve edges webgraph relevance search tiers \
   indexing organisations
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check quick mutants fix docs lock bench plots shot
+.PHONY: help setup demo test check quick mutants kills fix docs lock bench plots shot
 
 help:            ## what you can say
 	@grep -hE '^[a-z%-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 14
@@ -44,6 +44,9 @@ quick: setup     ## unit, property, contract and arch tests that take no time, o
 
 mutants: setup   ## small bugs put into the code that must not go wrong: do its tests notice?
 	@$(BIN)/python -m tests.mutants
+
+kills: setup     ## crawls that are killed with -9 at 100 random moments: KILLS=1000 for more
+	@$(BIN)/python -m tests.e2e.kills
 
 fix: setup       ## format, and mend what can be mended
 	$(BIN)/ruff format $(CODE)

@@ -4,7 +4,8 @@ Runs the command line itself with one shard, three times, to 5,000 pages from th
 the work: pages stored, and no page asked for twice in nginx's log. CPU is user + system of all
 processes of the crawl, start-up included; start-up alone is the crawl of one page, measured before
 and after. A further run in this process is sampled for each stage's share. With ORDER=best (or
-another order) it compares that order with breadth first instead: see cpu_orders.py.
+another order) it compares that order with breadth first instead (cpu_orders.py), with OLD=src that
+version with this one (cpu_versions.py).
 """
 
 import json
@@ -22,9 +23,10 @@ from collections import Counter
 from pathlib import Path
 from types import FrameType
 
+import cpu_orders
+import cpu_versions
 import turbohtml
-from cpu_orders import compare
-from realweb import FLAGS, SEED, bring_up, html_kb_served, new_log, save, visits
+from realweb import FLAGS, REPOSITORY, SEED, bring_up, html_kb_served, new_log, save, visits
 
 from gossamer import Config, Crawl
 from gossamer.config import FetchConfig, FilterConfig, LimitsConfig, PolitenessConfig
@@ -32,6 +34,8 @@ from gossamer.store import CrawlFolder, iter_pages
 
 PAGES = int(os.environ.get("PAGES", "5000"))
 ORDER = os.environ.get("ORDER", "bfs")
+OLD = os.environ.get("OLD", "")
+SOURCE = Path(os.environ.get("NEW") or REPOSITORY / "src").resolve()
 RUNS = 3
 STARTS = 3
 GOSSAMER = str(Path(sys.executable).parent / "gossamer")
@@ -42,13 +46,16 @@ def agent_of(folder: Path) -> str:
     return f"gossamer/0 ({folder.parent.name}-{folder.name})"
 
 
-def crawl_cpu_s(folder: Path, pages: int, order: str = "bfs") -> tuple[float, dict[str, int]]:
+def crawl_cpu_s(
+    folder: Path, pages: int, order: str = "bfs", source: Path = SOURCE
+) -> tuple[float, dict[str, int]]:
     """Crawl so many pages; return the CPU seconds of all its processes, and its last status."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     command = [GOSSAMER, "crawl", SEED, "--into", str(folder), *FLAGS, "--shards", "1"]
     command += ["--concurrency", "64", "--max-pages", str(pages), "--json"]
     command += ["--user-agent", agent_of(folder), "--order", order]
-    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    surroundings = {**os.environ, "PYTHONPATH": str(source)}
+    done = subprocess.run(command, check=True, capture_output=True, text=True, env=surroundings)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     status = json.loads(done.stdout.splitlines()[-1])
     assert status["pages"] == pages, status
@@ -62,11 +69,11 @@ def startup_cpu_s(base: Path) -> float:
     )
 
 
-def one_run(folder: Path, order: str = "bfs") -> dict[str, float]:
+def one_run(folder: Path, order: str = "bfs", source: Path = SOURCE) -> dict[str, float]:
     """Crawl once; return pages, CPU and wall seconds, memory."""
     new_log()
     began = time.perf_counter()
-    cpu_s, status = crawl_cpu_s(folder, PAGES, order)
+    cpu_s, status = crawl_cpu_s(folder, PAGES, order, source)
     wall_s = time.perf_counter() - began
     time.sleep(0.2)
     agent = agent_of(folder)
@@ -132,7 +139,10 @@ def main() -> None:
     """Measure, print a table, keep the result."""
     bring_up()
     if ORDER != "bfs":
-        compare(ORDER, one_run)
+        cpu_orders.compare(ORDER, one_run)
+        return
+    if OLD:
+        cpu_versions.compare(Path(OLD).resolve(), SOURCE, lambda at, of: one_run(at, source=of))
         return
     runs: list[dict[str, float]] = []
     base = Path(tempfile.mkdtemp(prefix="gossamer-bench-"))

@@ -107,6 +107,16 @@ def sample_pages(count: int) -> list[tuple[str, bytes]]:
     ]
 
 
+def commit_of(source: Path) -> str:
+    """Return the commit that a source folder is at, with a + if something in it has changed."""
+
+    def git(*words: str) -> str:
+        command = ["git", "-C", str(source), *words]
+        return subprocess.run(command, check=False, capture_output=True, text=True).stdout.strip()
+
+    return git("rev-parse", "--short", "HEAD") + ("+" if git("status", "--porcelain", ".") else "")
+
+
 def save(name: str, result: dict[str, object]) -> None:
     """Keep a result with its provenance, print it as the last line, and exit 1 if an aim is missed.
 

@@ -69,12 +69,13 @@ class Ordeal:
         """Return how many requests the server has noted."""
         return self.server.log.read_bytes().count(b"\n") if self.server.log.exists() else 0
 
-    def kill_at(self, request: int, *, is_fresh: bool | None = None) -> None:
-        """Crawl on until the server has noted so many requests, then kill."""
+    def kill_at(self, request: int, *, is_fresh: bool | None = None, late_s: float = 0.0) -> None:
+        """Crawl on until the server has noted so many requests, then kill, or a bit later."""
         if is_fresh is None:
             is_fresh = self.dice.random() < FRESH
         process = self.crawler.start(is_fresh=is_fresh)
         wait_until(lambda: self.served() >= request, process)
+        time.sleep(late_s)
         self._kill(process, f"at request {request}")
 
     def learn_start(self) -> None:
