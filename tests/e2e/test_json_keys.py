@@ -170,5 +170,5 @@ def test_the_keys_of_json_answers_stay_as_they_are(crawl: Crawler, tmp_path: Pat
         GOLDEN.write_text(json.dumps(found, indent=1) + "\n")
     expected = json.loads(GOLDEN.read_text())
     for name, keys in found.items():
-        assert (name, keys) == (name, expected.get(name)), f"{name}: {told[name]}"
+        assert (name, keys) == (name, expected.get(name)), f"GOLDEN=write? {told[name]}"
     assert expected.keys() - found.keys() <= {name for name in expected if name[:4] == "why "}
