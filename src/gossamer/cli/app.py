@@ -6,7 +6,17 @@ from typing import Annotated
 import typer
 
 from gossamer import __version__
-from gossamer.cli import crawl, dev, graph, search, store, watch
+from gossamer.cli import (
+    building,
+    crawl,
+    dev,
+    graphfiles,
+    indexing,
+    linkgraph,
+    searching,
+    serving,
+    store,
+)
 from gossamer.errors import ConfigError
 
 app = typer.Typer(
@@ -19,19 +29,29 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("crawl")(crawl.crawl)
-app.command("watch")(watch.watch)
+app.command("watch")(crawl.watch)
 app.command("add")(store.add)
 app.command("status")(store.status)
 app.command("why")(store.why)
 app.command("show")(store.show)
 app.command("copies")(store.copies)
-app.command("search", context_settings={"ignore_unknown_options": True})(search.search)
-app.command("links")(graph.links)
-app.command("rank")(graph.rank)
-app.command("build")(search.build)
-app.command("index")(search.index)
-app.command("serve")(search.serve)
-app.add_typer(graph.app, name="graph")
+app.command("search", context_settings={"ignore_unknown_options": True})(searching.search)
+app.command("links")(linkgraph.links)
+app.command("rank")(linkgraph.rank)
+app.command("build")(building.build)
+app.command("index")(indexing.index)
+app.command("serve")(serving.serve)
+graph = typer.Typer(
+    help="Link graphs as files: from and to edge lists, and what can be asked of them.",
+    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    no_args_is_help=True,
+)
+for name in ("from_edges", "to_edges", "info", "export", "reorder", "ef"):
+    graph.command(name.replace("_", "-"))(getattr(graphfiles, name))
+for name in ("path", "like", "hosts", "components", "picture"):
+    graph.command(name)(getattr(linkgraph, name))
+app.add_typer(graph, name="graph")
 app.command("demo")(dev.demo)
 
 

@@ -17,7 +17,7 @@ from gossamer.settings import changed, load_config
 
 if TYPE_CHECKING:
     from gossamer import Status
-    from gossamer.cli.search.beside import Indexer
+    from gossamer.cli.beside import Indexer
 
 
 class Wish(Struct, kw_only=True):
@@ -116,7 +116,7 @@ def _indexing(wish: Wish, say: Callable[[str], None]) -> "Iterator[Indexer | _No
     if not wish.index:
         yield _NoIndexer()
         return
-    from gossamer.cli.search.beside import Indexer
+    from gossamer.cli.beside import Indexer
 
     indexer = Indexer(wish.into, say)
     try:

@@ -6,8 +6,7 @@ from typing import Annotated
 
 import typer
 
-from gossamer.cli.graph.building import crawl_folder
-from gossamer.cli.graph.options import Address, Folder, Json
+from gossamer.cli.options import Address, Folder, Json
 from gossamer.cli.screen import (
     as_json,
     copies_view,
@@ -17,6 +16,7 @@ from gossamer.cli.screen import (
     status_view,
     why_view,
 )
+from gossamer.cli.updating import crawl_folder
 from gossamer.errors import ConfigError
 
 NOT_STORED = 1
@@ -34,7 +34,7 @@ def status(folder: Folder, *, json: Json = False) -> None:
 
 
 def why(folder: Folder, url: Address, *, json: Json = False) -> None:
-    """Everything known and decided about one URL."""
+    """Details of one URL: everything known and decided about it."""
     from gossamer import OpenCrawl
 
     facts = OpenCrawl(crawl_folder(folder)).why(url)

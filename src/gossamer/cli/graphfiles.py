@@ -8,8 +8,9 @@ from typing import Annotated, Any
 
 import typer
 
-from gossamer.cli.graph.asking import graph_of, show, whole_graph
-from gossamer.cli.graph.options import (
+from gossamer.cli.graphviews import info_view
+from gossamer.cli.linkgraph import graph_of, show, whole_graph
+from gossamer.cli.options import (
     CODING,
     REQUIRED,
     Base,
@@ -20,7 +21,6 @@ from gossamer.cli.graph.options import (
     coding_of,
     declare,
 )
-from gossamer.cli.graph.views import info_view
 from gossamer.cli.screen import as_json, harmless, out, print_json
 
 

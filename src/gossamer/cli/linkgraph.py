@@ -12,18 +12,7 @@ from rich.console import RenderableType
 from rich.live import Live
 from rich.text import Text
 
-from gossamer.cli.graph.building import bring_up_to_date, crawl_folder
-from gossamer.cli.graph.options import (
-    REQUIRED,
-    UNKNOWN,
-    Address,
-    Build,
-    Json,
-    Kinds,
-    Place,
-    declare,
-)
-from gossamer.cli.graph.views import (
+from gossamer.cli.graphviews import (
     components_view,
     host_view,
     hosts_view,
@@ -33,7 +22,18 @@ from gossamer.cli.graph.views import (
     rank_view,
     similar_view,
 )
+from gossamer.cli.options import (
+    REQUIRED,
+    UNKNOWN,
+    Address,
+    Build,
+    Json,
+    Kinds,
+    Place,
+    declare,
+)
 from gossamer.cli.screen import as_json, harmless, out, print_json
+from gossamer.cli.updating import bring_graph_up_to_date, crawl_folder
 from gossamer.errors import CorruptFile
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ Limit = Annotated[
 
 
 def links(**given: Any) -> int:  # noqa: ANN401 - the parser hands over what is declared below
-    """Which URLs link to a URL, and to which does it link?"""
+    """Links to and from a URL."""
     is_json, limit = given["json"], given["limit"]
     if limit is None:
         limit = 0 if is_json else SHOWN
@@ -136,7 +136,7 @@ def path(
     build: Build = True,
     json: Json = False,
 ) -> int:
-    """Find a shortest way over links from one URL to another."""
+    """Find a shortest path over links from one URL to another."""
     graph = whole_graph(place, is_built=build)
     found = graph.path(start, end)
     if found is None:
@@ -190,7 +190,7 @@ def hosts(
 
 
 def components(place: Place, *, kind: Kinds = None, build: Build = True, json: Json = False) -> int:
-    """Show how the graph hangs together: strongly and weakly connected components, the bow tie."""
+    """Show strongly and weakly connected components, and the bow tie."""
     graph = whole_graph(place, is_built=build)
     return show(graph.components(kinds=kind or ()), components_view, is_json=json)
 
@@ -233,14 +233,14 @@ def graph_of(place: Path, *, is_built: bool) -> "LinkGraph":
     if place.is_dir():
         crawl_folder(place)
         if is_built:
-            bring_up_to_date(place)
+            bring_graph_up_to_date(place)
     try:
         return open_graph(place)
     except CorruptFile as error:
         if not (place.is_dir() and is_built):
             raise
         sys.stderr.write(f"gossamer: {harmless(error)}: the graph is built anew\n")
-        bring_up_to_date(place, is_full=True)
+        bring_graph_up_to_date(place, is_full=True)
         return open_graph(place)
 
 

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gossamer.cli.graph.building import telling
-from gossamer.cli.graph.options import REQUIRED, Json, Memory, Option, bytes_of, declare
+from gossamer.cli.beside import end_with
+from gossamer.cli.options import REQUIRED, Json, Memory, Option, bytes_of, declare
 from gossamer.cli.screen import as_json, counted, harmless, out, print_json
-from gossamer.cli.search.beside import end_with
+from gossamer.cli.updating import telling
 from gossamer.errors import ConfigError
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from gossamer.cli.graph.options import REQUIRED, Json, declare
+from gossamer.cli.options import REQUIRED, Json, declare
 from gossamer.cli.screen import as_json, counted, harmless, out, print_json
-from gossamer.cli.search.updating import bring_index_up_to_date
+from gossamer.cli.updating import bring_index_up_to_date
 from gossamer.errors import ConfigError
 from gossamer.log import escape
 

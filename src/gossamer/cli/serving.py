@@ -6,10 +6,9 @@ from typing import Annotated
 
 import typer
 
-from gossamer.cli.graph.building import crawl_folder
-from gossamer.cli.graph.options import Build, Folder, Json
+from gossamer.cli.options import Build, Folder, Json
 from gossamer.cli.screen import harmless, out, print_json
-from gossamer.cli.search.updating import bring_all_up_to_date
+from gossamer.cli.updating import bring_all_up_to_date, crawl_folder
 
 LOCAL = ("127.0.0.1", "localhost", "::1")
 

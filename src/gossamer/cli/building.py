@@ -1,0 +1,191 @@
+"""`gossamer build`: make what a crawl's folder has beside the archive again from it."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from msgspec.structs import replace
+
+from gossamer.cli.indexing import PUBLISH, SPLIT, SPLIT_CRAWL, build_index_of
+from gossamer.cli.options import (
+    CODING,
+    REQUIRED,
+    Folder,
+    Json,
+    Memory,
+    bytes_of,
+    coding_of,
+    declare,
+)
+from gossamer.cli.screen import as_json, harmless, out, print_json
+from gossamer.cli.updating import crawl_folder, progress_line, telling
+from gossamer.errors import ConfigError
+
+if TYPE_CHECKING:
+    from gossamer import Coding, GraphFacts, GraphOptions
+
+_DID_GRAPH = {
+    "nothing": "The graph is up to date",
+    "delta": "New pages were put on top of the graph",
+    "fold": "New pages were folded into the graph",
+    "full": "The graph was built",
+}
+KNOWN = ("state", "near", "graph", "index")
+
+
+def build(**given: Any) -> None:  # noqa: ANN401 - the parser hands over what is declared below
+    """Build the state, the labels of near-duplicates, the graph or the index, from the archive.
+
+    A graph or index that exists is brought up to date: only what is new in the
+    archive is read. The options of compression are for a graph that is written
+    in full, those of splitting for an index.
+    """
+    folder, what = given["folder"], given["what"]
+    if what not in KNOWN:
+        raise ConfigError(f"build: expected {', '.join(KNOWN)}, found {what!r}")
+    _refuse_others(what, given)
+    crawl_folder(folder)
+    if what == "graph":
+        build_graph_of(folder, given)
+    elif what == "index":
+        build_index_of(folder, given)
+    else:
+        build_again(folder, what, is_json=given["json"])
+
+
+def _refuse_others(what: str, given: dict[str, Any]) -> None:
+    """Refuse options that mean nothing for what is built."""
+    for kind, options in (("graph", OF_GRAPH), ("index", OF_INDEX)):
+        for name, _, usual in options:
+            if what != kind and given[name] != usual:
+                flag = name.replace("_", "-")
+                raise ConfigError(f"build {what}: --{flag} is for `gossamer build DIR {kind}`")
+
+
+Choice = "keep|follow"
+OF_GRAPH: Sequence[tuple[str, Any, Any]] = (
+    (
+        "fold",
+        Annotated[bool, typer.Option("--fold", help="Leave no newer pages on top of the graph.")],
+        False,
+    ),
+    (
+        "redirects",
+        Annotated[
+            str | None,
+            typer.Option(
+                "--redirects",
+                metavar=Choice,
+                help="follow: links count for the end. If not given: as before, keep at first.",
+            ),
+        ],
+        None,
+    ),
+    (
+        "canonical",
+        Annotated[
+            str | None,
+            typer.Option("--canonical", metavar=Choice, help="The same for canonical links."),
+        ],
+        None,
+    ),
+    *CODING,
+)
+OF_INDEX: Sequence[tuple[str, Any, Any]] = (*SPLIT, *SPLIT_CRAWL, PUBLISH)
+declare(
+    build,
+    ("folder", Folder, REQUIRED),
+    (
+        "what",
+        Annotated[str, typer.Argument(metavar="|".join(KNOWN), help="What to build.")],
+        REQUIRED,
+    ),
+    ("full", Annotated[bool, typer.Option("--full", help="Read the whole archive again.")], False),
+    (
+        "follow",
+        Annotated[bool, typer.Option("--follow", help="Go on while the crawl runs.")],
+        False,
+    ),
+    *OF_GRAPH,
+    *OF_INDEX,
+    (
+        "beside",
+        Annotated[int | None, typer.Option("--beside", metavar="PID", hidden=True)],
+        None,
+    ),
+    ("memory", Memory, "512MiB"),
+    ("json", Json, False),
+)
+
+
+def build_graph_of(folder: Path, given: dict[str, Any]) -> None:
+    """Build the graph of a crawl, or follow it."""
+    if given["follow"]:
+        _follow_graph(folder, graph_options_of(given), is_json=given["json"])
+        return
+    from gossamer import OpenCrawl
+
+    with telling("graph") as tell:
+        facts = OpenCrawl(folder).build_graph(graph_options_of(given), tell)
+    _tell_built(facts, is_json=given["json"])
+
+
+def graph_options_of(given: dict[str, Any]) -> "GraphOptions":
+    """Return how the graph shall be built."""
+    for name in ("redirects", "canonical"):
+        if given[name] not in {"keep", "follow", None}:
+            raise ConfigError(f"--{name}: expected keep or follow, found {given[name]!r}")
+    from gossamer import OpenCrawl
+
+    before = OpenCrawl(given["folder"]).graph_options()
+    options = replace(
+        before,
+        redirects=given["redirects"] or before.redirects,
+        canonical=given["canonical"] or before.canonical,
+        is_full=given["full"],
+        memory_bytes=bytes_of(given["memory"]),
+        coding=_coding(given, before),
+    )
+    return replace(options, delta_share=0.0) if given["fold"] else options
+
+
+def _coding(given: dict[str, Any], before: "GraphOptions") -> "Coding":
+    """Return the coding that was asked for, or that of the last time if none was."""
+    asked, is_asked = coding_of(given), any(given[name] != value for name, _, value in CODING)
+    return asked if given["full"] or is_asked else before.coding
+
+
+def _follow_graph(folder: Path, options: "GraphOptions", *, is_json: bool) -> None:
+    from gossamer import OpenCrawl
+
+    facts: GraphFacts | None = None
+    for facts in OpenCrawl(folder).follow_graph(options):
+        if facts.did != "nothing":
+            words = f"{_DID_GRAPH[facts.did]}: {facts.pages:,} pages, {facts.delta_pages:,} on top"
+            out(is_aside=True).print(words)
+    if facts is not None:
+        _tell_built(facts, is_json=is_json)
+
+
+def _tell_built(facts: "GraphFacts", *, is_json: bool) -> None:
+    if is_json:
+        print_json(as_json(facts))
+        return
+    words = f"{facts.pages:,} pages, {facts.nodes:,} URLs, {facts.arcs:,} links"
+    top = f", and {facts.delta_pages:,} newer pages on top" if facts.delta_pages else ""
+    out().print(f"{_DID_GRAPH[facts.did]}: {words}{top}. ({facts.records:,} records read.)")
+
+
+def build_again(folder: Path, what: str, *, is_json: bool) -> None:
+    """Make the state or the labels of copies anew."""
+    from gossamer import OpenCrawl
+
+    aside, crawl = out(is_aside=True), OpenCrawl(folder)
+    make = crawl.build_near if what == "near" else crawl.build_state
+    facts = as_json(make(lambda told: aside.print(progress_line(what, told), markup=False)))
+    if is_json:
+        print_json(facts)
+        return
+    words = ", ".join(f"{name.replace('_', ' ')}: {value}" for name, value in facts.items())
+    out().print(f"Built again: {what}. {harmless(words)}", markup=False)

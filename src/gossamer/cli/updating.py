@@ -1,0 +1,115 @@
+"""What is missing or out of date is built before somebody asks: graph, ranks and index."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+from rich.live import Live
+from rich.text import Text
+
+from gossamer.cli.screen import harmless, out
+from gossamer.errors import CannotGoOn, ConfigError
+
+if TYPE_CHECKING:
+    from gossamer import BuildProgress
+
+
+def crawl_folder(folder: Path) -> Path:
+    """Return the folder if there is a crawl in it."""
+    if not any((folder / name).exists() for name in ("crawl.toml", "archive", "state")):
+        raise ConfigError(f"{folder} is not the folder of a crawl: there is no crawl.toml in it")
+    return folder
+
+
+def bring_graph_up_to_date(folder: Path, *, is_full: bool = False) -> None:
+    """Build what is missing of a crawl's graph. Where that is not possible the old one must do."""
+    from gossamer import OpenCrawl
+
+    crawl = OpenCrawl(folder)
+    try:
+        with telling("graph") as tell:
+            crawl.build_graph(replace(crawl.graph_options(), is_full=is_full), tell)
+    except CannotGoOn as error:
+        if is_full or not crawl.has_graph():
+            raise
+        sys.stderr.write(f"gossamer: the graph as it was: {harmless(error)}\n")
+
+
+def bring_index_up_to_date(folder: Path, *, is_built: bool = True) -> None:
+    """Build what is missing of a folder's index. Where that is not possible the old one must do."""
+    from gossamer import BuiltElsewhere, OpenCrawl
+
+    crawl = OpenCrawl(folder)
+    if not (is_built and has_archive(folder)):
+        if not crawl.has_index():
+            crawl_folder(folder)
+            raise ConfigError(f"{folder} has no index: `gossamer build {folder} index` makes one")
+        return
+    if not crawl.has_index():
+        sys.stderr.write(f"gossamer: the index of {harmless(folder)} is built first\n")
+    try:
+        with telling("index") as tell:
+            crawl.build_index(None, tell)
+    except CannotGoOn as error:
+        if not crawl.has_index():
+            raise
+        is_kept = isinstance(error, BuiltElsewhere)
+        why = "another process is building it" if is_kept else harmless(error)
+        sys.stderr.write(f"gossamer: the index as it is now: {why}\n")
+
+
+def bring_all_up_to_date(folder: Path) -> None:
+    """Build what is missing of graph, ranks and index; one of graph and index is enough."""
+    from gossamer import OpenCrawl
+
+    if not has_archive(folder):
+        return
+    try:
+        bring_graph_up_to_date(folder)
+        _bring_ranks_up_to_date(folder)
+    except CannotGoOn as error:
+        sys.stderr.write(f"gossamer: without a graph: {harmless(error)}\n")
+    try:
+        bring_index_up_to_date(folder)
+    except CannotGoOn as error:
+        if not OpenCrawl(folder).has_graph():
+            raise
+        sys.stderr.write(f"gossamer: without an index: {harmless(error)}\n")
+
+
+def has_archive(folder: Path) -> bool:
+    """Return True if there is an archive to build from."""
+    return (folder / "archive").is_dir()
+
+
+def _bring_ranks_up_to_date(folder: Path) -> None:
+    """Rank the pages of a graph that is newer than its ranks."""
+    from gossamer import open_graph
+
+    graph = open_graph(folder)
+    if not graph.has_current_ranks():
+        graph.rank(top=1, save=True)
+
+
+@contextmanager
+def telling(what: str) -> "Iterator[BuildProgress]":
+    """Give a function that shows how far a build is, on a terminal; elsewhere it is silent."""
+    aside = out(is_aside=True)
+    if not aside.is_terminal:
+        yield lambda _: None
+        return
+    with Live(Text(what), console=aside, transient=True, auto_refresh=False) as live:
+        yield lambda facts: live.update(progress_line(what, facts), refresh=True)
+
+
+def progress_line(what: str, facts: dict[str, object]) -> Text:
+    """Return how far a build is, in one line."""
+    words = (f"{name.replace('_', ' ')} {_number(value)}" for name, value in facts.items())
+    return Text(harmless(f"{what}: {', '.join(words)}"))
+
+
+def _number(value: object) -> str:
+    return f"{value:,}" if isinstance(value, int) else str(value)
