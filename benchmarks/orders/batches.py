@@ -3,7 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from gossamer.frontier.order.credit import GRADES, HOST_DISCOUNT, LOCAL, PASS_ON, SHIFT
+from gossamer.frontier.order.best_first import HOST_DISCOUNT, LOCAL, PASS_ON
+from gossamer.frontier.order.grading import GRADES, SHIFT
 from gossamer.frontier.order.opic import START_CREDIT, TO_LINKS
 
 Credits = NDArray[np.float32]

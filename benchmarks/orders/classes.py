@@ -6,7 +6,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from gossamer.frontier.order.credit import GRADES, SEED_CREDIT
+from gossamer.frontier.order.best_first import SEED_CREDIT
+from gossamer.frontier.order.grading import GRADES
 from gossamer.frontier.order.opic import Lambda
 
 from .batches import (

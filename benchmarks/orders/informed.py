@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gossamer.frontier.order.informed import RANK_CREDIT
+from gossamer.frontier.order.prior_ranks import RANK_CREDIT
 from gossamer.graph.answers import pagerank, transposed, universe_of
 from gossamer.graph.rows import Csr
 

@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 from gossamer.config import UrlConfig
-from gossamer.frontier.order.credit import GRADES
-from gossamer.frontier.order.grading import ByCredit, ByOpic, Importance
-from gossamer.frontier.order.informed import Informed
+from gossamer.frontier.order.best_first import BestFirst
+from gossamer.frontier.order.grading import GRADES, Importance
+from gossamer.frontier.order.opic import Opic
+from gossamer.frontier.order.prior_ranks import WithPriorRanks
 from gossamer.model import LinkKind, Task
 from gossamer.ranks import RankFile, write_ranks
 from gossamer.urls import parse
@@ -20,12 +21,12 @@ Make = Callable[[], Importance]
 @pytest.fixture(params=["best", "opic", "best with ranks", "opic with ranks"])
 def make(request: pytest.FixtureRequest, tmp_path: Path) -> Make:
     def made() -> Importance:
-        rule: Importance = ByCredit(1) if request.param.startswith("best") else ByOpic()
+        rule: Importance = BestFirst(1) if request.param.startswith("best") else Opic()
         if not request.param.endswith("ranks"):
             return rule
         keys = np.array([task("http://ranked.test/").url.key], np.uint64)
         write_ranks(tmp_path / "ranks", keys, np.array([40.0]))
-        return Informed(rule, RankFile.open(tmp_path / "ranks"))
+        return WithPriorRanks(rule, RankFile.open(tmp_path / "ranks"))
 
     return made
 

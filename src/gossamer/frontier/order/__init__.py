@@ -1,14 +1,13 @@
 """WHICH OF TWO URLS IS WORTH MORE? The rules of each order, and the credit that some of them need.
 
-`credit` is best-first (each fetched page passes credit on to its links, less of it the more of its
-domain we know), `opic` is adaptive OPIC with its Lambda page: pure rules, for one page at a time.
-`credits` holds what each URL has been given, `grading` puts rules and store together, `choose`
-reads the configuration.
+`best_first` passes credit from each fetched page to its links, less of it the more of its domain
+we know; `opic` is adaptive OPIC with its Lambda page; `prior_ranks` lets either start with the
+ranks of an earlier crawl. `credit_table` holds what each URL has been given, `grading` says what an
+order is, `choose` reads the configuration, and `link_ranker` makes tasks of a page's links.
 """
 
 from gossamer.frontier.order.choose import breadth_first, choose_order, named_score
-from gossamer.frontier.order.credit import GRADES
-from gossamer.frontier.order.grading import Importance, Order
+from gossamer.frontier.order.grading import GRADES, Importance, Order
 from gossamer.frontier.order.link_ranker import LinkRanker
 
 __all__ = [

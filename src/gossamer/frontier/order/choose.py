@@ -1,14 +1,16 @@
 """choose_order: the order that a configuration asks for, with the rules that overrule it."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 
 from gossamer.config import FrontierConfig
 from gossamer.errors import CannotGoOn, ConfigError
-from gossamer.frontier.order.credit import GRADES
-from gossamer.frontier.order.grading import ByCredit, ByOpic, Importance, Order
-from gossamer.frontier.order.informed import Informed
+from gossamer.frontier.order.best_first import BestFirst
+from gossamer.frontier.order.grading import GRADES, Importance, Order
+from gossamer.frontier.order.opic import Opic
+from gossamer.frontier.order.prior_ranks import WithPriorRanks
 from gossamer.log import OnUserError, describe_error, ignore_error, tell
 from gossamer.model import Task
 from gossamer.ranks import RankFile
@@ -17,31 +19,29 @@ from gossamer.urls import Patterns
 
 def breadth_first(grades: int) -> Order:
     """Return the order in which shallow URLs come first."""
-    return Order(lambda task: max(1, grades - task.depth))
+    return Order(grade=lambda task: max(1, grades - task.depth))
 
 
 def choose_order(config: FrontierConfig, seeds: int = 1) -> Order:
     """Return the order of a configuration; ConfigError if a rule or a function is no good."""
     order = _plain_order(config, seeds)
-    if config.rules:
-        order.grade = _overruled(order.grade, config.rules)
-    return order
+    if not config.rules:
+        return order
+    return replace(order, grade=_overruled(order.grade, config.rules))
 
 
 def _plain_order(config: FrontierConfig, seeds: int) -> Order:
     if config.score:
-        return Order(_by_grade, is_strict=True)
+        return Order(grade=_by_grade, is_strict=True)
     if config.order == "dfs":
-        return Order(lambda _task: 1, is_newest_first=True)
+        return Order(grade=lambda _task: 1, is_newest_first=True)
     if config.order == "bfs":
         return breadth_first(config.grades)
-    credit = ByCredit(seeds) if config.order == "best" else ByOpic()
-    if config.ranks:
-        informed = Informed(credit, _ranks(config.ranks))
-        order = Order(_by_credit(informed), credit=informed, is_strict=True)
-        order.lift = informed.lift
-        return order
-    return Order(_by_credit(credit), credit=credit, is_strict=True)
+    rule = BestFirst(seeds) if config.order == "best" else Opic()
+    if not config.ranks:
+        return Order(grade=_by_credit(rule), credit=rule, is_strict=True)
+    ranked = WithPriorRanks(rule, _ranks(config.ranks))
+    return Order(grade=_by_credit(ranked), credit=ranked, is_strict=True, lift=ranked.lift)
 
 
 def _ranks(name: str) -> RankFile:

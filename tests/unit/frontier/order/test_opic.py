@@ -15,9 +15,9 @@ CRAWLS = st.lists(st.tuples(st.integers(0, 9), st.lists(st.integers(0, 9), max_s
 
 
 def test_nine_tenths_go_to_the_links_and_one_to_the_lambda_page() -> None:
-    gifts = opic_share(10.0, 3)
-    assert gifts.each == pytest.approx(3.0)
-    assert gifts.to_lambda == pytest.approx(1.0)
+    split = opic_share(10.0, 3)
+    assert split.each == pytest.approx(3.0)
+    assert split.to_lambda == pytest.approx(1.0)
 
 
 def test_without_links_all_goes_to_the_lambda_page() -> None:
@@ -130,8 +130,8 @@ def test_a_batch_is_judged_as_page_by_page(pages: list[tuple[float, int]]) -> No
     links = np.array([page[1] for page in pages], np.int64)
     alone = [opic_share(float(one), count) for one, count in zip(credit, links, strict=True)]
     each, to_lambda = opic_shares(credit, links)
-    assert each.tolist() == np.array([gifts.each for gifts in alone], np.float32).tolist()
-    assert to_lambda == pytest.approx(sum(gifts.to_lambda for gifts in alone))
+    assert each.tolist() == np.array([split.each for split in alone], np.float32).tolist()
+    assert to_lambda == pytest.approx(sum(split.to_lambda for split in alone))
     excess = credit - np.float32(START_CREDIT)
     beyond = [opic_grade_of(float(one) + START_CREDIT) for one in excess]
     assert opic_grades_of(credit).tolist() == beyond

@@ -8,15 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from orders.batches import grades_of, link_shares, unit_shares
 
-from gossamer.frontier.order.credit import (
-    GRADES,
+from gossamer.frontier.order.best_first import (
     HOST_DISCOUNT,
     LOCAL,
     PASS_ON,
     SEED_CREDIT,
-    grade_of,
     unit_share,
 )
+from gossamer.frontier.order.grading import GRADES, grade_of
 
 CREDITS = st.floats(min_value=0.0, max_value=2.0**100, width=32)
 COUNTS = st.integers(min_value=0, max_value=10**9)

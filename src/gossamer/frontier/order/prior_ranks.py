@@ -1,4 +1,4 @@
-"""Informed: an order with credit that knows what URLs were worth in an earlier crawl's graph.
+"""Ranks of an earlier crawl: credit with which URLs start that its graph knows.
 
 A URL of more than mean rank starts with credit in proportion to the rest, as if links had given
 it; after that credit goes its ways. The others start like URLs that the file does not know: in the
@@ -13,6 +13,7 @@ import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
+from gossamer.frontier.order.credit_table import NUMBERS
 from gossamer.frontier.order.grading import Importance
 from gossamer.model import Task
 from gossamer.ranks import RankFile
@@ -25,14 +26,14 @@ BATCH_URLS = 4096
 _DIGEST_BITS_LEFT_OUT = 12
 
 
-class Informed:
+class WithPriorRanks:
     """A rule of credit, and ranks."""
 
     def __init__(self, rule: Importance, ranks: RankFile) -> None:
         self._rule, self._ranks = rule, ranks
         self.credits, self.local = rule.credits, rule.local
         self._mark = float(ranks.digest >> _DIGEST_BITS_LEFT_OUT)
-        self.is_news = True
+        self._is_new = True
         """What is queued was graded without these ranks."""
 
     def note_known(self, ring: int, count: int) -> None:
@@ -75,21 +76,21 @@ class Informed:
 
     def save(self) -> bytes:
         """Return everything as the bytes of a file, and which ranks it knows."""
-        self.credits.levels[-1] = self._mark
+        self.credits.keep_numbers(NUMBERS - 1, self._mark)
         return self._rule.save()
 
     def load(self, data: bytes) -> bool:
         """Take over what `save` gave; False, and nothing changes, if it is damaged."""
         if not self._rule.load(data):
             return False
-        self.is_news = self.credits.levels[-1] != self._mark
+        self._is_new = self.credits.numbers[-1] != self._mark
         return True
 
     def lift(self, queued: Iterator[Task], most: int = MOST_LIFTED) -> list[Task]:
         """Return queued tasks that ranks make worth more: once for each file, the best ones."""
-        if not self.is_news:
+        if not self._is_new:
             return []
-        self.is_news = False
+        self._is_new = False
         best = nlargest(most, self._ranked(queued), key=lambda found: found[0])
         lifted: list[Task] = []
         for start, task in best:

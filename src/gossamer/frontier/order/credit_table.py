@@ -1,4 +1,4 @@
-"""Credit by URL: a plain dictionary while a crawl is young, a compiled table after.
+"""Credit by URL: a plain dictionary while it is small, a compiled table after.
 
 Credit is advice: it says which URL is worth more, and the queues themselves are on disk. So the
 table is bounded (the poorest half is forgotten when it is full), and a copy goes to a file now and
@@ -15,26 +15,27 @@ from numpy.typing import NDArray
 
 from gossamer.frontier.order.table_kernels import CreditKernels, credit_kernels
 
-YOUNG_URLS = 200_000
+DICTIONARY_URLS = 200_000
 """URLs up to which a dictionary does without numba."""
 MOST_URLS = 6_000_000
 """URLs whose credit is held at most: 2^24 places of 13 bytes."""
 FULL = 0.7
 MAGIC = b"GOSSCRED"
-LEVELS = 4
+NUMBERS = 4
 """Numbers of an order's own that are kept in the file."""
 URL_BYTES = 13
-_HEAD = Struct(f"<8sQQ{LEVELS}d")
+_HEAD = Struct(f"<8sQQ{NUMBERS}d")
 
 
-class Credits:
+class CreditTable:
     """What each URL has been given, and whether it had its turn: then it can rise no more."""
 
     def __init__(self, most_urls: int = MOST_URLS) -> None:
-        self.levels = [0.0] * LEVELS
+        self.numbers = [0.0] * NUMBERS
+        """What the order keeps in the file besides."""
         self._most = most_urls
-        self._young: dict[int, float] | None = {}
-        self._young_done: set[int] = set()
+        self._small: dict[int, float] | None = {}
+        self._small_done: set[int] = set()
         self._kernels: CreditKernels | None = None
         self._slots: NDArray[np.uint64] = np.zeros(2, np.uint64)
         self._held: NDArray[np.float32] = np.zeros(2, np.float32)
@@ -42,20 +43,20 @@ class Credits:
         self._count = 0
 
     def __len__(self) -> int:
-        return self._count if self._young is None else len(self._young)
+        return self._count if self._small is None else len(self._small)
 
     def of(self, key: int) -> float | None:
         """Return what is held for a URL; None if it is unknown, or was forgotten."""
-        if self._young is not None:
-            return self._young.get(key)
+        if self._small is not None:
+            return self._small.get(key)
         place = self._place(key)
         return float(self._held[place]) if self._slots[place] else None
 
     def put(self, key: int, credit: float) -> None:
         """Set what is held for a URL."""
-        if self._young is not None:
-            self._young[key] = credit
-            self._grow_up_if_large()
+        if self._small is not None:
+            self._small[key] = credit
+            self._compile_if_large()
             return
         self._make_room(1)
         place = self._place(key)
@@ -64,16 +65,16 @@ class Credits:
 
     def put_all(self, keys: Sequence[int], credit: float) -> None:
         """Set what is held for several URLs that are new here to the same amount."""
-        if self._young is None:
+        if self._small is None:
             self._give_compiled(keys, credit, 0.0)
             return
-        self._young.update(dict.fromkeys(keys, credit))
-        self._grow_up_if_large()
+        self._small.update(dict.fromkeys(keys, credit))
+        self._compile_if_large()
 
     def settle(self, key: int) -> None:
         """Note that a URL had its turn."""
-        if self._young is not None:
-            self._young_done.add(key)
+        if self._small is not None:
+            self._small_done.add(key)
         elif self._slots[place := self._place(key)]:
             self._done[place] = 1
 
@@ -82,9 +83,9 @@ class Credits:
 
         A class is a power of two of what is held and the level.
         """
-        if self._young is None:
+        if self._small is None:
             return self._give_compiled(keys, share, level)
-        held, done, risen = self._young, self._young_done, []
+        held, done, risen = self._small, self._small_done, []
         for key in keys:
             had = held.get(key, 0.0)
             held[key] = has = had + share
@@ -92,7 +93,7 @@ class Credits:
                 had, has = max(had + level, 0.0), has + level
             if has > 0.0 and (not had or frexp(has)[1] != frexp(had)[1]) and key not in done:
                 risen.append(key)
-        self._grow_up_if_large()
+        self._compile_if_large()
         return risen
 
     def _give_compiled(self, keys: Sequence[int], share: float, level: float) -> list[int]:
@@ -113,11 +114,11 @@ class Credits:
     def _place(self, key: int) -> int:
         return int(self._compiled().place(self._slots, np.uint64(key)))
 
-    def _grow_up_if_large(self) -> None:
-        if self._young is not None and len(self._young) > YOUNG_URLS:
+    def _compile_if_large(self) -> None:
+        if self._small is not None and len(self._small) > DICTIONARY_URLS:
             keys, held, done = self._arrays()
-            self._young = None
-            self._young_done = set()
+            self._small = None
+            self._small_done = set()
             self._fill(keys, held, done)
 
     def _make_room(self, more: int) -> None:
@@ -131,11 +132,11 @@ class Credits:
 
     def _arrays(self) -> tuple[NDArray[np.uint64], NDArray[np.float32], NDArray[np.uint8]]:
         """Return all URLs, their credit and whether they had their turn, in no order."""
-        if self._young is not None:
-            count = len(self._young)
-            keys = np.fromiter(self._young.keys(), np.uint64, count)
-            held = np.fromiter(self._young.values(), np.float32, count)
-            done = np.fromiter((key in self._young_done for key in self._young), np.uint8, count)
+        if self._small is not None:
+            count = len(self._small)
+            keys = np.fromiter(self._small.keys(), np.uint64, count)
+            held = np.fromiter(self._small.values(), np.float32, count)
+            done = np.fromiter((key in self._small_done for key in self._small), np.uint8, count)
             return keys, held, done
         taken = self._slots != 0
         return self._slots[taken], self._held[taken], self._done[taken]
@@ -149,17 +150,21 @@ class Credits:
         self._compiled().fill((self._slots, self._held, self._done), keys, held, done)
         self._count = len(keys)
 
+    def keep_numbers(self, first: int, *numbers: float) -> None:
+        """Keep numbers of the order's own in the next snapshot, from a position on."""
+        self.numbers[first : first + len(numbers)] = numbers
+
     def snapshot(self) -> bytes:
         """Return everything as the bytes of a file."""
         keys, held, done = self._arrays()
         body = keys.astype("<u8").tobytes() + held.astype("<f4").tobytes() + done.tobytes()
-        return _HEAD.pack(MAGIC, len(keys), xxhash.xxh3_64_intdigest(body), *self.levels) + body
+        return _HEAD.pack(MAGIC, len(keys), xxhash.xxh3_64_intdigest(body), *self.numbers) + body
 
     def restore(self, data: bytes) -> bool:
         """Take a snapshot's credit over; False, and nothing changes, if it is damaged."""
         if len(data) < _HEAD.size:
             return False
-        magic, count, digest, *levels = _HEAD.unpack_from(data)
+        magic, count, digest, *numbers = _HEAD.unpack_from(data)
         body = data[_HEAD.size :]
         if (
             magic != MAGIC
@@ -170,11 +175,11 @@ class Credits:
         keys = np.frombuffer(body, "<u8", count)
         held = np.frombuffer(body, "<f4", count, 8 * count)
         done = np.frombuffer(body, np.uint8, count, 12 * count)
-        self.levels = list(levels)
-        if count <= YOUNG_URLS:
-            self._young = dict(zip(keys.tolist(), held.tolist(), strict=True))
-            self._young_done = set(keys[done != 0].tolist())
+        self.numbers = list(numbers)
+        if count <= DICTIONARY_URLS:
+            self._small = dict(zip(keys.tolist(), held.tolist(), strict=True))
+            self._small_done = set(keys[done != 0].tolist())
         else:
-            self._young = None
+            self._small = None
             self._fill(keys, held, done)
         return True
