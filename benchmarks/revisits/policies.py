@@ -3,7 +3,13 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from gossamer.frontier.revisit.plan import FLOOR_SHARE, Wants, find_level, spreads, visit_rates
+from gossamer.frontier.revisit.allocation import (
+    FLOOR_SHARE,
+    Demand,
+    find_level,
+    spreads,
+    visit_rates,
+)
 from revisits.worlds import DAY_S
 
 Floats = NDArray[np.float64]
@@ -110,5 +116,5 @@ def plan_visits(
 ) -> Floats:
     """Return the visits per second by the shipped plan, where rates of change are known."""
     floor = FLOOR_SHARE * requests_per_s / len(keys) / (0.5 + spreads(keys))
-    wants = Wants(np.sqrt(importance * rates_per_s), rates_per_s, floor)
-    return np.asarray(visit_rates(wants, find_level(wants, requests_per_s)), np.float64)
+    demand = Demand(np.sqrt(importance * rates_per_s), rates_per_s, floor)
+    return np.asarray(visit_rates(demand, find_level(demand, requests_per_s)), np.float64)

@@ -9,7 +9,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from tests.examples import examples
 
 from gossamer.frontier.revisit import Belief, Watchlist, first_belief, learn
-from gossamer.frontier.revisit.rate import MOST_CHANGES
+from gossamer.frontier.revisit.change_rate import MOST_CHANGES
 
 RATES = st.floats(1e-9, 1e3)
 TIMES = st.floats(1e-3, 1e9)
@@ -59,9 +59,9 @@ def test_one_page_is_planned_as_all_are(
         watchlist.hint(key, 0.0)
     watchlist.replan(0.0, per_s, (lambda host: per_s * (host + 1) / 8) if has_limits else None)
     for key, (_, importance, host) in enumerate(pages):
-        planned = watchlist.outlook(key)
+        planned = watchlist.planned(key)
         watchlist.add(key, host, importance, None, 0.0)
-        alone = watchlist.outlook(key)
+        alone = watchlist.planned(key)
         assert planned is not None
         assert alone is not None
         assert alone.due_at == pytest.approx(planned.due_at, rel=1e-2, abs=1e-3 / per_s)
@@ -131,16 +131,16 @@ class WatchMachine(RuleBasedStateMachine):
         self.now += seconds
 
     @invariant()
-    def everything_watched_has_an_outlook(self) -> None:
+    def everything_watched_is_planned(self) -> None:
         assert len(self.watchlist) == len(self.watched)
         moments = []
         for key in self.watched:
-            outlook = self.watchlist.outlook(key)
-            assert outlook is not None
+            planned = self.watchlist.planned(key)
+            assert planned is not None
             if key in self.out:
-                assert outlook.due_at is None
-            elif outlook.due_at is not None:
-                moments.append(outlook.due_at)
+                assert planned.due_at is None
+            elif planned.due_at is not None:
+                moments.append(planned.due_at)
         assert self.watchlist.next_due_at() == min(moments, default=None)
 
 

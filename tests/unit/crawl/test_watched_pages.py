@@ -186,7 +186,7 @@ def test_a_new_page_is_believed_to_change_as_often_as_its_sitemap_says() -> None
     for number in (2, 3, 4):
         page = Turn(task=Task(url=url(number)), outcome=Fetched(document=document()), at=0.0)
         notes.note_page(page)
-    rates = [notes._pages.outlook(url(number).key) for number in (2, 3, 4)]
+    rates = [notes._pages.planned(url(number).key) for number in (2, 3, 4)]
     found = [plan.changes_per_s if plan is not None else 0.0 for plan in rates]
     assert found[2] == pytest.approx(1 / RULES.prior_s)  # "often" says nothing
     assert found[1] < found[0] < found[2]

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from revisits.policies import plan_visits
 
-from gossamer.frontier.revisit.plan import (
-    Wants,
+from gossamer.frontier.revisit.allocation import (
+    Demand,
     find_level,
     freshness,
     phase,
@@ -17,10 +17,10 @@ from gossamer.frontier.revisit.plan import (
 )
 
 
-def wants_of(count: int, seed: int = 1, floor: float = 0.0) -> Wants:
+def demand_of(count: int, seed: int = 1, floor: float = 0.0) -> Demand:
     rng = np.random.default_rng(seed)
     importance, rate = rng.pareto(1.0, count) + 0.01, rng.lognormal(0.0, 1.5, count)
-    return Wants(np.sqrt(importance * rate), rate, np.full(count, floor))
+    return Demand(np.sqrt(importance * rate), rate, np.full(count, floor))
 
 
 @pytest.mark.parametrize("budget", [0.001, 1.0, 50.0, 1e5])
@@ -28,17 +28,17 @@ def wants_of(count: int, seed: int = 1, floor: float = 0.0) -> Wants:
 def test_the_level_spends_the_budget_wherever_the_search_starts(
     budget: float, start: float
 ) -> None:
-    wants = wants_of(1_000)
-    level = find_level(wants, budget, start)
-    assert visit_rates(wants, level).sum() == pytest.approx(budget, rel=1e-3)
+    demand = demand_of(1_000)
+    level = find_level(demand, budget, start)
+    assert visit_rates(demand, level).sum() == pytest.approx(budget, rel=1e-3)
 
 
 def test_no_visit_would_bring_more_elsewhere() -> None:
     """At random moments freshness is f / (f + rate), for which the rule is exact."""
-    wants = wants_of(40)
-    importance = wants.gain**2 / wants.rate
-    visits = visit_rates(wants, find_level(wants, 20.0))
-    gain = importance * wants.rate / (visits + wants.rate) ** 2
+    demand = demand_of(40)
+    importance = demand.gain**2 / demand.rate
+    visits = visit_rates(demand, find_level(demand, 20.0))
+    gain = importance * demand.rate / (visits + demand.rate) ** 2
     visited = visits > 0.0
     assert np.ptp(gain[visited]) < 1e-3 * gain[visited].mean()
     assert gain[~visited].max(initial=0.0) <= gain[visited].min() * 1.001
@@ -58,28 +58,28 @@ def test_even_intervals_come_close_to_the_best_that_can_be_found_by_trying() -> 
 
 
 def test_a_host_gets_no_more_than_it_allows_and_the_rest_goes_to_others() -> None:
-    wants = wants_of(600, floor=1e-3)
+    demand = demand_of(600, floor=1e-3)
     host = np.arange(600) % 6
     most = np.array([0.5, 1.0, 2.0, 1e9, 1e9, 1e9])
-    level, shares = share_out(wants, host, most, 40.0)
-    loads = np.bincount(host, visit_rates(wants, shares.level[host], shares.floor[host]))
+    level, shares = share_out(demand, host, most, 40.0)
+    loads = np.bincount(host, visit_rates(demand, shares.level[host], shares.floor[host]))
     assert (loads <= most * 1.001).all()
     assert loads.sum() == pytest.approx(40.0, rel=0.01)
-    assert level > find_level(wants, 40.0)
+    assert level > find_level(demand, 40.0)
 
 
 def test_where_no_host_allows_enough_each_gets_what_it_allows() -> None:
-    wants = wants_of(300, floor=1e-2)
+    demand = demand_of(300, floor=1e-2)
     host = np.arange(300) % 3
     most = np.array([0.5, 0.2, 3.0])
-    _, shares = share_out(wants, host, most, 1_000.0)
-    loads = np.bincount(host, visit_rates(wants, shares.level[host], shares.floor[host]))
+    _, shares = share_out(demand, host, most, 1_000.0)
+    loads = np.bincount(host, visit_rates(demand, shares.level[host], shares.floor[host]))
     assert loads == pytest.approx(most, rel=1e-2)
 
 
 def test_pages_that_are_worth_nothing_get_their_floor() -> None:
-    wants = Wants(np.zeros(10), np.ones(10), np.full(10, 0.01))
-    assert visit_rates(wants, find_level(wants, 5.0)) == pytest.approx(np.full(10, 0.01))
+    demand = Demand(np.zeros(10), np.ones(10), np.full(10, 0.01))
+    assert visit_rates(demand, find_level(demand, 5.0)) == pytest.approx(np.full(10, 0.01))
 
 
 def test_spread_and_phase_of_many_keys_are_those_of_each() -> None:

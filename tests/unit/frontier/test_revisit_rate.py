@@ -5,7 +5,7 @@ import random
 import pytest
 
 from gossamer.frontier.revisit import DEFAULT_PRIOR, Belief, first_belief, learn, prior_of
-from gossamer.frontier.revisit.rate import MOST_CHANGES
+from gossamer.frontier.revisit.change_rate import MOST_CHANGES
 
 
 def mean(belief: Belief) -> float:

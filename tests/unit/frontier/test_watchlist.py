@@ -18,10 +18,10 @@ def watch(count: int, *, prior_per_s: float = 0.01, hosts: int = 1) -> Watchlist
 
 
 def due_at(watchlist: Watchlist, key: int) -> float:
-    outlook = watchlist.outlook(key)
-    assert outlook is not None
-    assert outlook.due_at is not None
-    return outlook.due_at
+    planned = watchlist.planned(key)
+    assert planned is not None
+    assert planned.due_at is not None
+    return planned.due_at
 
 
 def test_nothing_is_due_before_the_first_plan() -> None:
@@ -61,7 +61,7 @@ def test_the_next_moment_is_that_of_the_next_page() -> None:
 def test_important_pages_are_visited_more_often() -> None:
     watchlist = watch(100)
     watchlist.replan(0.0, 1.0)
-    rates = [outlook.visits_per_s for key in range(100) if (outlook := watchlist.outlook(key))]
+    rates = [planned.visits_per_s for key in range(100) if (planned := watchlist.planned(key))]
     assert rates[0] > 3 * rates[20]
     assert rates[:20] == sorted(rates[:20], reverse=True)
 
@@ -98,7 +98,7 @@ def test_a_removed_page_is_never_due_and_can_come_back() -> None:
     watchlist.remove(99)
     assert len(watchlist) == 19
     assert 3 not in watchlist.take_due(0.0, 1e9, 100)
-    assert watchlist.outlook(3) is None
+    assert watchlist.planned(3) is None
     watchlist.add(3, 0, 1.0, None, 5.0)
     assert len(watchlist) == 20
     assert watchlist.take_due(0.0, 1e9, 100) == [3]
@@ -139,7 +139,7 @@ def test_pages_of_a_host_speak_for_those_that_were_not_visited() -> None:
         for key in range(30):
             watchlist.visited(key, 10.0 * visit, changed=key % 2 == 0)
     watchlist.replan(300.0, 1.0)
-    busy, calm = watchlist.outlook(38), watchlist.outlook(39)
+    busy, calm = watchlist.planned(38), watchlist.planned(39)
     assert busy is not None
     assert calm is not None
     assert busy.changes_per_s > 10 * calm.changes_per_s
@@ -160,7 +160,7 @@ def test_what_was_learned_survives_a_restart() -> None:
     again.replan(450.0, 1.0)
     watchlist.replan(450.0, 1.0)
     for key in range(20):
-        old, new = watchlist.outlook(key), again.outlook(key)
+        old, new = watchlist.planned(key), again.planned(key)
         assert old is not None
         assert new is not None
         assert new.changes_per_s == pytest.approx(old.changes_per_s, rel=0.05)
@@ -174,14 +174,14 @@ def test_a_changefreq_weighs_but_does_not_decide() -> None:
     for key, belief in enumerate((None, first_belief(daily), first_belief(never))):
         watchlist.add(key, key, 1.0, belief, 0.0)
     watchlist.replan(0.0, 1.0)
-    rates = [outlook.changes_per_s for key in range(3) if (outlook := watchlist.outlook(key))]
+    rates = [planned.changes_per_s for key in range(3) if (planned := watchlist.planned(key))]
     assert rates[2] < rates[0] < rates[1] < 0.1 * daily
 
 
 def test_a_host_that_allows_little_gets_little() -> None:
     watchlist = watch(60, hosts=2)
     watchlist.replan(0.0, 1.0, lambda host: 0.05 if host == 0 else 10.0)
-    rates = np.array([o.visits_per_s for key in range(60) if (o := watchlist.outlook(key))])
+    rates = np.array([o.visits_per_s for key in range(60) if (o := watchlist.planned(key))])
     assert rates[::2].sum() == pytest.approx(0.05, rel=0.01)
     assert rates.sum() == pytest.approx(1.0, rel=0.01)
 
@@ -238,7 +238,7 @@ def test_dates_that_the_content_contradicts_are_no_longer_believed() -> None:
     for visit in range(1, 30):
         for watchlist, age in ((liar, 0.001), (plain, None)):
             watchlist.visited(1, 10.0 * visit, changed=visit % 10 == 0, modified_ago_s=age)
-    old, new = plain.outlook(1), liar.outlook(1)
+    old, new = plain.planned(1), liar.planned(1)
     assert old is not None
     assert new is not None
     assert new.changes_per_s == pytest.approx(old.changes_per_s)

@@ -76,7 +76,7 @@ class WatchedPages:
 
     def next_revisit_at(self, key: int) -> float | None:
         """Return when a page is revisited next; None if that is not planned."""
-        plan = self._pages.outlook(key)
+        plan = self._pages.planned(key)
         if plan is not None:
             return plan.due_at
         return next((at for at, lost in self._lost if lost == key), None)
@@ -145,7 +145,7 @@ class WatchedPages:
             modified_at = last_modified(link)
             if modified_at is None or modified_at <= old.seen_at:
                 continue
-            plan = self._pages.outlook(link.target.key)
+            plan = self._pages.planned(link.target.key)
             if plan is not None and plan.last_at < modified_at:
                 self._pages.hint(link.target.key, turn.at)
 

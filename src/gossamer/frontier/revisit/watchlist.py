@@ -4,16 +4,16 @@ import numpy as np
 from msgspec import Struct
 
 from gossamer.errors import Bug
-from gossamer.frontier.revisit.agenda import AHEAD, OUT, Agenda
-from gossamer.frontier.revisit.book import Book
-from gossamer.frontier.revisit.pages import TAKEN
-from gossamer.frontier.revisit.plan import LimitOfHost
-from gossamer.frontier.revisit.rate import DEFAULT_PRIOR, Belief, learn
+from gossamer.frontier.revisit.allocation import LimitOfHost
+from gossamer.frontier.revisit.change_rate import DEFAULT_PRIOR, Belief, learn
+from gossamer.frontier.revisit.columns import TAKEN, HostColumns, PageColumns
+from gossamer.frontier.revisit.due_queue import AHEAD, OUT, DueQueue
+from gossamer.frontier.revisit.planner import RevisitPlanner
 
 _MOST_HINTS = 255
 
 
-class Outlook(Struct, frozen=True, gc=False):
+class PlannedRevisit(Struct, frozen=True, gc=False):
     """What is planned for a page, and on which grounds."""
 
     changes_per_s: float
@@ -32,13 +32,14 @@ class Watchlist:
     """
 
     def __init__(self, prior_per_s: float = DEFAULT_PRIOR) -> None:
-        self._book = Book(prior_per_s)
-        self._agenda = Agenda(self._book.pages.due_at)
+        self._pages, self._hosts = PageColumns(), HostColumns()
+        self._planner = RevisitPlanner(self._pages, self._hosts, prior_per_s)
+        self._due = DueQueue(self._pages.due_at)
         self._held: dict[int, float] = {}
         """Pages given back, and until when they shall not be asked whatever the plan."""
 
     def __len__(self) -> int:
-        return len(self._book.pages)
+        return len(self._pages)
 
     def add(
         self, key: int, host: int, importance: float, belief: Belief | None, last_at: float
@@ -48,22 +49,22 @@ class Watchlist:
         The belief is what `visited` returned last; None if the page was never visited again; or
         `first_belief(prior_of(...))` if a sitemap says how often it changes.
         """
-        pages = self._book.pages
+        pages = self._pages
         row = pages.find(key)
         if row < 0:
             if pages.is_full:
                 self._tidy()
             row = pages.append(key)
-        self._book.enter(row, host, importance, belief)
+        self._planner.enter(row, host, importance, belief)
         pages.last_at[row] = last_at
         if not pages.state.item(row) & TAKEN:
-            self._agenda.set(row, self._book.due_at(row, self._book.belief(row)))
+            self._due.set(row, self._planner.due_at(row, self._planner.belief(row)))
 
     def remove(self, key: int) -> None:
         """Watch a page no longer: it will not be due again."""
-        row = self._book.pages.find(key)
+        row = self._pages.find(key)
         if row >= 0:
-            self._book.pages.drop(row)
+            self._pages.drop(row)
             self._held.pop(key, None)
 
     def replan(
@@ -75,19 +76,19 @@ class Watchlist:
         visit moves only its own page, and what it taught reaches the other pages here.
         """
         self._tidy()
-        self._book.plan(now, requests_per_s, most_per_s_of_host)
-        self._agenda = Agenda(self._book.pages.due_at, AHEAD / requests_per_s)
+        self._planner.plan(now, requests_per_s, most_per_s_of_host)
+        self._due = DueQueue(self._pages.due_at, AHEAD / requests_per_s)
         self._held = {key: until for key, until in self._held.items() if until > now}
         for key, until in self._held.items():
             row = self._need(key)
-            if not self._book.pages.state.item(row) & TAKEN:
-                self._agenda.set(row, max(until, float(self._book.pages.due_at[row])))
+            if not self._pages.state.item(row) & TAKEN:
+                self._due.set(row, max(until, float(self._pages.due_at[row])))
 
     def take_due(self, now: float, until: float, at_most: int) -> list[int]:
         """Take the pages that are due by a moment, or have been for long, earliest first."""
-        rows = self._agenda.take(max(now, until), at_most)
-        self._book.pages.state[rows] |= np.uint8(TAKEN)
-        keys: list[int] = self._book.pages.key[rows].tolist()
+        rows = self._due.take(max(now, until), at_most)
+        self._pages.state[rows] |= np.uint8(TAKEN)
+        keys: list[int] = self._pages.key[rows].tolist()
         return keys
 
     def visited(
@@ -99,74 +100,74 @@ class Watchlist:
         server or a sitemap claims; a host whose claims the content contradicts is not heard.
         """
         row = self._need(key)
-        pages, belief = self._book.pages, self._book.belief(row)
+        pages, belief = self._pages, self._planner.belief(row)
         elapsed_s = now - pages.last_at.item(row)
-        word, hints = self._book.hosts.word(pages.host.item(row)), pages.hints.item(row)
-        word.note_visit(elapsed_s * belief.a / belief.b, hints, changed=changed)
+        signals, hints = self._hosts.signals(pages.host.item(row)), pages.hints.item(row)
+        signals.note_visit(elapsed_s * belief.a / belief.b, hints, changed=changed)
         if modified_ago_s is not None:
-            word.note_date(changed=changed, is_between=modified_ago_s <= elapsed_s)
-        age_s = word.age_of_change(elapsed_s, modified_ago_s, hints)
+            signals.note_date(changed=changed, is_between=modified_ago_s <= elapsed_s)
+        age_s = signals.age_of_change(elapsed_s, modified_ago_s, hints)
         belief = learn(belief, elapsed_s, changed=changed, modified_ago_s=age_s)
-        self._book.keep(row, belief)
+        self._planner.keep(row, belief)
         pages.last_at[row] = now
         pages.hints[row] = pages.state[row] = 0
         self._held.pop(key, None)
-        self._agenda.set(row, self._book.due_at(row, belief))
+        self._due.set(row, self._planner.due_at(row, belief))
         return belief
 
     def give_back(self, key: int, due_at: float) -> None:
         """Let a page that could not be asked be due again at a moment, and not before."""
-        row = self._book.pages.find(key)
+        row = self._pages.find(key)
         if row >= 0:
             self._held[key] = due_at
-            self._book.pages.state[row] &= ~np.uint8(TAKEN)
-            self._agenda.set(row, due_at)
+            self._pages.state[row] &= ~np.uint8(TAKEN)
+            self._due.set(row, due_at)
 
     def hint(self, key: int, now: float) -> None:
-        """Hear that a page has changed since it was visited: once for each change announced.
+        """Take a hint that a page has changed since it was visited: once for each change announced.
 
-        It is due earlier by as much as such words of its host were worth so far. A page that is
+        It is due earlier by as much as hints of its host were worth so far. A page that is
         not watched, or out at this moment, is left as it is.
         """
-        pages, hosts = self._book.pages, self._book.hosts
+        pages, hosts = self._pages, self._hosts
         row = pages.find(key)
         if row < 0 or pages.state.item(row) & TAKEN:
             return
-        hosts.heard_hint(pages.host.item(row))
+        hosts.note_hint(pages.host.item(row))
         pages.hints[row] = min(pages.hints.item(row) + 1, _MOST_HINTS)
         earliest = max(now, self._held.get(key, now))
-        due_at = max(self._book.due_at(row, self._book.belief(row)), earliest)
-        self._agenda.set(row, min(pages.due_at.item(row), due_at))
+        due_at = max(self._planner.due_at(row, self._planner.belief(row)), earliest)
+        self._due.set(row, min(pages.due_at.item(row), due_at))
 
     def next_due_at(self) -> float | None:
         """Return the moment at which the next page is due; None if none is planned."""
-        return self._agenda.next_at()
+        return self._due.next_at()
 
     def expected_freshness(self) -> float:
         """Return the share of importance that the plan keeps current, if the beliefs are true."""
         self._tidy()
-        return self._book.freshness()
+        return self._planner.freshness()
 
-    def outlook(self, key: int) -> Outlook | None:
+    def planned(self, key: int) -> PlannedRevisit | None:
         """Return what is planned for a page; None if it is not watched."""
-        row = self._book.pages.find(key)
+        row = self._pages.find(key)
         if row < 0:
             return None
-        belief, due_at = self._book.belief(row), float(self._book.pages.due_at[row])
-        return Outlook(
+        belief, due_at = self._planner.belief(row), float(self._pages.due_at[row])
+        return PlannedRevisit(
             changes_per_s=belief.a / belief.b,
-            visits_per_s=self._book.visits_per_s(row, belief.a / belief.b),
-            last_at=float(self._book.pages.last_at[row]),
+            visits_per_s=self._planner.visits_per_s(row, belief.a / belief.b),
+            last_at=float(self._pages.last_at[row]),
             due_at=None if due_at == OUT else due_at,
         )
 
     def _need(self, key: int) -> int:
-        row = self._book.pages.find(key)
+        row = self._pages.find(key)
         if row < 0:
             raise Bug(f"page {key:016x} was visited but is not watched; add it first")
         return row
 
     def _tidy(self) -> None:
-        """Sort new pages in and let removed ones go; the agenda's rows then mean other pages."""
-        if self._book.pages.tidy():
-            self._agenda = Agenda(self._book.pages.due_at, self._agenda.look_ahead_s)
+        """Sort new pages in and let removed ones go; the due queue's rows then mean other pages."""
+        if self._pages.tidy():
+            self._due = DueQueue(self._pages.due_at, self._due.look_ahead_s)

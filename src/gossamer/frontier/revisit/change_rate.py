@@ -15,7 +15,7 @@ DAY_S = 86_400.0
 
 DEFAULT_PRIOR = 1 / (150 * DAY_S)
 """Changes per second of a page of which nothing is known. Slow on purpose: a slow prior makes a
-page worth a look and corrects itself, a fast one gives the page up as hopeless."""
+page worth a visit and corrects itself, a fast one gives the page up as hopeless."""
 
 STRENGTH = 2.0
 """How many changes a prior weighs."""

@@ -1,7 +1,7 @@
-"""What is due next? The moments of all pages in one array, and a sorted look at the nearest.
+"""What is due next? The moments of all pages in one array, and the nearest of them sorted.
 
 No heap: re-planning moves every moment, which would mean a new heap of a million entries, while a
-pass over the array takes a millisecond. The passes are rare, because each looks ahead.
+pass over the array takes a millisecond. The passes are rare, because each sorts some time ahead.
 """
 
 from typing import TypeAlias
@@ -13,7 +13,7 @@ Moments: TypeAlias = NDArray[np.float64]
 Rows: TypeAlias = NDArray[np.int64]
 
 AHEAD = 16_384
-"""Pages that one pass brings into order, at least, if they are due within the look ahead."""
+"""Pages that one pass brings into order, at least, if they are due within `look_ahead_s`."""
 
 OUT = np.inf
 """The moment of a page that is not to be taken."""
@@ -21,7 +21,7 @@ OUT = np.inf
 _LATEST = float(np.finfo(np.float64).max)
 
 
-class Agenda:
+class DueQueue:
     """Rows by the moment at which they are due.
 
     Invariant: a row that is due by the horizon is in `_rows` from `_next` on, or in `_late`, with
@@ -55,7 +55,7 @@ class Agenda:
             self._merge()
         taken = self._take_ordered(until, at_most)
         if until > self._horizon and len(taken) < at_most:
-            self._look(until, at_most)
+            self._sort_ahead(until, at_most)
             taken = np.concatenate((taken, self._take_ordered(until, at_most - len(taken))))
         return taken
 
@@ -83,10 +83,10 @@ class Agenda:
         first = float(self._due_at.min(initial=OUT))
         if first == OUT:
             return None
-        self._look(first, 1)
+        self._sort_ahead(first, 1)
         return first
 
-    def _look(self, until: float, at_most: int) -> None:
+    def _sort_ahead(self, until: float, at_most: int) -> None:
         """Bring into order what is due by a moment and some time after it, or the first of it."""
         self._horizon = min(until + self.look_ahead_s, _LATEST)
         rows = np.flatnonzero(self._due_at <= self._horizon)

@@ -2,7 +2,7 @@
 
 A page of importance w that changes at rate r earns most, under a budget of requests, if visited
 at the rate sqrt(w r) * level - r; where that is negative, a visit costs more than it brings. The
-level is the same for all pages and rises with the budget, like water in vessels of unequal height.
+level is the same for all pages and rises with the budget (water-filling).
 The rule is exact for visits at random moments (Azar et al. 2018); evenly spaced, as here, it comes
 to more than 99 % of the best intervals, which are dearer to compute and, while rates are still
 being learned, no better.
@@ -35,8 +35,8 @@ _SHIFT = 40
 _UNITS = float(1 << 24)
 
 
-class Wants(NamedTuple):
-    """What the plan needs to know of each page."""
+class Demand(NamedTuple):
+    """What each page asks of the budget: a column per property."""
 
     gain: Numbers
     """sqrt(importance * rate)"""
@@ -46,7 +46,7 @@ class Wants(NamedTuple):
     """Visits per second that the page gets in any case."""
 
 
-class Shares(NamedTuple):
+class HostShares(NamedTuple):
     """What a host's pages are given: the level, and the share of their floors."""
 
     level: NDArray[np.float64]
@@ -81,22 +81,22 @@ def phases(keys: Keys) -> NDArray[np.float32]:
 
 
 def visit_rates(
-    wants: Wants, level: Numbers | float, floor_share: Numbers | float = 1.0
+    demand: Demand, level: Numbers | float, floor_share: Numbers | float = 1.0
 ) -> Numbers:
     """Return the visits per second of each page."""
-    return np.maximum(wants.gain * level - wants.rate, wants.floor * floor_share)
+    return np.maximum(demand.gain * level - demand.rate, demand.floor * floor_share)
 
 
-def find_level(wants: Wants, requests_per_s: float, start: float = 0.0) -> float:
+def find_level(demand: Demand, requests_per_s: float, start: float = 0.0) -> float:
     """Return the level at which all pages together get so many visits per second.
 
     The sum is convex and piecewise linear in the level, so Newton's steps come down to the root
     from above, in three to eight passes over the pages. A level near it saves a few.
     """
-    above = _above(wants, requests_per_s)
+    above = _above(demand, requests_per_s)
     level = start if 0.0 < start < above else above
     for _ in range(_STEPS):
-        total, slope = _total(wants, level)
+        total, slope = _total(demand, level)
         excess = total - requests_per_s
         if abs(excess) <= _CLOSE * requests_per_s:
             break
@@ -109,12 +109,12 @@ def find_level(wants: Wants, requests_per_s: float, start: float = 0.0) -> float
     return level
 
 
-def _total(wants: Wants, level: float) -> tuple[float, float]:
+def _total(demand: Demand, level: float) -> tuple[float, float]:
     """Return the visits per second of all pages, and by how much they rise with the level."""
     total = slope = 0.0
-    wanted = np.empty(_PIECE, wants.gain.dtype)
-    for part in pieces(len(wants.gain)):
-        gain, rate, floor = (column[part] for column in wants)
+    wanted = np.empty(_PIECE, demand.gain.dtype)
+    for part in pieces(len(demand.gain)):
+        gain, rate, floor = (column[part] for column in demand)
         some = wanted[: len(gain)]
         np.multiply(gain, level, out=some)
         np.subtract(some, rate, out=some)
@@ -123,15 +123,15 @@ def _total(wants: Wants, level: float) -> tuple[float, float]:
     return total, slope
 
 
-def _above(wants: Wants, requests_per_s: float) -> float:
+def _above(demand: Demand, requests_per_s: float) -> float:
     """Return a level that cannot be too low: right if every page were above its floor."""
-    gains = float(wants.gain.sum())
-    return (requests_per_s + float(wants.rate.sum())) / gains if gains > 0.0 else 0.0
+    gains = float(demand.gain.sum())
+    return (requests_per_s + float(demand.rate.sum())) / gains if gains > 0.0 else 0.0
 
 
 def share_out(
-    wants: Wants, host: Indices, most_per_s: Numbers, requests_per_s: float, start: float = 0.0
-) -> tuple[float, Shares]:
+    demand: Demand, host: Indices, most_per_s: Numbers, requests_per_s: float, start: float = 0.0
+) -> tuple[float, HostShares]:
     """Return the level for all, and the shares of each host: lower where it would be too much.
 
     A host whose politeness allows less than its pages would get has a level of its own; what it
@@ -139,10 +139,10 @@ def share_out(
     """
     count = len(most_per_s)
     is_full = np.zeros(count, np.bool_)
-    level, rest, others = start, requests_per_s, wants
+    level, rest, others = start, requests_per_s, demand
     for _ in range(_ROUNDS):
         level = find_level(others, rest, level)
-        loads = np.bincount(host, visit_rates(wants, level), count)
+        loads = np.bincount(host, visit_rates(demand, level), count)
         too_much = (loads > most_per_s) & ~is_full
         if not too_much.any():
             break
@@ -150,20 +150,20 @@ def share_out(
         if is_full.all():
             break
         rest = requests_per_s - float(most_per_s[is_full].sum())
-        others = Wants(*(column[~is_full[host]] for column in wants))
-    shares = Shares(np.full(count, level), np.ones(count))
+        others = Demand(*(column[~is_full[host]] for column in demand))
+    shares = HostShares(np.full(count, level), np.ones(count))
     if is_full.any():
-        _fill(wants, host, most_per_s, (is_full, shares))
+        _fill(demand, host, most_per_s, (is_full, shares))
     return level, shares
 
 
 def _fill(
-    wants: Wants, host: Indices, most_per_s: Numbers, full: tuple[NDArray[np.bool_], Shares]
+    demand: Demand, host: Indices, most_per_s: Numbers, full: tuple[NDArray[np.bool_], HostShares]
 ) -> None:
     """Lower the shares of full hosts until their pages get what the host allows, all at once."""
     is_full, shares = full
     mine = np.flatnonzero(is_full[host])
-    gain, rate, floor = (column[mine] for column in wants)
+    gain, rate, floor = (column[mine] for column in demand)
     owner, count = host[mine], len(most_per_s)
     floors = np.bincount(owner, floor, count)
     with np.errstate(divide="ignore", invalid="ignore"):  # hosts without pages divide by zero

@@ -1,4 +1,4 @@
-"""What is known of all pages and hosts, and what follows from it: the sums behind a watchlist.
+"""The revisit plan: from what is known of pages and hosts to the moment of each next visit.
 
 Each rule is here twice: for one row after a visit, in plain floats, and for all rows when the plan
 is made, over columns. A property test holds the two together.
@@ -9,14 +9,11 @@ from math import sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from gossamer.frontier.revisit.agenda import OUT
-from gossamer.frontier.revisit.hosts import Hosts
-from gossamer.frontier.revisit.pages import GONE, NEW, TAKEN, Pages
-from gossamer.frontier.revisit.plan import (
+from gossamer.frontier.revisit.allocation import (
     FLOOR_SHARE,
+    Demand,
     LimitOfHost,
     Numbers,
-    Wants,
     find_level,
     freshness,
     phase,
@@ -27,7 +24,9 @@ from gossamer.frontier.revisit.plan import (
     spreads,
     visit_rates,
 )
-from gossamer.frontier.revisit.rate import Belief
+from gossamer.frontier.revisit.change_rate import Belief
+from gossamer.frontier.revisit.columns import GONE, NEW, TAKEN, HostColumns, PageColumns
+from gossamer.frontier.revisit.due_queue import OUT
 
 _LEAST = 1e-25
 _ROUNDS = 4
@@ -36,22 +35,21 @@ _LEAST_PER_S = 1e-9
 _PRIOR_ROUNDS, _HARDLY = 10, 1.2
 
 
-class Book:
-    """Pages, their hosts and the plan that holds for them."""
+class RevisitPlanner:
+    """The plan that holds for the pages and hosts of a watchlist."""
 
     __slots__ = (
         "_floor_per_s",
+        "_hosts",
         "_level",
+        "_pages",
         "_prior_per_s",
         "_stretch",
-        "hosts",
-        "pages",
     )
 
-    def __init__(self, prior_per_s: float) -> None:
+    def __init__(self, pages: PageColumns, hosts: HostColumns, prior_per_s: float) -> None:
+        self._pages, self._hosts = pages, hosts
         self._prior_per_s = prior_per_s
-        self.pages = Pages()
-        self.hosts = Hosts()
         self._level = 0.0
         self._stretch = 1.0
         """Planned visits to real ones, where hints put visits off or bring them on."""
@@ -60,48 +58,48 @@ class Book:
 
     def enter(self, row: int, host: int, importance: float, belief: Belief | None) -> None:
         """Write down what a page comes with."""
-        pages, gap_s = self.pages, 1.0 / self._prior_per_s
+        pages, gap_s = self._pages, 1.0 / self._prior_per_s
         if belief is not None and belief.prior_a > 0.0:  # learned here, or in an earlier run
             gap_s = belief.prior_b / belief.prior_a
             self.keep(row, belief)
             pages.state[row] &= ~np.uint8(NEW)
         elif belief is not None:
             pages.changes[row], pages.seconds[row] = belief.a, belief.b
-        pages.host[row] = self.hosts.number(host, gap_s, self._level)
+        pages.host[row] = self._hosts.number(host, gap_s, self._level)
         pages.weight[row] = max(importance, _LEAST)
 
     def belief(self, row: int) -> Belief:
         """Return what is believed of a page, its host's prior included."""
-        pages = self.pages
+        pages = self._pages
         prior_a = pages.prior.item(row)
-        prior_b = prior_a * self.hosts.gap_s.item(pages.host.item(row))
+        prior_b = prior_a * self._hosts.gap_s.item(pages.host.item(row))
         a, b = prior_a + pages.changes.item(row), prior_b + pages.seconds.item(row)
         return Belief(a, b, prior_a, prior_b)
 
     def keep(self, row: int, belief: Belief) -> None:
         """Write down what is believed of a page, without its host's prior."""
-        self.pages.prior[row] = belief.prior_a
-        self.pages.changes[row] = max(belief.a - belief.prior_a, 0.0)
-        self.pages.seconds[row] = max(belief.b - belief.prior_b, 0.0)
+        self._pages.prior[row] = belief.prior_a
+        self._pages.changes[row] = max(belief.a - belief.prior_a, 0.0)
+        self._pages.seconds[row] = max(belief.b - belief.prior_b, 0.0)
 
     def visits_per_s(self, row: int, rate: float) -> float:
         """Return how often the plan has a page visited that changes at a rate."""
-        host = self.pages.host.item(row)
-        wanted = sqrt(self.pages.weight.item(row) * rate) * self.hosts.level.item(host) - rate
-        floor = self._floor_per_s / (0.5 + spread(self.pages.key.item(row)))
-        return max(wanted, floor * self.hosts.floor.item(host))
+        host = self._pages.host.item(row)
+        wanted = sqrt(self._pages.weight.item(row) * rate) * self._hosts.level.item(host) - rate
+        floor = self._floor_per_s / (0.5 + spread(self._pages.key.item(row)))
+        return max(wanted, floor * self._hosts.floor.item(host))
 
     def due_at(self, row: int, belief: Belief) -> float:
         """Return when a page of which something is believed is worth the next visit."""
         if not self._floor_per_s:
             return OUT
-        pages, host = self.pages, self.pages.host.item(row)
+        pages, host = self._pages, self._pages.host.item(row)
         rate = belief.a / belief.b
         wait_s = 1.0 / self.visits_per_s(row, rate)
-        if jump := self.hosts.jump.item(host):
+        if jump := self._hosts.jump.item(host):
             told = pages.hints.item(row) * jump / rate
             longest_s = (0.5 + spread(pages.key.item(row))) / self._floor_per_s
-            wait_s = (wait_s - told) / self.hosts.drift.item(host)
+            wait_s = (wait_s - told) / self._hosts.drift.item(host)
             wait_s = min(max(wait_s, 0.0), longest_s)
         if pages.state.item(row) & NEW:
             wait_s *= phase(pages.key.item(row))
@@ -110,47 +108,47 @@ class Book:
     def plan(self, now: float, requests_per_s: float, limit_of_host: LimitOfHost | None) -> None:
         """Share the budget out anew, and set the moments of all pages that are not out."""
         self._learn_priors()
-        self.hosts.weigh_words()
-        self._floor_per_s = FLOOR_SHARE * requests_per_s / max(len(self.pages), 1)
-        wants = self._wants()
-        rates = self._share(wants, requests_per_s * self._stretch, limit_of_host)
-        for _ in range(_ROUNDS if self.hosts.has_hints else 0):
-            wider = self._stretch * requests_per_s / self._load(wants, rates)
+        self._hosts.weigh_hints()
+        self._floor_per_s = FLOOR_SHARE * requests_per_s / max(len(self._pages), 1)
+        demand = self._demand()
+        rates = self._share(demand, requests_per_s * self._stretch, limit_of_host)
+        for _ in range(_ROUNDS if self._hosts.has_hints else 0):
+            wider = self._stretch * requests_per_s / self._load(demand, rates)
             self._stretch = min(max(wider, 1.0 / _MOST_STRETCH), _MOST_STRETCH)
-            rates = self._share(wants, requests_per_s * self._stretch, limit_of_host)
-        self._set_moments(wants, rates, now)
+            rates = self._share(demand, requests_per_s * self._stretch, limit_of_host)
+        self._set_moments(demand, rates, now)
 
     def freshness(self) -> float:
         """Return the share of importance that the plan keeps current, if the beliefs are true."""
-        if not len(self.pages) or not self._floor_per_s:
+        if not len(self._pages) or not self._floor_per_s:
             return 0.0
-        wants = self._wants()
-        weight = self.pages.weight[: self.pages.rows].astype(np.float64)
-        fresh = freshness(wants.rate.astype(np.float64), self._rates(wants))
+        demand = self._demand()
+        weight = self._pages.weight[: self._pages.rows].astype(np.float64)
+        fresh = freshness(demand.rate.astype(np.float64), self._rates(demand))
         return float((weight * fresh).sum() / weight.sum())
 
-    def _wants(self) -> Wants:
-        pages, rows = self.pages, self.pages.rows
+    def _demand(self) -> Demand:
+        pages, rows = self._pages, self._pages.rows
         gain, rate, floor = np.empty((3, rows), np.float32)
         for part in pieces(rows):
             rate[part] = self._change_rates(part)
             np.sqrt(pages.weight[part] * rate[part], out=gain[part])
             floor[part] = self._floor_per_s / (spreads(pages.key[part]) + np.float32(0.5))
-        return Wants(gain, rate, floor)
+        return Demand(gain, rate, floor)
 
-    def _rates(self, wants: Wants) -> Numbers:
-        host = self.pages.host[: self.pages.rows]
+    def _rates(self, demand: Demand) -> Numbers:
+        host = self._pages.host[: self._pages.rows]
         level, floor = (
-            column.astype(np.float32) for column in (self.hosts.level, self.hosts.floor)
+            column.astype(np.float32) for column in (self._hosts.level, self._hosts.floor)
         )
-        return visit_rates(wants, level[host], floor[host])
+        return visit_rates(demand, level[host], floor[host])
 
     def _change_rates(self, rows: slice | NDArray[np.int64]) -> NDArray[np.float32]:
         """Return the changes per second that are believed of some pages."""
-        pages, prior = self.pages, self.pages.prior[rows]
+        pages, prior = self._pages, self._pages.prior[rows]
         changes: NDArray[np.float32] = pages.changes[rows] + prior
         seconds: NDArray[np.float32] = pages.seconds[rows]
-        seconds = seconds + prior * self.hosts.gap_s.astype(np.float32)[pages.host[rows]]
+        seconds = seconds + prior * self._hosts.gap_s.astype(np.float32)[pages.host[rows]]
         return np.divide(changes, seconds, dtype=np.float32)
 
     def _learn_priors(self) -> None:
@@ -158,38 +156,38 @@ class Book:
 
         Repeated until it hardly matters, so that it is the same however often plans are made.
         """
-        again = np.flatnonzero(~(self.pages.state[: self.pages.rows] & NEW).astype(np.bool_))
+        again = np.flatnonzero(~(self._pages.state[: self._pages.rows] & NEW).astype(np.bool_))
         for _ in range(_PRIOR_ROUNDS if len(again) else 0):
-            host, rates = self.pages.host[again], self._change_rates(again)
-            if self.hosts.learn_priors(host, rates, 1.0 / self._prior_per_s) < _HARDLY:
+            host, rates = self._pages.host[again], self._change_rates(again)
+            if self._hosts.learn_priors(host, rates, 1.0 / self._prior_per_s) < _HARDLY:
                 break
 
     def _share(
-        self, wants: Wants, requests_per_s: float, limit_of_host: LimitOfHost | None
+        self, demand: Demand, requests_per_s: float, limit_of_host: LimitOfHost | None
     ) -> Numbers:
         """Set the levels of all hosts for a budget; return the visits per second of each page."""
         if limit_of_host is None:
-            self._level = find_level(wants, requests_per_s, self._level)
-            self.hosts.share(self._level, 1.0)
-            return visit_rates(wants, self._level)
-        limits = (max(limit_of_host(key), _LEAST_PER_S) for key in self.hosts.keys)
-        most = np.fromiter(limits, np.float64, len(self.hosts.keys))
-        host = self.pages.host[: self.pages.rows]
-        self._level, shares = share_out(wants, host, most, requests_per_s, self._level)
-        self.hosts.share(shares.level, shares.floor)
-        return self._rates(wants)
+            self._level = find_level(demand, requests_per_s, self._level)
+            self._hosts.share(self._level, 1.0)
+            return visit_rates(demand, self._level)
+        limits = (max(limit_of_host(key), _LEAST_PER_S) for key in self._hosts.keys)
+        most = np.fromiter(limits, np.float64, len(self._hosts.keys))
+        host = self._pages.host[: self._pages.rows]
+        self._level, shares = share_out(demand, host, most, requests_per_s, self._level)
+        self._hosts.share(shares.level, shares.floor)
+        return self._rates(demand)
 
-    def _load(self, wants: Wants, rates: Numbers) -> float:
+    def _load(self, demand: Demand, rates: Numbers) -> float:
         """Return the visits per second that rates lead to: hints bring some on, and delay others.
 
         Between hints a page waits longer, for what is left to time; and a hint counts for as much
         of a visit as it is worth, at most one.
         """
-        host, hosts = self.pages.host[: self.pages.rows], self.hosts
-        by_hints = np.minimum(rates * hosts.jump[host], wants.rate) * hosts.hints_per_change[host]
+        host, hosts = self._pages.host[: self._pages.rows], self._hosts
+        by_hints = np.minimum(rates * hosts.jump[host], demand.rate) * hosts.hints_per_change[host]
         return float((rates * hosts.drift[host] + by_hints).sum())
 
-    def _set_moments(self, wants: Wants, rates: Numbers, now: float) -> None:
+    def _set_moments(self, demand: Demand, rates: Numbers, now: float) -> None:
         """Set the moment of every page that is not out.
 
         Pages that are late get a moment just past, in the order of their lateness in relation to
@@ -197,13 +195,13 @@ class Book:
         In the order of lateness alone each would wait as much longer as the others, which is
         nothing to most, and ruins those that are worth a visit every hour.
         """
-        pages, hosts = self.pages, self.hosts
-        for part in pieces(self.pages.rows):
+        pages, hosts = self._pages, self._hosts
+        for part in pieces(self._pages.rows):
             wait_s = np.reciprocal(rates[part], dtype=np.float64)
             if hosts.has_hints:
                 jump, drift = hosts.jump[pages.host[part]], hosts.drift[pages.host[part]]
-                told = pages.hints[part] * jump / wants.rate[part]
-                moved_s = np.clip((wait_s - told) / drift, 0.0, 1.0 / wants.floor[part])
+                told = pages.hints[part] * jump / demand.rate[part]
+                moved_s = np.clip((wait_s - told) / drift, 0.0, 1.0 / demand.floor[part])
                 wait_s = np.where(jump > 0.0, moved_s, wait_s)
             state = pages.state[part]
             if (state & NEW).any():
