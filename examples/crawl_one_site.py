@@ -11,15 +11,20 @@ import gossamer
 def main() -> None:
     """Crawl, then ask."""
     with small_web() as (seed, config, folder):
-        crawl = gossamer.Crawl(folder, [seed], config)
-        ending = crawl.run(lambda so_far: print(so_far.pages, "pages so far"))
+        ending = gossamer.run(
+            seed,
+            folder,
+            config=config,
+            on_progress=lambda status: print(status.pages, "pages so far"),
+        )
         print(f"ended as {ending.reason}, exit code {ending.exit_code}")
 
-        status = gossamer.status(folder)
+        crawl = gossamer.open(folder)
+        status = crawl.status()
         print(f"{status.pages} pages, {status.queued} queued, refused: {status.refused}")
 
-        print(gossamer.why(folder, seed).explanation)
-        print(gossamer.why(folder, "http://elsewhere.example/").explanation)
+        print(crawl.why(seed).explanation)
+        print(crawl.why("http://elsewhere.example/").explanation)
 
 
 if __name__ == "__main__":

@@ -8,8 +8,8 @@ python examples/own_filter.py
 
 from small_web import small_web
 
-from gossamer import Crawl, url_filter
-from gossamer.model import Link
+import gossamer
+from gossamer import Link, url_filter
 
 MAX_SEGMENTS = 2
 
@@ -24,7 +24,7 @@ def shallow_paths(link: Link) -> str | None:
 def main() -> None:
     """Crawl with the rule and count what it refused."""
     with small_web() as (seed, config, folder):
-        ending = Crawl(folder, [seed], config, filters=[shallow_paths]).run()
+        ending = gossamer.run(seed, folder, config=config, filters=[shallow_paths])
         refused = ending.status.refused
         print(f"{ending.status.pages} pages; links refused by reason: {refused}")
 

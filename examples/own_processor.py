@@ -11,10 +11,8 @@ import re
 
 from small_web import small_web
 
-from gossamer import Crawl, processor
-from gossamer.model import Document, Extraction
-from gossamer.process import Tools
-from gossamer.store import CrawlFolder, iter_links
+import gossamer
+from gossamer import Document, Extraction, Tools, processor
 
 HEADING = re.compile(rb"<h[1-6][ >]", re.IGNORECASE)
 
@@ -28,8 +26,8 @@ def headings(document: Document, _tools: Tools) -> Extraction:
 def main() -> None:
     """Crawl with the processor and read its notes from the links archive."""
     with small_web(max_pages=10) as (seed, config, folder):
-        Crawl(folder, [seed], config, processors=[headings]).run()
-        for _place, record in iter_links(CrawlFolder(folder)):
+        gossamer.run(seed, folder, config=config, processors=[headings])
+        for record in gossamer.open(folder).records():
             if "headings" in record.notes:
                 print(record.notes["headings"], "headings on", record.url)
 

@@ -7,19 +7,16 @@ python examples/read_archive.py
 
 from small_web import small_web
 
-from gossamer import Crawl
-from gossamer.store import CrawlFolder, iter_pages
+import gossamer
 
 
 def main() -> None:
     """Crawl a little, then list what was stored."""
     with small_web(max_pages=10) as (seed, config, folder):
-        Crawl(folder, [seed], config).run()
-        place = CrawlFolder(folder)
-        for name in place.archive_names(kind="pages"):
-            for page in iter_pages(place.archive / name.file_name):
-                sent, written = len(page.payload), len(page.decoded())
-                print(f"{page.status} {sent:>7} bytes sent, {written:>7} decoded  {page.url}")
+        gossamer.run(seed, folder, config=config)
+        for page in gossamer.open(folder).pages():
+            sent, written = len(page.raw()), len(page.body())
+            print(f"{page.status} {sent:>7} bytes sent, {written:>7} decoded  {page.url}")
 
 
 if __name__ == "__main__":

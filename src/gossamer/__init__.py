@@ -51,8 +51,8 @@ if TYPE_CHECKING:
         SimilarPage,
         SimilarPages,
     )
-    from gossamer.model import TrapNote, UserErrors, as_json
-    from gossamer.process import processor
+    from gossamer.model import Document, Extraction, Link, TrapNote, UserErrors, as_json
+    from gossamer.process import Tools, processor
     from gossamer.report import (
         Added,
         ClusterMember,
@@ -108,8 +108,10 @@ __all__ = [
     "CorruptFile",
     "Crawl",
     "CrawlOptions",
+    "Document",
     "EdgeOptions",
     "Ending",
+    "Extraction",
     "FilterVerdict",
     "GossamerError",
     "GraphComponents",
@@ -124,6 +126,7 @@ __all__ = [
     "HostWeight",
     "IndexFacts",
     "IndexOptions",
+    "Link",
     "LinkGraph",
     "LinkList",
     "LinkPath",
@@ -151,6 +154,7 @@ __all__ = [
     "SimilarPage",
     "SimilarPages",
     "Status",
+    "Tools",
     "TrapNote",
     "UserErrors",
     "WatchTotals",
@@ -241,11 +245,17 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "SimilarPages",
     ),
     "model": (
+        "Document",
+        "Extraction",
+        "Link",
         "TrapNote",
         "UserErrors",
         "as_json",
     ),
-    "process": ("processor",),
+    "process": (
+        "Tools",
+        "processor",
+    ),
     "report": (
         "Added",
         "ClusterMember",

@@ -22,7 +22,7 @@ _WIDTH = 88
 PARTS: dict[str, tuple[str, ...]] = {
     "crawling": (
         *("run", "run_async", "CrawlOptions", "Crawl", "Ending", "Seed", "read_seeds", "Config"),
-        *("processor", "url_filter"),
+        *("processor", "Document", "Tools", "Extraction", "url_filter", "Link"),
     ),
     "opened": ("open", "OpenCrawl"),
     "answers": (
@@ -219,7 +219,6 @@ def _docstring(
 ) -> Iterator[str]:
     words = ast.get_docstring(node) or ""
     text = "\n".join(line for line in words.splitlines() if ">>>" not in line)
-    text = text.partition("\n    20")[0]
     if text.strip():
         yield text.strip()
         yield ""

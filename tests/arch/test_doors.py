@@ -75,3 +75,13 @@ def test_one_back_door_import_breaks_one_contract(tree: Path) -> None:
     said = lint(tree)
     assert "gossamer.crawl.intruder -> gossamer.frontier.workbench" in said
     assert "1 broken" in said
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("room", ["cli", "web"])
+def test_hands_and_eyes_that_ask_an_engine_directly_break_the_contract(
+    tree: Path, room: str
+) -> None:
+    intruder = tree / "src" / "gossamer" / room / "intruder.py"
+    intruder.write_text("from gossamer.report import status\n")
+    assert "cli and web use only the front door BROKEN" in lint(tree)

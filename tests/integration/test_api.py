@@ -203,6 +203,18 @@ def test_importing_gossamer_loads_no_engine() -> None:
     assert done.stdout.strip() == b"[]"
 
 
+def test_a_crawl_on_the_command_line_loads_neither_graph_nor_search_nor_web(tmp_path: Path) -> None:
+    words = ["crawl", "http://127.0.0.1:9/", "--into", str(tmp_path / "c"), "--shards", "1"]
+    words += ["--allow-net", "127.0.0.0/8", "--max-time", "2"]
+    program = (
+        "import sys; from gossamer.cli.main import exit_code; "
+        f"code = exit_code({words!r}); "
+        "print([name for name in ('graph', 'search', 'web') if f'gossamer.{name}' in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
+    assert done.stdout.splitlines()[-1] == b"[]"
+
+
 def test_every_public_name_can_be_had() -> None:
     for name in gossamer.__all__:
         assert getattr(gossamer, name) is not None

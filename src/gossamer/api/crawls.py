@@ -318,12 +318,7 @@ class OpenCrawl:
 
 
 def open_crawl(folder: Path | str) -> OpenCrawl:
-    """Return the crawl in a folder, or an index that `index_files` made there.
-
-    >>> crawl = gossamer.open("mycrawl")
-    >>> crawl.status().pages
-    20
-    """
+    """Return the crawl in a folder, or an index that `index_files` made there."""
     place = Path(folder)
     if not any((place / name).exists() for name in ("crawl.toml", "archive", "state", "index")):
         raise ConfigError(f"{folder} is not the folder of a crawl: there is no crawl.toml in it")

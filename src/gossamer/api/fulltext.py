@@ -27,11 +27,7 @@ Tell = Callable[[dict[str, object]], None]
 
 
 class SearchIndex:
-    """An index that can be searched; what is built meanwhile is taken up. Any thread may ask.
-
-    >>> with gossamer.open_search("mycrawl") as index:          # doctest: +SKIP
-    ...     print(index.search("web archive").total)
-    """
+    """An index that can be searched; what is built meanwhile is taken up. Any thread may ask."""
 
     def __init__(self, places: Sequence[Path | str]) -> None:
         self._places = [_place(one) for one in places]
