@@ -11,5 +11,3 @@ Not for: decisions; whatever the command line can do, a Python program can do to
 """
 
 from gossamer.cli.main import run
-
-__all__ = ["run"]

@@ -10,5 +10,3 @@ Not for: rules. A rule lives in the station that applies it.
 from gossamer.crawl.crawl import Crawl, Ending
 from gossamer.crawl.mend import build_near, build_state
 from gossamer.crawl.seeds import Seed, read_seeds
-
-__all__ = ["Crawl", "Ending", "Seed", "build_near", "build_state", "read_seeds"]

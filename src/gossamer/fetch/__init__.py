@@ -13,23 +13,3 @@ from gossamer.fetch.request_headers import Validators, auth_by_origin, user_agen
 from gossamer.fetch.retry import RETRY, RetryRule, next_try_at
 from gossamer.fetch.robots import RobotsRules, RobotsVerdict, parse_robots
 from gossamer.fetch.robots_cache import Ask, GivenUp, RobotsCache, Wait
-
-__all__ = [
-    "RETRY",
-    "AddressGuard",
-    "Ask",
-    "Fetcher",
-    "GivenUp",
-    "Resolver",
-    "RetryRule",
-    "RobotsCache",
-    "RobotsRules",
-    "RobotsVerdict",
-    "SpooledBody",
-    "Validators",
-    "Wait",
-    "auth_by_origin",
-    "next_try_at",
-    "parse_robots",
-    "user_agent",
-]

@@ -11,11 +11,3 @@ sites that have no end (`traps`).
 
 from gossamer.filter.chain import FilterChain, build_chain
 from gossamer.filter.user_rules import UrlFilter, named_filter, url_filter
-
-__all__ = [
-    "FilterChain",
-    "UrlFilter",
-    "build_chain",
-    "named_filter",
-    "url_filter",
-]

@@ -13,20 +13,3 @@ from gossamer.frontier.frontier import Frontier, ReadRows
 from gossamer.frontier.order import LinkRanker, Order, choose_order, named_score
 from gossamer.frontier.politeness import AddressClocks, HostAnswer, address_gap_s
 from gossamer.frontier.view import WaitingUrl, count_waiting, find_host, find_waiting, queued_tasks
-
-__all__ = [
-    "AddressClocks",
-    "Frontier",
-    "HostAnswer",
-    "LinkRanker",
-    "Order",
-    "ReadRows",
-    "WaitingUrl",
-    "address_gap_s",
-    "choose_order",
-    "count_waiting",
-    "find_host",
-    "find_waiting",
-    "named_score",
-    "queued_tasks",
-]

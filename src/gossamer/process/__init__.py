@@ -13,20 +13,3 @@ from gossamer.process.charset import decode
 from gossamer.process.helper import HELPER_COMMAND, CarriedBody, Errand, errand_of
 from gossamer.process.markup.labels import LABELS, is_gate, label_of
 from gossamer.process.registry import Registry
-
-__all__ = [
-    "HELPER_COMMAND",
-    "LABELS",
-    "CarriedBody",
-    "Errand",
-    "Processor",
-    "RawLink",
-    "ReadFunction",
-    "Registry",
-    "Tools",
-    "decode",
-    "errand_of",
-    "is_gate",
-    "label_of",
-    "processor",
-]

@@ -21,33 +21,3 @@ from gossamer.search.broker import (
 from gossamer.search.build import IndexFacts, IndexOptions, build_foreign, build_index, follow
 from gossamer.search.finder import Finder
 from gossamer.search.manifest import Manifest, index_folder, read_manifest
-
-__all__ = [
-    "MOST_REQUEST_BYTES",
-    "Answer",
-    "BadMessage",
-    "Broker",
-    "BrokerOptions",
-    "Finder",
-    "Hit",
-    "IndexFacts",
-    "IndexOptions",
-    "Manifest",
-    "Published",
-    "SearchWish",
-    "Searcher",
-    "Segment",
-    "ShardServer",
-    "Switches",
-    "build_foreign",
-    "build_index",
-    "follow",
-    "has_index",
-    "index_folder",
-    "open_finder",
-    "open_index",
-    "open_searcher",
-    "publish",
-    "ranks_of",
-    "read_manifest",
-]

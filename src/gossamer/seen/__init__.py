@@ -8,5 +8,3 @@ and runs the background work. Not for: content (that is `dedupe`) or queues (`fr
 from gossamer.seen.runs import verify
 from gossamer.seen.url_seen import UrlSeen
 from gossamer.seen.work import Work
-
-__all__ = ["UrlSeen", "Work", "verify"]

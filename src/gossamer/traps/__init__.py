@@ -7,12 +7,3 @@ the filters, which so refuse links into what is closed. Not for: single URLs wit
 
 from gossamer.traps.detector import Hold, ReleasedTasks, TrapDetector
 from gossamer.traps.notes import count_held_new, held_because, read_trap_notes
-
-__all__ = [
-    "Hold",
-    "ReleasedTasks",
-    "TrapDetector",
-    "count_held_new",
-    "held_because",
-    "read_trap_notes",
-]

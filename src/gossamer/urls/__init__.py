@@ -15,21 +15,3 @@ from gossamer.urls.hosts import (
 )
 from gossamer.urls.parsing import BAD_PORTS, is_bad_port, join, join_all, parse
 from gossamer.urls.patterns import Patterns
-
-__all__ = [
-    "BAD_PORTS",
-    "Patterns",
-    "explain",
-    "fingerprint",
-    "fingerprint_of",
-    "host_key",
-    "is_bad_port",
-    "join",
-    "join_all",
-    "parse",
-    "registrable_domain",
-    "ring_of",
-    "unicode_host",
-    "whatwg",
-    "without_credentials",
-]

@@ -8,5 +8,3 @@ Neighbours: asks `gossamer.open(DIR)` and nothing else; `cli` starts it. Not for
 
 from gossamer.web.app import make_app
 from gossamer.web.server import serve
-
-__all__ = ["make_app", "serve"]

@@ -10,5 +10,3 @@ Not for: what every start mends (that is `store.repair`, called by `assembly`).
 from gossamer.crawl.mend.rebuild import build_state
 from gossamer.crawl.mend.relabel import build_near, label_rest_aside
 from gossamer.crawl.mend.resplit import ensure_shards
-
-__all__ = ["build_near", "build_state", "ensure_shards", "label_rest_aside"]

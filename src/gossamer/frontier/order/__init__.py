@@ -9,13 +9,3 @@ order is, `choose` reads the configuration, and `link_ranker` makes tasks of a p
 from gossamer.frontier.order.choose import breadth_first, choose_order, named_score
 from gossamer.frontier.order.grading import GRADES, Importance, Order
 from gossamer.frontier.order.link_ranker import LinkRanker
-
-__all__ = [
-    "GRADES",
-    "Importance",
-    "LinkRanker",
-    "Order",
-    "breadth_first",
-    "choose_order",
-    "named_score",
-]

@@ -18,14 +18,3 @@ from gossamer.frontier.revisit.change_rate import (
     prior_of,
 )
 from gossamer.frontier.revisit.watchlist import PlannedRevisit, Watchlist
-
-__all__ = [
-    "DEFAULT_PRIOR",
-    "Belief",
-    "LimitOfHost",
-    "PlannedRevisit",
-    "Watchlist",
-    "first_belief",
-    "learn",
-    "prior_of",
-]

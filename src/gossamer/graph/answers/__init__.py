@@ -32,45 +32,8 @@ from gossamer.graph.answers.components import (
     strong_components,
     weak_components,
 )
-from gossamer.graph.answers.hosts import (
-    HostGraph,
-    host_graph,
-    hosts_of,
-    rank_hosts,
-)
+from gossamer.graph.answers.hosts import HostGraph, host_graph, hosts_of, rank_hosts
 from gossamer.graph.answers.paths import Path, shortest_path
 from gossamer.graph.answers.picked import Mask, loaded, transposed, universe_of
 from gossamer.graph.answers.rank import RankPlan, Ranks, pagerank
 from gossamer.graph.answers.saving import save_ranks
-
-__all__ = [
-    "Alike",
-    "AlikePlan",
-    "BowTie",
-    "Components",
-    "Hits",
-    "HitsPlan",
-    "HostGraph",
-    "Likeness",
-    "Mask",
-    "Nearness",
-    "NearnessPlan",
-    "Path",
-    "RankPlan",
-    "Ranks",
-    "bow_tie",
-    "harmonic",
-    "hits",
-    "host_graph",
-    "hosts_of",
-    "indegrees",
-    "loaded",
-    "pagerank",
-    "rank_hosts",
-    "save_ranks",
-    "shortest_path",
-    "strong_components",
-    "transposed",
-    "universe_of",
-    "weak_components",
-]

@@ -18,14 +18,7 @@ from gossamer.graph.asking.host_answers import (
     hosts,
     rank_of_hosts,
 )
-from gossamer.graph.asking.link_answers import (
-    LinkList,
-    Links,
-    LinkWish,
-    around,
-    links,
-    nearest,
-)
+from gossamer.graph.asking.link_answers import LinkList, Links, LinkWish, around, links, nearest
 from gossamer.graph.asking.opening import Direction, Opened, base_of, has_graph, manifest_of, opened
 from gossamer.graph.asking.ranking import (
     MEASURES,
@@ -46,56 +39,4 @@ from gossamer.graph.asking.shape import (
     components,
     info,
 )
-from gossamer.graph.asking.walking import (
-    LIKENESS,
-    LinkPath,
-    SimilarPage,
-    SimilarPages,
-    like,
-    path,
-)
-
-__all__ = [
-    "LIKENESS",
-    "MEASURES",
-    "BowTieSizes",
-    "CodingFacts",
-    "ComponentSizes",
-    "Direction",
-    "GraphComponents",
-    "GraphInfo",
-    "HostLinks",
-    "HostRanking",
-    "HostRow",
-    "HostTable",
-    "HostWeight",
-    "LinkList",
-    "LinkPath",
-    "LinkWish",
-    "Links",
-    "NodeScores",
-    "Opened",
-    "RankWish",
-    "RankedHost",
-    "RankedPage",
-    "Ranking",
-    "SimilarPage",
-    "SimilarPages",
-    "around",
-    "base_of",
-    "check",
-    "components",
-    "has_graph",
-    "host",
-    "hosts",
-    "info",
-    "like",
-    "links",
-    "manifest_of",
-    "nearest",
-    "opened",
-    "path",
-    "rank",
-    "rank_of_hosts",
-    "save_rank",
-]
+from gossamer.graph.asking.walking import LIKENESS, LinkPath, SimilarPage, SimilarPages, like, path

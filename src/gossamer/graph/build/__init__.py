@@ -13,20 +13,3 @@ from gossamer.graph.build.manifest import Manifest, check_files, read_manifest
 from gossamer.graph.build.place import graph_folder, whole_folder
 from gossamer.graph.build.sorting import ArcSorter
 from gossamer.graph.build.whole import Base
-
-__all__ = [
-    "GONE",
-    "UNKNOWN",
-    "ArcSorter",
-    "Base",
-    "Delta",
-    "GraphFacts",
-    "GraphOptions",
-    "Manifest",
-    "build_graph",
-    "check_files",
-    "follow",
-    "graph_folder",
-    "read_manifest",
-    "whole_folder",
-]

@@ -11,19 +11,3 @@ from gossamer.graph.bv.graph import SUFFIXES, BVGraph, beside
 from gossamer.graph.bv.kinds import KindsFile, KindsWriter
 from gossamer.graph.bv.staging import MADE, workshop
 from gossamer.graph.bv.writer import GraphWriter
-
-__all__ = [
-    "MADE",
-    "SMALLEST",
-    "SUFFIXES",
-    "UNBOUNDED",
-    "BVGraph",
-    "Coding",
-    "GraphWriter",
-    "KindsFile",
-    "KindsWriter",
-    "Properties",
-    "beside",
-    "workshop",
-    "write_ef",
-]

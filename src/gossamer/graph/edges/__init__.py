@@ -6,16 +6,3 @@ Neighbours: `build` sorts, `bv` encodes and `names` numbers. Not for: graphs of 
 from gossamer.graph.edges.exports import FORMATS, export, to_networkx, to_scipy
 from gossamer.graph.edges.making import EdgeOptions, MadeGraph, from_edges
 from gossamer.graph.edges.writing import name_lines, number_lines, pair_lines
-
-__all__ = [
-    "FORMATS",
-    "EdgeOptions",
-    "MadeGraph",
-    "export",
-    "from_edges",
-    "name_lines",
-    "number_lines",
-    "pair_lines",
-    "to_networkx",
-    "to_scipy",
-]

@@ -8,14 +8,3 @@ from gossamer.graph.names.keys import key_of, keys_of, origin_of, url_of, urls_o
 from gossamer.graph.names.reader import UrlMap
 from gossamer.graph.names.sorter import NameSorter
 from gossamer.graph.names.writer import UrlMapWriter
-
-__all__ = [
-    "NameSorter",
-    "UrlMap",
-    "UrlMapWriter",
-    "key_of",
-    "keys_of",
-    "origin_of",
-    "url_of",
-    "urls_of",
-]

@@ -2,5 +2,3 @@
 
 from gossamer.graph.reordering.layers import find_order
 from gossamer.graph.reordering.making import read_order, reorder
-
-__all__ = ["find_order", "read_order", "reorder"]

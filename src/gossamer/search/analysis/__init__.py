@@ -5,5 +5,3 @@ Neighbours: `build` prepares pages with it, `ask` analyses questions. Not for: r
 
 from gossamer.search.analysis.letters import is_solid
 from gossamer.search.analysis.prepare import COPY_BITS, REST, Analyser
-
-__all__ = ["COPY_BITS", "REST", "Analyser", "is_solid"]

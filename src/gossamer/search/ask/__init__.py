@@ -8,16 +8,3 @@ from gossamer.search.ask.answer import Answer, Hit, SearchWish, Segment, Switche
 from gossamer.search.ask.ranking import Taste
 from gossamer.search.ask.reading import Question, Reading, read_question
 from gossamer.search.ask.searcher import Searcher
-
-__all__ = [
-    "Answer",
-    "Hit",
-    "Question",
-    "Reading",
-    "SearchWish",
-    "Searcher",
-    "Segment",
-    "Switches",
-    "Taste",
-    "read_question",
-]

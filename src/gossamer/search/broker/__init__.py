@@ -17,21 +17,3 @@ from gossamer.search.broker.opening import Place, open_finder
 from gossamer.search.broker.statistics import StatisticsFacts
 from gossamer.search.broker.stores import Published, publish
 from gossamer.search.broker.tiers import TierRule
-
-__all__ = [
-    "MOST_REQUEST_BYTES",
-    "BadMessage",
-    "Broker",
-    "BrokerOptions",
-    "Place",
-    "Published",
-    "RemoteShard",
-    "ShardServer",
-    "SilentShard",
-    "StatisticsFacts",
-    "TierRule",
-    "Tiers",
-    "answer_shard",
-    "open_finder",
-    "publish",
-]

@@ -11,13 +11,3 @@ from gossamer.search.build.following import follow
 from gossamer.search.build.foreign import build_foreign
 from gossamer.search.build.options import IndexFacts, IndexOptions
 from gossamer.search.build.sink import DocumentSink, PageSink
-
-__all__ = [
-    "DocumentSink",
-    "IndexFacts",
-    "IndexOptions",
-    "PageSink",
-    "build_foreign",
-    "build_index",
-    "follow",
-]

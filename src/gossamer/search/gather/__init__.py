@@ -12,20 +12,3 @@ from gossamer.search.gather.archive import ArchiveNews, Gathered, PageFacts, pag
 from gossamer.search.gather.places import TextPlaces, read_text
 from gossamer.search.gather.plan import Plan, Settled
 from gossamer.search.gather.waiting import read_waiting, write_waiting
-
-__all__ = [
-    "AnchorSpool",
-    "AnchorTable",
-    "ArchiveNews",
-    "Gathered",
-    "PageFacts",
-    "Plan",
-    "Settled",
-    "Skip",
-    "TextPlaces",
-    "page_of",
-    "read_text",
-    "read_waiting",
-    "write_anchors",
-    "write_waiting",
-]

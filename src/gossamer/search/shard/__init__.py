@@ -10,15 +10,3 @@ from gossamer.search.shard.querying import group_idf, idf
 from gossamer.search.shard.schema import VERSION
 from gossamer.search.shard.shard import LocalShard, Shard
 from gossamer.search.shard.writer import ShardWriter
-
-__all__ = [
-    "LENGTHS",
-    "VERSION",
-    "BadShard",
-    "LocalShard",
-    "Shard",
-    "ShardWriter",
-    "group_idf",
-    "idf",
-    "quantised",
-]

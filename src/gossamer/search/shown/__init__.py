@@ -5,5 +5,3 @@ Not for: markup. Crawled text stays text, and whoever shows it says what a hit l
 """
 
 from gossamer.search.shown.snippets import Segments, Snippets
-
-__all__ = ["Segments", "Snippets"]

@@ -6,5 +6,3 @@ A question goes from shard to shard, the rarest term first. Neighbours: `build` 
 
 from gossamer.search.terms.finder import Courier, LocalCourier, TermFinder
 from gossamer.search.terms.making import TermsWriter
-
-__all__ = ["Courier", "LocalCourier", "TermFinder", "TermsWriter"]

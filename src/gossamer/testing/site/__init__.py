@@ -4,27 +4,7 @@ Neighbours: `testing.fakeweb`, which answers with it. Not for: sockets or time.
 """
 
 from gossamer.testing.site.atlas import Atlas
-from gossamer.testing.site.extras import (
-    HTML_EXTRAS,
-    OTHER_EXTRAS,
-    extra_answer,
-    has_copy,
-    served,
-)
+from gossamer.testing.site.extras import HTML_EXTRAS, OTHER_EXTRAS, extra_answer, has_copy, served
 from gossamer.testing.site.plan import Plan, Site
 from gossamer.testing.site.robots import KINDS as ROBOTS
 from gossamer.testing.site.traps import TRAPS, trap
-
-__all__ = [
-    "HTML_EXTRAS",
-    "OTHER_EXTRAS",
-    "ROBOTS",
-    "TRAPS",
-    "Atlas",
-    "Plan",
-    "Site",
-    "extra_answer",
-    "has_copy",
-    "served",
-    "trap",
-]

@@ -6,5 +6,3 @@ Neighbours: `engine` answers; `app` puts it among the others. Not for: ranking.
 """
 
 from gossamer.web.search.routes import Around, search_routes
-
-__all__ = ["Around", "search_routes"]

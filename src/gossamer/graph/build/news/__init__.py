@@ -3,15 +3,3 @@
 from gossamer.graph.build.news.archive import NewRecords
 from gossamer.graph.build.news.fresh import Arcs, Fresh, number_names, settle
 from gossamer.graph.build.news.spool import Hash, Pages, Spool, hash_of
-
-__all__ = [
-    "Arcs",
-    "Fresh",
-    "Hash",
-    "NewRecords",
-    "Pages",
-    "Spool",
-    "hash_of",
-    "number_names",
-    "settle",
-]

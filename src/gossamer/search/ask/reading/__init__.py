@@ -10,5 +10,3 @@ from gossamer.search.ask.reading.query import (
     Reading,
     read_question,
 )
-
-__all__ = ["MOST_CHARS", "MOST_WORDS", "Question", "Reading", "read_question"]

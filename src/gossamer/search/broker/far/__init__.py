@@ -6,13 +6,3 @@ Neighbours: `web` offers the shards of an index, `opening` finds them. Not for: 
 from gossamer.search.broker.far.remote import RemoteShard, SilentShard
 from gossamer.search.broker.far.shard_server import ShardServer
 from gossamer.search.broker.far.wire import MOST_REQUEST_BYTES, BadMessage, Offer, answer_shard
-
-__all__ = [
-    "MOST_REQUEST_BYTES",
-    "BadMessage",
-    "Offer",
-    "RemoteShard",
-    "ShardServer",
-    "SilentShard",
-    "answer_shard",
-]

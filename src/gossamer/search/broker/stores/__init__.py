@@ -9,5 +9,3 @@ PREFIX/files/SS/SEGMENT.EXT  files of the engine, which never change
 from gossamer.search.broker.stores.cached import CachedIndex
 from gossamer.search.broker.stores.objects import is_store
 from gossamer.search.broker.stores.publishing import Published, publish
-
-__all__ = ["CachedIndex", "Published", "is_store", "publish"]

@@ -5,5 +5,3 @@ Neighbours: `build` fills a spool and writes the table in a full build, and asks
 
 from gossamer.search.gather.anchors.spool import AnchorSpool, Skip
 from gossamer.search.gather.anchors.table import FILE, AnchorTable, write_anchors
-
-__all__ = ["FILE", "AnchorSpool", "AnchorTable", "Skip", "write_anchors"]

@@ -14,17 +14,3 @@ from gossamer.search.terms.kept.layout import (
     write_set,
 )
 from gossamer.search.terms.kept.lengths import discounts, norms_of
-
-__all__ = [
-    "Opened",
-    "TermSet",
-    "discounts",
-    "natives",
-    "norms_of",
-    "place_of",
-    "read_set",
-    "seal_of",
-    "shard_of",
-    "term_hash",
-    "write_set",
-]

@@ -4,5 +4,3 @@ Neighbours: `kept` says how files look. A set is built in full; what is new need
 """
 
 from gossamer.search.terms.making.writer import TermsWriter
-
-__all__ = ["TermsWriter"]
