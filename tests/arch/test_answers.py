@@ -17,7 +17,7 @@ PLAIN = frozenset({"as_json", "json_fields", "notes"})
 def public(door: str) -> Iterator[tuple[str, ast.stmt]]:
     """Yield every public class and function of a front door, with its definition."""
     room = importlib.import_module(door)
-    for name in room.__all__:
+    for name in getattr(room, "__all__", None) or [name for name in vars(room) if name[0] != "_"]:
         found = getattr(room, name)
         is_ours = getattr(found, "__module__", "").startswith("gossamer")
         if is_ours and (inspect.isclass(found) or inspect.isfunction(found)):
