@@ -25,7 +25,7 @@ import turbohtml
 from realweb import save
 
 from gossamer.store import CrawlFolder, StoredPage, iter_pages
-from gossamer.testing import Answer, FakeServer, FakeWeb, Request, not_found
+from gossamer.testing import CannedResponse, FakeServer, FakeWeb, Request, not_found
 
 PAGE_BYTES = 500_000
 SHORT, LONG = 40, 340
@@ -56,18 +56,18 @@ class LargeWeb:
         """Return nothing: they are made when they are asked for."""
         return []
 
-    def placed(self, scheme: str, port: int) -> Self:
+    def served_at(self, scheme: str, port: int) -> Self:
         """Return this web as it is served on a port."""
-        return replace(self, web=self.web.placed(scheme, port))
+        return replace(self, web=self.web.served_at(scheme, port))
 
-    def reply(self, request: Request) -> Answer:
+    def respond(self, request: Request) -> CannedResponse:
         """Return a page of the size wanted; there is nothing but pages."""
-        atlas = self.web.atlas
+        atlas = self.web.catalog
         index = atlas.plan.index(request.host)
         number = atlas.press(index).number(request.target) if index is not None else None
         if index is None or number is None:
             return not_found()
-        answer = self.web.reply(request)
+        answer = self.web.respond(request)
         head, _, contents = answer.body.partition(b"<body>")
         parts = [head, b"<body><p>", f"{request.host}{request.target}</p>".encode(), contents]
         size = sum(map(len, parts))
@@ -80,9 +80,9 @@ class LargeWeb:
 
 @lru_cache(maxsize=4096)
 def _contents(web: FakeWeb, index: int, number: int) -> bytes:
-    url = urlsplit(web.atlas.page_url(index, number))
+    url = urlsplit(web.catalog.page_url(index, number))
     target = url.path + (f"?{url.query}" if url.query else "")
-    return web.answer(url.hostname or "", target).body.partition(b"<body>")[2]
+    return web.response(url.hostname or "", target).body.partition(b"<body>")[2]
 
 
 WEB = LargeWeb(FakeWeb(seed=7, hosts=16, pages_per_host=60))
@@ -125,7 +125,7 @@ def check(pages: list[StoredPage], web: LargeWeb) -> dict[str, float]:
         url = urlsplit(page.url)
         target = url.path + (f"?{url.query}" if url.query else "")
         body = page.decoded()
-        assert body == web.reply(Request("GET", target, url.hostname or "", b"")).body, page.url
+        assert body == web.respond(Request("GET", target, url.hostname or "", b"")).body, page.url
         began = time.process_time()
         turbohtml.parse(body, positions=False)
         parse_s += time.process_time() - began
@@ -168,7 +168,7 @@ def main() -> None:
     )
     assert server.stdin is not None
     assert server.stdout is not None
-    web = WEB.placed("http", int(server.stdout.readline()))
+    web = WEB.served_at("http", int(server.stdout.readline()))
     base = Path(tempfile.mkdtemp(prefix="gossamer-envelope-"))
     try:
         result = measure(base, web)

@@ -44,7 +44,7 @@ def one_run(server: ServerProcess, shards: int) -> Figures:
     command += ["--max-pages", str(PAGES), "--shards", str(shards)]
     for host, address in server.resolve.items():
         command += ["--resolve", f"{host}:{address}"]
-    before, offset = resource.getrusage(resource.RUSAGE_CHILDREN), len(server.visits())
+    before, offset = resource.getrusage(resource.RUSAGE_CHILDREN), len(server.requests())
     began = time.perf_counter()
     try:
         done = subprocess.run(command, check=False, capture_output=True, text=True, cwd=folder)
@@ -55,7 +55,7 @@ def one_run(server: ServerProcess, shards: int) -> Figures:
     if done.returncode:
         raise NotWorkingError(f"--shards {shards}: exit {done.returncode}\n{done.stderr[-2000:]}")
     pages = json.loads(done.stdout.splitlines()[-1])["pages"]
-    visits = server.visits()[offset:]
+    visits = server.requests()[offset:]
     if not PAGES <= pages <= PAGES * OVERSHOOT or repeats(visits):
         raise NotWorkingError(f"--shards {shards}: {pages} pages, repeated {repeats(visits)}")
     cpu_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime

@@ -26,7 +26,14 @@ from pathlib import Path
 from laboratory.crowd import Crowd, CrowdProcess, serve_crowd
 from realweb import save
 
-from gossamer.testing import Visit, hits, most_connections, read_log, short_gaps, smallest_gap
+from gossamer.testing import (
+    LoggedRequest,
+    hits,
+    most_connections,
+    read_log,
+    short_gaps,
+    smallest_gap,
+)
 
 HOSTS = int(os.environ.get("HOSTS", "100000"))
 PAGES = int(os.environ.get("PAGES", "20000"))
@@ -51,7 +58,7 @@ class Arm:
     delay_s: float
     web: CrowdProcess
     folder: Path
-    visits: list[list[Visit]] = field(default_factory=list)
+    visits: list[list[LoggedRequest]] = field(default_factory=list)
     """By run."""
     cpu_s: float = 0.0
     restarts_s: list[float] = field(default_factory=list)
@@ -106,7 +113,7 @@ class Arm:
         """Return pages asked for per second of the timed runs, their start-up left out."""
         return self.pages() / sum(visits[-1].at - visits[0].at for visits in self.visits[1:])
 
-    def all_visits(self) -> list[Visit]:
+    def all_visits(self) -> list[LoggedRequest]:
         """Return every request, the untimed ones too."""
         return [visit for visits in self.visits for visit in visits]
 

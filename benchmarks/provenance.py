@@ -54,7 +54,7 @@ def bare_parser_us_per_kb() -> float:
     """
     web = FakeWeb(seed=7, hosts=4, pages_per_host=25)
     places = [urlsplit(url) for url in sorted(web.truth())]
-    bodies = [web.answer(place.hostname or "", place.path).body for place in places]
+    bodies = [web.response(place.hostname or "", place.path).body for place in places]
     took = []
     for _ in range(ROUNDS):
         began = time.process_time()

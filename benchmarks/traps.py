@@ -73,7 +73,7 @@ def endure(web: SnareWeb) -> Endured:
 
 def judged(served: ServedSnares, status: dict[str, object]) -> Endured:
     """Count what the server saw."""
-    visits = served.server.visits
+    visits = served.server.requests
     snares = Counter(served.web.snare_of(visit.host, visit.target) for visit in visits)
     honest = {
         visit.target

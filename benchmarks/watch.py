@@ -35,7 +35,7 @@ from laboratory.changing import (
 from realweb import save
 
 from gossamer.frontier.revisit import Watchlist
-from gossamer.testing import Visit, most_connections, short_gaps
+from gossamer.testing import LoggedRequest, most_connections, short_gaps
 
 HOSTS = int(os.environ.get("HOSTS") or 30)
 PAGES = int(os.environ.get("PAGES") or 40)
@@ -104,7 +104,7 @@ def watch(base: Path, seconds: float, *, is_killed: bool) -> dict[str, object]:
 def judged(served: ChangingProcess, status: dict[str, object], cpu_s: float) -> dict[str, object]:
     """Return the figures, from the server's log."""
     web, began_at = served.web, served.web.began_at or 0.0
-    visits: list[Visit] = [v for v in served.visits() if v.target != BEGIN]
+    visits: list[LoggedRequest] = [v for v in served.requests() if v.target != BEGIN]
     moments = [v.at - began_at for v in visits if v.at > began_at]
     begin, end = WARM_SHARE * moments[-1], moments[-1]
     measured = true_freshness(web, visits, begin, end, weight)

@@ -11,11 +11,7 @@ from house import SOURCE, name_of, rooms, sources, tree_of
 WAITING = frozenset({"search", "graph", "web", "native.py"})
 """Rooms that take new words when they are rebuilt; until then their names may collide."""
 
-TODAY = frozenset(
-    {
-        "Visit",
-    }
-)
+TODAY: frozenset[str] = frozenset()
 """Names outside those rooms that mean two things today. This list only gets shorter."""
 
 NAMESAKES_TODAY: frozenset[str] = frozenset()

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from gossamer.testing import FakeWeb, Visit, hits
+from gossamer.testing import FakeWeb, LoggedRequest, hits
 from tests.e2e.archive import Archive
 
 FILES = ("/files/report.pdf", "/img/chart.png", "/data/table.json", "/feed.xml", "/atom.xml")
@@ -24,7 +24,7 @@ class Judge:
         """Return every URL that a complete crawl stores: all HTML pages, and the files."""
         truth = self.web.truth()
         homes = [i for i in range(self.web.hosts) if self.web.url(i, "/") in truth]
-        with_files = [i for i in homes if self.web.atlas.site(i).has_extras]
+        with_files = [i for i in homes if self.web.catalog.site(i).has_extras]
         files = {self.web.url(i, path) for i in with_files for path in FILES}
         found = truth | {url for url in files if self.is_allowed(url)}
         return {url for url in found if _host(url) != self.without}
@@ -35,7 +35,7 @@ class Judge:
 
     def body(self, url: str) -> bytes | None:
         """Return what the web serves under a URL; None if that is not a 200."""
-        answer = self.web.answer(_host(url), _target(url))
+        answer = self.web.response(_host(url), _target(url))
         return answer.body if answer.status == 200 else None
 
     def assert_complete(self, archive: Archive) -> None:
@@ -60,18 +60,18 @@ class Judge:
             digest = "warc-payload-digest"
             assert copy.headers[digest] == original.headers[digest], copy.url
 
-    def assert_obedient(self, visits: Iterable[Visit]) -> None:
+    def assert_obedient(self, visits: Iterable[LoggedRequest]) -> None:
         """No request that robots.txt forbids."""
         asked = {(v.host, v.target) for v in visits if not v.target.startswith("/robots")}
         assert not [what for what in asked if not self.web.allows(*what)]
 
 
-def page_hits(visits: Iterable[Visit]) -> Counter[tuple[str, str]]:
+def page_hits(visits: Iterable[LoggedRequest]) -> Counter[tuple[str, str]]:
     """Return how often each page was asked for, robots.txt left out."""
     return hits(visit for visit in visits if not visit.target.startswith("/robots"))
 
 
-def repeated(visits: Iterable[Visit]) -> int:
+def repeated(visits: Iterable[LoggedRequest]) -> int:
     """Return the sum of requests beyond the first for each page."""
     return sum(times - 1 for times in page_hits(visits).values())
 

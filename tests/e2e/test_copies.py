@@ -179,7 +179,7 @@ def test_killed_again_and_again_no_page_is_left_unjudged(
     killed = 0
     for request in range(8, 70, 9):
         process = crawler.start()
-        wait_until(lambda goal=request: len(server.visits) >= goal, process)
+        wait_until(lambda goal=request: len(server.requests) >= goal, process)
         killed += kill(process)
     assert killed >= 4
     assert crawler.run().expect(0).last_json["finished"] is True

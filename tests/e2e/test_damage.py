@@ -26,7 +26,7 @@ def killed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Crawler, 
         flags = flags_for(server.resolve, "--delay", "0", "--concurrency", "4", "--shards", "1")
         crawler = Crawler(folder / "crawl", server.web.seeds, flags)
         process = crawler.start()
-        wait_until(lambda: len(server.visits()) >= 120, process)
+        wait_until(lambda: len(server.requests()) >= 120, process)
         assert kill(process)
         yield crawler, Judge(server.web)
 

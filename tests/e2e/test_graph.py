@@ -43,7 +43,7 @@ def test_a_graph_built_while_a_crawl_is_killed_and_resumed_has_just_what_is_kept
         crawler = Crawler(tmp_path / "crawl", server.web.seeds, flags)
         for kill_after in (40, 90, 140):
             with crawler.running() as process:
-                wait_until(lambda n=kill_after: len(server.visits()) >= n, process)
+                wait_until(lambda n=kill_after: len(server.requests()) >= n, process)
                 build_graph(crawler.folder, DELTA)
                 process.send_signal(signal.SIGKILL)
                 finish(process)
@@ -61,7 +61,7 @@ def test_following_a_crawl_has_its_newest_pages_and_ends_with_it(tmp_path: Path)
         flags = flags_for(server.resolve, "--delay", "0.02", "--shards", "2")
         crawler = Crawler(tmp_path / "crawl", server.web.seeds, flags)
         with crawler.running() as process:
-            wait_until(lambda: len(server.visits()) >= 20, process)
+            wait_until(lambda: len(server.requests()) >= 20, process)
             rounds = 0
             for _ in follow(crawler.folder, DELTA, SystemClock(), lambda _: time.sleep(0.05)):
                 rounds += 1

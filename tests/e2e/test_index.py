@@ -48,7 +48,7 @@ def test_an_indexer_killed_at_ten_moments_has_in_the_end_just_what_the_archive_h
         flags = flags_for(server.resolve, "--delay", "0.05", "--shards", "2")
         crawler = Crawler(tmp_path / "crawl", server.web.seeds, flags)
         with crawler.running() as process:
-            wait_until(lambda: len(server.visits()) >= 10, process)
+            wait_until(lambda: len(server.requests()) >= 10, process)
             for _ in range(KILLS):
                 words = ["build", str(crawler.folder), "index", "--follow"]
                 indexer = Child([*words, "--shards", "2"])
@@ -107,7 +107,7 @@ def test_a_crawl_that_is_stopped_leaves_an_index_of_what_it_has(tmp_path: Path) 
         flags = flags_for(server.resolve, "--delay", "0.2", "--shards", "1", "--index")
         crawler = Crawler(tmp_path / "crawl", server.web.seeds, flags)
         with crawler.running() as process:
-            wait_until(lambda: len(server.visits()) >= 15, process)
+            wait_until(lambda: len(server.requests()) >= 15, process)
             process.send_signal(signal.SIGINT)
             finish(process).expect(3)
     assert indexer_of(process) is None

@@ -16,11 +16,11 @@ from typing import Any
 import pytest
 
 from gossamer.testing import (
-    Answer,
+    CannedResponse,
     FakeWeb,
+    LoggedRequest,
     ScriptedWeb,
     ServerProcess,
-    Visit,
     most_connections,
     serve_in_process,
     serve_in_thread,
@@ -109,11 +109,11 @@ class Ordeal:
         )
         return status
 
-    def finish(self) -> list[Visit]:
+    def finish(self) -> list[LoggedRequest]:
         """Let the crawl end by itself and judge it."""
         ended = self.crawler.run().expect(0)
         assert ended.last_json["finished"] is True
-        visits = self.server.visits()
+        visits = self.server.requests()
         archive = read_archive(self.crawler.folder)
         self.judge.assert_complete(archive)
         self.judge.assert_obedient(visits)
@@ -239,9 +239,9 @@ def test_killed_while_it_rebuilds_its_state_the_archive_is_unharmed(tmp_path: Pa
             killed += kill(process)
         assert killed >= 1
         finish(spawn(build)).expect(0)
-        before = page_hits(trial.server.visits())
+        before = page_hits(trial.server.requests())
         trial.finish()
-        again = page_hits(trial.server.visits())
+        again = page_hits(trial.server.requests())
         stored = read_archive(trial.crawler.folder).page_urls
         assert sum(again[what] - 1 for what in before if again[what] > 1) <= CONCURRENCY
         assert max(stored.values()) == 1
@@ -253,13 +253,13 @@ def test_a_page_that_kills_the_crawl_each_time_is_given_up_and_the_others_are_st
 ) -> None:
     web = ScriptedWeb()
     host = web.host("a.test").page("/", links=["/killer", "/b", "/c"]).page("/b").page("/c")
-    host.on("/killer", Answer(body=b"late", wait_s=60.0))
+    host.on("/killer", CannedResponse(body=b"late", wait_s=60.0))
     with serve_in_thread(web) as server:
         words = flags_for(server.resolve, "--delay", "0", "--no-sitemaps")
         crawler = Crawler(tmp_path / "crawl", (host.url(),), words)
 
         def times() -> int:
-            return sum(visit.target == "/killer" for visit in server.visits)
+            return sum(visit.target == "/killer" for visit in server.requests)
 
         for time_ in (1, 2, 3):
             process = crawler.start()

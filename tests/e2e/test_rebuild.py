@@ -38,29 +38,29 @@ def test_a_crawl_goes_on_after_its_state_was_built_from_the_archive(
         whole = Crawler(tmp_path / "whole", server.web.seeds, flags)
         whole.run().expect(0)
         expected = read_archive(whole.folder)
-        before = len(server.visits())
+        before = len(server.requests())
 
         crawler = Crawler(tmp_path / "crawl", server.web.seeds, flags)
         process = crawler.start()
-        wait_until(lambda: len(server.visits()) >= before + 120, process)
+        wait_until(lambda: len(server.requests()) >= before + 120, process)
         process.send_signal(signal.SIGTERM)
         finish(process).expect(3)
         known = crawler.status()["known_urls"]
-        stopped_at = len(server.visits())
+        stopped_at = len(server.requests())
         shutil.rmtree(crawler.folder / "state")
 
         assert_turned_away(crawler)
-        assert len(server.visits()) == stopped_at
+        assert len(server.requests()) == stopped_at
 
         crawler.ask("build", "state").expect(0)
         rebuilt = crawler.status()
         assert rebuilt["known_urls"] == known
         assert settled(rebuilt) + rebuilt["queued"] == known
-        assert len(server.visits()) == stopped_at
+        assert len(server.requests()) == stopped_at
 
         ended = crawler.run().expect(0)
         assert ended.last_json["finished"] is True
-        visits = server.visits()[before:]
+        visits = server.requests()[before:]
         archive = read_archive(crawler.folder)
     Judge(server.web).assert_complete(archive)
     assert set(archive.page_urls) == set(expected.page_urls)
@@ -74,14 +74,14 @@ def test_a_state_is_built_from_the_archive_of_a_finished_crawl(tmp_path: Path) -
         crawler = Crawler(tmp_path / "crawl", server.web.seeds, flags)
         crawler.run().expect(0)
         was = crawler.status()
-        asked = len(server.visits())
+        asked = len(server.requests())
         shutil.rmtree(crawler.folder / "state")
         crawler.ask("build", "state").expect(0)
         now = crawler.status()
         for name in ("pages", "html_pages", "known_urls", "queued", "hosts", "failed", "finished"):
             assert now[name] == was[name], name
         crawler.run().expect(0)
-        assert not [v for v in server.visits()[asked:] if not v.target.startswith("/robots")]
+        assert not [v for v in server.requests()[asked:] if not v.target.startswith("/robots")]
 
 
 def test_a_folder_without_a_crawl_is_not_built(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from gossamer.cluster import Ring
 from gossamer.testing import (
-    Answer,
+    CannedResponse,
     FakeServer,
     FakeWeb,
     ScriptedWeb,
@@ -66,7 +66,7 @@ def test_shards_store_every_page_once_each_its_own_hosts(
     assert ended.last_json["finished"] is True
     archive = read_archive(crawler.folder)
     judge_of(server.web).assert_complete(archive)
-    visits = server.visits()
+    visits = server.requests()
     judge_of(server.web).assert_obedient(visits)
     assert max(page_hits(visits).values()) == 1
     assert most_connections(visits) == 1
@@ -110,7 +110,7 @@ def test_a_running_crawl_and_a_stopped_one_answer_for_every_shard(tmp_path: Path
     with held_open(tmp_path) as (server, crawler):
         hosts = [server.web.host(name).url("").rstrip("/") for name in ("b.test", "a.test")]
         with crawler.running() as process:
-            wait_until(lambda: len(server.visits) >= 5, process)
+            wait_until(lambda: len(server.requests) >= 5, process)
             wait_until(lambda: crawler.status()["pages"] == 5, process)
             status = crawler.status()
             assert (status["running"], status["finished"]) == (True, False)
@@ -120,7 +120,7 @@ def test_a_running_crawl_and_a_stopped_one_answer_for_every_shard(tmp_path: Path
             assert '"added":2' in crawler.say("add", *seeds, "--json").expect(0).out.replace(
                 " ", ""
             )
-            wait_until(lambda: sum(v.target == "/more" for v in server.visits) == 2, process)
+            wait_until(lambda: sum(v.target == "/more" for v in server.requests) == 2, process)
             wait_until(lambda: crawler.status()["pages"] == 7, process)
             assert process.poll() is None
             process.send_signal(signal.SIGTERM)
@@ -151,7 +151,7 @@ def test_a_page_limit_is_met_exactly_by_all_shards_together(
         assert read_archive(crawler.folder).page_urls.total() == pages
     assert crawler.run("--max-pages", "100000").expect(0).last_json["finished"] is True
     judge_of(server.web).assert_complete(read_archive(crawler.folder))
-    assert max(page_hits(server.visits()).values()) == 1
+    assert max(page_hits(server.requests()).values()) == 1
 
 
 @pytest.mark.slow
@@ -165,7 +165,7 @@ def test_pages_granted_to_a_shard_that_cannot_use_them_are_used_by_others(tmp_pa
     gone = [f"/gone{number}" for number in range(6)]
     poor.page("/", links=gone)
     for name in gone:
-        poor.on(name, Answer(status=404, wait_s=0.3))
+        poor.on(name, CannedResponse(status=404, wait_s=0.3))
     with serve_in_thread(web) as server:
         words = flags_for(server.resolve, "--delay", "0", "--no-sitemaps", "--shards", "2")
         crawler = Crawler(tmp_path / "crawl", (rich.url(), poor.url()), words)
@@ -188,7 +188,7 @@ def test_a_limit_on_time_or_bytes_ends_all_shards_and_they_can_go_on(
     ended = crawler.run("--max-bytes", "1000000000").expect(0)
     assert ended.last_json["finished"] is True
     judge_of(server.web).assert_complete(read_archive(crawler.folder))
-    assert max(page_hits(server.visits()).values()) == 1
+    assert max(page_hits(server.requests()).values()) == 1
 
 
 @pytest.mark.slow
@@ -200,14 +200,14 @@ def test_a_stop_on_request_ends_all_shards_and_repeats_nothing(
     crawler = crawler_of(server, tmp_path / "crawl", "--shards", "2", "--delay", "0.02")
     for goal, is_group in ((20, True), (60, False)):
         process = spawn(crawler.command(), start_new_session=True)
-        wait_until(lambda goal=goal: len(server.visits()) >= goal, process)
+        wait_until(lambda goal=goal: len(server.requests()) >= goal, process)
         children = shards_of(process.pid)
         os.killpg(process.pid, wish) if is_group else process.send_signal(wish)
         ended = finish(process).expect(3)
         assert ended.last_json["finished"] is False
         assert not any(Path(f"/proc/{child}").exists() for child in children)
     crawler.run("--delay", "0").expect(0)
-    assert max(page_hits(server.visits()).values()) == 1
+    assert max(page_hits(server.requests()).values()) == 1
     judge_of(server.web).assert_complete(read_archive(crawler.folder))
 
 
@@ -227,7 +227,7 @@ def test_a_second_supervisor_is_turned_away_and_the_first_is_unharmed(
 ) -> None:
     crawler = crawler_of(server, tmp_path / "crawl", "--shards", "2", "--delay", "0.2")
     with crawler.running() as first:
-        wait_until(lambda: len(server.visits()) >= 8, first)
+        wait_until(lambda: len(server.requests()) >= 8, first)
         for shards in ("2", "3", "1"):
             second = crawler.run("--shards", shards).expect(4)
             assert second.err.strip().count("\n") == 0

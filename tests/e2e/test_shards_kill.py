@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from gossamer.testing import (
-    Answer,
+    CannedResponse,
     FakeWeb,
     ScriptedWeb,
     ServerProcess,
@@ -70,7 +70,7 @@ class Ordeal:
         """Let the crawl end by itself and judge it."""
         ended = finish(process).expect(0)
         assert ended.last_json["finished"] is True
-        visits, archive = self.server.visits(), read_archive(self.crawler.folder)
+        visits, archive = self.server.requests(), read_archive(self.crawler.folder)
         judge_of(self.server.web).assert_complete(archive)
         judge_of(self.server.web).assert_obedient(visits)
         assert repeated(visits) <= self.kills * CONCURRENCY
@@ -165,9 +165,9 @@ def test_a_page_limit_holds_though_a_shard_that_waits_for_pages_is_killed(tmp_pa
 def test_seeds_that_were_added_are_still_in_scope_after_a_shard_was_killed(tmp_path: Path) -> None:
     web = ScriptedWeb()
     first, added = web.host("b.test"), web.host("a.test")
-    first.page("/", links=["/gate"]).on("/gate", Answer(body=b"late", wait_s=3.0))
+    first.page("/", links=["/gate"]).on("/gate", CannedResponse(body=b"late", wait_s=3.0))
     added.page("/", links=["/gate"]).page("/deep", links=["/deeper"]).page("/deeper")
-    added.on("/gate", Answer(body=b'<a href="/deep">deep</a>', wait_s=3.0))
+    added.on("/gate", CannedResponse(body=b'<a href="/deep">deep</a>', wait_s=3.0))
     with serve_in_thread(web) as server:
         words = flags_for(server.resolve, "--delay", "0", "--no-sitemaps", "--shards", "2")
         words = tuple("domain" if word == "any" else word for word in words)
@@ -175,7 +175,7 @@ def test_seeds_that_were_added_are_still_in_scope_after_a_shard_was_killed(tmp_p
         with crawler.running() as process:
 
             def has_asked(host: str, times: int) -> bool:
-                asked = [v for v in server.visits if (v.host, v.target) == (host, "/gate")]
+                asked = [v for v in server.requests if (v.host, v.target) == (host, "/gate")]
                 return len(asked) >= times
 
             assert wait_until(lambda: has_asked("b.test", 1), process)

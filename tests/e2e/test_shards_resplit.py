@@ -79,11 +79,11 @@ def test_killed_inside_every_re_split_nothing_is_lost_and_the_books_balance(
     crawler.run("--shards", "1", "--max-pages", str(pages)).expect(0)
     split = Resplit(crawler, random.Random(421))
     for shards in (2, 3, 1):
-        asked, before = len(server.visits()), crawler.status()
+        asked, before = len(server.requests()), crawler.status()
         for _ in range(4):
             if split.kill_inside(shards) == "settled":
                 break
-        assert len(page_hits(server.visits()[asked:])) <= split.kills * CONCURRENCY
+        assert len(page_hits(server.requests()[asked:])) <= split.kills * CONCURRENCY
         # With the limit reached already, this run does nothing but finish the re-split.
         crawler.run("--shards", str(shards), "--max-pages", "1").expect(0)
         now = crawler.status()
@@ -96,7 +96,7 @@ def test_killed_inside_every_re_split_nothing_is_lost_and_the_books_balance(
         crawler.run("--max-pages", str(pages)).expect(0)
     assert crawler.run("--shards", "2", "--max-pages", "99999").expect(0).last_json["finished"]
     judge_of(server.web).assert_complete(read_archive(crawler.folder))
-    again = sum(times - 1 for times in page_hits(server.visits()).values())
+    again = sum(times - 1 for times in page_hits(server.requests()).values())
     assert again <= split.kills * CONCURRENCY
 
 
@@ -123,7 +123,7 @@ def test_a_crawl_goes_on_with_another_number_of_shards_and_asks_for_nothing_agai
         assert settled(status) + status["queued"] == status["known_urls"] >= known
         known = status["known_urls"]
     assert crawler.run("--max-pages", "99999").expect(0).last_json["finished"] is True
-    assert max(page_hits(server.visits()).values()) == 1
+    assert max(page_hits(server.requests()).values()) == 1
     judge_of(server.web).assert_complete(read_archive(crawler.folder))
     left = sorted(path.name for path in (crawler.folder / "state").iterdir() if path.is_dir())
     assert left == [f"{shard:02d}" for shard in range(numbers[-1])]
@@ -135,7 +135,7 @@ def test_a_state_is_built_from_the_archives_of_several_shards(
 ) -> None:
     crawler = crawler_of(server, tmp_path / "crawl")
     process = crawler.start("--shards", "3", "--delay", "0.02")
-    wait_until(lambda: len(server.visits()) >= 60, process)
+    wait_until(lambda: len(server.requests()) >= 60, process)
     process.send_signal(signal.SIGTERM)
     finish(process).expect(3)
     was = crawler.status()
@@ -147,7 +147,7 @@ def test_a_state_is_built_from_the_archives_of_several_shards(
     ended = crawler.run("--shards", "2").expect(0)
     assert (ended.last_json["finished"], ended.last_json["shards"]) == (True, 2)
     judge_of(server.web).assert_complete(read_archive(crawler.folder))
-    assert max(page_hits(server.visits()).values()) == 1
+    assert max(page_hits(server.requests()).values()) == 1
 
 
 def test_an_interrupted_re_split_is_explained_to_who_asks_and_finished_by_the_next_run(
@@ -164,4 +164,4 @@ def test_an_interrupted_re_split_is_explained_to_who_asks_and_finished_by_the_ne
     ended = crawler.run("--shards", "1", "--max-pages", "99999").expect(0)
     assert (ended.last_json["finished"], ended.last_json["shards"]) == (True, 1)
     judge_of(server.web).assert_complete(read_archive(crawler.folder))
-    assert max(page_hits(server.visits()).values()) == 1
+    assert max(page_hits(server.requests()).values()) == 1

@@ -14,12 +14,12 @@ from pathlib import Path
 import pytest
 
 from gossamer.testing import (
-    Answer,
-    End,
+    CannedResponse,
+    ConnectionEnd,
     FakeWeb,
     Fault,
+    FaultLocation,
     Pause,
-    Place,
     ScriptedWeb,
     ServerProcess,
     serve_in_process,
@@ -60,12 +60,12 @@ def test_a_stop_on_request_loses_nothing_and_repeats_nothing(
     crawler = crawler_of(server, tmp_path / "crawl")
     for goal in (1, 25, 70, 110):
         process = crawler.start(is_fresh=goal == 25)
-        wait_until(lambda goal=goal: len(server.visits()) >= goal, process)
+        wait_until(lambda goal=goal: len(server.requests()) >= goal, process)
         process.send_signal(wish)
         ended = finish(process).expect(3)
         assert ended.last_json["finished"] is False
     crawler.run().expect(0)
-    assert max(page_hits(server.visits()).values()) == 1
+    assert max(page_hits(server.requests()).values()) == 1
     Judge(server.web).assert_complete(read_archive(crawler.folder))
 
 
@@ -80,7 +80,7 @@ def test_a_stop_while_it_starts_is_a_stop_on_request_too(
     process.send_signal(wish)
     finish(process).expect(3)
     crawler.run("--delay", "0").expect(0)
-    assert max(page_hits(server.visits()).values()) == 1
+    assert max(page_hits(server.requests()).values()) == 1
 
 
 @pytest.mark.slow
@@ -88,16 +88,16 @@ def test_a_stop_does_not_wait_for_a_server_that_never_answers(tmp_path: Path) ->
     web = ScriptedWeb()
     host = web.host("hang.test")
 
-    def never(_: Place) -> Iterator[End | Pause]:
-        yield End.HANG
+    def never(_: FaultLocation) -> Iterator[ConnectionEnd | Pause]:
+        yield ConnectionEnd.HANG
 
-    host.page("/", links=["/never"]).acts("/never", never)
+    host.page("/", links=["/never"]).custom_fault("/never", never)
     with serve_in_thread(web) as server:
         crawler = Crawler(
             tmp_path / "crawl", (host.url(),), flags_for(server.resolve, "--delay", "0")
         )
         process = crawler.start()
-        wait_until(lambda: any(v.target == "/never" for v in server.visits), process)
+        wait_until(lambda: any(v.target == "/never" for v in server.requests), process)
         process.send_signal(signal.SIGTERM)
         finish(process, timeout_s=25.0).expect(3)
         assert crawler.why(host.url("/never"))["state"] in {"queued", "leased"}
@@ -119,7 +119,7 @@ def test_a_page_limit_is_met_exactly_and_counts_the_whole_crawl(
         assert read_archive(crawler.folder).page_urls.total() == pages
     again = crawler.run("--max-pages", str(limit + 13)).expect(0)
     assert again.last_json["pages"] == limit + 13
-    assert max(page_hits(server.visits()).values()) == 1
+    assert max(page_hits(server.requests()).values()) == 1
 
 
 def test_a_limit_on_bytes_ends_a_crawl_that_can_go_on(
@@ -149,7 +149,7 @@ def test_a_second_process_is_turned_away_and_the_first_is_unharmed(
     crawler = crawler_of(server, tmp_path / "crawl")
     slow = replace(crawler, flags=(*crawler.flags, "--delay", "0.3"))
     with slow.running() as first:
-        wait_until(lambda: len(server.visits()) >= 8, first)
+        wait_until(lambda: len(server.requests()) >= 8, first)
         settings = (crawler.folder / "crawl.toml").read_bytes()
         second = crawler.run("--max-depth", "1").expect(4)
         assert_one_line(second, str(first.pid), str(crawler.folder))
@@ -157,12 +157,12 @@ def test_a_second_process_is_turned_away_and_the_first_is_unharmed(
         assert (crawler.folder / "crawl.toml").read_bytes() == settings
         assert crawler.ask("build", "state").expect(4)
         assert crawler.status()["running"] is True
-        seen = len(server.visits())
-        wait_until(lambda: len(server.visits()) > seen, first)
+        seen = len(server.requests())
+        wait_until(lambda: len(server.requests()) > seen, first)
         first.send_signal(signal.SIGTERM)
         assert finish(first).code == 3
     crawler.run().expect(0)
-    assert max(page_hits(server.visits()).values()) == 1
+    assert max(page_hits(server.requests()).values()) == 1
     Judge(server.web).assert_complete(read_archive(crawler.folder))
 
 
@@ -174,7 +174,7 @@ def test_a_folder_that_cannot_be_made_is_one_line_and_exit_4(
     for place in (file / "crawl", file):
         assert_one_line(crawler_of(server, place).run().expect(4), str(file))
     assert file.read_text() == "I am not a folder"
-    assert not server.visits()
+    assert not server.requests()
 
 
 @contextmanager
@@ -222,14 +222,14 @@ def test_a_read_only_folder_is_one_line_and_exit_4(server: ServerProcess, tmp_pa
     with volume(tmp_path / "small", "256m") as disk:
         crawler = replace(crawler_of(server, disk.place / "crawl"), prefix=disk.prefix)
         crawler.run("--max-pages", "5").expect(0)
-        asked = len(server.visits())
+        asked = len(server.requests())
         disk.sh(f"mount -o remount,ro {disk.place}")
         assert_one_line(crawler.run("--max-pages", "10").expect(4), str(crawler.folder))
-        assert len(server.visits()) == asked
+        assert len(server.requests()) == asked
         disk.sh(f"mount -o remount,rw {disk.place}")
         crawler.run("--max-pages", "1000").expect(0)
         Judge(server.web).assert_complete(read_archive(disk.seen_from_outside / "crawl"))
-    assert max(page_hits(server.visits()).values()) == 1
+    assert max(page_hits(server.requests()).values()) == 1
 
 
 @pytest.mark.slow
@@ -272,16 +272,16 @@ def test_on_a_disk_that_runs_low_the_crawl_pauses_and_goes_on_by_itself(
         crawler = crawler_of(server, disk.place / "crawl", "--config", str(knobs), "--delay", "0.1")
         crawler = replace(crawler, prefix=disk.prefix)
         with crawler.running() as process:
-            wait_until(lambda: len(server.visits()) >= 10, process)
+            wait_until(lambda: len(server.requests()) >= 10, process)
             _leave(disk, 4096)
             wait_until(lambda: crawler.status()["paused"] == "disk_low", process)
-            asked = len(server.visits())
+            asked = len(server.requests())
             time.sleep(1.0)
-            assert len(server.visits()) == asked
+            assert len(server.requests()) == asked
             disk.sh(f"rm {disk.place}/ballast")
             assert finish(process).expect(0).last_json["finished"] is True
         Judge(server.web).assert_complete(read_archive(disk.seen_from_outside / "crawl"))
-    assert max(page_hits(server.visits()).values()) == 1
+    assert max(page_hits(server.requests()).values()) == 1
 
 
 @pytest.mark.slow
@@ -302,14 +302,18 @@ def test_a_file_that_may_not_grow_ends_the_crawl_with_exit_4_and_nothing_damaged
 def test_a_page_that_is_cut_off_again_and_again_does_not_stop_the_others(tmp_path: Path) -> None:
     web = ScriptedWeb()
     host = web.host("cut.test")
-    cut = Answer(fault=Fault("cut", Place("cut.test", 0, "/cut"), lambda _: iter((End.RESET,))))
+    cut = CannedResponse(
+        fault=Fault(
+            "cut", FaultLocation("cut.test", 0, "/cut"), lambda _: iter((ConnectionEnd.RESET,))
+        )
+    )
     host.page("/", links=["/cut", "/a", "/b"]).page("/a").page("/b").on("/cut", cut)
     with serve_in_thread(web) as server:
         crawler = Crawler(
             tmp_path / "crawl", (host.url(),), flags_for(server.resolve, "--delay", "0")
         )
         with crawler.running() as process:
-            wait_until(lambda: {"/a", "/b"} <= {v.target for v in server.visits}, process)
+            wait_until(lambda: {"/a", "/b"} <= {v.target for v in server.requests}, process)
             wait_until(lambda: crawler.why(host.url("/cut"))["state"] == "waiting", process)
             found = crawler.why(host.url("/cut"))
             assert found["reason"] == "disconnected"

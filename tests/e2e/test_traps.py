@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from laboratory.snares import HONEST, ServedSnares, SnareWeb, serve_snares
 
-from gossamer.testing import ScriptedWeb, html_answer, serve_in_thread
+from gossamer.testing import ScriptedWeb, html_response, serve_in_thread
 from tests.e2e.crawler import Crawler, Ended, flags_for, kill, wait_until, write_knobs
 
 PER_HOST = 500
@@ -28,7 +28,7 @@ class Caught:
     def in_snares(self) -> Counter[str]:
         """Requests by snare, those for robots.txt included."""
         web = self.served.web
-        found = Counter(web.snare_of(v.host, v.target) for v in self.served.server.visits)
+        found = Counter(web.snare_of(v.host, v.target) for v in self.served.server.requests)
         del found[""]
         return found
 
@@ -38,13 +38,13 @@ class Caught:
         web = self.served.web
         return {
             visit.target
-            for visit in self.served.server.visits
+            for visit in self.served.server.requests
             if visit.status == 200 and not web.snare_of(visit.host, visit.target)
         }
 
     def assert_endured(self, honest_pages: int) -> None:
         """Insist on what S5 asks for."""
-        visits = self.served.server.visits
+        visits = self.served.server.requests
         assert self.ended.last_json["finished"]
         assert len(self.honest) == honest_pages
         assert sum(self.in_snares.values()) <= SHARE * len(visits), self.in_snares
@@ -109,7 +109,7 @@ def test_a_kill_in_the_middle_loses_no_honest_page_and_no_verdict(tmp_path: Path
     with serving(SnareWeb(honest_pages=400), tmp_path) as (served, crawler):
         for visits in (60, 150, 250, 350):
             process = crawler.start()
-            wait_until(lambda enough=visits: len(served.server.visits) >= enough, process)
+            wait_until(lambda enough=visits: len(served.server.requests) >= enough, process)
             kill(process)
         caught = Caught(served, crawler, crawler.run().expect(0))
         assert len(caught.honest) == 400
@@ -124,12 +124,12 @@ def test_gates_and_disguised_not_founds_are_labelled_and_not_followed(tmp_path: 
     site.page("/gate", title="Just a moment...", links=["/behind"])
     site.page("/lost", title="404 - Page not found", links=["/elsewhere"])
     site.page("/fine", title="Page 404 of 500", links=["/next"]).page("/next")
-    site.on("/shut", html_answer("<title>Are you a robot?</title>", status=403))
+    site.on("/shut", html_response("<title>Are you a robot?</title>", status=403))
     with serve_in_thread(web) as server:
         flags = flags_for(server.resolve, "--delay", "0")
         crawler = Crawler(tmp_path / "crawl", (site.url("/"),), flags)
         crawler.run().expect(0)
-        asked = {visit.target for visit in server.visits}
+        asked = {visit.target for visit in server.requests}
         assert asked.isdisjoint({"/behind", "/elsewhere"})
         assert "/next" in asked
         assert crawler.status()["labels"] == {"challenge": 1, "soft_not_found": 1}

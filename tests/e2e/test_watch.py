@@ -18,7 +18,7 @@ from laboratory.changing import (
 )
 
 from gossamer.frontier.revisit import Watchlist
-from gossamer.testing import Visit, most_connections, short_gaps
+from gossamer.testing import LoggedRequest, most_connections, short_gaps
 from tests.e2e.archive import Archive, read_archive
 from tests.e2e.crawler import (
     Crawler,
@@ -92,11 +92,11 @@ def watch(crawler: Crawler, *words: str) -> Process:
 def looks(served: ChangingProcess) -> list[float]:
     """Return the moments of all requests since the changes began."""
     began_at = served.web.began_at or 0.0
-    return [v.at - began_at for v in served.visits() if v.at > began_at and v.target != BEGIN]
+    return [v.at - began_at for v in served.requests() if v.at > began_at and v.target != BEGIN]
 
 
 def assert_gone_pages_have_left(
-    web: ChangingWeb, visits: list[Visit], archive: Archive, crawler: Crawler
+    web: ChangingWeb, visits: list[LoggedRequest], archive: Archive, crawler: Crawler
 ) -> None:
     """A page that was missed again and again is gone, on record, and asked for seldom."""
     absent: dict[str, list[float]] = {}
@@ -116,7 +116,7 @@ def assert_gone_pages_have_left(
 
 
 def assert_every_edition_is_stored_once(
-    web: ChangingWeb, visits: list[Visit], archive: Archive
+    web: ChangingWeb, visits: list[LoggedRequest], archive: Archive
 ) -> None:
     """What was served last is stored, and nothing is stored that was there already."""
     stored: dict[str, list[int]] = {}
@@ -149,7 +149,7 @@ def test_a_watch_is_as_fresh_as_foretold_though_it_is_killed(
             assert kill(process)
     moments = looks(served)
     begin, end = WARM_S, moments[-1]
-    web, visits = served.web, [v for v in served.visits() if v.target != BEGIN]
+    web, visits = served.web, [v for v in served.requests() if v.target != BEGIN]
     assert changes_between(web, 0.0, end) >= 1000
     measured = true_freshness(web, visits, begin, end, weight)
     foretold = foretold_freshness(web, moments, begin, weight, listed)

@@ -91,10 +91,10 @@ def _crawl_half(folder: Path, server: FakeServer[GoldenWeb], knobs: Path) -> Non
         _gossamer("build", str(folder), part).wait(120)
     process = _gossamer(*words, "--max-pages", "100000")
     try:
-        _wait(lambda: len(server.visits) >= KILL_AT and _has_asked_slow(server))
+        _wait(lambda: len(server.requests) >= KILL_AT and _has_asked_slow(server))
         first, second = _shards(process)
         os.kill(second, signal.SIGSTOP)
-        _wait(lambda: len(server.visits) >= KILL_AT + MORE)
+        _wait(lambda: len(server.requests) >= KILL_AT + MORE)
     finally:
         for number in [process.pid, *_shards(process)]:
             os.kill(number, signal.SIGKILL)
@@ -105,7 +105,7 @@ def _crawl_half(folder: Path, server: FakeServer[GoldenWeb], knobs: Path) -> Non
 def _has_asked_slow(server: FakeServer[GoldenWeb]) -> bool:
     """Return True if an answer is under way that takes its time."""
     target = page_target(SLOW_PAGE)
-    return any(v.host in SLOW and v.target == target for v in server.visits)
+    return any(v.host in SLOW and v.target == target for v in server.requests)
 
 
 def _gossamer(*words: str) -> subprocess.Popen[bytes]:

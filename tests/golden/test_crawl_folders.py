@@ -104,7 +104,7 @@ def test_a_folder_that_was_left_behind_is_finished_with_every_page_stored_once(
     with served(WEB) as server:
         before = stored_in(crawler.folder)
         ended = crawler.run("--delay", "0").expect(0)
-        visits = list(server.visits)
+        visits = list(server.requests)
     assert ended.last_json["finished"] is True
     archive = read_archive(crawler.folder)
     assert_complete(archive)

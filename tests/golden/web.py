@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from gossamer.testing import Answer, FakeServer, Request, serve_in_thread
-from gossamer.testing.server import Setting
+from gossamer.testing import CannedResponse, FakeServer, Request, serve_in_thread
+from gossamer.testing.server import ServerOptions
 
 PORT = 27183
 SITES = ("www.amber", "docs.amber", "www.basalt", "blog.basalt", "www.cobalt", "www.dolomite")
@@ -65,21 +65,21 @@ class GoldenWeb:
         """Return the URLs that are worth having ready: none."""
         return ()
 
-    def placed(self, scheme: str, port: int) -> "GoldenWeb":
+    def served_at(self, scheme: str, port: int) -> "GoldenWeb":
         """Return this web, which is served at one place only."""
         assert (scheme, port) == ("http", PORT)
         return self
 
-    def reply(self, request: Request) -> Answer:
+    def respond(self, request: Request) -> CannedResponse:
         """Return the answer to a request."""
         return self.answer(request.host, request.target)
 
-    def answer(self, host: str, target: str) -> Answer:
+    def answer(self, host: str, target: str) -> CannedResponse:
         """Return what a host answers to a target."""
         return self._tables.get(host, {}).get(target) or _html("Not here", "", (), status=404)
 
     @cached_property
-    def _tables(self) -> dict[str, dict[str, Answer]]:
+    def _tables(self) -> dict[str, dict[str, CannedResponse]]:
         tables = {host: _table(number, host) for number, host in enumerate(HOSTS)}
         if self.is_down:
             tables[HOSTS[1]][DOWN] = _html("Out of order", "", (), status=500)
@@ -127,7 +127,7 @@ def prose(salt: str, sentences: int = 14) -> str:
     return " ".join(" ".join(words[b % len(words)] for b in row).capitalize() + "." for row in rows)
 
 
-def _table(number: int, host: str) -> dict[str, Answer]:
+def _table(number: int, host: str) -> dict[str, CannedResponse]:
     """Return all that a host answers with, by target."""
     table = {page_target(page): _page(number, host, page) for page in range(PAGES)}
     table |= {
@@ -155,7 +155,7 @@ def _table(number: int, host: str) -> dict[str, Answer]:
     return table
 
 
-def _page(number: int, host: str, page: int) -> Answer:
+def _page(number: int, host: str, page: int) -> CannedResponse:
     """Return a numbered page; the home also links to all that is no numbered page."""
     first = page * CHILDREN + 1
     links = [page_target(n) for n in range(first, min(first + CHILDREN, PAGES))]
@@ -170,12 +170,12 @@ def _page(number: int, host: str, page: int) -> Answer:
         links += [url_of(other, "/") for other in HOSTS]
     text = f"{prose(f'{host} {page}')} {word_of(host, page)}."
     answer = _html(f"{host.split('.')[1].capitalize()}, page {page}", text, links)
-    return Answer(
+    return CannedResponse(
         headers=answer.headers, body=answer.body, gzip=page % 4 == 1, chunked=page % 5 == 2
     )
 
 
-def _html(title: str, text: str, links: Iterable[str], *, status: int = 200) -> Answer:
+def _html(title: str, text: str, links: Iterable[str], *, status: int = 200) -> CannedResponse:
     anchors = "".join(f'<p>See <a href="{link}">{link}</a></p>\n' for link in links)
     body = (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
@@ -183,24 +183,24 @@ def _html(title: str, text: str, links: Iterable[str], *, status: int = 200) -> 
         f"<body><h1>{title}</h1>\n<p>{text}</p>\n{anchors}</body></html>\n"
     )
     kind = ("Content-Type", "text/html; charset=utf-8")
-    return Answer(status=status, headers=(kind,), body=body.encode())
+    return CannedResponse(status=status, headers=(kind,), body=body.encode())
 
 
-def _file(text: str, kind: str) -> Answer:
-    return Answer(headers=(("Content-Type", kind),), body=text.encode())
+def _file(text: str, kind: str) -> CannedResponse:
+    return CannedResponse(headers=(("Content-Type", kind),), body=text.encode())
 
 
-def _moved(to: str) -> Answer:
-    return Answer(status=302, headers=(("Location", to), ("Content-Type", "text/html")))
+def _moved(to: str) -> CannedResponse:
+    return CannedResponse(status=302, headers=(("Location", to), ("Content-Type", "text/html")))
 
 
-def _sitemap(host: str) -> Answer:
+def _sitemap(host: str) -> CannedResponse:
     rows = "".join(f"<url><loc>{url_of(host, t)}</loc></url>" for t in ("/unlinked", "/notes/3"))
     space = "http://www.sitemaps.org/schemas/sitemap/0.9"
     return _file(f'<?xml version="1.0"?><urlset xmlns="{space}">{rows}</urlset>', "application/xml")
 
 
-def _feed(host: str) -> Answer:
+def _feed(host: str) -> CannedResponse:
     items = "".join(
         f"<item><title>{n}</title><link>{url_of(host, page_target(n))}</link></item>"
         for n in (3, 5)
@@ -217,7 +217,7 @@ def served(web: GoldenWeb) -> Iterator[FakeServer[GoldenWeb]]:
     """Serve the web at its port; wait a minute for another run of these tests to leave it."""
     for left in reversed(range(_PORT_TRIES)):
         try:
-            context = serve_in_thread(web, Setting(port=PORT))
+            context = serve_in_thread(web, ServerOptions(port=PORT))
             server = context.__enter__()
         except OSError as problem:
             if not left:

@@ -48,24 +48,24 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Done]:
 
 def test_a_complete_crawl_stores_the_truth_once(done: Done) -> None:
     Judge(done.web).assert_complete(done.archive)
-    assert set(page_hits(done.server.visits()).values()) == {1}
-    assert most_connections(done.server.visits()) == 1
+    assert set(page_hits(done.server.requests()).values()) == {1}
+    assert most_connections(done.server.requests()) == 1
 
 
 def test_robots_of_every_kind_are_obeyed(done: Done) -> None:
-    Judge(done.web).assert_obedient(done.server.visits())
-    asked = {v.host for v in done.server.visits() if v.target == "/robots.txt"}
+    Judge(done.web).assert_obedient(done.server.requests())
+    asked = {v.host for v in done.server.requests() if v.target == "/robots.txt"}
     assert asked == set(done.web.addresses)
 
 
 def test_a_mirror_becomes_revisit_records(done: Done) -> None:
-    mirrors = [i for i in range(done.web.hosts) if done.web.atlas.site(i).source != i]
+    mirrors = [i for i in range(done.web.hosts) if done.web.catalog.site(i).source != i]
     assert mirrors
     copies = {record.url for record in done.archive.revisits}
     truth = done.web.truth()
     for index in mirrors:
         here = {u for u in truth if u.startswith(done.web.url(index, "/"))}
-        source = done.web.atlas.site(index).source
+        source = done.web.catalog.site(index).source
         pairs = {u: u.replace(done.web.url(index, ""), done.web.url(source, "")) for u in here}
         assert pairs
         assert all((mine in copies) != (theirs in copies) for mine, theirs in pairs.items())
@@ -80,7 +80,7 @@ def test_files_are_stored_and_read(done: Done) -> None:
 
 
 def test_the_text_of_every_page_is_kept(done: Done) -> None:
-    press = done.web.atlas.press(0)
+    press = done.web.catalog.renderer(0)
     for number in range(press.site.pages):
         assert done.web.token(0, number) in done.archive.text_of(
             done.web.url(0, press.path(number))
@@ -110,10 +110,10 @@ def test_the_last_line_is_the_status_and_the_status_is_right(done: Done) -> None
 
 
 def test_running_a_finished_crawl_again_asks_for_nothing(done: Done) -> None:
-    before = len(done.server.visits())
+    before = len(done.server.requests())
     again = done.crawler.run().expect(0)
     assert again.last_json["finished"] is True
-    assert len(done.server.visits()) == before
+    assert len(done.server.requests()) == before
 
 
 def test_why_of_an_archived_page(done: Done) -> None:
@@ -151,7 +151,7 @@ def test_why_of_a_failure(path: str, reason: str, done: Done) -> None:
 
 
 def test_why_of_a_page_that_robots_forbids_names_the_line(done: Done) -> None:
-    index = next(i for i in range(done.web.hosts) if done.web.atlas.site(i).robots == "disallow")
+    index = next(i for i in range(done.web.hosts) if done.web.catalog.site(i).robots == "disallow")
     found = done.crawler.why(done.web.url(index, "/private/ledger.html"))
     assert (found["state"], found["reason"]) == ("refused", "robots_disallowed")
     assert found["robots"]["allowed"] is False

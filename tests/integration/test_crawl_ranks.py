@@ -36,7 +36,7 @@ def ranks_of(folder: Path, ranks: dict[str, float]) -> str:
 
 def asked(web: FakeServer[ScriptedWeb]) -> list[str]:
     left_out = {"/robots.txt", "/sitemap.xml", "/"}
-    return [visit.target for visit in web.visits if visit.target not in left_out]
+    return [visit.target for visit in web.requests if visit.target not in left_out]
 
 
 @pytest.mark.parametrize("order", ["best", "opic"])
@@ -83,4 +83,4 @@ def test_ranks_without_credit_are_refused_before_anything_is_asked(
         found = crawler.run().expect(2)
         assert words in found.err
         assert not (crawler.folder / "crawl.toml").exists()
-    assert web.visits == []
+    assert web.requests == []

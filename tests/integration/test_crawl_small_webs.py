@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from gossamer.testing import (
-    Answer,
+    CannedResponse,
     FakeServer,
     ScriptedWeb,
-    html_answer,
+    html_response,
     serve_in_thread,
 )
 from tests.e2e.archive import read_archive
@@ -40,7 +40,7 @@ def crawl(server: FakeServer[ScriptedWeb], folder: Path, seed: str, *flags: str)
 
 def asked(server: FakeServer[ScriptedWeb]) -> set[str]:
     """Return the targets that were asked for, without robots.txt and sitemap.xml."""
-    return {v.target for v in server.visits} - {"/robots.txt", "/sitemap.xml"}
+    return {v.target for v in server.requests} - {"/robots.txt", "/sitemap.xml"}
 
 
 def test_links_are_found_wherever_they_are(web: FakeServer[ScriptedWeb], tmp_path: Path) -> None:
@@ -52,7 +52,7 @@ def test_links_are_found_wherever_they_are(web: FakeServer[ScriptedWeb], tmp_pat
         '<a href="/old">old</a><a href="/paper">pdf</a><img src="/picture.png">'
         '<form action="/post"><input></form><a rel="nofollow" href="/unfollowed">no</a>'
     )
-    host.on("/", html_answer(page, headers=(("Link", '</header>; rel="next"'),)))
+    host.on("/", html_response(page, headers=(("Link", '</header>; rel="next"'),)))
     feed = '<rss version="2.0"><channel><item><link>/from-feed</link></item></channel></rss>'
     host.file("/feed", feed.replace("/from", host.url("/from")).encode(), "application/rss+xml")
     host.redirect("/old", to="/new")
@@ -78,7 +78,7 @@ def test_without_sitemaps_none_is_asked_for(web: FakeServer[ScriptedWeb], tmp_pa
     host = web.web.host("a.test").page("/")
     host.robots(f"Sitemap: {host.url('/map.xml')}\n")
     crawl(web, tmp_path, host.url(), "--no-sitemaps").run().expect(0)
-    assert {v.target for v in web.visits} == {"/robots.txt", "/"}
+    assert {v.target for v in web.requests} == {"/robots.txt", "/"}
 
 
 def test_embedded_files_are_fetched_only_when_asked_for(
@@ -122,7 +122,7 @@ def test_a_filter_names_what_it_refused_and_who_linked_it(
         assert status["refused"][reason] >= 1
     off = crawler.why(away.url("/x"))
     assert (off["state"], off["reason"], off["via"]) == ("refused", "not_allowed", host.url())
-    assert not web.visits_of("away.example", with_robots=True)
+    assert not web.requests_to("away.example", with_robots=True)
 
 
 def test_depth_is_limited_and_why_says_so(web: FakeServer[ScriptedWeb], tmp_path: Path) -> None:
@@ -178,7 +178,7 @@ def test_a_running_crawl_answers_questions_and_takes_seeds(
         assert "the home page" in crawler.ask("show", host.url()).expect(0).out
         added = only_json(crawler.ask("add", late.url(), "--json").expect(0))
         assert added["added"] == 1
-        wait_until(lambda: "late.test" in {v.host for v in web.visits}, process)
+        wait_until(lambda: "late.test" in {v.host for v in web.requests}, process)
         wait_until(lambda: crawler.why(late.url())["state"] == "archived", process)
         assert crawler.say("add", "not a url").code == 2
         process.send_signal(signal.SIGTERM)
@@ -232,7 +232,7 @@ def test_a_private_address_is_not_asked_unless_allowed(
     words = ("--resolve", f"a.test:{web.resolve['a.test']}", "--delay", "0")
     crawler = Crawler(tmp_path / "crawl", (host.url(),), words)
     crawler.run().expect(1)
-    assert not web.visits
+    assert not web.requests
     found = crawler.why(host.url())
     assert (found["state"], found["reason"]) == ("refused", "private_address")
 
@@ -288,8 +288,8 @@ def test_a_page_in_pieces_and_one_with_an_odd_answer_are_stored_as_sent(
     host = web.web.host("a.test").page("/", links=["/chunked", "/gzip"])
     body = b"<p>piece by piece " + b"and on " * 4000
     kind = (("Content-Type", "text/html"),)
-    host.on("/chunked", Answer(headers=kind, body=body, chunked=True))
-    host.on("/gzip", Answer(headers=kind, body=body + b"!", gzip=True))
+    host.on("/chunked", CannedResponse(headers=kind, body=body, chunked=True))
+    host.on("/gzip", CannedResponse(headers=kind, body=body + b"!", gzip=True))
     crawler = crawl(web, tmp_path, host.url())
     crawler.run().expect(0)
     stored = {record.url: record.payload for record in read_archive(crawler.folder).pages}

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from gossamer.testing import (
-    Answer,
+    CannedResponse,
     FakeServer,
+    LoggedRequest,
     ScriptedHost,
     ScriptedWeb,
-    Visit,
     by_host,
-    html_answer,
+    html_response,
     most_connections,
     serve_in_thread,
     smallest_gap,
@@ -47,7 +47,7 @@ def site(web: ScriptedWeb, name: str, pages: int, address: str = "") -> Scripted
     return host
 
 
-def gaps(visits: Iterable[Visit]) -> list[float]:
+def gaps(visits: Iterable[LoggedRequest]) -> list[float]:
     """Return the times between requests, in order."""
     return [later.at - earlier.at for earlier, later in pairwise(visits)]
 
@@ -60,9 +60,9 @@ def test_the_gap_holds_between_any_two_requests_to_a_host(tmp_path: Path) -> Non
     web.host("hub.test").page("/", links=[host.url() for host in sites])
     with crawling(web, tmp_path, "--delay", "0.4") as (server, crawler):
         crawler.run().expect(0)
-    assert set(by_host(server.visits)) == {"hub.test", *names}
-    assert smallest_gap(server.visits) >= EARLY * 0.4
-    assert most_connections(server.visits) == 1
+    assert set(by_host(server.requests)) == {"hub.test", *names}
+    assert smallest_gap(server.requests) >= EARLY * 0.4
+    assert most_connections(server.requests) == 1
     assert len(read_archive(crawler.folder).page_urls) == 1 + 6 * 5
 
 
@@ -72,19 +72,19 @@ def test_without_a_delay_the_gap_is_at_least_a_second(tmp_path: Path) -> None:
     site(web, "hub.test", 2)
     with crawling(web, tmp_path) as (server, crawler):
         crawler.run().expect(0)
-    assert len(server.visits) == 4
-    assert smallest_gap(server.visits) >= EARLY * 1.0
+    assert len(server.requests) == 4
+    assert smallest_gap(server.requests) >= EARLY * 1.0
 
 
 @pytest.mark.slow
 def test_a_slow_host_is_given_ten_times_its_own_time(tmp_path: Path) -> None:
     web = ScriptedWeb()
     hub = web.host("hub.test").page("/", links=["/slow"])
-    slow = html_answer('<a href="/after">on</a>')
-    hub.on("/slow", Answer(headers=slow.headers, body=slow.body, wait_s=0.3)).page("/after")
+    slow = html_response('<a href="/after">on</a>')
+    hub.on("/slow", CannedResponse(headers=slow.headers, body=slow.body, wait_s=0.3)).page("/after")
     with crawling(web, tmp_path) as (server, crawler):
         crawler.run().expect(0)
-    moments = {visit.target: visit.at for visit in server.visits}
+    moments = {visit.target: visit.at for visit in server.requests}
     assert moments["/after"] - moments["/slow"] >= EARLY * 11 * 0.3
 
 
@@ -95,9 +95,9 @@ def test_a_crawl_delay_holds_whatever_the_delay(tmp_path: Path) -> None:
     with crawling(web, tmp_path, "--delay", "0") as (server, crawler):
         crawler.run().expect(0)
         assert crawler.why(web.host("hub.test").url())["robots"]["crawl_delay_s"] == 1.2
-    assert [v.target for v in server.visits[:2]] == ["/robots.txt", "/"]
-    assert len(server.visits) == 4
-    assert smallest_gap(server.visits) >= EARLY * 1.2
+    assert [v.target for v in server.requests[:2]] == ["/robots.txt", "/"]
+    assert len(server.requests) == 4
+    assert smallest_gap(server.requests) >= EARLY * 1.2
 
 
 @pytest.mark.slow
@@ -105,21 +105,21 @@ def test_a_crawl_delay_holds_whatever_the_delay(tmp_path: Path) -> None:
 def test_retry_after_slows_the_whole_host_and_no_other(status: int, tmp_path: Path) -> None:
     web = ScriptedWeb()
     busy = site(web, "busy.test", 3)
-    wait = html_answer("busy", status=status, headers=(("Retry-After", "3"),))
-    then = html_answer("at last")
-    busy.on("/p0", Answer(headers=then.headers, body=then.body, before=(wait,)))
+    wait = html_response("busy", status=status, headers=(("Retry-After", "3"),))
+    then = html_response("at last")
+    busy.on("/p0", CannedResponse(headers=then.headers, body=then.body, before=(wait,)))
     calm = site(web, "calm.test", 6)
     web.host("hub.test").page("/", links=[busy.url(), calm.url()])
     with crawling(web, tmp_path, "--delay", "0.1") as (server, crawler):
         crawler.run().expect(0)
-    visits = server.visits_of("busy.test")
+    visits = server.requests_to("busy.test")
     refused = next(i for i, visit in enumerate(visits) if visit.status == status)
     assert [v.status for v in visits].count(status) == 1
     if refused + 1 < len(visits):
         assert visits[refused + 1].at - visits[refused].at >= EARLY * 3
     asked = [visit.target for visit in visits]
     assert sorted(asked) == ["/", "/p0", "/p0", "/p1", "/p2"]
-    assert len(server.visits_of("calm.test")) == 7
+    assert len(server.requests_to("calm.test")) == 7
     stored = read_archive(crawler.folder).page_urls
     assert stored[busy.url("/p0")] == 1
     assert set(stored.values()) == {1}
@@ -134,12 +134,12 @@ def test_a_calm_host_is_crawled_to_the_end_while_another_asks_to_be_left_alone(
     calm = site(web, "calm.test", 10)
     web.host("hub.test").page("/", links=[busy.url(f"/{n}") for n in range(5)] + [calm.url()])
     with crawling(web, tmp_path, "--delay", "0") as (server, crawler), crawler.running() as process:
-        wait_until(lambda: len(server.visits_of("calm.test")) == 11, process)
-        wait_until(lambda: server.visits_of("busy.test"), process)
+        wait_until(lambda: len(server.requests_to("calm.test")) == 11, process)
+        wait_until(lambda: server.requests_to("busy.test"), process)
         states = [crawler.why(busy.url(f"/{n}")) for n in range(5)]
         assert {state["state"] for state in states} <= {"waiting", "queued", "leased"}
-        assert max(state["next_at"] or 0 for state in states) > server.visits[-1].at + 300
-        assert len(server.visits_of("busy.test")) == 1
+        assert max(state["next_at"] or 0 for state in states) > server.requests[-1].at + 300
+        assert len(server.requests_to("busy.test")) == 1
 
 
 @pytest.mark.slow
@@ -149,7 +149,7 @@ def test_a_throttled_host_without_retry_after_waits_longer_each_time(tmp_path: P
     knobs = {"politeness": {"throttle_s": 0.5}}
     with crawling(web, tmp_path, "--delay", "0", knobs=knobs) as (server, crawler):
         crawler.run().expect(0)
-    waits = gaps(server.visits_of("hub.test"))
+    waits = gaps(server.requests_to("hub.test"))
     assert len(waits) == 3
     assert all(wait >= EARLY * least for wait, least in zip(waits, (0.5, 1.0, 2.0), strict=True))
 
@@ -161,21 +161,21 @@ def test_while_robots_cannot_be_had_no_page_is_asked_for_and_other_hosts_go_on(
 ) -> None:
     web = ScriptedWeb()
     dark = site(web, "dark.test", 3)
-    dark.on("/robots.txt", html_answer("down", status=status))
+    dark.on("/robots.txt", html_response("down", status=status))
     calm = site(web, "calm.test", 8)
     web.host("hub.test").page("/", links=[dark.url(), calm.url()])
     knobs = {"robots": {"retry_s": 0.3, "retries": 8}, "politeness": {"throttle_s": 0.3}}
     with crawling(web, tmp_path, "--delay", "0", knobs=knobs) as (server, crawler):
         with crawler.running() as process:
-            wait_until(lambda: len(server.visits_of("calm.test")) == 9, process)
-            wait_until(lambda: len(server.visits_of("dark.test", with_robots=True)) >= 2, process)
-            assert not server.visits_of("dark.test")
+            wait_until(lambda: len(server.requests_to("calm.test")) == 9, process)
+            wait_until(lambda: len(server.requests_to("dark.test", with_robots=True)) >= 2, process)
+            assert not server.requests_to("dark.test")
             assert crawler.why(dark.url())["state"] in {"queued", "leased", "waiting"}
             dark.robots("User-agent: *\nDisallow: /p1\n")
             process.wait(60)
         assert crawler.status()["finished"] is True
-    pages = server.visits_of("dark.test")
-    first = next(v for v in server.visits if v.host == "dark.test" and v.status == 200)
+    pages = server.requests_to("dark.test")
+    first = next(v for v in server.requests if v.host == "dark.test" and v.status == 200)
     assert first.target == "/robots.txt"
     assert sorted(v.target for v in pages) == ["/", "/p0", "/p2"]
 
@@ -186,7 +186,7 @@ def test_a_host_whose_robots_stays_unreachable_is_given_up_with_that_reason(
 ) -> None:
     web = ScriptedWeb()
     dark = site(web, "dark.test", 3)
-    dark.on("/robots.txt", html_answer("down", status=503))
+    dark.on("/robots.txt", html_response("down", status=503))
     web.host("hub.test").page("/", links=[dark.url(), dark.url("/p1")])
     knobs = {"robots": {"retry_s": 0.2, "retries": 2}, "politeness": {"throttle_s": 0.2}}
     with crawling(web, tmp_path, "--delay", "0", knobs=knobs) as (server, crawler):
@@ -195,8 +195,8 @@ def test_a_host_whose_robots_stays_unreachable_is_given_up_with_that_reason(
         for url in (dark.url(), dark.url("/p1")):
             found = crawler.why(url)
             assert (found["state"], found["reason"]) == ("refused", "robots_unreachable")
-    assert not server.visits_of("dark.test")
-    asked = [v for v in server.visits if v.host == "dark.test"]
+    assert not server.requests_to("dark.test")
+    asked = [v for v in server.requests if v.host == "dark.test"]
     assert len(asked) == 3
     waits = gaps(asked)
     assert waits[0] >= EARLY * 0.2
@@ -214,7 +214,7 @@ def test_hosts_that_share_an_address_share_a_smaller_gap(tmp_path: Path) -> None
     flags = ("--delay", "0.5", "--shards", "1")
     with crawling(web, tmp_path, *flags, knobs=knobs) as (server, crawler):
         crawler.run().expect(0)
-    shared = sorted((v for v in server.visits if v.host != "hub.test"), key=lambda v: v.at)
+    shared = sorted((v for v in server.requests if v.host != "hub.test"), key=lambda v: v.at)
     assert len(shared) == 18
     assert min(gaps(shared)) >= EARLY * 0.25
 
@@ -223,19 +223,19 @@ def test_hosts_that_share_an_address_share_a_smaller_gap(tmp_path: Path) -> None
 def test_one_slow_host_does_not_hold_up_the_rest(tmp_path: Path) -> None:
     web = ScriptedWeb()
     slow = web.host("slow.test").page("/", links=["/never"])
-    slow.on("/robots.txt", Answer(status=404))
-    slow.on("/never", Answer(body=b"late", wait_s=300.0))
+    slow.on("/robots.txt", CannedResponse(status=404))
+    slow.on("/never", CannedResponse(body=b"late", wait_s=300.0))
     calm = [site(web, f"s{number}.test", 10) for number in range(4)]
     links = [slow.url(), slow.url("/never"), *(host.url() for host in calm)]
     web.host("hub.test").page("/", links=links)
     with crawling(web, tmp_path, "--delay", "0", "--concurrency", "2") as (server, crawler):
         with crawler.running() as process:
-            wait_until(lambda: server.visits_of("slow.test"), process)
+            wait_until(lambda: server.requests_to("slow.test"), process)
             wait_until(
-                lambda: all(len(server.visits_of(host.name)) == 11 for host in calm), process
+                lambda: all(len(server.requests_to(host.name)) == 11 for host in calm), process
             )
             assert process.poll() is None
-        assert len([v for v in server.visits if v.target == "/never"]) <= 1
+        assert len([v for v in server.requests if v.target == "/never"]) <= 1
 
 
 @pytest.mark.slow
@@ -245,5 +245,5 @@ def test_a_gap_holds_across_a_clean_stop(tmp_path: Path) -> None:
     with crawling(web, tmp_path, "--delay", "3") as (server, crawler):
         crawler.run("--max-pages", "1").expect(0)
         crawler.run("--max-pages", "2").expect(0)
-    assert len(server.visits) == 3
-    assert smallest_gap(server.visits) >= EARLY * 3
+    assert len(server.requests) == 3
+    assert smallest_gap(server.requests) >= EARLY * 3

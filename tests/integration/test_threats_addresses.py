@@ -174,12 +174,12 @@ def test_a_private_network_is_closed_unless_it_is_opened(tmp_path: Path) -> None
     host = web.host("a.test").page("/")
     with serving(web) as server:
         closed = crawl(server, tmp_path / "1", host.url(), knobs={"fetch": {"allow_net": []}})
-        assert not server.visits
+        assert not server.requests
         assert closed.fate(host.url()) == FORBIDDEN
         assert closed.ending.exit_code == 1
         other = {"fetch": {"allow_net": ["127.0.8.0/24", "10.0.0.0/8"]}}
         assert crawl(server, tmp_path / "2", host.url(), knobs=other).fate(host.url()) == FORBIDDEN
-        assert not server.visits
+        assert not server.requests
         opened = {"fetch": {"allow_net": [], "allow_private": True}}
         done = crawl(server, tmp_path / "3", host.url(), knobs=opened)
         assert done.fate(host.url()) == ("archived", "")

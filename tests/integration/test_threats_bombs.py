@@ -16,7 +16,7 @@ from warcio.archiveiterator import ArchiveIterator
 
 import gossamer
 from gossamer.settings import save_config
-from gossamer.testing import Answer, FakeServer, ScriptedWeb
+from gossamer.testing import CannedResponse, FakeServer, ScriptedWeb
 from gossamer.testing.faults import bomb
 from tests.integration.threats import Done, Knobs, crawl, serving, settings
 
@@ -105,14 +105,14 @@ def bomb_web() -> ScriptedWeb:
     for name, (coding, body) in BOMBS.items():
         headers = (("Content-Type", "text/html"), ("Content-Encoding", coding))
         host = web.host(f"{name}.test").page("/after", text=name).page("/inside", text=name)
-        host.on("/x", Answer(headers=headers, body=body))
+        host.on("/x", CannedResponse(headers=headers, body=body))
         links += [host.url("/x"), host.url("/after")]
     packed = (("Content-Type", "text/html"), ("Content-Encoding", "gzip"))
     body = BOMBS["gzip"][1]
     moved = web.host("moved.test").page("/after", text="moved")
-    moved.on("/x", Answer(status=302, headers=(*packed, ("Location", "/after")), body=body))
+    moved.on("/x", CannedResponse(status=302, headers=(*packed, ("Location", "/after")), body=body))
     wrong = web.host("wrong.test").page("/after", text="wrong")
-    wrong.on("/x", Answer(status=404, headers=packed, body=body))
+    wrong.on("/x", CannedResponse(status=404, headers=packed, body=body))
     web.host("hub.test").page("/", links=[*links, moved.url("/x"), wrong.url("/x")])
     web.host("calm.test").page("/", links=["/1"]).page("/1", text="an honest page")
     return web
@@ -160,7 +160,7 @@ def test_a_robots_txt_that_is_a_bomb_is_read_as_far_as_it_matters(tmp_path: Path
     packed = (("Content-Type", "text/plain"), ("Content-Encoding", "gzip"))
     web = ScriptedWeb()
     host = web.host("a.test").page("/", links=["/no", "/yes"]).page("/no").page("/yes")
-    host.on("/robots.txt", Answer(headers=packed, body=GZIP_HEAD + inflating(rules, 256)))
+    host.on("/robots.txt", CannedResponse(headers=packed, body=GZIP_HEAD + inflating(rules, 256)))
     with serving(web) as server:
         done = crawl(server, tmp_path / "c", host.url())
         assert done.fate(host.url("/no")) == ("refused", "robots_disallowed")
@@ -173,7 +173,7 @@ def test_the_cap_is_on_what_the_author_wrote_not_on_what_was_sent(tmp_path: Path
     packed = (("Content-Type", "text/html"), ("Content-Encoding", "gzip"))
     web = ScriptedWeb()
     host = web.host("a.test").page("/inside")
-    host.on("/", Answer(headers=packed, body=gzip.compress(page)))
+    host.on("/", CannedResponse(headers=packed, body=gzip.compress(page)))
     with serving(web) as server:
         knobs = {"fetch": {"max_decoded_bytes": 100_000}}
         done = crawl(server, tmp_path / "c", host.url(), knobs=knobs)
@@ -194,5 +194,5 @@ def test_large_pages_that_wait_to_be_read_wait_on_disk(tmp_path: Path) -> None:
     with serving(web) as server:
         least = crawl_apart(server, tmp_path / "calm", calm.url())
         most = crawl_apart(server, tmp_path / "wild", hub.url())
-        assert len([v for v in server.visits if v.target == "/inside"]) == len(hosts)
+        assert len([v for v in server.requests if v.target == "/inside"]) == len(hosts)
     assert most - least <= 5 * len(page) / MIB

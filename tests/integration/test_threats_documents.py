@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.testing import Answer, ScriptedHost, ScriptedWeb
+from gossamer.testing import CannedResponse, ScriptedHost, ScriptedWeb
 from tests.integration.threats import Done, crawl, serving
 
 TOP = '<!doctype html><title>Top</title><a href="/found">before</a>'
@@ -120,7 +120,7 @@ def read(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Read]:
         web.host(f"{name}.test").file("/", sent, kind)
     for name, (kind, sent, _) in LIES.items():
         headers = (("Content-Type", kind),) if kind else ()
-        web.host(f"{name}.test").on("/", Answer(headers=headers, body=sent))
+        web.host(f"{name}.test").on("/", CannedResponse(headers=headers, body=sent))
     with serving(web) as server:
         seeds = [web.host(f"{name}.test").url(path) for name in names for path in ("/", "/next")]
         yield Read(crawl(server, tmp_path_factory.mktemp("documents") / "c", *seeds), web)
@@ -189,7 +189,7 @@ def test_addresses_of_any_length_and_script_are_judged(tmp_path: Path) -> None:
             assert done.fate(text) == ("unknown", "not_a_url")
         for text in (label, deep):
             assert done.fate(text)[1] in {"dns_no_such_host", "not_a_url"}
-        assert {v.target for v in server.visits_of("a.test")} == {"/", "/last"}
+        assert {v.target for v in server.requests_to("a.test")} == {"/", "/last"}
 
 
 def test_a_page_that_takes_too_long_to_read_is_given_up_and_told_of(tmp_path: Path) -> None:

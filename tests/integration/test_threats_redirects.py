@@ -12,16 +12,16 @@ from pathlib import Path
 import pytest
 
 from gossamer.testing import (
-    Answer,
+    CannedResponse,
     Certificate,
     ScriptedHost,
     ScriptedWeb,
-    Setting,
-    html_answer,
+    ServerOptions,
+    html_response,
     make_certificate,
     serve_in_thread,
 )
-from gossamer.testing.answer import Request
+from gossamer.testing.responses import Request
 from tests.integration.test_threats_wire import forbid_retries
 from tests.integration.threats import Done, Knobs, crawl, serving
 
@@ -68,7 +68,7 @@ def test_redirects_that_go_round_are_asked_once_each(tmp_path: Path) -> None:
     hub.redirect("/a", to="/b").redirect("/b", to="/a").redirect("/self", to="/self#again")
     hub.redirect("/x", to=other.url("/y"))
     other.redirect("/y", to=other.url("/z")).redirect("/z", to=hub.url("/x"))
-    hub.on("/nowhere", html_answer("moved", status=301)).redirect("/empty", to="http://")
+    hub.on("/nowhere", html_response("moved", status=301)).redirect("/empty", to="http://")
     done = seen_from(hub, tmp_path / "c", web)
     assert done.ending.is_finished
     pages = {url: times for url, times in done.asked.items() if not url.endswith("/robots.txt")}
@@ -116,15 +116,15 @@ def test_every_hop_meets_robots_and_scope(tmp_path: Path) -> None:
     assert not done.asked[barred.url("/no/page")]
     assert done.fate(barred.url("/fine")) == ("archived", "")
     assert done.fate(away.url()) == ("refused", "not_allowed")
-    assert not done.server.visits_of("away.example", with_robots=True)
+    assert not done.server.requests_to("away.example", with_robots=True)
 
 
 def test_credentials_stay_with_their_origin_port_and_scheme_included(tmp_path: Path) -> None:
     seen: list[tuple[str, str]] = []
 
-    def note(request: Request) -> Answer:
+    def note(request: Request) -> CannedResponse:
         seen.append((request.header("host") + request.target, request.header("authorization")))
-        return html_answer("noted")
+        return html_response("noted")
 
     web, elsewhere = ScriptedWeb(), ScriptedWeb()
     hub, other = web.host("hub.test"), web.host("other.test")
@@ -139,7 +139,7 @@ def test_credentials_stay_with_their_origin_port_and_scheme_included(tmp_path: P
         knobs = {"fetch": {"auth": {"hub.test": "u:s3cret"}}}
         done = crawl(server, tmp_path / "c", hub.url(), knobs=knobs)
         assert done.ending.is_finished
-        assert second.visits
+        assert second.requests
     sent = {
         where.partition("/")[0].partition(":")[0] + where.partition("/")[2]: words
         for where, words in seen
@@ -237,8 +237,8 @@ def test_certificates_are_checked_and_what_is_wrong_is_told(
     alert = b"\x15\x03\x01\x00\x02\x01\x5a"
     version = b"\x15\x03\x01\x00\x02\x02\x46"
     with (
-        serve_in_thread(web, Setting(tls=made.context())) as server,
-        serve_in_thread(late, Setting(tls=old.context())),
+        serve_in_thread(web, ServerOptions(tls=made.context())) as server,
+        serve_in_thread(late, ServerOptions(tls=old.context())),
         serving(hub_web) as home,
         shouting(version) as tls10,
         shouting(alert, times=10_000) as storm,
@@ -265,7 +265,7 @@ def test_certificates_are_checked_and_what_is_wrong_is_told(
         assert done.fate(hub.url("/last")) == ("archived", "")
         for url in (wrong.url(), gone.url()):
             assert "ertificate" in done.why(url)["detail"]
-        assert not server.visits_of("wrong.test", with_robots=True)
+        assert not server.requests_to("wrong.test", with_robots=True)
         trusting = {"fetch": {**knobs["fetch"], "insecure": True}}
         lax = crawl(home, tmp_path / "lax", wrong.url(), knobs=trusting)
         assert "the certificate is not valid" in lax.why(wrong.url())["detail"]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from gossamer.fetch import parse_robots
-from gossamer.testing import Answer, ScriptedHost, ScriptedWeb, html_answer
+from gossamer.testing import CannedResponse, ScriptedHost, ScriptedWeb, html_response
 from tests.integration.threats import Done, crawl, serving
 
 FORBID = "User-agent: *\nDisallow: /no\n"
@@ -22,8 +22,8 @@ def filled(size: int) -> str:
     return (FILLER * (size // len(FILLER) + 1))[: size - 1] + "\n"
 
 
-def raw(body: bytes, kind: str = "text/plain") -> Answer:
-    return Answer(headers=(("Content-Type", kind),), body=body)
+def raw(body: bytes, kind: str = "text/plain") -> CannedResponse:
+    return CannedResponse(headers=(("Content-Type", kind),), body=body)
 
 
 READ = {
@@ -45,21 +45,21 @@ READ = {
 }
 """Files that say, in all kinds of ways, that /no is forbidden and /yes is not."""
 NOTHING_FORBIDDEN = {
-    "missing": html_answer("nothing here", status=404),
-    "gone": html_answer("gone", status=410),
-    "denied": html_answer("denied", status=403),
-    "login": html_answer("who are you?", status=401),
-    "teapot": html_answer("short and stout", status=418),
-    "html": html_answer(HTML),
+    "missing": html_response("nothing here", status=404),
+    "gone": html_response("gone", status=410),
+    "denied": html_response("denied", status=403),
+    "login": html_response("who are you?", status=401),
+    "teapot": html_response("short and stout", status=418),
+    "html": html_response(HTML),
     "empty": raw(b""),
     "zeros": raw(bytes(10_000)),
 }
 """RFC 9309 2.3.1.3: the server has none, or one without rules."""
 UNREACHABLE = {
-    "broken": html_answer("oops", status=500),
-    "bad-gateway": html_answer("oops", status=502),
-    "busy": html_answer("later", status=503),
-    "too-many": html_answer("slower", status=429),
+    "broken": html_response("oops", status=500),
+    "bad-gateway": html_response("oops", status=502),
+    "busy": html_response("later", status=503),
+    "too-many": html_response("slower", status=429),
 }
 """RFC 9309 2.3.1.4: forbidden until it can be read."""
 FREE = (*NOTHING_FORBIDDEN, "endless", "to-file", "round", "six-hops")
@@ -87,7 +87,7 @@ class Obeyed:
 
     def asked(self, name: str) -> set[str]:
         """Return the paths of a host that were asked for, robots.txt left out."""
-        return {visit.target for visit in self.done.server.visits_of(f"{name}.test")}
+        return {visit.target for visit in self.done.server.requests_to(f"{name}.test")}
 
     def fate(self, name: str, path: str) -> tuple[str, str]:
         return self.done.fate(self.web.host(f"{name}.test").url(path))
@@ -124,8 +124,8 @@ def obeyed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Obeyed]:
 
         def until() -> bool:
             """Tell whether every host that may be crawled was, and the silent one was given up."""
-            crawled = {visit.host for visit in server.visits if visit.target == "/yes"}
-            silent = [visit.at for visit in server.visits_of("silent.test", with_robots=True)]
+            crawled = {visit.host for visit in server.requests if visit.target == "/yes"}
+            silent = [visit.at for visit in server.requests_to("silent.test", with_robots=True)]
             is_late = bool(silent) and time.time() - silent[0] > 4.0
             return is_late and {f"{name}.test" for name in CRAWLED} <= crawled
 
@@ -151,13 +151,13 @@ def test_while_robots_txt_cannot_be_read_no_page_is_asked_for(name: str, obeyed:
     assert told["state"] == "leased"
     assert told["next_reason"] in {"robots_unreachable", "retry_after", "throttled"}
     assert told["next_at"] > 0
-    assert not obeyed.done.server.visits_of("127.0.0.1", with_robots=True)
+    assert not obeyed.done.server.requests_to("127.0.0.1", with_robots=True)
 
 
 def test_a_robots_txt_five_hosts_away_holds_for_the_host_that_was_asked(obeyed: Obeyed) -> None:
     assert obeyed.asked("five-hops") == {"/", "/yes"}
     assert obeyed.fate("five-hops", "/no") == ("refused", "robots_disallowed")
-    robots = [v.host for v in obeyed.done.server.visits if v.target == "/robots.txt"]
+    robots = [v.host for v in obeyed.done.server.requests if v.target == "/robots.txt"]
     assert robots.count("five-hops-5.test") == 1
 
 
@@ -171,23 +171,23 @@ def test_a_long_crawl_delay_slows_a_host_and_does_not_drop_it(obeyed: Obeyed) ->
 
 def test_a_robots_txt_of_any_size_costs_one_request(obeyed: Obeyed) -> None:
     for name in (*READ, *NOTHING_FORBIDDEN, "endless"):
-        visits = obeyed.done.server.visits_of(f"{name}.test", with_robots=True)
+        visits = obeyed.done.server.requests_to(f"{name}.test", with_robots=True)
         assert [v.target for v in visits].count("/robots.txt") == 1
 
 
 def test_a_host_whose_robots_txt_stays_away_is_given_up_after_its_retries(tmp_path: Path) -> None:
     web = ScriptedWeb()
     gone, back = site(web, "gone"), site(web, "back")
-    gone.on("/robots.txt", html_answer("oops", status=500))
-    oops = html_answer("oops", status=500)
-    back.on("/robots.txt", Answer(body=FORBID.encode(), before=(oops, oops)))
+    gone.on("/robots.txt", html_response("oops", status=500))
+    oops = html_response("oops", status=500)
+    back.on("/robots.txt", CannedResponse(body=FORBID.encode(), before=(oops, oops)))
     with serving(web) as server:
         knobs = {"robots": {"retry_s": 0.05, "retries": 3}}
         done = crawl(server, tmp_path / "c", gone.url(), back.url(), knobs=knobs)
         seen = Obeyed(done, web)
         assert done.ending.is_finished
         assert seen.asked("gone") == set()
-        assert len(server.visits_of("gone.test", with_robots=True)) == 4
+        assert len(server.requests_to("gone.test", with_robots=True)) == 4
         told = done.why(gone.url())
         assert (told["state"], told["reason"]) == ("refused", "robots_unreachable")
         assert "500" in told["detail"]
@@ -214,6 +214,6 @@ def test_a_dead_port_does_not_hold_up_the_other_pages_of_its_host(tmp_path: Path
         dead = [f"http://a.test:{server.port - 1}/{number}" for number in range(20)]
         host.page("/", links=[*pages[:20], *dead, *pages[20:]])
         done = crawl(server, tmp_path / "c", host.url(), knobs={"limits": {"max_time_s": 2.0}})
-        asked = {visit.target for visit in server.visits_of("a.test")}
+        asked = {visit.target for visit in server.requests_to("a.test")}
         assert done.fate(dead[0])[1] in {"", "connect_failed"}
         assert asked == {"/", *pages}

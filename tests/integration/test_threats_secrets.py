@@ -13,8 +13,8 @@ import pytest
 import gossamer
 from gossamer.errors import ConfigError
 from gossamer.log import set_up, tell
-from gossamer.testing import Answer, ScriptedWeb, html_answer
-from gossamer.testing.answer import Request
+from gossamer.testing import CannedResponse, ScriptedWeb, html_response
+from gossamer.testing.responses import Request
 from tests.e2e.crawler import only_json, say
 from tests.integration.threats import Done, crawl, serving, settings
 
@@ -72,14 +72,14 @@ def spellings(port: int) -> list[str]:
 def kept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kept]:
     requests: list[bytes] = []
 
-    def note(request: Request) -> Answer:
+    def note(request: Request) -> CannedResponse:
         requests.append(request.head)
         number = request.target.strip("/")
         # On a page, "http:" without slashes begins a relative path: no credentials are in it.
         absolute = [url for url in spellings(server.port) if "//" in url or "\\" in url]
         links = "".join(f'<a href="{url}">x</a>' for url in absolute)
         moved = f"http://user:{SECRET}@a.test:{server.port}/moved{number}"
-        return html_answer(f"{number}<a href='{moved}'>y</a>{links}")
+        return html_response(f"{number}<a href='{moved}'>y</a>{links}")
 
     web = ScriptedWeb()
     host = web.host("a.test")
@@ -87,7 +87,7 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kept]:
         host.on(f"/{number}", note).page(f"/moved{number}", text=f"moved {number}")
     host.on(
         "/redirect",
-        lambda _: Answer(
+        lambda _: CannedResponse(
             status=302, headers=(("Location", f"http://u:{SECRET}@a.test:{server.port}/landed"),)
         ),
     ).page("/landed", text="landed")
@@ -200,7 +200,7 @@ def test_strings_from_the_web_cannot_steer_a_terminal_or_forge_a_line(
     host = web.host("a.test")
     host.on(
         "/",
-        html_answer(
+        html_response(
             f"<title>{STEERING}</title><a href='/no{STEERING}'>{STEERING}</a><a href='/bad'>x</a>",
             headers=(("X-Title", "a\x1b[31mb"),),
         ),

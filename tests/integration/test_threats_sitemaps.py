@@ -127,8 +127,8 @@ def test_the_honest_entry_beside_the_trap_is_fetched_once(name: str, read: Read)
 
 
 def test_no_entity_is_expanded_and_nothing_is_fetched_for_it(read: Read) -> None:
-    assert not read.done.server.visits_of("dtd.test", with_robots=True)
-    assert not [v for v in read.done.server.visits if "haha" in v.target or "xxxx" in v.target]
+    assert not read.done.server.requests_to("dtd.test", with_robots=True)
+    assert not [v for v in read.done.server.requests if "haha" in v.target or "xxxx" in v.target]
     assert not [name for name, content in read.done.everything() if b"root:x:0:0" in content]
 
 
@@ -150,14 +150,14 @@ def test_redirects_on_the_way_to_an_index_do_not_count_as_nesting(read: Read) ->
 
 
 def test_a_sitemap_speaks_for_its_own_host_or_the_one_that_vouches_for_it(read: Read) -> None:
-    assert not read.done.server.visits_of("victim.test", with_robots=True)
+    assert not read.done.server.requests_to("victim.test", with_robots=True)
     for path in ("/secret", "/admin", "/text", "/trick"):
         told = read.done.why(read.host("victim").url(path))
         assert (told["state"], told["reason"]) == ("refused", "not_followed")
 
 
 def test_fifty_thousand_entries_are_read_and_the_host_keeps_its_budget(read: Read) -> None:
-    asked = [v for v in read.done.server.visits_of("many.test") if v.target[1:].isdigit()]
+    asked = [v for v in read.done.server.requests_to("many.test") if v.target[1:].isdigit()]
     assert 0 < len(asked) <= 300
     refused = read.done.ending.status.refused
     assert isinstance(refused, dict)
@@ -181,4 +181,4 @@ def test_a_rebuilt_state_remembers_how_deep_it_was(tmp_path: Path) -> None:
         again = gossamer.Crawl(tmp_path / "c").run()
         assert again.is_finished
         assert again.status.known_urls == before
-        assert not [v for v in server.visits if v.target == "/i4"]
+        assert not [v for v in server.requests if v.target == "/i4"]

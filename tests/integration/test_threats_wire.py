@@ -8,14 +8,14 @@ import pytest
 from gossamer.config import FetchConfig
 from gossamer.fetch import RETRY, RetryRule
 from gossamer.testing import (
-    Act,
-    Answer,
+    CannedResponse,
     FakeServer,
+    FaultLocation,
+    FaultStep,
     Pause,
-    Place,
     Request,
     ScriptedWeb,
-    html_answer,
+    html_response,
     most_connections,
 )
 from tests.integration.threats import Done, crawl, serving
@@ -70,7 +70,7 @@ def forbid_retries(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(RETRY, kind, RetryRule(retries=0))
 
 
-def brook(_place: Place) -> Iterator[Act]:
+def brook(_place: FaultLocation) -> Iterator[FaultStep]:
     """Send enough not to stall, and never end."""
     yield b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n"
     while True:
@@ -86,7 +86,7 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Done]:
     for name in FAULTS:
         host = web.host(f"{name}.test").page("/after", text=f"honest {name}")
         if name == "brook":
-            host.acts("/x", brook)
+            host.custom_fault("/x", brook)
         else:
             host.fault("/x", name)
         links += [host.url("/x"), host.url("/after")]
@@ -205,9 +205,9 @@ def test_the_largest_header_that_is_kept_can_be_read_by_all(surplus: int, tmp_pa
 def test_line_breaks_in_a_url_never_reach_the_wire(tmp_path: Path) -> None:
     asked: list[bytes] = []
 
-    def answer(request: Request) -> Answer:
+    def answer(request: Request) -> CannedResponse:
         asked.append(request.head)
-        return html_answer("x")
+        return html_response("x")
 
     web = ScriptedWeb()
     host = web.host("a.test")
@@ -230,11 +230,11 @@ def test_line_breaks_in_a_url_never_reach_the_wire(tmp_path: Path) -> None:
 def cookie_web(seen: list[tuple[str, str]]) -> ScriptedWeb:
     """Return a web in which one host throws 700 cookies, one huge one and one for everybody."""
 
-    def note(request: Request) -> Answer:
+    def note(request: Request) -> CannedResponse:
         seen.append((request.host + request.target, request.header("cookie")))
         many = tuple(("Set-Cookie", f"c{n}=v; Domain=test") for n in range(700))
         huge = (("Set-Cookie", "huge=" + "x" * 5000),)
-        return html_answer("cookies", headers=(*many, *huge))
+        return html_response("cookies", headers=(*many, *huge))
 
     web = ScriptedWeb()
     hub, other = web.host("hub.test"), web.host("other.test")
@@ -278,9 +278,9 @@ def test_a_url_that_waits_for_its_next_try_is_told_of(tmp_path: Path) -> None:
 
 
 def test_a_broken_connection_is_not_used_again(done: Done) -> None:
-    assert most_connections(done.server.visits) == 1
+    assert most_connections(done.server.requests) == 1
     by_connection: dict[int, list[str]] = {}
-    for visit in done.server.visits:
+    for visit in done.server.requests:
         if visit.host.removesuffix(".test") in TRUNCATED:
             by_connection.setdefault(visit.connection_id, []).append(visit.target)
     assert not [seen for seen in by_connection.values() if "/x" in seen[:-1]]
@@ -305,9 +305,9 @@ def test_no_connection_is_inherited_by_a_helper_process(tmp_path: Path) -> None:
     before = len(inherited_sockets())
     open_now: list[int] = []
 
-    def look(_: Request) -> Answer:
+    def look(_: Request) -> CannedResponse:
         open_now.append(len(inherited_sockets()))
-        return html_answer("seen")
+        return html_response("seen")
 
     web = ScriptedWeb()
     hosts = [web.host(f"h{n}.test").on("/", look) for n in range(5)]
@@ -338,6 +338,6 @@ def test_pages_for_the_helper_beside_broken_connections_disturb_nobody(
 
 def test_the_server_saw_one_request_for_each_fault(done: Done) -> None:
     server: FakeServer[ScriptedWeb] = done.server
-    again = {v.host for v in server.visits if done.asked[url(done, v.host[:-5])] > 1}
+    again = {v.host for v in server.requests if done.asked[url(done, v.host[:-5])] > 1}
     # A request over a connection that the server closed meanwhile may be sent once more.
     assert again <= {"drop.test", "reset.test"}

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from gossamer.testing import (
-    Answer,
+    CannedResponse,
     FakeServer,
     Request,
     ScriptedWeb,
-    html_answer,
+    html_response,
     not_found,
     serve_in_thread,
 )
@@ -56,7 +56,7 @@ def watch_until(crawler: Crawler, is_so: Callable[[], object], *flags: str) -> d
 
 def count(server: FakeServer[ScriptedWeb], target: str) -> int:
     """Return how often a target was asked for."""
-    return sum(visit.target == target for visit in server.visits)
+    return sum(visit.target == target for visit in server.requests)
 
 
 def more(server: FakeServer[ScriptedWeb], target: str, times: int) -> Callable[[], bool]:
@@ -73,10 +73,10 @@ def test_a_page_with_a_mark_is_asked_for_conditionally(
     web: FakeServer[ScriptedWeb], tmp_path: Path
 ) -> None:
     host = web.web.host("a.test")
-    host.on("/", html_answer("<p>still", headers=(("ETag", '"one"'),)))
+    host.on("/", html_response("<p>still", headers=(("ETag", '"one"'),)))
     crawler = crawled(web, tmp_path, host.url("/"))
     status = watch_until(crawler, more(web, "/", 3))
-    assert {visit.status for visit in web.visits if visit.target == "/"} == {200, 304}
+    assert {visit.status for visit in web.requests if visit.target == "/"} == {200, 304}
     archive = read_archive(crawler.folder)
     assert len(pages_of(archive, host.url("/"))) == 1
     assert len(archive.revisits) >= 3
@@ -108,8 +108,10 @@ def test_markup_that_is_new_at_each_serving_is_no_change_and_is_not_stored(
 ) -> None:
     host = web.web.host("a.test")
 
-    def noisy(_request: Request) -> Answer:
-        return html_answer(f"<title>t</title><p nonce={len(web.visits)}>still<script>9</script>")
+    def noisy(_request: Request) -> CannedResponse:
+        return html_response(
+            f"<title>t</title><p nonce={len(web.requests)}>still<script>9</script>"
+        )
 
     host.on("/", noisy)
     crawler = crawled(web, tmp_path, host.url("/"))
@@ -164,7 +166,7 @@ def test_a_page_that_goes_is_gone_at_the_second_look_and_may_come_back(
     host = web.web.host("a.test")
     host.page("/", links=["/b"]).page("/b", text="here")
     crawler = crawled(web, tmp_path, host.url("/"))
-    host.on("/b", html_answer("no", status=status))
+    host.on("/b", html_response("no", status=status))
     told = watch_until(crawler, lambda: crawler.status()["watch"]["gone"] == 1)
     assert told["pages"] == 2
     facts = crawler.why(host.url("/b"))
@@ -186,7 +188,10 @@ def test_a_page_that_is_missed_once_is_not_gone(
     host = web.web.host("a.test")
     host.page("/", text="here")
     crawler = crawled(web, tmp_path, host.url("/"))
-    host.on("/", Answer(**vars_of(html_answer("<title>Page /</title>")), before=(not_found(),)))
+    host.on(
+        "/",
+        CannedResponse(**vars_of(html_response("<title>Page /</title>")), before=(not_found(),)),
+    )
     before = count(web, "/")
     watch_until(crawler, lambda: count(web, "/") >= before + 3)
     facts = crawler.why(host.url("/"))
@@ -195,7 +200,7 @@ def test_a_page_that_is_missed_once_is_not_gone(
     assert crawler.status()["watch"]["gone"] == 0
 
 
-def vars_of(answer: Answer) -> dict[str, Any]:
+def vars_of(answer: CannedResponse) -> dict[str, Any]:
     return {"status": answer.status, "headers": answer.headers, "body": answer.body}
 
 
@@ -205,7 +210,7 @@ def test_a_page_that_cannot_be_asked_for_is_kept(
     host = web.web.host("a.test")
     host.page("/", links=["/b"]).page("/b", text="kept")
     crawler = crawled(web, tmp_path, host.url("/"))
-    host.on("/b", html_answer("oh", status=403))
+    host.on("/b", html_response("oh", status=403))
     watch_until(crawler, more(web, "/b", 2))
     facts = crawler.why(host.url("/b"))
     assert facts["state"] == "archived"
@@ -253,12 +258,12 @@ def test_two_shards_watch_all_pages(web: FakeServer[ScriptedWeb], tmp_path: Path
         host.page("/", text=host.name, links=[other.url("/") for other in hosts])
     crawler = crawled(web, tmp_path, hosts[0].url("/"))
     seen = {host.name: 0 for host in hosts}
-    already = len(web.visits)
+    already = len(web.requests)
 
     def all_seen() -> bool:
         for host in hosts:
             seen[host.name] = sum(
-                v.host == host.name and v.target == "/" for v in web.visits[already:]
+                v.host == host.name and v.target == "/" for v in web.requests[already:]
             )
         return min(seen.values()) >= 2
 
@@ -274,7 +279,7 @@ def test_the_archive_of_a_watch_gives_the_state_back(
     host = web.web.host("a.test")
     host.page("/", text="old", links=["/b", "/c"]).page("/b", text="b").page("/c", text="c")
     crawler = crawled(web, tmp_path, host.url("/"))
-    host.page("/", text="new", links=["/b", "/c"]).on("/b", html_answer("", status=410))
+    host.page("/", text="new", links=["/b", "/c"]).on("/b", html_response("", status=410))
     watch_until(crawler, lambda: crawler.status()["watch"]["gone"] == 1)
     was = {name: crawler.why(host.url(name)) for name in ("/", "/b", "/c")}
     before = crawler.status()

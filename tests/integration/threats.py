@@ -42,7 +42,7 @@ class Done:
     def asked(self) -> Counter[str]:
         """How often each URL was asked for, by the server's log."""
         origin = self.server.web.origin
-        return Counter(origin(visit.host) + visit.target for visit in self.server.visits)
+        return Counter(origin(visit.host) + visit.target for visit in self.server.requests)
 
     @cached_property
     def records(self) -> dict[str, dict[str, Any]]:

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import uvloop
 
-from gossamer.testing.server import FakeServer, Setting
+from gossamer.testing.server import FakeServer, ServerOptions
 from laboratory.changing.web import ChangingWeb
 
 
 async def _serve(web: ChangingWeb, log: Path) -> None:
-    async with FakeServer(web, Setting(log=log, cache_bytes=0)) as server:
+    async with FakeServer(web, ServerOptions(log=log, cache_bytes=0)) as server:
         sys.stdout.write(json.dumps({"port": server.port}) + "\n")
         sys.stdout.flush()
         await asyncio.to_thread(sys.stdin.buffer.read)

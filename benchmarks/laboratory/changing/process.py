@@ -8,8 +8,8 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Self
 
-from gossamer.testing.process import start_attached, stop_attached
-from gossamer.testing.visits import Visit, read_log
+from gossamer.testing.request_log import LoggedRequest, read_log
+from gossamer.testing.server import start_attached, stop_attached
 from laboratory.changing.web import BEGIN, ChangingWeb
 
 BENCHMARKS = Path(__file__).parents[2]
@@ -37,7 +37,7 @@ class ChangingProcess:
             self.web.began_at = float(answer.read())
         return self.web.began_at
 
-    def visits(self) -> list[Visit]:
+    def requests(self) -> list[LoggedRequest]:
         """Return what was asked so far."""
         return read_log(self.log)
 
@@ -60,4 +60,4 @@ def serve_changing(web: ChangingWeb, log: Path) -> ChangingProcess:
     told = {f.name: getattr(web, f.name) for f in fields(web) if f.name not in _OUR_OWN}
     command = [sys.executable, "-m", "laboratory.changing", json.dumps(told), str(log.absolute())]
     process, hello = start_attached(command, cwd=BENCHMARKS)
-    return ChangingProcess(process, web.placed("http", hello["port"]), log)
+    return ChangingProcess(process, web.served_at("http", hello["port"]), log)

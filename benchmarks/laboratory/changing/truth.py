@@ -3,7 +3,7 @@
 from bisect import bisect_right
 from collections.abc import Callable, Iterable
 
-from gossamer.testing.visits import Visit
+from gossamer.testing.request_log import LoggedRequest
 from laboratory.changing.web import ChangingWeb, Page
 
 _SHOWN = frozenset({200, 304})
@@ -11,7 +11,7 @@ _SHOWN = frozenset({200, 304})
 
 def true_freshness(
     web: ChangingWeb,
-    visits: Iterable[Visit],
+    visits: Iterable[LoggedRequest],
     begin: float,
     end: float,
     weight: Callable[[Page], float] = lambda _page: 1.0,
@@ -30,7 +30,9 @@ def true_freshness(
     return fresh / total
 
 
-def looks_at(web: ChangingWeb, visits: Iterable[Visit]) -> dict[tuple[int, int], list[float]]:
+def looks_at(
+    web: ChangingWeb, visits: Iterable[LoggedRequest]
+) -> dict[tuple[int, int], list[float]]:
     """Return the moments at which each page was shown, since the changes began."""
     began_at = web.began_at or 0.0
     places = {(f"w{host}.test", f"/{n or ''}"): (host, n) for host, n in web.fates}

@@ -11,8 +11,8 @@ from statistics import NormalDist
 from typing import ClassVar, Self
 
 from gossamer.clock import Clock, SystemClock
-from gossamer.testing.answer import Answer, Request, html_answer, not_found, origin_of
-from gossamer.testing.site.words import TOPICS, Dice, sentence
+from gossamer.testing.responses import CannedResponse, Request, html_response, not_found, origin_of
+from gossamer.testing.words import TOPICS, SeededRandom, sentence
 
 BEGIN = "/.begin"
 """Asking any host for it starts the changes; until then every page is as it was at first."""
@@ -89,7 +89,7 @@ class ChangingWeb:
         """Every address of a host."""
         return set(self.addresses.values())
 
-    def placed(self, scheme: str, port: int) -> Self:
+    def served_at(self, scheme: str, port: int) -> Self:
         """Return this web as it is served on a port: its links name it."""
         return replace(self, scheme=scheme, port=port)
 
@@ -107,28 +107,28 @@ class ChangingWeb:
         places = [(h, n) for h in range(self.hosts) for n in range(self.pages_per_host)]
         return {place: self._fate(index, *place) for index, place in enumerate(places)}
 
-    def reply(self, request: Request) -> Answer:
+    def respond(self, request: Request) -> CannedResponse:
         """Return the answer to a request at this moment."""
         name, found = _NAME.fullmatch(request.host), _TARGET.fullmatch(request.target)
         if request.target == BEGIN:
             self.began_at = self.clock.wall()
-            return html_answer(str(self.began_at))
+            return html_response(str(self.began_at))
         place = (int(name[1]), int(found[1] or 0)) if name and found else (-1, -1)
         page = self.fates.get(place)
         if page is None:
             return not_found()
         at = -1.0 if self.began_at is None else self.clock.wall() - self.began_at
         if page.is_gone(at):
-            return html_answer("<h1>No more</h1>", status=page.gone_status)
+            return html_response("<h1>No more</h1>", status=page.gone_status)
         self.served += 1
         return self._page(page, page.version(at))
 
-    def _page(self, page: Page, version: int) -> Answer:
+    def _page(self, page: Page, version: int) -> CannedResponse:
         index = page.host * self.pages_per_host + page.number
         title = f"Page {page.number} of site {page.host}"
-        dice = Dice(self.seed, title, version)
+        rng = SeededRandom(self.seed, title, version)
         topic = tuple(TOPICS)[page.host % len(TOPICS)]
-        prose = " ".join(sentence(topic, "en", dice) for _ in range(_SENTENCES))
+        prose = " ".join(sentence(topic, "en", rng) for _ in range(_SENTENCES))
         links = [self.url(page.host, 0)]
         if not page.number:
             links = [self.url(page.host, n) for n in range(1, self.pages_per_host)]
@@ -139,7 +139,7 @@ class ChangingWeb:
             f"<p>Edition {version}. {prose}</p>\n"
             + "".join(f'<a href="{link}">{link}</a>\n' for link in links)
         )
-        return html_answer(body, headers=self._marks(page, version, index))
+        return html_response(body, headers=self._marks(page, version, index))
 
     def _marks(self, page: Page, version: int, index: int) -> tuple[tuple[str, str], ...]:
         if index % _MARKS == 0:
@@ -152,28 +152,28 @@ class ChangingWeb:
         return (tag, ("Last-Modified", formatdate(max(0.0, changed_at), usegmt=True)))
 
     def _fate(self, index: int, host: int, number: int) -> Page:
-        dice = Dice(self.seed, "fate", host, number)
-        rate = exp(self.sigma * NormalDist().inv_cdf(_unit(dice))) / self.median_s
+        rng = SeededRandom(self.seed, "fate", host, number)
+        rate = exp(self.sigma * NormalDist().inv_cdf(_unit(rng))) / self.median_s
         is_periodic = index % _PERIODIC_EVERY == 0
         goes = bool(self.gone_every and number) and index % self.gone_every == 0
-        later = _unit(dice)
+        later = _unit(rng)
         return Page(
             host=host,
             number=number,
             rate_per_s=rate,
             is_periodic=is_periodic,
-            changes=tuple(self._moments(rate, dice, is_periodic=is_periodic)),
+            changes=tuple(self._moments(rate, rng, is_periodic=is_periodic)),
             gone_at=self.gone_after_s * (1.0 + later) if goes else None,
             gone_status=_GONE_STATUSES[index // self.gone_every % 2] if goes else 404,
         )
 
-    def _moments(self, rate: float, dice: Dice, *, is_periodic: bool) -> Iterator[float]:
-        at = _unit(dice) / rate if is_periodic else -log(_unit(dice)) / rate
+    def _moments(self, rate: float, rng: SeededRandom, *, is_periodic: bool) -> Iterator[float]:
+        at = _unit(rng) / rate if is_periodic else -log(_unit(rng)) / rate
         while at < self.horizon_s:
             yield at
-            at += (1.0 if is_periodic else -log(_unit(dice))) / rate
+            at += (1.0 if is_periodic else -log(_unit(rng))) / rate
 
 
-def _unit(dice: Dice) -> float:
+def _unit(rng: SeededRandom) -> float:
     """Return a number of (0, 1)."""
-    return (dice.below(_UNIT) + 0.5) / _UNIT
+    return (rng.below(_UNIT) + 0.5) / _UNIT

@@ -11,14 +11,14 @@ from pathlib import Path
 import msgspec
 import uvloop
 
-from gossamer.testing.server import FakeServer, Setting
+from gossamer.testing.server import FakeServer, ServerOptions
 from laboratory.crowd.names import NameServer
 from laboratory.crowd.web import Crowd
 
 
 async def _serve(crowd: Crowd, log: Path) -> None:
     names = NameServer(crowd.address_of)
-    async with FakeServer(crowd, Setting(port=crowd.port, log=log, cache_bytes=0)) as server:
+    async with FakeServer(crowd, ServerOptions(port=crowd.port, log=log, cache_bytes=0)) as server:
         hello = {"port": server.port, "nameserver": await names.open()}
         sys.stdout.write(json.dumps(hello) + "\n")
         sys.stdout.flush()

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Self
 
-from gossamer.testing.process import start_attached, stop_attached
+from gossamer.testing.server import start_attached, stop_attached
 from laboratory.crowd.web import Crowd
 
 BENCHMARKS = Path(__file__).parents[2]
@@ -44,4 +44,4 @@ def serve_crowd(crowd: Crowd, log: Path) -> CrowdProcess:
     wish = json.dumps({**asdict(crowd), "port": 0})
     command = [sys.executable, "-m", "laboratory.crowd", wish, str(log.absolute())]
     process, hello = start_attached(command, cwd=BENCHMARKS)
-    return CrowdProcess(process, crowd.placed("http", hello["port"]), hello["nameserver"], log)
+    return CrowdProcess(process, crowd.served_at("http", hello["port"]), hello["nameserver"], log)

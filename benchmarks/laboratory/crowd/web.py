@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar, Self
 
-from gossamer.testing.answer import Answer, Request, not_found, origin_of
-from gossamer.testing.site.words import TOPICS, Dice, sentence
+from gossamer.testing.responses import CannedResponse, Request, not_found, origin_of
+from gossamer.testing.words import TOPICS, SeededRandom, sentence
 
 _NAME = re.compile(r"c(\d{1,8})\.test")
 _TARGET = re.compile(r"/(\d{0,4})")
@@ -58,7 +58,7 @@ class Crowd:
         """Every address of loopback: there are too many for a socket each."""
         return {"0.0.0.0"}
 
-    def placed(self, scheme: str, port: int) -> Self:
+    def served_at(self, scheme: str, port: int) -> Self:
         """Return this web as it is served on a port: its links name it."""
         return replace(self, scheme=scheme, port=port)
 
@@ -92,19 +92,21 @@ class Crowd:
         for index in range(self.hosts):
             yield from (self.url(index, number) for number in range(self.pages_per_host))
 
-    def reply(self, request: Request) -> Answer:
+    def respond(self, request: Request) -> CannedResponse:
         """Return the answer to a request."""
         index = self.index(request.host)
         if index is None:
             return not_found()
         wait_s = self.slow_s if self.slow_every and index % self.slow_every == 1 else 0.0
         if request.target == "/robots.txt":
-            return Answer(headers=(("Content-Type", "text/plain"),), body=_ROBOTS, wait_s=wait_s)
+            return CannedResponse(
+                headers=(("Content-Type", "text/plain"),), body=_ROBOTS, wait_s=wait_s
+            )
         found = _TARGET.fullmatch(request.target)
         number = int(found[1] or 0) if found is not None else self.pages_per_host
         if number >= self.pages_per_host:
             return not_found()
-        return Answer(headers=(_KIND,), body=self._body(index, number), wait_s=wait_s)
+        return CannedResponse(headers=(_KIND,), body=self._body(index, number), wait_s=wait_s)
 
     def _body(self, index: int, number: int) -> bytes:
         """Return a page of some kilobytes; each has words of its own."""
@@ -131,12 +133,12 @@ class Crowd:
 
     @cached_property
     def _pool(self) -> list[bytes]:
-        dice = Dice(self.seed, "crowd")
+        rng = SeededRandom(self.seed, "crowd")
         topics = tuple(TOPICS)
         return [
             (
                 "<p>"
-                + " ".join(sentence(dice.pick(topics), "en", dice) for _ in range(_PER_PARAGRAPH))
+                + " ".join(sentence(rng.pick(topics), "en", rng) for _ in range(_PER_PARAGRAPH))
             ).encode()
             + b"</p>\n"
             for _ in range(_PARAGRAPHS)

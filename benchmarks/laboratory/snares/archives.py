@@ -1,6 +1,6 @@
 """Honest sites that look like traps to a hasty eye: numbered pages, trees, chains."""
 
-from gossamer.testing.site.words import Dice
+from gossamer.testing.words import SeededRandom
 from laboratory.snares.sheet import Sheet, Snare, babble
 
 PER_INDEX = 100
@@ -90,8 +90,8 @@ def woven(pages: int, links: int, words: tuple[str, ...] = ()) -> Snare:
     def name(number: int) -> str:
         if not words:
             return f"p{number}.html" if number else ""
-        dice = Dice("name", number)
-        return f"{dice.pick(words)}-{dice.pick(words)}-of-{number}" if number else ""
+        rng = SeededRandom("name", number)
+        return f"{rng.pick(words)}-{rng.pick(words)}-of-{number}" if number else ""
 
     names = {name(number): number for number in range(pages)}
 
@@ -99,8 +99,8 @@ def woven(pages: int, links: int, words: tuple[str, ...] = ()) -> Snare:
         number = names.get(tail)
         if number is None:
             return None
-        dice = Dice("woven", number)
-        others = [dice.below(pages) for _ in range(links)]
+        rng = SeededRandom("woven", number)
+        others = [rng.below(pages) for _ in range(links)]
         below = [n for n in (2 * number + 1, 2 * number + 2) if n < pages]
         return Sheet(
             f"Subject {number}", babble("woven", number), [name(n) for n in (*others, *below)]

@@ -2,7 +2,7 @@
 
 from datetime import date, timedelta
 
-from gossamer.testing.site.words import Dice
+from gossamer.testing.words import SeededRandom
 from laboratory.snares.sheet import WORDS, Sheet, babble
 
 _SYLLABLES = [
@@ -35,27 +35,27 @@ _FEATURES = ("sort", "dir", "brand", "size", "colour", "least", "most")
 _DEEP = 5
 
 
-def _word(dice: Dice) -> str:
-    return "".join(dice.pick(_SYLLABLES) for _ in range(2 + dice.below(3)))
+def _word(rng: SeededRandom) -> str:
+    return "".join(rng.pick(_SYLLABLES) for _ in range(2 + rng.below(3)))
 
 
 def tarpit(tail: str) -> Sheet:
     """Answer any path with files beside it, below it and elsewhere."""
-    dice = Dice("tarpit", tail)
+    rng = SeededRandom("tarpit", tail)
     folder = tail.rpartition("/")[0]
     links = []
-    for _ in range(3 + dice.below(5)):
-        below = f"{folder}/{_word(dice)}" if folder.count("/") < _DEEP else _word(dice)
-        chosen = dice.pick((folder, below, f"{_word(dice)}/{_word(dice)}"))
-        links.append(f"{chosen}/{_word(dice)}.html".lstrip("/"))
-    text = " ".join(_word(dice) for _ in range(150))
-    return Sheet(f"{_word(dice)} {_word(dice)}", text, links)
+    for _ in range(3 + rng.below(5)):
+        below = f"{folder}/{_word(rng)}" if folder.count("/") < _DEEP else _word(rng)
+        chosen = rng.pick((folder, below, f"{_word(rng)}/{_word(rng)}"))
+        links.append(f"{chosen}/{_word(rng)}.html".lstrip("/"))
+    text = " ".join(_word(rng) for _ in range(150))
+    return Sheet(f"{_word(rng)} {_word(rng)}", text, links)
 
 
 def laboratory(tail: str) -> Sheet:
     """Answer any node with four new ones, in two parameters."""
-    dice = Dice("laboratory", tail)
-    nodes = [f"?node={dice.number():x}&from={dice.below(10**6)}" for _ in range(4)]
+    rng = SeededRandom("laboratory", tail)
+    nodes = [f"?node={rng.number():x}&from={rng.below(10**6)}" for _ in range(4)]
     return Sheet("Experiment", babble("laboratory", tail, words=60), nodes)
 
 
@@ -87,8 +87,8 @@ def agenda(tail: str) -> Sheet | None:
 def portal(tail: str) -> Sheet:
     """Answer any session with the same five pages, under new sessions; it says which it is."""
     session, _, room = tail.partition("/")
-    dice = Dice("portal", tail)
-    new = ["".join(dice.pick(_SIGNS) for _ in range(8)) for _ in _ROOMS]
+    rng = SeededRandom("portal", tail)
+    new = ["".join(rng.pick(_SIGNS) for _ in range(8)) for _ in _ROOMS]
     links = [f"~{name}/{other}" for name, other in zip(new, _ROOMS, strict=True)]
     text = f"Welcome, your visit is {session}. {babble('portal', room, words=50)}"
     return Sheet(f"Portal {room}", text, links)
@@ -110,17 +110,17 @@ def results(tail: str) -> Sheet:
 
 def replies(tail: str) -> Sheet:
     """Answer any reply to a post with the post."""
-    dice = Dice("replies", tail)
-    links = [f"?replytocom={dice.below(10**7)}" for _ in range(10)]
+    rng = SeededRandom("replies", tail)
+    links = [f"?replytocom={rng.below(10**7)}" for _ in range(10)]
     return Sheet("A post", babble("replies"), links)
 
 
 def goods(tail: str) -> Sheet:
     """Answer any choice with other choices of one feature each; what is shown depends on all."""
     chosen = [pair for pair in tail.removeprefix("?").split("&") if pair]
-    dice = Dice("goods", tail)
+    rng = SeededRandom("goods", tail)
     links = []
     for name in _FEATURES:
         kept = [pair for pair in chosen if not pair.startswith(f"{name}=")]
-        links.append("?" + "&".join(sorted([*kept, f"{name}={dice.pick(WORDS)}"])))
+        links.append("?" + "&".join(sorted([*kept, f"{name}={rng.pick(WORDS)}"])))
     return Sheet("Goods", babble("goods", tail, words=25), links)

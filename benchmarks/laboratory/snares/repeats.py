@@ -1,6 +1,6 @@
 """Snares that say the same again and again: calendars, sessions, paths that go round."""
 
-from gossamer.testing.site.words import Dice
+from gossamer.testing.words import SeededRandom
 from laboratory.snares.sheet import Sheet, babble
 
 _YEAR_MONTHS = 12
@@ -44,15 +44,15 @@ def _month(month: int) -> str:
 def session_in_path(tail: str) -> Sheet:
     """Answer any session with the same goods, under a new session each."""
     name = tail.partition("/")[2]
-    dice = Dice("session", tail)
-    links = [f"{dice.number():012x}/item{dice.below(_GOODS)}" for _ in range(6)]
+    rng = SeededRandom("session", tail)
+    links = [f"{rng.number():012x}/item{rng.below(_GOODS)}" for _ in range(6)]
     return Sheet("Shop", f"{name or 'Welcome'}. {babble('goods', name)}", links)
 
 
 def session_in_query(tail: str) -> Sheet:
     """Answer any token with one and the same page, and new tokens."""
-    dice = Dice("token", tail)
-    return Sheet("Your visit", babble("visit"), [f"?visit={dice.number():010x}" for _ in range(3)])
+    rng = SeededRandom("token", tail)
+    return Sheet("Your visit", babble("visit"), [f"?visit={rng.number():010x}" for _ in range(3)])
 
 
 def loop(tail: str) -> Sheet:

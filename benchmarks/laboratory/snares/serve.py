@@ -6,7 +6,7 @@ import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from gossamer.testing.server import FakeServer, Setting
+from gossamer.testing.server import FakeServer, ServerOptions
 from laboratory.crowd import NameServer
 from laboratory.snares.web import SnareWeb
 
@@ -31,7 +31,7 @@ def serve_snares(web: SnareWeb) -> Iterator[ServedSnares]:
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, name="snares", daemon=True)
     thread.start()
-    server = FakeServer(web, Setting(cache_bytes=0))
+    server = FakeServer(web, ServerOptions(cache_bytes=0))
     names = NameServer(web.address_of)
     try:
         asyncio.run_coroutine_threadsafe(server.start(), loop).result()

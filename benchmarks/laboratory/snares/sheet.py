@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from gossamer.testing.answer import Answer, html_answer
-from gossamer.testing.site.words import TOPICS, Dice
+from gossamer.testing.responses import CannedResponse, html_response
+from gossamer.testing.words import TOPICS, SeededRandom
 
 WORDS: tuple[str, ...] = tuple(sorted({word for words in TOPICS.values() for word in words}))
 
@@ -25,14 +25,14 @@ Snare: TypeAlias = Callable[[str], Sheet | None]
 
 def babble(*seeds: int | str, words: int = 120) -> str:
     """Return text that is unique to its seeds and means nothing."""
-    dice = Dice("babble", *seeds)
-    return " ".join(dice.pick(WORDS) for _ in range(words))
+    rng = SeededRandom("babble", *seeds)
+    return " ".join(rng.pick(WORDS) for _ in range(words))
 
 
-def to_answer(sheet: Sheet, base: str) -> Answer:
+def to_answer(sheet: Sheet, base: str) -> CannedResponse:
     """Return a sheet as a page; its relative links lie below `base`."""
     items = "\n".join(f'<li><a href="{full(link, base)}">more</a></li>' for link in sheet.links)
-    return html_answer(
+    return html_response(
         f"<!doctype html><title>{sheet.title}</title><h1>{sheet.title}</h1>\n"
         f"<p>{sheet.text}</p>\n<ul>\n{items}\n</ul>\n"
     )

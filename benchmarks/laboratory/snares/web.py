@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar, Self
 
-from gossamer.testing.answer import Answer, Request, not_found, origin_of
-from gossamer.testing.site.words import Dice
+from gossamer.testing.responses import CannedResponse, Request, not_found, origin_of
+from gossamer.testing.words import SeededRandom
 from laboratory.snares import archives, mazes, others, repeats
 from laboratory.snares.sheet import WORDS, Sheet, Snare, babble, to_answer
 
@@ -99,7 +99,7 @@ class SnareWeb:
         """Return no page: nothing is worth having ready."""
         return ()
 
-    def placed(self, scheme: str, port: int) -> Self:
+    def served_at(self, scheme: str, port: int) -> Self:
         """Return this web as it is served on a port: its links name it."""
         return replace(self, scheme=scheme, port=port)
 
@@ -114,7 +114,7 @@ class SnareWeb:
                 return name
         return ""
 
-    def reply(self, request: Request) -> Answer:
+    def respond(self, request: Request) -> CannedResponse:
         """Return the answer to a request."""
         host, target = request.host, request.target
         if target == "/robots.txt":
@@ -161,8 +161,8 @@ class SnareWeb:
         return origin_of(self.scheme, host, self.port)
 
     def _wild(self, host: str, target: str) -> Sheet:
-        dice = Dice("wild", host, target)
-        names = (f"{dice.pick(WORDS)}{dice.below(10**6)}.{WILD}" for _ in range(_NEW_HOSTS))
+        rng = SeededRandom("wild", host, target)
+        names = (f"{rng.pick(WORDS)}{rng.below(10**6)}.{WILD}" for _ in range(_NEW_HOSTS))
         return Sheet(
             f"Welcome to {host}", babble(host), [self._origin(name) + "/" for name in names]
         )

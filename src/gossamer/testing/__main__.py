@@ -14,44 +14,46 @@ import msgspec
 import uvloop
 
 from gossamer.testing.fakeweb import FakeWeb
-from gossamer.testing.server import FakeServer, Setting
+from gossamer.testing.server import FakeServer, ServerOptions
 
 _READY_HOSTS = 100
-"""Hosts whose words are found before the first client comes."""
+"""Hosts that are prepared before the first client connects."""
 
 
-def _options() -> argparse.Namespace:
+def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser("gossamer.testing", description=__doc__)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--hosts", type=int, default=20)
     parser.add_argument("--pages-per-host", type=int, default=100)
     parser.add_argument("--traps", action="store_true", help="link the traps")
     parser.add_argument("--faults", action="store_true", help="link the faults")
-    parser.add_argument("--port", type=int, default=0, help="0 takes one from the system")
-    parser.add_argument("--log", type=Path, help="write visits here, tab-separated")
-    parser.add_argument("--web", help="all of the above that describes the web, as JSON")
-    parser.add_argument("--warm", action="store_true", help="make the pages before listening")
-    parser.add_argument("--attached", action="store_true", help="end when standard input ends")
+    parser.add_argument("--port", type=int, default=0, help="0 means any free port")
+    parser.add_argument("--log", type=Path, help="log requests to this file, tab-separated")
+    parser.add_argument("--web", help="the options that describe the web, as one JSON object")
+    parser.add_argument("--warm", action="store_true", help="render the pages before listening")
+    parser.add_argument(
+        "--attached", action="store_true", help="stop when standard input is closed"
+    )
     return parser.parse_args()
 
 
-def _web(options: argparse.Namespace) -> FakeWeb:
-    if options.web:
-        return msgspec.json.decode(options.web, type=FakeWeb)
+def _web(arguments: argparse.Namespace) -> FakeWeb:
+    if arguments.web:
+        return msgspec.json.decode(arguments.web, type=FakeWeb)
     return FakeWeb(
-        seed=options.seed,
-        hosts=options.hosts,
-        pages_per_host=options.pages_per_host,
-        with_traps=options.traps,
-        with_faults=options.faults,
-        port=options.port,
+        seed=arguments.seed,
+        hosts=arguments.hosts,
+        pages_per_host=arguments.pages_per_host,
+        with_traps=arguments.traps,
+        with_faults=arguments.faults,
+        port=arguments.port,
     )
 
 
-async def _serve(web: FakeWeb, setting: Setting, *, is_attached: bool) -> None:
-    async with FakeServer(web, setting) as server:
+async def _serve(web: FakeWeb, options: ServerOptions, *, is_attached: bool) -> None:
+    async with FakeServer(web, options) as server:
         for index in range(min(web.hosts, _READY_HOSTS)):
-            server.web.atlas.press(index)
+            server.web.catalog.renderer(index)
         hello = {"port": server.port, "seeds": server.web.seeds, "resolve": server.resolve}
         sys.stdout.write(json.dumps(hello) + "\n")
         sys.stdout.flush()
@@ -62,12 +64,12 @@ async def _serve(web: FakeWeb, setting: Setting, *, is_attached: bool) -> None:
 
 
 def main() -> None:
-    """Serve until told to stop."""
-    options = _options()
+    """Serve until Ctrl-C, or until standard input is closed."""
+    arguments = _arguments()
     with contextlib.suppress(KeyboardInterrupt):
-        web = _web(options)
-        setting = Setting(port=web.port, log=options.log, is_warm=options.warm)
-        uvloop.run(_serve(web, setting, is_attached=options.attached))
+        web = _web(arguments)
+        options = ServerOptions(port=web.port, log=arguments.log, is_warm=arguments.warm)
+        uvloop.run(_serve(web, options, is_attached=arguments.attached))
 
 
 if __name__ == "__main__":

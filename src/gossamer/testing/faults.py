@@ -1,7 +1,7 @@
 """Faults: every way in which a server may misbehave, one path each: `/fault/NAME[/N]`.
 
-A fault is either an ordinary answer that is unkind (a redirect to `file:`, a bomb) or a generator
-of acts. N, where it means something, is a count or a number of seconds.
+A fault is either a well-framed response that is unkind (a redirect to `file:`, a bomb) or a
+generator of steps. N, where it means something, is a count or a number of seconds.
 """
 
 import functools
@@ -13,15 +13,15 @@ from collections.abc import Callable, Iterator
 import brotli
 import zstandard
 
-from gossamer.testing.answer import (
-    Act,
-    Answer,
-    End,
+from gossamer.testing.responses import (
+    CannedResponse,
+    ConnectionEnd,
     Fault,
+    FaultLocation,
+    FaultStep,
     Headers,
     Pause,
-    Place,
-    html_answer,
+    html_response,
     not_found,
     redirect,
 )
@@ -43,130 +43,130 @@ _BIG_PAGE_BYTES = 10 * _MIB
 _NESTED = 100_000
 
 
-def fault_answer(place: Place) -> Answer:
-    """Return the answer to a path under /fault/."""
-    name, _, argument = place.path.removeprefix(PREFIX).partition("/")
-    make = ANSWERS.get(name)
+def fault_response(location: FaultLocation) -> CannedResponse:
+    """Return the response to a path under /fault/."""
+    name, _, argument = location.path.removeprefix(PREFIX).partition("/")
+    make = RESPONSES.get(name)
     if make is not None:
-        return make(place, int(argument) if argument.isdigit() else 0)
-    run = ACTS.get(name)
-    return Answer(fault=Fault(name, place, run)) if run else not_found()
+        return make(location, int(argument) if argument.isdigit() else 0)
+    run = MISBEHAVIOURS.get(name)
+    return CannedResponse(fault=Fault(name, location, run)) if run else not_found()
 
 
 def fault_paths() -> list[str]:
     """Return the path of every fault."""
-    return [PREFIX + name for name in (*ANSWERS, *ACTS)]
+    return [PREFIX + name for name in (*RESPONSES, *MISBEHAVIOURS)]
 
 
-# Acts: what the framing of a decent server cannot express.
+# Steps: what the framing of a well-behaved server cannot express.
 
 
-def _drop(_: Place) -> Iterator[Act]:
-    yield End.CLOSE
+def _drop(_: FaultLocation) -> Iterator[FaultStep]:
+    yield ConnectionEnd.CLOSE
 
 
-def _reset(_: Place) -> Iterator[Act]:
-    yield End.RESET
+def _reset(_: FaultLocation) -> Iterator[FaultStep]:
+    yield ConnectionEnd.RESET
 
 
-def _reset_mid_body(_: Place) -> Iterator[Act]:
+def _reset_mid_body(_: FaultLocation) -> Iterator[FaultStep]:
     yield _OK + b"Content-Length: 100000\r\n\r\n" + _PAGE
     yield Pause(0.05)
-    yield End.RESET
+    yield ConnectionEnd.RESET
 
 
-def _silent(_: Place) -> Iterator[Act]:
-    yield End.HANG
+def _silent(_: FaultLocation) -> Iterator[FaultStep]:
+    yield ConnectionEnd.HANG
 
 
-def _drip(_: Place) -> Iterator[Act]:
+def _drip(_: FaultLocation) -> Iterator[FaultStep]:
     yield _OK + b"Content-Length: %d\r\n\r\n" % len(_PAGE)
     for byte in _PAGE:
         yield bytes((byte,))
         yield Pause(_DRIP_S)
 
 
-def _drip_header(_: Place) -> Iterator[Act]:
+def _drip_header(_: FaultLocation) -> Iterator[FaultStep]:
     for byte in _OK + b"Content-Length: 2\r\n\r\nok":
         yield bytes((byte,))
         yield Pause(_DRIP_S)
 
 
-def _endless_body(_: Place) -> Iterator[Act]:
+def _endless_body(_: FaultLocation) -> Iterator[FaultStep]:
     yield _OK + b"\r\n<!doctype html>"
     while True:
         yield _PAGE * 50
 
 
-def _endless_chunks(_: Place) -> Iterator[Act]:
+def _endless_chunks(_: FaultLocation) -> Iterator[FaultStep]:
     yield _CHUNKED
     while True:
         yield _chunk(_PAGE)
 
 
-def _endless_header(_: Place) -> Iterator[Act]:
+def _endless_header(_: FaultLocation) -> Iterator[FaultStep]:
     yield _OK
     while True:
         yield b"X-More: and more and more and more and more and more\r\n" * 1000
 
 
-def _endless_103(_: Place) -> Iterator[Act]:
+def _endless_103(_: FaultLocation) -> Iterator[FaultStep]:
     while True:
         yield b"HTTP/1.1 103 Early Hints\r\nLink: </style.css>; rel=preload\r\n\r\n" * 100
 
 
-def _many_headers(_: Place) -> Iterator[Act]:
+def _many_headers(_: FaultLocation) -> Iterator[FaultStep]:
     lines = b"".join(b"X-H%d: v\r\n" % number for number in range(100_000))
     yield _OK + lines + b"Content-Length: 2\r\n\r\nok"
 
 
-def _huge_header(_: Place) -> Iterator[Act]:
+def _huge_header(_: FaultLocation) -> Iterator[FaultStep]:
     yield _OK + b"X-Huge: " + b"v" * _MIB + b"\r\nContent-Length: 2\r\n\r\nok"
 
 
-def _length_too_long(_: Place) -> Iterator[Act]:
+def _length_too_long(_: FaultLocation) -> Iterator[FaultStep]:
     yield _OK + b"Content-Length: %d\r\n\r\n" % (len(_PAGE) + 1000) + _PAGE
-    yield End.CLOSE
+    yield ConnectionEnd.CLOSE
 
 
-def _length_too_short(_: Place) -> Iterator[Act]:
+def _length_too_short(_: FaultLocation) -> Iterator[FaultStep]:
     yield _OK + b"Content-Length: 100\r\n\r\n" + _PAGE
 
 
-def _two_lengths(_: Place) -> Iterator[Act]:
+def _two_lengths(_: FaultLocation) -> Iterator[FaultStep]:
     yield _OK + b"Content-Length: 10\r\nContent-Length: %d\r\n\r\n" % len(_PAGE) + _PAGE
-    yield End.CLOSE
+    yield ConnectionEnd.CLOSE
 
 
-def _bad_chunk(_: Place) -> Iterator[Act]:
+def _bad_chunk(_: FaultLocation) -> Iterator[FaultStep]:
     yield _CHUNKED + _chunk(_PAGE) + b"zz\r\nnot a size\r\n0\r\n\r\n"
-    yield End.CLOSE
+    yield ConnectionEnd.CLOSE
 
 
-def _truncated_chunk(_: Place) -> Iterator[Act]:
+def _truncated_chunk(_: FaultLocation) -> Iterator[FaultStep]:
     yield _CHUNKED + _chunk(_PAGE) + b"ffff\r\nhalf"
-    yield End.CLOSE
+    yield ConnectionEnd.CLOSE
 
 
-def _missing_last_chunk(_: Place) -> Iterator[Act]:
+def _missing_last_chunk(_: FaultLocation) -> Iterator[FaultStep]:
     yield _CHUNKED + _chunk(_PAGE)
-    yield End.CLOSE
+    yield ConnectionEnd.CLOSE
 
 
-def _two_answers(_: Place) -> Iterator[Act]:
+def _two_responses(_: FaultLocation) -> Iterator[FaultStep]:
     second = b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nPOISON"
     yield _OK + b"Content-Length: %d\r\n\r\n" % len(_PAGE) + _PAGE + second
 
 
-def _location_crlf(_: Place) -> Iterator[Act]:
+def _location_crlf(_: FaultLocation) -> Iterator[FaultStep]:
     yield (
         b"HTTP/1.1 302 Found\r\nLocation: /x\tWARC/1.1\x0b\rX-Injected: 1\r\n"
         b"Content-Length: 0\r\n\r\n"
     )
-    yield End.CLOSE
+    yield ConnectionEnd.CLOSE
 
 
-def _type_crlf(_: Place) -> Iterator[Act]:
+def _type_crlf(_: FaultLocation) -> Iterator[FaultStep]:
     yield (
         b"HTTP/1.1 200 OK\r\nContent-Type: text/html\rWARC-Type: response\r\n"
         b"Content-Length: %d\r\n\r\n" % len(_PAGE)
@@ -174,71 +174,71 @@ def _type_crlf(_: Place) -> Iterator[Act]:
     yield _PAGE
 
 
-def _not_http(_: Place) -> Iterator[Act]:
+def _not_http(_: FaultLocation) -> Iterator[FaultStep]:
     yield b"220 mail.fake.test ESMTP\r\n"
-    yield End.CLOSE
+    yield ConnectionEnd.CLOSE
 
 
 def _chunk(body: bytes) -> bytes:
     return b"%x\r\n%b\r\n" % (len(body), body)
 
 
-# Answers: framed well, meant badly.
+# Responses: well framed, ill meant.
 
 
-def _loop(_place: Place, step: int) -> Answer:
+def _loop(_location: FaultLocation, step: int) -> CannedResponse:
     return redirect(f"/fault/redirect-loop/{1 - step % 2}")
 
 
-def _self_loop(place: Place, _: int) -> Answer:
-    return redirect(place.path)
+def _self_loop(location: FaultLocation, _: int) -> CannedResponse:
+    return redirect(location.path)
 
 
-def _chain(_place: Place, step: int) -> Answer:
+def _chain(_location: FaultLocation, step: int) -> CannedResponse:
     if step >= _CHAIN:
-        return html_answer("<title>The end of the chain</title>")
+        return html_response("<title>The end of the chain</title>")
     return redirect(f"/fault/redirect-chain/{step + 1}", 301)
 
 
-def _to_loopback(place: Place, _: int) -> Answer:
-    return redirect(f"http://127.0.0.1:{place.port}/secret")
+def _to_loopback(location: FaultLocation, _: int) -> CannedResponse:
+    return redirect(f"http://127.0.0.1:{location.port}/secret")
 
 
-def _to_file(_place: Place, _: int) -> Answer:
+def _to_file(_location: FaultLocation, _: int) -> CannedResponse:
     return redirect("file:///etc/passwd")
 
 
-def _to_scheme(_place: Place, number: int) -> Answer:
+def _to_scheme(_location: FaultLocation, number: int) -> CannedResponse:
     return redirect(SCHEMES[number % len(SCHEMES)])
 
 
-def _busy(status: int) -> Callable[[Place, int], Answer]:
-    def answer(_place: Place, times: int) -> Answer:
-        busy = html_answer("<h1>Later</h1>", status=status, headers=(("Retry-After", "1"),))
+def _busy(status: int) -> Callable[[FaultLocation, int], CannedResponse]:
+    def response(_location: FaultLocation, times: int) -> CannedResponse:
+        busy = html_response("<h1>Later</h1>", status=status, headers=(("Retry-After", "1"),))
         if times == 0:
             return busy
-        return Answer(headers=_html(), body=_PAGE, before=(busy,) * times)
+        return CannedResponse(headers=_html(), body=_PAGE, before=(busy,) * times)
 
-    return answer
+    return response
 
 
-def _busy_until(_place: Place, _: int) -> Answer:
+def _busy_until(_location: FaultLocation, _: int) -> CannedResponse:
     date = (("Retry-After", "Fri, 31 Dec 1999 23:59:59 GMT"),)
-    return html_answer("<h1>Later</h1>", status=503, headers=date)
+    return html_response("<h1>Later</h1>", status=503, headers=date)
 
 
 def _html(*more: tuple[str, str]) -> Headers:
     return (("Content-Type", "text/html; charset=utf-8"), *more)
 
 
-def _bomb(coding: str, status: int = 200) -> Callable[[Place, int], Answer]:
-    def answer(_place: Place, _: int) -> Answer:
+def _bomb(coding: str, status: int = 200) -> Callable[[FaultLocation, int], CannedResponse]:
+    def response(_location: FaultLocation, _: int) -> CannedResponse:
         headers = _html(("Content-Encoding", coding))
         if status != 200:  # noqa: PLR2004 - a status code says what it is
             headers += (("Location", "/"),)
-        return Answer(status=status, headers=headers, body=bomb(coding))
+        return CannedResponse(status=status, headers=headers, body=bomb(coding))
 
-    return answer
+    return response
 
 
 @functools.cache
@@ -271,22 +271,24 @@ def _deflate_bomb(*, is_gzip: bool) -> bytes:
     return b"\x78\xda" + blocks + struct.pack(">I", value)
 
 
-def _cookie_bomb(_place: Place, _: int) -> Answer:
+def _cookie_bomb(_location: FaultLocation, _: int) -> CannedResponse:
     cookies = tuple(("Set-Cookie", f"c{n}={'x' * 60}; Path=/") for n in range(1000))
-    return Answer(headers=_html() + cookies, body=_PAGE)
+    return CannedResponse(headers=_html() + cookies, body=_PAGE)
 
 
-def _cannot_decode(_place: Place, _: int) -> Answer:
-    return Answer(headers=_html(("Content-Encoding", "gzip")), body=b"this was never gzip")
+def _cannot_decode(_location: FaultLocation, _: int) -> CannedResponse:
+    return CannedResponse(headers=_html(("Content-Encoding", "gzip")), body=b"this was never gzip")
 
 
-def _wrong_charset(_place: Place, _: int) -> Answer:
+def _wrong_charset(_location: FaultLocation, _: int) -> CannedResponse:
     body = "<title>Café</title><p>Déjà vu à la crème brûlée.</p>".encode("latin-1")
-    return Answer(headers=_html(), body=body)
+    return CannedResponse(headers=_html(), body=body)
 
 
-def _body(body: Callable[[], bytes], kind: str = "text/html") -> Callable[[Place, int], Answer]:
-    return lambda _place, _: Answer(headers=(("Content-Type", kind),), body=body())
+def _body(
+    body: Callable[[], bytes], kind: str = "text/html"
+) -> Callable[[FaultLocation, int], CannedResponse]:
+    return lambda _location, _: CannedResponse(headers=(("Content-Type", kind),), body=body())
 
 
 def _broken_html() -> bytes:
@@ -318,7 +320,7 @@ def _warc_in_body() -> bytes:
     return b"<title>Confusing</title>" + record * 3
 
 
-ACTS: dict[str, Callable[[Place], Iterator[Act]]] = {
+MISBEHAVIOURS: dict[str, Callable[[FaultLocation], Iterator[FaultStep]]] = {
     "drop": _drop,
     "reset": _reset,
     "reset-mid-body": _reset_mid_body,
@@ -337,13 +339,13 @@ ACTS: dict[str, Callable[[Place], Iterator[Act]]] = {
     "bad-chunk": _bad_chunk,
     "truncated-chunk": _truncated_chunk,
     "missing-last-chunk": _missing_last_chunk,
-    "two-answers": _two_answers,
+    "two-answers": _two_responses,
     "location-crlf": _location_crlf,
     "type-crlf": _type_crlf,
     "not-http": _not_http,
 }
 
-ANSWERS: dict[str, Callable[[Place, int], Answer]] = {
+RESPONSES: dict[str, Callable[[FaultLocation, int], CannedResponse]] = {
     "redirect-loop": _loop,
     "redirect-self": _self_loop,
     "redirect-chain": _chain,
@@ -353,7 +355,7 @@ ANSWERS: dict[str, Callable[[Place, int], Answer]] = {
     "429": _busy(429),
     "503": _busy(503),
     "503-date": _busy_until,
-    "500": lambda _place, _: html_answer("<h1>Broken</h1>", status=500),
+    "500": lambda _location, _: html_response("<h1>Broken</h1>", status=500),
     "bomb-gzip": _bomb("gzip"),
     "bomb-deflate": _bomb("deflate"),
     "bomb-br": _bomb("br"),

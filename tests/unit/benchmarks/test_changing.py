@@ -13,7 +13,7 @@ from laboratory.changing import (
 )
 
 from gossamer.clock import SystemClock
-from gossamer.testing import Request, Visit
+from gossamer.testing import LoggedRequest, Request
 
 WEB = {"seed": 5, "hosts": 3, "pages_per_host": 9, "median_s": 4.0, "gone_every": 6}
 
@@ -32,8 +32,8 @@ def web(clock: SystemClock | None = None) -> ChangingWeb:
     return ChangingWeb(**WEB, clock=clock or SystemClock())  # type: ignore[arg-type]  # mixed values
 
 
-def visit(host: int, number: int, at: float, status: int = 200) -> Visit:
-    return Visit(
+def visit(host: int, number: int, at: float, status: int = 200) -> LoggedRequest:
+    return LoggedRequest(
         at=at,
         host=f"w{host}.test",
         method="GET",
@@ -49,29 +49,29 @@ def test_nothing_changes_before_it_begins_and_all_as_foretold_after() -> None:
     clock = Moved()
     served = web(clock)
     asked = Request("GET", "/2", "w1.test", b"")
-    first = served.reply(asked).body
+    first = served.respond(asked).body
     clock.at += 500.0
     assert b"Edition 0." in first
-    assert b"Edition 0." in served.reply(asked).body
-    served.reply(Request("GET", "/.begin", "w0.test", b""))
+    assert b"Edition 0." in served.respond(asked).body
+    served.respond(Request("GET", "/.begin", "w0.test", b""))
     page = served.fates[1, 2]
     assert page.changes
     clock.at += page.changes[0] - 0.001
-    assert b"Edition 0." in served.reply(asked).body
+    assert b"Edition 0." in served.respond(asked).body
     clock.at += 0.002
-    assert b"Edition 1." in served.reply(asked).body
+    assert b"Edition 1." in served.respond(asked).body
 
 
 def test_pages_go_with_404_or_410_and_stay_away() -> None:
     clock = Moved()
     served = web(clock)
-    served.reply(Request("GET", "/.begin", "w0.test", b""))
+    served.respond(Request("GET", "/.begin", "w0.test", b""))
     gone = [(place, page) for place, page in served.fates.items() if page.gone_at is not None]
     assert {page.gone_status for _, page in gone} == {404, 410}
     assert all(number for (_, number), _ in gone)
     clock.at += 100.0
     for (host, number), page in gone:
-        answer = served.reply(Request("GET", f"/{number}", f"w{host}.test", b""))
+        answer = served.respond(Request("GET", f"/{number}", f"w{host}.test", b""))
         assert answer.status == page.gone_status
 
 
@@ -125,4 +125,4 @@ def test_a_changing_web_in_a_process_begins_when_it_is_told(tmp_path: Path) -> N
                 assert b"Edition" in answer.read()
         except urllib.error.HTTPError as gone:
             gone.close()
-        assert [v.target for v in served.visits()] == ["/.begin", "/1"]
+        assert [v.target for v in served.requests()] == ["/.begin", "/1"]

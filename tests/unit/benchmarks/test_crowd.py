@@ -9,14 +9,14 @@ from gossamer.clock import SystemClock
 from gossamer.config import FetchConfig
 from gossamer.fetch import Resolver
 from gossamer.model import Failed
-from gossamer.testing import Request, Visit, read_log, short_gaps
+from gossamer.testing import LoggedRequest, Request, read_log, short_gaps
 
 CROWD = Crowd(seed=3, hosts=300, pages_per_host=3, fan=20, slow_every=0)
 
 
 def ask(crowd: Crowd, url: str) -> str:
     host, _, target = url.partition("://")[2].partition("/")
-    answer = crowd.reply(Request("GET", f"/{target}", host.partition(":")[0], b""))
+    answer = crowd.respond(Request("GET", f"/{target}", host.partition(":")[0], b""))
     return answer.body.decode() if answer.status == 200 else ""
 
 
@@ -41,7 +41,7 @@ def test_no_two_hosts_share_an_address_and_no_two_pages_a_body() -> None:
 
 def test_what_is_not_of_the_crowd_has_no_answer() -> None:
     for name, target in (("c300.test", "/"), ("other.test", "/"), ("c1.test", "/3")):
-        assert CROWD.reply(Request("GET", target, name, b"")).status == 404
+        assert CROWD.respond(Request("GET", target, name, b"")).status == 404
     assert CROWD.address_of("c300.test") is None
     with pytest.raises(ValueError, match="no address"):
         Crowd(seed=1, hosts=1 << 24).address((1 << 24) - 1)
@@ -78,8 +78,8 @@ def test_a_crowd_in_a_process_answers_on_every_address_and_logs_it(tmp_path: Pat
 
 
 def test_gaps_that_are_shorter_than_promised_are_counted_by_host() -> None:
-    def visit(at: float, host: str) -> Visit:
-        return Visit(
+    def visit(at: float, host: str) -> LoggedRequest:
+        return LoggedRequest(
             at=at,
             host=host,
             method="GET",

@@ -9,16 +9,16 @@ import pytest
 from PIL import Image
 from pypdf import PdfReader
 
-from gossamer.testing import TRAPS, Answer, FakeWeb
+from gossamer.testing import TRAPS, CannedResponse, FakeWeb
 
 WEB = FakeWeb(seed=3, hosts=20, pages_per_host=20, port=8080)
 HREF = re.compile(rb'<a [^>]*?href=["\']?([^"\' >]+)')
 
 
-def ask(web: FakeWeb, url: str) -> Answer:
+def ask(web: FakeWeb, url: str) -> CannedResponse:
     parts = urlsplit(url)
     assert parts.hostname is not None
-    return web.answer(parts.hostname, parts.path + (f"?{parts.query}" if parts.query else ""))
+    return web.response(parts.hostname, parts.path + (f"?{parts.query}" if parts.query else ""))
 
 
 def links(url: str, body: bytes) -> set[str]:
@@ -27,9 +27,9 @@ def links(url: str, body: bytes) -> set[str]:
     return {urldefrag(urljoin(url, href)).url for href in found}
 
 
-def crawl(web: FakeWeb) -> dict[str, Answer]:
+def crawl(web: FakeWeb) -> dict[str, CannedResponse]:
     """Follow links as a crawler would, with the web's own word on robots."""
-    found: dict[str, Answer] = {}
+    found: dict[str, CannedResponse] = {}
     queue = list(web.seeds)
     while queue:
         url = queue.pop()
@@ -45,7 +45,7 @@ def crawl(web: FakeWeb) -> dict[str, Answer]:
     return found
 
 
-def is_page(answer: Answer) -> bool:
+def is_page(answer: CannedResponse) -> bool:
     return answer.status == 200 and answer.header("Content-Type").startswith("text/html")
 
 
@@ -89,13 +89,13 @@ def test_each_page_carries_a_word_that_no_other_page_has() -> None:
 
 
 def test_a_mirror_sends_the_bytes_of_its_original() -> None:
-    path = WEB.atlas.press(1).path(4)
-    assert WEB.answer("h07.fake1.test", path) == WEB.answer("h01.fake0.test", path)
+    path = WEB.catalog.renderer(1).path(4)
+    assert WEB.response("h07.fake1.test", path) == WEB.response("h01.fake0.test", path)
 
 
 def test_a_near_copy_differs_a_little() -> None:
-    original = WEB.answer("h00.fake0.test", WEB.atlas.press(0).path(1)).body
-    copy = WEB.answer("h00.fake0.test", "/copies/1.html").body
+    original = WEB.response("h00.fake0.test", WEB.catalog.renderer(0).path(1)).body
+    copy = WEB.response("h00.fake0.test", "/copies/1.html").body
     changed = set(copy.split(b"\n")) - set(original.split(b"\n"))
     assert 0 < sum(map(len, changed)) < 0.1 * len(copy)
 
@@ -117,32 +117,32 @@ def test_sitemaps_and_feeds_name_pages_that_exist() -> None:
     pages = set(WEB.pages())
     locs = {
         loc.text
-        for loc in ET.fromstring(WEB.answer("h00.fake0.test", "/sitemap.xml").body).iter()
+        for loc in ET.fromstring(WEB.response("h00.fake0.test", "/sitemap.xml").body).iter()
         if loc.tag.endswith("loc")
     }
     assert len(locs) == 20
     assert locs <= pages
-    zipped = gzip.decompress(WEB.answer("h02.fake0.test", "/sitemap-1.xml.gz").body)
-    listed = WEB.answer("h02.fake0.test", "/sitemap-2.txt").body.decode().split()
+    zipped = gzip.decompress(WEB.response("h02.fake0.test", "/sitemap-1.xml.gz").body)
+    listed = WEB.response("h02.fake0.test", "/sitemap-2.txt").body.decode().split()
     assert zipped.count(b"<loc>") == len(listed) == 10
     assert set(listed) <= pages
     for feed in ("/feed.xml", "/atom.xml", "/feed.json"):
         assert (
-            WEB.url(0, WEB.atlas.press(0).path(3)).encode()
-            in WEB.answer("h00.fake0.test", feed).body
+            WEB.url(0, WEB.catalog.renderer(0).path(3)).encode()
+            in WEB.response("h00.fake0.test", feed).body
         )
 
 
 def test_the_pdf_has_text_and_a_link() -> None:
     page = PdfReader(
-        io.BytesIO(WEB.answer("h00.fake0.test", "/files/report.pdf").body), strict=True
+        io.BytesIO(WEB.response("h00.fake0.test", "/files/report.pdf").body), strict=True
     ).pages[0]
     assert WEB.token(0, "/files/report.pdf") in page.extract_text()
     assert page["/Annots"][0].get_object()["/A"]["/URI"] == WEB.seeds[0]
 
 
 def test_the_png_is_an_image() -> None:
-    image = Image.open(io.BytesIO(WEB.answer("h00.fake0.test", "/img/chart.png").body))
+    image = Image.open(io.BytesIO(WEB.response("h00.fake0.test", "/img/chart.png").body))
     image.load()
     assert (image.format, image.size) == ("PNG", (32, 32))
 
@@ -168,5 +168,5 @@ def test_traps_and_faults_are_linked_only_when_asked_for() -> None:
     "path", ["/nope", "/heron/view?item=999999", "/-1.html", "/trap/x", "/fault/x"]
 )
 def test_what_does_not_exist_is_a_404(path: str) -> None:
-    assert WEB.answer("h00.fake0.test", path).status == 404
-    assert WEB.answer("nobody.test", "/").status == 404
+    assert WEB.response("h00.fake0.test", path).status == 404
+    assert WEB.response("nobody.test", "/").status == 404

@@ -11,17 +11,17 @@ import pytest
 import zstandard
 
 from gossamer.testing import (
-    Act,
-    Answer,
-    End,
+    CannedResponse,
+    ConnectionEnd,
     FakeServer,
     FakeWeb,
+    FaultLocation,
+    FaultStep,
     ManualClock,
     Pause,
-    Place,
     Request,
     ScriptedWeb,
-    Setting,
+    ServerOptions,
     fault_paths,
     hits,
     make_certificate,
@@ -71,15 +71,15 @@ def undo_chunks(body: bytes) -> bytes:
 async def test_a_page_arrives_as_the_web_says_in_every_coding() -> None:
     async with FakeServer(WEB) as server:
         for index in range(5):
-            host = server.web.atlas.plan.name(index)
+            host = server.web.catalog.plan.name(index)
             head, _, body = (await ask(server, host, "/", "Accept-Encoding: gzip")).partition(
                 b"\r\n\r\n"
             )
             body = undo_chunks(body) if b"Transfer-Encoding: chunked" in head else body
             body = gzip.decompress(body) if b"Content-Encoding: gzip" in head else body
-            assert body == server.web.answer(host, "/").body
-        plain = await ask(server, server.web.atlas.plan.name(1), "/")
-        assert plain.endswith(server.web.answer("h01.fake0.test", "/").body)
+            assert body == server.web.response(host, "/").body
+        plain = await ask(server, server.web.catalog.plan.name(1), "/")
+        assert plain.endswith(server.web.response("h01.fake0.test", "/").body)
 
 
 async def test_links_name_the_port_on_which_the_web_is_served() -> None:
@@ -90,7 +90,7 @@ async def test_links_name_the_port_on_which_the_web_is_served() -> None:
 
 async def test_a_conditional_request_is_told_that_nothing_changed() -> None:
     async with FakeServer(WEB) as server:
-        answer = server.web.answer(HOST, "/")
+        answer = server.web.response(HOST, "/")
         tagged = await ask(server, HOST, "/", f"If-None-Match: {answer.header('ETag')}")
         dated = await ask(server, HOST, "/", f"If-Modified-Since: {answer.header('Last-Modified')}")
         stale = await ask(server, HOST, "/", 'If-None-Match: "other"')
@@ -110,13 +110,13 @@ async def test_a_connection_is_kept_and_serves_requests_in_order() -> None:
         while received.count(b"</h1>") < 3:
             received += await reader.read(1 << 16)
         writer.transport.abort()
-    assert [visit.connection_id for visit in server.visits] == [1, 1, 1]
+    assert [visit.connection_id for visit in server.requests] == [1, 1, 1]
     assert received.index(b"one") < received.index(b"two")
 
 
 async def test_the_log_tells_gaps_repeats_and_connections_open_at_once() -> None:
     clock = ManualClock()
-    async with FakeServer(ScriptedWeb(), Setting(clock=clock)) as server:
+    async with FakeServer(ScriptedWeb(), ServerOptions(clock=clock)) as server:
         server.web.host("a.test").page("/")
         await ask(server, "a.test", "/", "User-Agent: x/1")
         clock.advance(3)
@@ -126,12 +126,12 @@ async def test_the_log_tells_gaps_repeats_and_connections_open_at_once() -> None
         clock.advance(2)
         await ask(server, "a.test", "/")
         held.transport.abort()
-    assert smallest_gap(server.visits) == 2.0
-    assert most_connections(server.visits) == 2
-    assert hits(server.visits)["a.test", "/"] == 2
-    assert repeats(server.visits) == {("a.test", "/"): 2}
-    assert server.visits[0].user_agent == "x/1"
-    assert [visit.target for visit in server.visits_of("a.test")] == ["/", "/"]
+    assert smallest_gap(server.requests) == 2.0
+    assert most_connections(server.requests) == 2
+    assert hits(server.requests)["a.test", "/"] == 2
+    assert repeats(server.requests) == {("a.test", "/"): 2}
+    assert server.requests[0].user_agent == "x/1"
+    assert [visit.target for visit in server.requests_to("a.test")] == ["/", "/"]
 
 
 async def test_a_host_may_be_busy_for_some_visits() -> None:
@@ -139,7 +139,7 @@ async def test_a_host_may_be_busy_for_some_visits() -> None:
         answers = [await ask(server, HOST, "/fault/503/2") for _ in range(3)]
     assert [int(answer[9:12]) for answer in answers] == [503, 503, 200]
     assert b"Retry-After: 1\r\n" in answers[0]
-    assert [visit.status for visit in server.visits] == [503, 503, 200]
+    assert [visit.status for visit in server.requests] == [503, 503, 200]
 
 
 @pytest.mark.parametrize("path", fault_paths())
@@ -149,7 +149,7 @@ async def test_a_fault_says_something_or_nothing_and_leaves_the_server_well(path
         assert answer.startswith((b"H", b"220 ")) == (path not in SILENT)
         assert answer.endswith(b"<TimeoutError>") == (path in HANGING)
         assert (await ask(server, HOST, "/")).startswith(b"HTTP/1.1 200 OK\r\n")
-    assert [visit.target for visit in server.visits] == [path, "/"]
+    assert [visit.target for visit in server.requests] == [path, "/"]
 
 
 async def test_faults_end_as_they_say() -> None:
@@ -173,14 +173,14 @@ def test_bombs_are_small_and_unpack_to_a_lot() -> None:
     assert max(len(bomb(coding)) for coding in ("deflate", "gzip", "br", "zstd")) < large // 200
 
 
-async def test_a_script_may_be_a_page_a_redirect_raw_bytes_a_function_or_acts() -> None:
-    def mine(place: Place) -> Iterator[Act]:
+async def test_a_script_may_be_a_page_a_redirect_raw_bytes_a_function_or_a_fault() -> None:
+    def mine(place: FaultLocation) -> Iterator[FaultStep]:
         yield f"HTTP/1.1 200 OK\r\n\r\n{place.host}".encode()
         yield Pause(0.01)
-        yield End.CLOSE
+        yield ConnectionEnd.CLOSE
 
-    def echo(request: Request) -> Answer:
-        return Answer(body=request.header("X-Word").encode())
+    def echo(request: Request) -> CannedResponse:
+        return CannedResponse(body=request.header("X-Word").encode())
 
     web = ScriptedWeb()
     other = web.host("b.test")
@@ -188,7 +188,7 @@ async def test_a_script_may_be_a_page_a_redirect_raw_bytes_a_function_or_acts() 
         web.host("a.test").page("/", links=[other.url("/x")], text="hello").robots("User-agent: *")
     )
     site.redirect("/old", to=other.url("/"), status=301).on("/raw", b"HTTP/1.1 299 Odd\r\n\r\n!")
-    site.on("/echo", echo).acts("/mine", mine).fault("/bad", "drop").on("/html", "<p>hi")
+    site.on("/echo", echo).custom_fault("/mine", mine).fault("/bad", "drop").on("/html", "<p>hi")
     async with FakeServer(web) as server:
         port = server.port
         assert f'href="http://b.test:{port}/x"'.encode() in await ask(server, "a.test", "/")
@@ -221,16 +221,16 @@ def test_a_thread_can_serve_for_a_test_that_waits() -> None:
         client.request("GET", "/", headers={"Host": "a.test"})
         assert b"from a thread" in client.getresponse().read()
         client.close()
-    assert len(server.visits) == 1
+    assert len(server.requests) == 1
 
 
 def test_a_process_serves_the_same_web_and_writes_its_log(tmp_path: Path) -> None:
     with serve_in_process(WEB, tmp_path / "visits.tsv", is_warm=True) as server:
         client = HTTPConnection(server.resolve[HOST], server.port)
         client.request("GET", "/", headers={"Host": HOST, "User-Agent": "tab\there"})
-        assert client.getresponse().read() == server.web.answer(HOST, "/").body
+        assert client.getresponse().read() == server.web.response(HOST, "/").body
         client.close()
-        (visit,) = server.visits()
+        (visit,) = server.requests()
     assert (visit.host, visit.target, visit.status, visit.user_agent) == (
         HOST,
         "/",
@@ -245,7 +245,7 @@ async def test_https_is_spoken_with_a_certificate_of_its_own(tmp_path: Path) -> 
         pytest.skip("there is no openssl command to make a certificate with")
     web = ScriptedWeb()
     web.host("a.test").page("/", text="secret")
-    async with FakeServer(web, Setting(tls=made.context())) as server:
+    async with FakeServer(web, ServerOptions(tls=made.context())) as server:
         trust = ssl.create_default_context(cafile=str(made.file))
         reader, writer = await asyncio.open_connection(
             server.resolve["a.test"], server.port, ssl=trust, server_hostname="a.test"

@@ -161,7 +161,7 @@ _COLUMNS: dict[str, tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]] = 
 }
 
 
-class Dice:
+class SeededRandom:
     """Draws that depend on a seed alone: the same in every Python and on every machine."""
 
     __slots__ = ("_state",)
@@ -186,44 +186,44 @@ class Dice:
         return choices[self.number() % len(choices)]
 
 
-def place(dice: Dice) -> str:
+def place(rng: SeededRandom) -> str:
     """Return the name of a town that never was."""
-    return "".join(dice.pick(_SYLLABLES) for _ in range(2 + dice.below(2))).capitalize()
+    return "".join(rng.pick(_SYLLABLES) for _ in range(2 + rng.below(2))).capitalize()
 
 
-def _fill(form: str, topic: str, dice: Dice) -> str:
+def _fill(form: str, topic: str, rng: SeededRandom) -> str:
     nouns = TOPICS[topic]
     return form.format(
-        a=dice.pick(_ADJECTIVES),
-        b=dice.pick(_ADJECTIVES),
-        n=dice.pick(nouns),
-        m=dice.pick(nouns),
-        v=dice.pick(_VERBS),
-        t=dice.pick(_TIMES),
-        p=place(dice),
-        d=2 + dice.below(90),
+        a=rng.pick(_ADJECTIVES),
+        b=rng.pick(_ADJECTIVES),
+        n=rng.pick(nouns),
+        m=rng.pick(nouns),
+        v=rng.pick(_VERBS),
+        t=rng.pick(_TIMES),
+        p=place(rng),
+        d=2 + rng.below(90),
     )
 
 
-def sentence(topic: str, language: str, dice: Dice) -> str:
+def sentence(topic: str, language: str, rng: SeededRandom) -> str:
     """Return one sentence, its stop included."""
     if language == "en":
-        return _fill(dice.pick(_FORMS), topic, dice)
+        return _fill(rng.pick(_FORMS), topic, rng)
     first, second, third = _COLUMNS[language]
     if language == "ja":
-        return f"{dice.pick(first)}{dice.pick(second)}{dice.pick(third)}。"
-    return f"{dice.pick(first)} {dice.pick(second)} {dice.pick(third)} ({place(dice)})."
+        return f"{rng.pick(first)}{rng.pick(second)}{rng.pick(third)}。"
+    return f"{rng.pick(first)} {rng.pick(second)} {rng.pick(third)} ({place(rng)})."
 
 
-def title(topic: str, dice: Dice) -> str:
+def title(topic: str, rng: SeededRandom) -> str:
     """Return the headline of a page."""
-    made = _fill(dice.pick(_TITLES), topic, dice)
+    made = _fill(rng.pick(_TITLES), topic, rng)
     return made[0].upper() + made[1:]
 
 
-def site_title(topic: str, dice: Dice) -> str:
+def site_title(topic: str, rng: SeededRandom) -> str:
     """Return the name of a site."""
-    return _fill(dice.pick(_SITES), topic, dice).title()
+    return _fill(rng.pick(_SITES), topic, rng).title()
 
 
 def slug(headline: str) -> str:
