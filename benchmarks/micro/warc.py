@@ -17,7 +17,7 @@ from _turns import turns
 from msgspec.structs import replace as changed
 
 from gossamer.model import Extraction, Turn
-from gossamer.store import Entry, TurnWriter
+from gossamer.store import ArchiveEntry, TurnWriter
 
 PAGES = 300
 ROUNDS = 7
@@ -37,13 +37,13 @@ def told_less(turn: Turn, *, keeps_text: bool) -> Turn:
     )
 
 
-def members(entry: Entry) -> list[bytes]:
+def members(entry: ArchiveEntry) -> list[bytes]:
     """Return the packed records of an entry: request, response, text, links."""
     at = entry.page_offset
     return [part for part in (entry.pages[:at], entry.pages[at:], entry.text, entry.links) if part]
 
 
-def check(entry: Entry) -> int:
+def check(entry: ArchiveEntry) -> int:
     """Unpack every record, hold its block against its digest, and return how many there are."""
     packed = members(entry)
     for member in packed:
@@ -56,7 +56,7 @@ def check(entry: Entry) -> int:
     return len(packed)
 
 
-def cpu_us(work: Callable[[Turn], Entry], given: list[Turn]) -> float:
+def cpu_us(work: Callable[[Turn], ArchiveEntry], given: list[Turn]) -> float:
     """Return the CPU microseconds per turn of one round."""
     began = time.process_time()
     for turn in given:

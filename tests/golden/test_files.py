@@ -29,7 +29,7 @@ from gossamer.seen.runs import checked_chunks, write_run
 from gossamer.settings import load_config, save_config
 from gossamer.store import CrawlFolder, FlightBoard, Records, State, decode_links
 from gossamer.store.reader import cdxj_lines
-from gossamer.store.records.cdxj import write_cdxj
+from gossamer.store.warc import write_cdxj
 from gossamer.urls import parse
 from tests.golden.formats import (
     GRAPHS,

@@ -39,8 +39,8 @@ from gossamer.store import (
     iter_links,
     surt,
 )
-from gossamer.store.records.decode import decoded
-from gossamer.store.records.warc import (
+from gossamer.store.reader import decoded
+from gossamer.store.warc import (
     digest_of,
     digest_texts,
     pack_stored,

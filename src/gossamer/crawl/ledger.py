@@ -32,7 +32,7 @@ from gossamer.model import (
     Visit,
 )
 from gossamer.report import COUNTERS, decode_record, encode_counters, encode_record, url_row_key
-from gossamer.store import Archive, Entry, State, TurnWriter
+from gossamer.store import Archive, ArchiveEntry, State, TurnWriter
 
 VISITS_KEPT = 8
 REMARK_CHARS = 500
@@ -54,11 +54,11 @@ class Ledger:
     counters: Counters
     syncs_each: bool = False
     """Make every commit durable against power loss before it counts."""
-    group: list[tuple[UrlRecord, bytes, Entry | None]] = field(default_factory=list)
+    group: list[tuple[UrlRecord, bytes, ArchiveEntry | None]] = field(default_factory=list)
     opened_at: float | None = None
     """When the oldest turn of the group was recorded."""
     _rows: list[Row] = field(default_factory=list)
-    _entries: list[Entry] = field(default_factory=list)
+    _entries: list[ArchiveEntry] = field(default_factory=list)
     _is_urgent: bool = False
     """A turn must not wait for its group: the host asked us to slow down."""
 
@@ -76,7 +76,7 @@ class Ledger:
         """Take a turn into the group without a record in the archive: none could be made."""
         self._take(turn, None, now)
 
-    def _take(self, turn: Turn, entry: Entry | None, now: float) -> None:
+    def _take(self, turn: Turn, entry: ArchiveEntry | None, now: float) -> None:
         document = document_of(turn)
         key = url_row_key(turn.task.url.key)
         if turn.revisit is None:
@@ -93,7 +93,7 @@ class Ledger:
         """Take rows that the next commit writes, beside the turns."""
         self._rows.extend(rows)
 
-    def add_entry(self, entry: Entry) -> None:
+    def add_entry(self, entry: ArchiveEntry) -> None:
         """Take a record that the next commit archives, beside the turns."""
         self._entries.append(entry)
 
@@ -107,7 +107,7 @@ class Ledger:
         self._is_urgent = True
 
     def _revisit_record(
-        self, turn: Turn, key: bytes, document: Document | None, entry: Entry | None
+        self, turn: Turn, key: bytes, document: Document | None, entry: ArchiveEntry | None
     ) -> UrlRecord:
         """Return the record of a page after a revisit, and forget the content that it had."""
         old = decode_record(self.state.get(key) or b"")
@@ -120,7 +120,7 @@ class Ledger:
         del record.visits[:-VISITS_KEPT]
         return record
 
-    def _remember(self, turn: Turn, entry: Entry, fetched_at: float) -> None:
+    def _remember(self, turn: Turn, entry: ArchiveEntry, fetched_at: float) -> None:
         is_first = turn.copy_of is None or turn.copy_of.url == turn.task.url.text
         if turn.fingerprint is None or not is_first or entry.is_revisit:
             return

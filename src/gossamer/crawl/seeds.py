@@ -9,7 +9,7 @@ from gossamer.config import UrlConfig
 from gossamer.crawl.assembly import Shard
 from gossamer.errors import ConfigError
 from gossamer.model import Link, LinkKind, Task, Url
-from gossamer.store import Entry
+from gossamer.store import ArchiveEntry
 from gossamer.urls import join, parse, without_credentials
 
 
@@ -70,7 +70,7 @@ def _queue(shard: Shard, url: Url, label: str) -> None:
         shard.core.add([task])
         if task.kind is LinkKind.SEED:
             record = shard.ledger.writer.seed_record(url.text, label, now)
-            shard.ledger.add_entry(Entry(links=record))
+            shard.ledger.add_entry(ArchiveEntry(links=record))
             shard.ledger.counters.count_seed()
 
 

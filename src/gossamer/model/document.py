@@ -23,7 +23,7 @@ class Body(Protocol):
 
     @property
     def is_spooled(self) -> bool:
-        """Tell whether the bytes as sent lie in a temporary file instead of memory."""
+        """Return True if the bytes as sent lie in a temporary file instead of memory."""
         ...
 
     @property
@@ -193,5 +193,5 @@ class Extraction(Struct, kw_only=True):
 
     @property
     def is_nofollow(self) -> bool:
-        """Tell whether the page asked robots to follow none of its links."""
+        """Return True if the page asked robots to follow none of its links."""
         return "nofollow" in self.robots or "none" in self.robots

@@ -99,12 +99,12 @@ class Link(Struct, frozen=True, gc=False):
 
     @property
     def is_nofollow(self) -> bool:
-        """Tell whether the page asked robots not to follow this link."""
+        """Return True if the page asked robots not to follow this link."""
         return "nofollow" in self.rel.split()
 
     @property
     def is_sitemap(self) -> bool:
-        """Tell whether this link names a sitemap, not a page: it stands in an index of them."""
+        """Return True if this link names a sitemap, not a page: it stands in an index of them."""
         return self.rel == "sitemap" and self.kind is LinkKind.SITEMAP
 
 

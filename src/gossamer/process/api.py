@@ -48,7 +48,7 @@ class Tools:
 
 
 def _is_tidy(hrefs: list[str], limit: int) -> bool:
-    """Tell at a glance that references need no second look: none is empty, long or cut short."""
+    """Return True if no reference needs a second look: none is empty, long or cut short."""
     return (
         len(hrefs) <= limit
         and all(hrefs)
@@ -117,7 +117,7 @@ class Processor:
     """Slow or dangerous: runs in the helper process, which can be killed."""
 
     def reads(self, media_type: str) -> bool:
-        """Tell whether this processor is registered for a media type."""
+        """Return True if this processor is registered for a media type."""
         return any(fnmatchcase(media_type, pattern) for pattern in self.media_types)
 
 

@@ -60,7 +60,7 @@ def marked(body: bytes) -> str:
 
 
 def _is_utf_32(body: bytes) -> bool:
-    """Tell whether what follows a mark can be UTF-32: UTF-16 that begins with NUL looks alike."""
+    """Return True if what follows a mark can be UTF-32: UTF-16 that begins with NUL looks alike."""
     planes, tops = body[6:512:4], body[7:512:4]
     return not any(tops) and max(planes, default=0) <= _LAST_PLANE
 

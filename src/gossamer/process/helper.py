@@ -62,12 +62,12 @@ class CarriedBody:
 
     @property
     def is_spooled(self) -> bool:
-        """Tell that the bytes are in memory."""
+        """Return False: the bytes are in memory."""
         return False
 
     @property
     def decode_note(self) -> str:
-        """Tell that nothing had to be decoded here."""
+        """Return "": nothing had to be decoded here."""
         return ""
 
     def open_sent(self) -> BinaryIO:

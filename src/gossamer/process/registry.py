@@ -55,7 +55,7 @@ class Registry:
         return sniff.media_type(document)
 
     def needs_helper(self, document: Document, media_type: str) -> bool:
-        """Tell whether a document is to be read where it can be killed: slow kind, or huge."""
+        """Return True if a document is to be read where it can be killed: slow kind, or huge."""
         readers = self._readers(media_type)
         if any(reader.is_slow for reader in readers):
             return True

@@ -188,7 +188,7 @@ def _of_json(head: bytes) -> str:
 
 
 def is_binary(head: bytes) -> bool:
-    """Tell whether bytes cannot be text: they hold control characters, and no byte-order mark."""
+    """Return True if bytes cannot be text: they hold control characters, and no byte-order mark."""
     if head.startswith(_MARKS):
         return False
     return len(head.translate(None, _CONTROLS)) != len(head)

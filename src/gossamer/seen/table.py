@@ -71,7 +71,7 @@ class YoungTable:
         return [key for key in keys if key not in held]
 
     def unknown(self, keys: Keys) -> Flags:
-        """Tell for each key whether it is not held."""
+        """Return, for each key, True if it is not held."""
         held = self._keys
         return np.array([key not in held for key in keys.tolist()], np.bool_)
 

@@ -100,7 +100,7 @@ class UrlSeen:
         return self._table.count + frozen + sum(run.count for run in self._runs)
 
     def unknown(self, keys: Keys) -> Flags:
-        """Tell for each key whether it was never added."""
+        """Return, for each key, True if it was never added."""
         if isinstance(self._table, YoungTable):
             return self._table.unknown(keys)
         keys = np.ascontiguousarray(keys, np.uint64)

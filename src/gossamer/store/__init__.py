@@ -1,7 +1,7 @@
 """WHAT WE KEEP: pages, text and links as WARC files, and the shard's state in RocksDB.
 
-A turn becomes an `Entry` (`TurnWriter`), a group of entries is appended (`Archive`), and one state
-write (`State`) makes it count. After any death `repair` brings the files back to what counts.
+A turn becomes an `ArchiveEntry` (`TurnWriter`), a group of entries is appended (`Archive`), and one
+state write (`State`) makes it count. After any death `repair` brings the files back to what counts.
 `read_page` and `iter_links` read them again. `Derived` is a folder that is made from the archive.
 
 Neighbours: `crawl` commits through this room and repairs with it; `graph`, `search` and
@@ -10,7 +10,9 @@ knowing what the rows of other rooms mean.
 """
 
 from gossamer.store.archive import ROW_PREFIX, Archive, FileRow, file_row, read_file_row
-from gossamer.store.committed import (
+from gossamer.store.derived import (
+    BuiltElsewhere,
+    Derived,
     Lengths,
     Stretch,
     counted_lengths,
@@ -18,7 +20,7 @@ from gossamer.store.committed import (
     has_shrunk,
     is_locked,
 )
-from gossamer.store.derived import BuiltElsewhere, Derived
+from gossamer.store.entry import ArchiveEntry, LinkRow, LinksRecord, TurnWriter, decode_links
 from gossamer.store.flight import FlightBoard
 from gossamer.store.layout import ArchiveKind, ArchiveName, CrawlFolder
 from gossamer.store.reader import (
@@ -27,6 +29,7 @@ from gossamer.store.reader import (
     Records,
     StoredPage,
     TellTorn,
+    decoded,
     header_fields,
     iter_links,
     iter_pages,
@@ -37,9 +40,6 @@ from gossamer.store.reader import (
     split_head,
     status_of,
 )
-from gossamer.store.records.cdxj import surt
-from gossamer.store.records.decode import decoded
-from gossamer.store.records.entry import Entry, TurnWriter
-from gossamer.store.records.linksrecord import LinkRow, LinksRecord, decode_links
 from gossamer.store.repairing import Repair, repair
 from gossamer.store.state import State, after_prefix
+from gossamer.store.warc import surt

@@ -22,9 +22,9 @@ from gossamer.config import StoreConfig
 from gossamer.durable import sync
 from gossamer.errors import CannotGoOn
 from gossamer.model import Row, StoreRef
+from gossamer.store.entry import ArchiveEntry
 from gossamer.store.layout import KINDS, ArchiveKind, ArchiveName, CrawlFolder
-from gossamer.store.records.cdxj import write_cdxj
-from gossamer.store.records.entry import Entry
+from gossamer.store.warc import write_cdxj
 
 COPY_BYTES = 128 * 1024
 
@@ -119,7 +119,7 @@ class Archive:
         lengths = {kind: file.length for kind, file in self._open.items()}
         return self._epoch, self._number, lengths
 
-    def append(self, entries: Sequence[Entry]) -> list[StoreRef | None]:
+    def append(self, entries: Sequence[ArchiveEntry]) -> list[StoreRef | None]:
         """Append a group: pages first, then texts, links last. Return where each page lies.
 
         If the disk refuses, everything of the group is cut off again and `CannotGoOn` is raised.
@@ -209,7 +209,7 @@ class Archive:
             file.kept = file.length
             file.kept_cdx = len(file.cdx)
 
-    def _append_pages(self, entries: Sequence[Entry]) -> list[StoreRef | None]:
+    def _append_pages(self, entries: Sequence[ArchiveEntry]) -> list[StoreRef | None]:
         refs: list[StoreRef | None] = []
         if not any(entry.pages or entry.large is not None for entry in entries):
             return [None] * len(entries)

@@ -4,17 +4,26 @@ NAME/       the one that holds: its manifest was written last
 NAME.new/   one that is being built, or, if it has a manifest, one that is whole
 NAME.old/   one that was replaced and is being deleted
 NAME.lock   held by the process that builds
+
+It is made from what counts of the archive: the lengths that the shards' states have committed.
+While a crawl runs, and after it was killed, a file may be longer; that part may vanish again, so it
+is not read. A folder without any state (an archive alone) is read as far as it is whole.
 """
 
 import fcntl
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeAlias
 
 from gossamer.durable import sync
 from gossamer.errors import CannotGoOn
+from gossamer.store.archive import ROW_PREFIX, read_file_row
+from gossamer.store.layout import ArchiveKind, CrawlFolder
+from gossamer.store.reader import Record, Records
+from gossamer.store.state import State
 
 MANIFEST = "manifest.json"
 
@@ -30,7 +39,7 @@ class Derived:
         self._root = root
         self._name = name
         self._is_whole = is_whole
-        """Tells of a folder whether its manifest is there and is one of ours."""
+        """Returns True if the manifest of a folder is there and is one of ours."""
         self.folder = root / name
         self._new = root / f"{name}.new"
         self._old = root / f"{name}.old"
@@ -96,3 +105,94 @@ def remove(folder: Path) -> None:
         folder.unlink(missing_ok=True)
     else:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+Lengths: TypeAlias = dict[str, int]
+"""How much of each archive file, by name, was read or counts."""
+
+ATTEMPTS = 5
+"""Opening the state of a running crawl fails if a file is replaced at that moment."""
+
+
+def counted_lengths(folder: CrawlFolder, *kinds: ArchiveKind) -> Lengths:
+    """Return how many bytes of each file of some kinds count at this moment.
+
+    Those of one shard are of one commit: texts and links fit together.
+    """
+    sizes = {
+        name.file_name: folder.archive_path(name.file_name).stat().st_size
+        for name in folder.archive_names()
+        if name.kind in kinds
+    }
+    states = [path for path in sorted((folder.root / "state").glob("[0-9]*")) if State.exists(path)]
+    if not states:
+        return sizes
+    committed: Lengths = {}
+    for path in states:
+        committed |= _committed(path)
+    return {name: min(size, committed.get(name, 0)) for name, size in sizes.items()}
+
+
+def has_shrunk(covered: Mapping[str, int], counted: Mapping[str, int]) -> bool:
+    """Return True if something that was read does not count any more."""
+    return any(counted.get(name, 0) < length for name, length in covered.items())
+
+
+def has_more(covered: Mapping[str, int], counted: Mapping[str, int]) -> bool:
+    """Return True if something counts that was not read."""
+    return any(end > covered.get(name, 0) for name, end in counted.items())
+
+
+class Stretch:
+    """Iterate over the whole records of a file from one place to another.
+
+    `reached` is the end of the last record that was dealt with: the next one was asked for.
+    """
+
+    def __init__(self, path: Path, start: int, end: int) -> None:
+        self._records = Records(path, start)
+        self._end = end
+        self.reached = start
+        self.is_torn = False
+        """It stopped to be readable although more of it counts."""
+
+    def __iter__(self) -> Iterator[Record]:
+        for record in self._records if self.reached < self._end else ():
+            until = record.offset + record.length
+            if until > self._end:
+                return
+            yield record
+            self.reached = until
+        self.is_torn = bool(self._records.found)
+
+
+def is_locked(folder: CrawlFolder) -> bool:
+    """Return True if a process crawls in a folder, without asking it anything."""
+    try:
+        lock = os.open(folder.lock_path, os.O_RDONLY)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(lock)
+    return False
+
+
+def _committed(path: Path) -> Lengths:
+    """Return the committed lengths of a shard's files."""
+    for attempt in range(ATTEMPTS):
+        try:
+            state = State.open(path, is_read_only=True)
+        except CannotGoOn:
+            if attempt == ATTEMPTS - 1:
+                raise
+            continue
+        try:
+            rows = [read_file_row(key, value) for key, value in state.scan(ROW_PREFIX)]
+        finally:
+            state.close()
+        return {name: row.length for name, row in rows}
+    return {}

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -65,8 +64,7 @@ class ArchiveName(Struct, frozen=True, order=True):
         return f"{kind}-{self.shard:02d}-{self.epoch:04d}-{self.number:05d}"
 
 
-@dataclass(frozen=True, slots=True)
-class CrawlFolder:
+class CrawlFolder(Struct, frozen=True):
     """The folder of one crawl."""
 
     root: Path
@@ -128,5 +126,5 @@ class CrawlFolder:
                 yield name
 
     def has_archive(self) -> bool:
-        """Tell whether any archive file exists, of any shard."""
+        """Return True if any archive file exists, of any shard."""
         return any(True for _ in self.archive_names())

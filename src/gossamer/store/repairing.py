@@ -7,8 +7,8 @@ is reported as damaged stays reported until the caller has committed `Repair.row
 
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from itertools import chain, count
+from typing import NamedTuple
 
 from gossamer.durable import TEMPORARY, rename, sync
 from gossamer.errors import CannotGoOn
@@ -16,24 +16,23 @@ from gossamer.model import Row
 from gossamer.store.archive import FileRow, file_row, read_file_row
 from gossamer.store.layout import KINDS, ArchiveName, CrawlFolder
 from gossamer.store.reader import Records, cdxj_lines
-from gossamer.store.records.cdxj import write_cdxj
+from gossamer.store.warc import write_cdxj
 
 PAGE_TYPES = frozenset({"response", "revisit", "resource"})
 
 
-@dataclass(slots=True, kw_only=True)
-class Repair:
+class Repair(NamedTuple):
     """What was found and done."""
 
-    rows: list[Row] = field(default_factory=list)
+    rows: list[Row]
     """To be committed before the crawl goes on: all files closed, at their repaired lengths."""
-    bad: list[tuple[str, int]] = field(default_factory=list)
+    bad: list[tuple[str, int]]
     """Files that lost committed bytes, and from which offset on: their URLs must be queued."""
-    moved: list[str] = field(default_factory=list)
+    moved: list[str]
     """Files that were never committed: under which names they now lie in lost+found."""
-    cut: list[str] = field(default_factory=list)
+    cut: list[str]
     """Files that were longer than committed."""
-    indexed: list[str] = field(default_factory=list)
+    indexed: list[str]
     """Indexes that were missing and have been written."""
 
 
@@ -50,7 +49,7 @@ def repair(
     Without a reboot the kernel still has all that was written, and nothing is read again.
     """
     committed = dict(read_file_row(key, value) for key, value in rows)
-    done = Repair()
+    done = Repair(rows=[], bad=[], moved=[], cut=[], indexed=[])
     try:
         _clear(folder, shard, committed, done)
         for names in _sets(committed):

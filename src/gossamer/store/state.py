@@ -94,7 +94,7 @@ class State:
 
     @staticmethod
     def exists(path: Path) -> bool:
-        """Tell whether a state was ever made there."""
+        """Return True if a state was ever made there."""
         return (path / "CURRENT").exists()
 
     @property

@@ -74,7 +74,7 @@ def read_origin(origin: str) -> Origin:
 
 
 def is_bad_port(port: int) -> bool:
-    """Tell whether a request to this port could talk another protocol's server into harm."""
+    """Return True if a request to this port could talk another protocol's server into harm."""
     return port in BAD_PORTS
 
 

@@ -34,12 +34,12 @@ class Patterns:
         self._any_url = re.compile("|".join(found.pattern for found in self._urls.values()))
 
     def __bool__(self) -> bool:
-        """Tell whether there is any pattern."""
+        """Return True if there is any pattern."""
         return bool(self._hosts or self._domains or self._globs or self._urls)
 
     @property
     def has_url_patterns(self) -> bool:
-        """Tell whether a URL must be looked at beyond its host."""
+        """Return True if a URL must be looked at beyond its host."""
         return bool(self._urls)
 
     def match_host(self, host: str) -> str:

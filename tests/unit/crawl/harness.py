@@ -63,8 +63,8 @@ from gossamer.process import Registry, Tools
 from gossamer.report import COUNTERS, decode_counters, decode_record, encode_record, url_row_key
 from gossamer.store import (
     Archive,
+    ArchiveEntry,
     CrawlFolder,
-    Entry,
     FlightBoard,
     StoredPage,
     TurnWriter,
@@ -241,7 +241,7 @@ class NotedArchive:
     def ends(self) -> Any:
         return self.real.ends()
 
-    def append(self, entries: Sequence[Entry]) -> list[StoreRef | None]:
+    def append(self, entries: Sequence[ArchiveEntry]) -> list[StoreRef | None]:
         self._events.append("append")
         return self.real.append(entries)
 
@@ -342,7 +342,7 @@ class Books:
         """Add seeds' entries: they go into the links file with the next commit."""
         for text in texts:
             record = self.disk.writer.seed_record(url(text).text, "", self.now)
-            self.ledger.add_entry(Entry(links=record))
+            self.ledger.add_entry(ArchiveEntry(links=record))
 
     def add_rows(self, *rows: Row) -> None:
         """Add rows that go with the next commit, besides those of the stations."""
@@ -514,7 +514,7 @@ class Writer:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._real, name)
 
-    def entry(self, turn: Turn) -> Entry:
+    def entry(self, turn: Turn) -> ArchiveEntry:
         self._events.append("entry")
         if turn.task.url.text == self.bug_at:
             raise ValueError("no record of this one")

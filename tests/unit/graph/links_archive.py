@@ -8,8 +8,8 @@ from pathlib import Path
 from gossamer.graph.connectivity import Connectivity, Links
 from gossamer.graph.kinds import ALL, Kind, kind_of
 from gossamer.store import CrawlFolder, LinksRecord, iter_links
-from gossamer.store.records.linksrecord import encode_links
-from gossamer.store.records.warc import RecordIds, header, pack
+from gossamer.store.entry import encode_links
+from gossamer.store.warc import RecordIds, header, pack
 
 LinksOf = dict[str, dict[str, Kind]]
 

@@ -10,7 +10,7 @@ from gossamer.model import Document, Extraction, LinkKind
 from gossamer.process import Processor, Registry, Tools, processor
 from gossamer.process import registry as registry_module
 from gossamer.store import LinksRecord, decode_links
-from gossamer.store.records.linksrecord import encode_links
+from gossamer.store.entry import encode_links
 
 MakeDocument = Callable[..., Document]
 

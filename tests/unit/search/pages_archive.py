@@ -12,8 +12,8 @@ from msgspec.structs import replace
 from gossamer.search.manifest import index_folder, read_manifest, shard_folders
 from gossamer.search.shard.schema import open_index
 from gossamer.store import CrawlFolder, LinksRecord
-from gossamer.store.records.linksrecord import encode_links
-from gossamer.store.records.warc import RecordIds, header, pack
+from gossamer.store.entry import encode_links
+from gossamer.store.warc import RecordIds, header, pack
 
 
 @dataclass(frozen=True)

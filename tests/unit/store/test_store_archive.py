@@ -27,8 +27,8 @@ from gossamer.errors import CannotGoOn
 from gossamer.model import CopyOf, Failed, FailureKind, Turn
 from gossamer.store import (
     Archive,
+    ArchiveEntry,
     CrawlFolder,
-    Entry,
     FileRow,
     iter_links,
     read_file_row,
@@ -299,7 +299,7 @@ def test_a_disk_that_fills_up_in_mid_write_damages_nothing(tmp_path: Path) -> No
 
 
 def test_seeds_go_into_the_links_file_alone(shard: Shard) -> None:
-    seed = Entry(links=shard.writer.seed_record("http://one.test/", "news", AT))
+    seed = ArchiveEntry(links=shard.writer.seed_record("http://one.test/", "news", AT))
     assert shard.archive.append([seed]) == [None]
     ((_, told),) = iter_links(shard.folder)
     assert told.outcome == "seed"

@@ -24,8 +24,8 @@ from gossamer.model import (
     Refused,
     Task,
 )
-from gossamer.store import Entry, LinksRecord, TurnWriter
-from gossamer.store.records.warc import (
+from gossamer.store import ArchiveEntry, LinksRecord, TurnWriter
+from gossamer.store.warc import (
     EMPTY_DIGEST,
     date_text,
     digest_of,
@@ -162,7 +162,7 @@ def test_a_copy_that_was_sent_in_other_bytes_is_stored_in_full() -> None:
     assert entry.text
 
 
-def links(entry: Entry) -> LinksRecord:
+def links(entry: ArchiveEntry) -> LinksRecord:
     block = gzip.decompress(entry.links).partition(b"\r\n\r\n")[2]
     return msgspec.json.decode(block[:-4], type=LinksRecord)
 

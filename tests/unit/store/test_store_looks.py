@@ -7,7 +7,7 @@ from store_samples import AT, Shard, document, turn, warcio_check
 
 from gossamer.model import CopyOf, Failed, FailureKind, Fetched, RevisitResult, StoreRef, Turn
 from gossamer.store import iter_links, read_original, read_page
-from gossamer.store.records.entry import NOT_MODIFIED
+from gossamer.store.entry import NOT_MODIFIED
 
 MARKS = b'HTTP/1.1 304 Not Modified\r\nETag: "e"\r\n\r\n'
 

@@ -30,7 +30,7 @@ from gossamer.store import (
     repair,
     surt,
 )
-from gossamer.store.records.decode import decoded
+from gossamer.store.reader import decoded
 
 
 @pytest.fixture

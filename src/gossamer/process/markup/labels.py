@@ -68,7 +68,7 @@ def label_of(found: Extraction) -> Label:
 
 
 def _has_gate(found: Extraction) -> bool:
-    """Tell whether a page with hardly any text loads the script of a gate."""
+    """Return True if a page with hardly any text loads the script of a gate."""
     anchors = sum(link.kind is LinkKind.ANCHOR for link in found.links)
     return anchors <= FEW_LINKS and any(
         mark in link.target.text.lower()
@@ -79,7 +79,7 @@ def _has_gate(found: Extraction) -> bool:
 
 
 def is_gate(status: int, body: bytes) -> bool:
-    """Tell whether an error is a gate in truth: the page would be there for a browser."""
+    """Return True if an error is a gate in truth: the page would be there for a browser."""
     if status not in GATE_STATUS:
         return False
     head = body[:HEAD_BYTES].decode("latin-1")

@@ -1,8 +1,8 @@
-"""Entry: what one turn puts into the archive, ready to be appended.
+"""ArchiveEntry: what one turn puts into the archive, ready to be appended.
 
 A turn that will be tried again leaves nothing. A final one leaves, as far as it has them: request
 and response (or revisit) in the pages file, the extracted text in the text file, and always one
-record in the links file, which names its page and says what became of the URL.
+record in the links file, which names its page and says what became of the URL: `LinksRecord`.
 """
 
 import random
@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from hashlib import sha1
 from itertools import chain
 from tempfile import SpooledTemporaryFile, gettempdir
-from typing import IO, assert_never
+from typing import IO, Any, TypeAlias, assert_never
 
-from msgspec import Struct
+import msgspec
+from msgspec import Struct, field
 
 from gossamer.errors import CannotGoOn
 from gossamer.model import (
@@ -26,10 +27,9 @@ from gossamer.model import (
     RevisitResult,
     Turn,
 )
-from gossamer.store.records.cdxj import CdxRow
-from gossamer.store.records.linksrecord import LinksRecord, encode_links
-from gossamer.store.records.warc import (
+from gossamer.store.warc import (
     END,
+    CdxRow,
     RecordIds,
     date_text,
     digest_of,
@@ -44,6 +44,94 @@ from gossamer.store.records.warc import (
     store_stream,
 )
 from gossamer.urls import without_credentials
+
+LinkRow: TypeAlias = tuple[str, str, str, str]
+"""Target URL, kind, anchor text, rel."""
+
+
+class LinksRecord(Struct, kw_only=True, frozen=True):
+    """What became of one URL, how we came to it, what it said and where it points.
+
+    `graph`, `search` and `build state` read nothing else, so every final outcome leaves one.
+    Readers ignore fields that they do not know, and fill in those that are missing.
+    """
+
+    url: str
+    outcome: str
+    """One of fetched, redirected, refused, failed, seed; of a later look also unchanged and gone.
+
+    Of several records of a URL the last one holds, but for `unchanged`, which adds nothing.
+    """
+    reason: str = ""
+    """The failure's or refusal's kind; "" otherwise."""
+    detail: str = ""
+    """What decided: a robots line, an error text, the Location of a redirect."""
+    depth: int = 0
+    via: str = ""
+    kind: str = "seed"
+    at: float = 0.0
+    attempt: int = 0
+    hops: int = 0
+    """Redirects that led here one after another."""
+    nesting: int = 0
+    """Sitemap indexes that led here one after another."""
+    status: int = 0
+    media_type: str = ""
+    html: bool = False
+    page: str = ""
+    """Id of the page record; "" if no document was stored."""
+    copy_of: str = ""
+    fp: int | None = None
+    """Content fingerprint."""
+    words: int | None = None
+    """Fingerprint of title, text and links."""
+    truncated: str = ""
+    oddities: tuple[str, ...] = ()
+    title: str = ""
+    headings: tuple[str, ...] = ()
+    language: str = ""
+    canonical: str = ""
+    robots: tuple[str, ...] = ()
+    notes: dict[str, Any] = field(default_factory=dict)
+    """What processors note besides: any JSON value."""
+    errors: tuple[str, ...] = ()
+    links: list[LinkRow] = field(default_factory=list)
+    label: str = ""
+    """A seed's topic or region."""
+
+
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder(LinksRecord).decode
+
+
+def encode_links(record: LinksRecord) -> bytes:
+    """Return the record as JSON. What JSON cannot hold (from a plug-in) is replaced by text."""
+    try:
+        return _encode(record)
+    except (UnicodeEncodeError, OverflowError, TypeError):
+        return _encode(_mend(msgspec.structs.asdict(record)))
+
+
+def decode_links(block: bytes) -> LinksRecord:
+    """Return the record that `encode_links` wrote; raise `msgspec.DecodeError` for another."""
+    return _decode(block)
+
+
+def _mend(value: object) -> object:
+    match value:
+        case str():
+            return value.encode("utf-8", "replace").decode("utf-8")
+        case dict():
+            return {_mend(str(key)): _mend(item) for key, item in value.items()}
+        case list() | tuple():
+            return [_mend(item) for item in value]
+        case bool() | float() | None:
+            return value
+        case int() if -(2**63) <= value < 2**64:
+            return value
+        case _:
+            return _mend(str(value))
+
 
 PIECE_BYTES = 128 * 1024
 """How much of a large body is in memory at a time."""
@@ -61,7 +149,7 @@ _NOT_MODIFIED_STATUS = 304
 
 
 @dataclass(slots=True, kw_only=True)
-class Entry:
+class ArchiveEntry:
     """The archive records of one turn. All empty for a turn that is tried again."""
 
     pages: bytes = b""
@@ -131,13 +219,13 @@ class TurnWriter:
         )
         return pack(header("warcinfo", self._ids.next(), date_text(at), lines, len(block)), block)
 
-    def entry(self, turn: Turn) -> Entry:
+    def entry(self, turn: Turn) -> ArchiveEntry:
         """Return what a turn puts into the archive. The document's body may be closed after."""
         if turn.retry_at is not None:
-            return Entry()
+            return ArchiveEntry()
         document = _document_of(turn)
         if document is None:
-            return Entry(links=self._seldom(_links_record(turn, None, "", is_same=False)))
+            return ArchiveEntry(links=self._seldom(_links_record(turn, None, "", is_same=False)))
         name = _Name.of(document, self._ids.next())
         entry = self._pages(document, name, turn.copy_of)
         is_same = entry.is_revisit and turn.revisit is RevisitResult.UNCHANGED
@@ -166,7 +254,7 @@ class TurnWriter:
         """Return the links-file member that remembers a seed and its label."""
         return self._seldom(LinksRecord(url=url, outcome="seed", label=label, at=at))
 
-    def _pages(self, document: Document, name: _Name, copy_of: CopyOf | None) -> Entry:
+    def _pages(self, document: Document, name: _Name, copy_of: CopyOf | None) -> ArchiveEntry:
         asked, block, payload, payload_bytes = _digests(document)
         request = self._request(document.request, name, asked) if document.request else b""
         profile = _profile(document, payload, copy_of)
@@ -175,7 +263,7 @@ class TurnWriter:
             payload = copy_of.payload_digest if copy_of is not None else ""
         mime = "warc/revisit" if is_revisit else document.media_type or "unk"
         stamp = stamp_text(document.fetched_at)
-        entry = Entry(
+        entry = ArchiveEntry(
             pages=request,
             page_offset=len(request),
             record_id=name.page_id,
@@ -272,7 +360,7 @@ def _page_opening(document: Document, name: _Name, digests: str, payload_bytes: 
 
 
 def _is_compressed(document: Document) -> bool:
-    """Tell whether a body came in a form that deflate would only make longer."""
+    """Return True if a body came in a form that deflate would only make longer."""
     coding = document.header("content-encoding")
     return coding.lower() in COMPRESSED_CODINGS or document.media_type in COMPRESSED_TYPES
 
@@ -282,7 +370,7 @@ def _page_member(opening: bytes, document: Document) -> bytes:
     return pack_stored(opening, sent, END) if _is_compressed(document) else pack(opening, sent)
 
 
-def _with_large_member(entry: Entry, opening: bytes, document: Document) -> Entry:
+def _with_large_member(entry: ArchiveEntry, opening: bytes, document: Document) -> ArchiveEntry:
     """Add the member of a spooled body, a piece at a time; to a temporary file if it is large."""
     make = store_stream if _is_compressed(document) else pack_stream
     spool = SpooledTemporaryFile(max_size=MEMORY_BYTES)  # noqa: SIM115 -- the archive closes it

@@ -1,1 +1,0 @@
-"""Archive records: how a turn becomes WARC members, links JSON and CDXJ lines. Pure."""
