@@ -22,7 +22,7 @@ from gossamer.dedupe import ContentSeen
 from gossamer.filter import build_chain
 from gossamer.model import Link, Task
 from gossamer.process import Tools
-from gossamer.process.markup.links import anchors, others
+from gossamer.process.html import anchors, others
 from gossamer.seen import UrlSeen
 from gossamer.urls import join, parse
 

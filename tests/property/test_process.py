@@ -7,7 +7,7 @@ from tests.bodies import Bytes
 from gossamer.config import ProcessConfig, UrlConfig
 from gossamer.model import Document, Extraction
 from gossamer.process import Registry, Tools, decode
-from gossamer.process.markup import scan
+from gossamer.process.references import css_urls, refresh_url, script_urls, srcset_urls, text_urls
 from gossamer.urls import parse
 
 RULES = UrlConfig()
@@ -94,6 +94,11 @@ def test_unicode_survives_with_its_mark_or_its_name(text: str, encoding: str) ->
 @given(some.text(), some.text())
 def test_scanners_take_any_text(first: str, second: str) -> None:
     for text in (first, f"url({first}", f"location='{first}'", f"{first} 2x,{second}"):
-        for scanner in (scan.css_urls, scan.script_urls, scan.srcset_urls, scan.text_urls):
+        for scanner in (
+            css_urls,
+            script_urls,
+            srcset_urls,
+            text_urls,
+        ):
             assert all(isinstance(href, str) for href in scanner(text))
-        scan.refresh_url(text)
+        refresh_url(text)

@@ -9,7 +9,7 @@ Not for: deciding which links are wanted, fetching anything, or keeping bytes.
 """
 
 from gossamer.process.api import Processor, RawLink, ReadFunction, Tools, processor
-from gossamer.process.charset import decode
+from gossamer.process.detect import decode
 from gossamer.process.helper import HELPER_COMMAND, CarriedBody, Errand, errand_of
-from gossamer.process.markup.labels import LABELS, is_gate, label_of
+from gossamer.process.labels import LABELS, is_gate, label_of
 from gossamer.process.registry import Registry

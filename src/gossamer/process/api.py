@@ -10,9 +10,10 @@ Name it in your package's entry points, group "gossamer.processors", and install
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import TypeAlias
+
+from msgspec import Struct
 
 from gossamer.config import ProcessConfig, UrlConfig
 from gossamer.model import Document, Extraction, Link, LinkKind, Url
@@ -25,8 +26,7 @@ RawLink: TypeAlias = tuple[str, LinkKind, str, str]
 """A link as written: reference, kind, text, rel."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tools:
+class Tools(Struct, frozen=True, kw_only=True):
     """What a processor may use besides the document."""
 
     urls: UrlConfig
@@ -106,8 +106,7 @@ def distinct_links(links: list[Link]) -> list[Link]:
 ReadFunction: TypeAlias = Callable[[Document, Tools], Extraction]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Processor:
+class Processor(Struct, frozen=True, kw_only=True):
     """A reader of some media types; globs such as image/* are allowed."""
 
     name: str

@@ -4,11 +4,11 @@ import msgspec
 from turbohtml import TokenType, parse
 
 from gossamer.model import Document, Extraction, LinkKind
-from gossamer.process import sniff
+from gossamer.process import detect
 from gossamer.process.api import RawLink, Tools, processor
-from gossamer.process.charset import decode
+from gossamer.process.detect import decode
 from gossamer.process.language import language_of
-from gossamer.process.markup.xml import Piece, local, pieces
+from gossamer.process.xml import Piece, local, pieces
 
 _MAX_ENTRIES = 10_000
 _ENTRIES = frozenset({"item", "entry"})
@@ -165,4 +165,4 @@ def _string(data: dict[object, object], name: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-PROCESSOR = processor(*sniff.FEEDS, sniff.JSON_FEED, name="feed")(read)
+PROCESSOR = processor(*detect.FEEDS, detect.JSON_FEED, name="feed")(read)

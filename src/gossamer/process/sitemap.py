@@ -11,10 +11,10 @@ from turbohtml import TokenType
 
 from gossamer.config import MIB
 from gossamer.model import Document, Extraction, LinkKind
-from gossamer.process import sniff
+from gossamer.process import detect
 from gossamer.process.api import RawLink, Tools, processor
-from gossamer.process.charset import decode
-from gossamer.process.markup.xml import local, pieces
+from gossamer.process.detect import decode
+from gossamer.process.xml import local, pieces
 
 MAX_ENTRIES = 50_000
 """Entries that are read: the protocol's own limit."""
@@ -136,4 +136,4 @@ class _Entry:
         return found
 
 
-PROCESSOR = processor(sniff.SITEMAP, sniff.SITEMAP_TEXT, name="sitemap")(read)
+PROCESSOR = processor(detect.SITEMAP, detect.SITEMAP_TEXT, name="sitemap")(read)

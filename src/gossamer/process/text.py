@@ -2,9 +2,9 @@
 
 from gossamer.model import Document, Extraction, LinkKind
 from gossamer.process.api import RawLink, Tools, processor
-from gossamer.process.charset import decode
+from gossamer.process.detect import decode
 from gossamer.process.language import language_of
-from gossamer.process.markup import scan
+from gossamer.process.references import css_urls, text_urls
 
 _TITLE_CHARS = 200
 _TITLE_HEAD_CHARS = 4_000
@@ -20,9 +20,9 @@ def read(document: Document, tools: Tools) -> Extraction:
     )
     text = text[: tools.process.max_text_chars].replace("\x00", "\ufffd")
     if document.media_type == _STYLE:
-        found = [(href, LinkKind.CSS, "", "") for href in scan.css_urls(text)]
+        found = [(href, LinkKind.CSS, "", "") for href in css_urls(text)]
         return Extraction(charset=charset, links=tools.links(document.url.text, found))
-    raw: list[RawLink] = [(href, LinkKind.TEXT, "", "") for href in scan.text_urls(text)]
+    raw: list[RawLink] = [(href, LinkKind.TEXT, "", "") for href in text_urls(text)]
     is_prose = document.media_type not in _DATA
     return Extraction(
         title=_title_of(text) if is_prose else "",

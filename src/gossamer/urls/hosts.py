@@ -83,7 +83,7 @@ def unicode_host(host: str) -> str:
 
 
 def _may_deceive(label: str) -> bool:
-    """Return True if a label mixes scripts, or is written wholly in look-alikes of Latin letters."""
+    """Return True if a label mixes scripts, or has nothing but look-alikes of Latin letters."""
     letters = [letter for letter in label if letter.isalpha()]
     scripts = {unicodedata.name(letter, "?").split()[0] for letter in letters}
     if len(scripts) > 1:

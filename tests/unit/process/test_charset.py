@@ -7,7 +7,7 @@ import pytest
 
 from gossamer.model import Document
 from gossamer.process import Registry, decode
-from gossamer.process.charset import clean
+from gossamer.process.detect import clean
 
 MakeDocument = Callable[..., Document]
 

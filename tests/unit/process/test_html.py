@@ -1,9 +1,9 @@
 """What an HTML page says."""
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from gossamer.config import ProcessConfig
 from gossamer.model import Document

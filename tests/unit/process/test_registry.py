@@ -167,9 +167,7 @@ def test_slow_and_huge_documents_go_to_the_helper(
     assert registry.needs_helper(document(b" " * (8 * 1024 * 1024 + 1)), "text/html")
 
 
-@pytest.mark.parametrize(
-    "value", ["no_such_module:X", "gossamer.process.markup.html:read", "gossamer:NO"]
-)
+@pytest.mark.parametrize("value", ["no_such_module:X", "gossamer.process.html:read", "gossamer:NO"])
 def test_a_bad_plug_in_is_told_in_one_line_and_skipped(
     tools: Tools, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, value: str
 ) -> None:

@@ -1,1 +1,1 @@
-"""PDFs and pictures: processors with heavy libraries, loaded when first needed."""
+"""Where the processors of PDFs and images were: entry points of older installations name it."""

@@ -1,1 +1,1 @@
-"""Where links hide: HTML pages, response headers, scripts and styles, XML of feeds and sitemaps."""
+"""Where the HTML processor was: entry points of older installations name it."""

@@ -2,7 +2,14 @@
 
 import pytest
 
-from gossamer.process.markup import scan
+from gossamer.process.references import (
+    MAX_FINDS,
+    css_urls,
+    refresh_url,
+    script_urls,
+    srcset_urls,
+    text_urls,
+)
 
 
 @pytest.mark.parametrize(
@@ -25,18 +32,22 @@ from gossamer.process.markup import scan
     ],
 )
 def test_refresh_is_understood_in_all_spellings(text: str, expected: str) -> None:
-    assert scan.refresh_url(text) == expected
+    assert refresh_url(text) == expected
 
 
 def test_css_gives_urls_and_imports_but_no_data() -> None:
     text = """@import "a.css"; @import url(b.css); p{background:url( 'c.png' ) } q{x:url(data:x)}
     @font-face { src: url("d.woff") format("woff"), url(e.woff) }"""
-    assert scan.css_urls(text) == ["a.css", "b.css", "c.png", "d.woff", "e.woff"]
+    assert css_urls(text) == ["a.css", "b.css", "c.png", "d.woff", "e.woff"]
 
 
 def test_addresses_in_text_end_before_punctuation() -> None:
     text = "See http://h.test/a, (https://h.test/b?c=d) and <http://h.test/e>."
-    assert scan.text_urls(text) == ["http://h.test/a", "https://h.test/b?c=d", "http://h.test/e"]
+    assert text_urls(text) == [
+        "http://h.test/a",
+        "https://h.test/b?c=d",
+        "http://h.test/e",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -50,6 +61,11 @@ def test_addresses_in_text_end_before_punctuation() -> None:
     ids=lambda text: text[:12],
 )
 def test_no_scanner_hangs_on_a_hostile_megabyte_or_floods_us_with_finds(text: str) -> None:
-    scan.refresh_url(text)
-    for scanner in (scan.css_urls, scan.script_urls, scan.srcset_urls, scan.text_urls):
-        assert len(list(scanner(text))) <= scan.MAX_FINDS
+    refresh_url(text)
+    for scanner in (
+        css_urls,
+        script_urls,
+        srcset_urls,
+        text_urls,
+    ):
+        assert len(list(scanner(text))) <= MAX_FINDS

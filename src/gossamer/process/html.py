@@ -1,29 +1,159 @@
-"""Where an HTML page points: the places where a browser or a crawler finds a link.
+"""HTML: one parse for links, anchor texts, title, text, language and directives.
 
 turbohtml keeps an index of elements by tag: asking for one tag costs next to nothing, asking for
 an attribute on any tag walks the tree (15 us a page), asking for several tags at once is dearest.
-It also remembers only some twenty compiled selectors. Hence the shape of this file: tables by
-tag, few selectors, and no selector where a tag will do.
+It also remembers only some twenty compiled selectors. Hence the shape of the second half, which
+finds the links: tables by tag, few selectors, and no selector where a tag will do.
 """
 
+import re
 from collections.abc import Iterator
 from itertools import islice
+from urllib.parse import unquote
 
 import msgspec
-from turbohtml import Doctype, Element, Text
+from turbohtml import Doctype, Element, Namespace, Text, parse
 from turbohtml import Document as Tree
 
-from gossamer.model import LinkKind
-from gossamer.process.api import RawLink
-from gossamer.process.markup import scan
-from gossamer.process.markup.rel import kind_of
+from gossamer.model import Document, Extraction, Link, LinkKind, Url
+from gossamer.process.api import RawLink, Tools, processor
+from gossamer.process.detect import UTF_8, decode, known
+from gossamer.process.language import language_of
+from gossamer.process.references import (
+    MAX_FINDS,
+    css_urls,
+    directives,
+    kind_of,
+    refresh_url,
+    script_urls,
+    srcset_urls,
+)
+from gossamer.urls import join_all
+
+_ANCHOR = LinkKind.ANCHOR
+_CANONICAL = LinkKind.CANONICAL
+_TITLE_CHARS = 500
+_HEADINGS = ("h1", "h2", "h3")
+_MOST_HEADINGS, _HEADING_CHARS = 24, 160
+"""Of each kind; a page of nothing but headings has none that says what it is about."""
+_MAX_INNER_CHARS = 100_000
+"""Markup inside of attributes that is read, all together."""
+_FRAME = re.compile(
+    rb"""<frame\s[^<>]{0,200}?src\s{0,9}=\s{0,9}["']?([^\s"'<>]{1,2000})""", re.IGNORECASE
+)
+
+
+def read(document: Document, tools: Tools) -> Extraction:
+    """Return what an HTML page says and where it points."""
+    tree = _parsed(document)
+    if tree.find_all("template"):  # by index; `find` would walk the whole tree in vain
+        tree.remove("template")
+    base = _base_of(tree, document, tools)
+    links = tools.links(base, _raw_links(tree, document.body.decoded()))
+    text = tree.to_text()[: tools.process.max_text_chars]
+    root = next(iter(tree.find_all("html")), None)
+    return Extraction(
+        title=_title_of(tree),
+        headings=_headings_of(tree),
+        text=text,
+        language=language_of(text, (root.attr("lang") or "") if root else ""),
+        canonical=_canonical_of(links),
+        charset=(tree.encoding or UTF_8).lower(),
+        robots=_robots_of(tree, tools.robots_agent.lower()),
+        links=links,
+    )
+
+
+def _parsed(document: Document) -> Tree:
+    body = document.body.decoded()
+    if 0 in body[:64]:
+        text, _ = decode(body, document.charset)
+        return parse(text, positions=False)
+    label = known(document.charset)
+    if label:
+        return parse(body, encoding=label, positions=False)
+    return parse(body, detect_encoding=True, positions=False)
+
+
+def _raw_links(tree: Tree, body: bytes) -> list[RawLink]:
+    found = links_of(tree, is_small=len(body) <= SMALL_BYTES)
+    room = _MAX_INNER_CHARS
+    for inner in _inner_pages(tree):
+        found += links_of(parse(inner[:room], positions=False))
+        room -= min(room, len(inner))
+        if not room:
+            break
+    if not found or found[0][1] is not _ANCHOR:
+        found += _misplaced_frames(tree, body)
+    return found
+
+
+def _inner_pages(tree: Tree) -> Iterator[str]:
+    """Return the markup that a page keeps in attributes: frames, drawings, reading views."""
+    for element in tree.find_all("iframe"):
+        yield element.attr("srcdoc") or ""
+    for element in tree.find_all("meta"):
+        content = element.attr("content") or ""
+        if "<" in content:
+            yield content
+    for element in tree.find_all("img"):
+        source = element.attr("src") or ""
+        if source.startswith("data:image/svg+xml,"):
+            yield unquote(source.partition(",")[2])
+
+
+def _misplaced_frames(tree: Tree, body: bytes) -> Iterator[RawLink]:
+    """Return frames that the parser dropped because something came before their set."""
+    if not tree.find_all("frameset"):
+        for match in islice(_FRAME.finditer(body), MAX_FINDS):
+            yield match[1].decode("utf-8", "replace"), LinkKind.FRAME, "", ""
+
+
+def _base_of(tree: Tree, document: Document, tools: Tools) -> Url:
+    for element in tree.find_all("base"):
+        href = element.attr("href")
+        if href is not None:
+            return join_all(document.url, [href], tools.urls)[0] or document.url
+    return document.url
+
+
+def _title_of(tree: Tree) -> str:
+    for element in tree.find_all("title"):
+        if element.namespace is Namespace.HTML:
+            return " ".join(element.text[: 4 * _TITLE_CHARS].split())[:_TITLE_CHARS]
+    return ""
+
+
+def _headings_of(tree: Tree) -> tuple[str, ...]:
+    """Return what stands above the parts of a page: the greatest headings first, each once."""
+    found = [
+        " ".join(element.text[: 4 * _HEADING_CHARS].split())[:_HEADING_CHARS]
+        for name in _HEADINGS
+        for element in islice(tree.find_all(name), _MOST_HEADINGS)
+    ]
+    return tuple(dict.fromkeys(filter(None, found)))
+
+
+def _canonical_of(links: list[Link]) -> str:
+    for link in links:
+        if link.kind is _CANONICAL:
+            return link.target.text
+    return ""
+
+
+def _robots_of(tree: Tree, agent: str) -> tuple[str, ...]:
+    found: tuple[str, ...] = ()
+    for element in tree.find_all("meta"):
+        if (element.attr("name") or "").strip().lower() in {"robots", agent}:
+            found += directives(element.attr("content") or "")
+    return tuple(dict.fromkeys(found))
+
 
 SMALL_BYTES = 256 * 1024
 """A page of this size may have all of each link's text read: nested links cost half a second."""
 _TEXT_CHARS = 200
 _TEXT_NODES = 48
 """Nodes of a link that are looked at for its text on larger pages, so that none costs a square."""
-_ANCHOR = LinkKind.ANCHOR
 _DATA = LinkKind.DATA
 _MAX_JSON_NODES = 5_000
 
@@ -155,7 +285,7 @@ def anchors(tree: Tree, *, is_small: bool = False) -> list[RawLink]:
         if not page or (page in pages and "nofollow" not in pages[page][3]):
             continue
         if page[0] in "jJ" and page[:11].lower() == "javascript:":
-            pages |= {url: (url, _DATA, "", "") for url in scan.script_urls(href)}
+            pages |= {url: (url, _DATA, "", "") for url in script_urls(href)}
             continue
         rel = (element.attr("rel") or "").lower() if has_rel else ""
         if "nofollow" in rel:
@@ -209,7 +339,7 @@ def _placed(element: Element, attributes: dict[str, LinkKind], found: list[RawLi
             if value and not value.startswith("data:"):
                 found.append((value, kind, "", ""))
         elif name in _SETS and isinstance(said, str):
-            found += [(href, _SETS[name], "", "") for href in scan.srcset_urls(said)]
+            found += [(href, _SETS[name], "", "") for href in srcset_urls(said)]
 
 
 def _link_element(element: Element, found: list[RawLink]) -> None:
@@ -219,7 +349,7 @@ def _link_element(element: Element, found: list[RawLink]) -> None:
         found.append((_said(element, "href"), kind, _said(element, "hreflang"), rel))
     images = element.attr("imagesrcset")
     if images:
-        found += [(href, LinkKind.IMAGE, "", "") for href in scan.srcset_urls(images)]
+        found += [(href, LinkKind.IMAGE, "", "") for href in srcset_urls(images)]
 
 
 def _meta(element: Element) -> Iterator[RawLink]:
@@ -228,7 +358,7 @@ def _meta(element: Element) -> Iterator[RawLink]:
         return
     equivalent = _said(element, "http-equiv").lower()
     if equivalent == "refresh":
-        yield scan.refresh_url(content), LinkKind.REFRESH, "", ""
+        yield refresh_url(content), LinkKind.REFRESH, "", ""
     elif equivalent == "content-security-policy":
         _, _, after = content.partition("report-uri ")
         yield from ((href, LinkKind.FORM, "", "") for href in after.partition(";")[0].split())
@@ -247,18 +377,18 @@ def _in_scripts(tree: Tree, marked: list[Element]) -> Iterator[RawLink]:
         elif "ld+json" in _said(element, "type"):
             yield from _in_json_text(element.text)
         else:
-            yield from ((href, LinkKind.DATA, "", "") for href in scan.script_urls(element.text))
+            yield from ((href, LinkKind.DATA, "", "") for href in script_urls(element.text))
     handlers = [_said(element, "onload") for element in tree.find_all("body")]
     handlers += [_said(element, "onclick") for element in marked]
     for code in handlers:
-        yield from ((href, LinkKind.DATA, "", "") for href in scan.script_urls(code))
+        yield from ((href, LinkKind.DATA, "", "") for href in script_urls(code))
 
 
 def _in_styles(tree: Tree, marked: list[Element]) -> Iterator[RawLink]:
     styles = [element.text for element in tree.find_all("style")]
     styles += [_said(element, "style") for element in marked]
     for style in styles:
-        yield from ((href, LinkKind.CSS, "", "") for href in scan.css_urls(style))
+        yield from ((href, LinkKind.CSS, "", "") for href in css_urls(style))
 
 
 def _in_objects(tree: Tree) -> Iterator[RawLink]:
@@ -299,3 +429,6 @@ def _in_json(data: object) -> Iterator[RawLink]:
                 yield value, _DATA_KEYS[key], "", ""
             case _:
                 pass
+
+
+PROCESSOR = processor("text/html", "application/xhtml+xml", name="html")(read)

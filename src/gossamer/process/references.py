@@ -1,0 +1,217 @@
+"""References in small languages: CSS, scripts, srcset, refresh, plain text, and the HTTP header.
+
+Every scanner is linear in its input: it either splits, or finds a word and matches a bounded
+pattern there, with possessive quantifiers wherever a run could be long. What a rel means to a
+crawler is told here too (`kind_of`), and which robots directives a header gives.
+"""
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+
+from gossamer.model import EMBEDDED, Document, LinkKind
+from gossamer.process.api import RawLink
+
+MAX_FINDS = 1_000
+"""References that one stretch of text may yield."""
+
+_CSS = re.compile(
+    r"""url\(\s*+(?:"([^"\n]{0,2000})"|'([^'\n]{0,2000})'|([^)\s"'(]{0,2000}))"""
+    r"""|@import\s*+(?:"([^"\n]{0,2000})"|'([^'\n]{0,2000})')""",
+    re.IGNORECASE,
+)
+_SCRIPT = re.compile(
+    r"""(?:location(?:\.href)?\s*+=\s*+|location\.(?:assign|replace)\s*+\(\s*+|window\.open\s*+\(\s*+)"""
+    r"""(?:"([^"\n<>\s]{1,1000})"|'([^'\n<>\s]{1,1000})')(?!\s*+[+.])"""
+)
+_REFRESH = re.compile(r"\s*+[\d.]*+[\s;,]*+(?:url\s*+=\s*+)?", re.IGNORECASE)
+_REFRESH_SECONDS = re.compile(r"\s*+[\d.]++[\s;,]*+$")
+_TEXT_URL = re.compile(r"https?://[^\s<>\"'`{}|\\^\x00-\x20\x7f]{1,2000}")
+_TRAILING = ".,;:!?)]*_"
+
+
+def css_urls(text: str) -> list[str]:
+    """Return what a style sheet refers to by url() or @import."""
+    found: list[str] = []
+    lower = text.lower()
+    if "url(" not in lower and "@import" not in lower:
+        return found
+    for match in _CSS.finditer(text):
+        href = next(filter(None, match.groups()), "")
+        if href and not href.startswith("data:"):
+            found.append(href)
+        if len(found) >= MAX_FINDS:
+            break
+    return found
+
+
+def _places(text: str, word: str) -> Iterator[int]:
+    at = text.find(word)
+    while at >= 0:
+        yield at
+        at = text.find(word, at + len(word))
+
+
+def script_urls(text: str) -> list[str]:
+    """Return where a script plainly sends the reader: location = "...", window.open("...")."""
+    found: list[str] = []
+    for word in ("location", "window.open"):
+        for at in _places(text, word):
+            if match := _SCRIPT.match(text, at):
+                found.append((match[1] or match[2]).replace("\\/", "/"))
+            if len(found) >= MAX_FINDS:
+                return found
+    return found
+
+
+def srcset_urls(text: str) -> list[str]:
+    """Return the images that a srcset offers."""
+    found: list[str] = []
+    is_descriptor = False
+    for word in text.split():
+        href = word
+        if is_descriptor:
+            descriptor, comma, href = word.partition(",")
+            is_descriptor = not comma and not descriptor.endswith(")")
+        href = href.lstrip(",")
+        if is_descriptor or not href:
+            continue
+        found.append(href.rstrip(","))
+        is_descriptor = not href.endswith(",")
+        if len(found) >= MAX_FINDS:
+            break
+    return [href for href in found if href]
+
+
+def refresh_url(text: str) -> str:
+    """Return the target of a refresh such as `5; url='next.html'`, in any of its spellings."""
+    if _REFRESH_SECONDS.match(text):
+        return ""
+    match = _REFRESH.match(text)
+    rest = text[match.end() :] if match else text
+    if rest[:1] in {'"', "'"}:
+        return rest[1:].partition(rest[0])[0].strip()
+    return rest.strip()
+
+
+def text_urls(text: str) -> list[str]:
+    """Return the web addresses that are written out in a text."""
+    found: list[str] = []
+    for match in _TEXT_URL.finditer(text):
+        found.append(match[0].rstrip(_TRAILING))
+        if len(found) >= MAX_FINDS:
+            break
+    return found
+
+
+_EMBEDS = {
+    "stylesheet": LinkKind.STYLE,
+    "icon": LinkKind.IMAGE,
+    "apple-touch-icon": LinkKind.IMAGE,
+    "apple-touch-icon-precomposed": LinkKind.IMAGE,
+    "apple-touch-startup-image": LinkKind.IMAGE,
+    "fluid-icon": LinkKind.IMAGE,
+    "mask-icon": LinkKind.IMAGE,
+    "image_src": LinkKind.IMAGE,
+    "modulepreload": LinkKind.SCRIPT,
+    "preload": LinkKind.MEDIA,
+    "prefetch": LinkKind.MEDIA,
+    "manifest": LinkKind.MEDIA,
+}
+_PAGES = {
+    "canonical": LinkKind.CANONICAL,
+    "alternate": LinkKind.ALTERNATE,
+    "amphtml": LinkKind.ALTERNATE,
+    "shortlink": LinkKind.ALTERNATE,
+    "next": LinkKind.NEXT,
+    "prev": LinkKind.NEXT,
+    "previous": LinkKind.NEXT,
+    "first": LinkKind.NEXT,
+    "last": LinkKind.NEXT,
+    "up": LinkKind.NEXT,
+    "sitemap": LinkKind.SITEMAP,
+}
+_SERVICES = frozenset({"edituri", "pingback", "service", "webmention", "wlwmanifest"})
+"""Doors for programs that post: recorded, never asked for."""
+_HINTS = frozenset({"dns-prefetch", "preconnect", "profile", "self", "nofollow"})
+"""Names of hosts or vocabularies, not of pages."""
+_PRELOADED_AS = {
+    "script": LinkKind.SCRIPT,
+    "worker": LinkKind.SCRIPT,
+    "style": LinkKind.STYLE,
+    "image": LinkKind.IMAGE,
+    "document": LinkKind.NEXT,
+}
+
+
+@lru_cache(maxsize=1024)
+def kind_of(rel: str, preloaded_as: str = "", media_type: str = "") -> LinkKind | None:
+    """Return the kind of link that a rel makes; None if it names no page and no resource."""
+    words = rel.lower().split()
+    for word in words:
+        if word in _EMBEDS:
+            kind = _EMBEDS[word]
+            return _PRELOADED_AS.get(preloaded_as, kind) if kind is LinkKind.MEDIA else kind
+    for word in words:
+        if word in _PAGES:
+            return LinkKind.TEXT if "oembed" in media_type else _PAGES[word]
+    if any(word in _SERVICES for word in words):
+        return LinkKind.FORM
+    return None if any(word in _HINTS for word in words) else LinkKind.DATA
+
+
+_PARAMETER = re.compile(
+    r""";\s*+(rel|as|type)\s*+=\s*+(?:"([^"]{0,200})"|([^";,\s]{0,200}))""", re.IGNORECASE
+)
+_VALUED = frozenset({"unavailable_after", "max-snippet", "max-image-preview", "max-video-preview"})
+"""Directives with a value of their own after a colon; any other word before a colon is an agent."""
+
+
+def header_links(document: Document) -> tuple[list[RawLink], str]:
+    """Return the links in a document's header, and the canonical reference among them or ""."""
+    found: list[RawLink] = []
+    for name, value in document.headers:
+        if name == "link":
+            found += _link_field(value)
+        elif name == "refresh" and (href := refresh_url(value)):
+            found.append((href, LinkKind.REFRESH, "", ""))
+    canonical = next((href for href, _, _, rel in found if "canonical" in rel.split()), "")
+    return found, canonical
+
+
+def _link_field(value: str) -> list[RawLink]:
+    found: list[RawLink] = []
+    for piece in value.split("<")[1:MAX_FINDS]:
+        href, closed, parameters = piece.partition(">")
+        if closed:
+            said = {m[1].lower(): m[2] or m[3] or "" for m in _PARAMETER.finditer(parameters)}
+            rel = said.get("rel", "").lower()
+            kind = kind_of(rel, said.get("as", ""), said.get("type", ""))
+            if kind is not None:
+                kept = kind if kind in EMBEDDED or kind in _RECORDED else LinkKind.HEADER
+                found.append((href.strip(), kept, "", rel))
+    return found
+
+
+_RECORDED = frozenset({LinkKind.FORM, LinkKind.TEXT})
+
+
+def directives(value: str) -> tuple[str, ...]:
+    """Return the words of a robots directive list, lower case."""
+    return tuple(word for part in value.lower().split(",") if (word := part.strip()))
+
+
+def header_robots(document: Document, agent: str) -> tuple[str, ...]:
+    """Return the X-Robots-Tag directives that are addressed to everybody or to us."""
+    found: list[str] = []
+    for name, value in document.headers:
+        if name == "x-robots-tag":
+            addressee = ""
+            for word in directives(value):
+                before, colon, after = word.partition(":")
+                directive = word
+                if colon and before.strip() not in _VALUED:
+                    addressee, directive = before.strip(), after.strip()
+                if directive and addressee in {"", "*", agent.lower()}:
+                    found.append(directive)
+    return tuple(found)
