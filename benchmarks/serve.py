@@ -19,7 +19,7 @@ from urllib.parse import quote, urlsplit
 import numpy as np
 from realweb import FLAGS, SEED, bring_up, save
 
-from gossamer.graph import LinkWish, Opened, build_graph, has_graph, links, opened
+from gossamer.graph import LinkOptions, Opened, build_graph, has_graph, links, opened
 
 CRAWL = os.environ.get("CRAWL", "")
 PAGES = int(os.environ.get("PAGES", "5000"))
@@ -77,7 +77,7 @@ def ask(line: Line, graph: Opened, asked: list[tuple[str, str]]) -> tuple[list[f
         found = json.loads(body)[direction]
         count += len(found)
         if number % CHECKED_EVERY == 0:
-            wish = LinkWish(direction="in" if direction == "in" else "out", limit=100)
+            wish = LinkOptions(direction="in" if direction == "in" else "out", limit=100)
             expected = links(graph, url, wish)
             assert expected is not None, url
             row = expected.incoming if direction == "in" else expected.outgoing

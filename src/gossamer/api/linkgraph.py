@@ -19,13 +19,13 @@ from gossamer.graph import (
     HostLinks,
     HostRanking,
     HostTable,
+    LinkOptions,
     LinkPath,
     Links,
-    LinkWish,
     MadeGraph,
     Opened,
     Ranking,
-    RankWish,
+    RankOptions,
     SimilarPages,
     around,
     base_of,
@@ -129,8 +129,10 @@ class LinkGraph:
         `direction`: "in" or "out" alone. `kinds`: only such links; none named means all. `limit`:
         so many of each direction, `after` the last URL of an earlier answer.
         """
-        wish = LinkWish(direction=direction, kinds=self._kinds(kinds), limit=limit, after=after)
-        return links(self._graph, url, wish)
+        options = LinkOptions(
+            direction=direction, kinds=self._kinds(kinds), limit=limit, after=after
+        )
+        return links(self._graph, url, options)
 
     def nearest(self, url: str) -> str | None:
         """Return the URL in the graph that is most likely meant by one that is not."""
@@ -151,8 +153,8 @@ class LinkGraph:
         many pages, 0 for all. `save`: write the PageRank of a crawl's pages beside its graph, where
         `search` and `gossamer crawl --ranks` find it. `on_sweep` is told how it converges.
         """
-        wish = RankWish(by=by, kinds=self._kinds(kinds) if kinds else VOTES, top=top)
-        ranking, scores = rank(self._graph, wish, on_sweep)
+        options = RankOptions(by=by, kinds=self._kinds(kinds) if kinds else VOTES, top=top)
+        ranking, scores = rank(self._graph, options, on_sweep)
         if save and by == "pagerank" and self._graph.crawl is not None and not kinds:
             file = self.base.with_name(RANKS)
             save_rank(self._graph, scores, file)
@@ -168,8 +170,8 @@ class LinkGraph:
         self, by: Measure | str = "pagerank", *, kinds: Sequence[str] = (), top: int = 20
     ) -> HostRanking:
         """Return the best hosts by PageRank: each has one vote per host that it links to."""
-        wish = RankWish(by=by, kinds=self._kinds(kinds) if kinds else VOTES, top=top)
-        return rank_of_hosts(self._graph, wish)
+        options = RankOptions(by=by, kinds=self._kinds(kinds) if kinds else VOTES, top=top)
+        return rank_of_hosts(self._graph, options)
 
     def hosts(self, top: int | None = 20) -> HostTable:
         """Return the hosts, those with the highest rank first; None: all of them."""

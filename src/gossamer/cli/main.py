@@ -17,9 +17,9 @@ _INTERRUPTED = 130
 def run() -> None:
     """Run the command line of this process and end it with its exit code."""
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy's threads would only spin
-    # A crawl listens for itself once it is set up; until then a wish to stop ends it as Ctrl-C.
-    for wish in (signal.SIGINT, signal.SIGTERM):  # a job in the background may ignore SIGINT
-        signal.signal(wish, signal.default_int_handler)
+    # A crawl listens for itself once it is set up; until then a signal ends it as Ctrl-C.
+    for number in (signal.SIGINT, signal.SIGTERM):  # a job in the background may ignore SIGINT
+        signal.signal(number, signal.default_int_handler)
     sys.exit(exit_code(sys.argv[1:]))
 
 

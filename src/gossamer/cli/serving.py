@@ -45,7 +45,7 @@ def serve(
             out().print(f"Serving {harmless(folder)} at {address} (Ctrl-C ends it)", markup=False)
         if host not in LOCAL:
             out(is_aside=True).print(
-                "Whoever can reach this machine can ask: no password is needed."
+                "Anybody who can reach this machine can use it: there is no password."
             )
 
     with suppress(KeyboardInterrupt):  # how a server ends

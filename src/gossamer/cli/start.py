@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from gossamer.cli.beside import Indexer
 
 
-class Wish(Struct, kw_only=True):
+class CrawlArguments(Struct, kw_only=True):
     """What `gossamer crawl` was asked besides the flags that turn knobs."""
 
     seed: list[str] | None = None
@@ -34,55 +34,64 @@ class Wish(Struct, kw_only=True):
 
 def start(given: Mapping[str, Any]) -> int:
     """Crawl as the arguments ask, by name; return the exit code. An absent one was not given."""
-    wish = Wish(**{name: given[name] for name in Wish.__struct_fields__ if name in given})
-    set_up(verbose=wish.verbose)
-    old, new = settle(wish, given)
-    is_new = not (wish.into / "crawl.toml").exists()
-    return _run(wish, new, [] if is_new else changed(old, new))
+    arguments = CrawlArguments(
+        **{name: given[name] for name in CrawlArguments.__struct_fields__ if name in given}
+    )
+    set_up(verbose=arguments.verbose)
+    old, new = settle(arguments, given)
+    is_new = not (arguments.into / "crawl.toml").exists()
+    return _run(arguments, new, [] if is_new else changed(old, new))
 
 
-def settle(wish: Wish, given: Mapping[str, object]) -> tuple[Config, Config]:
+def settle(arguments: CrawlArguments, given: Mapping[str, object]) -> tuple[Config, Config]:
     """Return what the folder says now, and what it shall say: --config FILE, then the flags."""
-    path = wish.into / "crawl.toml"
+    path = arguments.into / "crawl.toml"
     old = load_config(path) if path.exists() else Config()
-    if wish.config is None:
+    if arguments.config is None:
         return old, with_flags(old, given)
-    base = load_config(wish.config)
+    base = load_config(arguments.config)
     # What was planted stays a seed: the scope is measured from it.
     seeds = tuple(dict.fromkeys((*old.seeds, *base.seeds)))
     return old, with_flags(replace(base, seeds=seeds), given)
 
 
-def _run(wish: Wish, config: Config, changes: Sequence[str]) -> int:
-    if not (wish.seed or wish.seeds or config.seeds or (wish.into / "crawl.toml").exists()):
+def _run(arguments: CrawlArguments, config: Config, changes: Sequence[str]) -> int:
+    if not (
+        arguments.seed
+        or arguments.seeds
+        or config.seeds
+        or (arguments.into / "crawl.toml").exists()
+    ):
         raise ConfigError("nothing to start from: give a SEED, or --seeds FILE")
-    _expect_no_other_index(wish.into)
+    _expect_no_other_index(arguments.into)
     from gossamer import Crawl, Seed, read_seeds
 
-    seeds = [Seed(url=url) for url in wish.seed or ()]
-    seeds += read_seeds(wish.seeds) if wish.seeds else []
+    seeds = [Seed(url=url) for url in arguments.seed or ()]
+    seeds += read_seeds(arguments.seeds) if arguments.seeds else []
     aside = out(is_aside=True)
 
     def say(line: str) -> None:
         aside.print(harmless(line), markup=False)
 
-    with _indexing(wish, say) as indexer:
+    with _indexing(arguments, say) as indexer:
 
         def saved() -> None:
             for line in changes:
                 say(f"crawl.toml changed: {line}")
             indexer.start()
 
-        with progress(aside, is_live=not wish.verbose) as show:
+        with progress(aside, is_live=not arguments.verbose) as show:
 
             def tell(status: "Status") -> None:
                 show(status)
                 indexer.tick()
 
-            ending = Crawl(wish.into, seeds, config).run(tell, saved)
+            ending = Crawl(arguments.into, seeds, config).run(tell, saved)
         indexer.finish(is_stopped=ending.reason == "stopped")
-    (aside if wish.json else out()).print(summary(ending.reason, ending.status, wish.into))
-    if wish.json:
+    (aside if arguments.json else out()).print(
+        summary(ending.reason, ending.status, arguments.into)
+    )
+    if arguments.json:
         print_json({**as_json(ending.status), "reason": ending.reason})
     return ending.exit_code
 
@@ -111,14 +120,16 @@ class _NoIndexer:
 
 
 @contextmanager
-def _indexing(wish: Wish, say: Callable[[str], None]) -> "Iterator[Indexer | _NoIndexer]":
+def _indexing(
+    arguments: CrawlArguments, say: Callable[[str], None]
+) -> "Iterator[Indexer | _NoIndexer]":
     """Give the indexer beside a crawl; nothing of it is left behind."""
-    if not wish.index:
+    if not arguments.index:
         yield _NoIndexer()
         return
     from gossamer.cli.beside import Indexer
 
-    indexer = Indexer(wish.into, say)
+    indexer = Indexer(arguments.into, say)
     try:
         yield indexer
     finally:

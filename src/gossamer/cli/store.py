@@ -1,4 +1,4 @@
-"""`gossamer status`, `why`, `show`, `copies`, `add`: look at a crawl, running or not."""
+"""`gossamer status`, `why`, `show`, `copies`, `add`: ask a crawl, and give it more seeds."""
 
 import sys
 from pathlib import Path

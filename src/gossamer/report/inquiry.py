@@ -95,7 +95,7 @@ def _standing(state: State) -> Standing:
 
 
 def is_running(folder: Path | str) -> bool:
-    """Tell whether a crawl runs in a folder."""
+    """Return True if a crawl runs in a folder."""
     return ask_running(folder_of(folder).control_path, {"ask": "status"}) is not None
 
 

@@ -1,4 +1,4 @@
-"""LOOK AT IT: a small server with the answers of the engines, for programs and for people.
+"""SEARCH PAGE, LINK EXPLORER, JSON API: a small server, for programs and for people.
 
 `api` is JSON, `pages` is a link explorer that needs no script, `frame` is what all pages share,
 `guard` is what every answer is held to, `engine` holds the newest graph and index.

@@ -8,8 +8,8 @@ from gossamer.errors import ConfigError
 from gossamer.graph import (
     GraphOptions,
     HostWeight,
-    LinkWish,
-    RankWish,
+    LinkOptions,
+    RankOptions,
     base_of,
     build_graph,
     has_graph,
@@ -52,10 +52,10 @@ def test_what_is_no_web_address_is_no_host(root: Path) -> None:
     assert [one.host for one in told.hosts] == [A[:-1], C[:-1], B[:-1]]
     assert sum(one.rank for one in told.hosts) == pytest.approx(1)
     assert told.total == info(graph).hosts == 3
-    ranked = rank_of_hosts(graph, RankWish()).hosts
+    ranked = rank_of_hosts(graph, RankOptions()).hosts
     assert [one.host for one in ranked] == [A[:-1], C[:-1], B[:-1]]
     with pytest.raises(ConfigError, match="harmonic"):
-        rank_of_hosts(graph, RankWish(by="harmonic"))
+        rank_of_hosts(graph, RankOptions(by="harmonic"))
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ def test_an_opened_graph_is_that_of_one_moment_whatever_is_built(root: Path) -> 
     LinksArchive(root).write([page("http://0.test/", A), page(B)], number=1)
     build_graph(root, GraphOptions(is_full=True))
     assert not graph.is_current()
-    told, newer = links(graph, A, LinkWish()), links(opened(root), A, LinkWish())
+    told, newer = links(graph, A, LinkOptions()), links(opened(root), A, LinkOptions())
     assert told is not None
     assert newer is not None
     assert told.incoming is not None

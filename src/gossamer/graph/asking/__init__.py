@@ -1,9 +1,9 @@
-"""WHAT DO PEOPLE ASK? Questions in URLs, answers as facts that become JSON or a screen.
+"""QUESTIONS ABOUT A GRAPH, in URLs; answers are structs.
 
 `opened` finds a graph: a crawl's, or any files BASE.graph, .offsets, .properties. The others take
-it and return plain dictionaries; None means that a URL is not known.
+it and return structs; None means that a URL is not in the graph.
 
-Neighbours: `answers` knows nodes, `connectivity` knows a crawl; `cli` and `web` ask here.
+Neighbours: `answers` knows nodes, `connectivity` knows a crawl; `gossamer.LinkGraph` asks here.
 Not for: showing (`cli.screen`, `web`), or computing.
 """
 
@@ -18,14 +18,14 @@ from gossamer.graph.asking.host_answers import (
     hosts,
     rank_of_hosts,
 )
-from gossamer.graph.asking.link_answers import LinkList, Links, LinkWish, around, links, nearest
+from gossamer.graph.asking.link_answers import LinkList, LinkOptions, Links, around, links, nearest
 from gossamer.graph.asking.opening import Direction, Opened, base_of, has_graph, manifest_of, opened
 from gossamer.graph.asking.ranking import (
     MEASURES,
     NodeScores,
     RankedPage,
     Ranking,
-    RankWish,
+    RankOptions,
     rank,
     save_rank,
 )

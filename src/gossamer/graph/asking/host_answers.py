@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from gossamer.errors import ConfigError
 from gossamer.graph.answers import HostGraph, host_graph, rank_hosts
 from gossamer.graph.asking.opening import Opened
-from gossamer.graph.asking.ranking import RankWish
+from gossamer.graph.asking.ranking import RankOptions
 from gossamer.graph.kinds import ALL, kind_names
 
 NO_HOST = "(no host)"
@@ -104,17 +104,17 @@ def hosts(graph: Opened, limit: int | None = 20, kinds: int = ALL) -> HostTable:
     return HostTable(hosts=told, total=len(best), arcs=web.out.arcs)
 
 
-def rank_of_hosts(graph: Opened, wish: RankWish) -> HostRanking:
+def rank_of_hosts(graph: Opened, options: RankOptions) -> HostRanking:
     """Return the best hosts by PageRank: each has one vote per host that it links to."""
-    if wish.by != "pagerank":
-        raise ConfigError(f"hosts are ranked by pagerank alone, found {wish.by!r}")
-    web, ranks, best = _ranked(graph, wish.kinds)
+    if options.by != "pagerank":
+        raise ConfigError(f"hosts are ranked by pagerank alone, found {options.by!r}")
+    web, ranks, best = _ranked(graph, options.kinds)
     told = [
         RankedHost(host=web.names[place], rank=float(ranks[place]), urls=int(web.sizes[place]))
-        for place in best[: wish.top or None]
+        for place in best[: options.top or None]
     ]
-    kinds = kind_names(wish.kinds) if graph.has_kinds else None
-    return HostRanking(hosts=told, by=wish.by, kinds=kinds)
+    kinds = kind_names(options.kinds) if graph.has_kinds else None
+    return HostRanking(hosts=told, by=options.by, kinds=kinds)
 
 
 def host(graph: Opened, name: str, limit: int | None = 20, kinds: int = ALL) -> HostLinks | None:

@@ -17,7 +17,7 @@ MOST_WEIGHED = 2_000
 """Neighbours among which those of a picture are chosen."""
 
 
-class LinkWish(Struct, frozen=True, kw_only=True):
+class LinkOptions(Struct, frozen=True, kw_only=True):
     """Which links are wanted."""
 
     direction: Direction | None = None
@@ -62,21 +62,21 @@ class Links(Struct, frozen=True, kw_only=True):
         return told
 
 
-def links(graph: Opened, url: str, wish: LinkWish) -> Links | None:
+def links(graph: Opened, url: str, options: LinkOptions) -> Links | None:
     """Return the links of a URL, in the order of the graph; None if it is not in the graph."""
     own = graph.spelled(url)
     found: list[LinkList | None] = []
     for name in DIRECTIONS:
-        if wish.direction not in (name, None):
+        if options.direction not in (name, None):
             found.append(None)
             continue
-        row = graph.row(own, name, wish.kinds)
+        row = graph.row(own, name, options.kinds)
         if row is None:
             return None
-        start = row.behind(graph.spelled(wish.after)) if wish.after else 0
+        start = row.behind(graph.spelled(options.after)) if options.after else 0
         if start is None:
             raise ConfigError("after: expected the last URL of the part before")
-        end = len(row) if wish.limit is None else start + wish.limit
+        end = len(row) if options.limit is None else start + options.limit
         shown = row.part(slice(start, end))
         found.append(
             LinkList(

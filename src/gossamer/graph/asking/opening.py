@@ -27,7 +27,7 @@ _BATCH = 1 << 16
 
 
 def has_graph(folder: Path | str) -> bool:
-    """Tell whether a crawl's folder has a graph."""
+    """Return True if a crawl's folder has a graph."""
     return whole_folder(Path(folder)) is not None
 
 
@@ -74,7 +74,7 @@ class Opened:
         self.has_kinds = self.crawl is not None or beside(base, ".kinds").exists()
 
     def is_current(self) -> bool:
-        """Tell whether the files are still those that were opened."""
+        """Return True if the files are still those that were opened."""
         return self._stamp == _stamp(self._last)
 
     @cached_property

@@ -28,7 +28,7 @@ Tell = Callable[[int, float], None]
 Scores = NDArray[np.float64]
 
 
-class RankWish(Struct, frozen=True, kw_only=True):
+class RankOptions(Struct, frozen=True, kw_only=True):
     """What counts, and how much of it is wanted."""
 
     by: str = "pagerank"
@@ -75,18 +75,20 @@ class NodeScores(Struct, frozen=True, kw_only=True):
     universe: Mask | None = None
 
 
-def rank(graph: Opened, wish: RankWish, tell: Tell | None = None) -> tuple[Ranking, NodeScores]:
+def rank(
+    graph: Opened, options: RankOptions, tell: Tell | None = None
+) -> tuple[Ranking, NodeScores]:
     """Return the best pages by some measure, and the scores of all."""
-    if wish.by not in MEASURES:
-        raise ConfigError(f"rank by: expected {', '.join(MEASURES)}, found {wish.by!r}")
-    found = MEASURES[wish.by](graph, wish, tell)
-    best = _best(found.scores[: graph.web_nodes()], wish.top)
+    if options.by not in MEASURES:
+        raise ConfigError(f"rank by: expected {', '.join(MEASURES)}, found {options.by!r}")
+    found = MEASURES[options.by](graph, options, tell)
+    best = _best(found.scores[: graph.web_nodes()], options.top)
     scores = found.scores[best].tolist()
     pages = zip(graph.words(best), scores, strict=True)
     ranking = Ranking(
         pages=[RankedPage(url=url, rank=score) for url, score in pages],
-        by=wish.by,
-        kinds=kind_names(wish.kinds) if graph.has_kinds else None,
+        by=options.by,
+        kinds=kind_names(options.kinds) if graph.has_kinds else None,
         nodes=graph.out.nodes,
         newer_pages=graph.crawl.stale if graph.crawl is not None else 0,
         sweeps=found.sweeps,
@@ -104,12 +106,12 @@ def save_rank(graph: Opened, ranking: NodeScores, path: Path) -> int:
     return save_ranks(path, islice(graph.all_words(), web), ranking.scores[:web], universe)
 
 
-def _by_pagerank(graph: Opened, wish: RankWish, tell: Tell | None) -> NodeScores:
+def _by_pagerank(graph: Opened, options: RankOptions, tell: Tell | None) -> NodeScores:
     universe = None
     if graph.pages is not None:
-        universe = universe_of(graph.inward, graph.pages, wish.kinds)
+        universe = universe_of(graph.inward, graph.pages, options.kinds)
         universe[graph.web_nodes() :] = False
-    found = pagerank(graph.inward, RankPlan(kinds=wish.kinds), universe=universe, tell=tell)
+    found = pagerank(graph.inward, RankPlan(kinds=options.kinds), universe=universe, tell=tell)
     return NodeScores(
         scores=found.scores,
         sweeps=found.sweeps,
@@ -119,25 +121,25 @@ def _by_pagerank(graph: Opened, wish: RankWish, tell: Tell | None) -> NodeScores
     )
 
 
-def _by_harmonic(graph: Opened, wish: RankWish, tell: Tell | None) -> NodeScores:
-    found = harmonic(graph.inward, NearnessPlan(kinds=wish.kinds), tell=tell)
+def _by_harmonic(graph: Opened, options: RankOptions, tell: Tell | None) -> NodeScores:
+    found = harmonic(graph.inward, NearnessPlan(kinds=options.kinds), tell=tell)
     return NodeScores(scores=found.scores, rounds=found.rounds, error_below=found.error)
 
 
-def _by_hits(name: str) -> Callable[[Opened, RankWish, Tell | None], NodeScores]:
-    def measure(graph: Opened, wish: RankWish, tell: Tell | None) -> NodeScores:
-        found = hits(graph.out, HitsPlan(kinds=wish.kinds), tell=tell)
+def _by_hits(name: str) -> Callable[[Opened, RankOptions, Tell | None], NodeScores]:
+    def measure(graph: Opened, options: RankOptions, tell: Tell | None) -> NodeScores:
+        found = hits(graph.out, HitsPlan(kinds=options.kinds), tell=tell)
         scores = found.hubs if name == "hubs" else found.authorities
         return NodeScores(scores=scores, rounds=found.rounds, converged=found.is_converged)
 
     return measure
 
 
-def _by_indegree(graph: Opened, wish: RankWish, _tell: Tell | None) -> NodeScores:
-    return NodeScores(scores=indegrees(graph.inward, wish.kinds).astype(np.float64))
+def _by_indegree(graph: Opened, options: RankOptions, _tell: Tell | None) -> NodeScores:
+    return NodeScores(scores=indegrees(graph.inward, options.kinds).astype(np.float64))
 
 
-MEASURES: Mapping[str, Callable[[Opened, RankWish, Tell | None], NodeScores]] = {
+MEASURES: Mapping[str, Callable[[Opened, RankOptions, Tell | None], NodeScores]] = {
     "pagerank": _by_pagerank,
     "harmonic": _by_harmonic,
     "hubs": _by_hits("hubs"),

@@ -67,7 +67,7 @@ class Guard:
 
 @lru_cache(64)
 def is_loopback(host: str) -> bool:
-    """Tell whether a host, without its port, names this machine and no other."""
+    """Return True if a host, without its port, names this machine and no other."""
     if host == "localhost":
         return True
     if host[:1] == "[" and host[-1:] == "]":

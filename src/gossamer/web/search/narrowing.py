@@ -53,7 +53,7 @@ def from_host(question: str, host: str) -> str:
 
 
 def is_of(question: str, host: str) -> bool:
-    """Tell whether a question is for one host only, already."""
+    """Return True if a question is for one host only, already."""
     wanted = f"site:{_name(host)}"
     return any(found.group().lower() == wanted for found in _FILTER.finditer(question))
 
