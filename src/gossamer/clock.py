@@ -11,15 +11,12 @@ class Clock(Protocol):
 
     def wall(self) -> float:
         """Return seconds since the epoch: for what is stored and survives a restart."""
-        ...
 
     def steady(self) -> float:
         """Return seconds that never jump: for measuring how long something took."""
-        ...
 
     async def sleep(self, seconds: float) -> None:
         """Wait, letting others run."""
-        ...
 
 
 class SystemClock:

@@ -20,11 +20,9 @@ class Seen(Protocol):
 
     def new_among(self, keys: Collection[int]) -> list[int]:
         """Return those of the keys that were never added, in order."""
-        ...
 
     def add(self, keys: Sequence[int]) -> None:
         """Remember keys."""
-        ...
 
 
 class Splitter:

@@ -15,7 +15,6 @@ class Filters(Protocol):
         self, links: Sequence[Link], depth: int, source: str
     ) -> tuple[list[Link], dict[str, int]]:
         """Return the links that no filter objects to, and the objections counted by reason."""
-        ...
 
 
 class UrlSeenTest(Protocol):
@@ -23,11 +22,9 @@ class UrlSeenTest(Protocol):
 
     def new_among(self, keys: Collection[int]) -> list[int]:
         """Return those of the keys that were never added, in order."""
-        ...
 
     def add(self, keys: Sequence[int]) -> None:
         """Remember keys."""
-        ...
 
 
 class LinkRanking(Protocol):
@@ -40,11 +37,9 @@ class LinkRanking(Protocol):
         self, page: Task, wanted: Sequence[Link], known: Mapping[int, Link]
     ) -> tuple[list[Task], list[Task]]:
         """Return tasks for the new links of a page, and for known ones that are to move up."""
-        ...
 
     def receive(self, task: Task) -> bool:
         """Take the credit that another shard sends for a known URL; return True if it moves up."""
-        ...
 
 
 class ContentSeenTest(Protocol):
@@ -52,7 +47,6 @@ class ContentSeenTest(Protocol):
 
     def first_copy(self, fingerprint: int | None) -> CopyOf | None:
         """Return the first page that had this content, if there was one."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,11 +72,9 @@ class Committing(Protocol):
 
     def rows_to_commit(self) -> Sequence[Row]:
         """Give the rows that changed since the last commit."""
-        ...
 
     def committed(self) -> None:
         """Be told that the rows of the last call are written."""
-        ...
 
 
 class Peers(Committing, Protocol):
@@ -91,38 +83,30 @@ class Peers(Committing, Protocol):
     @property
     def is_blocked(self) -> bool:
         """Return True if no request is allowed: too much waits for other shards."""
-        ...
 
     @property
     def has_uncommitted(self) -> bool:
         """Return True if a commit would write something for other shards, or from them."""
-        ...
 
     @property
     def commits(self) -> int:
         """Return how many commits there were: what a sync that begins now will cover."""
-        ...
 
     @property
     def owes_receipts(self) -> bool:
         """Return True if other shards wait for a sync: their letters are committed."""
-        ...
 
     def pages_left(self, used: int, wanted: int) -> int:
         """Return how many pages may be asked for beyond those stored or under way."""
-        ...
 
     def may_leave(self) -> bool:
         """Return True if an idle shard may end: nobody will send it anything."""
-        ...
 
     def rest(self) -> None:
         """Be told that nothing is under way, before the engine waits."""
-        ...
 
     def durable(self, commits: int) -> None:
         """Be told how many commits a sync has covered."""
-        ...
 
 
 class RevisitScheduler(Protocol):
@@ -131,41 +115,31 @@ class RevisitScheduler(Protocol):
     @property
     def watched(self) -> int:
         """Return how many pages are on the watchlist."""
-        ...
 
     @property
     def freshness(self) -> float | None:
         """Return the expected share of pages, by importance, that are current."""
-        ...
 
     def next_revisit_at(self, key: int) -> float | None:
         """Return when a page is revisited next; None if that is not planned."""
-        ...
 
     def set_share(self, share: float) -> None:
         """Set this shard's share of the request budget."""
-        ...
 
     def feed(self, now: float) -> int:
         """Lease what is due; return how many requests may be begun."""
-        ...
 
     def next(self, now: float) -> Task | None:
         """Take a task that may be asked for now: a revisit, else a new page."""
-        ...
 
     def next_moment(self) -> float | None:
         """Return when there may be something to do, if a request may be begun."""
-        ...
 
     def next_request_at(self) -> float | None:
         """Return when the next request may be begun; None if one may be now."""
-        ...
 
     def note_page(self, turn: Turn) -> None:
         """Put a page that is new on the watchlist."""
-        ...
 
     def note_revisit(self, turn: Turn, old: UrlRecord) -> tuple[float, ...] | None:
         """Learn from a revisit; return what is believed of the page's changes, if that is new."""
-        ...

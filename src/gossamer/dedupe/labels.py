@@ -99,11 +99,9 @@ class LabelRows(Protocol):
 
     def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
         """Return the values of rows, None for those that do not exist."""
-        ...
 
     def scan(self, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
         """Yield the rows whose keys begin with a prefix."""
-        ...
 
 
 class LabelUpdates:

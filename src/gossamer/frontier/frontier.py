@@ -36,11 +36,9 @@ class ReadRows(Protocol):
 
     def get(self, key: bytes) -> bytes | None:
         """Return the value of a key, or None."""
-        ...
 
     def scan(self, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
         """Yield keys with a prefix and their values, in order."""
-        ...
 
 
 class EnqueueBuffer:

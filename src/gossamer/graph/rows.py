@@ -43,20 +43,16 @@ class Adjacency(Protocol):
     @property
     def nodes(self) -> int:
         """Return the number of nodes."""
-        ...
 
     @property
     def arcs(self) -> int:
         """Return the number of links."""
-        ...
 
     def blocks(self, arcs: int = BLOCK_ARCS) -> Iterator[Rows]:
         """Yield all rows in order, about so many arcs at a time."""
-        ...
 
     def successors(self, node: int) -> Ids:
         """Return where the links of a node lead, ascending."""
-        ...
 
 
 class Csr:

@@ -19,37 +19,29 @@ class Body(Protocol):
     @property
     def sent_bytes(self) -> int:
         """Return how many bytes were received."""
-        ...
 
     @property
     def is_spooled(self) -> bool:
         """Return True if the bytes as sent lie in a temporary file instead of memory."""
-        ...
 
     @property
     def decode_note(self) -> str:
         """Return what went wrong in decoding, such as a bomb that was cut; "" when nothing did."""
-        ...
 
     def open_sent(self) -> BinaryIO:
         """Return a reader over the bytes as sent, at their beginning."""
-        ...
 
     def sent(self) -> bytes:
         """Return the bytes as sent, whole."""
-        ...
 
     def decoded(self) -> bytes:
         """Return the decoded bytes, whole; made once and kept until `release` or `close`."""
-        ...
 
     def release(self) -> None:
         """Let go of the decoded bytes; they are made again when they are asked for."""
-        ...
 
     def close(self) -> None:
         """Release memory and temporary files."""
-        ...
 
 
 @dataclass(slots=True, kw_only=True)

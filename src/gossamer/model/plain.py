@@ -11,7 +11,6 @@ class HasJsonFields(Protocol):
 
     def json_fields(self) -> dict[str, object]:
         """Return its keys and values."""
-        ...
 
 
 def as_json(answer: Struct) -> dict[str, object]:

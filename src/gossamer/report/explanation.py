@@ -25,11 +25,9 @@ class Rows(Protocol):
 
     def get(self, key: bytes) -> bytes | None:
         """Return a row's value, or None."""
-        ...
 
     def scan(self, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
         """Yield the rows whose keys begin with a prefix."""
-        ...
 
 
 class RobotsAnswer(Struct, frozen=True, kw_only=True):

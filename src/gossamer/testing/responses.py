@@ -127,29 +127,23 @@ class Web(Protocol):
     @property
     def is_pure(self) -> bool:
         """Return True if equal requests get equal responses, so that they may be cached."""
-        ...
 
     @property
     def addresses(self) -> dict[str, str]:
         """Return the loopback address of every host."""
-        ...
 
     @property
     def listen_on(self) -> set[str]:
         """Return every address that a host has or may yet be given."""
-        ...
 
     def pages(self) -> Iterable[str]:
         """Return the URLs that are worth caching before the first request."""
-        ...
 
     def served_at(self, scheme: str, port: int) -> Self:
         """Return this web with the scheme and port that it is served on in its links."""
-        ...
 
     def respond(self, request: Request) -> CannedResponse:
         """Return the response to a request."""
-        ...
 
 
 def origin_of(scheme: str, host: str, port: int) -> str:

@@ -32,35 +32,27 @@ class Importance(Protocol):
 
     def note_known(self, ring: int, count: int) -> None:
         """Count known URLs of the domain at a ring point."""
-        ...
 
     def deposit(self, task: Task) -> None:
         """Take in what a task brings with it."""
-        ...
 
     def meet(self, keys: Sequence[int], share: float) -> int:
         """Give URLs that were just found their first share; return the grade of each."""
-        ...
 
     def grade(self, key: int) -> int:
         """Return the grade that a URL has earned so far."""
-        ...
 
     def share(self, key: int, links: int) -> float:
         """Return what each link of a page is given, now that the page was fetched."""
-        ...
 
     def give(self, keys: Sequence[int], share: float) -> list[int]:
         """Give known URLs a share each; return those that wait and whose grade may have risen."""
-        ...
 
     def save(self) -> bytes:
         """Return everything as the bytes of a file."""
-        ...
 
     def load(self, data: bytes) -> bool:
         """Take over what `save` gave; False, and nothing changes, if it is damaged."""
-        ...
 
 
 def _lift_nothing(_queued: Iterator[Task]) -> list[Task]:

@@ -13,7 +13,6 @@ class ManyRows(Protocol):
 
     def rows_of(self, nodes: Ids) -> tuple[Places, Ids]:
         """Return the rows of some nodes one after the other, and where each begins."""
-        ...
 
 
 @runtime_checkable
@@ -22,7 +21,6 @@ class HasDegrees(Protocol):
 
     def outdegree(self, node: int) -> int:
         """Return the number of links of a node."""
-        ...
 
 
 def rows_of(graph: Adjacency, nodes: Ids) -> tuple[Places, Ids]:

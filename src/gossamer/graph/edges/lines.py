@@ -29,7 +29,6 @@ class Readable(Protocol):
 
     def read(self, size: int, /) -> bytes:
         """Return about so many bytes; none at the end only."""
-        ...
 
 
 def chunks(name: str, chunk_bytes: int = CHUNK_BYTES) -> Iterator[bytes]:
