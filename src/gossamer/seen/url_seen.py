@@ -12,7 +12,10 @@ from gossamer.errors import Bug, CorruptFile
 from gossamer.model import Row
 from gossamer.seen.kernels import Flags, Keys, kernels
 from gossamer.seen.runs import (
+    KeyTable,
     Run,
+    Work,
+    YoungTable,
     merged,
     open_run,
     run_files,
@@ -20,8 +23,6 @@ from gossamer.seen.runs import (
     run_path,
     write_run,
 )
-from gossamer.seen.table import KeyTable, YoungTable
-from gossamer.seen.work import Work
 
 LOG = b"s"
 """Prefix of a log row: sequence number → the fingerprints of one commit, not yet in any run."""

@@ -7,7 +7,7 @@ import numpy as np
 from numba import types
 
 from gossamer.seen.kernels import compiled, kernels
-from gossamer.seen.table import KeyTable
+from gossamer.seen.runs import KeyTable
 
 EDGES = np.array([0, 1, 2**63 - 1, 2**63, 2**64 - 1], np.uint64)
 
