@@ -9,10 +9,15 @@ from operating import PATH, generated
 from reference import PARTS
 from reference import PATH as API
 from reference import generated as generated_api
+from typer.main import get_command
 
 import gossamer
+from gossamer.cli.app import app
 
 LINK = re.compile(r"\]\(([^)\s]+)\)")
+COMMAND = re.compile(r"(?:^\$ |`)gossamer ([a-z][^`\n]*)", re.MULTILINE)
+NAME = re.compile(r"[a-z-]+")
+FLAG = re.compile(r"(?<!\S)\[?(--[a-z-]+)")
 ELSEWHERE = ("http://", "https://", "mailto:", "#")
 
 
@@ -34,6 +39,22 @@ def test_the_reference_of_the_python_api_is_current() -> None:
 def test_the_reference_of_the_python_api_lists_every_public_name_once() -> None:
     listed = [name for names in PARTS.values() for name in names]
     assert sorted(listed) == sorted(set(gossamer.__all__) - {"__version__"})
+
+
+@pytest.mark.parametrize("path", documents(), ids=name_of)
+def test_every_command_and_flag_that_is_named_exists(path: Path) -> None:
+    """ADRs are of their day; everything else shows commands of today."""
+    if path.parent.name == "adr":
+        return
+    root = get_command(app)
+    for line in COMMAND.findall(path.read_text(encoding="utf-8")):
+        command, words = root, line.split()
+        while words and NAME.fullmatch(words[0]) and hasattr(command, "commands"):
+            assert words[0] in command.commands, f"{name_of(path)}: gossamer {line}"
+            command = command.commands[words.pop(0)]
+        known = {name for one in command.params for name in (*one.opts, *one.secondary_opts)}
+        for flag in FLAG.findall(" ".join(words)):
+            assert flag in known, f"{name_of(path)}: gossamer {line}: {flag}"
 
 
 def test_every_decision_is_in_the_index_of_decisions() -> None:
