@@ -12,7 +12,7 @@ from tests.examples import examples
 
 from gossamer.config import SeenConfig
 from gossamer.model import Row
-from gossamer.seen import UrlSeen, Work, verify
+from gossamer.seen import RunJob, UrlSeen, verify
 
 KEYS = st.one_of(
     st.sampled_from([0, 1, 2**40, 2**63, 2**64 - 1]),
@@ -35,7 +35,7 @@ class SeenMachine(RuleBasedStateMachine):
         self.committed: set[int] = set()
         self.added: set[int] = set()
         self.asked: set[int] = {0, 2**64 - 1}
-        self.work: Work | None = None
+        self.work: RunJob | None = None
         self.seen = UrlSeen.open(self.folder, CONFIG, [])
 
     def teardown(self) -> None:

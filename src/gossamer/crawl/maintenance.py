@@ -8,7 +8,7 @@ from pathlib import Path
 from gossamer.config import LimitsConfig, StoreConfig
 from gossamer.log import tell
 from gossamer.model import Counters, Row
-from gossamer.seen import UrlSeen, Work
+from gossamer.seen import RunJob, UrlSeen
 
 
 def limit_of(limits: LimitsConfig, counters: Counters, elapsed_s: float) -> str:
@@ -38,7 +38,7 @@ class SeenMaintenance:
 
     def __init__(self, url_seen: UrlSeen) -> None:
         self._url_seen = url_seen
-        self._work: Work | None = None
+        self._work: RunJob | None = None
         self._job: asyncio.Future[None] | None = None
 
     def rows_of_finished(self) -> list[Row]:

@@ -11,7 +11,7 @@ import struct
 import msgspec
 
 from gossamer.model import Document, Extraction
-from gossamer.process import HELPER_COMMAND, Errand, Registry, Tools, errand_of
+from gossamer.process import HELPER_COMMAND, HelperRequest, Registry, Tools, helper_request
 from gossamer.store import FlightBoard
 
 _LENGTH = struct.Struct(">I")
@@ -64,7 +64,7 @@ class HelperProcess:
             try:
                 process = await self._running()
                 async with asyncio.timeout(limit_s):
-                    return await _exchange(process, errand_of(document, media_type))
+                    return await _exchange(process, helper_request(document, media_type))
             except TimeoutError:
                 problem = f"helper: not finished after {limit_s:g} s"
             except (OSError, EOFError, msgspec.DecodeError) as error:
@@ -93,8 +93,8 @@ class HelperProcess:
             await process.wait()
 
 
-async def _exchange(process: asyncio.subprocess.Process, errand: Errand) -> Extraction:
-    await _send(process, msgspec.msgpack.encode(errand))
+async def _exchange(process: asyncio.subprocess.Process, request: HelperRequest) -> Extraction:
+    await _send(process, msgspec.msgpack.encode(request))
     return msgspec.msgpack.decode(await _receive(process), type=Extraction)
 
 

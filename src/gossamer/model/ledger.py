@@ -138,7 +138,7 @@ class UrlRecord(Struct, kw_only=True, omit_defaults=True):
     """Visits after the first that found out whether the page had changed."""
     changes: int = field(name="g", default=0)
     misses: int = field(name="y", default=0)
-    """Looks in a row that did not find the page."""
+    """Revisits in a row that did not find the page."""
     belief: tuple[float, ...] | None = field(name="b", default=None)
     """Shape, rate in seconds and prior part of the Gamma distribution of its changes per second."""
     importance: float = field(name="i", default=0.0)

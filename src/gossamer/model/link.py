@@ -38,7 +38,7 @@ class LinkKind(StrEnum):
 
     SEED = "seed"
     REVISIT = "revisit"
-    """No link: another look at a page that we have. How it was found is in its record."""
+    """No link: a revisit of a page that we have. How it was found is in its record."""
     ANCHOR = "a"
     AREA = "area"
     FRAME = "frame"

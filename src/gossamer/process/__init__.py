@@ -10,6 +10,6 @@ Not for: deciding which links are wanted, fetching anything, or keeping bytes.
 
 from gossamer.process.api import Processor, RawLink, ReadFunction, Tools, processor
 from gossamer.process.detect import decode
-from gossamer.process.helper import HELPER_COMMAND, CarriedBody, Errand, errand_of
+from gossamer.process.helper import HELPER_COMMAND, CarriedBody, HelperRequest, helper_request
 from gossamer.process.labels import LABELS, is_gate, label_of
 from gossamer.process.registry import Registry

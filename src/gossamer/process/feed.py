@@ -8,7 +8,7 @@ from gossamer.process import detect
 from gossamer.process.api import RawLink, Tools, processor
 from gossamer.process.detect import decode
 from gossamer.process.language import language_of
-from gossamer.process.xml import Piece, local, pieces
+from gossamer.process.xml import XmlToken, local, xml_tokens
 
 _MAX_ENTRIES = 10_000
 _ENTRIES = frozenset({"item", "entry"})
@@ -59,33 +59,33 @@ class _Feed:
         self._said: list[str] = []
 
     def read_xml(self, text: str) -> None:
-        for piece in pieces(text):
-            if piece.kind is TokenType.TEXT:
+        for token in xml_tokens(text):
+            if token.kind is TokenType.TEXT:
                 if self._open:
-                    self._said.append(piece.text)
-            elif piece.kind is TokenType.START_TAG:
-                self._opens(piece)
+                    self._said.append(token.text)
+            elif token.kind is TokenType.START_TAG:
+                self._opens(token)
             else:
-                self._closes(local(piece.name))
+                self._closes(local(token.name))
             if self.entries >= _MAX_ENTRIES:
                 return
         self._ends_entry()
 
-    def _opens(self, piece: Piece) -> None:
-        name = local(piece.name)
+    def _opens(self, token: XmlToken) -> None:
+        name = local(token.name)
         if name in _ENTRIES:
             self._ends_entry()
             self._is_in_entry = True
-            if about := piece.attributes.get("rdf:about", ""):
+            if about := token.attributes.get("rdf:about", ""):
                 self._adds(about, LinkKind.FEED)
-        elif name == "link" and "href" in piece.attributes:
-            self._adds_atom_link(piece.attributes)
-        elif name in _ENCLOSURES and (url := piece.attributes.get("url", "")):
+        elif name == "link" and "href" in token.attributes:
+            self._adds_atom_link(token.attributes)
+        elif name in _ENCLOSURES and (url := token.attributes.get("url", "")):
             self._adds(url, LinkKind.MEDIA)
-        elif name in _ENCLOSURES and (url := piece.attributes.get("src", "")):
+        elif name in _ENCLOSURES and (url := token.attributes.get("src", "")):
             self._adds(url, LinkKind.FEED)
         elif not self._open and (name in _TEXTS or name in {"title", "link", "guid", "comments"}):
-            is_name = name == "guid" and piece.attributes.get("ispermalink") == "false"
+            is_name = name == "guid" and token.attributes.get("ispermalink") == "false"
             self._open, self._said = "" if is_name else name, []
 
     def _adds_atom_link(self, attributes: dict[str, str]) -> None:

@@ -24,7 +24,7 @@ HELPER_COMMAND = (sys.executable, "-P", "-c", "from gossamer.process.helper impo
 _LENGTH = struct.Struct(">I")
 
 
-class Errand(Struct):
+class HelperRequest(Struct):
     """A document on its way to the helper, as far as processors may look at it."""
 
     url: Url
@@ -36,9 +36,9 @@ class Errand(Struct):
     body: bytes
 
 
-def errand_of(document: Document, media_type: str) -> Errand:
+def helper_request(document: Document, media_type: str) -> HelperRequest:
     """Return what a helper is sent of a document."""
-    return Errand(
+    return HelperRequest(
         url=document.url,
         status=document.status,
         headers=document.headers,
@@ -91,18 +91,18 @@ class CarriedBody:
 
 
 def serve() -> None:
-    """Be the helper process: read errands from standard input until it ends."""
+    """Be the helper process: read requests from standard input until it ends."""
     source, sink = sys.stdin.buffer, sys.stdout.buffer
-    tools = msgspec.msgpack.decode(_take(source), type=Tools)
+    tools = msgspec.msgpack.decode(_read_message(source), type=Tools)
     registry = Registry.load(tools)
     memory = tools.process.helper_memory_bytes
     resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
-    _give(sink, b"ready")
-    while message := _take(source):
+    _write_message(sink, b"ready")
+    while message := _read_message(source):
         _limit_cpu(tools.process.helper_seconds)
-        errand = msgspec.msgpack.decode(message, type=Errand)
-        found = registry.read(_document(errand), errand.read_as)
-        _give(sink, msgspec.msgpack.encode(found))
+        request = msgspec.msgpack.decode(message, type=HelperRequest)
+        found = registry.read(_document(request), request.read_as)
+        _write_message(sink, msgspec.msgpack.encode(found))
 
 
 def _limit_cpu(seconds: float) -> None:
@@ -112,27 +112,27 @@ def _limit_cpu(seconds: float) -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (soft, resource.RLIM_INFINITY))
 
 
-def _document(errand: Errand) -> Document:
+def _document(request: HelperRequest) -> Document:
     return Document(
-        url=errand.url,
-        status=errand.status,
+        url=request.url,
+        status=request.status,
         head=b"",
-        headers=errand.headers,
-        body=CarriedBody(errand.body),
+        headers=request.headers,
+        body=CarriedBody(request.body),
         request=b"",
         address="",
         fetched_at=0.0,
         latency_s=0.0,
-        media_type=errand.media_type,
-        charset=errand.charset,
+        media_type=request.media_type,
+        charset=request.charset,
     )
 
 
-def _take(source: BinaryIO) -> bytes:
+def _read_message(source: BinaryIO) -> bytes:
     header = source.read(_LENGTH.size)
     return source.read(_LENGTH.unpack(header)[0]) if len(header) == _LENGTH.size else b""
 
 
-def _give(sink: BinaryIO, message: bytes) -> None:
+def _write_message(sink: BinaryIO, message: bytes) -> None:
     sink.write(_LENGTH.pack(len(message)) + message)
     sink.flush()

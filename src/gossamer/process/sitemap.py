@@ -14,7 +14,7 @@ from gossamer.model import Document, Extraction, LinkKind
 from gossamer.process import detect
 from gossamer.process.api import RawLink, Tools, processor
 from gossamer.process.detect import decode
-from gossamer.process.xml import local, pieces
+from gossamer.process.xml import local, xml_tokens
 
 MAX_ENTRIES = 50_000
 """Entries that are read: the protocol's own limit."""
@@ -78,19 +78,19 @@ def _entries(text: str) -> list[RawLink]:
     found: list[RawLink] = []
     entry = _Entry()
     count = 0
-    for piece in pieces(text):
-        if piece.kind is TokenType.TEXT:
-            entry.says(piece.text)
+    for token in xml_tokens(text):
+        if token.kind is TokenType.TEXT:
+            entry.says(token.text)
             continue
-        is_entry = local(piece.name) in _ENTRIES
-        if piece.kind is TokenType.START_TAG and not is_entry:
-            entry.opens(piece.name, piece.attributes)
-        elif piece.kind is TokenType.END_TAG and not is_entry:
+        is_entry = local(token.name) in _ENTRIES
+        if token.kind is TokenType.START_TAG and not is_entry:
+            entry.opens(token.name, token.attributes)
+        elif token.kind is TokenType.END_TAG and not is_entry:
             entry.closes()
         else:
             found += entry.links()
-            count += piece.kind is TokenType.END_TAG
-            entry = _Entry("sitemap" if local(piece.name) == "sitemap" else "")
+            count += token.kind is TokenType.END_TAG
+            entry = _Entry("sitemap" if local(token.name) == "sitemap" else "")
         if count >= MAX_ENTRIES:
             return found
     return found + entry.links()

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from turbohtml import TokenType, escape, tokenize
 
 
-class Piece(NamedTuple):
+class XmlToken(NamedTuple):
     """One start tag, end tag or text."""
 
     kind: TokenType
@@ -21,19 +21,19 @@ class Piece(NamedTuple):
     attributes: dict[str, str]
 
 
-def pieces(text: str) -> Iterator[Piece]:
+def xml_tokens(text: str) -> Iterator[XmlToken]:
     """Return the tags and texts of an XML document, in order."""
     for token in tokenize(_without_cdata(text)):
         match token.type:
             case TokenType.TEXT | TokenType.CHARACTER_REFERENCE:
-                yield Piece(TokenType.TEXT, "", token.data or "", {})
+                yield XmlToken(TokenType.TEXT, "", token.data or "", {})
             case TokenType.START_TAG:
                 name = token.tag or ""
-                yield Piece(TokenType.START_TAG, name, "", dict(token.attrs or ()))
+                yield XmlToken(TokenType.START_TAG, name, "", dict(token.attrs or ()))
                 if token.self_closing:
-                    yield Piece(TokenType.END_TAG, name, "", {})
+                    yield XmlToken(TokenType.END_TAG, name, "", {})
             case TokenType.END_TAG:
-                yield Piece(TokenType.END_TAG, token.tag or "", "", {})
+                yield XmlToken(TokenType.END_TAG, token.tag or "", "", {})
             case _:
                 pass
 

@@ -5,5 +5,5 @@ Neighbours: `urls` makes the fingerprints; `crawl` asks, commits the rows that c
 and runs the background work. Not for: content (that is `dedupe`) or queues (`frontier`).
 """
 
-from gossamer.seen.runs import Work, verify
+from gossamer.seen.runs import RunJob, verify
 from gossamer.seen.url_seen import UrlSeen

@@ -115,7 +115,7 @@ _CHECKSUM = Struct("<Q")
 _KEY_BYTES = 8
 
 
-class Guide:
+class RunIndex:
     """What is kept in memory of a run: every 512th key and a filter that knows most absent keys.
 
     The filter only ever says "certainly not here"; what passes it is looked up in the run.
@@ -154,7 +154,7 @@ class Run:
         "path",
     )
 
-    def __init__(self, path: Path, count: int, checksum: int, guide: Guide) -> None:
+    def __init__(self, path: Path, count: int, checksum: int, guide: RunIndex) -> None:
         self.path = path
         self.number = run_number(path)
         self.count = count
@@ -190,7 +190,7 @@ class Run:
 
 
 def run_path(folder: Path, number: int) -> Path:
-    """Return the place of a run."""
+    """Return the path of a run."""
     return folder / f"run-{number:010d}.keys"
 
 
@@ -210,7 +210,7 @@ def write_run(path: Path, chunks: Iterable[Keys], most_keys: int) -> Run:
 
     `most_keys` is what the filter is made for: fewer may come.
     """
-    guide = Guide(most_keys)
+    guide = RunIndex(most_keys)
     digest = xxhash.xxh3_64()
     count = 0
     try:
@@ -235,7 +235,7 @@ def write_run(path: Path, chunks: Iterable[Keys], most_keys: int) -> Run:
 def open_run(path: Path) -> Run:
     """Return a run of an earlier session; its whole content is read once and must be undamaged."""
     count, checksum = _read_header(path)
-    guide = Guide(count)
+    guide = RunIndex(count)
     for keys in checked_chunks(path):
         guide.append(keys)
     return Run(path, count, checksum, guide)
@@ -315,8 +315,8 @@ def _read_header(path: Path) -> tuple[int, int]:
 
 
 @dataclass(slots=True, kw_only=True)
-class Work:
-    """A flush of the frozen table, or a merge of runs.
+class RunJob:
+    """A run that is due to be written: a flush of the frozen table, or a merge of runs.
 
     `do` may run in another thread: it reads only what nobody changes any more (the frozen table,
     the files of the runs) and touches nothing but its own new file. It can be done again after

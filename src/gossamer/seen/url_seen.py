@@ -14,7 +14,7 @@ from gossamer.seen.kernels import Flags, Keys, kernels
 from gossamer.seen.runs import (
     KeyTable,
     Run,
-    Work,
+    RunJob,
     YoungTable,
     merged,
     open_run,
@@ -69,7 +69,7 @@ class UrlSeen:
         self._frozen_log: tuple[int, ...] = ()
         self._next_log = 0
         self._pending: list[Keys] = []
-        self._work: Work | None = None
+        self._work: RunJob | None = None
         self._replaced: list[Path] = []
         self._lookups = 0
 
@@ -146,20 +146,20 @@ class UrlSeen:
         self._freeze_if_full()
         return rows
 
-    def due(self) -> Work | None:
+    def due(self) -> RunJob | None:
         """Return a run that ought to be written now, or None; the next one after its `install`."""
         if self._work is not None:
             return None
         self._freeze_if_full()
         path = run_path(self._folder, self._next_run)
         if self._frozen is not None:
-            self._work = Work(path=path, frozen=self._frozen, log=self._frozen_log)
+            self._work = RunJob(path=path, frozen=self._frozen, log=self._frozen_log)
         elif not self._replaced and (alike := alike_runs(self._runs, self._config)):
-            self._work = Work(path=path, replaces=alike)
+            self._work = RunJob(path=path, replaces=alike)
         self._next_run += self._work is not None
         return self._work
 
-    def install(self, work: Work) -> list[Row]:
+    def install(self, work: RunJob) -> list[Row]:
         """Use the run that finished work has made; return the rows that make it official."""
         made = work.made
         if made is None or work is not self._work:

@@ -14,7 +14,7 @@ from gossamer.store.derived import (
     BuiltElsewhere,
     Derived,
     Lengths,
-    Stretch,
+    RecordRange,
     counted_lengths,
     has_more,
     has_shrunk,
@@ -25,10 +25,10 @@ from gossamer.store.flight import FlightBoard
 from gossamer.store.layout import ArchiveKind, ArchiveName, CrawlFolder
 from gossamer.store.reader import (
     FindPage,
+    OnTorn,
     Record,
     Records,
     StoredPage,
-    TellTorn,
     decoded,
     header_fields,
     iter_links,

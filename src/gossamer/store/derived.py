@@ -46,7 +46,7 @@ class Derived:
 
     def whole(self) -> Path | None:
         """Return the folder that holds, also while it is being replaced; None if there is none."""
-        for folder in (self.folder, self._new, self.folder):  # it may be moved between two looks
+        for folder in (self.folder, self._new, self.folder):  # it may be moved between two checks
             if (folder / MANIFEST).exists():
                 return folder
         return None
@@ -143,8 +143,8 @@ def has_more(covered: Mapping[str, int], counted: Mapping[str, int]) -> bool:
     return any(end > covered.get(name, 0) for name, end in counted.items())
 
 
-class Stretch:
-    """Iterate over the whole records of a file from one place to another.
+class RecordRange:
+    """Iterate over the whole records of a file from one offset to another.
 
     `reached` is the end of the last record that was dealt with: the next one was asked for.
     """

@@ -58,7 +58,7 @@ class LinksRecord(Struct, kw_only=True, frozen=True):
 
     url: str
     outcome: str
-    """One of fetched, redirected, refused, failed, seed; of a later look also unchanged and gone.
+    """One of fetched, redirected, refused, failed, seed; of a revisit also unchanged and gone.
 
     Of several records of a URL the last one holds, but for `unchanged`, which adds nothing.
     """
@@ -225,7 +225,9 @@ class TurnWriter:
             return ArchiveEntry()
         document = _document_of(turn)
         if document is None:
-            return ArchiveEntry(links=self._seldom(_links_record(turn, None, "", is_same=False)))
+            return ArchiveEntry(
+                links=self._links_only(_links_record(turn, None, "", is_same=False))
+            )
         name = _Name.of(document, self._ids.next())
         entry = self._pages(document, name, turn.copy_of)
         is_same = entry.is_revisit and turn.revisit is RevisitResult.UNCHANGED
@@ -252,7 +254,7 @@ class TurnWriter:
 
     def seed_record(self, url: str, label: str, at: float) -> bytes:
         """Return the links-file member that remembers a seed and its label."""
-        return self._seldom(LinksRecord(url=url, outcome="seed", label=label, at=at))
+        return self._links_only(LinksRecord(url=url, outcome="seed", label=label, at=at))
 
     def _pages(self, document: Document, name: _Name, copy_of: CopyOf | None) -> ArchiveEntry:
         asked, block, payload, payload_bytes = _digests(document)
@@ -298,7 +300,7 @@ class TurnWriter:
         )
         return pack(header("conversion", self._ids.next(), name.date, lines, len(block)), block)
 
-    def _seldom(self, record: LinksRecord) -> bytes:
+    def _links_only(self, record: LinksRecord) -> bytes:
         """Return the links-file member of a URL of which no document is kept."""
         block = encode_links(record)
         lines = (

@@ -1,4 +1,4 @@
-"""Read the archive again: one page by its place, or all records of a file in order."""
+"""Read the archive again: one page by its position, or all records of a file in order."""
 
 import io
 import zlib
@@ -31,7 +31,7 @@ _NOT_GZIP: type[Exception] = isal_zlib.IsalError  # type: ignore[assignment]  # 
 FindPage: TypeAlias = Callable[[str, str], StoreRef | None]
 """Finds where the page with a URL and record id lies: for following a revisit."""
 
-TellTorn: TypeAlias = Callable[[str, int], None]
+OnTorn: TypeAlias = Callable[[str, int], None]
 """Is told the name of a file that is not whole, and where its last whole record ends."""
 
 
@@ -91,7 +91,7 @@ class Members:
 
 
 class Record(Struct, kw_only=True):
-    """One WARC record: its place, its header fields (lower-case names) and its block."""
+    """One WARC record: its position, its header fields (lower-case names) and its block."""
 
     offset: int
     length: int
@@ -162,7 +162,7 @@ class Records:
 
 
 def read_record(folder: CrawlFolder, ref: StoreRef) -> Record:
-    """Return the record at a place; raise `CorruptFile` if there is none."""
+    """Return the record at a position; raise `CorruptFile` if there is none."""
     path = folder.archive_path(ref.file)
     if not path.exists():
         raise CorruptFile(path, ref.offset, "the file is missing")
@@ -174,7 +174,7 @@ def read_record(folder: CrawlFolder, ref: StoreRef) -> Record:
 
 
 def read_original(folder: CrawlFolder, ref: StoreRef) -> CopyOf | None:
-    """Return what a revisit of the page at a place refers to: that page, or what it refers to.
+    """Return what a revisit of the page at a position refers to: that page, or what it refers to.
 
     Only the record's header is read. None if it is not there any more.
     """
@@ -196,7 +196,7 @@ def read_original(folder: CrawlFolder, ref: StoreRef) -> CopyOf | None:
 
 
 def read_page(folder: CrawlFolder, ref: StoreRef, find: FindPage | None = None) -> StoredPage:
-    """Return the stored page at a place. A revisit gets its payload from the page that it names.
+    """Return the stored page at a position. A revisit gets its payload from the page that it names.
 
     Without `find`, or if it finds nothing, a revisit's payload is empty and `original` is None.
     """
@@ -214,7 +214,7 @@ def read_page(folder: CrawlFolder, ref: StoreRef, find: FindPage | None = None) 
     return page
 
 
-def iter_pages(path: Path, on_torn: TellTorn | None = None) -> Iterator[StoredPage]:
+def iter_pages(path: Path, on_torn: OnTorn | None = None) -> Iterator[StoredPage]:
     """Yield the pages of one pages file; those of revisit records have no payload."""
     for record in _told(Records(path), path.name, on_torn):
         if record.headers.get("warc-type") in {"response", "revisit", "resource"}:
@@ -222,7 +222,7 @@ def iter_pages(path: Path, on_torn: TellTorn | None = None) -> Iterator[StoredPa
 
 
 def iter_links(
-    folder: CrawlFolder, on_torn: TellTorn | None = None
+    folder: CrawlFolder, on_torn: OnTorn | None = None
 ) -> Iterator[tuple[StoreRef, LinksRecord]]:
     """Yield every record of the links archive, file by file, in the order of writing."""
     for name in folder.archive_names(kind="links"):
@@ -238,7 +238,7 @@ def iter_links(
 
 
 def record_ids(path: Path) -> Iterator[tuple[str, StoreRef]]:
-    """Yield the id and place of every whole record of a file."""
+    """Yield the id and position of every whole record of a file."""
     for record in Records(path):
         yield record.record_id, StoreRef(path.name, record.offset, record.length)
 
@@ -261,7 +261,7 @@ def cdxj_lines(path: Path) -> Iterator[bytes]:
         yield row.line(page.ref)
 
 
-def _told(records: Records, file_name: str, on_torn: TellTorn | None) -> Iterator[Record]:
+def _told(records: Records, file_name: str, on_torn: OnTorn | None) -> Iterator[Record]:
     yield from records
     if records.found and on_torn is not None:
         on_torn(file_name, records.whole_until)

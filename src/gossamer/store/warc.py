@@ -218,7 +218,7 @@ class CdxRow(Struct, frozen=True, gc=False):
         )
 
     def line(self, ref: StoreRef) -> bytes:
-        """Return the index line of the page, now that its place is known."""
+        """Return the index line of the page, now that its position is known."""
         key = f"{surt(self.url)} {self.timestamp} "
         facts = (
             f'{{"url": {_quoted(self.url)}, "mime": {_quoted(self.mime)}, '

@@ -52,7 +52,7 @@ def registrable_domain(host: str) -> str:
 @cache
 def _tails_with_rules() -> frozenset[str]:
     """Return the last two labels of every rule of the list that has as many: `co.uk`, `*.ck`."""
-    rules = _suffixes(with_encoded=False)._publicsuffix  # noqa: SLF001 -- there is no other door
+    rules = _suffixes(with_encoded=False)._publicsuffix  # noqa: SLF001 -- the list has no public way to ask
     return frozenset(".".join(rule.lstrip("!").split(".")[-2:]) for rule in rules if "." in rule)
 
 

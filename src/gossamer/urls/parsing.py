@@ -208,7 +208,7 @@ class _Reader:
 
 
 def _plain_page(base: str) -> Url | None:
-    """Return the Url of a page if one look tells that its text is canonical."""
+    """Return the Url of a page if its text is plainly canonical."""
     plain = _PLAIN.fullmatch(base)
     if plain is None or not plain[1] or not plain[3] or plain[4] or "/." in base:
         return None

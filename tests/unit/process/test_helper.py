@@ -8,7 +8,7 @@ import msgspec
 
 from gossamer.config import ProcessConfig, UrlConfig
 from gossamer.model import Document, Extraction
-from gossamer.process import HELPER_COMMAND, Tools, errand_of
+from gossamer.process import HELPER_COMMAND, Tools, helper_request
 
 MakeDocument = Callable[..., Document]
 
@@ -17,10 +17,10 @@ def told(message: bytes) -> bytes:
     return len(message).to_bytes(4, "big") + message
 
 
-def test_an_errand_comes_back_as_what_was_found(document: MakeDocument) -> None:
+def test_a_request_comes_back_as_what_was_found(document: MakeDocument) -> None:
     tools = Tools(urls=UrlConfig(), process=ProcessConfig(), robots_agent="gossamer")
-    errand = errand_of(document(b"<title>A</title><p><a href=b>c</a>"), "text/html")
-    sent = told(msgspec.msgpack.encode(tools)) + told(msgspec.msgpack.encode(errand))
+    request = helper_request(document(b"<title>A</title><p><a href=b>c</a>"), "text/html")
+    sent = told(msgspec.msgpack.encode(tools)) + told(msgspec.msgpack.encode(request))
     done = subprocess.run(HELPER_COMMAND, input=sent, capture_output=True, check=True)
     ready = told(b"ready")
     assert done.stdout.startswith(ready)

@@ -6,7 +6,7 @@ import numpy as np
 
 from gossamer.config import SeenConfig
 from gossamer.model import Row
-from gossamer.seen import UrlSeen, Work
+from gossamer.seen import RunJob, UrlSeen
 
 SMALL = SeenConfig(run_keys=10, fan_in=2)
 
@@ -38,12 +38,12 @@ class Crawl:
         self.seen.add(keys)
         self.commit()
 
-    def take_work(self) -> Work:
+    def take_work(self) -> RunJob:
         work = self.seen.due()
         assert work is not None
         return work
 
-    def finish(self, work: Work) -> None:
+    def finish(self, work: RunJob) -> None:
         work.do()
         self.commit(self.seen.install(work))
         self.seen.discard_replaced()

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from gossamer.errors import CorruptFile
 from gossamer.search.page import IndexPage
-from gossamer.store import ArchiveName, CrawlFolder, Lengths, LinkRow, Record, Stretch
+from gossamer.store import ArchiveName, CrawlFolder, Lengths, LinkRow, Record, RecordRange
 
 AHEAD = 64
 AHEAD_BYTES = 4 << 20
@@ -134,7 +134,7 @@ class ArchiveNews:
     def _facts_of(self, name: ArchiveName) -> Iterator[PageFacts]:
         file = name.file_name
         path = self._folder.archive_path(file)
-        stretch = Stretch(path, self.covered.get(file, 0), self._counted.get(file, 0))
+        stretch = RecordRange(path, self.covered.get(file, 0), self._counted.get(file, 0))
         for record in stretch:
             self.covered[file] = record.offset + record.length
             if record.headers.get("warc-type") == "metadata":
@@ -163,7 +163,7 @@ class _Texts:
     """The texts of a file, found by the page that they belong to."""
 
     def __init__(self, path: Path, start: int, end: int) -> None:
-        self._stretch = Stretch(path, start, end)
+        self._stretch = RecordRange(path, start, end)
         self._records = iter(self._stretch) if start < end else iter(())
         self._ahead: dict[str, Record] = {}
         self._bytes = 0

@@ -6,7 +6,7 @@ import msgspec
 from msgspec import Struct
 
 from gossamer.errors import CorruptFile
-from gossamer.store import CrawlFolder, Lengths, LinkRow, Stretch
+from gossamer.store import CrawlFolder, Lengths, LinkRow, RecordRange
 
 
 class PageRecord(Struct, frozen=True):
@@ -48,7 +48,7 @@ class NewRecords:
 
     def _of_file(self, name: str, start: int, end: int) -> Iterator[PageRecord]:
         path = self._folder.archive_path(name)
-        stretch = Stretch(path, start, end)
+        stretch = RecordRange(path, start, end)
         for record in stretch:
             self.covered[name] = stretch.reached
             if record.headers.get("warc-type") == "metadata":

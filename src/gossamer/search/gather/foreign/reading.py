@@ -7,7 +7,7 @@ import msgspec
 
 from gossamer.config import Config
 from gossamer.model import Document, Extraction, Url
-from gossamer.process import HELPER_COMMAND, CarriedBody, Registry, Tools, errand_of
+from gossamer.process import HELPER_COMMAND, CarriedBody, Registry, Tools, helper_request
 from gossamer.search.gather.foreign.warcs import ForeignRecord
 from gossamer.store import decoded, header_fields, split_head, status_of
 
@@ -38,7 +38,7 @@ class Reader:
 
     def _read_aside(self, document: Document, media_type: str) -> Extraction:
         limit_s = self._tools.process.helper_seconds
-        messages = (self._tools, errand_of(document, media_type))
+        messages = (self._tools, helper_request(document, media_type))
         try:
             done = subprocess.run(  # noqa: S603 - our own program
                 HELPER_COMMAND,
