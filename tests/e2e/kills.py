@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from gossamer.testing import FakeWeb, Visit, smallest_gap
+from gossamer.testing import FakeWeb, LoggedRequest, smallest_gap
 from tests.e2e import test_kill, test_shards_kill
 from tests.e2e.archive import read_archive
 from tests.e2e.crawler import wait_until
@@ -97,7 +97,7 @@ def web_of_shards(seed: int) -> FakeWeb:
     return FakeWeb(seed=seed, hosts=12, pages_per_host=24)
 
 
-def survived(folder: Path, visits: Sequence[Visit], kills: Counter[str]) -> Survived:
+def survived(folder: Path, visits: Sequence[LoggedRequest], kills: Counter[str]) -> Survived:
     """Return the figures of a crawl that has been judged."""
     pages = read_archive(folder / "crawl").page_urls.total()
     return Survived(kills, pages, repeated(visits), smallest_gap(visits))
