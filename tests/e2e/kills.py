@@ -70,7 +70,7 @@ def kill_shards(folder: Path, seed: int) -> Survived:
             trial.note("shard", victim, "at", request)
             assert wait_until(lambda victim=victim: not is_alive(victim))
         trial.judge(process)
-        return survived(folder, trial.server.visits(), Counter({"shard": trial.kills}))
+        return survived(folder, trial.server.requests(), Counter({"shard": trial.kills}))
 
 
 def kill_groups(folder: Path, seed: int) -> Survived:
@@ -89,7 +89,7 @@ def kill_groups(folder: Path, seed: int) -> Survived:
             kinds[kind] += 1
             assert wait_until(lambda shards=shards: not any(map(is_alive, shards)))
         trial.judge(trial.crawler.start())
-        return survived(folder, trial.server.visits(), kinds)
+        return survived(folder, trial.server.requests(), kinds)
 
 
 def web_of_shards(seed: int) -> FakeWeb:

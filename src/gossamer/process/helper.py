@@ -6,6 +6,7 @@ process that was killed is started anew. Limits and killing are the parent's bus
 """
 
 import io
+import os
 import resource
 import struct
 import sys
@@ -92,8 +93,17 @@ class CarriedBody:
 
 def serve() -> None:
     """Be the helper process: read requests from standard input until it ends."""
-    source, sink = sys.stdin.buffer, sys.stdout.buffer
-    tools = msgspec.msgpack.decode(_read_message(source), type=Tools)
+    try:
+        _serve(sys.stdin.buffer, sys.stdout.buffer)
+    except BrokenPipeError:  # the parent was killed: end without a word, also when flushed at exit
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _serve(source: BinaryIO, sink: BinaryIO) -> None:
+    started = _read_message(source)
+    if not started:
+        return
+    tools = msgspec.msgpack.decode(started, type=Tools)
     registry = Registry.load(tools)
     memory = tools.process.helper_memory_bytes
     resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
@@ -129,8 +139,13 @@ def _document(request: HelperRequest) -> Document:
 
 
 def _read_message(source: BinaryIO) -> bytes:
+    """Return the next message; b"" if the parent ended before all of it was written."""
     header = source.read(_LENGTH.size)
-    return source.read(_LENGTH.unpack(header)[0]) if len(header) == _LENGTH.size else b""
+    if len(header) < _LENGTH.size:
+        return b""
+    (length,) = _LENGTH.unpack(header)
+    message = source.read(length)
+    return message if len(message) == length else b""
 
 
 def _write_message(sink: BinaryIO, message: bytes) -> None:
