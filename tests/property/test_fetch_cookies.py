@@ -5,7 +5,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gossamer.fetch.request_headers import MAX_COOKIE_BYTES, MAX_COOKIES, CookieJar
+from gossamer.fetch.headers import MAX_COOKIE_BYTES, MAX_COOKIES, CookieJar
 from gossamer.model import Url
 
 HOME = Url("http://a.test/x/y?z", "a.test", "http://a.test", 0)

@@ -7,9 +7,8 @@ or reading what a document says (`process`).
 
 from gossamer.fetch.body import SpooledBody
 from gossamer.fetch.dns import Resolver
-from gossamer.fetch.fetcher import Fetcher
+from gossamer.fetch.fetcher import RETRY, Fetcher, RetryRule, next_try_at
 from gossamer.fetch.guard import AddressGuard
-from gossamer.fetch.request_headers import Validators, auth_by_origin, user_agent
-from gossamer.fetch.retry import RETRY, RetryRule, next_try_at
+from gossamer.fetch.headers import Validators, auth_by_origin, user_agent
 from gossamer.fetch.robots import RobotsRules, RobotsVerdict, parse_robots
 from gossamer.fetch.robots_cache import Ask, GivenUp, RobotsCache, Wait

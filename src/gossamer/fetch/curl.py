@@ -23,7 +23,7 @@ from gossamer.clock import Clock
 from gossamer.config import FetchConfig
 from gossamer.fetch.body import BodyMemory, BodySpool
 from gossamer.fetch.guard import AddressGuard
-from gossamer.fetch.response_head import split_answer
+from gossamer.fetch.headers import split_answer
 
 Foreign: TypeAlias = Any
 """What comes from pycurl, or goes to it: it has no types."""

@@ -17,14 +17,17 @@ from gossamer.fetch.body import BodyMemory, SpooledBody
 from gossamer.fetch.curl import CurlHandle, CurlLoop, TlsSessions, TransferEnd
 from gossamer.fetch.decoding import Caps
 from gossamer.fetch.guard import AddressGuard
-from gossamer.fetch.request_headers import CookieJar, RequestHeaders, Validators, wire_text
-from gossamer.fetch.response_head import (
+from gossamer.fetch.headers import (
     BadResponseHead,
+    CookieJar,
+    RequestHeaders,
     ResponseHead,
+    Validators,
     media_type_of,
     read_head,
     retry_after_s,
     split_answer,
+    wire_text,
 )
 from gossamer.model import (
     Document,

@@ -4,8 +4,17 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from gossamer.config import FilterConfig
-from gossamer.filter import origin_rules
-from gossamer.filter.link_rules import host_budget, shape
+from gossamer.filter.rules import (
+    OriginFilter,
+    Scope,
+    allowed,
+    bad_port,
+    blocked,
+    host_budget,
+    read_blocklist,
+    scheme,
+    shape,
+)
 from gossamer.filter.user_rules import UrlFilter, UserFilter, installed_filters, named_filter
 from gossamer.log import OnUserError
 from gossamer.model import EMBEDDED, FOLLOWED, Link, LinkKind, Objection, Url
@@ -97,13 +106,13 @@ def build_chain(
 
     `host_count` returns how many URLs of a host were queued. `extra` filters are asked last.
     """
-    scope = origin_rules.Scope(config.scope, seeds)
-    origins = origin_rules.OriginFilter(
+    scope = Scope(config.scope, seeds)
+    origins = OriginFilter(
         [
-            origin_rules.scheme,
-            origin_rules.bad_port,
-            origin_rules.blocked(Patterns([*config.block, *_blocklist(config)])),
-            origin_rules.allowed(Patterns(config.allow)),
+            scheme,
+            bad_port,
+            blocked(Patterns([*config.block, *_blocklist(config)])),
+            allowed(Patterns(config.allow)),
             scope,
         ]
     )
@@ -127,4 +136,4 @@ def _by_others(config: FilterConfig) -> list[UrlFilter]:
 
 
 def _blocklist(config: FilterConfig) -> Sequence[str]:
-    return origin_rules.read_blocklist(Path(config.blocklist)) if config.blocklist else ()
+    return read_blocklist(Path(config.blocklist)) if config.blocklist else ()

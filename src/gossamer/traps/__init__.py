@@ -2,8 +2,8 @@
 
 Neighbours: `crawl` reports every finished task, asks before each request, and hands `object_to` to
 the filters, which so refuse links into what is closed. Not for: single URLs with a bad shape
-(`filter.link_rules`).
+(`filter.rules`).
 """
 
 from gossamer.traps.detector import Hold, ReleasedTasks, TrapDetector
-from gossamer.traps.notes import count_held_new, held_because, read_trap_notes
+from gossamer.traps.held import count_held_new, held_because, read_trap_notes

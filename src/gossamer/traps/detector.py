@@ -7,8 +7,7 @@ from msgspec import Struct
 
 from gossamer.config import TrapsConfig
 from gossamer.model import Link, LinkKind, Objection, Reject, Row, Task, TrapNote, Turn, Url
-from gossamer.traps.held import HeldQueues, HeldTask
-from gossamer.traps.notes import most_important, note_of
+from gossamer.traps.held import HeldQueues, HeldTask, most_important, note_of
 from gossamer.traps.probations import Probations
 from gossamer.traps.registry import ScanRows, UnitRegistry
 from gossamer.traps.unit import NO_TRAIL, Probation, Unit, host_of, units_of

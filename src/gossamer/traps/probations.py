@@ -5,9 +5,8 @@ from typing import NamedTuple
 
 from gossamer.config import TrapsConfig
 from gossamer.model import Fetched, Task, Turn, Url
-from gossamer.traps.held import HeldQueues
+from gossamer.traps.held import HeldQueues, closed_because
 from gossamer.traps.hosts import Domains, Mirrors
-from gossamer.traps.notes import closed_because
 from gossamer.traps.observations import (
     Observation,
     count_page,

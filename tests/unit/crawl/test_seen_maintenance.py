@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from gossamer.config import SeenConfig
-from gossamer.crawl.maintenance import SeenMaintenance
+from gossamer.crawl.engine import SeenMaintenance
 from gossamer.errors import CannotGoOn
 from gossamer.model import Row
 from gossamer.seen import UrlSeen

@@ -6,9 +6,12 @@ from gossamer import __version__
 from gossamer.config import FetchConfig
 from gossamer.errors import ConfigError
 from gossamer.fetch import user_agent
-from gossamer.fetch.request_headers import MAX_COOKIES, MAX_HOSTS, CookieJar, RequestHeaders
-from gossamer.fetch.response_head import (
+from gossamer.fetch.headers import (
+    MAX_COOKIES,
+    MAX_HOSTS,
     BadResponseHead,
+    CookieJar,
+    RequestHeaders,
     ResponseHead,
     media_type_of,
     read_head,
