@@ -15,7 +15,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from gossamer.testing import FakeWeb, LoggedRequest, smallest_gap
 from tests.e2e import test_kill, test_shards_kill
@@ -42,12 +42,12 @@ class Survived(NamedTuple):
     smallest_gap_s: float
 
 
-def kill_one_process(folder: Path, seed: int) -> Survived:
+def kill_one_process(folder: Path, seed: int, kills: int) -> Survived:
     """Kill a crawl of one shard along its way, and during its starts."""
     web = FakeWeb(seed=seed, hosts=8, pages_per_host=30)
     with test_kill.ordeal(folder, web, "--delay", str(DELAY_S)) as trial:
         trial.learn_start()
-        moments = trial.dice.sample(range(4, int(trial.requests() * 0.85)), PER_CRAWL - 1)
+        moments = trial.dice.sample(range(4, int(trial.requests() * 0.85)), kills - 1)
         for number, request in enumerate(sorted(moments)):
             if number % 3 == 1:
                 trial.kill_early()
@@ -58,11 +58,11 @@ def kill_one_process(folder: Path, seed: int) -> Survived:
         return survived(folder, visits, Counter({"process": trial.kills}))
 
 
-def kill_shards(folder: Path, seed: int) -> Survived:
+def kill_shards(folder: Path, seed: int, kills: int) -> Survived:
     """Kill one of two shards, again and again; the supervisor starts it again."""
     with test_shards_kill.ordeal(folder, web_of_shards(seed)) as trial:
         process = trial.crawler.start()
-        for request in trial.moments(PER_CRAWL, until=0.85):
+        for request in trial.moments(kills, until=0.85):
             trial.wait_for(request, process)
             time.sleep(trial.dice.uniform(0.0, LATE_S))
             victim = trial.dice.choice(shards_of(process.pid))
@@ -73,11 +73,11 @@ def kill_shards(folder: Path, seed: int) -> Survived:
         return survived(folder, trial.server.requests(), Counter({"shard": trial.kills}))
 
 
-def kill_groups(folder: Path, seed: int) -> Survived:
+def kill_groups(folder: Path, seed: int, kills: int) -> Survived:
     """Kill the supervisor of two shards, or all three at once, and start the crawl again."""
     kinds: Counter[str] = Counter()
     with test_shards_kill.ordeal(folder, web_of_shards(seed)) as trial:
-        for number, request in enumerate(trial.moments(PER_CRAWL, until=0.85)):
+        for number, request in enumerate(trial.moments(kills, until=0.85)):
             process = trial.crawler.start()
             trial.wait_for(request, process)
             time.sleep(trial.dice.uniform(0.0, LATE_S))
@@ -103,7 +103,8 @@ def survived(folder: Path, visits: Sequence[LoggedRequest], kills: Counter[str])
     return Survived(kills, pages, repeated(visits), smallest_gap(visits))
 
 
-CRAWLS: tuple[Callable[[Path, int], Survived], ...] = (kill_one_process, kill_shards, kill_groups)
+KillCrawl: TypeAlias = Callable[[Path, int, int], Survived]
+CRAWLS: tuple[KillCrawl, ...] = (kill_one_process, kill_shards, kill_groups)
 
 
 def main() -> None:
@@ -115,7 +116,7 @@ def main() -> None:
         if kills.total() >= KILLS:
             break
         with tempfile.TemporaryDirectory(prefix="gossamer-kills-") as folder:
-            crawl = CRAWLS[len(crawls) % len(CRAWLS)](Path(folder), seed)
+            crawl = CRAWLS[len(crawls) % len(CRAWLS)](Path(folder), seed, PER_CRAWL)
         crawls.append(crawl)
         kills += crawl.kills
         print(
