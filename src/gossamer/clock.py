@@ -7,7 +7,7 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """What the rooms may know of time."""
+    """The clock that every part of Gossamer is given."""
 
     def wall(self) -> float:
         """Return seconds since the epoch: for what is stored and survives a restart."""

@@ -1,7 +1,7 @@
-"""Every knob of a crawl: one frozen struct per room, one root. `crawl.toml` has the same shape.
+"""Every setting of a crawl: one frozen struct per package, one root. `crawl.toml` has this shape.
 
-A room receives its own struct and never the root. Ranges live in the types, unknown keys fail,
-and everything is checked before the first packet.
+A package receives its own struct and never the root. Ranges are part of the types, unknown keys are
+errors, and everything is checked before the first request.
 """
 
 from typing import Annotated, Literal, TypeAlias
@@ -24,100 +24,100 @@ MIB = 1024 * KIB
 
 
 class PolitenessConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How long to leave a host alone."""
+    """How long to wait between requests to the same host."""
 
     delay_s: Annotated[float, Meta(ge=0.0)] | None = None
-    """A fixed gap per host instead of the minimum and the adaptive rule; 0 for your own servers."""
+    """A fixed delay per host instead of the minimum and adaptive ones; 0 for your own servers."""
     min_delay_s: Seconds = 1.0
-    """The shortest gap between two requests to one host."""
+    """Minimum delay between two requests to the same host."""
     latency_factor: Seconds = 10.0
-    """The gap is at least this many times the last fetch's duration..."""
+    """The delay is at least this many times the duration of the last fetch..."""
     max_adaptive_s: Seconds = 30.0
-    """...but that term is never longer than this."""
+    """...but this adaptive delay never exceeds this."""
     address_delay_s: Seconds = 0.25
-    """The gap between two requests to one IP address, whatever the host; 0 if delay_s is 0."""
+    """Minimum delay between two requests to the same IP address; 0 if delay_s is 0."""
     throttle_s: Seconds = 10.0
-    """The host's gap after a 429 or 503 that names no Retry-After; doubled at each repeat."""
+    """Delay for a host after a 429 or 503 without Retry-After; doubled each time it repeats."""
     max_retry_after_s: Seconds = 86400.0
-    """A Retry-After longer than this is cut to it."""
+    """Upper limit on Retry-After: a longer one is shortened to this."""
 
 
 class FetchConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How to ask a server, and when to stop listening."""
+    """How requests are made, and their limits."""
 
     user_agent: str = ""
-    """Sent as User-Agent; "" means gossamer/VERSION with the contact address."""
+    """The User-Agent header; "" means gossamer/VERSION with the contact address."""
     robots_agent: str = "gossamer"
     """The product token that robots.txt groups are matched against."""
     contact: str = ""
-    """A mail address or URL of yours; it goes into the user agent."""
+    """Your email address or URL, included in the User-Agent header."""
     headers: tuple[str, ...] = ()
-    """Further request headers, as "Name: value"; never stored in the archive."""
+    """Additional request headers, as "Name: value"; never stored in the archive."""
     auth: dict[str, str] = field(default_factory=dict)
-    """Basic credentials, as USER:PASS, by host (scheme and port of its seeds, else https) or origin
-    (http://host:8080); sent there only, never stored."""
+    """Basic authentication credentials, as USER:PASS, by host (with the scheme and port of its
+    seeds, otherwise https) or origin (http://host:8080); sent only there, never stored."""
     proxy: str = ""
-    """A proxy URL (http, https, socks5h) for all requests; "" means none."""
+    """Proxy URL (http, https, socks5 or socks5h) for all requests; "" means no proxy."""
     cookies: bool = False
-    """Keep cookies per host for the length of a run; off unless you need them."""
+    """Accept and send cookies, per host, for the duration of a run."""
     insecure: bool = False
-    """Do not verify TLS certificates (failures are recorded either way)."""
+    """Do not verify TLS certificates; a failed verification is recorded either way."""
     resolve: dict[str, str] = field(default_factory=dict)
-    """Addresses by host name that replace DNS."""
+    """IP addresses by host name, used instead of DNS."""
     nameservers: tuple[str, ...] = ()
-    """DNS servers to ask instead of the system's, as ADDR or ADDR:PORT."""
+    """DNS servers to use instead of the system's, as ADDR or ADDR:PORT."""
     allow_net: tuple[str, ...] = ()
-    """Private networks (CIDR) that may be contacted; none by default."""
+    """Private networks, in CIDR notation, that may be contacted; none by default."""
     allow_private: bool = False
-    """Contact any private, loopback or link-local address."""
+    """Allow connections to any private, loopback or link-local address."""
     max_header_bytes: AtLeastOne = 32 * KIB
-    """All header bytes of one answer, interim answers included; readers of WARC take no more."""
+    """Maximum size of the headers of a response, interim (1xx) responses included; many WARC
+    readers accept no more than the default."""
     max_header_lines: AtLeastOne = 1000
-    """Header lines of one answer."""
+    """Maximum number of header lines in a response."""
     max_body_bytes: AtLeastOne = 32 * MIB
-    """Bytes as sent; more is cut off and marked as truncated."""
+    """Maximum size of a body as sent; a longer one is truncated and marked as such."""
     max_decoded_bytes: AtLeastOne = 64 * MIB
-    """Bytes after decompression; more is cut off."""
+    """Maximum size of a body after decompression; a longer one is truncated."""
     max_ratio: AtLeastOne = 200
-    """Decoded bytes per byte as sent, once a megabyte is exceeded; beyond it the rest is cut."""
+    """Maximum compression ratio of bodies over 1 MB; beyond it the body is truncated."""
     connect_s: Seconds = 10.0
-    """Deadline for connecting, TLS included."""
+    """Timeout for connecting, TLS handshake included."""
     first_byte_s: Seconds = 20.0
-    """Deadline for the first byte of the answer."""
+    """Timeout for the first byte of the response."""
     stall_s: Seconds = 20.0
-    """The transfer is given up when it stays under 50 bytes a second for so long."""
+    """A transfer is aborted after this long below 50 bytes per second."""
     total_s: Seconds = 60.0
-    """Deadline for the whole exchange."""
+    """Timeout for the whole request."""
     max_redirects: AtLeastOne = 10
-    """Hops from a URL to its page."""
+    """Maximum number of redirects followed from a URL."""
     spool_bytes: AtLeastOne = 64 * KIB
-    """Bodies larger than this lie in a temporary file when the memory for bodies is used up."""
+    """Bodies larger than this go to a temporary file once body_memory_bytes is used up."""
     body_memory_bytes: Count = 32 * MIB
-    """Memory for bodies that are larger than that, of all documents together; each is at most a
-    megabyte."""
+    """Memory for bodies larger than spool_bytes, of all documents together; 1 MB each at most."""
     dns_cache: AtLeastOne = 100_000
-    """Names kept in the DNS cache."""
+    """Maximum number of names in the DNS cache."""
 
 
 class RobotsConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How robots.txt is kept. There is no switch to ignore it, except for hosts of your own."""
+    """How robots.txt is fetched and cached. It can be ignored only on hosts that you own."""
 
     own_hosts: tuple[str, ...] = ()
-    """Hosts that you own, by name: their robots.txt is not asked for."""
+    """Names of hosts that you own: their robots.txt is not fetched."""
     max_bytes: AtLeastOne = 512 * KIB
-    """Bytes of a robots.txt that are read (RFC 9309 asks for at least 500 KiB)."""
+    """How much of a robots.txt is read (RFC 9309 requires at least 500 KiB)."""
     max_age_s: Seconds = 86400.0
-    """A copy is used for so long (RFC 9309: 24 hours)."""
+    """How long a cached robots.txt is used (RFC 9309: at most 24 hours)."""
     cache: AtLeastOne = 50_000
-    """Origins kept in memory."""
+    """Maximum number of origins whose robots.txt is kept in memory."""
     retry_s: Seconds = 20.0
-    """Wait before an unreachable robots.txt is asked for again; tripled each time."""
+    """Delay before an unreachable robots.txt is fetched again; tripled each time."""
     retries: Count = 3
-    """After so many repeats the host's URLs are refused as robots_unreachable."""
+    """After this many retries, the host's URLs are refused as robots_unreachable."""
 
 
 class UrlConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How URLs are brought into canonical form."""
+    """How URLs are canonicalized."""
 
     strip_session_ids: bool = True
     """Remove session ids such as jsessionid, PHPSESSID and sid."""
@@ -126,96 +126,96 @@ class UrlConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class FilterConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Which links are wanted."""
+    """Which links are followed."""
 
     scope: Literal["any", "domain", "host", "prefix"] = "domain"
-    """How far from the seeds the crawl may go."""
+    """Which URLs are in scope: any; or the domains, hosts or path prefixes of the seeds."""
     allow: tuple[str, ...] = ()
-    """Host globs or URL patterns; with any given, only what matches one is wanted, seeds too."""
+    """Host globs or URL patterns; if given, only URLs that match one are fetched, even seeds."""
     block: tuple[str, ...] = ()
-    """Host globs or URL patterns that are never wanted; wins over allow."""
+    """Host globs or URL patterns that are never fetched; takes precedence over allow."""
     blocklist: str = ""
     """A file with one host or pattern per line, added to block."""
     block_extensions: tuple[str, ...] = BINARY_EXTENSIONS
-    """File extensions of pages that are not asked for (sitemaps excepted)."""
+    """File extensions that are not fetched (sitemaps excepted)."""
     max_url_chars: AtLeastOne = 2048
-    """Longer URLs are refused."""
+    """URLs longer than this are refused."""
     max_depth: Count | None = None
-    """Links deeper than this are refused; none by default."""
+    """URLs more than this many links away from a seed are refused; no limit by default."""
     max_repeats: AtLeastOne = 2
-    """A path segment may occur this often in a URL; more looks like a trap."""
+    """How often the same path segment may occur in a URL; more is taken for a trap."""
     max_urls_per_host: AtLeastOne = 100_000
-    """URLs of one host that are taken into the queue."""
+    """Maximum number of URLs of one host that are queued."""
     user_filters: tuple[str, ...] = ()
-    """Filters of your own, as "module:function"."""
+    """Your own filters, as "module:function"."""
 
 
 class DedupeConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Which pages say the same. Labels only: what is stored does not depend on them."""
+    """How duplicates are detected. They are only labelled; every page is stored all the same."""
 
     near: bool = True
-    """Compare the texts of all pages, and label near-duplicates with their original."""
+    """Compare the text of all pages, and label near-duplicates with their original."""
 
 
 class TrapsConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How parts of a site without an end are found. What is closed is named by `status`."""
+    """How crawler traps are detected. `status` lists what has been closed."""
 
     enabled: bool = True
-    """Look for traps."""
+    """Detect traps."""
     trust: tuple[str, ...] = ()
     """Host globs or URL patterns that are never throttled or closed."""
     new_hosts: AtLeastOne = 8
-    """Hosts of one domain that are asked at once; more have to wait for their answers."""
+    """How many new hosts of one domain are crawled at once; others wait for their results."""
     unproven_pages: AtLeastOne = 80
-    """Pages on probation after which a part that is neither clearly honest nor a trap is closed; a
-    seed's own site has 25 times as many."""
+    """Pages on probation after which a part of a site that is not clearly either a trap or not one
+    is closed; 25 times as many on the site of a seed."""
 
 
 class ProcessConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What is read out of documents."""
+    """What is extracted from documents."""
 
     embeds: bool = False
-    """Follow images, scripts, styles and media too."""
+    """Also fetch images, scripts, style sheets and media."""
     sitemaps: bool = True
-    """Ask for sitemaps named in robots.txt, and for /sitemap.xml of seed hosts."""
+    """Fetch the sitemaps named in robots.txt, and /sitemap.xml of seed hosts."""
     media_types: tuple[str, ...] = ()
-    """Keep only these media types (globs such as text/*); () keeps all."""
+    """Store only these media types (globs such as text/*); an empty list stores all."""
     max_text_chars: AtLeastOne = 2_000_000
-    """Characters of extracted text that are kept."""
+    """Maximum number of characters of extracted text that are stored."""
     max_links: AtLeastOne = 50_000
-    """Links of one document that are kept."""
+    """Maximum number of links of one document that are stored."""
     helper_seconds: Seconds = 10.0
-    """CPU and wall seconds for a document that is read in the helper process."""
+    """CPU and wall-clock time limit for a document parsed in the helper process."""
     helper_memory_bytes: AtLeastOne = 1024 * MIB
-    """Memory of the helper process."""
+    """Memory limit of the helper process."""
 
 
 class FrontierConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Which URL next."""
+    """The order in which URLs are fetched."""
 
     order: Literal["bfs", "best", "opic", "dfs"] = "bfs"
-    """Breadth first, best first (by credit along links), adaptive OPIC, depth first in a host."""
+    """Breadth-first, best-first (by credit along links), adaptive OPIC, or depth-first per host."""
     score: str = ""
-    """A function of yours, as "module:function", that grades instead: it is given a URL, its anchor
-    text and its depth, and returns 0.0 (last) to 1.0 (first)."""
+    """Your own scoring function, as "module:function": it is called with a URL, its anchor text and
+    its depth, and returns a priority from 0.0 (last) to 1.0 (first)."""
     ascend: bool = False
-    """Try every parent path of a found URL, too: /a/b/p.html also /a/b/, /a/ and /."""
+    """Also try every parent path of a URL: for /a/b/p.html also /a/b/, /a/ and /."""
     ranks: str = ""
-    """A file of ranks, such as graph/ranks of an earlier crawl: in the orders best and opic, URLs
-    that have more than the mean start with credit."""
+    """A file of ranks, such as graph/ranks of an earlier crawl: with the orders best and opic, URLs
+    ranked above the mean start with credit."""
     rules: dict[str, Annotated[int, Meta(ge=1, le=16)]] = field(default_factory=dict)
-    """Fixed grades, 1 (last) to 16 (first), by host, host glob or URL pattern; the first that
-    matches has the say."""
+    """Fixed priorities, from 1 (last) to 16 (first), by host, host glob or URL pattern; the first
+    match wins."""
     grades: Annotated[int, Meta(ge=1, le=16)] = 8
-    """F: the number of priority classes of the breadth-first order."""
+    """Number of priority classes (front queues) of the breadth-first order."""
     lease_urls: AtLeastOne = 16
-    """URLs of one host that are taken from disk at a time."""
+    """URLs of one host that are read from disk at a time."""
     quantum_urls: AtLeastOne = 256
-    """After so many URLs a host makes room for a waiting one."""
+    """After this many URLs, a host makes way for one that waits."""
 
 
 class SeenConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How known URLs are remembered."""
+    """How seen URLs are remembered."""
 
     run_keys: AtLeastOne = 1_000_000
     """Fingerprints held in memory before they are written as a sorted run."""
@@ -224,48 +224,48 @@ class SeenConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class StoreConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What is kept, and how safely."""
+    """How pages are stored, and how durably."""
 
     file_bytes: AtLeastOne = 1024 * MIB
-    """An archive file is closed when it is larger than this."""
+    """A new archive file is started once the current one is larger than this."""
     sync: Literal["each", "second", "never"] = "second"
-    """When the disk is told to make commits durable against power loss."""
+    """When commits are synced to disk to survive a power loss: each one, every second, or never."""
     commit_pages: AtLeastOne = 64
-    """Turns per commit, at most."""
+    """Maximum number of fetches per commit."""
     commit_s: Seconds = 0.05
-    """A turn waits no longer than this for its commit."""
+    """Maximum time that a finished fetch waits for its commit."""
     min_free_bytes: Count = 64 * MIB
-    """The crawl pauses when the disk has less than this left."""
+    """The crawl pauses when less disk space than this is free."""
 
 
 class WatchConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How `gossamer watch` keeps stored pages fresh."""
+    """How `gossamer watch` keeps stored pages up to date."""
 
     rate_per_s: Annotated[float, Meta(ge=0.001)] = 1.0
-    """Requests a second, over all hosts: looks at known pages and new pages together."""
+    """Requests per second, over all hosts: revisits and new pages together."""
     new_share: Annotated[float, Meta(ge=0.0, le=1.0)] = 0.5
-    """Of that, what new pages may take while there are any."""
+    """Share of these requests that may go to new pages while there are any."""
     prior_s: Annotated[float, Meta(ge=0.001)] = 12_960_000.0
-    """A page of which nothing is known yet is taken to change once in so many seconds."""
+    """Assumed time between two changes of a page that has not been revisited yet."""
     confirm_s: Seconds = 86_400.0
-    """A page that answers 404 is asked again after this long, then it is gone."""
+    """A page that returns 404 is fetched again after this long, and then counts as gone."""
     confirm_gone_s: Seconds = 3_600.0
     """The same for 410."""
     lost_s: Seconds = 2_592_000.0
-    """A page that is gone, or cannot be asked for, is asked again after this long at most."""
+    """A page that is gone or cannot be fetched is tried again after at most this long."""
     replan_s: Annotated[float, Meta(ge=0.01)] = 60.0
-    """How often the looks are planned anew."""
+    """How often revisits are rescheduled."""
 
 
 class LimitsConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """When to stop although there is work left. All count the whole crawl, not one run."""
+    """When to stop although URLs are left. Pages and bytes count over all runs of the crawl."""
 
     max_pages: Count | None = None
-    """Stored pages."""
+    """Maximum number of stored pages."""
     max_time_s: Seconds | None = None
-    """Seconds of crawling in this run."""
+    """Maximum duration of this run."""
     max_bytes: Count | None = None
-    """Bytes of archive."""
+    """Maximum size of the archive."""
 
 
 class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -274,9 +274,9 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     seeds: tuple[str, ...] = ()
     """URLs to start from."""
     concurrency: Annotated[int, Meta(ge=1, le=4096)] = 64
-    """Fetches in flight at once, turns that wait for their commit included."""
+    """Maximum number of fetches at once, those that wait for their commit included."""
     shards: Annotated[int, Meta(ge=0, le=256)] = 0
-    """Processes that share the crawl, each with its own hosts; 0 means one per core."""
+    """Number of processes that share the crawl, each with its own hosts; 0 means one per core."""
     politeness: PolitenessConfig = field(default_factory=PolitenessConfig)
     fetch: FetchConfig = field(default_factory=FetchConfig)
     robots: RobotsConfig = field(default_factory=RobotsConfig)

@@ -1,10 +1,10 @@
-"""The exception tree. Expected ends are values; an exception means a broken promise.
+"""Exceptions. Expected outcomes are values; an exception means that a promise was broken.
 
     GossamerError
-    ├── ConfigError     the operator asked for something impossible      → exit code 2
-    ├── CannotGoOn      the machine broke a promise (disk, lock, state)   → exit code 4
-    │   └── CorruptFile   bytes on disk are not what we wrote there
-    └── Bug             we broke a promise of our own
+    ├── ConfigError     a setting, option or argument is invalid           → exit code 2
+    ├── CannotGoOn      the disk, the lock or the state prevents going on   → exit code 4
+    │   └── CorruptFile   a file does not contain what was written to it
+    └── Bug             an internal error in Gossamer
 
 Each message says what was expected, what was found, where, and what to do.
 """
@@ -13,19 +13,19 @@ from pathlib import Path
 
 
 class GossamerError(Exception):
-    """The root: everything that Gossamer raises on purpose."""
+    """Base class of everything that Gossamer raises on purpose."""
 
 
 class ConfigError(GossamerError):
-    """The operator asked for something that cannot be done as asked."""
+    """A setting, an option or an argument is invalid."""
 
 
 class CannotGoOn(GossamerError):
-    """The disk, the lock or the state does not allow the crawl to go on."""
+    """The disk, the lock or the state prevents the program from going on."""
 
 
 class CorruptFile(CannotGoOn):
-    """A file holds something other than what was written to it."""
+    """A file does not contain what was written to it."""
 
     def __init__(self, path: Path, offset: int, found: str) -> None:
         super().__init__(f"{path} is damaged at byte {offset}: {found}")
@@ -34,4 +34,4 @@ class CorruptFile(CannotGoOn):
 
 
 class Bug(GossamerError):
-    """A promise of our own is broken; please report it with the message."""
+    """An internal error in Gossamer; please report it with its message."""

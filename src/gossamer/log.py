@@ -14,11 +14,11 @@ _SECRET = re.compile(
 _MAX_ERROR_CHARS = 300
 
 OnUserError: TypeAlias = Callable[[str, str], None]
-"""Takes the name of a user's own function, and in words the exception that it raised."""
+"""Called with the name of a user's function and a description of the exception it raised."""
 
 
 def escape(text: str) -> str:
-    r"""Return text that cannot start a line or steer a terminal: controls become \x escapes."""
+    r"""Return text that cannot start a line or control a terminal: controls become \x escapes."""
     return _CONTROL.sub(lambda m: m.group().encode("unicode_escape").decode("ascii"), text)
 
 
@@ -28,7 +28,7 @@ def redact(text: str) -> str:
 
 
 def describe_error(error: BaseException) -> str:
-    """Return an exception in one short line: its type and message, also if it cannot say it."""
+    """Return an exception as one short line: its type and message, even if that cannot be read."""
     try:
         message = str(error)
     except Exception as failed:  # noqa: BLE001 -- a stranger's exception may fail in any way

@@ -195,7 +195,7 @@ def _own(symbols: Sequence[str], name: str) -> str:
 @cache
 def _announce() -> None:
     """Say why it takes a while: once per process, however many modules it compiles."""
-    sys.stderr.write("gossamer: compiling for this machine; that happens once\n")
+    sys.stderr.write("gossamer: compiling code for this machine; this happens only once\n")
 
 
 def _user_cache() -> Path:
@@ -203,7 +203,7 @@ def _user_cache() -> Path:
 
 
 def _keep(place: Path, content: bytes) -> bool:
-    """Write a file that is whole at any moment; tell whether that was possible."""
+    """Write a file that is whole at any moment; return True if that was possible."""
     new = place.with_name(f"{place.name}.{os.getpid()}")
     try:
         place.parent.mkdir(parents=True, exist_ok=True)

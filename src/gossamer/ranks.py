@@ -44,18 +44,24 @@ class RankFile:
                 size = os.fstat(file.fileno()).st_size
                 magic, version, count, digest = _HEAD.unpack(head.ljust(_HEAD.size, b"\0"))
                 if magic != MAGIC or version != VERSION:
-                    raise CorruptFile(path, 0, "no file of ranks, or one of another version")
+                    raise CorruptFile(
+                        path,
+                        0,
+                        "not a ranks file, or one of another version; run `gossamer rank DIR`",
+                    )
                 if size != _HEAD.size + URL_BYTES * count:
-                    raise CorruptFile(path, size, f"the ranks of {count} URLs were expected")
+                    raise CorruptFile(path, size, f"expected the ranks of {count} URLs")
                 mapped = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)
         except OSError as problem:
             raise CannotGoOn(f"cannot read {path}: {problem.strerror}") from problem
         if is_checked and xxhash.xxh3_64_intdigest(memoryview(mapped)[_HEAD.size :]) != digest:
-            raise CorruptFile(path, _HEAD.size, "the checksum of the ranks is wrong")
+            raise CorruptFile(
+                path, _HEAD.size, "the checksum does not match; run `gossamer rank DIR`"
+            )
         keys = np.frombuffer(mapped, "<u8", count, _HEAD.size)
         scores = np.frombuffer(mapped, "<f4", count, _HEAD.size + 8 * count)
         if is_checked and not (np.isfinite(scores).all() and (scores >= 0).all()):
-            raise CorruptFile(path, _HEAD.size + 8 * count, "a rank is no number, or below 0")
+            raise CorruptFile(path, _HEAD.size + 8 * count, "a rank is negative or not a number")
         return cls(keys, scores, digest)
 
     def __len__(self) -> int:
@@ -107,5 +113,7 @@ def write_ranks(path: Path, keys: NDArray[np.uint64], scores: NDArray[np.float64
             keys.tofile(file)
             ranks.tofile(file)
     except OSError as problem:
-        raise CannotGoOn(f"cannot write {path}: {problem.strerror}; make room") from problem
+        raise CannotGoOn(
+            f"cannot write {path}: {problem.strerror}; free some disk space"
+        ) from problem
     return len(keys)

@@ -1,6 +1,6 @@
-"""crawl.toml: read it, check it, write it, and say what each knob means.
+"""crawl.toml: reading, checking, writing and documenting it.
 
-The knobs themselves, their types, ranges and words are in `config.py`; nothing is said twice.
+The settings themselves, their types, ranges and descriptions are in `config.py`.
 """
 
 import ast
@@ -33,19 +33,19 @@ _USER_INFO = re.compile(r"(?<=://)[^/?#\s]*@")
 _COMMENT_COLUMN = 34
 _WIDTH = 100
 _TOP = """\
-# What this crawl was asked to do: every knob there is. A line that starts with "#" shows a default;
-# take the "#" away to change it. Flags of `gossamer crawl` change this file and say so.
+# The settings of this crawl. A line that starts with "#" shows a default: remove the "#" to
+# change it. Options given to `gossamer crawl` are saved here, and the change is reported.
 """
 
 
 class Knob(Struct, frozen=True):
-    """One knob: where it is, what it takes, what it is when nothing is said, what it means."""
+    """One knob: its table, name, type, default and description."""
 
     section: str
     """The table in crawl.toml; "" for the top."""
     name: str
     kind: str
-    """The type in words, such as "whole number ≥ 1"."""
+    """The type in words, such as "integer ≥ 1"."""
     default: object
     doc: str
 
@@ -84,7 +84,7 @@ def load_config(path: Path) -> Config:
     except UnicodeDecodeError:
         raise ConfigError(f"{path} is not UTF-8 text") from None
     except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"{path} is not TOML: {error}") from None
+        raise ConfigError(f"{path} is not valid TOML: {error}") from None
     try:
         return to_config(data)
     except ConfigError as error:
@@ -106,7 +106,9 @@ def check(config: Config) -> None:
     fetch = config.fetch
     for network in fetch.allow_net:
         if not _reads(_network, network):
-            raise _wrong("fetch.allow_net", "a network such as 10.0.0.0/8", network)
+            raise _wrong(
+                "fetch.allow_net", "a network in CIDR notation, such as 10.0.0.0/8", network
+            )
     for address in fetch.resolve.values():
         if not _reads(ipaddress.ip_address, address.strip("[]")):
             raise _wrong("fetch.resolve", "an IP address", address)
@@ -115,7 +117,10 @@ def check(config: Config) -> None:
             raise _wrong(f"fetch.{name}", "printable text on one line", value)
     has_credit = config.frontier.order in {"best", "opic"} and not config.frontier.score
     if config.frontier.ranks and not has_credit:
-        raise ConfigError("frontier.ranks: expected with the order best or opic: add --order best")
+        raise ConfigError(
+            "frontier.ranks needs frontier.order best or opic, without frontier.score: "
+            "add --order best"
+        )
     _check_secrets(config)
 
 
@@ -123,14 +128,19 @@ def _check_secrets(config: Config) -> None:
     """Check the knobs whose values may not be shown."""
     for line in config.fetch.headers:
         if not _HEADER.fullmatch(line):
-            raise ConfigError('fetch.headers: expected "Name: value" on one line (not shown here)')
+            raise ConfigError(
+                'fetch.headers: expected "Name: value" on one line '
+                "(the value is secret and not shown)"
+            )
     for host, words in config.fetch.auth.items():
         if ":" not in words:
-            raise ConfigError(f"fetch.auth: expected USER:PASS for {host} (not shown here)")
+            raise ConfigError(
+                f"fetch.auth: expected USER:PASS for {host} (the value is secret and not shown)"
+            )
     proxy = config.fetch.proxy
     if proxy and proxy.partition("://")[0] not in _PROXY_SCHEMES:
         wanted = ", ".join(_PROXY_SCHEMES)
-        raise ConfigError(f"fetch.proxy: expected a URL that begins with one of {wanted}")
+        raise ConfigError(f"fetch.proxy: expected a URL with one of the schemes {wanted}")
 
 
 def _network(text: str) -> object:
@@ -166,7 +176,7 @@ def save_config(path: Path, config: Config) -> None:
     try:
         replace_file(path, to_toml(config).encode(), mode=mode)
     except UnicodeEncodeError:
-        raise ConfigError("a knob holds text that is not Unicode") from None
+        raise ConfigError("a setting contains text that is not valid Unicode") from None
     except OSError as error:
         raise CannotGoOn(f"{path} cannot be written: {error.strerror}") from error
 
@@ -216,13 +226,13 @@ def _words(kind: types.Type) -> str:
         case types.BoolType():
             return "true or false"
         case types.IntType() | types.FloatType():
-            return _range("whole number" if isinstance(kind, types.IntType) else "number", kind)
+            return _range("integer" if isinstance(kind, types.IntType) else "number", kind)
         case types.StrType():
-            return "text"
+            return "string"
         case types.VarTupleType():
-            return "list of texts"
+            return "list of strings"
         case types.DictType(value_type=value):
-            return "table of texts" + (
+            return "table of strings" + (
                 "" if value == types.StrType() else f", {_words(value)} each"
             )
         case types.LiteralType(values=values):
@@ -272,13 +282,21 @@ def _explained(found: str, data: Mapping[str, object]) -> str:
     if unknown:
         name = f"{path}.{unknown[1]}" if path else unknown[1]
         near = difflib.get_close_matches(name, [*kinds, *_sections()], n=1)
-        return f"{name}: there is no such knob" + (f"; did you mean {near[0]}?" if near else "")
+        return f"{name}: unknown setting" + (f"; did you mean {near[0]}?" if near else "")
     if path in SECRET_KNOBS:
-        return f"{path}: expected {kinds[path]} (what was found is not shown)"
+        wanted = _with_article(kinds[path])
+        return f"{path}: expected {wanted} (the value found is secret and not shown)"
     value: object = data
     for name in path.split("."):
         value = value.get(name) if isinstance(value, Mapping) else None
-    return str(_wrong(path, kinds.get(path, "a table"), value))
+    return str(_wrong(path, _with_article(kinds.get(path, "table")), value))
+
+
+def _with_article(kind: str) -> str:
+    noun = kind.partition(" ")[0]
+    if noun in {"true", "one"}:
+        return kind
+    return f"an {kind}" if noun == "integer" else f"a {kind}"
 
 
 def _wrong(path: str, wanted: str, found: object) -> ConfigError:

@@ -154,7 +154,7 @@ def test_what_is_not_a_url_is_neither_queued_nor_a_seed(lured: Lured, tmp_path: 
     for host in NO_HOSTS:
         text = f"http://{host}:{lured.bird.port}/"
         assert lured.done.why(text)["reason"] == "not_a_url"
-        with pytest.raises(ConfigError, match="is not a URL"):
+        with pytest.raises(ConfigError, match="is not a valid URL"):
             gossamer.Crawl(tmp_path / "c", [text], settings(lured.done.server)).run()
     assert not (tmp_path / "c").exists()
 

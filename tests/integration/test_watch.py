@@ -238,7 +238,7 @@ def test_the_content_that_a_page_had_no_longer_makes_others_its_copies(
 def test_a_watch_needs_a_crawl(tmp_path: Path) -> None:
     ended = say("watch", str(tmp_path))
     assert ended.code == 2
-    assert "not the folder of a crawl" in ended.err
+    assert "not a crawl folder" in ended.err
     assert ended.err.count("\n") == 1
 
 

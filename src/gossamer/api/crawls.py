@@ -321,7 +321,7 @@ def open_crawl(folder: Path | str) -> OpenCrawl:
     """Return the crawl in a folder, or an index that `index_files` made there."""
     place = Path(folder)
     if not any((place / name).exists() for name in ("crawl.toml", "archive", "state", "index")):
-        raise ConfigError(f"{folder} is not the folder of a crawl: there is no crawl.toml in it")
+        raise ConfigError(f"{folder} is not a crawl folder: it has no crawl.toml")
     return OpenCrawl(place)
 
 

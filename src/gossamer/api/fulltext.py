@@ -96,7 +96,7 @@ class SearchIndex:
     def _renewed(self, folder: Path) -> Finder:
         if not has_index(folder):
             self._finder = self._searcher = None
-            raise ConfigError(f"{folder} has no index: `gossamer build {folder} index` makes one")
+            raise ConfigError(f"{folder} has no index: run `gossamer build {folder} index`")
         inode = index_folder(folder).stat().st_ino
         if self._finder is not None and inode == self._inode:
             self._finder.renew()
@@ -113,7 +113,7 @@ def open_search(*places: Path | str) -> SearchIndex:
     (s3://BUCKET/PREFIX, file:///FOLDER), or that of a `gossamer serve --shard` (http://HOST:PORT).
     """
     if not places:
-        raise ConfigError("expected the place of an index, got none")
+        raise ConfigError("expected the folder or URL of an index, found none")
     return SearchIndex(places)
 
 

@@ -225,7 +225,7 @@ class LinkGraph:
         """
         graph = self._graph
         if numbers is False and graph.names is None:
-            raise ConfigError(f"--names: {self.base} has no names, there is no file BASE.urls")
+            raise ConfigError(f"--names: {self.base} has no names: there is no {self.base}.urls")
         if numbers or graph.names is None:
             order = None if numbers else read_order(graph.base, graph.out.nodes)
             return number_lines(graph.out, order)
@@ -267,7 +267,7 @@ class LinkGraph:
 
     def _kinds(self, names: Sequence[str]) -> int:
         if names and not self.has_kinds:
-            raise ConfigError(f"--kind: {self.base} does not tell kinds of links apart")
+            raise ConfigError(f"--kind: {self.base} does not record the kinds of its links")
         return read_kinds(names)
 
 

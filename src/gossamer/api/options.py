@@ -80,7 +80,7 @@ def with_options(config: Config, options: Mapping[str, object]) -> Config:
     data: dict[str, object] = msgspec.to_builtins(config)
     for name, value in options.items():
         if name not in KNOBS:
-            raise ConfigError(f"no such option: {name}; expected one of {', '.join(KNOBS)}")
+            raise ConfigError(f"unknown option {name!r}; expected one of {', '.join(KNOBS)}")
         section, _, knob = KNOBS[name].rpartition(".")
         table = data[section] if section else data
         if isinstance(table, dict):

@@ -32,9 +32,7 @@ def read_charter(path: Path) -> Charter:
     except FileNotFoundError:
         return Charter()
     except msgspec.DecodeError as error:
-        raise CorruptFile(
-            path, 0, f"{error}; `gossamer build DIR state` makes the state anew"
-        ) from error
+        raise CorruptFile(path, 0, f"{error}; run `gossamer build DIR state`") from error
 
 
 def write_charter(path: Path, charter: Charter) -> None:

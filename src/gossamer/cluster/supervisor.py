@@ -147,8 +147,8 @@ class Supervisor:
         tell("shard.died", shard=member.shard, pid=child.pid, code=code, deaths=member.deaths)
         if member.deaths >= MAX_DEATHS:
             raise CannotGoOn(
-                f"shard {member.shard} died {member.deaths} times in a row (last exit code {code}) "
-                "without getting anywhere; see what it printed, and run the crawl again"
+                f"shard {member.shard} crashed {member.deaths} times in a row without progress "
+                f"(last exit code {code}); see its output above, then run the crawl again"
             )
         self.termination.lost(member.shard)
         self.budget.lost(member.shard)

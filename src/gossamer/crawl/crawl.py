@@ -125,8 +125,8 @@ class Crawl:
         """
         if self._settled_config().shards > 1:
             raise ConfigError(
-                "several shards start as forks, which a program with threads cannot safely do; "
-                "expected shards=1 inside an event loop, or `gossamer crawl` in a shell"
+                "several shards are started with fork(), which is not safe in a program with "
+                "threads; use shards=1 inside an event loop, or run `gossamer crawl` in a shell"
             )
         loop = asyncio.get_running_loop()
 
@@ -154,7 +154,7 @@ class Crawl:
         It goes on until a signal asks for a stop if no time is given: there is no end to it.
         """
         if not CrawlFolder(self.folder).config_path.exists():
-            raise ConfigError(f"{self.folder} is not the folder of a crawl; crawl first")
+            raise ConfigError(f"{self.folder} is not a crawl folder; run `gossamer crawl` first")
         self._extras = dataclasses.replace(self._extras, is_watching=True)
         self._max_time_s = max_time_s
         return self.run(on_progress, on_saved)
@@ -308,15 +308,15 @@ def _expect_no_loop(name: str) -> None:
         if name == "run"
         else f"`await asyncio.to_thread(crawl.{name})`"
     )
-    raise ConfigError(f"Crawl.{name}() blocks, and an event loop runs here; use {cure}")
+    raise ConfigError(f"Crawl.{name}() cannot be called from a running event loop; use {cure}")
 
 
 def how_many_shards(config: Config, extras: Extras) -> int:
     """Return how many processes share the crawl: as many as asked for, or one per core."""
     if config.shards > 1 and State.was_opened:
         raise ConfigError(
-            "several shards start as forks, and this process has opened a crawl before; "
-            "expected a new process (or the command line), or Config(shards=1)"
+            "several shards are started with fork(), which is not safe after this process has "
+            "opened a crawl; use a new process, the command line, or Config(shards=1)"
         )
     if config.shards:
         return config.shards

@@ -61,7 +61,7 @@ def lock_folder(folder: CrawlFolder, clock: Clock) -> Iterator[int]:
         lock = os.open(folder.lock_path, os.O_RDWR | os.O_CREAT, 0o644)
     except OSError as error:
         raise CannotGoOn(
-            f"cannot write to {folder.root}: {error.strerror}; choose a folder that is writable"
+            f"cannot write to {folder.root}: {error.strerror}; choose a writable folder"
         ) from error
     try:
         _take(lock, folder, clock)
@@ -83,8 +83,8 @@ def _take(lock: int, folder: CrawlFolder, clock: Clock) -> None:
                 time.sleep(0.02)
                 continue
             raise CannotGoOn(
-                f"another process (pid {holder or 'unknown'}) is crawling in {folder.root}; "
-                "stop it first, or ask it with `gossamer status`"
+                f"another process (pid {holder or 'unknown'}) is using {folder.root}; "
+                f"stop it first, or see `gossamer status {folder.root}`"
             ) from error
         return
 
@@ -107,7 +107,7 @@ def open_state(place: ShardFolder) -> State:
     if has_archive and not State.exists(place.state):
         raise CannotGoOn(
             f"{folder.root} has an archive but no state; nothing was changed. "
-            f"Run `gossamer build {folder.root} state`, then crawl on"
+            f"Run `gossamer build {folder.root} state`, then resume the crawl"
         )
     return State.open(place.state)
 

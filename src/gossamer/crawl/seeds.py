@@ -35,7 +35,9 @@ def url_of_seed(text: str, rules: UrlConfig) -> Url:
     url = parse(text, rules)
     if url is None or not url.origin:
         shown = without_credentials(text)
-        raise ConfigError(f"{shown!r} is not a URL; expected something like https://host/")
+        raise ConfigError(
+            f"{shown!r} is not a valid URL; expected one such as https://example.com/"
+        )
     return url
 
 

@@ -301,7 +301,9 @@ class NearSet:
             if self._is_synced:
                 sync(self._folder)
         except OSError as problem:
-            raise CannotGoOn(f"cannot write {path}: {problem.strerror}; make room") from problem
+            raise CannotGoOn(
+                f"cannot write {path}: {problem.strerror}; free some disk space"
+            ) from problem
         self._map_records(self._flushed + self._recent.count)
 
     def _map_records(self, pages: int | None = None) -> None:
@@ -313,7 +315,7 @@ class NearSet:
             with path.open("rb") as file:
                 mapped = mmap.mmap(file.fileno(), pages * RECORD_BYTES, prot=mmap.PROT_READ)
         except (OSError, ValueError) as problem:
-            raise CorruptFile(path, 0, f"{pages} records were expected ({problem})") from problem
+            raise CorruptFile(path, 0, f"expected {pages} records ({problem})") from problem
         self._mapped = np.frombuffer(mapped, np.uint64).reshape(-1, RECORD)
 
 
@@ -326,7 +328,7 @@ def verify_near(folder: Path, rows: Iterable[tuple[bytes, bytes]]) -> None:
             pages = max(pages, msgpack.decode(value, type=_RunRow).pages)
     path = folder / "records"
     if pages and (not path.exists() or path.stat().st_size < pages * RECORD_BYTES):
-        raise CorruptFile(path, 0, f"{pages} records were expected")
+        raise CorruptFile(path, 0, f"expected {pages} records")
 
 
 def mergeable_runs(runs: list[BandRun], flush_pages: int) -> tuple[BandRun, ...]:

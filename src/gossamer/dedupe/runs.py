@@ -118,7 +118,8 @@ def write_run(path: Path, bands: Iterable[Words], most: int, *, is_synced: bool)
             file.write(_header(counts, bits))
     except OSError as problem:
         raise CannotGoOn(
-            f"cannot write {path}: {problem.strerror}; make room or mend the disk, then start again"
+            f"cannot write {path}: {problem.strerror}; "
+            "free some disk space, then run the crawl again"
         ) from problem
     return BandRun(path)
 
@@ -138,8 +139,8 @@ def _read_header(path: Path) -> tuple[list[int], int]:
     except (OSError, error) as problem:
         raise CorruptFile(path, 0, f"it cannot be read ({problem})") from problem
     if head != _header(counts, bits) or (magic, version) != (MAGIC, VERSION):
-        raise CorruptFile(path, 0, "its header is not that of a run of bands")
+        raise CorruptFile(path, 0, "its header is not valid")
     expected = HEADER_BYTES + 8 * (BANDS * ((1 << bits) + 1) + sum(counts))
     if found_bytes != expected:
-        raise CorruptFile(path, found_bytes, f"{expected} bytes were expected")
+        raise CorruptFile(path, found_bytes, f"expected {expected} bytes")
     return counts, bits

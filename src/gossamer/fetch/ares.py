@@ -31,7 +31,9 @@ class Ares:
                 nameservers=nameservers or None, timeout=_ASK_S, tries=1
             )
         except (ValueError, pycares.AresError) as problem:
-            raise ConfigError(f"nameservers {nameservers}: {problem}") from problem
+            raise ConfigError(
+                f"fetch.nameservers: expected ADDR or ADDR:PORT, found {nameservers} ({problem})"
+            ) from problem
 
     async def ask(self, host: str) -> tuple[tuple[str, ...] | Failed, float]:
         """Ask for IPv4 addresses, then, if the name has none, for IPv6; return the time to live."""

@@ -156,5 +156,5 @@ def _addresses(name: str, text: str) -> tuple[str, ...]:
     addresses = tuple(_literal(part.strip()) for part in text.split(","))
     known = tuple(address for address in addresses if address is not None)
     if len(known) != len(addresses):
-        raise ConfigError(f"resolve: {text!r} for {name} is not an address")
+        raise ConfigError(f"fetch.resolve: expected an IP address for {name}, found {text!r}")
     return known

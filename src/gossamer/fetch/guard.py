@@ -155,5 +155,7 @@ def read_networks(texts: Sequence[str]) -> tuple[Network, ...]:
         try:
             networks.append(ip_network(text, strict=False))
         except ValueError as problem:
-            raise ConfigError(f"allow_net: {text!r} is not a network ({problem})") from problem
+            raise ConfigError(
+                f"fetch.allow_net: expected a network in CIDR notation, found {text!r} ({problem})"
+            ) from problem
     return tuple(networks)

@@ -85,7 +85,7 @@ class RequestHeaders:
     def __init__(self, config: FetchConfig) -> None:
         agent = user_agent(config)
         if _CONTROL.search(agent):
-            raise ConfigError(f"user_agent: {agent!r} has control characters")
+            raise ConfigError(f"fetch.user_agent: {agent!r} contains control characters")
         own = [_checked(line) for line in config.headers]
         replaced = {name.lower() for name, _ in own}
         ours = (("User-Agent", agent), ("Accept", ACCEPT), ("Accept-Encoding", ACCEPT_ENCODING))
@@ -120,15 +120,15 @@ class RequestHeaders:
 def _checked(line: str) -> tuple[str, str]:
     field = _FIELD.fullmatch(line.strip())
     if field is None:
-        raise ConfigError('headers: a line is not of the form "Name: value"')
+        raise ConfigError('fetch.headers: expected "Name: value"')
     if field.group(1).lower() in _OURS_ALONE:
-        raise ConfigError(f"headers: {field.group(1)} cannot be set")
+        raise ConfigError(f"fetch.headers: {field.group(1)} cannot be set")
     return field.group(1), field.group(2)
 
 
 def _basic(host: str, credentials: str) -> str:
     if ":" not in credentials:
-        raise ConfigError(f"auth: the credentials for {host} are not of the form USER:PASS")
+        raise ConfigError(f"fetch.auth: expected USER:PASS for {host}")
     return f"Authorization: Basic {b64encode(credentials.encode()).decode()}"
 
 

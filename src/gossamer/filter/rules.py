@@ -220,8 +220,7 @@ def read_blocklist(path: Path) -> Sequence[str]:
         lines = path.read_text("utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(
-            f"expected a readable text file as filter.blocklist, found {error}; "
-            "name a file with one host or pattern per line"
+            f"filter.blocklist: expected a text file with one host or pattern per line: {error}"
         ) from None
     found = (line.partition("#")[0].strip() for line in lines)
     return [pattern for pattern in found if pattern]

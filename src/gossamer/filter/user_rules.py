@@ -74,15 +74,12 @@ def named_filter(name: str) -> UrlFilter:
     """Return the filter that "module:function" names."""
     module_name, colon, function_name = name.partition(":")
     if not (module_name and colon and function_name):
-        raise ConfigError(
-            f'expected "module:function" in filter.user_filters, found {name!r}; '
-            "name an importable module and a function in it"
-        )
+        raise ConfigError(f'filter.user_filters: expected "module:function", found {name!r}')
     try:
         found: object = import_module(module_name)
     except Exception as error:  # noqa: BLE001 - a stranger's module may fail in any way
         raise ConfigError(
-            f"user filter {name!r}: expected an importable module, found "
+            f"filter.user_filters: cannot import {name!r}: "
             f"{type(error).__name__}: {error}; is its folder on PYTHONPATH?"
         ) from None
     for attribute in function_name.split("."):
@@ -101,7 +98,7 @@ def _as_filter(found: object, where: str) -> UrlFilter:
         return found
     if not callable(found):
         raise ConfigError(
-            f"{where}: expected a function that takes a link, found {type(found).__name__}; "
+            f"{where}: expected a function, found {type(found).__name__}; "
             "check the name after the colon"
         )
     return UserFilter(found)

@@ -60,8 +60,8 @@ def shard_folders(index: Path, manifest: Manifest, tier: Literal["high", "low"])
     """Return the folders of the shards of a tier."""
     if manifest.organisation == "terms":
         raise CannotGoOn(
-            f"{index} is split by terms and has no shards of documents: build it with "
-            "`--organisation documents`"
+            f"{index} is split by terms; expected one that is split by documents: build it "
+            "with `--organisation documents`"
         )
     prefix = "low-" if tier == "low" else ""
     return [index / f"{prefix}{number:02}" for number in range(manifest.shards)]
@@ -88,4 +88,6 @@ def write_manifest(index: Path, manifest: Manifest) -> None:
     try:
         replace_file(index / FILE, msgspec.json.format(msgspec.json.encode(manifest)))
     except OSError as error:
-        raise CannotGoOn(f"cannot write to {index}: {error.strerror}; make room there") from error
+        raise CannotGoOn(
+            f"cannot write to {index}: {error.strerror}; free some disk space"
+        ) from error

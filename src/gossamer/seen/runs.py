@@ -227,7 +227,8 @@ def write_run(path: Path, chunks: Iterable[Keys], most_keys: int) -> Run:
             file.write(_header(count, digest.intdigest()))
     except OSError as problem:
         raise CannotGoOn(
-            f"cannot write {path}: {problem.strerror}; make room or mend the disk, then start again"
+            f"cannot write {path}: {problem.strerror}; "
+            "free some disk space, then run the crawl again"
         ) from problem
     return Run(path, count, digest.intdigest(), guide)
 
@@ -259,13 +260,17 @@ def checked_chunks(path: Path) -> Iterator[Keys]:
         while left:
             data = file.read(min(left, CHUNK_KEYS * _KEY_BYTES))
             if not data:
-                raise CorruptFile(path, file.tell(), "it ends here; run `gossamer build DIR state`")
+                raise CorruptFile(
+                    path, file.tell(), "unexpected end of file; run `gossamer build DIR state`"
+                )
             left -= len(data)
             digest.update(data)
             yield np.frombuffer(data, "<u8")
     if digest.intdigest() != expected:
         raise CorruptFile(
-            path, HEADER_BYTES, f"the checksum of its {count} keys is wrong; rebuild the state"
+            path,
+            HEADER_BYTES,
+            f"the checksum of its {count} keys does not match; run `gossamer build DIR state`",
         )
 
 
@@ -300,16 +305,18 @@ def _read_header(path: Path) -> tuple[int, int]:
             head = file.read(_FIELDS.size + _CHECKSUM.size)
             found_bytes = os.fstat(file.fileno()).st_size
     except FileNotFoundError:
-        raise CorruptFile(path, 0, "the file is missing; rebuild the state") from None
+        raise CorruptFile(path, 0, "the file is missing; run `gossamer build DIR state`") from None
     if len(head) < _FIELDS.size + _CHECKSUM.size:
-        raise CorruptFile(path, len(head), "it ends within its header; rebuild the state")
+        raise CorruptFile(
+            path, len(head), "its header is incomplete; run `gossamer build DIR state`"
+        )
     magic, version, count, checksum = _FIELDS.unpack_from(head)
     if head != _header(count, checksum) or (magic, version) != (MAGIC, VERSION):
-        raise CorruptFile(path, 0, "its header is not that of a run; rebuild the state")
+        raise CorruptFile(path, 0, "its header is not valid; run `gossamer build DIR state`")
     expected_bytes = HEADER_BYTES + count * _KEY_BYTES
     if found_bytes != expected_bytes:
         raise CorruptFile(
-            path, found_bytes, f"{expected_bytes} bytes were expected; rebuild the state"
+            path, found_bytes, f"expected {expected_bytes} bytes; run `gossamer build DIR state`"
         )
     return count, checksum
 

@@ -313,6 +313,6 @@ def _make_folder(path: Path) -> None:
 
 def _cannot(doing: str, path: Path, error: OSError) -> CannotGoOn:
     return CannotGoOn(
-        f"cannot {doing} {path}: {error.strerror or error}; nothing was damaged: "
-        "make room (or make it writable) and run the crawl again"
+        f"cannot {doing} {path}: {error.strerror or error}; no data was damaged; "
+        "free some disk space or check its permissions, then run the crawl again"
     )

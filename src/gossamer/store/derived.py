@@ -58,7 +58,8 @@ class Derived:
             lock = os.open(self._root / f"{self._name}.lock", os.O_RDWR | os.O_CREAT, 0o644)
         except OSError as error:
             raise CannotGoOn(
-                f"cannot write to {self._root}: {error.strerror}; make it writable and build again"
+                f"cannot write to {self._root}: {error.strerror}; "
+                "check its permissions, then build again"
             ) from error
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

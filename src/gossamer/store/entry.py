@@ -383,8 +383,8 @@ def _with_large_member(entry: ArchiveEntry, opening: bytes, document: Document) 
                 spool.write(part)  # `writelines` would roll over to the disk only at the end
     except OSError as error:
         raise CannotGoOn(
-            f"cannot hold {document.url.text} in a temporary file: {error.strerror or error}; "
-            f"make room in {gettempdir()} and run the crawl again"
+            f"cannot write {document.url.text} to a temporary file: {error.strerror or error}; "
+            f"free some space in {gettempdir()}, then run the crawl again"
         ) from error
     entry.page_length = spool.tell()
     if entry.page_length > MEMORY_BYTES:

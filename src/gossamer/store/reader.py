@@ -169,7 +169,7 @@ def read_record(folder: CrawlFolder, ref: StoreRef) -> Record:
     records = Records(path, ref.offset)
     record = next(iter(records), None)
     if record is None:
-        raise CorruptFile(path, ref.offset, records.found or "the file ends here")
+        raise CorruptFile(path, ref.offset, records.found or "unexpected end of file")
     return record
 
 

@@ -59,7 +59,7 @@ def repair(
     except OSError as error:
         raise CannotGoOn(
             f"cannot repair {folder.archive}: {error.strerror or error}; "
-            "make room (or make it writable) and run the crawl again"
+            "free some disk space or check its permissions, then run the crawl again"
         ) from error
     return done
 

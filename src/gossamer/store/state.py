@@ -79,7 +79,7 @@ class State:
         plain = _PlainErrors(path)
         State.was_opened = True
         if is_read_only and not (path / "CURRENT").exists():
-            raise CannotGoOn(f"{path} holds no state; `gossamer build DIR state` makes one")
+            raise CannotGoOn(f"{path} has no state; run `gossamer build DIR state`")
         access = AccessType.read_only(False) if is_read_only else AccessType.read_write()  # noqa: FBT003 -- rocksdict's own signature
         with plain:
             if not is_read_only:
@@ -183,7 +183,7 @@ class State:
             return
         self.close()
         raise CannotGoOn(
-            f"{self.path} has format {found!r} and this program reads {VERSION!r}; "
+            f"{self.path} has format {found!r}, but this version of Gossamer reads {VERSION!r}; "
             "use the version that wrote it, or rebuild it with `gossamer build DIR state`"
         )
 

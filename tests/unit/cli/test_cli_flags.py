@@ -58,7 +58,7 @@ def test_a_delay_of_zero_is_given_and_not_forgotten() -> None:
 @pytest.mark.parametrize(
     ("given", "complaint"),
     [
-        ({"max_pages": -1}, "--max-pages: expected whole number ≥ 0, or not set, found -1"),
+        ({"max_pages": -1}, "--max-pages: expected an integer ≥ 0, or not set, found -1"),
         ({"scope": "x"}, '--scope: expected one of "any", "domain"'),
         ({"order": "worst"}, '--order: expected one of "best", "bfs", "dfs", "opic"'),
         ({"resolve": ["a.test"]}, "--resolve: expected HOST:ADDR"),
@@ -66,8 +66,8 @@ def test_a_delay_of_zero_is_given_and_not_forgotten() -> None:
         ({"auth": ["nobody"]}, "--auth: expected HOST=USER:PASS"),
         ({"header": ["no colon"]}, '--header: expected "Name: value"'),
         ({"allow_net": ["10.0.0.0/99"]}, "--allow-net: expected a network"),
-        ({"concurrency": 0}, "--concurrency: expected whole number from 1 to 4096, found 0"),
-        ({"delay": float("nan")}, "--delay: expected number ≥ 0"),
+        ({"concurrency": 0}, "--concurrency: expected an integer from 1 to 4096, found 0"),
+        ({"delay": float("nan")}, "--delay: expected a number ≥ 0"),
     ],
 )
 def test_a_wrong_value_is_named_by_its_flag(given: dict[str, object], complaint: str) -> None:

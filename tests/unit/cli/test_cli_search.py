@@ -166,7 +166,7 @@ def test_a_pipe_can_be_indexed_and_a_folder_cannot(
     os.close(reads)
     assert "1 page in 1 shard" in capsys.readouterr().out
     assert exit_code(["index", str(tmp_path), *into]) == 2
-    assert "is a folder: name the files in it" in capsys.readouterr().err
+    assert "is a folder; expected files" in capsys.readouterr().err
     assert exit_code(["index", os.devnull, *into]) == 0
     assert "The index is up to date: 1 page in" in capsys.readouterr().out
 
@@ -181,7 +181,7 @@ def test_an_index_of_files_is_never_replaced_by_that_of_a_crawl(
     (folder / "archive").mkdir()
     for words in (["build", str(folder), "index", "--full"], ["search", str(folder), "spider"]):
         assert exit_code(words) == 2
-        assert "is made of files that were not crawled" in capsys.readouterr().err
+        assert "was built from files that were not crawled" in capsys.readouterr().err
     assert exit_code(["search", str(folder), "spider", "--no-build", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["total"] == 3
 

@@ -147,7 +147,9 @@ def test_the_first_allowed_address_is_chosen() -> None:
 
 
 def test_a_bad_network_is_an_operator_error() -> None:
-    with pytest.raises(ConfigError, match=r"^allow_net: 'home' is not a network "):
+    with pytest.raises(
+        ConfigError, match=r"^fetch.allow_net: expected a network in CIDR notation, found 'home' "
+    ):
         AddressGuard(FetchConfig(allow_net=("home",)))
 
 

@@ -337,7 +337,7 @@ def test_a_users_filter_is_found_by_its_module_and_name(monkeypatch: pytest.Monk
         ({"allow": ("h.example:8100",)}, "without port"),
         ({"block": ("http:",)}, "host"),
         ({"block": ("*.a?.*",)}, "letters, digits"),
-        ({"blocklist": "/does/not/exist"}, "readable text file"),
+        ({"blocklist": "/does/not/exist"}, "text file"),
         ({"user_filters": ("nothing",)}, "module:function"),
         ({"user_filters": ("no_such_module_here:f",)}, "PYTHONPATH"),
         ({"user_filters": ("sys:no_such_function",)}, "found NoneType"),

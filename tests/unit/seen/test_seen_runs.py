@@ -115,7 +115,7 @@ def test_a_full_disk_is_said_in_one_clear_line(
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(CannotGoOn, match="No space left on device; make room"):
+    with pytest.raises(CannotGoOn, match="No space left on device; free some disk space"):
         written(tmp_path, some_keys(10))
     assert not list(tmp_path.glob("*.keys"))
 

@@ -173,7 +173,7 @@ def test_a_named_run_that_is_missing_or_another_is_damage(crawl: Crawl, tmp_path
     place.write_bytes(run_path(other.folder, 1).read_bytes())
     with pytest.raises(CorruptFile) as damage:
         crawl.restart()
-    meant = "it is not the run that was committed; rebuild the state"
+    meant = "it is not the run that was committed; run `gossamer build DIR state`"
     assert str(damage.value) == str(CorruptFile(place, 0, meant))
     place.unlink()
     with pytest.raises(CorruptFile, match="missing"):

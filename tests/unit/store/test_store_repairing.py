@@ -290,5 +290,5 @@ def test_an_archive_that_cannot_be_repaired_says_so_and_what_to_do(tmp_path: Pat
         repair(shard.folder, 0, rows)
     assert str(problem.value) == (
         f"cannot repair {shard.folder.archive}: File exists; "
-        "make room (or make it writable) and run the crawl again"
+        "free some disk space or check its permissions, then run the crawl again"
     )

@@ -67,7 +67,7 @@ def build_state(root: Path | str, on_progress: Progress | None = None) -> dict[s
     """Make the state of a crawl anew from its archive; return what was found."""
     folder = CrawlFolder(Path(root))
     if not folder.config_path.exists() or not folder.has_archive():
-        raise CannotGoOn(f"{root} has no crawl.toml and archive to build a state from")
+        raise CannotGoOn(f"{root} is not a crawl folder: expected crawl.toml and an archive in it")
     config = load_config(folder.config_path)
     with lock_folder(folder, SystemClock()):
         fresh = folder.root / "state.new"

@@ -46,7 +46,7 @@ def build_near(root: Path | str, on_progress: Progress | None = None) -> dict[st
     """
     folder = CrawlFolder(Path(root))
     if not folder.has_archive():
-        raise CannotGoOn(f"{root} has no archive to find near-duplicates in")
+        raise CannotGoOn(f"{root} has no archive: expected a crawl folder")
     with lock_folder(folder, SystemClock()):
         return label_rest(folder, on_progress or (lambda _: None), is_anew=True)
 

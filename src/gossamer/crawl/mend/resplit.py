@@ -86,14 +86,17 @@ def ensure_shards(folder: CrawlFolder, config: Config, wanted: int, lock: int) -
     child.end.close()
     code = child.reap()
     if error or code:
-        raise CannotGoOn(error or f"the re-split into {wanted} shards died ({code}); run it again")
+        raise CannotGoOn(
+            error
+            or f"splitting the state into {wanted} shards failed (exit code {code}); run it again"
+        )
 
 
 def _known_charter(folder: CrawlFolder) -> Charter:
     """Return the charter; without one, several states must not be taken for one."""
     if not folder.charter_path.exists() and State.exists(folder.state(1)):
         raise CannotGoOn(
-            f"{folder.charter_path} is missing, and {folder.root} has several states; "
+            f"{folder.charter_path} is missing, but {folder.root} has several states; "
             f"nothing was changed. Put it back, or run `gossamer build {folder.root} state`"
         )
     return read_charter(folder.charter_path)

@@ -95,7 +95,7 @@ def named_score(name: str, on_error: OnUserError = ignore_error) -> Callable[[st
             f"({type(error).__name__}: {error}); is its folder on PYTHONPATH?"
         ) from None
     if not callable(score):
-        raise ConfigError(f"frontier.score: {name!r} is no function; check the name")
+        raise ConfigError(f"frontier.score: {name!r} is not a function")
 
     has_told = False
 

@@ -30,7 +30,7 @@ def rows_in(graph: Adjacency, kinds: int = ALL) -> Iterator[Rows]:
         if highest >= max(graph.nodes, 1):
             raise CannotGoOn(
                 f"the graph is damaged: a link leads to node {highest} of {graph.nodes}; "
-                "build it anew"
+                "run `gossamer build DIR graph --full`"
             )
         links = len(rows.targets) if rows.kinds is None else len(rows.kinds)
         if rows.first + rows.nodes > graph.nodes or not links == rows.offsets[-1] == len(
@@ -50,7 +50,10 @@ def loaded(graph: Adjacency, kinds: int = ALL) -> Csr:
             return graph  # it is there already
         start, end = end, end + len(rows.targets)
         if end > graph.arcs:
-            raise CannotGoOn(f"the graph is damaged: it has more than {graph.arcs} links")
+            raise CannotGoOn(
+                f"the graph is damaged: it has more than {graph.arcs} links; "
+                "run `gossamer build DIR graph --full`"
+            )
         offsets[rows.first : rows.first + rows.nodes + 1] = rows.offsets + start
         targets[start:end] = rows.targets
     return Csr(offsets, targets[:end])

@@ -63,7 +63,7 @@ def pagerank(
     """
     plan = plan or RankPlan()
     if not (0.0 <= plan.damping < 1.0 and plan.error > 0.0):
-        raise ConfigError("PageRank: expected a damping from 0 to less than 1 and an error above 0")
+        raise ConfigError("PageRank: expected 0 <= damping < 1 and an error above 0")
     passes, is_in_memory = passes_over(inward, plan.kinds, plan.memory_bytes)
     mask = inside(inward, universe)
     solver = _Solver(passes, mask, _base(mask, seeds), plan.damping)

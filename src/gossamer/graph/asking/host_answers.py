@@ -107,7 +107,7 @@ def hosts(graph: Opened, limit: int | None = 20, kinds: int = ALL) -> HostTable:
 def rank_of_hosts(graph: Opened, options: RankOptions) -> HostRanking:
     """Return the best hosts by PageRank: each has one vote per host that it links to."""
     if options.by != "pagerank":
-        raise ConfigError(f"hosts are ranked by pagerank alone, found {options.by!r}")
+        raise ConfigError(f"rank by: hosts can only be ranked by pagerank, found {options.by!r}")
     web, ranks, best = _ranked(graph, options.kinds)
     told = [
         RankedHost(host=web.names[place], rank=float(ranks[place]), urls=int(web.sizes[place]))

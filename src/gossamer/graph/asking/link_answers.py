@@ -75,7 +75,7 @@ def links(graph: Opened, url: str, options: LinkOptions) -> Links | None:
             return None
         start = row.behind(graph.spelled(options.after)) if options.after else 0
         if start is None:
-            raise ConfigError("after: expected the last URL of the part before")
+            raise ConfigError("after: expected the last URL of the previous page of results")
         end = len(row) if options.limit is None else start + options.limit
         shown = row.part(slice(start, end))
         found.append(

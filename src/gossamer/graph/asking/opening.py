@@ -53,8 +53,10 @@ def opened(place: Path | str) -> "Opened":
         raise ConfigError(f"{place} has no graph: run `gossamer build {place} graph`")
     base = base_of(place)
     if not beside(base, ".properties").exists():
-        found = f"no folder of that name, and no {base.name}.properties"
-        raise ConfigError(f"{place}: expected a crawl's folder or the files of a graph; {found}")
+        found = f"no such folder, and no {base.name}.properties"
+        raise ConfigError(
+            f"{place}: expected a crawl folder or the files of a graph; found {found}"
+        )
     return Opened(base)
 
 
@@ -133,7 +135,7 @@ class Opened:
     @cached_property
     def _hosts(self) -> tuple[Sequence[str], Places]:
         if self.names is None:
-            raise ConfigError(f"{self.base} has no names, so it has no hosts")
+            raise ConfigError(f"{self.base} has no URLs as names, so it has no hosts")
         names, bounds = self.names.hosts()
         return names, bounds[:-1]
 

@@ -98,7 +98,7 @@ def build_graph(
     """Bring the graph of a crawl, running or not, up to what its archive says now."""
     place = CrawlFolder(Path(root))
     if not place.archive.is_dir():
-        raise ConfigError(f"{root} is not a crawl: expected a folder with an archive in it")
+        raise ConfigError(f"{root} is not a crawl folder: it has no archive")
     with place_of(place.root).sole_builder():
         try:
             tidy(place.root)
@@ -106,7 +106,7 @@ def build_graph(
         except OSError as error:
             raise CannotGoOn(
                 f"cannot build the graph of {root}: {error.strerror or error}; nothing was "
-                "changed: make room (or make it writable) and build again"
+                "changed; free some disk space or check its permissions, then build again"
             ) from error
         finally:
             place_of(place.root).discard_unfinished()
@@ -152,7 +152,7 @@ class _Builder:
                 numbers = number_names(names.merged(), path, hash_url)
                 if not numbers.has_collision:
                     return self._write(settle(spool, numbers, path), old, covered)
-        raise CannotGoOn(f"{ATTEMPTS} hashes in a row were shared by two URLs; build again")
+        raise CannotGoOn(f"two URLs had the same hash, {ATTEMPTS} times in a row; build again")
 
     def _read(self, spool: Spool, old: "_Old | None") -> Lengths:
         """Give a delta and all new records to a spool; return how far the archive is read then."""

@@ -70,7 +70,7 @@ class Delta:
         head = len(MARK) + 8
         checksum = int.from_bytes(data[len(MARK) : head], "little")
         if not data.startswith(MARK) or xxhash.xxh3_64_intdigest(data[head:]) != checksum:
-            raise CorruptFile(path, 0, "not a whole delta")
+            raise CorruptFile(path, 0, "an incomplete delta")
         counts = np.frombuffer(data, "<i8", len(_TYPES), head).tolist()
         start = head + 8 * len(_TYPES)
         found: list[NDArray[np.generic]] = []

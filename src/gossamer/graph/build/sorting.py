@@ -134,8 +134,8 @@ class _Packing:
             top = max(int(sources.max(initial=0)), int(targets.max(initial=0)))
             if top >> KIND_NODE_BITS:
                 raise CannotGoOn(
-                    f"the graph has more than {1 << KIND_NODE_BITS} URLs (node {top} was met), "
-                    "the most for which kinds of links can be kept"
+                    f"the graph has more than {1 << KIND_NODE_BITS} URLs (found node {top}), "
+                    "the maximum for which the kinds of links can be stored"
                 )
             into <<= np.uint64(KIND_BITS)
             into |= kinds
@@ -227,7 +227,7 @@ class _Run:
             while room:
                 count = self._file.readinto(room)
                 if not count:
-                    raise CannotGoOn("a file of sorted links is shorter than it was written")
+                    raise CannotGoOn("a file of sorted links was truncated; build again")
                 room = room[count:]
         except OSError as error:
             raise _cannot("read", error) from error
@@ -289,5 +289,6 @@ def _offsets(sources: NDArray[np.int64], first: int, end: int) -> Places:
 
 def _cannot(doing: str, error: OSError) -> CannotGoOn:
     return CannotGoOn(
-        f"cannot {doing} sorted links: {error.strerror or error}; make room and build again"
+        f"cannot {doing} sorted links: {error.strerror or error}; "
+        "free some disk space, then build again"
     )

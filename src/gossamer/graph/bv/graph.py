@@ -141,7 +141,7 @@ class BVGraph:
                 break
             yield rows
         if found != self.arcs:
-            raise CorruptFile(self._path, 0, f"expected {self.arcs} links, found others")
+            raise CorruptFile(self._path, 0, f"expected {self.arcs} links, found another number")
 
     def csr(self) -> Csr:
         """Return all rows in memory, decoded at once: the fastest way to have them."""
@@ -150,7 +150,7 @@ class BVGraph:
         state = np.array([0, 0, 0, self.nodes, self.arcs, self.arcs, 0, 0], np.int64)
         count = self._read_rows(places, offsets, targets, spare, state)
         if count < self.nodes or offsets[-1] != self.arcs:
-            raise CorruptFile(self._path, 0, f"expected {self.arcs} links, found others")
+            raise CorruptFile(self._path, 0, f"expected {self.arcs} links, found another number")
         return Csr(offsets, targets)
 
     def _walk(self, arcs: int) -> Iterator[tuple[Rows, Places]]:
@@ -238,4 +238,4 @@ class BVGraph:
         return node
 
     def _damaged(self, node: int) -> CorruptFile:
-        return CorruptFile(self._path, 0, f"no sound row of links at or after node {node}")
+        return CorruptFile(self._path, 0, f"the links at or after node {node} cannot be decoded")

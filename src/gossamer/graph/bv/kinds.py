@@ -63,7 +63,7 @@ class KindsFile:
             at(self._stream), at(self._starts), self._end, node, degree, at(kinds)
         )
         if found < 0:
-            raise CorruptFile(self._path, 0, f"no kinds of the links of node {node}")
+            raise CorruptFile(self._path, 0, f"the kinds of the links of node {node} are missing")
         return kinds
 
     def beside(self, blocks: Iterable[Rows]) -> Iterator[Rows]:
@@ -76,5 +76,7 @@ class KindsFile:
                 at(self._stream), pos, at(offsets), rows.nodes, self._end, at(kinds)
             )
             if pos < 0:
-                raise CorruptFile(self._path, 0, f"no kinds of the links after node {rows.first}")
+                raise CorruptFile(
+                    self._path, 0, f"the kinds of the links after node {rows.first} are missing"
+                )
             yield rows._replace(kinds=kinds)

@@ -33,7 +33,7 @@ def build_starts(blocks: Iterable[Places], count: int, last: int) -> Words:
         if index >= 0:
             index = put(at(starts), index, at(block), len(block))
     if index != count:
-        raise CannotGoOn(f"expected {count} places of rows below bit {last}, found others")
+        raise CannotGoOn(f"expected {count} row offsets below bit {last}")
     starts[6] = _checksum(starts)
     return starts
 
@@ -51,13 +51,13 @@ def load_starts(path: Path, count: int, stream_bytes: int) -> Words:
     """
     size = path.stat().st_size
     if size < HEAD * 8 or size % 8:
-        raise CorruptFile(path, 0, "not a file of starts: its length is odd")
+        raise CorruptFile(path, 0, "not a file of row offsets: its length is not a multiple of 8")
     starts: Words = np.memmap(path, np.uint64, "r")
     if starts[0] != MARK or starts[5] != len(starts) or starts[6] != _checksum(starts):
-        raise CorruptFile(path, 0, "not a whole file of starts")
+        raise CorruptFile(path, 0, "an incomplete file of row offsets")
     last = int(starts[7])
     if (last + 7) // 8 != stream_bytes or starts[:6].tolist() != _head(count, last):
-        raise CorruptFile(path, 0, f"expected the starts of {count} rows in {stream_bytes} bytes")
+        raise CorruptFile(path, 0, f"expected the offsets of {count} rows in {stream_bytes} bytes")
     return starts
 
 

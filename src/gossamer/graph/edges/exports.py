@@ -50,7 +50,7 @@ def to_networkx(graph: Adjacency, names: UrlMap | None = None) -> Any:  # noqa: 
 def export(graph: Adjacency, names: UrlMap | None, how: str, path: Path) -> None:
     """Write a graph to a file in one of the `FORMATS`."""
     if how not in FORMATS:
-        raise ConfigError(f"--to: expected {', '.join(FORMATS)}, found {how!r}")
+        raise ConfigError(f"--to: expected one of {', '.join(FORMATS)}, found {how!r}")
     FORMATS[how](graph, names, path)
 
 
@@ -154,8 +154,8 @@ def _library(name: str) -> ModuleType:
 def _small(graph: Adjacency, how: str) -> None:
     if graph.arcs > MOST_SMALL_ARCS or graph.nodes > MOST_SMALL_ARCS:
         raise ConfigError(
-            f"{how}: for graphs of at most {MOST_SMALL_ARCS:,} nodes and arcs, this one has "
-            f"{graph.nodes:,} and {graph.arcs:,}: take npz or numpy"
+            f"--to {how} is limited to {MOST_SMALL_ARCS:,} nodes and arcs, and this graph has "
+            f"{graph.nodes:,} nodes and {graph.arcs:,} arcs: use npz or numpy"
         )
 
 

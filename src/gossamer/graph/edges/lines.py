@@ -116,4 +116,4 @@ def _read(stream: Readable, size: int, name: str) -> bytes:
     except _BROKEN as error:
         if isinstance(error, OSError) and error.errno:
             raise
-        raise CannotGoOn(f"{name} cannot be unpacked to its end: {error}") from error
+        raise CannotGoOn(f"cannot decompress {name}: {error}") from error

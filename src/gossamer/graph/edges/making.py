@@ -59,9 +59,11 @@ def from_edges(
     `name` is a path or `-`. Files appear when all is done; those of an earlier run are replaced.
     """
     if base.name in {"", ".", ".."} or not base.parent.is_dir():
-        raise ConfigError(f"{base}: expected a folder that exists and a name for the graph in it")
+        raise ConfigError(f"{base}: expected an existing folder and a name for the graph in it")
     if any(Path(name) == beside(base, suffix) for suffix in SUFFIXES):
-        raise ConfigError(f"{name} would be replaced by a file of the graph: give it another name")
+        raise ConfigError(
+            f"{name} would be overwritten by a file of the graph: choose another name"
+        )
     with workshop(base) as work:
         return _Making(work / MADE / base.name, options, tell).run(kept(name, work), name)
 
@@ -82,7 +84,9 @@ class _Making:
         options = self._options
         has_names = not has_numbers(source) if options.has_names is None else options.has_names
         if has_names and options.nodes is not None:
-            raise ConfigError(f"--nodes: {name} has names, and these are counted")
+            raise ConfigError(
+                f"--nodes cannot be used with named nodes: {name} has names, and they are counted"
+            )
         with self._sorter() as sorter:
             nodes = self._add_words(source, sorter) if has_names else self._add(source, sorter)
             if not has_names:
@@ -135,11 +139,11 @@ class _Making:
         """Return how many nodes the graph gets; refuse what was not meant."""
         wanted = self._options.nodes
         if wanted is not None and nodes > wanted:
-            raise ConfigError(f"{name}: --nodes {wanted}, but there is an edge of node {nodes - 1}")
+            raise ConfigError(f"{name}: --nodes is {wanted}, but an edge has node {nodes - 1}")
         if wanted is None and nodes > max(SPARSE_FROM, SPARSE * self._edges):
             raise ConfigError(
-                f"{name}: numbers up to {nodes - 1:,}, but only {self._edges:,} edges: "
-                "give --names if they are names, or --nodes if so many nodes are meant"
+                f"{name}: node numbers up to {nodes - 1:,}, but only {self._edges:,} edges: "
+                "use --names if the numbers are names, or --nodes to allow so many nodes"
             )
         return wanted if wanted is not None else nodes
 

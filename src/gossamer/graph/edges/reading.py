@@ -103,9 +103,9 @@ def _complaint(end: int) -> str:
     if end == kernels.TOO_LARGE:
         return (
             f"expected numbers of at most {kernels.MOST_ID:,} "
-            "(give --names if these are names, and nodes are numbered for you)"
+            "(use --names if these are names: nodes are then numbered for you)"
         )
-    return "expected `source target`, two numbers (give --names if nodes have names)"
+    return "expected `source target`, two numbers (use --names if nodes have names)"
 
 
 def _shown(line: bytes) -> str:

@@ -49,10 +49,10 @@ class Header(NamedTuple):
 def read_header(path: Path, file: memoryview) -> Header:
     """Return the header of a file if all but its data is as it was written."""
     if len(file) < HEADER_BYTES:
-        raise CorruptFile(path, len(file), f"a URL map has at least {HEADER_BYTES} bytes")
+        raise CorruptFile(path, len(file), f"expected at least {HEADER_BYTES} bytes")
     magic, version, *fields = _FIELDS.unpack_from(file)
     if (magic, version) != (MAGIC, VERSION):
-        raise CorruptFile(path, 0, f"the header of a URL map (version {VERSION}) was expected")
+        raise CorruptFile(path, 0, f"expected the header of a URL map (version {VERSION})")
     header = Header(*fields)
     if header.longest > LONGEST_KEY:
         raise CorruptFile(path, 0, f"a key of {header.longest} bytes is too long")
@@ -60,5 +60,5 @@ def read_header(path: Path, file: memoryview) -> Header:
     if not HEADER_BYTES <= header.data_end <= len(file) or told != header.checksum(
         file[header.data_end :]
     ):
-        raise CorruptFile(path, header.data_end, "its index is not as it was written")
+        raise CorruptFile(path, header.data_end, "the checksum of its index does not match")
     return header

@@ -200,7 +200,7 @@ class UrlMap:
             firsts.append(node)
             end = self._keys if is_other else self._lower(head + b"0") >> 1  # 0 follows the slash
             if end <= node:
-                raise CorruptFile(self.path, 0, f"node {node} is not where its key belongs")
+                raise CorruptFile(self.path, 0, f"node {node} is out of order")
             node = end
         return names, np.array([*firsts, self._keys], np.int64)
 
@@ -209,7 +209,7 @@ class UrlMap:
         try:
             return read(key)
         except UnicodeDecodeError as problem:
-            raise CorruptFile(self.path, 0, f"a key is no text ({problem})") from problem
+            raise CorruptFile(self.path, 0, f"a key is not valid text ({problem})") from problem
 
     def _lower(self, key: bytes) -> int:
         """Return 2 * the number of keys before this one, + 1 if it is there."""
@@ -218,7 +218,7 @@ class UrlMap:
     def _sound(self, answer: int) -> int:
         """Return a kernel's answer if it is none of damage."""
         if answer < 0:
-            raise CorruptFile(self.path, 0, "a group of keys is not as it was written")
+            raise CorruptFile(self.path, 0, "the checksum of a group of keys does not match")
         return answer
 
 
@@ -236,7 +236,7 @@ def _strings(path: Path, file: NDArray[np.uint8], start: int, tables: int) -> ND
     start += many
     is_whole = len(counts) == tables and len(lengths) == many and (counts <= CODES).all()
     if not is_whole or start + int(lengths.sum()) + len(PADDING) != len(file):
-        raise CorruptFile(path, start, "its tables do not end where the file does")
+        raise CorruptFile(path, start, "its tables do not end at the end of the file")
     pool = file[start : -len(PADDING)]
     ends = np.cumsum(lengths)
     places = np.append(np.flatnonzero(pool == 0), len(pool)).astype(np.uint64)
@@ -266,4 +266,4 @@ def _check_index(path: Path, header: Header, index: NDArray[np.uint64]) -> None:
             and bool((tables < header.tables).all())
         ):
             return
-    raise CorruptFile(path, header.data_end, "its index names what is not there")
+    raise CorruptFile(path, header.data_end, "its index refers to data that is not there")

@@ -75,7 +75,9 @@ class NameSorter:
                     packed = packer.compress(b"\0".join(keys))
                     file.write(len(packed).to_bytes(_LENGTH_BYTES, "little") + packed)
         except OSError as problem:
-            raise CannotGoOn(f"cannot write {path}: {problem.strerror}; make room") from problem
+            raise CannotGoOn(
+                f"cannot write {path}: {problem.strerror}; free some disk space"
+            ) from problem
         return path
 
 

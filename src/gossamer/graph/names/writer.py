@@ -142,7 +142,7 @@ class UrlMapWriter:
             self._file.write(content)
         except OSError as problem:
             raise CannotGoOn(
-                f"cannot write {self._path}: {problem.strerror}; make room"
+                f"cannot write {self._path}: {problem.strerror}; free some disk space"
             ) from problem
 
     def _refusal(self, found: str) -> Bug:

@@ -20,9 +20,11 @@ def reorder(
 ) -> None:
     """Write a graph and its transpose with nodes numbered so that neighbours stand together."""
     if beside(base, ".urls").exists():
-        raise ConfigError(f"{base} has names, and their order is that of its nodes")
+        raise ConfigError(
+            f"{base} has names, which fix the order of its nodes: it cannot be reordered"
+        )
     if not new.parent.is_dir() or new in _both_ways(base) or base in _both_ways(new):
-        raise ConfigError(f"{new}: expected a folder that exists, and another name than {base}")
+        raise ConfigError(f"{new}: expected an existing folder and a name other than {base}")
     out = BVGraph.open(base)
     back = beside(base, BACK)
     inward: Adjacency = (

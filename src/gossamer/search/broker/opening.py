@@ -41,7 +41,7 @@ def open_finder(
     """
     places = [place] if isinstance(place, str | Path) else list(place)
     if not places:
-        raise ConfigError("expected the place of an index, got none")
+        raise ConfigError("expected the folder or URL of an index, found none")
     sources = [_source(one, cache) for one in places]
     for source in sources:
         source.look()
@@ -99,14 +99,15 @@ class _Near:
     def _manifest(self) -> Manifest:
         manifest = read_manifest(index_folder(self._root))
         if manifest is None:
-            raise CannotGoOn(
-                f"there is no index in {self._root}: run `gossamer build {self._root} index`"
-            )
+            raise CannotGoOn(f"no index in {self._root}: run `gossamer build {self._root} index`")
         if manifest.organisation != "documents":
-            raise CannotGoOn(f"the index in {self._root} is split by terms, not by pages")
+            raise CannotGoOn(
+                f"the index in {self._root} is split by terms; "
+                "expected one that is split by documents"
+            )
         if manifest.version != VERSION:
             raise CannotGoOn(
-                f"the index in {self._root} was made by another version: "
+                f"the index in {self._root} was built by another version of Gossamer: "
                 f"run `gossamer build {self._root} index --full`"
             )
         return manifest

@@ -42,12 +42,12 @@ class Building:
         self._options = options
         self._tell = tell
         if not self.folder.archive.is_dir():
-            raise ConfigError(f"{root} is not a crawl: expected a folder with an archive in it")
+            raise ConfigError(f"{root} is not a crawl folder: it has no archive")
         found = read_manifest(self.place.folder)
         if found is not None and found.pages and not found.covered:
             raise ConfigError(
-                f"{self.place.folder} is made of files that were not crawled, and would be lost: "
-                "move it to a folder of its own"
+                f"{self.place.folder} was built from files that were not crawled, and would be "
+                "lost: move it to another folder"
             )
 
     def build(self) -> IndexFacts:
@@ -106,8 +106,8 @@ class Building:
             yield
         except OSError as error:
             raise CannotGoOn(
-                f"cannot build the index of {self.folder.root}: {error.strerror or error}; make "
-                "room (or make it writable) and build again"
+                f"cannot build the index of {self.folder.root}: {error.strerror or error}; free "
+                "some disk space or check its permissions, then build again"
             ) from error
         finally:
             self.place.discard_unfinished()

@@ -39,8 +39,8 @@ def build_foreign(
     """
     if (into / "archive").exists():
         raise ConfigError(
-            f"{into} holds a crawl: `gossamer build {into} index` makes its index; "
-            "choose another folder for files of others"
+            f"{into} is a crawl folder, indexed by `gossamer build {into} index`; "
+            "choose another folder for these files"
         )
     for name in files:
         _expect_readable(name)
@@ -51,8 +51,8 @@ def build_foreign(
             return building.build(files, complain or (lambda _: None))
         except OSError as error:
             raise CannotGoOn(
-                f"cannot write the index in {into}: {error.strerror or error}; make room and run "
-                "the same again"
+                f"cannot write the index in {into}: {error.strerror or error}; free some "
+                "disk space, then run it again"
             ) from error
 
 
@@ -125,12 +125,14 @@ class _Foreign:
         found = read_manifest(self._index)
         shape = Shape.wanted(self._options, found)
         if shape.high_share or shape.organisation != "documents":
-            raise ConfigError("files of others have no ranks, and are split by documents")
+            raise ConfigError(
+                "an index of files has no tiers (there are no ranks) and must be split by documents"
+            )
         if found is None:
             return self._new(shape)
         if found.version != VERSION or not shape.is_that_of(found):
             raise ConfigError(
-                f"{self._index} is of another version, or split in another way; delete it and "
+                f"{self._index} was built by another version or with other options; delete it and "
                 "index all files again"
             )
         return found
@@ -185,8 +187,8 @@ def _expect_readable(name: str) -> None:
     if name == "-" or (path.exists() and not path.is_dir() and os.access(path, os.R_OK)):
         return
     if path.is_dir():
-        raise ConfigError(f"{name} is a folder: name the files in it")
-    raise ConfigError(f"{name}: {'it may not be read' if path.exists() else 'no such file'}")
+        raise ConfigError(f"{name} is a folder; expected files")
+    raise ConfigError(f"{name}: {'permission denied' if path.exists() else 'no such file'}")
 
 
 def _complaint(name: str, bad: Bad) -> str:

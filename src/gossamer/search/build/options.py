@@ -77,12 +77,16 @@ class Shape(Struct, frozen=True, kw_only=True):
             organisation=options.organisation or old.organisation,
         )
         if not 1 <= shape.shards <= MOST_SHARDS:
-            raise ConfigError(f"shards: expected 1 to {MOST_SHARDS}, found {shape.shards}")
+            raise ConfigError(
+                f"shards: expected a number from 1 to {MOST_SHARDS}, found {shape.shards}"
+            )
         if not 0 <= shape.high_share < 1:
-            raise ConfigError(f"tiers: expected a share below 1, found {shape.high_share}")
+            raise ConfigError(
+                f"tiers: expected a share from 0 to less than 1, found {shape.high_share}"
+            )
         if shape.organisation == "terms" and shape.high_share:
             raise ConfigError(
-                "tiers are of documents: there are none if terms are split; --tiers 0 does without"
+                "tiers need an index split by documents; use --tiers 0 with --organisation terms"
             )
         return shape
 

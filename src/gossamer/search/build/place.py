@@ -29,7 +29,7 @@ def needed_ranks(root: Path) -> RankFile:
     ranks = crawl_ranks(root)
     if ranks is None:
         raise ConfigError(
-            f"tiers are made by rank, and {root} has no ranks yet: `gossamer rank {root}` makes "
-            "them; build the index again after it"
+            f"--tiers needs ranks, and {root} has none yet: run `gossamer rank {root}`, then build "
+            "the index again"
         )
     return ranks

@@ -108,7 +108,7 @@ def _taken_up(index: tantivy.Index, path: Path) -> Meta:
         if newest == meta:
             return meta
         meta = newest
-    raise CannotGoOn(f"{path} is committed to faster than it can be read; ask again")
+    raise CannotGoOn(f"{path} changes faster than it can be read; try again")
 
 
 def read_meta(path: Path) -> Meta:

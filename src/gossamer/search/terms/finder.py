@@ -208,5 +208,7 @@ def _counts(now: Now, terms: Sequence[Term]) -> Counts:
 def _read(folder: Path) -> TermSet:
     known = read_set(folder)
     if known is None:
-        raise CannotGoOn(f"there is no index split by terms in {folder}; build one")
+        raise CannotGoOn(
+            f"no index split by terms in {folder}; build one with --organisation terms"
+        )
     return known

@@ -36,5 +36,5 @@ def tally_of(load: Load, limit: int) -> Tally:
     if len(seen) == 1:
         seen = np.full(len(pages), seen[0], np.uint8)
     if not len(pages) == len(scores) == len(seen):
-        raise CannotGoOn("a message between term shards is damaged; ask again")
+        raise CannotGoOn("a message between term shards is damaged; try again")
     return Tally(pages, scores, seen)

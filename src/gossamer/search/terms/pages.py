@@ -49,7 +49,7 @@ class PageTable:
         """Return a page as it is shown."""
         start, end = self._spans[page].tolist()
         if not 0 <= start < end <= len(self._stored):
-            raise CorruptFile(self._path, start, "a page does not lie in the file")
+            raise CorruptFile(self._path, start, "a page lies outside the file")
         try:
             frame = self._stored[start:end].tobytes()
             if zstandard.frame_content_size(frame) > MOST_SHOWN_BYTES:
@@ -70,5 +70,5 @@ class PageTable:
 
     def _checked(self, files: Opened, pages: int) -> NDArray[np.uint32]:
         if pages and int(self._by_key.max()) >= pages:
-            raise CorruptFile(files.path("by_key"), 0, "a page is named that is not there")
+            raise CorruptFile(files.path("by_key"), 0, "it refers to a page that is not there")
         return self._by_key

@@ -53,7 +53,7 @@ class Way:
         groups = [self._group(group, ask.weights, group_idf(group, counts)) for group in ask.groups]
         must = [*map(self._phrase, ask.phrases), *self._filters(ask.filters)]
         if len(groups) + len(must) > MOST_CONDITIONS:
-            raise ConfigError(f"a question has at most {MOST_CONDITIONS} words and phrases")
+            raise ConfigError(f"a query may have at most {MOST_CONDITIONS} words and phrases")
         is_all = ask.needed >= len(groups)
         must += groups if is_all else []
         may = [] if is_all else sorted((one for one in groups if one.pages), key=_cost)

@@ -155,7 +155,7 @@ def test_an_index_split_by_terms_is_refused(tmp_path: Path, store: str) -> None:
     manifest = read_manifest(index_folder(crawl))
     assert manifest is not None
     write_manifest(index_folder(crawl), replace(manifest, organisation="terms"))
-    with pytest.raises(ConfigError, match="only shards of pages"):
+    with pytest.raises(ConfigError, match="only an index split by documents"):
         publish(index_folder(crawl), store)
     with pytest.raises(CannotGoOn, match="split by terms"):
         open_finder(crawl)
@@ -179,7 +179,7 @@ def test_places_are_told_apart(tmp_path: Path) -> None:
     assert not is_store("folder")
     with pytest.raises(ConfigError, match="s3://BUCKET/PREFIX"):
         open_finder("ftp://host/x", cache=tmp_path)
-    with pytest.raises(ConfigError, match="got none"):
+    with pytest.raises(ConfigError, match="found none"):
         open_finder([])
     with pytest.raises(CannotGoOn, match=r"gossamer build .* index"):
         open_finder(tmp_path)

@@ -154,7 +154,7 @@ class Spool:
             self._kinds_file.write(kinds.data)
         except OSError as error:
             raise CannotGoOn(
-                f"cannot write down links: {error.strerror or error}; make room and build again"
+                f"cannot write links: {error.strerror or error}; free disk space, then build again"
             ) from error
 
 
@@ -173,7 +173,7 @@ def _file(folder: Path) -> IO[bytes]:
         return TemporaryFile(dir=folder, prefix="links-")
     except OSError as error:
         raise CannotGoOn(
-            f"cannot write to {folder}: {error.strerror or error}; make it writable"
+            f"cannot write to {folder}: {error.strerror or error}; check its permissions"
         ) from error
 
 

@@ -55,7 +55,7 @@ class RemoteShard:
         except ValueError as error:
             raise ConfigError(f"{url}: {error}") from error
         if parts.scheme not in ("http", "https") or not host:
-            raise ConfigError(f"expected http://HOST:PORT of a shard, got {url!r}")
+            raise ConfigError(f"expected http://HOST:PORT of a shard server, found {url!r}")
         self._url = url
         self._kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
         self._address = host, port

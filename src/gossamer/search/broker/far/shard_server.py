@@ -43,9 +43,9 @@ class ShardServer:
     def _offer(self) -> Offer:
         manifest = read_manifest(self._index)
         if manifest is None:
-            raise CannotGoOn("there is no index yet: run `gossamer build DIR index`")
+            raise CannotGoOn("no index yet: run `gossamer build DIR index`")
         if manifest.organisation != "documents":
-            raise CannotGoOn("the index is split by terms: it can be asked here only")
+            raise CannotGoOn("the index is split by terms and cannot be searched remotely")
         low = shard_folders(self._index, manifest, "low") if manifest.high_share else []
         high = shard_folders(self._index, manifest, "high")
         return Offer([path.name for path in high], [path.name for path in low])

@@ -39,7 +39,7 @@ class CachedIndex:
                 return self._synced()
         except OSError as error:
             raise CannotGoOn(
-                f"cannot write to {self.root}: {error.strerror}; make room there"
+                f"cannot write to {self.root}: {error.strerror}; free some disk space"
             ) from error
 
     def _synced(self) -> bool:
@@ -47,8 +47,7 @@ class CachedIndex:
             content = self._objects.read(SEAL)
             if content is None:
                 raise CannotGoOn(
-                    f"there is no index at {self._url}: "
-                    f"run `gossamer build DIR index --publish {self._url}`"
+                    f"no index at {self._url}: run `gossamer build DIR index --publish {self._url}`"
                 )
             before = self._kept()
             if content == before:
@@ -57,7 +56,7 @@ class CachedIndex:
             if self._fetched(seal):
                 self._put_in_place(seal, content, before)
                 return True
-        raise CannotGoOn(f"{self._url} is not whole: files are missing; publish the index again")
+        raise CannotGoOn(f"{self._url} is incomplete: files are missing; publish the index again")
 
     def _fetched(self, seal: Seal) -> bool:
         """Fetch the files that are new; tell whether all of them were there."""

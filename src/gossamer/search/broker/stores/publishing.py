@@ -68,17 +68,18 @@ def publish(index: Path, url: str, objects: Objects | None = None) -> Published:
         objects.put(SEAL, sealed(seal))
         deleted = _swept(objects, {*before, *seal.files})
         return Published(files=len(seal.files), sent=sent, sent_bytes=sent_bytes, deleted=deleted)
-    raise CannotGoOn(f"{index} changes faster than it can be sent: try again when less is written")
+    raise CannotGoOn(f"{index} changes faster than it can be uploaded: try again later")
 
 
 def _taken(index: Path, known: dict[str, SealedFile]) -> Seal:
     """Return an index as it is now."""
     manifest = read_manifest(index)
     if manifest is None:
-        raise CannotGoOn(f"there is no index in {index}: run `gossamer build DIR index`")
+        raise CannotGoOn(f"no index in {index}: run `gossamer build DIR index`")
     if manifest.organisation != "documents":
         raise ConfigError(
-            "only shards of pages can be published: build with --organisation documents"
+            "only an index split by documents can be published: "
+            "build it with --organisation documents"
         )
     metas: dict[str, str] = {}
     files: dict[str, SealedFile] = {}
@@ -103,7 +104,9 @@ def _files(folder: Path, meta: bytes) -> list[Path]:
     try:
         segments = msgspec.json.decode(meta, type=_Meta).segments
     except msgspec.DecodeError as error:
-        raise CannotGoOn(f"{folder / META} is damaged: {error}; build it --full") from error
+        raise CannotGoOn(
+            f"{folder / META} is damaged: {error}; run `gossamer build DIR index --full`"
+        ) from error
     found: list[Path] = []
     for segment in segments:
         name = segment.segment_id.replace("-", "")

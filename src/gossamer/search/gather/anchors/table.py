@@ -67,9 +67,11 @@ class AnchorTable:
             magic, version, count, redirects, texts = _HEAD.unpack(head)
             size = os.fstat(file.fileno()).st_size
             if magic != MAGIC or version != VERSION:
-                raise CorruptFile(self._path, 0, "no table of anchors, or one of another version")
+                raise CorruptFile(
+                    self._path, 0, "not a table of anchor texts, or one of another version"
+                )
             if size != _HEAD.size + 8 * (2 * count + 1 + 2 * redirects) + texts:
-                raise CorruptFile(self._path, size, f"the anchors of {count} URLs were expected")
+                raise CorruptFile(self._path, size, f"expected the anchor texts of {count} URLs")
             mapped = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)
         at = _HEAD.size
         self._keys = np.frombuffer(mapped, "<u8", count, at)

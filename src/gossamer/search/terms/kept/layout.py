@@ -83,7 +83,9 @@ def write_set(folder: Path, made: TermSet) -> None:
     try:
         replace_file(folder / FILE, msgspec.json.format(msgspec.json.encode(made)))
     except OSError as error:
-        raise CannotGoOn(f"cannot write to {folder}: {error.strerror}; make room there") from error
+        raise CannotGoOn(
+            f"cannot write to {folder}: {error.strerror}; free some disk space"
+        ) from error
 
 
 def seal_of(path: Path) -> tuple[int, int]:
@@ -114,14 +116,14 @@ class Opened:
             raise CorruptFile(path, 0, f"it cannot be read ({problem})") from problem
         sealed_size, sealed_hash = self._seals.get(name, (-1, 0))
         if size != sealed_size:
-            raise CorruptFile(path, size, f"{sealed_size} bytes were written")
+            raise CorruptFile(path, size, f"expected {sealed_size} bytes")
         if path.name not in UNSEALED and xxhash.xxh3_64_intdigest(content) != sealed_hash:
-            raise CorruptFile(path, 0, "its content is not what was written")
+            raise CorruptFile(path, 0, "its checksum does not match")
         if size % np.dtype(kind).itemsize:
-            raise CorruptFile(path, size, "it is not a whole number of values")
+            raise CorruptFile(path, size, "its size is not a multiple of the size of a value")
         found = np.frombuffer(content, kind)
         if many is not None and len(found) != many:
-            raise CorruptFile(path, size, f"{many} values were expected")
+            raise CorruptFile(path, size, f"expected {many} values")
         return found
 
     def path(self, name: str) -> Path:

@@ -58,5 +58,5 @@ def unpacked(content: bytes, limit: int) -> Pages:
     out = np.empty(len(content), np.int64)
     found = natives()["unpack"](content, len(content), limit, out.ctypes.data)
     if found < 0:
-        raise CannotGoOn("a message between term shards is damaged; ask again")
+        raise CannotGoOn("a message between term shards is damaged; try again")
     return out[:found]

@@ -91,7 +91,7 @@ class Words:
         low, high = self._before(text), self._before(text + _LAST)
         places = self._by_text[low:high].astype(np.int64)
         if len(places) and int(places.max()) >= len(self._having):
-            raise CorruptFile(self._path, 0, "the order of its terms names one that is not there")
+            raise CorruptFile(self._path, 0, "it refers to a term that is not there")
         having = self._having[places].astype(np.int64)
         chosen = np.lexsort((np.arange(len(having)), -having))[:most]
         return [
@@ -127,7 +127,7 @@ class Words:
         start = int(self._starts[place])
         end = len(self._postings) if is_last else int(self._starts[place + 1])
         if not 0 <= start < end <= len(self._postings):
-            raise CorruptFile(self._path, start, "a list does not lie in the file")
+            raise CorruptFile(self._path, start, "a postings list lies outside the file")
         head = np.zeros(HEAD_WORDS, np.int64)
         where = (self._postings.ctypes.data, start, end, self._pages, head.ctypes.data)
         self._sound(natives()["heading"](*where))
@@ -135,7 +135,7 @@ class Words:
 
     def _sound(self, found: int) -> int:
         if found < 0:
-            raise CorruptFile(self._path, 0, "a list of postings is not as it was written")
+            raise CorruptFile(self._path, 0, "a postings list cannot be decoded")
         return found
 
 

@@ -110,7 +110,7 @@ class Merger:
         largest = int(np.add.reduceat(sizes, heads).max())
         most = int(np.add.reduceat(found.about[:, 3], heads).max())
         if largest > LONGEST_LIST:
-            raise CannotGoOn("a term has more than 4 GB of postings; leave it out as a stop word")
+            raise CannotGoOn("a term has more than 4 GB of postings; make it a stop word")
         blocks = np.empty(3 * (most // PER_BLOCK + 1), np.uint32)
         parts = np.empty(2 * largest + 16, np.uint8)
         heading = len(heads) * (_HEADING_BYTES + BLOCK_BYTES)
