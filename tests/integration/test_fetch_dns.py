@@ -157,5 +157,5 @@ async def test_a_name_that_cannot_be_asked_for_is_no_exception(name: str) -> Non
 
 
 def test_an_address_that_is_none_is_an_operator_error() -> None:
-    with pytest.raises(ConfigError, match=r"resolve: 'b\.test'"):
+    with pytest.raises(ConfigError, match=r"found 'b\.test'"):
         Resolver(FetchConfig(resolve={"a.test": "b.test"}), ManualClock())
