@@ -30,7 +30,7 @@ class HostTable:
             yield key[1:], decode_host(value)
 
     def row(self, host: str) -> HostRow:
-        """Return the row of a host, a new one if we never met it."""
+        """Return the row of a host, a new one if the host is unknown."""
         key = host_key(host)
         row = self.find(key)
         if row is None:
@@ -41,7 +41,7 @@ class HostTable:
         return row
 
     def find(self, key: HostKey) -> HostRow | None:
-        """Return a host's row, or None if we never met it."""
+        """Return a host's row, or None if the host is unknown."""
         row = self._in_use.get(key) or self._cache.get(key) or self._changed.get(key)
         if row is None and key not in self._absent:
             value = self._read_row(host_row_key(key))
@@ -63,7 +63,7 @@ class HostTable:
         return row.known if row is not None else 0
 
     def gap_s(self, host: str) -> float:
-        """Return the last gap of a host, 0 if we never met it."""
+        """Return the last gap of a host, 0 if the host is unknown."""
         row = self.find(host_key(host))
         return row.gap_s if row is not None else 0.0
 

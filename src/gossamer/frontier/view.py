@@ -87,6 +87,6 @@ def count_waiting(rows: ReadRows, is_settled: Callable[[Task], bool]) -> Waiting
 
 
 def find_host(rows: ReadRows, host: str) -> HostRow | None:
-    """Return what is kept about a host, or None if we never met it."""
+    """Return the row of a host, or None if the host is unknown."""
     value = rows.get(host_row_key(host_key(host)))
     return decode_host(value) if value is not None else None

@@ -335,6 +335,18 @@ def test_a_new_host_is_looked_for_on_disk_once() -> None:
     assert len(read) == 1
 
 
+def test_the_last_gap_of_a_host_is_known_and_that_of_a_stranger_is_none() -> None:
+    rows = DictRows()
+    f = frontier(rows, delay_s=3.0)
+    f.add([task("http://a.test/1")])
+    found = take(f, rows, 0.0)
+    assert found is not None
+    f.settle(found, 0.0, QUICK)
+    assert f.hosts.gap_s("a.test") == 3.0
+    assert f.hosts.gap_s("b.test") == 0.0
+    assert f.hosts.count == 1
+
+
 def test_after_a_death_hosts_that_were_under_way_come_first() -> None:
     rows = DictRows()
     f = frontier(rows)

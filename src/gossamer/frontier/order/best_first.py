@@ -58,14 +58,14 @@ class BestFirst:
         self._known[ring] += count
 
     def deposit(self, task: Task) -> None:
-        """Take in what a task brings with it; a seed has something of its own."""
+        """Add the credit that a task carries; a seed has something of its own."""
         if task.credit:
             self.credits.give((task.url.key,), task.credit)
         elif task.kind is LinkKind.SEED and not self.credits.of(task.url.key):
             self.credits.put(task.url.key, self._seed_credit)
 
     def meet(self, keys: Sequence[int], share: float) -> int:
-        """Give URLs that were just found their first share; return the grade of each."""
+        """Credit new URLs with their first share; return the grade of each."""
         self.credits.put_all(keys, share)
         return grade_of(share)
 
@@ -78,7 +78,7 @@ class BestFirst:
         return unit_share(self.credits.of(key) or 0.0, int(self._known[key >> TEXT_BITS]), links)
 
     def give(self, keys: Sequence[int], share: float) -> list[int]:
-        """Give known URLs a share each; return those that wait and whose grade may have risen."""
+        """Credit known URLs with a share each; return queued ones whose grade may have risen."""
         return self.credits.give(keys, share)
 
     def save(self) -> bytes:
@@ -86,5 +86,5 @@ class BestFirst:
         return self.credits.snapshot()
 
     def load(self, data: bytes) -> bool:
-        """Take over what `save` gave; False, and nothing changes, if it is damaged."""
+        """Load what `save` returned; return False, and change nothing, if it is damaged."""
         return self.credits.restore(data)

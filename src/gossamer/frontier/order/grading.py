@@ -34,10 +34,10 @@ class Importance(Protocol):
         """Count known URLs of the domain at a ring point."""
 
     def deposit(self, task: Task) -> None:
-        """Take in what a task brings with it."""
+        """Add the credit that a task carries."""
 
     def meet(self, keys: Sequence[int], share: float) -> int:
-        """Give URLs that were just found their first share; return the grade of each."""
+        """Credit new URLs with their first share; return the grade of each."""
 
     def grade(self, key: int) -> int:
         """Return the grade that a URL has earned so far."""
@@ -46,13 +46,13 @@ class Importance(Protocol):
         """Return what each link of a page is given, now that the page was fetched."""
 
     def give(self, keys: Sequence[int], share: float) -> list[int]:
-        """Give known URLs a share each; return those that wait and whose grade may have risen."""
+        """Credit known URLs with a share each; return queued ones whose grade may have risen."""
 
     def save(self) -> bytes:
         """Return everything as the bytes of a file."""
 
     def load(self, data: bytes) -> bool:
-        """Take over what `save` gave; False, and nothing changes, if it is damaged."""
+        """Load what `save` returned; return False, and change nothing, if it is damaged."""
 
 
 def _lift_nothing(_queued: Iterator[Task]) -> list[Task]:

@@ -85,14 +85,14 @@ class Opic:
         """Do nothing: OPIC knows no domains."""
 
     def deposit(self, task: Task) -> None:
-        """Take in what a task brings with it; every URL starts with something."""
+        """Add the credit that a task carries; every URL starts with something."""
         if self.credits.of(task.url.key) is None:
             self.credits.put(task.url.key, self._lambda.meet())
         if task.credit:
             self.credits.give((task.url.key,), task.credit)
 
     def meet(self, keys: Sequence[int], share: float) -> int:
-        """Give URLs that were just found their first share; return the grade of each."""
+        """Credit new URLs with their first share; return the grade of each."""
         stored = self._lambda.meet(len(keys)) + share
         self.credits.put_all(keys, stored)
         return opic_grade_of(stored + self._lambda.level)
@@ -112,7 +112,7 @@ class Opic:
         return goes.each
 
     def give(self, keys: Sequence[int], share: float) -> list[int]:
-        """Give known URLs a share each; return those that wait and whose grade may have risen."""
+        """Credit known URLs with a share each; return queued ones whose grade may have risen."""
         return self.credits.give(keys, share, level=self._lambda.level - START_CREDIT)
 
     def save(self) -> bytes:
@@ -122,7 +122,7 @@ class Opic:
         return self.credits.snapshot()
 
     def load(self, data: bytes) -> bool:
-        """Take over what `save` gave; False, and nothing changes, if it is damaged."""
+        """Load what `save` returned; return False, and change nothing, if it is damaged."""
         if not self.credits.restore(data):
             return False
         pot, level, known, *_ = self.credits.numbers

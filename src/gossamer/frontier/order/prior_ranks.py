@@ -41,7 +41,7 @@ class WithPriorRanks:
         self._rule.note_known(ring, count)
 
     def deposit(self, task: Task) -> None:
-        """Take in what a task brings with it; one that is met for the first time has its rank."""
+        """Add the credit that a task carries; one that is met for the first time has its rank."""
         key = task.url.key
         is_met = self.credits.of(key) is not None
         self._rule.deposit(task)
@@ -49,7 +49,7 @@ class WithPriorRanks:
             self._rule.give((key,), start)
 
     def meet(self, keys: Sequence[int], share: float) -> int:
-        """Give URLs that were just found their first share; return the grade of each, 0 if unlike.
+        """Credit new URLs with their first share; return the grade of each, 0 if unlike.
 
         Unlike are those of which some have a rank: then each is graded when it is queued.
         """
@@ -71,7 +71,7 @@ class WithPriorRanks:
         return self._rule.share(key, links)
 
     def give(self, keys: Sequence[int], share: float) -> list[int]:
-        """Give known URLs a share each; return those that wait and whose grade may have risen."""
+        """Credit known URLs with a share each; return queued ones whose grade may have risen."""
         return self._rule.give(keys, share)
 
     def save(self) -> bytes:
@@ -80,7 +80,7 @@ class WithPriorRanks:
         return self._rule.save()
 
     def load(self, data: bytes) -> bool:
-        """Take over what `save` gave; False, and nothing changes, if it is damaged."""
+        """Load what `save` returned; return False, and change nothing, if it is damaged."""
         if not self._rule.load(data):
             return False
         self._is_new = self.credits.numbers[-1] != self._mark
