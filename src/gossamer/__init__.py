@@ -180,114 +180,29 @@ __all__ = [
     "why",
 ]
 
-_HOMES: dict[str, tuple[str, ...]] = {
-    "api.crawls": (
-        "open",
-        "BuildProgress",
-        "NearTotals",
-        "OpenCrawl",
-        "RebuiltState",
-        "run",
-        "run_async",
-    ),
-    "api.fulltext": (
-        "SearchIndex",
-        "index_files",
-        "open_search",
-    ),
-    "api.linkgraph": (
-        "LinkGraph",
-        "LinkPicture",
-        "graph_from_edges",
-        "open_graph",
-    ),
-    "api.options": ("CrawlOptions",),
-    "config": ("Config",),
-    "crawl": (
-        "Crawl",
-        "Ending",
-        "Seed",
-        "build_near",
-        "build_state",
-        "read_seeds",
-    ),
-    "errors": (
-        "Bug",
-        "CannotGoOn",
-        "ConfigError",
-        "CorruptFile",
-        "GossamerError",
-    ),
-    "filter": ("url_filter",),
+_HOMES = {
+    "api.crawls": "open BuildProgress NearTotals OpenCrawl RebuiltState run run_async",
+    "api.fulltext": "SearchIndex index_files open_search",
+    "api.linkgraph": "LinkGraph LinkPicture graph_from_edges open_graph",
+    "api.options": "CrawlOptions",
+    "config": "Config",
+    "crawl": "Crawl Ending Seed build_near build_state read_seeds",
+    "errors": "Bug CannotGoOn ConfigError CorruptFile GossamerError",
+    "filter": "url_filter",
     "graph": (
-        "BowTieSizes",
-        "Coding",
-        "CodingFacts",
-        "ComponentSizes",
-        "EdgeOptions",
-        "GraphComponents",
-        "GraphFacts",
-        "GraphInfo",
-        "GraphOptions",
-        "HostLinks",
-        "HostRanking",
-        "HostRow",
-        "HostTable",
-        "HostWeight",
-        "LinkList",
-        "LinkPath",
-        "Links",
-        "MadeGraph",
-        "RankedHost",
-        "RankedPage",
-        "Ranking",
-        "SimilarPage",
-        "SimilarPages",
+        "BowTieSizes Coding CodingFacts ComponentSizes EdgeOptions GraphComponents GraphFacts "
+        "GraphInfo GraphOptions HostLinks HostRanking HostRow HostTable HostWeight LinkList "
+        "LinkPath Links MadeGraph RankedHost RankedPage Ranking SimilarPage SimilarPages"
     ),
-    "model": (
-        "Document",
-        "Extraction",
-        "Link",
-        "TrapNote",
-        "UserErrors",
-        "as_json",
-    ),
-    "process": (
-        "Tools",
-        "processor",
-    ),
+    "model": "Document Extraction Link TrapNote UserErrors as_json",
+    "process": "Tools processor",
     "report": (
-        "Added",
-        "ClusterMember",
-        "CopyCluster",
-        "CopyClusters",
-        "FilterVerdict",
-        "NearCopy",
-        "Page",
-        "PastVisit",
-        "RecordLocation",
-        "Revisits",
-        "RobotsAnswer",
-        "Status",
-        "WatchTotals",
-        "Why",
-        "add",
-        "show",
-        "status",
-        "why",
+        "Added ClusterMember CopyCluster CopyClusters FilterVerdict NearCopy Page PastVisit "
+        "RecordLocation Revisits RobotsAnswer Status WatchTotals Why add show status why"
     ),
-    "search": (
-        "BadMessage",
-        "ShardServer",
-        "Answer",
-        "Hit",
-        "IndexFacts",
-        "IndexOptions",
-        "Published",
-        "Segment",
-    ),
-    "store": ("BuiltElsewhere", "LinksRecord"),
-    "web": ("serve",),
+    "search": "BadMessage ShardServer Answer Hit IndexFacts IndexOptions Published Segment",
+    "store": "BuiltElsewhere LinksRecord",
+    "web": "serve",
 }
 """Where each name is defined; `open` is `open_crawl` there."""
 
@@ -297,7 +212,7 @@ def __getattr__(name: str) -> object:
     from importlib import import_module  # noqa: PLC0415 - only when a name is asked for
 
     for home, names in _HOMES.items():
-        if name in names:
+        if name in names.split():
             named = "open_crawl" if name == "open" else name
             return getattr(import_module(f"gossamer.{home}"), named)
     raise AttributeError(f"module 'gossamer' has no attribute {name!r}")
