@@ -124,7 +124,7 @@ class Connectivity:
         return self._base.names.urls(nodes)
 
     def is_page(self, node: int) -> bool:
-        """Tell whether a node of the last full graph is a page, whose links are known."""
+        """Return True if a node of the last full graph is a page, whose links are known."""
         return self._base.is_page(node)
 
     def links_out(self, url: str, kinds: Kind = ALL) -> Links | None:
@@ -166,7 +166,7 @@ class Connectivity:
         return self._links_in_count(spot) if self._is_known(spot) else None
 
     def has_page(self, url: str) -> bool:
-        """Tell whether the links of a URL are known, since it was fetched."""
+        """Return True if the links of a URL are known, since it was fetched."""
         return self._has_page_at(self._spot(url))
 
     def _spot(self, url: str) -> "_Spot":
@@ -177,7 +177,7 @@ class Connectivity:
         return (-1 if node is None else node, -1 if number is None else number)
 
     def _is_newer(self, spot: "_Spot") -> bool:
-        """Tell whether the delta has a row, perhaps empty, in place of the graph's."""
+        """Return True if the delta has a row, perhaps empty, in place of the graph's."""
         delta = self._delta
         return delta is not None and spot[1] >= 0 and delta.columns.standing[spot[1]] != UNKNOWN
 
@@ -187,7 +187,7 @@ class Connectivity:
         return spot[0] >= 0 and self._base.is_page(spot[0])
 
     def _is_known(self, spot: "_Spot") -> bool:
-        """Tell whether a URL is a page or linked from one. (A page that is gone may be neither.)"""
+        """Return True if a URL is a page or linked from one; one that is gone may be neither."""
         if spot == (-1, -1):
             return False
         return self._delta is None or self._has_page_at(spot) or self._links_in_count(spot) > 0

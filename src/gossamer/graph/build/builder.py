@@ -240,7 +240,7 @@ class _Builder:
         return has_more(manifest.covered, self._counted)
 
     def _has_news(self, manifest: Manifest) -> bool:
-        """Tell whether there is anything to do."""
+        """Return True if there is anything to do."""
         return self._must_fold(manifest) or self._has_unread(manifest)
 
     def _must_fold(self, manifest: Manifest) -> bool:

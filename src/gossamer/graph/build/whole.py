@@ -32,7 +32,7 @@ class Base:
             raise CorruptFile(folder / NAMES, 0, f"expected the names of {nodes} nodes")
 
     def is_page(self, node: int) -> bool:
-        """Tell whether the links of a node are known."""
+        """Return True if the links of a node are known."""
         return bool(self._bits[node >> 3] >> (7 - (node & 7)) & 1)
 
     def pages(self) -> NDArray[np.bool_]:

@@ -45,7 +45,7 @@ def _native() -> Native:
 
 
 def has_numbers(name: str) -> bool:
-    """Tell whether the first edge of a text is a pair of numbers; an empty text has numbers."""
+    """Return True if the first edge of a text is a pair of numbers; an empty text has numbers."""
     for chunk in chunks(name, CHUNK_BYTES):
         for line in chunk.splitlines():
             words = line.split(None, 2)

@@ -25,7 +25,7 @@ _NEWLINE, _BLANK, _ZERO, _NINE, _HASH, _PERCENT = 10, 32, 48, 57, 35, 37
 
 
 def is_blank(byte: int) -> bool:
-    """Tell whether a byte parts words of a line."""
+    """Return True if a byte parts words of a line."""
     return byte == _BLANK or (9 <= byte <= 13 and byte != _NEWLINE)
 
 

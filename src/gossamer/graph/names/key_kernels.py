@@ -104,7 +104,7 @@ def _is_digit(byte: int) -> bool:
 
 
 def _is_port(text: Bytes, colon: int, end: int, secure: int) -> bool:
-    """Tell whether there is no port, or one that may be written there."""
+    """Return True if there is no port, or one that may be written there."""
     if colon == end:
         return True
     if not 2 <= end - colon <= 6 or text[colon + 1] == ZERO:
@@ -148,7 +148,7 @@ def _put_host(text: Bytes, start: int, end: int, out: Bytes, at: int) -> int:
 
 
 def _is_address(text: Bytes, start: int, end: int) -> bool:
-    """Tell whether a host is four numbers with dots between them."""
+    """Return True if a host is four numbers with dots between them."""
     dots = digits = 0
     for at in range(start, end):
         if text[at] == DOT and digits:

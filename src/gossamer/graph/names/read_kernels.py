@@ -227,7 +227,7 @@ def checksum_of(file: Bytes, start: int, end: int) -> int:
 
 
 def is_sound(file: Bytes, index: Words, known: Words, group: int) -> bool:
-    """Tell whether a group is as it was written; the first time by reading it whole."""
+    """Return True if a group is as it was written; the first time by reading it whole."""
     place = integer(known[4]) + (group >> 6)
     bit = np.uint64(1) << np.uint64(group & 63)
     if known[place] & bit:

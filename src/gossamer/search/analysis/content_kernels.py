@@ -87,7 +87,7 @@ def learn(text: Bytes, start: int, end: int, known: Words, mask: int, is_head: i
 
 
 def is_known(x: np.uint64, known: Words, mask: int, is_head: int) -> bool:
-    """Tell whether a link, or a heading, says just what has this hash."""
+    """Return True if a link, or a heading, says just what has this hash."""
     x = (x & _EVEN) ^ np.uint64(2 * is_head)
     return bool(known[find(known, mask, x | _1)] != _0)
 
@@ -113,7 +113,7 @@ def linked_bytes(text: Bytes, span: Span, known: Words, mask: int) -> int:
 
 
 def is_mark(text: Bytes, at: int, end: int) -> bool:
-    """Tell whether a byte is a mark of sentences: one at the end of a word, or a Chinese one."""
+    """Return True if a byte is a mark of sentences: one at the end of a word, or a Chinese one."""
     byte = text[at]
     if byte in (0x2E, 0x21, 0x3F, 0x2C, 0x3A, 0x3B):
         return bool(at + 1 >= end or text[at + 1] <= 0x20)
@@ -123,7 +123,7 @@ def is_mark(text: Bytes, at: int, end: int) -> bool:
 
 
 def is_sign(text: Bytes, at: int, start: int) -> bool:
-    """Tell whether a byte is a sign of code: a semicolon, =, a brace, or that of a call."""
+    """Return True if a byte is a sign of code: a semicolon, =, a brace, or that of a call."""
     byte = text[at]
     if byte == 0x28:
         return bool(at > start and text[at - 1] > 0x2F)
@@ -202,7 +202,7 @@ def lines_of(
 
 
 def is_small_print(text: Bytes, span: Span, signs: Words, mask: int) -> bool:
-    """Tell whether two words of a line are those of notices about rights, cookies, scripts.
+    """Return True if two words of a line are those of notices about rights, cookies, scripts.
 
     Each of those words has a bit of its own; one word that is enough has two.
     """
@@ -273,7 +273,7 @@ def find_menus(lines: Ints, count: int, least: int) -> int:
 
 
 def amid(lines: Ints, count: int, start: int, end: int) -> bool:
-    """Tell whether there is content before and behind some lines."""
+    """Return True if there is content before and behind some lines."""
     first, last = edges(lines, count)
     return first < start and end <= last
 
@@ -293,7 +293,7 @@ def edges(lines: Ints, count: int) -> Span:
 
 
 def is_anchor(lines: Ints, count: int, n: int) -> bool:
-    """Tell whether a line is content by itself."""
+    """Return True if a line is content by itself."""
     kind = lines[LINE * n + 2]
     if kind != HEAD:
         return bool(kind == GOOD)

@@ -82,5 +82,5 @@ def _plain(point: int, char: str, kind: int) -> int:
 
 
 def is_solid(char: str) -> bool:
-    """Tell whether a character is of a script without spaces."""
+    """Return True if a character is of a script without spaces."""
     return fate_of(ord(char))[0] == SOLID

@@ -69,7 +69,7 @@ class Analyser:
         return tuple(dict.fromkeys(row for row in rows if row))
 
     def is_stop(self, word: str, languages: Sequence[str]) -> bool:
-        """Tell whether a word says nothing by itself in any of some languages."""
+        """Return True if a word says nothing by itself in any of some languages."""
         plain = [one.text for one in words_of(word)]
         return len(plain) == 1 and is_stop(plain[0], languages)
 

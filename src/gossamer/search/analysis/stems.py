@@ -98,7 +98,7 @@ def stem(word: str, code: str) -> str:
 
 
 def is_stop(word: str, languages: Iterable[str]) -> bool:
-    """Tell whether a word says nothing by itself, in any of the languages."""
+    """Return True if a word says nothing by itself, in any of the languages."""
     codes = {language_code(language) for language in languages} - {""} - _HAS_NO_STOPS
     return any(not _stop_filter(code).analyze(word) for code in codes)
 

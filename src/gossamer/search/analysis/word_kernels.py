@@ -196,7 +196,7 @@ def look_up(key: Words, size: int, memory: Memory) -> int:
 
 
 def is_word(arena: Words, place: int, head: np.uint64, key: Words, words: int) -> bool:
-    """Tell whether this place of the arena has this word."""
+    """Return True if this place of the arena has this word."""
     if arena[place] != head:
         return False
     same = 0

@@ -14,7 +14,7 @@ from gossamer.search.terms import TermFinder
 
 
 def has_index(root: Path | str) -> bool:
-    """Tell whether a folder has an index that can be asked."""
+    """Return True if a folder has an index that can be asked."""
     return read_manifest(index_folder(Path(root))) is not None
 
 

@@ -110,7 +110,7 @@ def slips(word: str) -> Iterator[str]:
 
 
 def is_near(one: str, other: str, most: int) -> bool:
-    """Tell whether two words differ by so many slips at most (swapped letters are one)."""
+    """Return True if two words differ by so many slips at most (swapped letters are one)."""
     if abs(len(one) - len(other)) > most:
         return False
     before: list[int] = []

@@ -20,7 +20,7 @@ class _Source(Protocol):
     """Where shards come from."""
 
     def look(self) -> bool:
-        """Tell whether the shards are others than at the last look; the first time they are."""
+        """Return True if the shards are others than at the last look; the first time they are."""
 
     def tiers(self) -> Tiers:
         """Open the shards."""

@@ -19,7 +19,7 @@ class TierRule(Struct, frozen=True):
     """A hit is good that has this share of what a page could have at most (ADR 29)."""
 
     def is_enough(self, candidates: Sequence[Candidate], wanted: int, most: float) -> bool:
-        """Tell whether the best candidates of the high tier, the best first, will do."""
+        """Return True if the best candidates of the high tier, the best first, will do."""
         enough = min(self.enough, wanted)
         if len(candidates) < enough:
             return False

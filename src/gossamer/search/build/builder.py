@@ -131,7 +131,7 @@ class Building:
         return found if is_same and not has_shrunk(found.covered, counted) else None
 
     def _is_due(self, manifest: Manifest, counted: Lengths) -> bool:
-        """Tell whether so much is new that all is to be built anew."""
+        """Return True if so much is new that all is to be built anew."""
         if manifest.organisation == "terms":
             return has_more(manifest.covered, counted)
         grown = sum(counted.values()) - manifest.full_bytes

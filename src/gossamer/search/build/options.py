@@ -91,7 +91,7 @@ class Shape(Struct, frozen=True, kw_only=True):
         return shape
 
     def is_that_of(self, manifest: Manifest) -> bool:
-        """Tell whether an index is split so."""
+        """Return True if an index is split so."""
         return self == Shape(
             shards=manifest.shards,
             partition=manifest.partition,

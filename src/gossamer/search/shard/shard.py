@@ -27,7 +27,7 @@ class Shard(Protocol):
 
     @property
     def is_far(self) -> bool:
-        """Tell whether it is waited for: it is asked in a thread."""
+        """Return True if it is waited for: it is asked in a thread."""
 
     def facts(self) -> Facts:
         """Return how much there is, and of which commit."""

@@ -106,7 +106,7 @@ def _beginnings(terms: Iterable[Term]) -> list[str]:
 
 
 def _may_differ(term: Term) -> bool:
-    """Tell whether a word's last letter may be another than its stem's: happy, happi."""
+    """Return True if a word's last letter may be another than its stem's: happy, happi."""
     if is_solid(term[0]) or not term.isalpha():
         return False
     return len(term) > _SHORT or (len(term) == _SHORT and term[-1] == "i")

@@ -145,7 +145,7 @@ class Work:
 
 
 def _is_within(leg: Leg) -> bool:
-    """Tell whether a leg finds no page that has not come so far."""
+    """Return True if a leg finds no page that has not come so far."""
     return not any(
         isinstance(act, Everything) or (isinstance(act, Hit | Row) and not act.is_within)
         for act in leg.acts

@@ -52,7 +52,7 @@ class Numbers:
 
     @property
     def has_collision(self) -> bool:
-        """Tell whether two URLs share a hash."""
+        """Return True if two URLs share a hash."""
         return bool((self._hashes[1:] == self._hashes[:-1]).any())
 
     def of(self, hashes: Hashes) -> Ids:

@@ -103,7 +103,7 @@ class RemoteShard:
         return self._if(sound.is_vocabulary(found, most), found)
 
     def renew(self) -> bool:
-        """Tell whether there was a commit since this was last asked."""
+        """Return True if there was a commit since this was last asked."""
         before, self._generation = self._generation, self.facts().generation
         return before != self._generation
 

@@ -19,26 +19,26 @@ MOST_WEIGHT = 1e6
 
 
 def is_ask(ask: Ask) -> bool:
-    """Tell whether a question can be answered."""
+    """Return True if a question can be answered."""
     return (
         ask.needed >= 0 and _are_weights(ask.weights) and (not ask.counts or is_counts(ask.counts))
     )
 
 
 def is_counts(counts: Counts) -> bool:
-    """Tell whether statistics can be."""
+    """Return True if statistics can be."""
     rows = (counts.tokens, *counts.having.values())
     is_whole = all(len(row) == len(TEXT_FIELDS) and all(map(_is_count, row)) for row in rows)
     return is_whole and _is_count(counts.pages) and (counts.pages > 0 or not any(counts.tokens))
 
 
 def is_facts(facts: Facts) -> bool:
-    """Tell whether what a shard says of itself can be."""
+    """Return True if what a shard says of itself can be."""
     return _is_count(facts.pages) and all(map(_is_count, facts.languages.values()))
 
 
 def is_top(top: Top, ask: Ask) -> bool:
-    """Tell whether candidates are such of a question."""
+    """Return True if candidates are such of a question."""
     found = len(top.candidates)
     is_some = found > 0 or top.total == 0 or ask.top == 0
     is_right = is_some and found <= ask.top and found <= top.total < MOST
@@ -46,7 +46,7 @@ def is_top(top: Top, ask: Ask) -> bool:
 
 
 def is_evidence(found: Sequence[Sequence[Evidence]], ask: Ask) -> bool:
-    """Tell whether evidence is of the words of a question."""
+    """Return True if evidence is of the words of a question."""
     groups, fields = len(ask.groups), len(TEXT_FIELDS)
     return all(
         0 <= one.group < groups
@@ -59,12 +59,12 @@ def is_evidence(found: Sequence[Sequence[Evidence]], ask: Ask) -> bool:
 
 
 def is_near(values: Sequence[float]) -> bool:
-    """Tell whether rows of terms can be so many."""
+    """Return True if rows of terms can be so many."""
     return all(map(_is_number, values))
 
 
 def is_stored(pages: Sequence[Stored], keys: Sequence[int]) -> bool:
-    """Tell whether pages may be those that were asked for."""
+    """Return True if pages may be those that were asked for."""
     return len(pages) <= len(keys) and all(
         max(map(len, (page.url, page.title, page.text, page.language, page.media_type)))
         <= MOST_CHARS
@@ -73,7 +73,7 @@ def is_stored(pages: Sequence[Stored], keys: Sequence[int]) -> bool:
 
 
 def is_vocabulary(terms: Sequence[tuple[Term, int]], most: int) -> bool:
-    """Tell whether terms can be such of an index."""
+    """Return True if terms can be such of an index."""
     return len(terms) <= most and all(
         term and len(term) <= MOST_CHARS and _is_count(having) for term, having in terms
     )

@@ -20,7 +20,7 @@ MOST_READ_BYTES = 256 * 1024 * 1024
 
 
 def is_store(place: str) -> bool:
-    """Tell whether a place is the URL of an object store."""
+    """Return True if a place is the URL of an object store."""
     found = _URL.match(place)
     return found is not None and found[1] not in _FAR
 

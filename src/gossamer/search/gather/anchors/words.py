@@ -40,5 +40,5 @@ def said(text: str, target: str) -> str:
 
 @lru_cache(maxsize=4096)
 def is_vouched(kind: str, rel: str) -> bool:
-    """Tell whether a link of this kind says something that its page stands for."""
+    """Return True if a link of this kind says something that its page stands for."""
     return kind in _SAYING and _NOT_VOUCHED.isdisjoint(rel.lower().split())
