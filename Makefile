@@ -60,7 +60,7 @@ lock:            ## choose versions anew (needs uv)
 	uv pip compile --extra dev --python-version 3.11 --no-header --no-annotate \
 	  --upgrade -o requirements.lock pyproject.toml
 
-bench-%: setup   ## one benchmark, exit 1 if an aim is missed: make bench-cpu; its knobs as variables
+bench-%: setup   ## one benchmark, exit 1 if an aim is missed: make bench-cpu; its options as variables
 	$(BIN)/python benchmarks/$*.py
 
 bench: setup     ## all benchmarks, then what they found beside what they should

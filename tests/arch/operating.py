@@ -38,7 +38,7 @@ def _knobs() -> Iterator[str]:
         if knob.section != section:
             section = knob.section
             title = f"\n### [{section}]\n" if section else "### The top\n"
-            yield f"{title}\n{about[section]}\n\n| knob | takes | default | meaning | flag |"
+            yield f"{title}\n{about[section]}\n\n| setting | takes | default | meaning | flag |"
             yield "|---|---|---|---|---|"
         flag = f"`{flags[knob.path]}`" if knob.path in flags else ""
         kind = _cell(knob.kind)
