@@ -11,6 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from provenance import provenance
 from realweb import REPOSITORY, save
 
 HERE = Path(__file__).resolve().parent
@@ -48,7 +49,12 @@ def main() -> None:
     assert chosen, f"no such benchmark; there are {[one.stem for one in scripts]}"
     found = {script.stem: run(script) for script in chosen}
     kept = json.loads(KEPT.read_text()) if ONLY and KEPT.exists() else {}
-    new = {name: figures for name, figures in found.items() if figures is not None}
+    where = provenance()  # of each: with ONLY, the others were measured elsewhere and earlier
+    new = {
+        name: {**figures, "provenance": where}
+        for name, figures in found.items()
+        if figures is not None
+    }
     save("micro", dict(sorted({**kept, **new}.items())))
     failed = [name for name, figures in found.items() if figures is None]
     if failed:

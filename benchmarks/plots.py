@@ -205,9 +205,8 @@ def graph(result: Result) -> str:
 def micro(result: Result) -> str:
     """Return every figure in microseconds of the small benchmarks."""
     groups: dict[str, list[Bar]] = {}
-    for name, figures in result.items():
-        if name == "provenance":
-            continue
+    scripts = {name: figures for name, figures in result.items() if name != "provenance"}
+    for name, figures in scripts.items():
         for label, per, value in _microseconds(figures):
             groups.setdefault(f"{name}: µs{per}", []).append(Bar(label, value))
     bars = [Bars(title, found) for title, found in groups.items()]
@@ -217,6 +216,8 @@ def micro(result: Result) -> str:
 def _microseconds(figures: Result, before: str = "") -> Iterable[tuple[str, str, float]]:
     """Yield name, denominator and value of every figure called `NAME_us_per_THING` or so."""
     for name, value in figures.items():
+        if name == "provenance":
+            continue
         found = MICROSECONDS.fullmatch(name)
         if isinstance(value, dict):
             yield from _microseconds(value, f"{before}{name} ")
