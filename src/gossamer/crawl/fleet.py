@@ -160,7 +160,7 @@ class Fleet:
                     await self.clock.sleep(POLL_S)
                 return as_json(self.status())
             case "why":
-                url = parse(str(question["url"]), self.config.urls)
+                url = parse(str(question.get("url", "")), self.config.urls)
                 owner = Ring(self.shards).owner_of(url.key) if url is not None else 0
                 return await self._with_original(await self._ask(owner, dict(question)))
             case "add":

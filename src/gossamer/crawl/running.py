@@ -99,12 +99,14 @@ async def answer(shard: Shard, question: Mapping[str, object]) -> dict[str, obje
             return as_json(live_status(shard))
         case "why":
             config, revisits = shard.engine.config, shard.engine.revisits
-            url = parse(str(question["url"]), config.urls)
+            url = parse(str(question.get("url", "")), config.urls)
             sources = why_sources(shard.place.folder, config, shard.core.state)
             if revisits is not None and url is not None:
                 sources = replace(sources, next_look_at=revisits.next_revisit_at(url.key))
             # It may have to read the whole links archive: not on the loop.
-            return as_json(await asyncio.to_thread(explain_url, str(question["url"]), sources))
+            return as_json(
+                await asyncio.to_thread(explain_url, str(question.get("url", "")), sources)
+            )
         case "name":
             return {"name": name_in(shard.core.state.get, int(str(question["key"])))}
         case "add":

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from gossamer.errors import CannotGoOn, GossamerError
+from gossamer.log import tell
 
 ASK_TIMEOUT_S = 120.0
 """`why` may have to read the whole links archive."""
@@ -49,22 +50,37 @@ class ControlSocket:
         self._path.chmod(0o600)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
-            question = json.loads(await reader.readline())
-            answer = dict(await self._answering(question))
-        except (ValueError, KeyError, TypeError, GossamerError) as error:
-            answer = {"error": f"not a question that a crawl can answer: {error}"}
+        answer = await self._answer(await _read_question(reader))
         try:
             writer.write(json.dumps(answer).encode() + b"\n")
             await writer.drain()
         finally:
             writer.close()
 
+    async def _answer(self, question: object) -> dict[str, object]:
+        if not isinstance(question, dict):
+            return {"error": "not a question that a crawl can answer: expected a JSON object"}
+        try:
+            return dict(await self._answering(question))
+        except GossamerError as error:
+            return {"error": str(error)}
+        except Exception as error:  # noqa: BLE001  # a bug costs the answer, not the crawl
+            tell("control.failed", question=question, error=repr(error))
+            return {"error": f"internal error: {error!r}"}
+
     def close(self) -> None:
         """Stop listening and remove the socket file."""
         if self._server is not None:
             self._server.close()
         self._path.unlink(missing_ok=True)
+
+
+async def _read_question(reader: asyncio.StreamReader) -> object:
+    """Return what was asked; None if that is no JSON, too long, or nothing."""
+    try:
+        return json.loads(await reader.readline())
+    except (ValueError, OSError):
+        return None
 
 
 def ask_running(path: Path, question: Mapping[str, object]) -> dict[str, object] | None:

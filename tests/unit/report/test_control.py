@@ -1,0 +1,62 @@
+"""The control socket: whatever is asked gets one line of JSON back, and costs the crawl nothing."""
+
+import asyncio
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from gossamer.errors import CannotGoOn
+from gossamer.report import ControlSocket, ask_running
+
+Answers = dict[str, object]
+
+
+async def answering(question: Mapping[str, object]) -> Answers:
+    match question.get("ask"):
+        case "echo":
+            return {"said": question["word"]}
+        case "refuse":
+            raise CannotGoOn("the disk is full")
+        case _:
+            raise ValueError("our bug")
+
+
+async def said(path: Path, line: bytes) -> Answers:
+    control = ControlSocket(path, answering)
+    await control.open()
+    try:
+        reader, writer = await asyncio.open_unix_connection(path)
+        writer.write(line)
+        writer.write_eof()
+        answer: Answers = json.loads(await reader.readline())
+        writer.close()
+        await writer.wait_closed()
+        return answer
+    finally:
+        control.close()
+
+
+async def test_a_question_is_answered(tmp_path: Path) -> None:
+    assert await said(tmp_path / "s", b'{"ask": "echo", "word": "hi"}\n') == {"said": "hi"}
+
+
+@pytest.mark.parametrize("line", [b"", b"\n", b"nonsense\n", b"[1]\n", b"\xff\xfe\n", b"3\n"])
+async def test_what_is_no_question_is_told_so(tmp_path: Path, line: bytes) -> None:
+    assert "not a question" in str((await said(tmp_path / "s", line))["error"])
+
+
+async def test_an_error_says_what_is_wrong(tmp_path: Path) -> None:
+    assert await said(tmp_path / "s", b'{"ask": "refuse"}\n') == {"error": "the disk is full"}
+
+
+@pytest.mark.parametrize("line", [b'{"ask": "bug"}\n', b'{"ask": "echo"}\n'])
+async def test_a_bug_costs_the_answer_and_is_not_hidden(tmp_path: Path, line: bytes) -> None:
+    assert "internal error" in str((await said(tmp_path / "s", line))["error"])
+
+
+def test_where_nobody_listens_there_is_no_answer(tmp_path: Path) -> None:
+    assert ask_running(tmp_path / "s", {"ask": "status"}) is None
+    (tmp_path / "s").touch()
+    assert ask_running(tmp_path / "s", {"ask": "status"}) is None
