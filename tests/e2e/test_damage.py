@@ -69,6 +69,20 @@ def test_a_flipped_bit_in_the_middle_of_the_log_is_refused_and_the_archive_is_no
         assert log.read_bytes() == bytes(damaged)
 
 
+@pytest.mark.parametrize("is_there", [True, False])
+def test_an_empty_or_missing_log_is_not_taken_for_a_new_crawl(
+    killed: tuple[Crawler, Judge], tmp_path: Path, *, is_there: bool
+) -> None:
+    crawler = copy_of(killed[0], tmp_path / "crawl")
+    archive = listing(crawler.folder / "archive")
+    for log in (crawler.folder / "state" / "00").glob("*.log"):
+        log.unlink()
+        if is_there:
+            log.touch()
+    assert f"gossamer build {crawler.folder} state" in crawler.run().expect(4).err
+    assert listing(crawler.folder / "archive") == archive
+
+
 def test_the_remedy_for_a_damaged_log_keeps_every_stored_page(
     killed: tuple[Crawler, Judge], tmp_path: Path
 ) -> None:

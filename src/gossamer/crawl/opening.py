@@ -99,17 +99,25 @@ def _is_gone(holder: str) -> bool:
 
 
 def open_state(place: ShardFolder) -> State:
-    """Open the state; an archive without a state is not touched."""
+    """Open the state; an archive whose state is missing or empty is not touched."""
     folder = place.folder
     shards = range(place.ring.shards)
     is_bare = not any(State.exists(folder.state(shard)) for shard in shards)
     has_archive = folder.has_archive() if is_bare else any(folder.archive_names(shard=place.shard))
     if has_archive and not State.exists(place.state):
-        raise CannotGoOn(
-            f"{folder.root} has an archive but no state; nothing was changed. "
-            f"Run `gossamer build {folder.root} state`, then resume the crawl"
-        )
-    return State.open(place.state)
+        raise _without_state(folder, "no state")
+    state = State.open(place.state)
+    if has_archive and state.get(META) is None:  # its log is gone: every start writes that row
+        state.close()
+        raise _without_state(folder, "an empty state")
+    return state
+
+
+def _without_state(folder: CrawlFolder, found: str) -> CannotGoOn:
+    return CannotGoOn(
+        f"{folder.root} has an archive but {found}; the archive was not changed. "
+        f"Run `gossamer build {folder.root} state`, then resume the crawl"
+    )
 
 
 def read_meta(state: State) -> Meta:

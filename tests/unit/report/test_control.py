@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from gossamer.errors import CannotGoOn
-from gossamer.report import ControlSocket, ask_running
+from gossamer.report import ControlSocket
+from gossamer.report.control import ask_running
 
 Answers = dict[str, object]
 
