@@ -32,6 +32,8 @@ from gossamer.log import tell
 
 MAX_DEATHS = 8
 """Deaths of one shard in a row, without a commit in between, after which we stop."""
+FIRST_COMMITS = 2
+"""What every start commits before it gets anywhere: its repair, then its first leases."""
 ANSWER_S = 100.0
 RECALL_S = 0.05
 """Pause before unused pages are called back, so that two shards do not throw one to and fro."""
@@ -193,7 +195,7 @@ class Supervisor:
 
     def _note(self, member: ShardHandle, report: ShardReport) -> None:
         member.report = report
-        if report.commits > 1:  # the first one only repairs
+        if report.commits > FIRST_COMMITS:
             member.deaths = 0
         self.termination.note(
             member.shard,

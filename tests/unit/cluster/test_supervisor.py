@@ -17,9 +17,12 @@ from gossamer.cluster import (
     NoAnswer,
     ShardEnded,
     ShardJoined,
+    ShardReport,
     Supervisor,
     supervisor,
 )
+from gossamer.errors import CannotGoOn
+from gossamer.model import Counters, Standing
 
 Run = Callable[[int, socket.socket], int]
 
@@ -119,3 +122,45 @@ async def test_a_question_survives_the_death_of_its_shard() -> None:
     await running
     for end in mark:
         end.close()
+
+
+def dies_after(commits: int) -> Run:
+    """Return a shard that reports so many commits and dies."""
+
+    async def main(end: socket.socket) -> None:
+        connection: Connection[Downward] = await Connection.over(end, Downward)
+        connection.send(ShardJoined(pages=0))
+        standing = Standing(queued=1, hosts=1, known_urls=1)
+        connection.send(
+            ShardReport(counters=Counters(), standing=standing, commits=commits, is_idle=False)
+        )
+        await connection.flush()
+        connection.close()
+
+    def run(_number: int, end: socket.socket) -> int:
+        asyncio.run(main(end))
+        return 7
+
+    return run
+
+
+async def test_a_shard_that_dies_again_and_again_without_getting_anywhere_ends_the_crawl() -> None:
+    """Its repair and its first leases are no progress: every start commits them."""
+    made = supervised(dies_after(commits=2))
+    with pytest.raises(ExceptionGroup) as raised:
+        await asyncio.wait_for(made.run(), 60)
+    (error,) = raised.value.exceptions
+    assert isinstance(error, CannotGoOn)
+    assert "shard 0 died 8 times in a row (last exit code 7)" in str(error)
+    assert made.members[0].starts == supervisor.MAX_DEATHS
+
+
+async def test_a_shard_that_gets_on_between_its_deaths_is_started_again() -> None:
+    made = supervised(dies_after(commits=3))
+    running = asyncio.ensure_future(made.run())
+    while made.members[0].starts <= supervisor.MAX_DEATHS + 1:
+        assert not running.done()
+        await asyncio.sleep(0.01)
+    running.cancel()
+    await asyncio.wait([running])
+    assert made.members[0].deaths == 1
