@@ -44,10 +44,10 @@ class UserFilter:
     def __call__(self, link: Link, _depth: int, _source: str) -> Objection | None:
         """Return the rule's objection to a link."""
         try:
-            said = self.rule(link)
+            said = self.rule(link) or None  # what it returns may refuse to be true or false
         except Exception as error:  # noqa: BLE001 - a stranger's code: it must not end the crawl
             return self._broken(error)
-        if not said:
+        if said is None:
             return None
         return Objection(Reject.USER, said if isinstance(said, str) else self.name)
 

@@ -54,6 +54,8 @@ class ControlSocket:
         try:
             writer.write(json.dumps(answer).encode() + b"\n")
             await writer.drain()
+        except ConnectionError:
+            return  # who asked is gone
         finally:
             writer.close()
 
@@ -76,10 +78,10 @@ class ControlSocket:
 
 
 async def _read_question(reader: asyncio.StreamReader) -> object:
-    """Return what was asked; None if that is no JSON, too long, or nothing."""
+    """Return what was asked; None if that is no JSON, too long, too deep, or nothing."""
     try:
         return json.loads(await reader.readline())
-    except (ValueError, OSError):
+    except (ValueError, RecursionError, OSError):
         return None
 
 

@@ -304,6 +304,19 @@ def test_a_users_filter_that_breaks_refuses_the_link_and_says_why() -> None:
     assert "broken failed: KeyError" in objection.detail
 
 
+def test_a_users_filter_that_returns_what_is_neither_true_nor_false_is_broken() -> None:
+    class Neither:
+        def __bool__(self) -> bool:
+            raise ValueError("ambiguous")
+
+    @url_filter
+    def undecided(_found: Link) -> bool:
+        return Neither()  # type: ignore[return-value] # as an array of numpy would
+
+    objection = FilterChain([undecided]).judge(link("http://h/"), 1)
+    assert objection == Objection(Reject.USER, "undecided failed: ValueError: ambiguous")
+
+
 def test_every_exception_of_a_users_filter_is_reported() -> None:
     @url_filter
     def broken(found: Link) -> str:

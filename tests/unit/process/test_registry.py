@@ -5,6 +5,7 @@ from collections.abc import Callable
 from importlib.metadata import EntryPoint
 
 import pytest
+from msgspec.structs import replace
 
 from gossamer.model import Document, Extraction, LinkKind
 from gossamer.process import Processor, Registry, Tools, processor
@@ -139,6 +140,31 @@ def test_a_processor_that_returns_no_extraction_is_an_error(
     nothing = processor("text/csv", name="nothing")(lambda _document, _tools: None)  # type: ignore[arg-type,return-value]
     found = Registry([nothing], tools).read(document("", media_type="text/csv"), "text/csv")
     assert found.errors == ("nothing: TypeError: expected an Extraction, found NoneType",)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "said"),
+    [
+        ("title", 5, "Expected `str`, got `int` - at `$.title`"),
+        ("text", b"x", "Expected `str`, got `bytes` - at `$.text`"),
+        ("language", 5, "Expected `str`, got `int` - at `$.language`"),
+        ("links", None, "Expected `array`, got `null` - at `$.links`"),
+        ("links", ["http://h.test/"], "Expected `object`, got `str` - at `$.links[0]`"),
+        ("robots", None, "Expected `array`, got `null` - at `$.robots`"),
+        ("errors", None, "Expected `array`, got `null` - at `$.errors`"),
+    ],
+)
+def test_a_field_of_the_wrong_type_is_told_with_the_processors_name_and_costs_no_page(
+    field: str, value: object, said: str, document: MakeDocument, tools: Tools
+) -> None:
+    @processor("text/html", name="mine")
+    def mine(_document: Document, _tools: Tools) -> Extraction:
+        return replace(Extraction(), **{field: value})
+
+    registry = Registry.load(tools, extra=[mine])
+    found = registry.read(document("<title>Mine</title><a href=x>first</a>"), "text/html")
+    assert (found.title, len(found.links)) == ("Mine", 1)
+    assert found.user_errors == {"mine": f"ValidationError: {said}"}
 
 
 def test_errors_of_our_own_processors_are_not_the_users(

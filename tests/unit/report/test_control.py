@@ -43,7 +43,10 @@ async def test_a_question_is_answered(tmp_path: Path) -> None:
     assert await said(tmp_path / "s", b'{"ask": "echo", "word": "hi"}\n') == {"said": "hi"}
 
 
-@pytest.mark.parametrize("line", [b"", b"\n", b"nonsense\n", b"[1]\n", b"\xff\xfe\n", b"3\n"])
+NONSENSE = [b"", b"\n", b"nonsense\n", b"[1]\n", b"\xff\xfe\n", b"3\n", b"[" * 200_000 + b"\n"]
+
+
+@pytest.mark.parametrize("line", NONSENSE, ids=lambda line: repr(line[:10]))
 async def test_what_is_no_question_is_told_so(tmp_path: Path, line: bytes) -> None:
     assert "not a question" in str((await said(tmp_path / "s", line))["error"])
 
@@ -61,3 +64,17 @@ def test_where_nobody_listens_there_is_no_answer(tmp_path: Path) -> None:
     assert ask_running(tmp_path / "s", {"ask": "status"}) is None
     (tmp_path / "s").touch()
     assert ask_running(tmp_path / "s", {"ask": "status"}) is None
+
+
+async def test_who_goes_before_the_answer_does_no_harm(tmp_path: Path) -> None:
+    failures: list[object] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: failures.append(context))
+    control = ControlSocket(tmp_path / "s", answering)
+    await control.open()
+    for line in (b"", b"half a line", b'{"ask": "refuse"}\n'):
+        _, writer = await asyncio.open_unix_connection(tmp_path / "s")
+        writer.write(line)
+        writer.transport.abort()
+        await asyncio.sleep(0.01)
+    control.close()
+    assert failures == []
