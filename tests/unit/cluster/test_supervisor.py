@@ -151,7 +151,8 @@ async def test_a_shard_that_dies_again_and_again_without_getting_anywhere_ends_t
         await asyncio.wait_for(made.run(), 60)
     (error,) = raised.value.exceptions
     assert isinstance(error, CannotGoOn)
-    assert "shard 0 died 8 times in a row (last exit code 7)" in str(error)
+    assert "8 times in a row" in str(error)
+    assert "last exit code 7" in str(error)
     assert made.members[0].starts == supervisor.MAX_DEATHS
 
 
