@@ -31,7 +31,9 @@ def describe_error(error: BaseException) -> str:
     """Return an exception as one short line: its type and message, even if that cannot be read."""
     try:
         message = str(error)
-    except Exception as failed:  # noqa: BLE001 -- a stranger's exception may fail in any way
+    except KeyboardInterrupt:
+        raise
+    except BaseException as failed:  # noqa: BLE001 -- a stranger's exception may fail in any way
         message = f"(its message cannot be read: {type(failed).__name__})"
     return f"{type(error).__name__}: {message}"[:_MAX_ERROR_CHARS].rstrip(": ")
 

@@ -1,11 +1,14 @@
 """Functions of the user's own that do not work: told, counted and shown, never fatal."""
 
 import sys
+from asyncio import CancelledError
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from gossamer import Crawl, Document, Extraction, Link, Tools, processor, url_filter
+from gossamer.config import Config, FetchConfig, FilterConfig, PolitenessConfig
 from gossamer.testing import FakeServer, ScriptedWeb, serve_in_thread
 from tests.e2e.crawler import Crawler, flags_for, say, write_knobs
 
@@ -24,14 +27,19 @@ class Odd(Exception):
 def odd(url, anchor, depth):
     raise Odd
 
+def leave(url, anchor, depth):
+    raise SystemExit(7)
+
 number = 7
 """
+LEAVING = "import sys\nsys.exit(7)\n"
 SCORE = "my_own_code:worth"
 
 
 @pytest.fixture
 def web(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeServer[ScriptedWeb]]:
     (tmp_path / "my_own_code.py").write_text(MINE)
+    (tmp_path / "my_leaving_code.py").write_text(LEAVING)
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=":")
     with serve_in_thread(ScriptedWeb()) as server:
@@ -65,6 +73,47 @@ def test_a_score_that_raises_is_counted_and_shown_and_every_page_is_had(
     assert "your own functions failed" in shown
     assert f"score {SCORE}" in shown
     assert "NameError" in shown
+
+
+@pytest.mark.parametrize("shards", [1, 2])
+def test_a_score_that_wants_to_end_the_program_ends_nothing(
+    web: FakeServer[ScriptedWeb], tmp_path: Path, shards: int
+) -> None:
+    name = "my_own_code:leave"
+    crawl = crawler(web, tmp_path, "--score", name, "--shards", str(shards))
+    ended = crawl.run(is_fresh=True).expect(0)
+    assert ended.last_json["pages"] == 10
+    told = ended.last_json["user_errors"][f"score {name}"]
+    assert told["count"] >= 9
+    assert told["error"] == "SystemExit: 7"
+    assert "Traceback" not in ended.err
+
+
+@pytest.mark.parametrize("error", [SystemExit(7), CancelledError(), GeneratorExit()])
+def test_filters_and_processors_that_want_to_end_the_program_end_nothing(
+    web: FakeServer[ScriptedWeb], tmp_path: Path, error: BaseException
+) -> None:
+    @url_filter
+    def leaving(link: Link) -> str | None:
+        if link.target.text.endswith("/3"):
+            raise error
+        return None
+
+    @processor("text/html", name="gone")
+    def gone(_document: Document, _tools: Tools) -> Extraction:
+        raise error
+
+    config = Config(
+        shards=1,
+        politeness=PolitenessConfig(delay_s=0.0),
+        fetch=FetchConfig(resolve=web.resolve, allow_net=("127.0.0.0/8",)),
+        filter=FilterConfig(scope="any", allow=("*.test",)),
+    )
+    seeds = [web.web.host("a.test").url()]
+    ending = Crawl(tmp_path / "crawl", seeds, config, filters=[leaving], processors=[gone]).run()
+    assert (ending.exit_code, ending.status.pages) == (0, 9)
+    counts = {name: told.count for name, told in ending.status.user_errors.items()}
+    assert counts == {"filter leaving": 1, "processor gone": 9}
 
 
 def test_an_exception_that_cannot_even_be_printed_is_told_by_its_name(
@@ -104,6 +153,24 @@ def test_a_score_that_does_not_exist_is_refused_before_anything_is_written(
 ) -> None:
     crawl = crawler(web, tmp_path, "--shards", "2", "--score", score)
     assert "frontier.score" in refused(crawl)
+    assert not crawl.folder.exists()
+
+
+def test_a_score_whose_module_leaves_when_it_is_imported_is_refused_in_one_line(
+    web: FakeServer[ScriptedWeb], tmp_path: Path
+) -> None:
+    crawl = crawler(web, tmp_path, "--score", "my_leaving_code:worth")
+    assert "(SystemExit: 7)" in refused(crawl)
+    assert not crawl.folder.exists()
+
+
+def test_a_filter_whose_module_leaves_when_it_is_imported_is_refused_in_one_line(
+    web: FakeServer[ScriptedWeb], tmp_path: Path
+) -> None:
+    name = "my_leaving_code:picky"
+    knobs = write_knobs(tmp_path / "knobs.toml", {"filter": {"user_filters": [name]}})
+    crawl = crawler(web, tmp_path, "--config", str(knobs))
+    assert refused(crawl).endswith(f"cannot import '{name}': SystemExit: 7\n")
     assert not crawl.folder.exists()
 
 

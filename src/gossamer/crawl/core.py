@@ -11,7 +11,7 @@ from gossamer.crawl.opening import ShardFolder, load_credit
 from gossamer.crawl.ports import Stations
 from gossamer.dedupe import ContentSeen
 from gossamer.fetch import RobotsCache, next_try_at
-from gossamer.filter import FilterChain, UrlFilter, build_chain
+from gossamer.filter import FilterChain, UrlFilter, as_user_filter, build_chain
 from gossamer.frontier import Frontier, LinkRanker, choose_order, named_score, queued_tasks
 from gossamer.log import OnUserError
 from gossamer.model import Counters, Row, Task, UrlRecord, UrlState
@@ -119,7 +119,8 @@ def build_core(
     frontier = _build_frontier(state, config, random)
     known_urls, seeds = frontier.hosts.known_urls, seed_urls(config)
     traps = TrapDetector(config.traps, state.scan, seeds, known_urls)
-    extra, embeds = [*filters, traps.object_to], config.process.embeds
+    extra: list[UrlFilter] = [*map(as_user_filter, filters), traps.object_to]
+    embeds = config.process.embeds
     chain = build_chain(config.filter, seeds, known_urls, follow_embeds=embeds, extra=extra)
     chain = chain.reporting_to(counters.add_user_error)
     is_split = place.ring.shards > 1

@@ -6,9 +6,9 @@
     def no_print_views(link):
         return "print view" if link.target.text.endswith("/print") else None
 
-A filter of your own says what it has against a link: a text (or True) refuses it, and None, False
-or "" has nothing against it. Name it in `crawl.toml` as `user_filters = ["module:no_print_views"]`,
-hand it to `Crawl(...)`, or register it in the entry-point group `gossamer.filters`.
+A filter of your own says what it has against a link: a text refuses it, and None or "" has nothing
+against it. Name it in `crawl.toml` as `user_filters = ["module:no_print_views"]`, hand it to
+`Crawl(...)`, or register it in the entry-point group `gossamer.filters`.
 """
 
 from collections.abc import Callable, Sequence
@@ -23,39 +23,44 @@ from gossamer.model import Link, Objection, Reject
 UrlFilter: TypeAlias = Callable[[Link, int, str], Objection | None]
 """(link, depth of its target, text of the linking URL or "" for a seed) → objection, or None."""
 
-UserRule: TypeAlias = Callable[[Link], str | bool | None]
-"""What a user writes: the objection to a link in words, or nothing."""
+UserRule: TypeAlias = Callable[[Link], str | None]
+"""What a user writes: the objection to a link in words, or None."""
 
 GROUP = "gossamer.filters"
 
 
 class UserFilter:
-    """A user's rule as a UrlFilter.
+    """A filter of the user's own, which cannot end the crawl.
 
-    A call that raises refuses the link and is reported to `on_error`; the first is logged.
+    A call that raises, or returns what is no objection, refuses the link and is reported to
+    `on_error`; the first is logged.
     """
 
-    def __init__(self, rule: UserRule, on_error: OnUserError = ignore_error) -> None:
-        self.rule = rule
+    def __init__(
+        self,
+        rule: Callable[[Link, int, str], object],
+        name: str,
+        on_error: OnUserError = ignore_error,
+    ) -> None:
+        self.name = name
+        self._rule = rule
         self._on_error = on_error
-        self.name = str(getattr(rule, "__name__", type(rule).__name__))
         self._has_told = False
 
-    def __call__(self, link: Link, _depth: int, _source: str) -> Objection | None:
+    def __call__(self, link: Link, depth: int, source: str) -> Objection | None:
         """Return the rule's objection to a link."""
         try:
-            said = self.rule(link) or None  # what it returns may refuse to be true or false
-        except Exception as error:  # noqa: BLE001 - a stranger's code: it must not end the crawl
+            return _checked_objection(self._rule(link, depth, source))
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # noqa: BLE001 - a stranger's code: it must not end the crawl
             return self._broken(error)
-        if said is None:
-            return None
-        return Objection(Reject.USER, said if isinstance(said, str) else self.name)
 
     def reporting_to(self, on_error: OnUserError) -> "UserFilter":
         """Return a filter of the same rule that reports exceptions to `on_error`."""
-        return UserFilter(self.rule, on_error)
+        return UserFilter(self._rule, self.name, on_error)
 
-    def _broken(self, error: Exception) -> Objection:
+    def _broken(self, error: BaseException) -> Objection:
         words = describe_error(error)
         detail = f"{self.name} failed: {words}"
         self._on_error(f"filter {self.name}", words)
@@ -65,9 +70,29 @@ class UserFilter:
         return Objection(Reject.USER, detail)
 
 
+def _checked_objection(said: object) -> Objection | None:
+    """Return what a rule said as an objection, if it is one: nobody knows what True means."""
+    match said:
+        case None | Objection():
+            return said
+        case str():
+            return Objection(Reject.USER, said) if said else None
+        case _:
+            raise TypeError(f"expected a text or None, found {said!r}")
+
+
 def url_filter(rule: UserRule) -> UserFilter:
     """Make a filter of a function that takes a link and returns its objection, or None."""
-    return UserFilter(rule)
+    return UserFilter(lambda link, _depth, _source: rule(link), _name_of(rule))
+
+
+def as_user_filter(found: UrlFilter) -> UserFilter:
+    """Return a filter that a user's program gave, as one that cannot end the crawl."""
+    return found if isinstance(found, UserFilter) else UserFilter(found, _name_of(found))
+
+
+def _name_of(rule: Callable[..., object]) -> str:
+    return str(getattr(rule, "__name__", type(rule).__name__))
 
 
 def named_filter(name: str) -> UrlFilter:
@@ -77,10 +102,12 @@ def named_filter(name: str) -> UrlFilter:
         raise ConfigError(f'filter.user_filters: expected "module:function", found {name!r}')
     try:
         found: object = import_module(module_name)
-    except Exception as error:  # noqa: BLE001 - a stranger's module may fail in any way
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # noqa: BLE001 - a stranger's module may fail in any way, also by sys.exit()
+        advice = "; is its folder on PYTHONPATH?" if isinstance(error, ImportError) else ""
         raise ConfigError(
-            f"filter.user_filters: cannot import {name!r}: "
-            f"{type(error).__name__}: {error}; is its folder on PYTHONPATH?"
+            f"filter.user_filters: cannot import {name!r}: {describe_error(error)}{advice}"
         ) from None
     for attribute in function_name.split("."):
         found = getattr(found, attribute, None)
@@ -101,4 +128,4 @@ def _as_filter(found: object, where: str) -> UrlFilter:
             f"{where}: expected a function, found {type(found).__name__}; "
             "check the name after the colon"
         )
-    return UserFilter(found)
+    return url_filter(found)

@@ -14,7 +14,7 @@ from msgspec import convert
 from msgspec.structs import asdict, replace
 
 from gossamer.config import MIB
-from gossamer.log import escape
+from gossamer.log import describe_error, escape
 from gossamer.model import Document, Extraction, Link
 from gossamer.process import detect
 from gossamer.process.api import Processor, Tools, distinct_links
@@ -95,8 +95,10 @@ class Registry:
                 raise TypeError(f"expected an Extraction, found {type(found).__name__}")  # noqa: TRY301 -- told as what it raised itself
             if not _is_ours(reader):
                 found = _typed(found)
-        except Exception as crash:  # noqa: BLE001 -- strangers' code on strangers' bytes
-            return _failed(reader, f"{type(crash).__name__}: {crash}", Extraction())
+        except KeyboardInterrupt:
+            raise
+        except BaseException as crash:  # noqa: BLE001 -- strangers' code on strangers' bytes
+            return _failed(reader, describe_error(crash), Extraction())
         if found.notes == {}:
             return found
         try:
@@ -127,8 +129,10 @@ def _loaded(point: EntryPoint) -> Processor | str:
     """Return the processor that an entry point names, or one line that says why there is none."""
     try:
         found: object = point.load()
-    except Exception as crash:  # noqa: BLE001 -- a stranger's package may fail in any way
-        return f"{point.name} ({point.value}) cannot be loaded: {type(crash).__name__}: {crash}"
+    except KeyboardInterrupt:
+        raise
+    except BaseException as crash:  # noqa: BLE001 -- a stranger's package may fail in any way
+        return f"{point.name} ({point.value}) cannot be loaded: {describe_error(crash)}"
     if not isinstance(found, Processor):
         return f"{point.name} ({point.value}) is a {type(found).__name__}, not a processor"
     return found
@@ -199,7 +203,7 @@ class NotJson(ValueError):
 def checked_notes(notes: object) -> dict[str, Any]:
     """Return notes made of plain values alone; raise `NotJson` for anything else.
 
-    A tuple becomes a list, a number that is not finite None, a lone surrogate a replacement.
+    A tuple becomes a list, a text or a number of a class of its own a plain one.
     """
     if type(notes) is not dict:
         raise NotJson(f"notes: expected a dict, found {_kind(notes)}")
@@ -211,7 +215,7 @@ def _value(value: object, where: str, depth: int) -> Any:  # noqa: ANN401 -- any
         case None | bool():
             return value
         case str():
-            return clean(str(value))
+            return _text(value, where)
         case int() | float():
             return _number(value, where)
         case list() | tuple() | dict():
@@ -220,9 +224,18 @@ def _value(value: object, where: str, depth: int) -> Any:  # noqa: ANN401 -- any
             raise NotJson(f"{where}: expected a value that JSON has, found {_kind(value)}")
 
 
-def _number(value: int | float, where: str) -> int | float | None:  # noqa: PYI041 -- they differ here
+def _text(value: str, where: str) -> str:
+    text = str(value)
+    if clean(text) is not text:
+        raise NotJson(f"{where}: expected text that UTF-8 can hold, found a lone surrogate")
+    return text
+
+
+def _number(value: int | float, where: str) -> int | float:  # noqa: PYI041 -- they differ here
     if not isinstance(value, int):
-        return float(value) if isfinite(value) else None
+        if not isfinite(value):
+            raise NotJson(f"{where}: expected a finite number, found {value}")
+        return float(value)
     if not _LEAST <= value <= _MOST:
         raise NotJson(f"{where}: expected a whole number of at most 64 bits")
     return int(value)
@@ -241,7 +254,7 @@ def _object(value: dict[Any, Any], where: str, depth: int) -> dict[str, Any]:
         if not isinstance(key, str):
             raise NotJson(f"{where}: expected names that are text, found {_kind(key)}")
     return {
-        clean(str(key)): _value(item, f"{where}[{key!r}]", depth) for key, item in value.items()
+        _text(key, where): _value(item, f"{where}[{key!r}]", depth) for key, item in value.items()
     }
 
 

@@ -1,6 +1,7 @@
 """Each filter refuses what it is for, under its own name, and the first objection wins."""
 
 import sys
+from asyncio import CancelledError
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 
 from gossamer.config import FilterConfig, UrlConfig
 from gossamer.errors import ConfigError
-from gossamer.filter import FilterChain, build_chain, url_filter
+from gossamer.filter import FilterChain, as_user_filter, build_chain, url_filter
 from gossamer.model import Link, LinkKind, Objection, Reject, Url
 from gossamer.urls import parse
 
@@ -278,8 +279,8 @@ def test_a_users_filter_refuses_with_its_own_words() -> None:
         return "print view" if found.target.text.endswith("/print") else None
 
     @url_filter
-    def no_b(found: Link) -> bool:
-        return "b" in found.target.text
+    def no_b(found: Link) -> str:
+        return "a b" if "b" in found.target.text else ""
 
     filters = build_chain(
         FilterConfig(scope="any"),
@@ -289,7 +290,7 @@ def test_a_users_filter_refuses_with_its_own_words() -> None:
         extra=[no_print_views, no_b],
     )
     assert filters.judge(link("http://h/print"), 1) == Objection(Reject.USER, "print view")
-    assert filters.judge(link("http://h/b"), 1) == Objection(Reject.USER, "no_b")
+    assert filters.judge(link("http://h/b"), 1) == Objection(Reject.USER, "a b")
     assert filters.judge(link("http://h/c"), 1) is None
 
 
@@ -309,12 +310,16 @@ def test_a_users_filter_that_returns_what_is_neither_true_nor_false_is_broken() 
         def __bool__(self) -> bool:
             raise ValueError("ambiguous")
 
+        def __repr__(self) -> str:
+            return "neither"
+
     @url_filter
-    def undecided(_found: Link) -> bool:
+    def undecided(_found: Link) -> str:
         return Neither()  # type: ignore[return-value] # as an array of numpy would
 
     objection = FilterChain([undecided]).judge(link("http://h/"), 1)
-    assert objection == Objection(Reject.USER, "undecided failed: ValueError: ambiguous")
+    told = "TypeError: expected a text or None, found neither"
+    assert objection == Objection(Reject.USER, f"undecided failed: {told}")
 
 
 def test_every_exception_of_a_users_filter_is_reported() -> None:
@@ -330,10 +335,63 @@ def test_every_exception_of_a_users_filter_is_reported() -> None:
     assert all(error.startswith("KeyError: ") for _, error in errors)
 
 
+@pytest.mark.parametrize("returned", [17, True, False, b"no", ["no"]])
+def test_a_users_filter_that_returns_no_text_refuses_the_link_and_is_reported(
+    returned: object,
+) -> None:
+    @url_filter
+    def odd(_found: Link) -> str | None:
+        return returned  # type: ignore[return-value]
+
+    errors: list[tuple[str, str]] = []
+    filters = FilterChain([odd]).reporting_to(lambda *told: errors.append(told))
+    told = f"TypeError: expected a text or None, found {returned!r}"
+    assert filters.judge(link("http://h/"), 1) == Objection(Reject.USER, f"odd failed: {told}")
+    assert errors == [("filter odd", told)]
+
+
+@pytest.mark.parametrize("error", [SystemExit(7), CancelledError(), GeneratorExit()])
+def test_a_users_filter_that_wants_to_end_the_program_refuses_the_link(
+    error: BaseException,
+) -> None:
+    @url_filter
+    def leaving(_found: Link) -> str | None:
+        raise error
+
+    objection = FilterChain([leaving]).judge(link("http://h/"), 1)
+    assert objection is not None
+    assert f"leaving failed: {type(error).__name__}" in objection.detail
+
+
+def test_ctrl_c_in_a_users_filter_is_not_the_filters_error() -> None:
+    @url_filter
+    def interrupted(_found: Link) -> str | None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        FilterChain([interrupted]).judge(link("http://h/"), 1)
+
+
+def test_a_filter_of_all_three_arguments_is_guarded_as_well() -> None:
+    def from_afar(found: Link, depth: int, source: str) -> Objection | None:
+        if not source:
+            raise SystemExit(7)
+        return Objection(Reject.USER, f"{found.target.host} {depth}") if depth > 1 else None
+
+    guarded = as_user_filter(from_afar)
+    assert as_user_filter(guarded) is guarded
+    filters = FilterChain([guarded])
+    assert filters.judge(link("http://h/"), 1, SEED) is None
+    assert filters.judge(link("http://h/"), 2, SEED) == Objection(Reject.USER, "h 2")
+    assert filters.judge(link("http://h/"), 2) == Objection(
+        Reject.USER, "from_afar failed: SystemExit: 7"
+    )
+
+
 def test_a_users_filter_is_found_by_its_module_and_name(monkeypatch: pytest.MonkeyPatch) -> None:
     module = ModuleType("my_filters")
-    module.__dict__["no_x"] = lambda found: "x" in found.target.text and "an x"
-    module.__dict__["no_y"] = url_filter(lambda found: "y" in found.target.text)
+    module.__dict__["no_x"] = lambda found: "an x" if "x" in found.target.text else None
+    module.__dict__["no_y"] = url_filter(lambda found: "a y" if "y" in found.target.text else None)
     monkeypatch.setitem(sys.modules, "my_filters", module)
     filters = chain(user_filters=("my_filters:no_x", "my_filters:no_y"))
     assert filters.judge(link("http://h/x"), 1) == Objection(Reject.USER, "an x")

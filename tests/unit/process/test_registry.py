@@ -1,8 +1,10 @@
 """Several processors, strangers among them."""
 
 import logging
+from asyncio import CancelledError
 from collections.abc import Callable
 from importlib.metadata import EntryPoint
+from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
@@ -94,7 +96,7 @@ def test_a_note_may_be_any_json_value(value: object, document: MakeDocument, too
 
 @pytest.mark.parametrize(
     ("value", "kept"),
-    [((1, (2,)), [1, [2]]), (float("nan"), None), (LinkKind.DATA, "data"), ("\ud800", "\ufffd")],
+    [((1, (2,)), [1, [2]]), (LinkKind.DATA, "data")],
 )
 def test_a_note_that_is_nearly_json_becomes_that(
     value: object, kept: object, document: MakeDocument, tools: Tools
@@ -116,6 +118,10 @@ def test_a_note_that_is_nearly_json_becomes_that(
         ),
         ({7: "seven"}, "notes: expected names that are text, found a value of type int"),
         ({"x": 2**64}, "notes['x']: expected a whole number of at most 64 bits"),
+        ({"x": float("nan")}, "notes['x']: expected a finite number, found nan"),
+        ({"x": [float("-inf")]}, "notes['x'][0]: expected a finite number, found -inf"),
+        ({"x": "a\ud800"}, "notes['x']: expected text that UTF-8 can hold, found a lone surrogate"),
+        ({"\ud800": 1}, "notes: expected text that UTF-8 can hold, found a lone surrogate"),
         ({"x": HOLDS_ITSELF}, "expected at most 32 levels"),
         (["x"], "notes: expected a dict, found a value of type list"),
         (None, "notes: expected a dict, found a value of type NoneType"),
@@ -167,6 +173,44 @@ def test_a_field_of_the_wrong_type_is_told_with_the_processors_name_and_costs_no
     assert found.user_errors == {"mine": f"ValidationError: {said}"}
 
 
+class Stop(BaseException):
+    """What is no Exception, and cannot be printed."""
+
+    def __str__(self) -> str:
+        raise SystemExit
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (SystemExit(7), "SystemExit: 7"),
+        (CancelledError(), "CancelledError"),
+        (Stop(), "Stop: (its message cannot be read: SystemExit)"),
+    ],
+)
+def test_a_processor_that_wants_to_end_the_program_costs_what_it_would_have_found(
+    error: BaseException, told: str, document: MakeDocument, tools: Tools
+) -> None:
+    @processor("text/csv", name="leaving")
+    def leaving(_document: Document, _tools: Tools) -> Extraction:
+        raise error
+
+    registry = Registry([leaving, noting({"good": 1})], tools)
+    found = registry.read(document("", media_type="text/csv"), "text/csv")
+    assert (found.notes, found.user_errors) == ({"good": 1}, {"leaving": told})
+
+
+def test_ctrl_c_in_a_processor_is_not_the_processors_error(
+    document: MakeDocument, tools: Tools
+) -> None:
+    @processor("text/csv")
+    def interrupted(_document: Document, _tools: Tools) -> Extraction:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        Registry([interrupted], tools).read(document("", media_type="text/csv"), "text/csv")
+
+
 def test_errors_of_our_own_processors_are_not_the_users(
     document: MakeDocument, registry: Registry
 ) -> None:
@@ -205,6 +249,17 @@ def test_a_bad_plug_in_is_told_in_one_line_and_skipped(
     assert len(registry.problems) == 1
     assert registry.problems[0].startswith("bad (")
     assert "processor.skipped bad" in caplog.text
+
+
+def test_a_plug_in_that_leaves_when_it_is_imported_is_skipped(
+    tools: Tools, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "leaves_at_import.py").write_text("import sys\nsys.exit(7)\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    point = EntryPoint("bad", "leaves_at_import:X", registry_module.GROUP)
+    monkeypatch.setattr(registry_module, "entry_points", lambda **_: [point])
+    told = "bad (leaves_at_import:X) cannot be loaded: SystemExit: 7"
+    assert Registry.load(tools).problems == (told,)
 
 
 def test_a_function_becomes_a_processor_under_its_own_name() -> None:

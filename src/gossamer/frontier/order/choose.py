@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
+from typing import SupportsFloat
 
 from gossamer.config import FrontierConfig
 from gossamer.errors import CannotGoOn, ConfigError
@@ -84,15 +85,19 @@ def named_score(name: str, on_error: OnUserError = ignore_error) -> Callable[[st
     """Return the user's scoring function "module:function", as one that gives grades.
 
     It takes URL, anchor text and depth, and returns from 0.0 (last) to 1.0 (first).
-    A call that raises grades its URL last and is reported to `on_error`; the first is logged.
+    A call that raises or returns anything else grades its URL last and is reported to `on_error`;
+    the first is logged.
     """
     module_name, _, function_name = name.partition(":")
     try:
         score = getattr(import_module(module_name), function_name)
-    except Exception as error:  # noqa: BLE001 - a stranger's module may fail in any way
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # noqa: BLE001 - a stranger's module may fail in any way, also by sys.exit()
+        advice = "; is its folder on PYTHONPATH?" if isinstance(error, ImportError) else ""
         raise ConfigError(
             f'frontier.score: expected "module:function", found {name!r} '
-            f"({type(error).__name__}: {error}); is its folder on PYTHONPATH?"
+            f"({describe_error(error)}){advice}"
         ) from None
     if not callable(score):
         raise ConfigError(f"frontier.score: {name!r} is not a function")
@@ -102,14 +107,30 @@ def named_score(name: str, on_error: OnUserError = ignore_error) -> Callable[[st
     def grade(url: str, anchor: str, depth: int) -> int:
         nonlocal has_told
         try:
-            worth = float(score(url, anchor, depth))
-        except Exception as error:  # noqa: BLE001 - a stranger's code: it must not end the crawl
+            worth = _checked_score(score(url, anchor, depth))
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # noqa: BLE001 - a stranger's code: it must not end the crawl
             words = describe_error(error)
             on_error(f"score {name}", words)
             if not has_told:
                 has_told = True
                 tell("score.failed", score=name, error=words)
             return 1
-        return 1 + int(min(max(0.0, worth), 1.0) * (GRADES - 1) + 0.5)
+        return 1 + int(worth * (GRADES - 1) + 0.5)
 
     return grade
+
+
+def _checked_score(said: object) -> float:
+    """Return what a score said, if it is a number from 0 to 1."""
+    worth = said if isinstance(said, float) else _as_float(said)
+    if not 0.0 <= worth <= 1.0:  # so it is with NaN
+        raise ValueError(f"expected a number from 0 to 1, found {said!r}")
+    return worth
+
+
+def _as_float(said: object) -> float:
+    if not isinstance(said, SupportsFloat):
+        raise TypeError(f"expected a number from 0 to 1, found {said!r}")
+    return float(said)

@@ -1,8 +1,11 @@
 """What each order grades how, and what makes a queued URL move up."""
 
 import sys
+from asyncio import CancelledError
+from fractions import Fraction
 from pathlib import Path
 from random import Random
+from types import ModuleType
 from typing import Literal
 
 import pytest
@@ -159,20 +162,82 @@ def test_a_score_of_ones_own_becomes_a_grade(
     (tmp_path / "taste.py").write_text(
         "def taste(url, anchor, depth):\n"
         "    if 'boom' in url: raise ValueError\n"
-        "    return {'odd': float('nan'), 'much': 7}.get(anchor, 0.5 if 'b' in url else 1)\n"
+        "    return 0.5 if 'b' in url else 1\n"
     )
     monkeypatch.syspath_prepend(str(tmp_path))
     errors: list[tuple[str, str]] = []
     grade = named_score("taste:taste", lambda *told: errors.append(told))
     assert grade("http://x/", "", 1) == GRADES
     assert grade("http://x/b", "", 1) == 9
-    assert grade("http://x/b", "much", 1) == GRADES
     assert errors == []
     assert grade("http://x/boom", "", 1) == 1
     assert grade("http://x/boom", "", 1) == 1
     assert errors == [("score taste:taste", "ValueError")] * 2
-    assert 1 <= grade("http://x/", "odd", 1) <= GRADES
     sys.modules.pop("taste")
+
+
+@pytest.mark.parametrize(
+    ("returned", "told"),
+    [
+        (float("nan"), "ValueError: expected a number from 0 to 1, found nan"),
+        (float("inf"), "ValueError: expected a number from 0 to 1, found inf"),
+        (-0.01, "ValueError: expected a number from 0 to 1, found -0.01"),
+        (7, "ValueError: expected a number from 0 to 1, found 7"),
+        ("0.5", "TypeError: expected a number from 0 to 1, found '0.5'"),
+        (None, "TypeError: expected a number from 0 to 1, found None"),
+    ],
+)
+def test_a_score_that_is_no_number_from_0_to_1_is_an_error_and_grades_its_url_last(
+    returned: object, told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = ModuleType("odd_scores")
+    module.__dict__["odd"] = lambda *_: returned
+    monkeypatch.setitem(sys.modules, "odd_scores", module)
+    errors: list[tuple[str, str]] = []
+    assert (
+        named_score("odd_scores:odd", lambda *error: errors.append(error))("http://x/", "", 1) == 1
+    )
+    assert errors == [("score odd_scores:odd", told)]
+
+
+@pytest.mark.parametrize(
+    ("returned", "expected"),
+    [(0, 1), (1, GRADES), (0.0, 1), (1.0, GRADES), (True, GRADES), (Fraction(1, 2), 9)],
+)
+def test_a_score_may_be_a_number_of_any_kind(
+    returned: object, expected: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = ModuleType("odd_scores")
+    module.__dict__["odd"] = lambda *_: returned
+    monkeypatch.setitem(sys.modules, "odd_scores", module)
+    assert named_score("odd_scores:odd")("http://x/", "", 1) == expected
+
+
+@pytest.mark.parametrize("error", [SystemExit(7), CancelledError(), GeneratorExit()])
+def test_a_score_that_wants_to_end_the_program_grades_its_url_last(
+    error: BaseException, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def leave(*_: object) -> float:
+        raise error
+
+    module = ModuleType("odd_scores")
+    module.__dict__["leave"] = leave
+    monkeypatch.setitem(sys.modules, "odd_scores", module)
+    errors: list[tuple[str, str]] = []
+    grade = named_score("odd_scores:leave", lambda *told: errors.append(told))
+    assert grade("http://x/", "", 1) == 1
+    assert [told.partition(":")[0] for _, told in errors] == [type(error).__name__]
+
+
+def test_ctrl_c_in_a_score_is_not_the_scores_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> float:
+        raise KeyboardInterrupt
+
+    module = ModuleType("odd_scores")
+    module.__dict__["interrupted"] = interrupted
+    monkeypatch.setitem(sys.modules, "odd_scores", module)
+    with pytest.raises(KeyboardInterrupt):
+        named_score("odd_scores:interrupted")("http://x/", "", 1)
 
 
 @pytest.mark.parametrize("name", ["nowhere", "no.such.module:f", "math:nothing", "math:pi"])
