@@ -119,6 +119,22 @@ def test_a_folder_without_a_crawl_is_refused(tmp_path: Path) -> None:
         gossamer.open(tmp_path)
 
 
+def test_a_crawl_that_could_not_be_opened_can_be_run_again_in_the_same_program(
+    tmp_path: Path, web: FakeServer[FakeWeb]
+) -> None:
+    """A notebook keeps the exception, and with it every object on the way to it."""
+    folder = tmp_path / "crawl"
+    gossamer.run(web.web.seeds, folder, **options(web, pages=3))
+    archive = folder / "archive"
+    (archive / "pages-00-0099-00000.warc.gz").write_bytes(b"of nobody")
+    (archive / "lost+found").write_bytes(b"in the way")
+    with pytest.raises(gossamer.CannotGoOn, match="repair") as kept:
+        gossamer.run((), folder, max_pages=6)
+    (archive / "lost+found").unlink()
+    assert gossamer.run((), folder, max_pages=6).status.pages == 6
+    assert kept.value is not None
+
+
 async def test_a_blocking_run_inside_a_loop_is_refused_before_anything_is_touched(
     tmp_path: Path,
 ) -> None:

@@ -1,6 +1,6 @@
 """Config → a shard: every part constructed in order, each finished when it is made.
 
-Read `assemble` from top to bottom: it is the object graph of a crawl. What the last death left
+Read `_assemble_on` from top to bottom: it is the object graph of a crawl. What the last death left
 behind is repaired on the way, before anything can be dispatched.
 """
 
@@ -112,6 +112,23 @@ def assemble(
 ) -> Shard:
     """Assemble a shard on a folder that is ours, and repair what its last death left behind."""
     state = open_state(place)
+    try:
+        return _assemble_on(state, place, config, clock, random, extras, membership)
+    except BaseException:
+        state.close()  # or nobody could open it again in this process
+        raise
+
+
+def _assemble_on(
+    state: State,
+    place: ShardFolder,
+    config: Config,
+    clock: Clock,
+    random: Random,
+    extras: Extras,
+    membership: Membership | None,
+) -> Shard:
+    """Construct every part of a shard, in order."""
     last = max((name.epoch for name in place.folder.archive_names(shard=place.shard)), default=0)
     time, has_rebooted = start_epoch(state, clock, after=last)
     fold_counters(state)
