@@ -241,14 +241,6 @@ class Worker:
         if is_cut_off and task.attempt >= FIRST_TRIES:
             # Nothing was ever reached: rather a wrong name than an outage.
             turn = replace(turn, retry_at=None)
-        if turn.retry_at is not None and turn.revisit is None:
-            again = replace(task, attempt=task.attempt + 1)
-            if is_host_wide(outcome):
-                self.core.frontier.put_back(
-                    again, turn.retry_at if answer is None else 0.0, turn_reason(turn)
-                )
-            else:
-                self.core.frontier.delay(again, turn.retry_at)
         self._record(turn, task, ended_at, answer)
 
     def _record(self, turn: Turn, task: Task, ended_at: float, answer: HostAnswer | None) -> None:
@@ -266,10 +258,23 @@ class Worker:
         self.ledger.record(turn, self.time.now())
         if turn.retry_at is None or turn.revisit is not None:
             core.frontier.conclude(turn.task)
+        else:
+            self._try_again(turn, turn.retry_at, task, answer)
         self._settle(task, ended_at, answer)
         core.release_held()
         if is_throttled(turn.outcome):
             self.ledger.hurry()
+
+    def _try_again(
+        self, turn: Turn, retry_at: float, task: Task, answer: HostAnswer | None
+    ) -> None:
+        """Let a task wait for its next try, at the head of its host's queue or aside."""
+        again = replace(task, attempt=task.attempt + 1)
+        if is_host_wide(turn.outcome):
+            until = retry_at if answer is None else 0.0
+            self.core.frontier.put_back(again, until, turn_reason(turn))
+        else:
+            self.core.frontier.delay(again, retry_at)
 
 
 # What an outcome means for the host, for the task, and for what is asked next. Pure.

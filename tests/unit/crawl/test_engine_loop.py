@@ -360,6 +360,21 @@ async def test_a_bug_that_strikes_at_every_page_costs_each_page_and_not_the_craw
     assert {engine.of(text).reason for text in (SEED, *PAGES)} == {"internal_error"}
 
 
+@pytest.mark.parametrize("kind", [FailureKind.DISCONNECTED, FailureKind.THROTTLED])
+async def test_a_url_that_a_bug_has_ended_is_not_asked_again(
+    tmp_path: Path, kind: FailureKind
+) -> None:
+    """The failure would have been tried again; but what is on record is the end of the URL."""
+    engine = open_engine(tmp_path)
+    engine.web.say(SEED, Failed(kind=kind))
+    engine.web.page(SEED)
+    engine.queue(SEED)
+    engine.suspicion.bug = ValueError("once")
+    assert await engine.run()
+    assert engine.of(SEED).reason == "internal_error"
+    assert engine.web.asked.count(SEED) == 1
+
+
 async def test_a_bug_in_making_records_strikes_twice_and_costs_one_url(tmp_path: Path) -> None:
     engine = open_engine(tmp_path)
     site(engine)
