@@ -4,6 +4,7 @@ A fork shares the imported modules and compiled kernels, so a further shard cost
 The parent must therefore never open a database: its threads would not be there in the child.
 """
 
+import asyncio
 import ctypes
 import os
 import signal
@@ -44,16 +45,22 @@ class ShardChild:
         """Wait for its end without blocking the loop; return how it went.
 
         One that has closed its connection and does not end is killed after a while: its place is
-        wanted, and the next start repairs what is open.
+        wanted, and the next start repairs what is open. So is one whose waiter is cancelled.
         """
         deadline = clock.steady() + EXIT_S
+        cancelled: asyncio.CancelledError | None = None
         while True:
             pid, status = os.waitpid(self.pid, os.WNOHANG)  # noqa: ASYNC222  # it does not wait
+            if pid and cancelled is not None:
+                raise cancelled
             if pid:
                 return os.waitstatus_to_exitcode(status)
-            if clock.steady() >= deadline:
+            if cancelled is not None or clock.steady() >= deadline:
                 self.kill()
-            await clock.sleep(POLL_S)
+            try:
+                await clock.sleep(POLL_S)
+            except asyncio.CancelledError as error:  # who ends us must not leave it behind
+                cancelled = error
 
     def kill(self) -> None:
         """End it at once: the next start repairs what is open."""

@@ -4,11 +4,14 @@ import asyncio
 import signal
 import socket
 import time
+from pathlib import Path
 
 import pytest
 
 from gossamer.clock import SystemClock
 from gossamer.cluster import processes
+
+PROCESSES = Path("/proc")
 
 
 async def test_the_loop_goes_on_while_a_child_takes_its_time_to_exit() -> None:
@@ -43,6 +46,22 @@ async def test_a_child_that_does_not_exit_is_killed(monkeypatch: pytest.MonkeyPa
 
     child = processes.start_child(0, hang, ())
     assert await child.ended(SystemClock()) == -signal.SIGKILL
+    child.end.close()
+
+
+async def test_a_child_whose_waiter_is_cancelled_is_not_left_behind() -> None:
+    def hang(_shard: int, end: socket.socket) -> int:
+        end.close()
+        time.sleep(60)
+        return 0
+
+    child = processes.start_child(0, hang, ())
+    waiting = asyncio.ensure_future(child.ended(SystemClock()))
+    await asyncio.sleep(0.05)
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    assert not (PROCESSES / str(child.pid)).exists()
     child.end.close()
 
 
