@@ -14,6 +14,8 @@ import mmap
 import os
 from pathlib import Path
 
+from gossamer.errors import CannotGoOn
+
 SLOT_BYTES = 8
 
 
@@ -23,14 +25,12 @@ class FlightBoard:
     def __init__(self, path: Path, slots: int) -> None:
         self.lost = _read(path)
         """Keys to blame for the last death; empty after a clean stop."""
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
         try:
-            # Never smaller: what the last start left may lie in slots that we do not use.
-            slots_now = max(slots + 1, os.fstat(descriptor).st_size // SLOT_BYTES)
-            os.ftruncate(descriptor, slots_now * SLOT_BYTES)
-            self._map = mmap.mmap(descriptor, slots_now * SLOT_BYTES)
-        finally:
-            os.close(descriptor)
+            self._map = _mapped(path, slots + 1)
+        except OSError as error:
+            raise CannotGoOn(
+                f"cannot write {path}: {error.strerror}; free some disk space, then run it again"
+            ) from error
         self._slots = memoryview(self._map).cast("Q")
         self._free = list(range(1, slots + 1))
         self._slot_of: dict[int, int] = {}
@@ -60,6 +60,21 @@ class FlightBoard:
         """Release the map; what is still noted on it would be blamed at the next start."""
         self._slots.release()
         self._map.close()
+
+
+def _mapped(path: Path, slots: int) -> mmap.mmap:
+    """Return the file in memory, with so many slots at least.
+
+    Never smaller: what the last start left may lie in slots that we do not use. And without holes:
+    a store to one on a full disk would be a SIGBUS.
+    """
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+    try:
+        size = max(slots, os.fstat(descriptor).st_size // SLOT_BYTES) * SLOT_BYTES
+        os.posix_fallocate(descriptor, 0, size)
+        return mmap.mmap(descriptor, size)
+    finally:
+        os.close(descriptor)
 
 
 def _read(path: Path) -> list[int]:

@@ -3,6 +3,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from gossamer.errors import CannotGoOn
 from gossamer.store import FlightBoard
 
 DIE_IN_FLIGHT = """
@@ -78,3 +81,14 @@ def test_nobody_is_blamed_twice_once_the_blame_is_committed(tmp_path: Path) -> N
     board.take_off(44)
     board.close()
     assert FlightBoard(tmp_path / "flight", 4).lost == [44]
+
+
+def test_its_place_on_the_disk_is_taken_before_anything_is_written(tmp_path: Path) -> None:
+    """A store to a hole of a mapped file, on a disk that has become full, is a SIGBUS."""
+    FlightBoard(tmp_path / "flight", 4000).close()
+    assert (tmp_path / "flight").stat().st_blocks * 512 >= 4001 * 8
+
+
+def test_a_board_that_cannot_be_made_is_told_in_words(tmp_path: Path) -> None:
+    with pytest.raises(CannotGoOn, match="cannot write"):
+        FlightBoard(tmp_path / "no such folder" / "flight", 4)
