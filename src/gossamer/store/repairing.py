@@ -1,8 +1,9 @@
 """Repair: bring the archive back to what the state committed, after any death.
 
-No archive file is deleted: one that was never committed is moved to `archive/lost+found/`, since
-the state may be what is wrong. Every step may itself be killed and is then simply done again: what
-is reported as damaged stays reported until the caller has committed `Repair.rows`.
+No archive file is deleted: one that was never committed is moved to `archive/lost+found/`, with its
+index if it has one, since the state may be what is wrong. Every step may itself be killed and is
+then simply done again: what is reported as damaged stays reported until the caller has committed
+`Repair.rows`.
 """
 
 import os
@@ -74,21 +75,26 @@ def _clear(folder: CrawlFolder, shard: int, committed: dict[str, FileRow], done:
         index = folder.archive / name.cdxj_name
         index.with_name(index.name + TEMPORARY).unlink(missing_ok=True)
         if name.kind not in highest or name.age > highest[name.kind]:
-            if name.kind == "pages":
-                index.unlink(missing_ok=True)  # made from the file, and wrong where it lies now
-            done.moved.append(_move_away(folder, name.file_name))
+            has_index = name.kind == "pages" and index.exists()
+            suffix = _move_away(folder, [name.cdxj_name] * has_index + [name.file_name])
+            done.moved.append(name.file_name + suffix)
 
 
-def _move_away(folder: CrawlFolder, file_name: str) -> str:
-    """Move an archive file to lost+found, beside whatever lies there; return its name there."""
+def _move_away(folder: CrawlFolder, names: list[str]) -> str:
+    """Move files to lost+found in this order, beside whatever lies there.
+
+    Return the suffix that all of them got there. An index goes before its file: without the file
+    nobody would ask for it any more.
+    """
     place = folder.lost_found
     if not place.is_dir():
         place.mkdir()
         _sync(folder, "")
-    # Nobody else takes the name meanwhile: it has our shard's number, and the folder is locked.
-    names = chain([file_name], (f"{file_name}.{n}" for n in count(1)))
-    free = next(name for name in names if not (place / name).exists())
-    rename(folder.archive / file_name, place / free)
+    # Nobody else takes the names meanwhile: they have our shard's number, and the folder is locked.
+    suffixes = chain([""], (f".{n}" for n in count(1)))
+    free = next(s for s in suffixes if not any((place / (name + s)).exists() for name in names))
+    for name in names:
+        rename(folder.archive / name, place / (name + free))
     return free
 
 

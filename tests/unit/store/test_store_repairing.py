@@ -196,7 +196,7 @@ def test_rows_of_another_shard_do_not_decide_which_files_of_ours_are_committed(
     assert PAGES in done.moved
 
 
-def test_the_index_of_a_file_that_is_moved_away_goes_and_no_other(tmp_path: Path) -> None:
+def test_the_index_of_a_file_that_is_moved_away_goes_with_it_and_no_other(tmp_path: Path) -> None:
     shard = Shard(tmp_path, file_bytes=100)
     shard.commit(pages(1))
     rows = shard.archive.rows_to_commit()
@@ -205,10 +205,12 @@ def test_the_index_of_a_file_that_is_moved_away_goes_and_no_other(tmp_path: Path
     shard.die()
     archive = shard.folder.archive
     first = (archive / INDEX).read_bytes()
-    assert (archive / "pages-00-0001-00001.cdxj").exists()
+    second = (archive / "pages-00-0001-00001.cdxj").read_bytes()
+    assert second
     done = repair(shard.folder, 0, [(key, value or b"") for key, value in rows])
     assert len(done.moved) == 3
     assert sorted(path.name for path in archive.glob("*.cdxj")) == [INDEX]
+    assert (shard.folder.lost_found / "pages-00-0001-00001.cdxj").read_bytes() == second
     assert ((archive / INDEX).read_bytes(), done.indexed) == (first, [])
     (archive / "text-00-0009-00000.warc.wet.gz").write_bytes(b"x")
     (archive / "pages-00-0009-00000.cdxj").write_bytes(b"y")
@@ -216,6 +218,34 @@ def test_the_index_of_a_file_that_is_moved_away_goes_and_no_other(tmp_path: Path
         "text-00-0009-00000.warc.wet.gz"
     ]
     assert (archive / "pages-00-0009-00000.cdxj").exists()
+
+
+def test_a_file_and_its_index_get_the_same_suffix_in_lost_and_found(tmp_path: Path) -> None:
+    folder = CrawlFolder(tmp_path)
+    folder.lost_found.mkdir(parents=True)
+    (folder.lost_found / PAGES).write_bytes(b"earlier")
+    (folder.archive / PAGES).write_bytes(b"pages")
+    (folder.archive / INDEX).write_bytes(b"index")
+    assert repair(folder, 0, []).moved == [f"{PAGES}.1"]
+    assert {path.name: path.read_bytes() for path in folder.lost_found.iterdir()} == {
+        PAGES: b"earlier",
+        f"{PAGES}.1": b"pages",
+        f"{INDEX}.1": b"index",
+    }
+    assert [path.name for path in folder.archive.iterdir()] == ["lost+found"]
+
+
+@pytest.mark.parametrize("suffix", ["", ".1"])
+def test_a_file_follows_the_index_that_a_killed_repair_had_moved_before_it(
+    tmp_path: Path, suffix: str
+) -> None:
+    folder = CrawlFolder(tmp_path)
+    folder.lost_found.mkdir(parents=True)
+    if suffix:
+        (folder.lost_found / PAGES).write_bytes(b"earlier")
+    (folder.lost_found / (INDEX + suffix)).write_bytes(b"index")
+    (folder.archive / PAGES).write_bytes(b"pages")
+    assert repair(folder, 0, []).moved == [PAGES + suffix]
 
 
 def test_what_repair_changes_is_on_the_disk_when_it_returns(
