@@ -10,22 +10,39 @@ docs/API.md lists everything. Names are imported when they are first asked for.
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from gossamer.api.crawls import (
-        BuildProgress,
-        NearTotals,
-        OpenCrawl,
-        RebuiltState,
-        run,
-        run_async,
-    )
+    from gossamer.api.crawls import OpenCrawl, run, run_async
     from gossamer.api.crawls import open_crawl as open  # noqa: A004 - read as gossamer.open
     from gossamer.api.fulltext import SearchIndex, index_files, open_search
     from gossamer.api.linkgraph import LinkGraph, LinkPicture, graph_from_edges, open_graph
     from gossamer.api.options import CrawlOptions
-    from gossamer.config import Config
-    from gossamer.crawl import Crawl, Ending, Seed, build_near, build_state, read_seeds
+    from gossamer.config import (
+        Config,
+        DedupeConfig,
+        FetchConfig,
+        FilterConfig,
+        FrontierConfig,
+        LimitsConfig,
+        PolitenessConfig,
+        ProcessConfig,
+        RobotsConfig,
+        SeenConfig,
+        StoreConfig,
+        TrapsConfig,
+        UrlConfig,
+        WatchConfig,
+    )
+    from gossamer.crawl import (
+        Crawl,
+        Ending,
+        NearTotals,
+        RebuiltState,
+        Seed,
+        build_near,
+        build_state,
+        read_seeds,
+    )
     from gossamer.errors import Bug, CannotGoOn, ConfigError, CorruptFile, GossamerError
-    from gossamer.filter import url_filter
+    from gossamer.filter import UrlFilter, UserFilter, url_filter
     from gossamer.graph import (
         BowTieSizes,
         Coding,
@@ -51,8 +68,23 @@ if TYPE_CHECKING:
         SimilarPage,
         SimilarPages,
     )
-    from gossamer.model import Document, Extraction, Link, TrapNote, UserErrors, as_json
-    from gossamer.process import Tools, processor
+    from gossamer.model import (
+        Body,
+        BuildProgress,
+        BuildStep,
+        Document,
+        Extraction,
+        Link,
+        LinkKind,
+        Objection,
+        Reject,
+        StoreRef,
+        TrapNote,
+        Url,
+        UserErrors,
+        as_json,
+    )
+    from gossamer.process import Processor, Tools, processor
     from gossamer.report import (
         Added,
         ClusterMember,
@@ -83,7 +115,7 @@ if TYPE_CHECKING:
         Segment,
         ShardServer,
     )
-    from gossamer.store import BuiltElsewhere, LinksRecord
+    from gossamer.store import BuiltElsewhere, LinksRecord, StoredPage
     from gossamer.web import serve
 
 __version__ = "0.1.0"
@@ -92,9 +124,11 @@ __all__ = [
     "Added",
     "Answer",
     "BadMessage",
+    "Body",
     "BowTieSizes",
     "Bug",
     "BuildProgress",
+    "BuildStep",
     "BuiltElsewhere",
     "CannotGoOn",
     "ClusterMember",
@@ -108,11 +142,15 @@ __all__ = [
     "CorruptFile",
     "Crawl",
     "CrawlOptions",
+    "DedupeConfig",
     "Document",
     "EdgeOptions",
     "Ending",
     "Extraction",
+    "FetchConfig",
+    "FilterConfig",
     "FilterVerdict",
+    "FrontierConfig",
     "GossamerError",
     "GraphComponents",
     "GraphFacts",
@@ -126,8 +164,10 @@ __all__ = [
     "HostWeight",
     "IndexFacts",
     "IndexOptions",
+    "LimitsConfig",
     "Link",
     "LinkGraph",
+    "LinkKind",
     "LinkList",
     "LinkPath",
     "LinkPicture",
@@ -136,27 +176,43 @@ __all__ = [
     "MadeGraph",
     "NearCopy",
     "NearTotals",
+    "Objection",
     "OpenCrawl",
     "Page",
     "PastVisit",
+    "PolitenessConfig",
+    "ProcessConfig",
+    "Processor",
     "Published",
     "RankedHost",
     "RankedPage",
     "Ranking",
     "RebuiltState",
     "RecordLocation",
+    "Reject",
     "Revisits",
     "RobotsAnswer",
+    "RobotsConfig",
     "SearchIndex",
     "Seed",
+    "SeenConfig",
     "Segment",
     "ShardServer",
     "SimilarPage",
     "SimilarPages",
     "Status",
+    "StoreConfig",
+    "StoreRef",
+    "StoredPage",
     "Tools",
     "TrapNote",
+    "TrapsConfig",
+    "Url",
+    "UrlConfig",
+    "UrlFilter",
     "UserErrors",
+    "UserFilter",
+    "WatchConfig",
     "WatchTotals",
     "Why",
     "__version__",
@@ -181,30 +237,41 @@ __all__ = [
 ]
 
 _HOMES = {
-    "api.crawls": "open BuildProgress NearTotals OpenCrawl RebuiltState run run_async",
+    "api.crawls": "open OpenCrawl run run_async",
     "api.fulltext": "SearchIndex index_files open_search",
     "api.linkgraph": "LinkGraph LinkPicture graph_from_edges open_graph",
     "api.options": "CrawlOptions",
-    "config": "Config",
-    "crawl": "Crawl Ending Seed build_near build_state read_seeds",
+    "config": (
+        "Config DedupeConfig FetchConfig FilterConfig FrontierConfig LimitsConfig PolitenessConfig "
+        "ProcessConfig RobotsConfig SeenConfig StoreConfig TrapsConfig UrlConfig WatchConfig"
+    ),
+    "crawl": "Crawl Ending NearTotals RebuiltState Seed build_near build_state read_seeds",
     "errors": "Bug CannotGoOn ConfigError CorruptFile GossamerError",
-    "filter": "url_filter",
+    "filter": "UrlFilter UserFilter url_filter",
     "graph": (
         "BowTieSizes Coding CodingFacts ComponentSizes EdgeOptions GraphComponents GraphFacts "
         "GraphInfo GraphOptions HostLinks HostRanking HostRow HostTable HostWeight LinkList "
         "LinkPath Links MadeGraph RankedHost RankedPage Ranking SimilarPage SimilarPages"
     ),
-    "model": "Document Extraction Link TrapNote UserErrors as_json",
-    "process": "Tools processor",
+    "model": (
+        "Body BuildProgress BuildStep Document Extraction Link LinkKind Objection Reject StoreRef "
+        "TrapNote Url UserErrors as_json"
+    ),
+    "process": "Processor Tools processor",
     "report": (
         "Added ClusterMember CopyCluster CopyClusters FilterVerdict NearCopy Page PastVisit "
         "RecordLocation Revisits RobotsAnswer Status WatchTotals Why add show status why"
     ),
     "search": "BadMessage ShardServer Answer Hit IndexFacts IndexOptions Published Segment",
-    "store": "BuiltElsewhere LinksRecord",
+    "store": "BuiltElsewhere LinksRecord StoredPage",
     "web": "serve",
 }
 """Where each name is defined; `open` is `open_crawl` there."""
+
+
+def __dir__() -> list[str]:
+    """List the public names, also those that are not imported yet, for completion."""
+    return sorted({*globals(), *__all__})
 
 
 def __getattr__(name: str) -> object:

@@ -22,14 +22,33 @@ _WIDTH = 88
 PARTS: dict[str, tuple[str, ...]] = {
     "crawling": (
         *("run", "run_async", "CrawlOptions", "Crawl", "Ending", "Seed", "read_seeds", "Config"),
-        *("processor", "Document", "Tools", "Extraction", "url_filter", "Link"),
+        *("processor", "Processor", "Document", "Body", "Tools", "Extraction"),
+        *(
+            "url_filter",
+            "UserFilter",
+            "UrlFilter",
+            "Objection",
+            "Reject",
+            "Link",
+            "LinkKind",
+            "Url",
+        ),
     ),
     "opened": ("open", "OpenCrawl"),
     "answers": (
         *("Status", "WatchTotals", "TrapNote", "UserErrors"),
         *("Why", "RobotsAnswer", "FilterVerdict", "RecordLocation", "PastVisit", "Revisits"),
         *("NearCopy", "CopyClusters", "CopyCluster", "ClusterMember"),
-        *("Page", "LinksRecord", "Added", "RebuiltState", "NearTotals", "as_json"),
+        *(
+            "Page",
+            "StoredPage",
+            "StoreRef",
+            "LinksRecord",
+            "Added",
+            "RebuiltState",
+            "NearTotals",
+            "as_json",
+        ),
     ),
     "graph": (
         *("open_graph", "graph_from_edges", "LinkGraph", "Links", "LinkList"),
@@ -41,8 +60,13 @@ PARTS: dict[str, tuple[str, ...]] = {
     ),
     "search": (
         *("open_search", "index_files", "SearchIndex", "Answer", "Hit", "Segment"),
-        *("IndexOptions", "IndexFacts", "Published", "ShardServer", "BadMessage", "BuildProgress"),
-        *("serve", "BuiltElsewhere"),
+        *("IndexOptions", "IndexFacts", "Published", "ShardServer", "BadMessage"),
+        *("BuildStep", "BuildProgress", "serve", "BuiltElsewhere"),
+    ),
+    "settings": (
+        *("LimitsConfig", "PolitenessConfig", "FetchConfig", "RobotsConfig", "FilterConfig"),
+        *("UrlConfig", "ProcessConfig", "DedupeConfig", "TrapsConfig", "FrontierConfig"),
+        *("SeenConfig", "StoreConfig", "WatchConfig"),
     ),
     "errors": ("GossamerError", "ConfigError", "CannotGoOn", "CorruptFile", "Bug"),
     "short": ("status", "why", "show", "add", "build_state", "build_near"),
@@ -91,12 +115,16 @@ def _options(node: ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) -> Ite
 def _alias(name: str) -> str:
     home = SOURCE_OF[name]
     for node in ast.parse(home.read_text(encoding="utf-8")).body:
-        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == name:
+        if isinstance(node, ast.AnnAssign) and node.value and ast.unparse(node.target) == name:
             return ast.unparse(node.value)
     raise LookupError(name)
 
 
-SOURCE_OF = {"BuildProgress": Path(__file__).parents[2] / "src/gossamer/api/crawls.py"}
+_SOURCE = Path(gossamer.__file__).parent
+SOURCE_OF = {
+    "BuildProgress": _SOURCE / "model/progress.py",
+    "UrlFilter": _SOURCE / "filter/user_rules.py",
+}
 """Files of type aliases, which do not know where they are defined."""
 
 

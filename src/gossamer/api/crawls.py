@@ -5,8 +5,6 @@ from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Self, Unpack
 
-from msgspec import Struct
-
 from gossamer.api.options import CrawlOptions, with_options
 from gossamer.clock import SystemClock
 from gossamer.config import Config
@@ -16,33 +14,16 @@ from gossamer.settings import load_config
 if TYPE_CHECKING:
     from gossamer.api.fulltext import SearchIndex
     from gossamer.api.linkgraph import LinkGraph, Measure
-    from gossamer.crawl import Ending, Seed
+    from gossamer.crawl import Ending, NearTotals, RebuiltState, Seed
     from gossamer.filter import UrlFilter
     from gossamer.graph import GraphFacts, GraphOptions, Links, Ranking
+    from gossamer.model import BuildProgress
     from gossamer.process import Processor
     from gossamer.report import Added, CopyClusters, Page, Status, Why
     from gossamer.search import Answer, IndexFacts, IndexOptions, Published
     from gossamer.store import LinksRecord
 
-BuildProgress = Callable[[dict[str, object]], None]
-"""Told how far a build is, in a few words and numbers."""
 Wait = Callable[[float], None]
-
-
-class RebuiltState(Struct, frozen=True, kw_only=True):
-    """What a state that was built again holds."""
-
-    pages: int
-    queued: int
-
-
-class NearTotals(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Pages that were compared, and near-duplicates by level."""
-
-    pages: int
-    duplicate: int = 0
-    exact: int = 0
-    similar: int = 0
 
 
 class OpenCrawl:
@@ -216,7 +197,7 @@ class OpenCrawl:
         )
 
     def build_graph(
-        self, options: "GraphOptions | None" = None, on_progress: BuildProgress | None = None
+        self, options: "GraphOptions | None" = None, on_progress: "BuildProgress | None" = None
     ) -> "GraphFacts":
         """Build the graph, or bring it up to date; without options, as the last time."""
         from gossamer.graph import build_graph
@@ -279,7 +260,7 @@ class OpenCrawl:
         )
 
     def build_index(
-        self, options: "IndexOptions | None" = None, on_progress: BuildProgress | None = None
+        self, options: "IndexOptions | None" = None, on_progress: "BuildProgress | None" = None
     ) -> "IndexFacts":
         """Build the index, or bring it up to date; without options, as the last time."""
         from gossamer.search import build_index
@@ -302,19 +283,17 @@ class OpenCrawl:
 
     # ---- build from the archive
 
-    def build_state(self, on_progress: BuildProgress | None = None) -> RebuiltState:
+    def build_state(self, on_progress: "BuildProgress | None" = None) -> "RebuiltState":
         """Build the state again from the archive: the queue and what is known of each URL."""
         from gossamer.crawl import build_state
 
-        found = build_state(self.folder, on_progress)
-        return RebuiltState(pages=found["pages"], queued=found["queued"])
+        return build_state(self.folder, on_progress)
 
-    def build_near(self, on_progress: BuildProgress | None = None) -> NearTotals:
+    def build_near(self, on_progress: "BuildProgress | None" = None) -> "NearTotals":
         """Find all near-duplicates again, from the archive."""
         from gossamer.crawl import build_near
 
-        found = build_near(self.folder, on_progress)
-        return NearTotals(**found)
+        return build_near(self.folder, on_progress)
 
 
 def open_crawl(folder: Path | str) -> OpenCrawl:

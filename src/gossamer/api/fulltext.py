@@ -6,6 +6,7 @@ from threading import Lock
 from typing import Self
 
 from gossamer.errors import ConfigError
+from gossamer.model import BuildProgress
 from gossamer.ranks import ranks_path
 from gossamer.search import (
     Answer,
@@ -23,7 +24,6 @@ from gossamer.search import (
 )
 
 _Stamp = tuple[int, int, int]
-Tell = Callable[[dict[str, object]], None]
 
 
 class SearchIndex:
@@ -122,7 +122,7 @@ def index_files(
     into: Path | str,
     options: IndexOptions | None = None,
     *,
-    on_progress: Tell | None = None,
+    on_progress: BuildProgress | None = None,
     on_bad: Callable[[str], None] | None = None,
 ) -> IndexFacts:
     """Index WET, WARC or JSONL files that were not crawled here; the index is INTO/index.

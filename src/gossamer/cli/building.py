@@ -18,12 +18,12 @@ from gossamer.cli.options import (
     coding_of,
     declare,
 )
-from gossamer.cli.screen import as_json, harmless, out, print_json
-from gossamer.cli.updating import crawl_folder, progress_line, telling
+from gossamer.cli.screen import ALIKE, as_json, counted, out, print_json
+from gossamer.cli.updating import build_line, crawl_folder, telling
 from gossamer.errors import ConfigError
 
 if TYPE_CHECKING:
-    from gossamer import Coding, GraphFacts, GraphOptions
+    from gossamer import BuildStep, Coding, GraphFacts, GraphOptions, NearTotals, RebuiltState
 
 _DID_GRAPH = {
     "nothing": "The graph is up to date",
@@ -182,10 +182,22 @@ def build_again(folder: Path, what: str, *, is_json: bool) -> None:
     from gossamer import OpenCrawl
 
     aside, crawl = out(is_aside=True), OpenCrawl(folder)
-    make = crawl.build_near if what == "near" else crawl.build_state
-    facts = as_json(make(lambda told: aside.print(progress_line(what, told), markup=False)))
+
+    def tell(step: "BuildStep") -> None:
+        aside.print(build_line(what, step))
+
+    found = crawl.build_near(tell) if what == "near" else crawl.build_state(tell)
     if is_json:
-        print_json(facts)
+        print_json(as_json(found))
         return
-    words = ", ".join(f"{name.replace('_', ' ')}: {value}" for name, value in facts.items())
-    out().print(f"Built again: {what}. {harmless(words)}", markup=False)
+    out().print(_built_again(found))
+
+
+def _built_again(found: "RebuiltState | NearTotals") -> str:
+    from gossamer import RebuiltState
+
+    pages = counted(found.pages, "page")
+    if isinstance(found, RebuiltState):
+        return f"The state was built again: {pages} stored, {found.queued:,} queued."
+    levels = ", ".join(f"{getattr(found, level):,} {words}" for level, words in ALIKE.items())
+    return f"{pages} compared: {levels}."

@@ -35,7 +35,7 @@ _PLAIN_ROWS = (
     "copy_of",
     "attempts",
 )
-_MIB = 1024 * 1024
+MIB = 1024 * 1024
 UNWRAPPED = 1_000_000
 """Columns of a console that is no terminal; more than any line has."""
 ALIKE = {"exact": "say exactly the same", "duplicate": "nearly the same", "similar": "are similar"}
@@ -244,7 +244,7 @@ def _numbers(status: "Status", folder: Path) -> Table:
     queue = f"{status.queued:,} queued, {status.in_flight:,} in flight"
     known = f"{counted(status.known_urls, 'URL')} known on {counted(status.hosts, 'host')}"
     table.add_row("known", f"{known}; {queue}")
-    size = f"{status.archive_bytes / _MIB:.1f} MiB of WARC"
+    size = f"{status.archive_bytes / MIB:.1f} MiB of WARC"
     table.add_row("archive", Text(f"{escape(str(folder / 'archive'))} ({size})"))
     if lost := status.lost_found:
         files = "1 file that was" if lost == 1 else f"{lost:,} files that were"

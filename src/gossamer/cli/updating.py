@@ -10,11 +10,11 @@ from msgspec.structs import replace
 from rich.live import Live
 from rich.text import Text
 
-from gossamer.cli.screen import harmless, out
+from gossamer.cli.screen import MIB, counted, harmless, out
 from gossamer.errors import CannotGoOn, ConfigError
 
 if TYPE_CHECKING:
-    from gossamer import BuildProgress
+    from gossamer import BuildProgress, BuildStep
 
 
 def crawl_folder(folder: Path) -> Path:
@@ -102,14 +102,12 @@ def telling(what: str) -> "Iterator[BuildProgress]":
         yield lambda _: None
         return
     with Live(Text(what), console=aside, transient=True, auto_refresh=False) as live:
-        yield lambda facts: live.update(progress_line(what, facts), refresh=True)
+        yield lambda step: live.update(build_line(what, step), refresh=True)
 
 
-def progress_line(what: str, facts: dict[str, object]) -> Text:
+def build_line(what: str, step: "BuildStep") -> Text:
     """Return how far a build is, in one line."""
-    words = (f"{name.replace('_', ' ')} {_number(value)}" for name, value in facts.items())
-    return Text(harmless(f"{what}: {', '.join(words)}"))
-
-
-def _number(value: object) -> str:
-    return f"{value:,}" if isinstance(value, int) else str(value)
+    if step.note:
+        return Text(harmless(f"{what}: {step.note}"))
+    left = "" if step.bytes_left is None else f", {step.bytes_left / MIB:.1f} MiB left to read"
+    return Text(f"{what}: {step.doing}, {counted(step.count, step.unit)}{left}")

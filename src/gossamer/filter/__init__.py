@@ -10,4 +10,10 @@ sites that have no end (`traps`).
 """
 
 from gossamer.filter.chain import FilterChain, build_chain
-from gossamer.filter.user_rules import UrlFilter, as_user_filter, named_filter, url_filter
+from gossamer.filter.user_rules import (
+    UrlFilter,
+    UserFilter,
+    as_user_filter,
+    named_filter,
+    url_filter,
+)

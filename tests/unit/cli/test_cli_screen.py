@@ -18,7 +18,8 @@ from gossamer.cli.screen import (
     summary,
     why_view,
 )
-from gossamer.model import UserErrors
+from gossamer.cli.updating import build_line
+from gossamer.model import BuildStep, UserErrors, torn
 from gossamer.report import PastVisit, RobotsAnswer, Status, WatchTotals, Why
 
 STATUS = Status(
@@ -195,3 +196,14 @@ def test_json_is_one_line_of_standard_output(capsys: pytest.CaptureFixture[str])
     assert captured.out.count("\n") == 1
     assert json.loads(captured.out) == {"a": "x\ny\u2028"}
     assert captured.err == ""
+
+
+def test_a_build_tells_in_words_how_far_it_is() -> None:
+    assert build_line("state", BuildStep(doing="reading", count=1)).plain == (
+        "state: reading, 1 record"
+    )
+    step = BuildStep(doing="writing", count=2000, unit="page", bytes_left=5 << 20)
+    assert build_line("index", step).plain == "index: writing, 2,000 pages, 5.0 MiB left to read"
+    assert build_line("graph", torn("links-00.warc.gz", 17)).plain == (
+        "graph: links-00.warc.gz is damaged at byte 17: what follows is left out"
+    )

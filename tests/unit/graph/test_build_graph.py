@@ -16,6 +16,7 @@ from gossamer.graph.build import builder as builder_module
 from gossamer.graph.build.place import place_of
 from gossamer.graph.connectivity import Connectivity
 from gossamer.graph.kinds import Kind
+from gossamer.model import BuildStep
 from gossamer.store import FileRow, State, file_row
 from tests.unit.graph.links_archive import LinksArchive, assert_says, links_of, page
 
@@ -195,9 +196,9 @@ def test_a_damaged_record_is_told_and_ends_what_is_read_of_its_file(archive: Lin
     content = bytearray(path.read_bytes())
     content[whole + 30] ^= 0xFF
     path.write_bytes(content)
-    told: list[dict[str, object]] = []
+    told: list[BuildStep] = []
     build_graph(archive.root, DELTA, told.append)
-    assert {"torn": path.name, "at": whole} in told
+    assert any(path.name in step.note and str(whole) in step.note for step in told)
     assert build_graph(archive.root, DELTA).did == "nothing"
     assert_says(archive.root, {A: {B: Kind.LINK}}, [C, D])
 

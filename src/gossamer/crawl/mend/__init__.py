@@ -7,6 +7,6 @@ Neighbours: `assembly` opens shards, `store`, `seen` and `cluster` know their ow
 Not for: what every start mends (that is `store.repair`, called by `assembly`).
 """
 
-from gossamer.crawl.mend.rebuild import build_state
-from gossamer.crawl.mend.relabel import build_near, label_rest_aside
+from gossamer.crawl.mend.rebuild import RebuiltState, build_state
+from gossamer.crawl.mend.relabel import NearTotals, build_near, label_rest_aside
 from gossamer.crawl.mend.resplit import ensure_shards

@@ -7,11 +7,12 @@ same seen test and filters as when they were found.
 """
 
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 
 import msgspec
+from msgspec import Struct
 from msgspec.structs import astuple, replace
 
 from gossamer.clock import SystemClock
@@ -23,6 +24,8 @@ from gossamer.crawl.pipeline import Reading, followed_links, next_tasks
 from gossamer.durable import sync
 from gossamer.errors import CannotGoOn, CorruptFile
 from gossamer.model import (
+    BuildProgress,
+    BuildStep,
     CopyOf,
     Counters,
     Extraction,
@@ -60,10 +63,16 @@ STATES = {
     "gone": UrlState.GONE,
     "unchanged": UrlState.ARCHIVED,
 }
-Progress = Callable[[dict[str, object]], None]
 
 
-def build_state(root: Path | str, on_progress: Progress | None = None) -> dict[str, int]:
+class RebuiltState(Struct, frozen=True, kw_only=True):
+    """What a state that was built again holds."""
+
+    pages: int
+    queued: int
+
+
+def build_state(root: Path | str, on_progress: BuildProgress | None = None) -> RebuiltState:
     """Make the state of a crawl anew from its archive; return what was found."""
     folder = CrawlFolder(Path(root))
     if not folder.config_path.exists() or not folder.has_archive():
@@ -76,29 +85,31 @@ def build_state(root: Path | str, on_progress: Progress | None = None) -> dict[s
         core = build_core(state, ShardFolder(folder=folder), config, Random(0), Counters())  # noqa: S311  # queue draws
         counters = _replay(folder, core, on_progress or (lambda _: None))
         state.sync()
-        answer = {"pages": counters.pages, "queued": core.frontier.queued}
+        answer = RebuiltState(pages=counters.pages, queued=core.frontier.queued)
         core.url_seen.close()
         state.close()
         _put_in_place(folder, fresh)
     return answer
 
 
-def _replay(folder: CrawlFolder, core: Core, on_progress: Progress) -> Counters:
+def _replay(folder: CrawlFolder, core: Core, on_progress: BuildProgress) -> Counters:
     for shard in sorted({name.shard for name in folder.archive_names()}):
         core.state.write(repair(folder, shard, _as_committed(folder, shard)).rows)
     _continue_epochs(folder, core)
     counters = core.counters
-    for n, (record, ref, digest) in enumerate(_walk(folder)):
+    read = 0
+    for read, (record, ref, digest) in enumerate(_walk(folder), 1):
         _settle(record, ref, digest, core, counters)
-        if n % COMMIT_RECORDS == 0:
+        if read % COMMIT_RECORDS == 0:
             _commit(core, counters)
-            on_progress({"read": n, "of": "records"})
+            on_progress(BuildStep(doing="reading", count=read))
     _commit(core, counters)
-    for n, (record, _, _) in enumerate(_walk(folder)):
+    on_progress(BuildStep(doing="reading", count=read))
+    for followed, (record, _, _) in enumerate(_walk(folder), 1):
         _follow(record, core)
-        if n % COMMIT_RECORDS == 0:
+        if followed % COMMIT_RECORDS == 0:
             _commit(core, counters)
-            on_progress({"read": n, "of": "links"})
+            on_progress(BuildStep(doing="adding", count=followed))
     _commit(core, counters)
     return counters
 

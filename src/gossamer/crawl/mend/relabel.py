@@ -6,13 +6,13 @@ or the row of the parcel, that it came from. So a kill leaves marks from which t
 
 import asyncio
 import socket
-from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 
 import msgspec
+from msgspec import Struct
 from msgspec.structs import replace
 
 from gossamer.clock import Clock, SystemClock
@@ -32,26 +32,34 @@ from gossamer.crawl.opening import ShardFolder, lock_folder, open_state
 from gossamer.dedupe import LABEL_ROW, SKETCH_VERSION, CopyChanges, CopyDetector, open_copy_detector
 from gossamer.errors import CannotGoOn, GossamerError
 from gossamer.log import tell
+from gossamer.model import BuildProgress, BuildStep
 from gossamer.report import COUNTERS, decode_counters, encode_counters
 from gossamer.store import ROW_PREFIX, CrawlFolder, State, after_prefix
 
 BATCH_PAGES = 512
-Progress = Callable[[dict[str, object]], None]
 
 
-def build_near(root: Path | str, on_progress: Progress | None = None) -> dict[str, int]:
-    """Label all near-duplicates of a crawl anew; return how many there are of each level.
+class NearTotals(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Pages that were compared, and near-duplicates by level."""
 
-    Under "pages": how many pages were read.
-    """
+    pages: int
+    duplicate: int = 0
+    exact: int = 0
+    similar: int = 0
+
+
+def build_near(root: Path | str, on_progress: BuildProgress | None = None) -> NearTotals:
+    """Find all near-duplicates of a crawl again, from its archive."""
     folder = CrawlFolder(Path(root))
     if not folder.has_archive():
         raise CannotGoOn(f"{root} has no archive: expected a crawl folder")
     with lock_folder(folder, SystemClock()):
-        return label_rest(folder, on_progress or (lambda _: None), is_anew=True)
+        return NearTotals(**label_rest(folder, on_progress or (lambda _: None), is_anew=True))
 
 
-def label_rest(folder: CrawlFolder, on_read: Progress, *, is_anew: bool = False) -> dict[str, int]:
+def label_rest(
+    folder: CrawlFolder, on_read: BuildProgress, *, is_anew: bool = False
+) -> dict[str, int]:
     """Label what the shards of a crawl have left; the folder is ours."""
     shards = read_charter(folder.charter_path).shards
     about = SketchSettings(SKETCH_VERSION, crawl_seed(folder), shards)
@@ -140,7 +148,7 @@ def _open_parcels(branches: list[_Branch]) -> None:
             branch.state.write([(key, None)])
 
 
-def _read(folder: CrawlFolder, shard: int, branches: list[_Branch], on_read: Progress) -> int:
+def _read(folder: CrawlFolder, shard: int, branches: list[_Branch], on_read: BuildProgress) -> int:
     """Label the pages of a shard's archive behind its mark; return how many there are."""
     branch = branches[shard]
     files = list(branch.state.scan(ROW_PREFIX))
@@ -153,7 +161,7 @@ def _read(folder: CrawlFolder, shard: int, branches: list[_Branch], on_read: Pro
         _hand_over(changes.parcels, branches)
         branch.state.write([found[-1][1].row()])
         count += len(found)
-        on_read({"read": count, "of": "pages", "shard": shard})
+        on_read(BuildStep(doing="reading", count=count, unit="page"))
     return count
 
 

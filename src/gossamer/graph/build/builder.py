@@ -5,10 +5,9 @@ only records that were not read before are read. The manifest, written last, say
 """
 
 import shutil
-from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Literal
 
 import numpy as np
 from msgspec import Struct
@@ -47,9 +46,8 @@ from gossamer.graph.build.whole import WEB, Base
 from gossamer.graph.bv import Coding
 from gossamer.graph.kinds import Kind
 from gossamer.graph.names import NameSorter
+from gossamer.model import BuildProgress, BuildStep, built_anew, torn
 from gossamer.store import CrawlFolder, Lengths, counted_lengths, has_more, has_shrunk
-
-Tell: TypeAlias = Callable[[dict[str, object]], None]
 
 ATTEMPTS = 3
 """Hashes that are tried until no two URLs share one; the second is one that nobody can prepare."""
@@ -93,7 +91,7 @@ class GraphFacts(Struct, frozen=True, kw_only=True):
 
 
 def build_graph(
-    root: Path | str, options: GraphOptions | None = None, tell: Tell | None = None
+    root: Path | str, options: GraphOptions | None = None, tell: BuildProgress | None = None
 ) -> GraphFacts:
     """Bring the graph of a crawl, running or not, up to what its archive says now."""
     place = CrawlFolder(Path(root))
@@ -115,7 +113,7 @@ def build_graph(
 class _Builder:
     """One build of one graph."""
 
-    def __init__(self, place: CrawlFolder, options: GraphOptions, tell: Tell) -> None:
+    def __init__(self, place: CrawlFolder, options: GraphOptions, tell: BuildProgress) -> None:
         self._place = place
         self._options = options
         self._tell = tell
@@ -134,7 +132,7 @@ class _Builder:
         except CorruptFile as error:
             if manifest is None or self._graph not in error.path.parents:
                 raise
-            self._tell({"damaged": str(error), "then": "full"})
+            self._tell(built_anew(error))
             return self._build(None)
 
     def _build(self, manifest: Manifest | None) -> GraphFacts:
@@ -148,7 +146,7 @@ class _Builder:
                 covered = self._read(spool, old)
                 if old is not None and not self._records and not self._must_fold(old.manifest):
                     return self._facts("nothing", old.manifest)
-                self._tell({"sorting": spool.links})
+                self._tell(BuildStep(doing="sorting", count=spool.links, unit="link"))
                 numbers = number_names(names.merged(), path, hash_url)
                 if not numbers.has_collision:
                     return self._write(settle(spool, numbers, path), old, covered)
@@ -166,10 +164,11 @@ class _Builder:
             spool.add(record)
             self._records += 1
             if self._records % TOLD_RECORDS == 0:
-                self._tell({"read": self._records, "bytes_left": reading.bytes_left})
+                left = reading.bytes_left
+                self._tell(BuildStep(doing="reading", count=self._records, bytes_left=left))
         spool.flush()
         for name, offset in reading.torn.items():
-            self._tell({"torn": name, "at": offset})
+            self._tell(torn(name, offset))
         return reading.covered
 
     def _write(self, fresh: Fresh, old: "_Old | None", covered: Lengths) -> GraphFacts:
@@ -196,7 +195,7 @@ class _Builder:
 
     def _fold(self, fresh: Fresh, old: "_Old | None", covered: Lengths) -> GraphFacts:
         """Write the graph of all, and put it into the old one's place."""
-        self._tell({"writing": fresh.links})
+        self._tell(BuildStep(doing="writing", count=fresh.links, unit="link"))
         options = self._options
         if old is not None:
             check_files(self._graph, old.manifest, None)  # damage must not be carried on

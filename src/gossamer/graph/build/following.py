@@ -4,7 +4,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gossamer.graph.build.builder import GraphFacts, GraphOptions, Tell, build_graph
+from gossamer.graph.build.builder import GraphFacts, GraphOptions, build_graph
+from gossamer.model import BuildProgress
 from gossamer.store import BuiltElsewhere
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ def follow(
     options: GraphOptions,
     clock: "Clock",
     wait: Callable[[float], None],
-    tell: Tell | None = None,
+    tell: BuildProgress | None = None,
 ) -> Iterator[GraphFacts]:
     """Build again and again while a crawl runs; yield what each time was done.
 

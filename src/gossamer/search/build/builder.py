@@ -5,9 +5,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from gossamer.errors import CannotGoOn, ConfigError, CorruptFile
+from gossamer.model import BuildProgress, BuildStep, built_anew
 from gossamer.search.build.full import FullBuild
 from gossamer.search.build.keeper import Keeper
-from gossamer.search.build.options import Did, IndexFacts, IndexOptions, Shape, Tell, facts_of
+from gossamer.search.build.options import Did, IndexFacts, IndexOptions, Shape, facts_of
 from gossamer.search.build.place import place_of
 from gossamer.search.manifest import Manifest, read_manifest
 from gossamer.search.shard import VERSION, BadShard
@@ -25,7 +26,7 @@ DAMAGED = (CorruptFile, BadShard)
 
 
 def build_index(
-    root: Path | str, options: IndexOptions | None = None, tell: Tell | None = None
+    root: Path | str, options: IndexOptions | None = None, tell: BuildProgress | None = None
 ) -> IndexFacts:
     """Bring the index of a crawl, running or not, up to what its archive says now."""
     building = Building(Path(root), options or IndexOptions(), tell or (lambda _: None))
@@ -36,7 +37,7 @@ def build_index(
 class Building:
     """One index and how it is kept. The caller holds the lock of its place while it builds."""
 
-    def __init__(self, root: Path, options: IndexOptions, tell: Tell) -> None:
+    def __init__(self, root: Path, options: IndexOptions, tell: BuildProgress) -> None:
         self.folder = CrawlFolder(root)
         self.place = place_of(root)
         self._options = options
@@ -116,7 +117,7 @@ class Building:
         """Tell that the index is damaged; what else is damaged cannot be mended here."""
         if isinstance(error, CorruptFile) and self.place.folder not in error.path.parents:
             raise error
-        self._tell({"damaged": str(error), "then": "full"})
+        self._tell(built_anew(error))
 
     def _counted(self) -> Lengths:
         """Return what counts of the archive now."""
@@ -157,7 +158,7 @@ class Building:
             before = keeper.manifest.covered
             facts = keeper.take(counted, self._tell)
             added, deleted, did = added + facts.added, deleted + facts.deleted, "news"
-            self._tell({"added": added, "deleted": deleted})
+            self._tell(BuildStep(doing="adding", count=added, unit="page"))
             if keeper.manifest.covered == before:  # the rest cannot be read
                 break
         return facts_of(did, keeper.manifest, added=added, deleted=deleted)

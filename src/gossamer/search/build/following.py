@@ -4,8 +4,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gossamer.model import BuildProgress
 from gossamer.search.build.builder import Building
-from gossamer.search.build.options import IndexFacts, IndexOptions, Tell
+from gossamer.search.build.options import IndexFacts, IndexOptions
 from gossamer.store import BuiltElsewhere, CrawlFolder, is_locked
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ def follow(
     options: IndexOptions,
     clock: "Clock",
     wait: Callable[[float], None],
-    tell: Tell | None = None,
+    tell: BuildProgress | None = None,
 ) -> Iterator[IndexFacts]:
     """Take in what is new again and again while a crawl runs; yield what each time was done.
 

@@ -8,8 +8,9 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from gossamer.errors import CannotGoOn, ConfigError
+from gossamer.model import BuildProgress, BuildStep
 from gossamer.search.analysis import Analyser
-from gossamer.search.build.options import IndexFacts, IndexOptions, Shape, Tell, facts_of
+from gossamer.search.build.options import IndexFacts, IndexOptions, Shape, facts_of
 from gossamer.search.build.place import open_sink, place_of
 from gossamer.search.build.sink import PageSink
 from gossamer.search.gather.foreign import Bad, ForeignPages, LeftOut
@@ -30,7 +31,7 @@ def build_foreign(
     files: Sequence[str],
     into: Path,
     options: IndexOptions | None = None,
-    tell: Tell | None = None,
+    tell: BuildProgress | None = None,
     complain: Callable[[str], None] | None = None,
 ) -> IndexFacts:
     """Index files of others in a folder of their own; `complain` is told what cannot be read.
@@ -59,7 +60,7 @@ def build_foreign(
 class _Foreign:
     """One such index."""
 
-    def __init__(self, into: Path, options: IndexOptions, tell: Tell) -> None:
+    def __init__(self, into: Path, options: IndexOptions, tell: BuildProgress) -> None:
         self._options = options
         self._tell = tell
         self._index = place_of(into).folder
@@ -104,7 +105,7 @@ class _Foreign:
         self._sink.add(prepared)
         self._written += 1
         if self._written % TOLD_PAGES == 0:
-            self._tell({"written": self._written})
+            self._tell(BuildStep(doing="writing", count=self._written, unit="page"))
         if self._written % COMMIT_PAGES == 0:
             self._commit()
 

@@ -5,16 +5,17 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import IO
+from typing import IO, Literal
 
 import msgspec
 import numpy as np
 from msgspec.structs import replace
 
 from gossamer.durable import sync_files
+from gossamer.model import BuildProgress, BuildStep, torn
 from gossamer.search.analysis import Analyser
 from gossamer.search.build.keeper import MOST_WAITING
-from gossamer.search.build.options import IndexFacts, IndexOptions, Shape, Tell, facts_of
+from gossamer.search.build.options import IndexFacts, IndexOptions, Shape, facts_of
 from gossamer.search.build.place import needed_ranks, open_sink, place_of
 from gossamer.search.gather import (
     AnchorSpool,
@@ -44,7 +45,12 @@ class FullBuild:
     """One full build of one index."""
 
     def __init__(
-        self, folder: CrawlFolder, options: IndexOptions, shape: Shape, counted: Lengths, tell: Tell
+        self,
+        folder: CrawlFolder,
+        options: IndexOptions,
+        shape: Shape,
+        counted: Lengths,
+        tell: BuildProgress,
     ) -> None:
         self._folder = folder
         self._options = options
@@ -86,12 +92,12 @@ class FullBuild:
         """Read the records alone: which of them hold, and what links say."""
         plan, spool = Plan(), AnchorSpool(new / WORK, self._options.skip)
         news = ArchiveNews(self._folder, {}, self._counted)
-        for number, facts in enumerate(news.facts()):
+        for number, facts in enumerate(news.facts(), 1):
             plan.note(facts)
             spool.add(facts)
             if number % TOLD_PAGES == 0:
-                self._tell({"surveyed": number})
-        self._tell({"sorting": spool.links})
+                self._tell(BuildStep(doing="reading", count=number))
+        self._tell(BuildStep(doing="sorting", count=spool.links, unit="link"))
         write_anchors(spool, new, new / WORK)
         return plan.settle()
 
@@ -124,8 +130,8 @@ class FullBuild:
                 sink.add(analyser.prepare(page_of(facts, text, anchors.of(facts.url))))
                 self._added += 1
                 if self._added % TOLD_PAGES == 0:
-                    self._tell({"written": self._added, "bytes_left": news.bytes_left})
-            self._tell({"closing": self._added})
+                    self._tell_pages("writing", news.bytes_left)
+            self._tell_pages("finishing")
         except Exception:
             with suppress(Exception):  # what went wrong first is told; the folder is discarded
                 sink.close()
@@ -133,8 +139,14 @@ class FullBuild:
         sink.close()
         self._languages = sink.languages()
         for name, offset in news.torn.items():
-            self._tell({"torn": name, "at": offset})
+            self._tell(torn(name, offset))
         return news.covered
+
+    def _tell_pages(
+        self, doing: Literal["writing", "finishing"], bytes_left: int | None = None
+    ) -> None:
+        step = BuildStep(doing=doing, count=self._added, unit="page", bytes_left=bytes_left)
+        self._tell(step)
 
     def _pages(
         self, new: Path, news: ArchiveNews, settled: Settled

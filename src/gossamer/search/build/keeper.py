@@ -8,8 +8,9 @@ from itertools import islice
 
 from msgspec.structs import replace
 
+from gossamer.model import BuildProgress, torn
 from gossamer.search.analysis import Analyser
-from gossamer.search.build.options import Did, IndexFacts, IndexOptions, Tell, facts_of
+from gossamer.search.build.options import Did, IndexFacts, IndexOptions, facts_of
 from gossamer.search.build.place import open_sink, place_of
 from gossamer.search.gather import (
     AnchorTable,
@@ -51,7 +52,7 @@ class Keeper:
         shard was asked a moment too early."""
         self._added = self._deleted = 0
 
-    def take(self, counted: Lengths, tell: Tell) -> IndexFacts:
+    def take(self, counted: Lengths, tell: BuildProgress) -> IndexFacts:
         """Take in what is new up to some lengths, or a good part of it."""
         news = ArchiveNews(self._folder, self.manifest.covered, counted)
         waiting = set(self._copies)
@@ -64,7 +65,7 @@ class Keeper:
                 self._take_one(found)
         self._add_copies(waiting)
         for name, offset in news.torn.items():
-            tell({"torn": name, "at": offset})
+            tell(torn(name, offset))
         if news.covered != self.manifest.covered or self._added:
             self._commit(news.covered)
         did: Did = "news" if records or self._added else "nothing"

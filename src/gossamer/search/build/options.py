@@ -1,6 +1,5 @@
 """How an index shall be built, and what was done."""
 
-from collections.abc import Callable
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
@@ -9,7 +8,6 @@ from gossamer.errors import ConfigError
 from gossamer.search.gather import Skip
 from gossamer.search.manifest import Manifest, Organisation, Partition
 
-Tell: TypeAlias = Callable[[dict[str, object]], None]
 Did: TypeAlias = Literal["nothing", "news", "full"]
 
 MOST_SHARDS = 64
