@@ -76,7 +76,7 @@ def test_ranks_without_credit_are_refused_before_anything_is_asked(
 ) -> None:
     host = site(web)
     for flags, words in (
-        (("--ranks", "x"), "--ranks: expected with the order best or opic"),
+        (("--ranks", "x"), "frontier.ranks needs frontier.order best or opic"),
         (("--ranks", str(tmp_path / "none"), "--order", "best"), "cannot read"),
     ):
         crawler = Crawler(tmp_path / "crawl", (host.url(),), (*flags_for(web.resolve), *flags))

@@ -78,5 +78,5 @@ def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
 @pytest.mark.parametrize("score", [float("nan"), float("inf"), -1.0])
 def test_ranks_that_are_no_worth_are_refused(tmp_path: Path, score: float) -> None:
     write_ranks(tmp_path / "ranks", np.array([1, 2], np.uint64), np.array([1.0, score]))
-    with pytest.raises(CorruptFile, match="no number"):
+    with pytest.raises(CorruptFile, match="not a number"):
         RankFile.open(tmp_path / "ranks")

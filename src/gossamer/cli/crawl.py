@@ -143,7 +143,7 @@ def watch(**given: Any) -> int:  # noqa: ANN401 - the parser hands over what `_w
     folder: Path = given["folder"]
     set_up(verbose=given["verbose"])
     if not (folder / "crawl.toml").exists():
-        raise ConfigError(f"{folder} is not the folder of a crawl: there is no crawl.toml in it")
+        raise ConfigError(f"{folder} is not a crawl folder: there is no crawl.toml in it")
     old = load_config(folder / "crawl.toml")
     new = with_flags(old, given, WATCH_FLAGS)
     from gossamer import Crawl

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def crawl_folder(folder: Path) -> Path:
     """Return the folder if there is a crawl in it."""
     if not any((folder / name).exists() for name in ("crawl.toml", "archive", "state")):
-        raise ConfigError(f"{folder} is not the folder of a crawl: there is no crawl.toml in it")
+        raise ConfigError(f"{folder} is not a crawl folder: there is no crawl.toml in it")
     return folder
 
 

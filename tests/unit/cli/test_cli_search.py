@@ -106,7 +106,7 @@ def test_a_folder_without_an_index_says_what_to_do(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert exit_code(["search", str(tmp_path), "spider"]) == 2
-    assert "is not the folder of a crawl" in capsys.readouterr().err
+    assert "is not a crawl folder" in capsys.readouterr().err
     (tmp_path / "archive").mkdir()
     assert exit_code(["search", str(tmp_path), "spider", "--no-build"]) == 2
     assert "has no index: `gossamer build" in capsys.readouterr().err

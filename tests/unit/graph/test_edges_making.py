@@ -147,7 +147,7 @@ def test_a_file_that_is_not_there_and_a_graph_that_is_not_there(
     assert exit_code(["graph", "info", str(tmp_path)]) == 2
     told = capsys.readouterr().err.splitlines()
     assert len(told) == 4
-    assert "not the folder of a crawl" in told[2]
+    assert "not a crawl folder" in told[2]
     assert "gossamer build" in told[3]
 
 

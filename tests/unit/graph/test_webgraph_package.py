@@ -113,7 +113,7 @@ def test_chunks_over_more_than_four_gigabits_keep_all_places_whole() -> None:
 def test_offsets_that_do_not_fit_the_graph_are_refused(tmp_path: Path) -> None:
     written(tmp_path / "g", random_web(300, seed=3))
     beside(tmp_path / "g", ".graph").write_bytes(b"\x80")
-    with pytest.raises(CannotGoOn, match="301 places"):
+    with pytest.raises(CannotGoOn, match="301 row offsets"):
         write_ef(tmp_path / "g")
 
 
