@@ -3,8 +3,11 @@
 The judges are the server's log and the archive, read by warcio and FastWARC.
 """
 
+import json
 import os
 import signal
+import subprocess
+import sys
 import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -254,3 +257,34 @@ def test_no_number_of_shards_means_one_per_core(server: ServerProcess, tmp_path:
     crawler = crawler_of(server, tmp_path / "crawl", "--max-pages", "5")
     ended = crawler.run("--shards", "0").expect(0)
     assert ended.last_json["shards"] == len(os.sched_getaffinity(0))
+
+
+SHOUTING = """
+import json, sys, gossamer
+
+def shout(status):
+    raise LookupError("my own bug")
+
+folder, seeds, resolve = sys.argv[1], *map(json.loads, sys.argv[2:])
+try:
+    gossamer.run(seeds, folder, on_progress=shout, shards=2, delay=1.0, max_time=60.0,
+                 scope="any", resolve=resolve, allow_net=["127.0.0.0/8"])
+except LookupError as error:
+    print("raised", error)
+"""
+
+
+def test_a_progress_function_that_raises_ends_the_crawl_with_what_it_raised(
+    server: ServerProcess, tmp_path: Path
+) -> None:
+    """As with one shard. Before, nobody was told, and a limit of time was no longer kept."""
+    words = [str(tmp_path / "crawl"), json.dumps(server.web.seeds), json.dumps(server.resolve)]
+    done = subprocess.run(
+        [sys.executable, "-c", SHOUTING, *words],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=50,
+    )
+    assert done.stdout == "raised my own bug\n"
+    assert done.stderr == ""

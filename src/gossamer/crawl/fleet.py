@@ -89,11 +89,12 @@ class Fleet:
         """Run until all shards have ended; `supervisor.end_reason` says why."""
         control = ControlSocket(self.folder.control_path, self._answer)
         await control.open()
-        watch = asyncio.create_task(self._watch(on_progress))
         try:
-            await self.supervisor.run()
+            async with asyncio.TaskGroup() as group:  # what ends the watch ends the crawl
+                watch = group.create_task(self._watch(on_progress))
+                await self.supervisor.run()
+                watch.cancel()
         finally:
-            watch.cancel()
             control.close()
 
     async def _watch(self, on_progress: Progress | None) -> None:
