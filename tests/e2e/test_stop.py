@@ -5,6 +5,7 @@ import resource
 import shutil
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -78,9 +79,42 @@ def test_a_stop_while_it_starts_is_a_stop_on_request_too(
     process = crawler.start(is_fresh=True)
     wait_until((crawler.folder / "lock").exists, process)
     process.send_signal(wish)
-    finish(process).expect(3)
+    ended = finish(process).expect(3)
+    assert (ended.last_json["finished"], ended.last_json["reason"]) == (False, "stopped")
     crawler.run("--delay", "0").expect(0)
     assert max(page_hits(server.requests()).values()) == 1
+
+
+STOPPED_AT_IMPORT = """
+import os, sys
+
+class Stopping:
+    def find_spec(self, name, path=None, target=None):
+        if name == {module!r}:
+            os.kill(os.getpid(), {number})
+
+sys.meta_path.insert(0, Stopping())
+from gossamer.cli.main import run
+sys.argv = ["gossamer", *{words!r}]
+run()
+"""
+
+
+@pytest.mark.parametrize("shards", ["1", "2"])
+@pytest.mark.parametrize("wish", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("module", ["gossamer.errors", "msgspec", "gossamer.cli.start", "uvloop"])
+def test_a_stop_while_modules_are_loaded_is_one_line_and_exit_3(
+    module: str, wish: signal.Signals, shards: str, tmp_path: Path
+) -> None:
+    words = ["crawl", "http://a.test/", "--into", str(tmp_path / "crawl"), "--shards", shards]
+    script = STOPPED_AT_IMPORT.format(module=module, number=int(wish), words=[*words, "--json"])
+    done = subprocess.run(
+        [sys.executable, "-c", script], check=False, capture_output=True, text=True
+    )
+    ended = Ended(done.returncode, done.stdout, done.stderr).expect(3)
+    assert_one_line(ended, "stopped", "run the same command again")
+    assert ended.last_json == {"finished": False, "reason": "stopped"}
+    assert not (tmp_path / "crawl").exists()
 
 
 @pytest.mark.slow

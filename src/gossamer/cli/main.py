@@ -1,13 +1,17 @@
-"""The command `gossamer`: its verbs, and what becomes of an error: one line and an exit code."""
+"""The command `gossamer`: its verbs, and what becomes of an error: one line and an exit code.
+
+Nothing slow is imported before `run` listens for signals: until then Python's own traceback, or
+death by the signal, is what a stop gets.
+"""
 
 import os
 import signal
 import sys
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from gossamer.cli.flags import plain_flags
-from gossamer.errors import CannotGoOn, ConfigError, CorruptFile, GossamerError
-from gossamer.log import escape, redact
+if TYPE_CHECKING:
+    from gossamer.errors import GossamerError
 
 USAGE, STOPPED, CANNOT_GO_ON = 2, 3, 4
 _INTERRUPTED = 130
@@ -25,19 +29,37 @@ def run() -> None:
 
 def exit_code(arguments: Sequence[str]) -> int:
     """Run one command and return its exit code; errors become one line on standard error."""
+    words = list(arguments) or ["--help"]
     try:
-        ended = _ended(list(arguments) or ["--help"])
+        return _exit_code(words)
+    except KeyboardInterrupt:
+        return _stopped(words)
+
+
+def _exit_code(words: list[str]) -> int:
+    from gossamer.errors import GossamerError
+    from gossamer.log import escape, redact
+
+    try:
+        ended = _ended(words)
     except (GossamerError, OSError, MemoryError) as error:
         message, code = explained(error)
         if message:
             line = escape(redact(" ".join(message.split())))
             sys.stderr.write(f"gossamer: {line}\n")
         return code
-    except KeyboardInterrupt:
-        return STOPPED
     if ended == _INTERRUPTED:
-        return STOPPED
+        return _stopped(words)
     return ended if isinstance(ended, int) else 0
+
+
+def _stopped(words: list[str]) -> int:
+    """Return the exit code of a stop; say so of a crawl, whose engine did not listen yet."""
+    if words[0] in {"crawl", "watch"}:
+        sys.stderr.write("gossamer: stopped; run the same command again to go on\n")
+        if "--json" in words:  # of its totals nothing is known
+            sys.stdout.write('{"finished": false, "reason": "stopped"}\n')
+    return STOPPED
 
 
 def _ended(words: list[str]) -> object:
@@ -45,6 +67,8 @@ def _ended(words: list[str]) -> object:
 
     A plain `crawl` line is read here: loading the parser takes a quarter of a crawl's start-up.
     """
+    from gossamer.cli.flags import plain_flags
+
     if words[0] == "crawl" and (given := plain_flags(words[1:])) is not None:
         from gossamer.cli.start import start
 
@@ -54,8 +78,10 @@ def _ended(words: list[str]) -> object:
     return parse_and_run(words)
 
 
-def explained(error: GossamerError | OSError | MemoryError) -> tuple[str, int]:
+def explained(error: "GossamerError | OSError | MemoryError") -> tuple[str, int]:
     """Return what to tell of an error, and the exit code that it means."""
+    from gossamer.errors import CannotGoOn, ConfigError, CorruptFile, GossamerError
+
     match error:
         case ConfigError():
             return str(error), USAGE

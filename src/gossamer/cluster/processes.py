@@ -22,6 +22,7 @@ EXIT_S, POLL_S = 30.0, 0.01
 """How long a shard that has closed its connection may take to exit, and how often we look."""
 CRASHED = 70
 """Exit code of a shard that ended by an error of our own."""
+STOPS = (signal.SIGINT, signal.SIGTERM)
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -75,12 +76,16 @@ def start_child(
     parent = os.getpid()
     sys.stdout.flush()
     sys.stderr.flush()
+    # A signal to all of the group must find the child ignoring it: it still has our handlers.
+    unblocked = signal.pthread_sigmask(signal.SIG_BLOCK, STOPS)
     try:
         pid = os.fork()
+        if pid == 0:
+            _be_a_shard(shard, run, theirs, keep=(*keep, theirs.fileno()), parent=parent)
     except OSError as error:
         raise CannotGoOn(f"cannot start shard {shard}: {error.strerror}") from error
-    if pid == 0:
-        _be_a_shard(shard, run, theirs, keep=(*keep, theirs.fileno()), parent=parent)
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, unblocked)
     theirs.close()
     return ShardChild(shard, pid, ours)
 
@@ -110,8 +115,9 @@ def _be_a_shard(
 def _let_go(keep: tuple[int, ...]) -> None:
     """Forget the parent's signals and files: its loop, its sockets, other connections."""
     signal.set_wakeup_fd(-1)
-    for wish in (signal.SIGINT, signal.SIGTERM):  # it may reach all of a group; the parent decides
+    for wish in STOPS:  # it may reach all of a group; the parent decides
         signal.signal(wish, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPS)  # what came meanwhile is ignored, too
     low = 3
     for descriptor in (*sorted(keep), os.sysconf("SC_OPEN_MAX")):
         os.closerange(low, descriptor)

@@ -81,7 +81,7 @@ def test_help_does_not_load_what_only_a_crawl_needs() -> None:
         "rich",
         "gossamer.crawl",
     }
-    script = f"import sys, gossamer.cli.main; print({heavy} & set(sys.modules))"
+    script = f"import sys, gossamer.cli.main, gossamer.cli.flags; print({heavy} & set(sys.modules))"
     found = subprocess.run(
         [sys.executable, "-c", script], check=True, capture_output=True, text=True
     )

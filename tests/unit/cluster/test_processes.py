@@ -3,6 +3,8 @@
 import asyncio
 import signal
 import socket
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -34,6 +36,30 @@ async def test_the_loop_goes_on_while_a_child_takes_its_time_to_exit() -> None:
     ticking.cancel()
     child.end.close()
     assert ticks >= 3
+
+
+SIGNALLED_AT_FORK = """
+import os, signal
+from gossamer.cluster.processes import start_child
+
+for number in (signal.SIGINT, signal.SIGTERM):
+    os.register_at_fork(after_in_child=lambda n=number: os.kill(os.getpid(), n))
+
+def run(_shard, _end):
+    ignored = all(signal.getsignal(n) is signal.SIG_IGN for n in (signal.SIGINT, signal.SIGTERM))
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, ())
+    return 7 if ignored and not blocked else 8
+
+child = start_child(0, run, ())
+print(child.reap(), len(signal.pthread_sigmask(signal.SIG_BLOCK, ())))
+"""
+
+
+def test_a_signal_to_the_whole_group_does_not_end_a_child_that_has_only_just_begun() -> None:
+    ended = subprocess.run(
+        [sys.executable, "-c", SIGNALLED_AT_FORK], check=True, capture_output=True, text=True
+    )
+    assert (ended.stdout, ended.stderr) == ("7 0\n", "")
 
 
 async def test_a_child_that_does_not_exit_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
