@@ -61,6 +61,12 @@ async def running(engine: Engine) -> AsyncIterator["asyncio.Future[bool]"]:
         await asyncio.wait([run])
 
 
+async def ended(run: "asyncio.Future[bool]") -> bool:
+    """Return True if a run ends without more of its own time passing, however slow we are."""
+    await asyncio.wait([run], timeout=60.0)
+    return run.done()
+
+
 # The end
 
 
@@ -139,7 +145,7 @@ async def test_what_is_under_way_when_somebody_asks_to_stop_is_committed(tmp_pat
         assert not run.done()
         engine.web.let_go(one)
         await engine.pass_time(1.0)
-        assert run.done()
+        assert await ended(run)
         assert not run.result()
     assert engine.stored() == [one, two]
     assert "http://c.test/" not in engine.web.asked
@@ -154,8 +160,7 @@ async def test_a_stop_waits_eight_seconds_for_answers(tmp_path: Path) -> None:
         await engine.pass_time(7.9)
         assert not run.done()
         await engine.pass_time(0.2)
-        await asyncio.wait([run], timeout=60.0)  # no more of the crawl's own time passes
-        assert run.done()
+        assert await ended(run)
     assert engine.stored() == []
     assert engine.core.frontier.queued == 1
 
@@ -300,7 +305,7 @@ async def test_when_nothing_is_under_way_nothing_is_waited_for(tmp_path: Path) -
     async with running(engine) as run:
         assert engine.stored() == [home]
         await engine.pass_time()
-        assert run.done()
+        assert await ended(run)
 
 
 async def test_leases_that_free_slots_wait_for_are_committed_ten_times_as_soon(
@@ -416,7 +421,7 @@ async def test_an_error_beside_the_loop_ends_the_crawl(tmp_path: Path) -> None:
         engine.run_state.ended(CannotGoOn("beside"))
         engine.run_state.ended(None)
         await engine.pass_time()
-        assert run.done()
+        assert await ended(run)
         assert isinstance(run.exception(), ExceptionGroup)
 
 
@@ -459,7 +464,7 @@ async def test_while_peers_are_blocked_nothing_new_is_begun(tmp_path: Path) -> N
         assert engine.stored() == [SEED]  # what was begun is committed
         peers.is_blocked = False
         await engine.pass_time(20.0, steps=20)
-        assert run.done()
+        assert await ended(run)
     assert len(engine.stored()) == 7
 
 
@@ -491,7 +496,7 @@ async def test_an_idle_shard_stays_until_it_is_dismissed(tmp_path: Path) -> None
         assert engine.stored() == [home, "http://b.test/"]
         peers.is_dismissed = True
         await engine.pass_time()
-        assert run.done()
+        assert await ended(run)
         assert run.result()
 
 
