@@ -9,6 +9,7 @@
 Each message says what was expected, what was found, where, and what to do.
 """
 
+import shlex
 from pathlib import Path
 
 
@@ -31,6 +32,13 @@ class CorruptFile(CannotGoOn):
         super().__init__(f"{path} is damaged at byte {offset}: {found}")
         self.path = path
         self.offset = offset
+
+
+def rebuild_state_command(path: Path) -> str:
+    """Return the command that rebuilds the state that a file belongs to: state/ in its crawl."""
+    below = (one.parent for one in (path, *path.parents) if one.name in {"state", "state.new"})
+    folder = next(below, None)
+    return f"`gossamer build {shlex.quote(str(folder)) if folder else 'DIR'} state`"
 
 
 class Bug(GossamerError):

@@ -62,7 +62,7 @@ def test_a_flipped_bit_in_the_middle_of_the_log_is_refused_and_the_archive_is_no
         damaged[dice.randrange(len(whole) - LOG_BLOCK_BYTES)] ^= 1 << dice.randrange(8)
         log.write_bytes(damaged)
         refusal = crawler.run().expect(4)
-        assert "gossamer build DIR state" in refusal.err
+        assert f"gossamer build {crawler.folder} state" in refusal.err
         assert refusal.err.strip().count("\n") == 0
         assert crawler.say("status").expect(4).err.strip().count("\n") == 0
         assert listing(crawler.folder / "archive") == archive

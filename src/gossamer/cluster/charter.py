@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from gossamer.durable import replace_file
-from gossamer.errors import CorruptFile
+from gossamer.errors import CorruptFile, rebuild_state_command
 
 Phase: TypeAlias = Literal["settled", "copying", "dropping"]
 
@@ -32,7 +32,7 @@ def read_charter(path: Path) -> Charter:
     except FileNotFoundError:
         return Charter()
     except msgspec.DecodeError as error:
-        raise CorruptFile(path, 0, f"{error}; run `gossamer build DIR state`") from error
+        raise CorruptFile(path, 0, f"{error}; run {rebuild_state_command(path)}") from error
 
 
 def write_charter(path: Path, charter: Charter) -> None:

@@ -17,7 +17,7 @@ import numpy as np
 import xxhash
 
 from gossamer.durable import replacing
-from gossamer.errors import CannotGoOn, CorruptFile
+from gossamer.errors import CannotGoOn, CorruptFile, rebuild_state_command
 from gossamer.seen.kernels import BLOCK_KEYS, Flags, Keys, kernels
 
 _SMALLEST = 1 << 10
@@ -260,18 +260,17 @@ def checked_chunks(path: Path) -> Iterator[Keys]:
         while left:
             data = file.read(min(left, CHUNK_KEYS * _KEY_BYTES))
             if not data:
-                raise CorruptFile(
-                    path, file.tell(), "unexpected end of file; run `gossamer build DIR state`"
-                )
+                raise damaged(path, file.tell(), "unexpected end of file")
             left -= len(data)
             digest.update(data)
             yield np.frombuffer(data, "<u8")
     if digest.intdigest() != expected:
-        raise CorruptFile(
-            path,
-            HEADER_BYTES,
-            f"the checksum of its {count} keys does not match; run `gossamer build DIR state`",
-        )
+        raise damaged(path, HEADER_BYTES, f"the checksum of its {count} keys does not match")
+
+
+def damaged(path: Path, offset: int, found: str) -> CorruptFile:
+    """Return the error for a run file that is not as written, with the command that helps."""
+    return CorruptFile(path, offset, f"{found}; run {rebuild_state_command(path)}")
 
 
 def merged(sources: Sequence[Iterator[Keys]]) -> Iterator[Keys]:
@@ -305,19 +304,15 @@ def _read_header(path: Path) -> tuple[int, int]:
             head = file.read(_FIELDS.size + _CHECKSUM.size)
             found_bytes = os.fstat(file.fileno()).st_size
     except FileNotFoundError:
-        raise CorruptFile(path, 0, "the file is missing; run `gossamer build DIR state`") from None
+        raise damaged(path, 0, "the file is missing") from None
     if len(head) < _FIELDS.size + _CHECKSUM.size:
-        raise CorruptFile(
-            path, len(head), "its header is incomplete; run `gossamer build DIR state`"
-        )
+        raise damaged(path, len(head), "its header is incomplete")
     magic, version, count, checksum = _FIELDS.unpack_from(head)
     if head != _header(count, checksum) or (magic, version) != (MAGIC, VERSION):
-        raise CorruptFile(path, 0, "its header is not valid; run `gossamer build DIR state`")
+        raise damaged(path, 0, "its header is not valid")
     expected_bytes = HEADER_BYTES + count * _KEY_BYTES
     if found_bytes != expected_bytes:
-        raise CorruptFile(
-            path, found_bytes, f"expected {expected_bytes} bytes; run `gossamer build DIR state`"
-        )
+        raise damaged(path, found_bytes, f"expected {expected_bytes} bytes")
     return count, checksum
 
 

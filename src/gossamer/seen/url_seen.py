@@ -16,6 +16,7 @@ from gossamer.seen.runs import (
     Run,
     RunJob,
     YoungTable,
+    damaged,
     merged,
     open_run,
     run_files,
@@ -297,7 +298,5 @@ def _open_named(folder: Path, number: int, entry: _RunEntry) -> Run:
     """Return a run that the manifest names, if it is the one that was meant."""
     run = open_run(run_path(folder, number))
     if (run.count, run.checksum) != (entry.count, entry.checksum):
-        raise CorruptFile(
-            run.path, 0, "it is not the run that was committed; run `gossamer build DIR state`"
-        )
+        raise damaged(run.path, 0, "it is not the run that was committed")
     return run

@@ -27,7 +27,7 @@ from rocksdict import (
     WriteBatch,
 )
 
-from gossamer.errors import CannotGoOn
+from gossamer.errors import CannotGoOn, rebuild_state_command
 from gossamer.model import Row
 
 MIB = 1024 * 1024
@@ -52,10 +52,10 @@ _REMEDIES = (
     ("file too large", "the file size limit is reached; raise it and run the command again"),
     ("read-only", "it cannot be written; check the mount and run the command again"),
     ("permission denied", "it is not ours to write; check its owner and mode"),
-    ("corruption", "it is damaged; rebuild it with `gossamer build DIR state`"),
-    ("checksum", "it is damaged; rebuild it with `gossamer build DIR state`"),
-    ("no such file", "there is no whole state; rebuild it with `gossamer build DIR state`"),
-    ("invalid argument", "it was written by something else; `gossamer build DIR state` rebuilds"),
+    ("corruption", "it is damaged; rebuild it with {rebuild}"),
+    ("checksum", "it is damaged; rebuild it with {rebuild}"),
+    ("no such file", "it is incomplete; rebuild it with {rebuild}"),
+    ("invalid argument", "it was not written by Gossamer; rebuild it with {rebuild}"),
     ("already closed", "it was closed before"),
 )
 
@@ -79,7 +79,7 @@ class State:
         plain = _PlainErrors(path)
         State.was_opened = True
         if is_read_only and not (path / "CURRENT").exists():
-            raise CannotGoOn(f"{path} has no state; run `gossamer build DIR state`")
+            raise CannotGoOn(f"{path} has no state; run {rebuild_state_command(path)}")
         access = AccessType.read_only(False) if is_read_only else AccessType.read_write()  # noqa: FBT003 -- rocksdict's own signature
         with plain:
             if not is_read_only:
@@ -182,10 +182,21 @@ class State:
             self.sync()
             return
         self.close()
-        raise CannotGoOn(
-            f"{self.path} has format {found!r}, but this version of Gossamer reads {VERSION!r}; "
-            "use the version that wrote it, or rebuild it with `gossamer build DIR state`"
-        )
+        raise CannotGoOn(_other_format(self.path, found))
+
+
+def _other_format(path: Path, found: bytes | None) -> str:
+    """Say that a state cannot be read by this version, and what to do about it."""
+    rebuild = rebuild_state_command(path)
+    if found is None:
+        return f"the state {path} does not say which format it has; rebuild it with {rebuild}"
+    theirs, ours = (
+        name.rpartition(b"-")[2].decode("ascii", "replace") for name in (found, VERSION)
+    )
+    return (
+        f"the state {path} has format {theirs}, and this version of Gossamer reads format {ours}; "
+        f"use the version that wrote it, or rebuild it with {rebuild}"
+    )
 
 
 def after_prefix(prefix: bytes) -> bytes | None:
@@ -216,15 +227,17 @@ class _PlainErrors:
         trace: TracebackType | None,
     ) -> None:
         if kind is Exception or kind is DbClosedError or isinstance(error, OSError):
-            raise CannotGoOn(f"the state {self._path}: {_advice(str(error))}") from error
+            raise CannotGoOn(
+                f"the state {self._path}: {_advice(str(error), self._path)}"
+            ) from error
 
 
-def _advice(text: str) -> str:
+def _advice(text: str, path: Path) -> str:
     line = " ".join(text.split())
     lower = line.lower()
     for sign, remedy in _REMEDIES:
         if sign in lower:
-            return f"{remedy} ({line})"
+            return f"{remedy.format(rebuild=rebuild_state_command(path))} ({line})"
     return f"RocksDB gave up; run the command again ({line})"
 
 

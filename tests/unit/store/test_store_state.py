@@ -102,7 +102,10 @@ def test_a_reader_sees_a_closed_state_and_cannot_write(tmp_path: Path) -> None:
 
 
 def test_reading_a_folder_without_state_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(CannotGoOn, match="build DIR state"):
+    path = tmp_path / "my crawl" / "state" / "00"
+    with pytest.raises(CannotGoOn, match=r"`gossamer build '.*/my crawl' state`"):
+        State.open(path, is_read_only=True)
+    with pytest.raises(CannotGoOn, match="build DIR state"):  # not below a crawl's folder
         State.open(tmp_path / "none", is_read_only=True)
     assert not State.exists(tmp_path / "none")
 
@@ -111,7 +114,17 @@ def test_a_state_of_another_format_is_refused(tmp_path: Path) -> None:
     state = State.open(tmp_path / "s")
     state.write([(VERSION_KEY, b"gossamer-state-99")])
     state.close()
-    with pytest.raises(CannotGoOn, match="gossamer-state-99"):
+    with pytest.raises(
+        CannotGoOn, match="has format 99, and this version of Gossamer reads format 2"
+    ):
+        State.open(tmp_path / "s")
+
+
+def test_a_database_without_a_format_is_refused_in_plain_words(tmp_path: Path) -> None:
+    state = State.open(tmp_path / "s")
+    state.write([(VERSION_KEY, None), (b"a", b"1")])
+    state.close()
+    with pytest.raises(CannotGoOn, match="does not say which format it has; rebuild"):
         State.open(tmp_path / "s")
 
 
@@ -119,7 +132,7 @@ def test_a_state_of_the_format_before_is_refused_with_the_way_out(tmp_path: Path
     state = State.open(tmp_path / "s")
     state.write([(VERSION_KEY, b"gossamer-state-1")])
     state.close()
-    with pytest.raises(CannotGoOn, match=r"gossamer-state-1.*gossamer build DIR state"):
+    with pytest.raises(CannotGoOn, match=r"has format 1, .*gossamer build DIR state"):
         State.open(tmp_path / "s")
 
 
