@@ -98,8 +98,7 @@ class Native:
                 return msgspec.msgpack.decode(place.read_bytes(), type=dict[str, _Code])
             except (OSError, msgspec.MsgspecError):
                 continue
-        if sys.stderr.isatty():
-            _announce()
+        _announce()
         made = self._made(modules, signatures)
         for place in places:
             if _keep(place, msgspec.msgpack.encode(made)):

@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -48,14 +49,26 @@ def test_a_kernel_is_compiled_once(
         Native([module], {"total": "Bn"})
 
 
-def test_a_terminal_is_told_of_compiling_once_however_much_is_compiled(
-    module: ModuleType, monkeypatch: pytest.MonkeyPatch
+def test_compiling_is_told_once_per_process_also_without_a_terminal(
+    module: ModuleType, tmp_path: Path
 ) -> None:
-    master, slave = os.openpty()
-    with os.fdopen(slave, "w", buffering=1, encoding="utf-8") as terminal:
-        monkeypatch.setattr(sys, "stderr", terminal)
-        for signature in ("In", "Wn", "Bn"):
-            Native([module], {"total": signature})
-        told = os.read(master, 4096).decode()
-    os.close(master)
-    assert told.count("compiling") == 1
+    compiling = """
+import total_kernels
+from gossamer.native import Native
+for signature in ("In", "Wn"):
+    Native([total_kernels], {"total": signature})
+"""
+    search = os.pathsep.join([str(tmp_path), *sys.path])
+    told = [
+        subprocess.run(
+            [sys.executable, "-c", compiling],
+            check=True,
+            capture_output=True,
+            text=True,
+            env={**os.environ, "PYTHONPATH": search},
+        ).stderr
+        for _ in range(2)
+    ]
+    assert Path(str(module.__file__)).parent == tmp_path
+    assert told[0].count("compiling") == told[0].count("\n") == 1
+    assert told[1] == ""
