@@ -125,6 +125,15 @@ def test_no_seed_fetched_is_exit_code_1(tmp_path: Path) -> None:
     words = ["crawl", "http://127.0.0.1:9/", "--into", tmp_path / "c", "--no-sitemaps"]
     ended = said(*words, code=1)
     assert "No seed could be fetched" in ended.stdout
+    assert "http://127.0.0.1:9/  A seed, but a filter refused it: bad_port" in ended.stdout
+    assert f"`gossamer why {tmp_path / 'c'} http://127.0.0.1:9/` says more." in ended.stdout
+    assert all(line == line.rstrip() for line in ended.stdout.splitlines())
+
+
+def test_a_crawl_into_a_file_is_refused_with_what_is_wrong(tmp_path: Path) -> None:
+    (tmp_path / "c").write_text("a file")
+    ended = said("crawl", "http://127.0.0.1:9/", "--into", tmp_path / "c", code=4)
+    assert "is not a folder" in ended.stderr
 
 
 def test_seeds_are_added_to_a_stopped_crawl(server: ServerProcess, tmp_path: Path) -> None:

@@ -22,7 +22,8 @@ from gossamer.errors import ConfigError
 app = typer.Typer(
     name="gossamer",
     help="A web crawler that keeps what it finds and can say why.",
-    epilog="Exit codes: 0 done, 1 no seed could be fetched or a URL is not known, 2 wrong usage, "
+    epilog="Exit codes: 0 done, 1 no seed could be fetched, or `show`, `links` or `graph` do not "
+    "have the URL, or `index` could not read something, 2 wrong usage, "
     "3 stopped on request, 4 could not go on.",
     add_completion=False,
     pretty_exceptions_enable=False,

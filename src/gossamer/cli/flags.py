@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from gossamer.config import Config
 from gossamer.errors import ConfigError
-from gossamer.settings import to_config
+from gossamer.settings import SECRET_KNOBS, to_config
 
 Shape: TypeAlias = Literal["number", "count", "text", "switch", "list", "table", "path"]
 """What a flag takes; "table" is a repeatable NAME and value."""
@@ -180,6 +180,8 @@ def _table(flag: Flag, items: object) -> dict[str, str]:
     for item in items if isinstance(items, list | tuple) else ():
         name, separator, value = str(item).partition(mark)
         if not name or not separator or not value:
-            raise ConfigError(f"{flag.name}: expected {flag.metavar} (what was found is not shown)")
+            is_secret = flag.knob in SECRET_KNOBS
+            shown = " (the value is secret and not shown)" if is_secret else f", found {item!r}"
+            raise ConfigError(f"{flag.name}: expected {flag.metavar}{shown}")
         found[name.lower()] = value
     return found

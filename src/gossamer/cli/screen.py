@@ -1,12 +1,14 @@
 """Screen: facts in, what a person likes to read out. Strings from the web are made harmless."""
 
 import json
+import re
+import shlex
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
@@ -36,6 +38,7 @@ _PLAIN_ROWS = (
     "attempts",
 )
 MIB = 1024 * 1024
+_TRAILING_BLANKS = re.compile(r" +$", re.MULTILINE)
 UNWRAPPED = 1_000_000
 """Columns of a console that is no terminal; more than any line has."""
 ALIKE = {"exact": "say exactly the same", "duplicate": "nearly the same", "similar": "are similar"}
@@ -47,11 +50,34 @@ Facts = Mapping[str, object]
 def out(*, is_aside: bool = False) -> Console:
     """Return the console for what was asked for, or (aside) for everything else.
 
-    Lines are wrapped for a terminal only: what reads a pipe or a file wants each line whole.
+    Lines are wrapped and filled up for a terminal only: what reads a pipe or a file wants each
+    line whole, and nothing behind it.
     """
-    is_terminal = (sys.stderr if is_aside else sys.stdout).isatty()
-    width = None if is_terminal else UNWRAPPED
-    return Console(stderr=is_aside, highlight=False, soft_wrap=False, width=width)
+    stream = sys.stderr if is_aside else sys.stdout
+    if stream.isatty():
+        return Console(stderr=is_aside, highlight=False, soft_wrap=False)
+    file: Any = _TrimmedLines(stream)  # it has what rich needs of a file
+    return Console(file=file, highlight=False, soft_wrap=False, width=UNWRAPPED)
+
+
+class _TrimmedLines:
+    """A pipe or file to which lines go without the blanks that fill up the columns of a table."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self.encoding = stream.encoding
+
+    def write(self, text: str) -> int:
+        """Write some lines."""
+        return self._stream.write(_TRAILING_BLANKS.sub("", text))
+
+    def flush(self) -> None:
+        """Write what waits."""
+        self._stream.flush()
+
+    def isatty(self) -> bool:
+        """Return False: this is not for terminals."""
+        return False
 
 
 def print_json(facts: Facts) -> None:
@@ -125,15 +151,34 @@ def watch_line(status: "Status") -> Text:
     return line
 
 
-def summary(ending: str, status: "Status", folder: Path) -> RenderableType:
+def summary(
+    ending: str, status: "Status", folder: Path, failed_seeds: "FailedSeeds | None" = None
+) -> RenderableType:
     """Return the end of a run: what was stored and where, what was not, what to do next."""
     parts: list[RenderableType] = [
         Text(ENDINGS.get(ending, f"Stopped: {harmless(ending)}."), "bold"),
+        *(_seed_lines(failed_seeds, folder) if failed_seeds and failed_seeds.first else ()),
         _numbers(status, folder),
         *_reasons(status),
         _next_steps(ending, folder),
     ]
     return Group(*parts)
+
+
+class FailedSeeds(NamedTuple):
+    """Seeds of which none could be fetched: what is known of the first, and how many there are."""
+
+    first: "Sequence[Why]"
+    total: int
+
+
+def _seed_lines(seeds: FailedSeeds, folder: Path) -> Iterator[Text]:
+    for why in seeds.first:
+        yield Text.assemble(f"  {harmless(why.url)}  ", _explained(why))
+    if more := seeds.total - len(seeds.first):
+        yield Text(f"  and {more:,} more")
+    command = f"gossamer why {shlex.quote(str(folder))} {shlex.quote(seeds.first[0].url)}"
+    yield Text(f"`{harmless(command)}` says more.\n")
 
 
 def status_view(status: "Status", folder: Path) -> RenderableType:
@@ -154,11 +199,15 @@ def why_view(why: "Why") -> RenderableType:
     table.add_column(overflow="fold")
     for name, value in _why_rows(why):
         table.add_row(name, Text(harmless(value)))
-    meaning = meaning_of(why.reason)
-    sentence = Text(harmless(why.explanation), "bold")
-    if meaning:
-        sentence.append(f" ({why.reason}: {meaning}.)", "not bold")
-    return Group(sentence, Text(), table)
+    return Group(_explained(why, "bold"), Text(), table)
+
+
+def _explained(why: "Why", style: str = "") -> Text:
+    """Return the sentence about a URL, and what the reason in it means."""
+    told = Text(harmless(why.explanation), style)
+    if meaning := meaning_of(why.reason):
+        told.append(f" ({why.reason}: {meaning}.)", "not bold")
+    return told
 
 
 def copies_view(copies: "CopyClusters") -> RenderableType:

@@ -9,15 +9,19 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from gossamer.cli.flags import with_flags
-from gossamer.cli.screen import as_json, harmless, out, print_json, progress, summary
+from gossamer.cli.screen import FailedSeeds, as_json, harmless, out, print_json, progress, summary
 from gossamer.config import Config
 from gossamer.errors import ConfigError
 from gossamer.log import set_up
 from gossamer.settings import changed, load_config
 
 if TYPE_CHECKING:
-    from gossamer import Status
+    from gossamer import Ending, Status
     from gossamer.cli.beside import Indexer
+
+
+SEEDS_TOLD = 3
+"""So many seeds are named with their reasons when none could be fetched."""
 
 
 class CrawlArguments(Struct, kw_only=True):
@@ -89,11 +93,22 @@ def _run(arguments: CrawlArguments, config: Config, changes: Sequence[str]) -> i
             ending = Crawl(arguments.into, seeds, config).run(tell, saved)
         indexer.finish(is_stopped=ending.reason == "stopped")
     (aside if arguments.json else out()).print(
-        summary(ending.reason, ending.status, arguments.into)
+        summary(ending.reason, ending.status, arguments.into, _failed_seeds(arguments.into, ending))
     )
     if arguments.json:
         print_json({**as_json(ending.status), "reason": ending.reason})
     return ending.exit_code
+
+
+def _failed_seeds(folder: Path, ending: "Ending") -> FailedSeeds | None:
+    """Return what is known of the first seeds, if none could be fetched."""
+    if ending.reason != "no_seed":
+        return None
+    from gossamer import OpenCrawl
+
+    crawl = OpenCrawl(folder)
+    seeds = crawl.config().seeds
+    return FailedSeeds([crawl.why(seed) for seed in seeds[:SEEDS_TOLD]], len(seeds))
 
 
 def _expect_no_other_index(into: Path) -> None:

@@ -131,7 +131,8 @@ ENDINGS: dict[str, str] = {
 
 EXIT_CODES: dict[int, str] = {
     0: "done: finished, or a limit (--max-pages, --max-time, --max-bytes) was reached",
-    1: "no seed could be fetched; for `show`, `links`, `graph`: this URL is not known there",
+    1: "no seed could be fetched; for `show`, `links`, `graph`: this URL is not known there (`why` "
+    "says so and ends with 0); for `index`: something could not be read, the rest is indexed",
     2: "wrong usage or configuration; one line says what",
     3: "stopped early on request (Ctrl-C, SIGTERM); run again to go on",
     4: "could not go on (disk, lock, state); the line says what to do",

@@ -314,7 +314,10 @@ def name_original(answer: Why, name: str) -> Why:
 def sentence(why: Why) -> str:
     """Return one or two English sentences that sum the facts up."""
     because = f"{why.reason}: {why.detail}" if why.detail else why.reason
+    is_seed = why.kind == LinkKind.SEED.value
+    met = "A seed" if is_seed else "Linked"
     state = "filtered" if why.state == "refused" and why.filter else why.state
+    state = "unplanted" if state == "unknown" and is_seed else state
     linked = f" It was first linked from {why.via}." if why.via else ""
     copy = f" as a copy of {why.copy_of}" if why.copy_of else ""
     wait = f" Its host waits because of {why.next_reason}." if why.next_reason else ""
@@ -327,10 +330,12 @@ def sentence(why: Why) -> str:
         "queued": f"Known and queued, not fetched yet.{wait}",
         "leased": f"Known and next in line, not fetched yet.{wait}",
         "held": f"Known and held back until its part of the site is judged: {why.detail}.",
-        "filtered": f"Linked, but a filter refused it: {because}.",
+        "filtered": f"{met}, but a filter refused it: {because}.",
         "refused": f"Not fetched: {because}.",
         "not_wanted": f"Never met in this crawl, and a link to it would be refused: {because}.",
         "unknown": "Never met in this crawl; no page that was read links to it.",
+        "unplanted": "A seed, but it was never queued, though no filter in crawl.toml refuses it: "
+        "a filter given in Python did, or the crawl was not started since the seed was added.",
     }
     seen_at = why.visits[-1].at if why.visits else None
     return told[state] + near_sentence(why.near) + linked + _revisit_words(why.watch, seen_at)

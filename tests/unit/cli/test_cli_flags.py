@@ -61,7 +61,7 @@ def test_a_delay_of_zero_is_given_and_not_forgotten() -> None:
         ({"max_pages": -1}, "--max-pages: expected an integer ≥ 0, or not set, found -1"),
         ({"scope": "x"}, '--scope: expected one of "any", "domain"'),
         ({"order": "worst"}, '--order: expected one of "best", "bfs", "dfs", "opic"'),
-        ({"resolve": ["a.test"]}, "--resolve: expected HOST:ADDR"),
+        ({"resolve": ["a.test"]}, "--resolve: expected HOST:ADDR, found 'a.test'"),
         ({"resolve": ["a.test:b.test"]}, "--resolve: expected an IP address"),
         ({"auth": ["nobody"]}, "--auth: expected HOST=USER:PASS"),
         ({"header": ["no colon"]}, '--header: expected "Name: value"'),

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from rich.console import Console, RenderableType
 
 from gossamer.cli.screen import (
+    FailedSeeds,
     harmless,
     out,
     print_json,
@@ -120,6 +121,31 @@ def test_the_summary_says_what_was_had_where_it_lies_and_what_was_not() -> None:
     assert "robots.txt of its host forbids it" in text
     assert "gossamer crawl --into mycrawl" in text
     assert "gossamer why mycrawl URL" in text
+
+
+def test_when_no_seed_was_fetched_the_first_are_named_with_their_reasons() -> None:
+    whys = [
+        Why(
+            url=f"http://{name}.test/",
+            reason="unknown_host",
+            explanation="Given up after 1 attempt: unknown_host.",
+        )
+        for name in "abc"
+    ]
+    text = seen(summary("no_seed", STATUS, Path("my crawl"), FailedSeeds(whys, 5)), width=200)
+    assert text.startswith("No seed could be fetched.")
+    assert all(f"{why.url}  Given up after 1 attempt" in text for why in whys)
+    assert "and 2 more\n`gossamer why 'my crawl' http://a.test/` says more." in text
+    assert " more\n" not in seen(summary("no_seed", STATUS, Path("c"), FailedSeeds(whys, 3)))
+
+
+def test_lines_of_a_table_have_no_blanks_at_their_end_in_a_pipe(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    out().print(summary("max_pages", STATUS, Path("mycrawl")))
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) > 5
+    assert [line for line in lines if line != line.rstrip()] == []
 
 
 def test_a_finished_crawl_is_not_told_to_go_on() -> None:
