@@ -71,10 +71,15 @@ class UserFilter:
 
 
 def _checked_objection(said: object) -> Objection | None:
-    """Return what a rule said as an objection, if it is one: nobody knows what True means."""
+    """Return what a rule said as an objection, if it is one: nobody knows what True means.
+
+    False is what `condition and "words"` says when there is nothing to object to.
+    """
     match said:
-        case None | Objection():
+        case Objection():
             return said
+        case None | False:
+            return None
         case str():
             return Objection(Reject.USER, said) if said else None
         case _:

@@ -335,7 +335,13 @@ def test_every_exception_of_a_users_filter_is_reported() -> None:
     assert all(error.startswith("KeyError: ") for _, error in errors)
 
 
-@pytest.mark.parametrize("returned", [17, True, False, b"no", ["no"]])
+@pytest.mark.parametrize("returned", [None, False, ""])
+def test_a_filter_of_the_users_own_that_says_nothing_objects_to_nothing(returned: object) -> None:
+    mine = url_filter(lambda _link: returned)  # type: ignore[arg-type,return-value]
+    assert mine(link("http://h/"), 0, "") is None
+
+
+@pytest.mark.parametrize("returned", [17, True, b"no", ["no"]])
 def test_a_users_filter_that_returns_no_text_refuses_the_link_and_is_reported(
     returned: object,
 ) -> None:
