@@ -78,6 +78,12 @@ def signatures(node: ast.stmt) -> Iterator[ast.expr]:
                 pass
 
 
+def test_no_public_callback_is_told_a_dictionary_of_anything() -> None:
+    told = {name: str(getattr(gossamer, name)) for name in gossamer.__all__}
+    found = {name for name, kind in told.items() if any(word in kind for word in UNTYPED)}
+    assert found == set()
+
+
 def homes(found: object) -> dict[str, str]:
     """Return, for each name that a module imports from us or defines itself, its home."""
     module = inspect.getmodule(found)

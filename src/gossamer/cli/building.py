@@ -60,7 +60,8 @@ def _refuse_others(what: str, given: dict[str, Any]) -> None:
         for name, _, usual in options:
             if what != kind and given[name] != usual:
                 flag = name.replace("_", "-")
-                raise ConfigError(f"build {what}: --{flag} is for `gossamer build DIR {kind}`")
+                command = f"gossamer build {given['folder']} {kind}"
+                raise ConfigError(f"build {what}: --{flag} is for `{command}`")
 
 
 Choice = "keep|follow"

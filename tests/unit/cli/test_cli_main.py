@@ -31,8 +31,8 @@ from gossamer.settings import save_config
         (["show", "D", "http://a.test/", "--raw", "--text"], "give one of them"),
         (["add", "D"], "nothing to add"),
         (["build", "D", "web"], "expected state, near, graph, index, found 'web'"),
-        (["build", "D", "graph", "--tiers", ".2"], "--tiers is for `gossamer build DIR index`"),
-        (["build", "D", "index", "--fold"], "--fold is for `gossamer build DIR graph`"),
+        (["build", "D", "graph", "--tiers", ".2"], "--tiers is for `gossamer build D index`"),
+        (["build", "D", "index", "--fold"], "--fold is for `gossamer build D graph`"),
     ],
 )
 def test_wrong_usage_is_one_line_and_exit_code_2(
