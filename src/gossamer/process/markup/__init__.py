@@ -1,1 +1,0 @@
-"""Where the HTML processor was: entry points of older installations name it."""
