@@ -59,9 +59,9 @@ def lock_folder(folder: CrawlFolder, clock: Clock) -> Iterator[int]:
     try:
         folder.root.mkdir(parents=True, exist_ok=True)
         lock = os.open(folder.lock_path, os.O_RDWR | os.O_CREAT, 0o644)
+    except (FileExistsError, NotADirectoryError) as error:
+        raise CannotGoOn(f"{folder.root} is not a folder; choose another place") from error
     except OSError as error:
-        if folder.root.exists() and not folder.root.is_dir():
-            raise CannotGoOn(f"{folder.root} is not a folder; choose another place") from error
         raise CannotGoOn(
             f"cannot write to {folder.root}: {error.strerror}; choose a writable folder"
         ) from error
