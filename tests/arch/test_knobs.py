@@ -2,6 +2,7 @@
 
 import ast
 
+import pytest
 from house import SOURCE, sources, tree_of
 
 from gossamer.settings import describe_knobs
@@ -23,6 +24,7 @@ def test_every_knob_is_documented() -> None:
     assert [knob.path for knob in describe_knobs() if not knob.doc] == []
 
 
+@pytest.mark.slow
 def test_every_knob_is_read_by_someone() -> None:
     read = names_read()
     assert [knob.path for knob in describe_knobs() if knob.name not in read] == []

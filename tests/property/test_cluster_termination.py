@@ -4,6 +4,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from random import Random
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
@@ -296,6 +297,7 @@ class Network:
         return any(shard.queue or shard.outbox or shard.taken for shard in self.shards)
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(200), deadline=None)
 @given(st.integers(0, 2**32), st.integers(2, 3), st.sampled_from([0.0, 0.02]))
 def test_the_end_is_found_and_never_while_a_letter_or_a_task_is_anywhere(

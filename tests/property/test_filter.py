@@ -2,6 +2,7 @@
 
 from collections import Counter
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -31,6 +32,7 @@ CONFIGS = st.builds(
 )
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(config=CONFIGS, seed=URLS, links=LINKS, depth=st.integers(0, 5), embeds=st.booleans())
 def test_keeping_in_bulk_equals_judging_one_by_one(

@@ -4,6 +4,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -45,6 +46,7 @@ STEP = st.tuples(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(60))
 @given(st.lists(STEP, min_size=1, max_size=5))
 def test_deltas_and_folds_in_any_order_say_what_the_archive_says(

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from tempfile import mkdtemp
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from laboratory.archived import archive_urls
@@ -37,6 +38,7 @@ def turns(draw: st.DrawFn) -> list[Turn]:
     return found
 
 
+@pytest.mark.slow
 @given(st.lists(turns(), min_size=1, max_size=5), st.integers(1, 3), st.data())
 @settings(max_examples=examples(15), deadline=None)
 def test_an_index_kept_up_to_date_has_what_a_plain_reading_of_the_archive_has(

@@ -41,6 +41,7 @@ def test_a_visit_never_unlearns_what_was_known(a: float, b: float, elapsed_s: fl
     assert after.b * scale >= b * (1 - 1e-9) * a / (a + 1)
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(25))
 @given(
     pages=st.lists(

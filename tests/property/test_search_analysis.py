@@ -3,6 +3,7 @@
 import re
 from functools import cache
 
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tests.examples import examples
@@ -87,6 +88,7 @@ def _arrangers() -> tuple[Arranger, Arranger]:
     return Arranger(), Arranger(is_plain=True)
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(400), deadline=None)
 @given(st.lists(_TEXTS, min_size=1, max_size=4), st.sampled_from(STEMMED))
 @example(["À" * 31 + "É_0"], "fr")

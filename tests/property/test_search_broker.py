@@ -47,6 +47,7 @@ def test_a_score_made_of_evidence_is_the_engines_own(
                 assert one.score <= scorer.best() * (1 + 1e-4)
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(8), deadline=None)
 @given(bodies=bodies, groups=groups, shards=st.integers(2, 4), has_tiers=st.booleans())
 def test_shards_rank_as_one_index(

@@ -2,6 +2,7 @@
 
 from html.parser import HTMLParser
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -135,6 +136,7 @@ class Seen(HTMLParser):
                 assert (value or "").startswith(("/", "#main", "http://", "https://"))
 
 
+@pytest.mark.slow
 @given(answers, st.booleans())
 def test_nothing_but_our_own_markup(answer: Answer, has_graph: bool) -> None:  # noqa: FBT001 - drawn
     page = frame(answer.query, results(answer, has_graph=has_graph), section="/")
@@ -142,6 +144,7 @@ def test_nothing_but_our_own_markup(answer: Answer, has_graph: bool) -> None:  #
     assert not set(page) & set("\x00\x1b\u202e\u2066")
 
 
+@pytest.mark.slow
 @given(words, st.lists(hits, max_size=5))
 def test_a_chip_takes_one_filter_out_or_puts_one_in(question: str, found: list[Hit]) -> None:
     before = len(active(question))

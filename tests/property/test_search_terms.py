@@ -51,6 +51,7 @@ ASKS = st.builds(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(24), deadline=None, suppress_health_check=list(HealthCheck))
 @given(PAGES, st.lists(ASKS, min_size=1, max_size=16), st.sampled_from([1, 3, 8]))
 def test_term_shards_answer_as_one_index(

@@ -8,6 +8,7 @@ import warnings
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.examples import examples
@@ -145,6 +146,7 @@ def turns(draw: st.DrawFn) -> Turn:
     )
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(150), deadline=None)
 @given(st.lists(turns(), min_size=1, max_size=5))
 def test_any_bytes_in_any_field_give_the_same_records_in_every_reader(group: list[Turn]) -> None:

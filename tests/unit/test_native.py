@@ -49,6 +49,7 @@ def test_a_kernel_is_compiled_once(
         Native([module], {"total": "Bn"})
 
 
+@pytest.mark.slow
 def test_compiling_is_told_once_per_process_also_without_a_terminal(
     module: ModuleType, tmp_path: Path
 ) -> None:

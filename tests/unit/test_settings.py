@@ -67,6 +67,7 @@ texts = st.text(st.characters(exclude_categories=("Cs",)), max_size=200)
 seconds = st.floats(min_value=0, allow_nan=False)
 
 
+@pytest.mark.slow
 @given(
     st.lists(texts, max_size=6),
     st.dictionaries(texts, texts, max_size=3),

@@ -106,6 +106,7 @@ OWN = ["--into", "--seeds", "--config", "--json", "--verbose", "-v", "--nonsense
 PAIRS = st.lists(st.tuples(st.sampled_from([*NAMES, *OWN, ""]), WORDS), max_size=6)
 
 
+@pytest.mark.slow
 @given(pairs=PAIRS, is_whole=st.booleans())
 def test_a_line_that_is_read_plainly_gives_what_the_parser_would_give(
     pairs: list[tuple[str, str]], *, is_whole: bool

@@ -26,6 +26,7 @@ def write(base: Path, graph: Csr, kinds: list[int], arcs: int) -> KindsFile:
     return KindsFile(base, graph.nodes)
 
 
+@pytest.mark.slow
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=examples(60))
 @given(graph=graphs(), arcs=st.integers(1, 200), data=st.data())
 def test_kinds_are_read_as_they_were_written(

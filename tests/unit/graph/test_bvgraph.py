@@ -44,6 +44,7 @@ def written(base: Path, graph: Csr, coding: Coding | None = None, arcs: int = 1 
     return BVGraph.open(base)
 
 
+@pytest.mark.slow
 @IN_TMP
 @given(graph=graphs(), coding=codings, arcs=st.integers(1, 200))
 def test_what_is_written_is_read_again(
@@ -58,6 +59,7 @@ def test_what_is_written_is_read_again(
         assert found.outdegree(node) == len(graph.successors(node))
 
 
+@pytest.mark.slow
 @IN_TMP
 @given(graph=graphs(), coding=codings, data=st.data())
 def test_rows_of_many_nodes_come_one_behind_the_other(

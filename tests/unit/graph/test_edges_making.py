@@ -52,6 +52,7 @@ def round_trip(content: bytes, *flags: str) -> list[bytes]:
         return Path(again).read_bytes().splitlines()
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(40))
 @given(edges=EDGES)
 def test_numbers_come_back_sorted_and_once(edges: list[tuple[int, int]]) -> None:
@@ -59,6 +60,7 @@ def test_numbers_come_back_sorted_and_once(edges: list[tuple[int, int]]) -> None
     assert round_trip(content) == [b"%d\t%d" % edge for edge in sorted(set(edges))]
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(40))
 @given(edges=st.lists(st.tuples(WORDS, WORDS), max_size=60))
 def test_names_come_back_each_once(edges: list[tuple[str, str]]) -> None:

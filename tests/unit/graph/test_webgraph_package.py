@@ -63,6 +63,7 @@ def check_against_the_package(base: Path, graph: Csr) -> None:
         assert list(theirs.successors(node)) == targets[start:end], f"the row of node {node}"
 
 
+@pytest.mark.slow
 @settings(
     suppress_health_check=[HealthCheck.function_scoped_fixture],
     max_examples=examples(100),
@@ -117,6 +118,7 @@ def test_offsets_that_do_not_fit_the_graph_are_refused(tmp_path: Path) -> None:
         write_ef(tmp_path / "g")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not PUBLISHED.exists(), reason="../shared/graphs is not here")
 @pytest.mark.parametrize("name", ["cnr-2000", "cnr-2000-t"])
 def test_the_package_reads_the_published_graph_as_we_write_it(tmp_path: Path, name: str) -> None:

@@ -34,6 +34,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_page_is_read_without_harm(
     document: MakeDocument, registry: Registry, name: str

@@ -118,6 +118,7 @@ def test_external_entities_are_not_opened(document: MakeDocument, registry: Regi
     assert "root" not in str(read(document, registry, body).links)
 
 
+@pytest.mark.slow
 def test_no_more_entries_are_read_than_the_protocol_allows(
     document: MakeDocument, registry: Registry
 ) -> None:

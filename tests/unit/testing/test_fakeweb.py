@@ -49,6 +49,7 @@ def is_page(answer: CannedResponse) -> bool:
     return answer.status == 200 and answer.header("Content-Type").startswith("text/html")
 
 
+@pytest.mark.slow
 def test_the_truth_is_what_a_reader_of_the_html_finds() -> None:
     found = crawl(WEB)
     assert {url for url, answer in found.items() if is_page(answer)} == WEB.truth()

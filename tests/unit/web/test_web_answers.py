@@ -244,6 +244,7 @@ def test_a_new_graph_is_taken_up_without_a_restart(tmp_path: Path) -> None:
         assert server.ask("/api/like", url="http://new.test/").status == 200
 
 
+@pytest.mark.slow
 def test_without_a_graph_it_says_what_to_do(tmp_path: Path) -> None:
     folder = crawled(tmp_path)
     (folder / "graph" / "manifest.json").unlink()

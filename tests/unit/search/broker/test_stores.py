@@ -63,6 +63,7 @@ def test_only_what_is_new_is_sent_and_fetched(tmp_path: Path, store: str) -> Non
     assert {path: path.stat().st_mtime_ns for path in kept} == kept
 
 
+@pytest.mark.slow
 def test_what_two_seals_no_longer_name_is_deleted(tmp_path: Path, store: str) -> None:
     crawl = crawl_with_index(tmp_path / "crawl", pages(20), shards=1)
     cached = CachedIndex(store, tmp_path / "cache")

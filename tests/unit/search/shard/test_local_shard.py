@@ -120,6 +120,7 @@ def test_long_fields_are_as_long_as_the_engine_thinks(tmp_path: Path) -> None:
     assert all(one.often == 1 for (one,) in found)
 
 
+@pytest.mark.slow
 def test_commits_are_taken_up_only_when_somebody_says_so(tmp_path: Path) -> None:
     shard_of(tmp_path, pages())
     index = open_index(tmp_path)

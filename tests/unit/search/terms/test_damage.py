@@ -55,6 +55,7 @@ def _flipped(content: bytes) -> bytes:
     return content[:-1] + bytes([content[-1] ^ 1])
 
 
+@pytest.mark.slow
 def test_damaged_lists_are_told_or_answered_from(tmp_path: Path) -> None:
     by_terms(tmp_path, some_pages(600), shards=1)
     path = tmp_path / "000001" / "00" / "postings"
