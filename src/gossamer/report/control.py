@@ -6,12 +6,11 @@ process that holds the folder's lock listens; a socket file alone means a stoppe
 
 import asyncio
 import json
-import os
 import socket
-from collections.abc import Awaitable, Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 
+from gossamer.cluster import short_path
 from gossamer.errors import CannotGoOn, GossamerError
 from gossamer.log import tell
 
@@ -20,16 +19,6 @@ ASK_TIMEOUT_S = 120.0
 MAX_LINE_BYTES = 16 * 1024 * 1024
 
 Answering = Callable[[Mapping[str, object]], Awaitable[Mapping[str, object]]]
-
-
-@contextmanager
-def _short_path(path: Path) -> Iterator[str]:
-    """Give a path of bounded length: a Unix socket's may have 107 bytes, a crawl's folder more."""
-    descriptor = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        yield f"/proc/self/fd/{descriptor}/{path.name}"
-    finally:
-        os.close(descriptor)
 
 
 class ControlSocket:
@@ -43,7 +32,7 @@ class ControlSocket:
     async def open(self) -> None:
         """Listen; a socket file that a dead crawl left behind is replaced."""
         self._path.unlink(missing_ok=True)
-        with _short_path(self._path) as short:
+        with short_path(self._path) as short:
             self._server = await asyncio.start_unix_server(
                 self._serve, path=short, limit=MAX_LINE_BYTES
             )
@@ -92,7 +81,7 @@ def ask_running(path: Path, question: Mapping[str, object]) -> dict[str, object]
     with socket.socket(socket.AF_UNIX) as line:
         line.settimeout(ASK_TIMEOUT_S)
         try:
-            with _short_path(path) as short:
+            with short_path(path) as short:
                 line.connect(short)
             line.sendall(json.dumps(dict(question)).encode() + b"\n")
             with line.makefile("rb") as answers:

@@ -1,6 +1,5 @@
 """One shard's part: alone it is all; together they find what one would."""
 
-from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -18,30 +17,10 @@ from gossamer.dedupe import (
     open_copy_detector,
     read_labels,
 )
-from gossamer.model import Row
 from tests.unit.dedupe.prose import changed, prose
+from tests.unit.dedupe.rows import Rows
 
 TEXTS = [prose(n) for n in range(12)]
-
-
-class Rows:
-    """The state, as far as the station needs it."""
-
-    def __init__(self) -> None:
-        self.held: dict[bytes, bytes] = {}
-
-    def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
-        return [self.held.get(key) for key in keys]
-
-    def scan(self, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
-        return iter(sorted(row for row in self.held.items() if row[0].startswith(prefix)))
-
-    def write(self, rows: list[Row]) -> None:
-        for key, value in rows:
-            if value is None:
-                self.held.pop(key, None)
-            else:
-                self.held[key] = value
 
 
 class Crowd:

@@ -1,38 +1,17 @@
 """Labels of a shard's own pages: the better one counts, and a common title proves nothing."""
 
-from collections.abc import Iterator, Sequence
-
 import numpy as np
 
 from gossamer.dedupe import CopyLabel, Level, decode_label, label_key, read_labels, root_of
 from gossamer.dedupe.labels import LabelUpdates
-from gossamer.model import Row
+from tests.unit.dedupe.rows import Rows
 
 HOST, TITLE = 77, 991
 
 
-class Rows:
-    """The state, as far as label updates need it."""
-
-    def __init__(self) -> None:
-        self.held: dict[bytes, bytes] = {}
-
-    def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
-        return [self.held.get(key) for key in keys]
-
-    def scan(self, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
-        return iter(sorted(row for row in self.held.items() if row[0].startswith(prefix)))
-
-    def write(self, rows: list[Row]) -> None:
-        for key, value in rows:
-            if value is None:
-                self.held.pop(key, None)
-            else:
-                self.held[key] = value
-
-    def label(self, key: int) -> CopyLabel | None:
-        value = self.held.get(label_key(key))
-        return None if value is None else decode_label(value)
+def label_in(rows: Rows, key: int) -> CopyLabel | None:
+    value = rows.held.get(label_key(key))
+    return None if value is None else decode_label(value)
 
 
 def records(*keys: int, title: int = TITLE, host: int = HOST) -> np.ndarray:
@@ -49,7 +28,7 @@ def labels(
 
 
 def level(rows: Rows, key: int) -> Level | None:
-    label = rows.label(key)
+    label = label_in(rows, key)
     return None if label is None else label.level
 
 
@@ -69,7 +48,7 @@ def test_the_stronger_label_counts_then_the_older_original() -> None:
         updates = LabelUpdates(rows)
         updates.add_labels(labels(given, level=level))
         rows.write(updates.rows())
-    assert rows.label(2) == CopyLabel(Level.DUPLICATE, 7, 58, 100, 50, HOST, TITLE)
+    assert label_in(rows, 2) == CopyLabel(Level.DUPLICATE, 7, 58, 100, 50, HOST, TITLE)
 
 
 def test_a_label_of_a_later_version_replaces_any_of_an_earlier_one() -> None:
