@@ -112,13 +112,14 @@ class Crawler:
 
 
 def say(*words: str) -> Ended:
-    """Run a command line in this process, with its output kept."""
+    """Run a command line in this process, with its output kept; `show` may print any bytes."""
     out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", newline="") for _ in range(2))
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         code = exit_code(words)
     for stream in (out, err):
         stream.flush()
-    return Ended(code, *(stream.buffer.getvalue().decode() for stream in (out, err)))
+    said = (stream.buffer.getvalue().decode(errors="replace") for stream in (out, err))
+    return Ended(code, *said)
 
 
 def only_json(ended: Ended) -> dict[str, Any]:
@@ -153,6 +154,7 @@ def spawn(words: Sequence[str], **options: Any) -> subprocess.Popen[str]:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        errors="replace",
         env=surroundings,
         **options,
     )

@@ -65,7 +65,10 @@ class Child:
         """Wait for its end and return what it wrote."""
         self.wait(timeout)
         with contextlib.suppress(FileNotFoundError):
-            self._said = self._out.read_text(), self._err.read_text()
+            self._said = (
+                self._out.read_text(errors="replace"),
+                self._err.read_text(errors="replace"),
+            )
         self._folder.cleanup()
         return self._said
 
