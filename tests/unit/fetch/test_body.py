@@ -10,7 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gossamer.fetch.body import PLAIN, BodyMemory, BodySpool, Framing, SpooledBody
-from gossamer.fetch.decoding import KEPT_BYTES, Caps, Dechunker, codings_of, decode
+from gossamer.fetch.decoding import (
+    COMPILED_FROM_CHUNKS,
+    KEPT_BYTES,
+    Caps,
+    Dechunker,
+    codings_of,
+    decode,
+)
 
 TEXT = b"What the author wrote. " * 500
 CAPS = Caps(64 * 2**20, 200)
@@ -112,6 +119,61 @@ def test_chunks_give_back_what_was_put_in(parts: list[bytes], step: int, extra: 
     for at in range(0, len(framed + extra), step):
         found += b"".join(dechunker.feed((framed + extra)[at : at + step]))
     assert found == b"".join(parts)
+    assert (dechunker.end, dechunker.error, dechunker.oddities) == (len(framed), "", set())
+
+
+SIZES = st.sampled_from(
+    [b"1", b"2", b"3", b"A", b"a", b"0", b"", b"g", b"1g", b" 1", b"1 ", b"1\t", b"fffffffffffff"]
+)
+LONG_SIZES = st.sampled_from(
+    [b"0000000000000002", b"00000000000000001", b"fffffffffffffff1", b"4000000000000000"]
+)
+EXTENSIONS = st.sampled_from(
+    [b"", b"", b";a", b";a=b", b" ; a = b", b';a="b;\\"c"', b';a="b', b';a="\\', b";", b";;a"]
+)
+ODD_EXTENSIONS = st.sampled_from(
+    [b";a=", b';a="b"c', b";a;b", b";a=b;c=\x7f", b";^_`|~!#$%&'*+-.=1", b";@", b";[", b";{"]
+)
+BLANKS_AND_QUOTES = st.sampled_from(
+    [b";a ", b';a="\r"', b";(", b";,", b";/", b";:", b';a="\\\r"', b"\t;\ta\t=\tb"]
+)
+LINE_ENDS = st.sampled_from([b"\r\n", b"\r\n", b"\r\n", b"\n", b"\r\r\n", b"\r", b""])
+CHUNKS = st.tuples(
+    SIZES | LONG_SIZES,
+    EXTENSIONS | ODD_EXTENSIONS | BLANKS_AND_QUOTES,
+    LINE_ENDS,
+    st.binary(max_size=3),
+    LINE_ENDS,
+).map(b"".join)
+GOOD_CHUNKS = st.binary(min_size=1, max_size=40).map(lambda b: b"%x\r\n%b\r\n" % (len(b), b))
+
+
+@given(st.lists(GOOD_CHUNKS | CHUNKS), st.integers(1, 200))
+def test_machine_code_reads_chunks_as_python_does(parts: list[bytes], step: int) -> None:
+    framed = b"".join(parts)
+    found = []
+    for compiled_from in (0, 1, 10**9):
+        dechunker = Dechunker(compiled_from=compiled_from)
+        payload = b""
+        for at in range(0, len(framed), step):
+            payload += b"".join(dechunker.feed(framed[at : at + step]))
+        found.append((payload, dechunker.end, dechunker.error, dechunker.oddities))
+    assert found[0] == found[1] == found[2]
+
+
+def test_a_size_that_no_machine_word_holds_is_read_on_in_python() -> None:
+    dechunker = Dechunker(compiled_from=1)
+    assert dechunker.feed(b"fffffffffffffff1\r\nab") == [b"ab"]
+    assert dechunker.feed(b"cd") == [b"cd"]
+    assert (dechunker.end, dechunker.error) == (None, "")
+
+
+def test_a_megabyte_of_one_byte_chunks_is_left_to_machine_code() -> None:
+    framed = b"1\r\nx\r\n" * 170_000 + b"0\r\n\r\n"
+    dechunker = Dechunker()
+    pieces = dechunker.feed(framed)
+    assert b"".join(pieces) == b"x" * 170_000
+    assert len(pieces) == COMPILED_FROM_CHUNKS + 1
     assert (dechunker.end, dechunker.error, dechunker.oddities) == (len(framed), "", set())
 
 
