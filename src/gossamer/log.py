@@ -3,7 +3,7 @@
 import logging
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TextIO, TypeAlias
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
@@ -44,10 +44,19 @@ def ignore_error(_function: str, _error: str) -> None:
 
 def tell(event: str, **fields: object) -> None:
     """Log one event: a noun and a past tense, such as host.parked, with its fields."""
+    _log(logging.INFO, event, fields)
+
+
+def warn(event: str, **fields: object) -> None:
+    """Log one event that is shown without --verbose, too."""
+    _log(logging.WARNING, event, fields)
+
+
+def _log(level: int, event: str, fields: Mapping[str, object]) -> None:
     logger = logging.getLogger("gossamer")
-    if logger.isEnabledFor(logging.INFO):
+    if logger.isEnabledFor(level):
         words = " ".join(f"{name}={escape(redact(str(value)))}" for name, value in fields.items())
-        logger.info("%s %s", event, words)
+        logger.log(level, "%s %s", event, words)
 
 
 def set_up(*, verbose: bool, stream: TextIO = sys.stderr) -> None:

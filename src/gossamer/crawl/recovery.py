@@ -6,7 +6,7 @@ from gossamer.cluster import OUTBOX, PARCELS, outbox_rows
 from gossamer.crawl.core import Core
 from gossamer.crawl.ledger import Ledger
 from gossamer.crawl.pipeline import accept
-from gossamer.log import tell
+from gossamer.log import tell, warn
 from gossamer.model import (
     FINAL,
     Failed,
@@ -66,6 +66,8 @@ def recover(
     ledger.counters.add_lost_found(len(mended.moved))
     ledger.commit()
     board.clear()
+    if mended.reindexed:
+        warn("archive.reindexed", cdxj=mended.reindexed, found="cut, missing or of another file")
     if mended.cut or mended.moved or mended.bad:
         tell("archive.repaired", cut=mended.cut, moved=mended.moved, bad=mended.bad)
 

@@ -41,6 +41,8 @@ class FileRow(Struct, frozen=True, gc=False, array_like=True):
     length: int
     synced: int
     is_closed: bool = False
+    cdxj_length: int | None = None
+    """How long the index of a pages file is; None before it is written, and in older rows."""
 
 
 _encode = msgspec.msgpack.Encoder().encode
@@ -69,6 +71,7 @@ class _File:
     """Length before the group that was appended last."""
     synced: int = 0
     cdx: list[bytes] = field(default_factory=list)
+    cdxj_length: int | None = None
     kept_cdx: int = 0
     is_closed: bool = False
     is_done: bool = False
@@ -79,7 +82,8 @@ class _File:
     def row(self) -> Row:
         """Return the file's row of the commit table."""
         synced = min(self.synced, self.length)
-        return file_row(self.name.file_name, FileRow(self.length, synced, self.is_closed))
+        row = FileRow(self.length, synced, self.is_closed, self.cdxj_length)
+        return file_row(self.name.file_name, row)
 
 
 class Archive:
@@ -270,7 +274,7 @@ class Archive:
             file.synced = file.length
         if file.name.kind == "pages":
             path = self._folder.archive / file.name.cdxj_name
-            write_cdxj(path, file.cdx, is_synced=is_synced)
+            file.cdxj_length = write_cdxj(path, file.cdx, is_synced=is_synced)
             file.cdx = []
         file.is_done = True
 

@@ -11,13 +11,15 @@ from collections.abc import Iterable, Iterator
 from itertools import chain, count
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from gossamer.durable import TEMPORARY, rename, sync
 from gossamer.errors import CannotGoOn
 from gossamer.model import Row
 from gossamer.store.archive import FileRow, file_row, read_file_row
 from gossamer.store.layout import KINDS, ArchiveName, CrawlFolder
 from gossamer.store.reader import Records, cdxj_lines
-from gossamer.store.warc import write_cdxj
+from gossamer.store.warc import is_cdxj_of, write_cdxj
 
 PAGE_TYPES = frozenset({"response", "revisit", "resource"})
 
@@ -34,7 +36,9 @@ class Repair(NamedTuple):
     cut: list[str]
     """Files that were longer than committed."""
     indexed: list[str]
-    """Indexes that were missing and have been written."""
+    """Indexes that were not there because of a kill or a cut, and have been written."""
+    reindexed: list[str]
+    """Indexes that had been written before, were missing or cut, and have been written again."""
 
 
 def repair(
@@ -50,7 +54,7 @@ def repair(
     Without a reboot the kernel still has all that was written, and nothing is read again.
     """
     committed = dict(read_file_row(key, value) for key, value in rows)
-    done = Repair(rows=[], bad=[], moved=[], cut=[], indexed=[])
+    done = Repair(rows=[], bad=[], moved=[], cut=[], indexed=[], reindexed=[])
     try:
         _clear(folder, shard, committed, done)
         for names in _sets(committed):
@@ -125,12 +129,14 @@ def _mend_set(
         _cut(folder, name, good[name], done)
         if good[name] < row.length:
             done.bad.append((name.file_name, good[name]))
-        if row != FileRow(good[name], good[name], is_closed=True):
+        mended = FileRow(good[name], good[name], is_closed=True)
+        if (row.length, row.synced, row.is_closed) != (mended.length, mended.synced, True):
             _sync(folder, name.file_name)
-            done.rows.append(
-                file_row(name.file_name, FileRow(good[name], good[name], is_closed=True))
-            )
-    _index(folder, names[0], done)
+        if name.kind == "pages":
+            is_same = good[name] == row.length
+            mended = replace(mended, cdxj_length=_index(folder, name, row, done, is_same=is_same))
+        if row != mended:
+            done.rows.append(file_row(name.file_name, mended))
 
 
 def _good_length(
@@ -225,12 +231,21 @@ def _cut(folder: CrawlFolder, name: ArchiveName, length: int, done: Repair) -> N
     done.cut.append(name.file_name)
 
 
-def _index(folder: CrawlFolder, name: ArchiveName, done: Repair) -> None:
-    path = folder.archive / name.sibling("pages").file_name
-    index = folder.archive / name.cdxj_name
-    if path.exists() and not index.exists():
-        write_cdxj(index, cdxj_lines(path), is_synced=True)
-        done.indexed.append(index.name)
+def _index(
+    folder: CrawlFolder, name: ArchiveName, row: FileRow, done: Repair, *, is_same: bool
+) -> int | None:
+    """Let a pages file have its index, written again unless it is whole; return its length.
+
+    One that points past the end of a file that got shorter is not whole, whatever its length.
+    """
+    path, index = folder.archive / name.file_name, folder.archive / name.cdxj_name
+    if not path.exists():
+        return row.cdxj_length
+    if is_same and is_cdxj_of(index, name.file_name, row.cdxj_length):
+        return index.stat().st_size
+    was_lost = row.cdxj_length is not None and name.file_name not in done.cut
+    (done.reindexed if was_lost or index.exists() else done.indexed).append(index.name)
+    return write_cdxj(index, cdxj_lines(path), is_synced=True)
 
 
 def _sync(folder: CrawlFolder, file_name: str) -> None:

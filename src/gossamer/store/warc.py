@@ -6,6 +6,7 @@ line per page, as pywb's cdx-indexer writes it.
 """
 
 import json
+import os
 import random
 import re
 import struct
@@ -228,11 +229,33 @@ class CdxRow(Struct, frozen=True, gc=False):
         return (key + facts).encode("utf-8", "replace")
 
 
-def write_cdxj(path: Path, lines: Iterable[bytes], *, is_synced: bool) -> None:
-    """Write an index under its final name, whole or not at all."""
+def write_cdxj(path: Path, lines: Iterable[bytes], *, is_synced: bool) -> int:
+    """Write an index under its final name, whole or not at all; return its length."""
+    length = 0
     with replacing(path, is_synced=is_synced) as file:
         for line in sorted(lines):
-            file.write(line + b"\n")
+            length += file.write(line + b"\n")
+    return length
+
+
+def is_cdxj_of(path: Path, file_name: str, length: int | None) -> bool:
+    """Return True if an index has its length (if that is known) and ends with a line of its file.
+
+    That is what a start can afford to look at for every file: no index is read as a whole. An empty
+    one is believed only if it is known to be.
+    """
+    end = f'"filename": "{file_name}"}}\n'.encode()
+    try:
+        with path.open("rb") as file:
+            size = file.seek(0, os.SEEK_END)
+            if length is not None and size != length:
+                return False
+            if length == 0:
+                return True
+            file.seek(max(0, size - len(end)))
+            return file.read() == end
+    except FileNotFoundError:
+        return False
 
 
 def surt(url: str) -> str:

@@ -3,6 +3,7 @@
 import os
 from pathlib import Path
 
+import msgspec
 import pytest
 from store_samples import Shard, document, pages, turn, warcio_check
 
@@ -38,7 +39,7 @@ def repaired(
     table = dict(rows) | dict(done.rows)
     before = contents(folder)
     again = repair(folder, 0, table.items(), **how)
-    assert (again.rows, again.bad, again.moved, again.cut, again.indexed) == ([], [], [], [], [])
+    assert again == Repair([], [], [], [], [], [])
     assert contents(folder) == before
     return done, dict(read_file_row(*row) for row in table.items())
 
@@ -158,7 +159,6 @@ def test_an_index_that_was_half_written_is_made_again(tmp_path: Path) -> None:
     shard = Shard(tmp_path)
     shard.commit(pages(3))
     shard.archive.close()
-    shard.state.write(shard.archive.rows_to_commit())
     index = shard.folder.archive / "pages-00-0001-00000.cdxj"
     whole = index.read_bytes()
     index.replace(index.with_name(index.name + ".tmp"))
@@ -166,6 +166,96 @@ def test_an_index_that_was_half_written_is_made_again(tmp_path: Path) -> None:
     assert done.indexed == [index.name]
     assert index.read_bytes() == whole
     assert not list(shard.folder.archive.glob("*.tmp"))
+
+
+INDEX = "pages-00-0001-00000.cdxj"
+
+
+def closed(shard: Shard, *, is_old: bool = False) -> list[tuple[bytes, bytes]]:
+    """Close the archive; return its rows, as an older version had written them if asked."""
+    shard.archive.close()
+    table = dict(shard.die()) | dict(shard.archive.rows_to_commit())
+    if not is_old:
+        return [(key, value or b"") for key, value in table.items()]
+    rows = [read_file_row(key, value or b"") for key, value in table.items()]
+    return [
+        (key, msgspec.msgpack.encode([row.length, row.synced, row.is_closed]))
+        for key, (_, row) in zip(table, rows, strict=True)
+    ]
+
+
+@pytest.mark.parametrize("is_old", [False, True])
+def test_an_index_that_is_whole_is_left_as_it_is(tmp_path: Path, *, is_old: bool) -> None:
+    shard = Shard(tmp_path)
+    shard.commit(pages(4))
+    rows = closed(shard, is_old=is_old)
+    index = shard.folder.archive / INDEX
+    before = index.stat()
+    done, table = repaired(shard.folder, rows)
+    assert (done.indexed, done.reindexed) == ([], [])
+    assert index.stat().st_ino == before.st_ino
+    assert table[PAGES].cdxj_length == before.st_size
+    assert {row.cdxj_length for name, row in table.items() if name != PAGES} == {None}
+
+
+def test_an_index_that_was_cut_anywhere_is_written_again_from_its_file(tmp_path: Path) -> None:
+    shard = Shard(tmp_path)
+    shard.commit(pages(3))
+    rows = closed(shard)
+    index = shard.folder.archive / INDEX
+    whole = index.read_bytes()
+    for length in range(len(whole)):
+        index.write_bytes(whole[:length])
+        done = repair(shard.folder, 0, rows)
+        assert (done.reindexed, done.rows, done.bad) == ([INDEX], [], [])
+        assert index.read_bytes() == whole
+
+
+@pytest.mark.parametrize("is_old", [False, True])
+@pytest.mark.parametrize("damage", ["longer", "other", "torn", "empty"])
+def test_an_index_that_is_not_that_of_its_file_is_written_again(
+    tmp_path: Path, damage: str, *, is_old: bool
+) -> None:
+    shard = Shard(tmp_path)
+    shard.commit(pages(3))
+    rows = closed(shard, is_old=is_old)
+    index = shard.folder.archive / INDEX
+    whole = index.read_bytes()
+    damaged = {
+        "longer": whole + b"com,example)/ 2020",
+        "other": whole.replace(b"pages-00-0001-00000.", b"pages-00-0001-00007."),
+        "torn": whole[:-40],
+        "empty": b"",
+    }
+    index.write_bytes(damaged[damage])
+    done, _ = repaired(shard.folder, rows)
+    assert (done.indexed, done.reindexed) == ([], [INDEX])
+    assert index.read_bytes() == whole
+
+
+def test_an_index_that_was_written_and_is_missing_is_told_as_damage(tmp_path: Path) -> None:
+    shard = Shard(tmp_path)
+    shard.commit(pages(3))
+    rows = closed(shard)
+    index = shard.folder.archive / INDEX
+    whole = index.read_bytes()
+    index.unlink()
+    done, _ = repaired(shard.folder, rows)
+    assert (done.indexed, done.reindexed) == ([], [INDEX])
+    assert index.read_bytes() == whole
+
+
+def test_an_index_goes_with_the_end_of_a_file_that_lost_some(tmp_path: Path) -> None:
+    """The index is as long as it should be, and points past the end."""
+    shard = Shard(tmp_path)
+    shard.commit(pages(3))
+    rows = closed(shard)
+    path = shard.folder.archive / PAGES
+    os.truncate(path, path.stat().st_size - 1)
+    done, table = repaired(shard.folder, rows)
+    lines = (shard.folder.archive / INDEX).read_bytes().splitlines()
+    assert (len(lines), done.indexed) == (2, [INDEX])
+    assert table[PAGES].cdxj_length == (shard.folder.archive / INDEX).stat().st_size
 
 
 def test_an_index_never_points_past_the_end_of_a_cut_file(tmp_path: Path) -> None:
