@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         FilterConfig,
         FrontierConfig,
         LimitsConfig,
+        OutageConfig,
         PolitenessConfig,
         ProcessConfig,
         RobotsConfig,
@@ -178,6 +179,7 @@ __all__ = [
     "NearTotals",
     "Objection",
     "OpenCrawl",
+    "OutageConfig",
     "Page",
     "PastVisit",
     "PolitenessConfig",
@@ -243,7 +245,8 @@ _HOMES = {
     "api.options": "CrawlOptions",
     "config": (
         "Config DedupeConfig FetchConfig FilterConfig FrontierConfig LimitsConfig PolitenessConfig "
-        "ProcessConfig RobotsConfig SeenConfig StoreConfig TrapsConfig UrlConfig WatchConfig"
+        "OutageConfig ProcessConfig RobotsConfig SeenConfig StoreConfig TrapsConfig UrlConfig "
+        "WatchConfig"
     ),
     "crawl": "Crawl Ending NearTotals RebuiltState Seed build_near build_state read_seeds",
     "errors": "Bug CannotGoOn ConfigError CorruptFile GossamerError",

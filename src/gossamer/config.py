@@ -116,6 +116,15 @@ class RobotsConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """After this many retries, the host's URLs are refused as robots_unreachable."""
 
 
+class OutageConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What happens to hosts that are down. Their URLs wait; one request at a time tests them."""
+
+    give_up_s: Seconds = 86400.0
+    """A host that has answered before is given up, with its URLs, after it was down so long."""
+    wait_at_end_s: Seconds = 1800.0
+    """How long the crawl waits for hosts that are down when nothing else is left to do."""
+
+
 class UrlConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How URLs are canonicalized."""
 
@@ -280,6 +289,7 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     politeness: PolitenessConfig = field(default_factory=PolitenessConfig)
     fetch: FetchConfig = field(default_factory=FetchConfig)
     robots: RobotsConfig = field(default_factory=RobotsConfig)
+    outage: OutageConfig = field(default_factory=OutageConfig)
     urls: UrlConfig = field(default_factory=UrlConfig)
     filter: FilterConfig = field(default_factory=FilterConfig)
     dedupe: DedupeConfig = field(default_factory=DedupeConfig)

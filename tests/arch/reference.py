@@ -64,7 +64,14 @@ PARTS: dict[str, tuple[str, ...]] = {
         *("BuildStep", "BuildProgress", "serve", "BuiltElsewhere"),
     ),
     "settings": (
-        *("LimitsConfig", "PolitenessConfig", "FetchConfig", "RobotsConfig", "FilterConfig"),
+        *(
+            "LimitsConfig",
+            "PolitenessConfig",
+            "FetchConfig",
+            "RobotsConfig",
+            "OutageConfig",
+            "FilterConfig",
+        ),
         *("UrlConfig", "ProcessConfig", "DedupeConfig", "TrapsConfig", "FrontierConfig"),
         *("SeenConfig", "StoreConfig", "WatchConfig"),
     ),

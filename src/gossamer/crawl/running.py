@@ -33,6 +33,8 @@ def standing_of(shard: Shard) -> Standing:
         hosts=core.frontier.hosts.count,
         known_urls=core.url_seen.known,
         active_hosts=core.frontier.active_hosts,
+        parked=core.frontier.parked.urls,
+        parked_hosts=core.frontier.parked.hosts,
         is_running=True,
         paused=run.paused,
         stop_reason=run.stop_reason,

@@ -11,5 +11,6 @@ Not for: fetching, robots rules, or deciding whether a URL is wanted.
 
 from gossamer.frontier.frontier import Frontier, ReadRows
 from gossamer.frontier.order import LinkRanker, Order, choose_order, named_score
+from gossamer.frontier.outage import Parked
 from gossamer.frontier.politeness import AddressClocks, HostAnswer, address_gap_s
 from gossamer.frontier.view import WaitingUrl, count_waiting, find_host, find_waiting, queued_tasks

@@ -17,8 +17,17 @@ from gossamer.frontier.front_queues import FrontQueues
 from gossamer.frontier.hosts import HostTable
 from gossamer.frontier.leases import DelayedTasks, Leases
 from gossamer.frontier.order import GRADES, Order, breadth_first
+from gossamer.frontier.outage import Parked
 from gossamer.frontier.politeness import HostAnswer, note_answer, note_restart
-from gossamer.frontier.rows import HOST, LEASE, HostRow, put_tasks, take_tasks, unpack_tasks
+from gossamer.frontier.rows import (
+    HOST,
+    LEASE,
+    HostOutage,
+    HostRow,
+    put_tasks,
+    take_tasks,
+    unpack_tasks,
+)
 from gossamer.frontier.workbench import ActiveHost, Workbench
 from gossamer.model import HostKey, LinkKind, Row, Task
 from gossamer.urls import host_key, ring_of
@@ -110,6 +119,9 @@ class Frontier:
         """Rows for the next commit, but for those of hosts and of what is buffered."""
         self._on_disk = 0
         """Tasks in queue rows; old places of URLs that wait in a better one are not counted."""
+        self._parked: dict[HostKey, int] = {}
+        """How many URLs wait for each parked host that has any."""
+        self._parked_urls = 0
         self._lease_urls = config.lease_urls
         """URLs of one host that are taken from disk at a time."""
         if self.order.is_strict:
@@ -165,6 +177,28 @@ class Frontier:
     def has_leases_to_commit(self) -> bool:
         """Return True if hosts wait for a commit of their leases."""
         return bool(self._bench.awaiting)
+
+    @property
+    def parked(self) -> Parked:
+        """Return how many hosts are parked, and how many URLs wait for them."""
+        return Parked(hosts=len(self._parked), urls=self._parked_urls)
+
+    def park(self, host: str, now: float, reason: str) -> None:
+        """Park a host from outside: its URLs wait unharmed until a probe is answered."""
+        row, key = self.hosts.row(host), host_key(host)
+        row.outage = row.outage or HostOutage()
+        row.outage.reason = reason
+        if not row.outage.is_parked:
+            row.outage.parked_at = now
+        self.hosts.change(key, row)
+        self._count_parked(key, row)
+
+    def _count_parked(self, key: HostKey, row: HostRow) -> None:
+        """Bring the totals of parked hosts up to date after one has changed."""
+        self._parked_urls -= self._parked.pop(key, 0)
+        if row.is_parked and row.waiting:
+            self._parked[key] = row.waiting
+            self._parked_urls += row.waiting
 
     def next_moment(self, *, is_first: bool = False) -> float | None:
         """Return when the next host or delayed task becomes ready; None if none waits for a moment.

@@ -4,6 +4,7 @@
     q + host key + 255-grade + sequence       a packed row of waiting tasks, best grade first
     l + host key + sequence                   a packed row of leased tasks
     d + due moment (µs) + URL key             one task that waits for its next try
+    f + host key + URL key                    one task that failed in its host's run of failures
 
 All keys but `d` begin with the ring, so a registrable domain's rows are neighbours on disk.
 A packed row holds the tasks of one host and one commit, grouped by the page that linked them. The
@@ -20,7 +21,7 @@ from msgspec import Struct, field
 from gossamer.model import HostKey, LinkKind, Row, Task, Url
 from gossamer.urls import fingerprint
 
-HOST, QUEUE, LEASE, DELAYED = b"h", b"q", b"l", b"d"
+HOST, QUEUE, LEASE, DELAYED, FAILING = b"h", b"q", b"l", b"d", b"f"
 SCHEMES = ("http", "https")
 """By the code of an origin in a packed row."""
 ROW_TASKS = 64
@@ -32,6 +33,40 @@ class Span(Struct, array_like=True):
 
     head: int = 0
     tail: int = 0
+
+
+class FailedTry(Struct, array_like=True):
+    """A URL's last failure in its host's present run of failures: nobody is to blame yet."""
+
+    url_key: int
+    reason: str
+    detail: str
+    is_server_error: bool
+    retry_at: float | None
+    """When it is tried again; None if this failure, should it be the URL's own, is final."""
+
+
+class HostOutage(Struct, array_like=True):
+    """A run of failures of one host: requests that failed one after another, without an answer."""
+
+    failures: int = 0
+    reason: str = ""
+    """Of the last failure."""
+    origin: str = ""
+    """That failed last."""
+    parked_at: float | None = None
+    """Since when the host is parked: its URLs wait, and one probe at a time is made."""
+    probes: int = 0
+    """Probes that failed."""
+    probe_at: float = 0.0
+    """When the next probe is due."""
+    tries: list[FailedTry] = field(default_factory=list)
+    """The last failure of each URL in this run; their tasks lie in rows of their own."""
+
+    @property
+    def is_parked(self) -> bool:
+        """Return True if nothing of the host is asked but probes."""
+        return self.parked_at is not None
 
 
 class HostRow(Struct, kw_only=True, array_like=True):
@@ -56,6 +91,28 @@ class HostRow(Struct, kw_only=True, array_like=True):
     lease_sequence: int = 0
     copies: int = 0
     """Of the queued URLs those that wait in a better place, too: that many are no work."""
+    outage: HostOutage | None = None
+    """The present run of failures; None if the host answered last."""
+    answered_at: float = 0.0
+    """When the host last answered anything, its robots.txt included; 0 if never."""
+    tolerance: int = 2
+    """Server errors in a row that park the host: more after a false alarm."""
+    witness: str = ""
+    """The page that the host last answered without a server error: asked to tell whether it is
+    down or only some of its pages are broken."""
+    unresolved: int = 0
+    """Look-ups of the name in a row that no resolver answered."""
+
+    @property
+    def is_parked(self) -> bool:
+        """Return True if the host is down: its URLs wait until a probe is answered."""
+        return self.outage is not None and self.outage.is_parked
+
+    @property
+    def waiting(self) -> int:
+        """Return how many of its URLs wait in rows of the host, leases not counted."""
+        failing = 0 if self.outage is None else len(self.outage.tries)
+        return self.queued - self.copies + failing
 
     def best_grade(self) -> int:
         """Return the highest grade that has queue rows, or 0."""
@@ -88,6 +145,11 @@ def queue_key(host: HostKey, grade: int, sequence: int) -> bytes:
 def lease_key(host: HostKey, sequence: int) -> bytes:
     """Return the key of a lease row."""
     return LEASE + host + sequence.to_bytes(8, "big")
+
+
+def failing_key(host: HostKey, url_key: int) -> bytes:
+    """Return the key of a task that failed in its host's run of failures."""
+    return FAILING + host + url_key.to_bytes(8, "big")
 
 
 def delayed_key(due_at: float, url_key: int) -> bytes:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from msgspec import Struct
 
 from gossamer.frontier.frontier import ReadRows
+from gossamer.frontier.outage import Parked
 from gossamer.frontier.rows import (
     DELAYED,
     HOST,
@@ -69,21 +70,25 @@ class WaitingTotals(Struct, frozen=True, kw_only=True):
     urls: int
     hosts: int
     known: int
+    parked: Parked
 
 
 def count_waiting(rows: ReadRows, is_settled: Callable[[Task], bool]) -> WaitingTotals:
     """Count the URLs of a stopped crawl that are queued, leased or wait for their next try."""
-    urls = hosts = known = 0
+    urls = hosts = known = parked_hosts = parked_urls = 0
     names: dict[bytes, str] = {}
     for key, value in rows.scan(HOST):
         row = decode_host(value)
         names[key[1:]] = row.name
-        hosts, urls, known = hosts + 1, urls + row.queued - row.copies, known + row.known
+        hosts, urls, known = hosts + 1, urls + row.waiting, known + row.known
+        if row.is_parked and row.waiting:
+            parked_hosts, parked_urls = parked_hosts + 1, parked_urls + row.waiting
     delayed = sum(1 for _ in rows.scan(DELAYED))
     for key, value in rows.scan(LEASE):
         tasks = unpack_tasks(value, names.get(key[1:12], ""), 0)
         urls += sum(not is_settled(task) for task in tasks)
-    return WaitingTotals(urls=urls + delayed, hosts=hosts, known=known)
+    parked = Parked(hosts=parked_hosts, urls=parked_urls)
+    return WaitingTotals(urls=urls + delayed, hosts=hosts, known=known, parked=parked)
 
 
 def find_host(rows: ReadRows, host: str) -> HostRow | None:

@@ -288,6 +288,9 @@ class Standing(Struct, kw_only=True, frozen=True):
     hosts: int
     known_urls: int
     active_hosts: int = 0
+    parked: int = 0
+    """URLs of hosts that are parked."""
+    parked_hosts: int = 0
     is_running: bool = False
     paused: str = ""
     stop_reason: str = ""

@@ -88,6 +88,8 @@ def _standing(state: State) -> Standing:
     return Standing(
         queued=waiting.urls + sum(note.held for note in notes),
         hosts=waiting.hosts,
+        parked=waiting.parked.urls,
+        parked_hosts=waiting.parked.hosts,
         known_urls=waiting.known + count_held_new(state.scan),
         outbox=outbox,
         traps=notes,

@@ -43,6 +43,10 @@ class Status(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Nothing is queued or in flight."""
     running: bool
     active_hosts: int
+    parked: int
+    """URLs that wait because their host is down; they are queued, too."""
+    parked_hosts: int
+    """Hosts that are down: one request at a time tests whether they answer again."""
     requests: int
     redirects: int
     revisits: int
@@ -82,6 +86,8 @@ def merge_standings(parts: Sequence[Standing]) -> Standing:
         hosts=sum(part.hosts for part in parts),
         known_urls=sum(part.known_urls for part in parts),
         active_hosts=sum(part.active_hosts for part in parts),
+        parked=sum(part.parked for part in parts),
+        parked_hosts=sum(part.parked_hosts for part in parts),
         is_running=any(part.is_running for part in parts),
         paused=next((part.paused for part in parts if part.paused), ""),
         stop_reason=next((part.stop_reason for part in parts if part.stop_reason), ""),
@@ -117,6 +123,8 @@ def status_of(counters: Counters, standing: Standing) -> Status:
         finished=not to_do and counters.seeds > 0,
         running=standing.is_running,
         active_hosts=standing.active_hosts,
+        parked=standing.parked,
+        parked_hosts=standing.parked_hosts,
         requests=counters.requests,
         redirects=counters.redirects,
         revisits=counters.revisits,

@@ -45,7 +45,7 @@ from gossamer.store import ROW_PREFIX, ArchiveName, CrawlFolder, State
 from gossamer.urls import parse, ring_of
 
 BATCH_ROWS = 4096
-BY_RING = (URL, DEATHS, LABEL_ROW, b"h", b"q", b"l", b"t")
+BY_RING = (URL, DEATHS, LABEL_ROW, b"h", b"q", b"l", b"f", b"t")
 """Tables whose keys begin with the ring point of the host."""
 DELAYED, ROBOTS, CONTENT = b"d", b"r", b"x"
 DELAYED_RING = 9
