@@ -20,7 +20,7 @@ from gossamer.model import (
     Refused,
     Url,
 )
-from tests.integration.raw import LOOPBACK, ask_once, fetching, says, serve
+from tests.integration.raw import LOOPBACK, Talk, ask_once, fetching, says, serve
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=UTF-8\r\nContent-Length: 5\r\n\r\nhello"
 
@@ -314,6 +314,36 @@ async def test_a_reset_in_the_body_keeps_what_came() -> None:
     assert kind_of(outcome) is FailureKind.DISCONNECTED
     document = document_of(outcome)
     assert (document.truncated, document.body.sent()) == ("disconnect", b"partial")
+
+
+def ends_at_second_request(*, with_reset: bool) -> Talk:
+    """Return a talk that answers one request of a connection and hangs up on the next."""
+
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(OK)
+        await reader.readuntil(b"\r\n\r\n")
+        if with_reset:
+            sock = writer.get_extra_info("socket")
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        writer.transport.abort()
+
+    return talk
+
+
+@pytest.mark.parametrize("with_reset", [True, False])
+async def test_a_request_is_not_sent_again_when_a_kept_connection_breaks(with_reset: bool) -> None:  # noqa: FBT001 -- a parameter
+    async with (
+        serve(ends_at_second_request(with_reset=with_reset)) as server,
+        fetching() as fetcher,
+    ):
+        kinds, connections = [], []
+        for _ in range(4):
+            outcome = await fetcher.fetch(server.url(), LOOPBACK)
+            kinds.append(outcome.kind if isinstance(outcome, Failed) else None)
+            connections.append(server.connections)
+    assert kinds == [None, FailureKind.STALE_CONNECTION] * 2
+    assert connections == [1, 1, 2, 2]
 
 
 @pytest.mark.parametrize(

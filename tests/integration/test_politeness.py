@@ -1,11 +1,17 @@
 """Politeness, judged by the server's log: gaps, Crawl-delay, Retry-After, robots outages."""
 
+import socket
+import struct
+import threading
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from typing_extensions import override
 
 from gossamer.testing import (
     CannedResponse,
@@ -247,3 +253,64 @@ def test_a_gap_holds_across_a_clean_stop(tmp_path: Path) -> None:
         crawler.run("--max-pages", "2").expect(0)
     assert len(server.requests) == 3
     assert smallest_gap(server.requests) >= EARLY * 3
+
+
+class HangingUp(ThreadingHTTPServer):
+    """A server of some pages that resets every connection at its second request."""
+
+    pages = 8
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), HangingUpHandler)
+        self.requests: list[tuple[float, str]] = []
+
+    @override
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Say nothing: the connection was to break."""
+
+
+class HangingUpHandler(BaseHTTPRequestHandler):
+    """Answers the first request of a connection."""
+
+    protocol_version = "HTTP/1.1"
+    server: HangingUp
+    is_used = False
+
+    def do_GET(self) -> None:
+        self.server.requests.append((time.monotonic(), self.path))
+        if self.is_used:
+            linger = struct.pack("ii", 1, 0)
+            self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+            self.connection.close()
+            raise ConnectionAbortedError
+        self.is_used = True
+        links = "".join(f'<a href="/p{n}">{n}</a>' for n in range(self.server.pages))
+        body = (links if self.path == "/" else f"<p>{self.path}</p>").encode()
+        self.send_response(404 if self.path == "/robots.txt" else 200)
+        self.send_header("Content-Type", "text/html")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    @override
+    def log_message(self, format: str, *args: object) -> None:
+        """Say nothing."""
+
+
+@pytest.mark.slow
+def test_a_server_that_resets_kept_connections_is_asked_no_sooner_and_loses_no_page(
+    tmp_path: Path,
+) -> None:
+    with HangingUp() as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        port = server.server_address[1]
+        words = flags_for({"a.test": "127.0.0.1"}, "--delay", "0.5", "--no-sitemaps")
+        crawler = Crawler(tmp_path / "crawl", (f"http://a.test:{port}/",), words)
+        status = crawler.run().expect(0).last_json
+        server.shutdown()
+        thread.join()
+    assert status["pages"] == server.pages + 1
+    assert status["retries"]["stale_connection"] > 1
+    moments = [at for at, _ in server.requests]
+    assert min(after - before for before, after in pairwise(moments)) >= EARLY * 0.5

@@ -99,6 +99,9 @@ FAILURES: dict[str, Gloss] = {
     "total_timeout": Gloss("not complete within fetch.total_s", "raise the limit"),
     "stalled": Gloss("hardly a byte came for fetch.stall_s", "retried; raise the limit"),
     "disconnected": Gloss("the server hung up in the middle", "retried; then final"),
+    "stale_connection": Gloss(
+        "the server closed a kept connection before it answered", "retried over a new one"
+    ),
     "bad_http": Gloss("the answer is not HTTP", "nothing: its framing cannot be trusted"),
     "header_too_large": Gloss(
         "more header than fetch.max_header_bytes or max_header_lines", "raise the limit"

@@ -172,6 +172,8 @@ class Worker:
             frontier.put_back(task, came.until, "address_delay")
             return None
         outcome = came.outcome
+        if is_stale(outcome):
+            return self._put_back_stale(task, came)
         robots.answer(task.url, outcome, now)
         if not isinstance(outcome, Refused) and outcome.document is not None:
             outcome.document.body.close()
@@ -190,12 +192,24 @@ class Worker:
             self._wait(task, came.until, "address_delay")
             return
         outcome, reading = came.outcome, None
+        if is_stale(outcome):
+            self._settle(task, came.ended_at, self._put_back_stale(task, came))
+            return
         answer = answer_of(outcome, came.elapsed_s, rules)
         if isinstance(outcome, Fetched) and not is_not_modified(outcome):
             outcome, reading = await self._read(outcome)
         elif isinstance(outcome, Failed):
             outcome = with_label(outcome)
         self._finish(task, outcome, reading, answer, ended_at=came.ended_at)
+
+    def _put_back_stale(self, task: Task, came: Requested) -> HostAnswer | None:
+        """Put a task back whose request broke with a kept connection; its host waits its gap.
+
+        It is asked for next, over a new connection, so that it cannot happen to it for ever.
+        """
+        self.ledger.counters.count_failure(FailureKind.STALE_CONNECTION.value, is_final=False)
+        self.core.frontier.put_back(task, 0.0, FailureKind.STALE_CONNECTION.value)
+        return answer_of(came.outcome, came.elapsed_s, None)
 
     async def _read(self, outcome: Fetched) -> tuple[FetchOutcome, Reading | None]:
         """Read a document: is its type wanted, is it a copy, what does it say?"""
@@ -308,6 +322,11 @@ def with_label(failed: Failed) -> Failed:
 def is_throttled(outcome: FetchOutcome) -> bool:
     """Return True if the server asked us to slow down."""
     return isinstance(outcome, Failed) and outcome.kind is FailureKind.THROTTLED
+
+
+def is_stale(outcome: FetchOutcome) -> bool:
+    """Return True if all that failed is a connection that was kept: nobody is to blame."""
+    return isinstance(outcome, Failed) and outcome.kind is FailureKind.STALE_CONNECTION
 
 
 def answer_of(

@@ -28,6 +28,9 @@ from gossamer.fetch.headers import split_answer
 Foreign: TypeAlias = Any
 """What comes from pycurl, or goes to it: it has no types."""
 
+LocalEnd: TypeAlias = tuple[str, int]
+"""Our address and port of a connection."""
+
 SHARES = 64
 """1,600 hosts. A session takes about 2 kB, two are kept of a host; a hostile server can make one
 64 kB long, so that the worst case is 200 MB."""
@@ -60,9 +63,18 @@ class CurlHandle:
     """
 
     __slots__ = (
-        *("_config", "_guard", "_max_body_bytes", "_memory", "_slow_at", "_slow_bytes", "_socket"),
-        *("began_at", "connect_to", "curl", "excess_bytes", "has_own_headers", "is_full", "lines"),
-        *("problem", "refusal", "share", "spool"),
+        *("_config", "_ended", "_guard", "_is_new", "_is_sent", "_max_body_bytes", "_memory"),
+        *(
+            "_slow_at",
+            "_slow_bytes",
+            "_socket",
+            "began_at",
+            "connect_to",
+            "curl",
+            "excess_bytes",
+            "has_own_headers",
+        ),
+        *("is_full", "is_repeat", "lines", "problem", "refusal", "share", "spool"),
     )
 
     def __init__(
@@ -71,10 +83,18 @@ class CurlHandle:
         guard: AddressGuard,
         options: dict[int, Foreign],
         memory: BodyMemory | None = None,
+        ended: set[LocalEnd] | None = None,
     ) -> None:
+        """Make a handle; if `ended` connections are given, no transfer is more than one request.
+
+        libcurl by itself sends a request again, over a new connection, if one that it had kept
+        breaks before the answer: two requests to a server within milliseconds. It may do so if we
+        have ended the connection, because over that one nothing went out.
+        """
         self._config = config
         self._guard = guard
         self._memory = memory
+        self._ended = ended
         self.lines: list[bytes] = []
         self.connect_to = ""
         self.has_own_headers = False
@@ -88,6 +108,8 @@ class CurlHandle:
         curl.setopt(pycurl.HEADERFUNCTION, self.lines.append)
         curl.setopt(pycurl.WRITEFUNCTION, self._take)
         curl.setopt(pycurl.OPENSOCKETFUNCTION, self._open_socket)
+        if ended is not None:
+            curl.setopt(pycurl.PREREQFUNCTION, self._note_request)
 
     def begin(self, max_body_bytes: int, now: float) -> None:
         """Make ready for a transfer."""
@@ -98,7 +120,9 @@ class CurlHandle:
         self._slow_bytes = -1
         self.excess_bytes = 0
         """Bytes beyond head and body that came over a connection that was new."""
-        self.is_full = False
+        self.is_full = self._is_new = self._is_sent = False
+        self.is_repeat = False
+        """libcurl wanted to send the request again, and was kept from it."""
         self.refusal = self.problem = ""
 
     def overdue(self, now: float) -> str:
@@ -166,8 +190,26 @@ class CurlHandle:
         answer = split_answer(self.spool.in_memory())
         return None if answer is not None and not answer.is_whole else -1
 
+    def _note_request(self, _peer: str, local: str, _peer_port: int, local_port: int) -> int:
+        """Let the first request of a transfer go; libcurl asks before each."""
+        allowed: int = pycurl.PREREQFUNC_OK
+        refused: int = pycurl.PREREQFUNC_ABORT
+        if self._is_sent:
+            self.is_repeat = True
+            return refused
+        line, ended = (local, local_port), self._ended
+        was_ended = ended is not None and line in ended
+        if ended is not None and was_ended:
+            ended.discard(line)
+        self._is_sent = self._is_new or not was_ended
+        return allowed
+
     def _open_socket(self, _purpose: int, peer: Foreign) -> Foreign:
         """Open the socket for a connection, unless its real address may not be contacted."""
+        if self._is_sent:
+            self.is_repeat = True
+            return pycurl.SOCKET_BAD
+        self._is_new = True
         try:
             host = peer.addr[0]
             address = host.decode() if isinstance(host, bytes) else host
@@ -208,6 +250,8 @@ class CurlLoop:
         """The events that each connection with a transfer is in the epoll set for."""
         self._is_kicked = False
         self._sweeper: asyncio.TimerHandle | None = None
+        self.ended: set[LocalEnd] = set()
+        """Kept connections that we have ended and libcurl may not know of."""
 
     def start(self, handle: CurlHandle) -> asyncio.Future[TransferEnd]:
         """Start a handle's transfer, and return its end; whoever waits for it calls `leave`."""
@@ -314,6 +358,9 @@ class CurlLoop:
             return  # the number has come to a new connection since the event
         try:
             with socket.socket(fileno=os.dup(fd)) as line:
+                if len(self.ended) >= MAX_CONNECTIONS:
+                    self.ended.clear()
+                self.ended.add(line.getsockname()[:2])
                 with suppress(BlockingIOError):
                     while line.recv(_DRAIN_BYTES, socket.MSG_DONTWAIT):
                         pass

@@ -125,6 +125,8 @@ RETRY: dict[FailureKind, RetryRule] = {
     FailureKind.TOTAL_TIMEOUT: _SLOW,
     FailureKind.STALLED: _SLOW,
     FailureKind.DISCONNECTED: _LINE,
+    # Not a failure of the URL: it is put back without having had its turn.
+    FailureKind.STALE_CONNECTION: _NEVER,
     FailureKind.BAD_HTTP: RetryRule(retries=1, first_s=5.0),
     FailureKind.HEADER_TOO_LARGE: _NEVER,
     FailureKind.TOO_MANY_REDIRECTS: _NEVER,

@@ -160,7 +160,7 @@ class Http:
         self._idle.clear()
 
     def _new_handle(self) -> CurlHandle:
-        return CurlHandle(self._config, self._guard, self._options, self._memory)
+        return CurlHandle(self._config, self._guard, self._options, self._memory, self._curl.ended)
 
     def _prepare(self, handle: CurlHandle, request: FetchRequest, text: str) -> None:
         handle.begin(request.max_body_bytes, self._clock.steady())
@@ -297,6 +297,9 @@ def _location(document: Document) -> str:
 
 def _failure(handle: CurlHandle, ended: TransferEnd) -> Failed:
     """Return the failure that a broken transfer stands for."""
+    if handle.is_repeat:
+        detail = "the server closed a kept connection before it answered"
+        return Failed(kind=FailureKind.STALE_CONNECTION, detail=detail)
     if handle.problem.startswith("no socket"):
         return Failed(kind=FailureKind.CONNECT_FAILED, detail=handle.problem)
     if handle.problem:

@@ -96,6 +96,9 @@ class FailureKind(StrEnum):
     TOTAL_TIMEOUT = "total_timeout"
     STALLED = "stalled"
     DISCONNECTED = "disconnected"
+    STALE_CONNECTION = "stale_connection"
+    """A connection that was kept from an earlier request broke before the answer: no fault of the
+    URL nor of the host, which may close it when it likes. It is asked again after the gap."""
     BAD_HTTP = "bad_http"
     HEADER_TOO_LARGE = "header_too_large"
     TOO_MANY_REDIRECTS = "too_many_redirects"

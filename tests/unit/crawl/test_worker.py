@@ -643,3 +643,36 @@ async def test_a_revisit_that_fails_is_not_queued_for_another_try(own: Engine) -
     assert (record.state, record.visits[-1].state) == (UrlState.ARCHIVED, "no_answer")
     assert record.retry_at == own.time.now() + 1.0
     assert own.core.frontier.queued == 0
+
+
+# Kept connections
+
+STALE = Failed(kind=FailureKind.STALE_CONNECTION)
+
+
+async def test_a_page_whose_kept_connection_broke_is_asked_for_again_after_the_gap_and_loses_no_try(
+    own: Engine,
+) -> None:
+    own.web.say(PAGE, STALE)
+    own.web.page(PAGE)
+    await own.ask(PAGE)
+    assert not own.has_record(PAGE)
+    assert own.core.counters.retries == {"stale_connection": 1}
+    assert own.next() is None
+    own.clock.advance(1.0)
+    task = own.next()
+    assert task is not None
+    assert (task.url.text, task.attempt) == (PAGE, 0)
+
+
+async def test_a_robots_whose_kept_connection_broke_is_asked_for_again_after_the_gap(
+    engine: Engine,
+) -> None:
+    engine.web.say(ROBOTS, STALE)
+    engine.web.robots(ROBOTS, "User-agent: *", "Disallow: /private")
+    engine.web.page(PAGE)
+    await engine.ask(PAGE)
+    assert await engine.ask_next() == ""
+    engine.clock.advance(1.0)
+    assert await engine.ask_next() == PAGE
+    assert engine.web.asked == [ROBOTS, ROBOTS]
