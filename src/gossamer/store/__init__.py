@@ -41,5 +41,6 @@ from gossamer.store.reader import (
     status_of,
 )
 from gossamer.store.repairing import Repair, repair
+from gossamer.store.scanning import BadRecord, OnBad, readable_records, scan_records
 from gossamer.store.state import State, after_prefix
 from gossamer.store.warc import surt

@@ -26,7 +26,7 @@ _HALF_MICROSECOND = 5e-7
 CHUNK_BYTES = 128 * 1024
 """Read size: small, because what follows a member in the chunk is copied once per member."""
 
-_NOT_GZIP: type[Exception] = isal_zlib.IsalError  # type: ignore[assignment]  # its stub names the class as an instance
+NOT_GZIP: type[Exception] = isal_zlib.IsalError  # type: ignore[assignment]  # its stub names the class as an instance
 
 FindPage: TypeAlias = Callable[[str, str], StoreRef | None]
 """Finds where the page with a URL and record id lies: for following a revisit."""
@@ -77,7 +77,7 @@ class Members:
         while chunk:
             try:
                 parts.append(inflate.decompress(chunk))
-            except _NOT_GZIP as error:
+            except NOT_GZIP as error:
                 self.found = f"not a gzip member: {error}"
                 return None
             taken += len(chunk)
@@ -182,9 +182,9 @@ def read_original(folder: CrawlFolder, ref: StoreRef) -> CopyOf | None:
         with folder.archive_path(ref.file).open("rb") as file:
             file.seek(ref.offset)
             opening = isal_zlib.decompressobj(31).decompress(file.read(OPENING_BYTES))
-    except (OSError, _NOT_GZIP):
+    except (OSError, NOT_GZIP):
         return None
-    said = _header_fields(opening.partition(b"\r\n\r\n")[0])
+    said = warc_fields(opening.partition(b"\r\n\r\n")[0])
     of = "warc-refers-to" if said.get("warc-type") == "revisit" else "warc"
     id_name, date_name = (of, f"{of}-date") if of != "warc" else ("warc-record-id", "warc-date")
     try:
@@ -272,7 +272,7 @@ def _record(member: Member) -> Record | None:
     lines, blank, rest = member.content.partition(b"\r\n\r\n")
     if not blank or not lines.startswith(b"WARC/1."):
         return None
-    headers = _header_fields(lines)
+    headers = warc_fields(lines)
     length = headers.get("content-length", "")
     if not length.isdecimal() or rest[int(length) :] != b"\r\n\r\n":
         return None
@@ -281,7 +281,7 @@ def _record(member: Member) -> Record | None:
     )
 
 
-def _header_fields(lines: bytes) -> dict[str, str]:
+def warc_fields(lines: bytes) -> dict[str, str]:
     """Return the fields of a WARC header, names in lower case."""
     fields = (line.partition(":") for line in lines.decode("utf-8", "replace").split("\r\n")[1:])
     return {name.strip().lower(): value.strip() for name, _, value in fields}
@@ -306,13 +306,18 @@ def _page(record: Record, ref: StoreRef) -> StoredPage:
 
 def split_head(block: bytes) -> tuple[bytes, bytes]:
     """Return the HTTP header with its blank line, and what follows it."""
+    end = head_end(block)
+    return (block[:end], block[end:]) if end >= 0 else (block, b"")
+
+
+def head_end(block: bytes) -> int:
+    """Return where an HTTP header ends, its blank line included; -1 if that has not come yet."""
     ends = [
         found + len(mark)
         for mark in (b"\r\n\r\n", b"\n\n", b"\n\r\n")
         if (found := block.find(mark)) >= 0
     ]
-    end = min(ends, default=len(block))
-    return block[:end], block[end:]
+    return min(ends, default=-1)
 
 
 def status_of(head: bytes) -> int:
