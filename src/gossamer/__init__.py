@@ -116,7 +116,7 @@ if TYPE_CHECKING:
         Segment,
         ShardServer,
     )
-    from gossamer.store import BuiltElsewhere, LinksRecord, StoredPage
+    from gossamer.store import BadRecord, BuiltElsewhere, LinksRecord, StoredPage
     from gossamer.web import serve
 
 __version__ = "0.1.0"
@@ -125,6 +125,7 @@ __all__ = [
     "Added",
     "Answer",
     "BadMessage",
+    "BadRecord",
     "Body",
     "BowTieSizes",
     "Bug",
@@ -266,7 +267,7 @@ _HOMES = {
         "RecordLocation Revisits RobotsAnswer Status WatchTotals Why add show status why"
     ),
     "search": "BadMessage ShardServer Answer Hit IndexFacts IndexOptions Published Segment",
-    "store": "BuiltElsewhere LinksRecord StoredPage",
+    "store": "BadRecord BuiltElsewhere LinksRecord StoredPage",
     "web": "serve",
 }
 """Where each name is defined; `open` is `open_crawl` there."""

@@ -46,6 +46,7 @@ PARTS: dict[str, tuple[str, ...]] = {
             "LinksRecord",
             "Added",
             "RebuiltState",
+            "BadRecord",
             "NearTotals",
             "as_json",
         ),

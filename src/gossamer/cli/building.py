@@ -18,7 +18,7 @@ from gossamer.cli.options import (
     coding_of,
     declare,
 )
-from gossamer.cli.screen import ALIKE, as_json, counted, out, print_json
+from gossamer.cli.screen import ALIKE, as_json, counted, harmless, out, print_json
 from gossamer.cli.updating import build_line, crawl_folder, telling
 from gossamer.errors import ConfigError
 
@@ -31,6 +31,7 @@ _DID_GRAPH = {
     "fold": "New pages were folded into the graph",
     "full": "The graph was built",
 }
+MOST_NAMED = 100
 KNOWN = ("state", "near", "graph", "index")
 
 
@@ -180,7 +181,7 @@ def _tell_built(facts: "GraphFacts", *, is_json: bool) -> None:
 
 def build_again(folder: Path, what: str, *, is_json: bool) -> None:
     """Make the state or the labels of copies anew."""
-    from gossamer import OpenCrawl
+    from gossamer import OpenCrawl, RebuiltState
 
     aside, crawl = out(is_aside=True), OpenCrawl(folder)
 
@@ -192,6 +193,21 @@ def build_again(folder: Path, what: str, *, is_json: bool) -> None:
         print_json(as_json(found))
         return
     out().print(_built_again(found))
+    if isinstance(found, RebuiltState):
+        _tell_damaged(found)
+
+
+def _tell_damaged(found: "RebuiltState") -> None:
+    """Name the records that were left out."""
+    if not found.damaged:
+        return
+    again = counted(found.queued_again, "URL")
+    records = counted(len(found.damaged), "damaged record")
+    out().print(f"{records} left out, {again} queued again:")
+    for bad in found.damaged[:MOST_NAMED]:
+        out().print(f"  {harmless(bad.line())}", markup=False, soft_wrap=True)
+    if (rest := len(found.damaged) - MOST_NAMED) > 0:
+        out().print(f"  and {rest:,} more; --json names all")
 
 
 def _built_again(found: "RebuiltState | NearTotals") -> str:

@@ -49,9 +49,10 @@ from gossamer.store import (
     ArchiveName,
     CrawlFolder,
     Record,
-    Records,
     State,
+    count_of,
     read_file_row,
+    readable_records,
 )
 from gossamer.urls import parse
 
@@ -458,23 +459,22 @@ class Texts:
 
     def __init__(self, folder: CrawlFolder, name: ArchiveName, start: int, end: int) -> None:
         path = folder.archive / name.sibling("text").file_name
-        self._records = iter(Records(path, start)) if path.exists() and start < end else iter(())
-        self._end = end
+        is_there = path.exists() and start < end
+        self._records = readable_records(path, start, end) if is_there else iter(())
         self.at = start
         self._next: Record | None = next(self._records, None)
 
     def of(self, page_id: str) -> bytes | None:
         """Return the text of a page, if it is the next one; None if the page has none."""
-        record = self._next
-        if record is None or record.offset >= self._end:
-            return None
-        if record.headers.get("warc-type") != "conversion":
-            self._take(record)
-            return self.of(page_id)
-        if record.headers.get("warc-refers-to") != page_id:
-            return None
-        self._take(record)
-        return record.block
+        while (record := self._next) is not None:
+            owner = record.headers.get("warc-refers-to", "")
+            if owner == page_id and record.headers.get("warc-type") == "conversion":
+                self._take(record)
+                return record.block
+            if owner and count_of(owner) >= count_of(page_id):
+                return None
+            self._take(record)  # no text, or one of a page whose links record is damaged
+        return None
 
     def _take(self, record: Record) -> None:
         self.at = record.offset + record.length
@@ -494,9 +494,8 @@ def follow(
             continue
         mark = max(mark, start)
         texts = Texts(folder, name, mark.text, ends.get(name.sibling("text").file_name, 0))
-        for record in Records(folder.archive / name.file_name, mark.links):
-            if record.offset >= ends[name.file_name]:
-                break
+        path, end = folder.archive / name.file_name, ends[name.file_name]
+        for record in readable_records(path, mark.links, end):
             item = _item(record, texts, state)
             mark = replace(start, text=texts.at, links=record.offset + record.length)
             if item is not None:

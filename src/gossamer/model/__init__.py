@@ -42,4 +42,4 @@ from gossamer.model.link import (
     Url,
 )
 from gossamer.model.plain import as_json
-from gossamer.model.progress import BuildProgress, BuildStep, built_anew, torn
+from gossamer.model.progress import BuildProgress, BuildStep, built_anew, skipped

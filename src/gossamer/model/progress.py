@@ -28,8 +28,6 @@ def built_anew(error: Exception) -> BuildStep:
     return BuildStep(doing="reading", note=f"{error}; everything is built again")
 
 
-def torn(name: str, offset: int) -> BuildStep:
-    """Return the note that a file of the archive cannot be read to its end."""
-    return BuildStep(
-        doing="reading", note=f"{name} is damaged at byte {offset}: what follows is left out"
-    )
+def skipped(bad: str) -> BuildStep:
+    """Return the note that a part of the archive cannot be read."""
+    return BuildStep(doing="reading", note=f"damaged, and left out: {bad}")

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from gossamer.cluster import OUTBOX, Charter, Ring, outbox_rows, read_charter
 from gossamer.config import Config
-from gossamer.errors import CannotGoOn, ConfigError
+from gossamer.errors import CannotGoOn, ConfigError, CorruptFile
 from gossamer.fetch import RobotsCache
 from gossamer.filter import build_chain
 from gossamer.frontier import count_waiting, find_host
@@ -40,12 +40,12 @@ from gossamer.report.totals import Status, merge_standings, status_of
 from gossamer.settings import load_config
 from gossamer.store import (
     CrawlFolder,
-    Records,
     State,
     StoredPage,
-    decode_links,
+    links_in,
     read_page,
     read_record,
+    readable_records,
     record_ids,
 )
 from gossamer.traps import TrapDetector, count_held_new, held_because, read_trap_notes
@@ -157,13 +157,19 @@ def show(folder: Path | str, url: str) -> StoredPage | None:
 def find_page(folder: CrawlFolder, url: str, record_id: str) -> StoreRef | None:
     """Return where a record of a URL lies: among its last visits, or else anywhere."""
     answer = why(folder.root, url)
+    damaged: CorruptFile | None = None
     for ref in filter(None, map(_ref, (answer.page, *answer.visits))):
-        if read_record(folder, ref).record_id == record_id:
-            return ref
+        try:
+            if read_record(folder, ref).record_id == record_id:
+                return ref
+        except CorruptFile as error:
+            damaged = error
     for name in folder.archive_names(kind="pages"):  # the page has changed often since
         for found, ref in record_ids(folder.archive_path(name.file_name)):
             if found == record_id:
                 return ref
+    if damaged is not None:  # that was it
+        raise damaged
     return None
 
 
@@ -225,11 +231,12 @@ def find_linker(folder: CrawlFolder, text: str) -> Linker | None:
     """Return the first record of the links archive that links a URL."""
     needle = msgspec.json.encode(text)
     for name in folder.archive_names(kind="links"):
-        for record in Records(folder.archive_path(name.file_name)):
+        for record in readable_records(folder.archive_path(name.file_name)):
             # A look at the bytes is enough for nearly all records.
             if needle not in record.block or record.headers.get("warc-type") != "metadata":
                 continue
-            links = decode_links(record.block)
+            if (links := links_in(record)) is None:
+                continue
             for target, kind, _, rel in links.links:
                 if target == text:
                     return Linker(url=links.url, depth=links.depth, kind=LinkKind(kind), rel=rel)

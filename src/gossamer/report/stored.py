@@ -15,11 +15,12 @@ from gossamer.store import (
     ArchiveName,
     CrawlFolder,
     LinksRecord,
-    Records,
     StoredPage,
-    decode_links,
+    count_of,
     iter_pages,
+    links_in,
     read_page,
+    readable_records,
 )
 
 
@@ -103,6 +104,11 @@ def pages(folder: Path | str) -> Iterator[Page]:
         record, text = next(links, None), next(texts, None)
         for stored in iter_pages(place.archive / name.file_name):
             record_id = stored.warc_headers.get("warc-record-id", "")
+            count = count_of(record_id)
+            while record is not None and count_of(record.page) < count:
+                record = next(links, None)  # its page record is damaged
+            while text is not None and count_of(text[0]) < count:
+                text = next(texts, None)
             mine = record if record is not None and record.page == record_id else None
             said = text[1] if text is not None and text[0] == record_id else ""
             record = next(links, None) if mine is not None else record
@@ -139,17 +145,16 @@ def _page(
 def _links_of(place: CrawlFolder, name: ArchiveName) -> Iterator[LinksRecord]:
     """Yield the links records, of the set of a file, that belong to a stored page."""
     path = place.archive / name.sibling("links").file_name
-    for record in Records(path) if path.exists() else ():
-        if record.headers.get("warc-type") == "metadata":
-            found = decode_links(record.block)
-            if found.page:
-                yield found
+    for record in readable_records(path) if path.exists() else ():
+        found = links_in(record)
+        if found is not None and found.page:
+            yield found
 
 
 def _texts_of(place: CrawlFolder, name: ArchiveName) -> Iterator[tuple[str, str]]:
     """Yield the texts of the set of a file, each with the id of its page's record."""
     path = place.archive / name.sibling("text").file_name
-    for record in Records(path) if path.exists() else ():
+    for record in readable_records(path) if path.exists() else ():
         if record.headers.get("warc-type") == "conversion":
             yield record.headers.get("warc-refers-to", ""), record.block.decode("utf-8", "replace")
 

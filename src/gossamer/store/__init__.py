@@ -25,22 +25,28 @@ from gossamer.store.flight import FlightBoard
 from gossamer.store.layout import ArchiveKind, ArchiveName, CrawlFolder
 from gossamer.store.reader import (
     FindPage,
-    OnTorn,
-    Record,
-    Records,
     StoredPage,
     decoded,
     header_fields,
     iter_links,
     iter_pages,
+    links_in,
     read_original,
     read_page,
     read_record,
     record_ids,
-    split_head,
     status_of,
 )
-from gossamer.store.repairing import Repair, repair
-from gossamer.store.scanning import BadRecord, OnBad, readable_records, scan_records
+from gossamer.store.records import Record, Records, split_head
+from gossamer.store.repairing import PAGE_TYPES, Repair, repair
+from gossamer.store.scanning import (
+    KEPT_BYTES,
+    BadRecord,
+    OnBad,
+    count_of,
+    readable_records,
+    scan_records,
+    undecodable,
+)
 from gossamer.store.state import State, after_prefix
-from gossamer.store.warc import surt
+from gossamer.store.warc import read_cdxj, surt

@@ -22,7 +22,8 @@ from gossamer.durable import sync
 from gossamer.errors import CannotGoOn
 from gossamer.store.archive import ROW_PREFIX, read_file_row
 from gossamer.store.layout import ArchiveKind, CrawlFolder
-from gossamer.store.reader import Record, Records
+from gossamer.store.records import Record
+from gossamer.store.scanning import BadRecord, scan_records
 from gossamer.store.state import State
 
 MANIFEST = "manifest.json"
@@ -145,26 +146,32 @@ def has_more(covered: Mapping[str, int], counted: Mapping[str, int]) -> bool:
 
 
 class RecordRange:
-    """Iterate over the whole records of a file from one offset to another.
+    """Iterate over the readable records of a file from one offset to another.
 
-    `reached` is the end of the last record that was dealt with: the next one was asked for.
+    `reached` is the end of the last record that was dealt with: the next one was asked for. What
+    cannot be read is passed over, but for the end of the range, which is tried again.
     """
 
-    def __init__(self, path: Path, start: int, end: int) -> None:
-        self._records = Records(path, start)
+    def __init__(self, path: Path, start: int, end: int, bad: list[BadRecord]) -> None:
+        self._path = path
         self._end = end
+        self._bad = bad
+        """Takes what cannot be read."""
         self.reached = start
         self.is_torn = False
-        """It stopped to be readable although more of it counts."""
+        """Its end cannot be read."""
 
     def __iter__(self) -> Iterator[Record]:
-        for record in self._records if self.reached < self._end else ():
-            until = record.offset + record.length
-            if until > self._end:
-                return
-            yield record
-            self.reached = until
-        self.is_torn = bool(self._records.found)
+        if self.reached >= self._end:
+            return
+        for found in scan_records(self._path, self.reached, self._end):
+            if isinstance(found, BadRecord):
+                self._bad.append(found)
+                self.is_torn = found.end >= self._end
+                self.reached = self.reached if self.is_torn else found.end
+                continue
+            yield found
+            self.reached = found.offset + found.length
 
 
 def is_locked(folder: CrawlFolder) -> bool:

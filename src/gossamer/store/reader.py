@@ -1,12 +1,13 @@
 """Read the archive again: one page by its position, or all records of a file in order."""
 
 import io
+import shlex
 import zlib
 from collections.abc import Callable, Iterator
 from datetime import datetime
 from http import HTTPStatus
 from pathlib import Path
-from typing import BinaryIO, TypeAlias
+from typing import TypeAlias
 
 import brotli
 import msgspec
@@ -18,90 +19,15 @@ from gossamer.errors import CorruptFile
 from gossamer.model import CopyOf, StoreRef
 from gossamer.store.entry import LinksRecord, decode_links
 from gossamer.store.layout import CrawlFolder
+from gossamer.store.records import NOT_GZIP, Record, Records, split_head, warc_fields
+from gossamer.store.scanning import OnBad, readable_records
 from gossamer.store.warc import CdxRow
 
 OPENING_BYTES = 4096
 """Holds the header of any record that we wrote, packed."""
 _HALF_MICROSECOND = 5e-7
-CHUNK_BYTES = 128 * 1024
-"""Read size: small, because what follows a member in the chunk is copied once per member."""
-
-NOT_GZIP: type[Exception] = isal_zlib.IsalError  # type: ignore[assignment]  # its stub names the class as an instance
-
 FindPage: TypeAlias = Callable[[str, str], StoreRef | None]
 """Finds where the page with a URL and record id lies: for following a revisit."""
-
-OnTorn: TypeAlias = Callable[[str, int], None]
-"""Is told the name of a file that is not whole, and where its last whole record ends."""
-
-
-class Member(Struct, frozen=True, gc=False):
-    """One whole gzip member of a file: where it lies, and what it holds."""
-
-    offset: int
-    length: int
-    content: bytes
-
-
-class Members:
-    """Iterate over the whole members of a file from a boundary on; stop where one is not whole.
-
-    Afterwards `whole_until` is the end of the last whole member, and `found` says what stopped
-    the reading ("" at a clean end). A member is whole if it ends and its checksum fits.
-    """
-
-    __slots__ = ("_file", "found", "whole_until")
-
-    def __init__(self, file: BinaryIO, start: int = 0) -> None:
-        self._file = file
-        self.whole_until = start
-        self.found = ""
-
-    def __iter__(self) -> Iterator[Member]:
-        self._file.seek(self.whole_until)
-        chunk = self._file.read(CHUNK_BYTES)
-        while chunk:
-            whole = self._read_one(chunk)
-            if whole is None:
-                return
-            member, chunk = whole
-            self.whole_until += member.length
-            yield member
-            chunk = chunk or self._file.read(CHUNK_BYTES)
-
-    def _read_one(self, chunk: bytes) -> tuple[Member, bytes] | None:
-        """Return the next member and the bytes read beyond it, or None if it is not whole."""
-        inflate = isal_zlib.decompressobj(31)
-        parts: list[bytes] = []
-        taken = 0
-        while chunk:
-            try:
-                parts.append(inflate.decompress(chunk))
-            except NOT_GZIP as error:
-                self.found = f"not a gzip member: {error}"
-                return None
-            taken += len(chunk)
-            if inflate.eof:
-                rest = inflate.unused_data
-                length = taken - len(rest)
-                return Member(self.whole_until, length, b"".join(parts)), rest
-            chunk = self._file.read(CHUNK_BYTES)
-        self.found = "the file ends inside a member"
-        return None
-
-
-class Record(Struct, kw_only=True):
-    """One WARC record: its position, its header fields (lower-case names) and its block."""
-
-    offset: int
-    length: int
-    headers: dict[str, str]
-    block: bytes
-
-    @property
-    def record_id(self) -> str:
-        """Return the record's id, in angle brackets."""
-        return self.headers.get("warc-record-id", "")
 
 
 class StoredPage(Struct, kw_only=True):
@@ -134,43 +60,21 @@ class StoredPage(Struct, kw_only=True):
         )
 
 
-class Records:
-    """Iterate over a file's whole records, from a record boundary on.
-
-    Afterwards `whole_until` is where the last whole record ends and `found` says what stopped the
-    reading there; "" means that the file ended cleanly.
-    """
-
-    __slots__ = ("_path", "found", "whole_until")
-
-    def __init__(self, path: Path, start: int = 0) -> None:
-        self._path = path
-        self.whole_until = start
-        self.found = ""
-
-    def __iter__(self) -> Iterator[Record]:
-        with self._path.open("rb") as file:
-            members = Members(file, self.whole_until)
-            for member in members:
-                record = _record(member)
-                if record is None:
-                    self.found = "not a WARC record"
-                    return
-                self.whole_until = members.whole_until
-                yield record
-            self.found = members.found
-
-
 def read_record(folder: CrawlFolder, ref: StoreRef) -> Record:
     """Return the record at a position; raise `CorruptFile` if there is none."""
     path = folder.archive_path(ref.file)
     if not path.exists():
-        raise CorruptFile(path, ref.offset, "the file is missing")
+        raise _lost_page(path, ref, "the file is missing")
     records = Records(path, ref.offset)
     record = next(iter(records), None)
     if record is None:
-        raise CorruptFile(path, ref.offset, records.found or "unexpected end of file")
+        raise _lost_page(path, ref, records.found or "unexpected end of file")
     return record
+
+
+def _lost_page(path: Path, ref: StoreRef, found: str) -> CorruptFile:
+    command = f"`gossamer build {shlex.quote(str(path.parent.parent))} state`"
+    return CorruptFile(path, ref.offset, f"{found}; run {command}, and the page is fetched again")
 
 
 def read_original(folder: CrawlFolder, ref: StoreRef) -> CopyOf | None:
@@ -214,32 +118,37 @@ def read_page(folder: CrawlFolder, ref: StoreRef, find: FindPage | None = None) 
     return page
 
 
-def iter_pages(path: Path, on_torn: OnTorn | None = None) -> Iterator[StoredPage]:
-    """Yield the pages of one pages file; those of revisit records have no payload."""
-    for record in _told(Records(path), path.name, on_torn):
+def iter_pages(path: Path, on_bad: OnBad | None = None) -> Iterator[StoredPage]:
+    """Yield the readable pages of one pages file; those of revisit records have no payload."""
+    for record in readable_records(path, on_bad=on_bad):
         if record.headers.get("warc-type") in {"response", "revisit", "resource"}:
             yield _page(record, StoreRef(path.name, record.offset, record.length))
 
 
 def iter_links(
-    folder: CrawlFolder, on_torn: OnTorn | None = None
+    folder: CrawlFolder, on_bad: OnBad | None = None
 ) -> Iterator[tuple[StoreRef, LinksRecord]]:
-    """Yield every record of the links archive, file by file, in the order of writing."""
+    """Yield every readable record of the links archive, file by file, in the order of writing."""
     for name in folder.archive_names(kind="links"):
         path = folder.archive / name.file_name
-        for record in _told(Records(path), path.name, on_torn):
-            if record.headers.get("warc-type") != "metadata":
-                continue
-            try:
-                links = decode_links(record.block)
-            except (msgspec.DecodeError, UnicodeDecodeError) as error:
-                raise CorruptFile(path, record.offset, str(error)) from error
-            yield StoreRef(path.name, record.offset, record.length), links
+        for record in readable_records(path, on_bad=on_bad):
+            if (links := links_in(record)) is not None:
+                yield StoreRef(path.name, record.offset, record.length), links
+
+
+def links_in(record: Record) -> LinksRecord | None:
+    """Return the links record in a record; None if it is of another kind, or cannot be decoded."""
+    if record.headers.get("warc-type") != "metadata":
+        return None
+    try:
+        return decode_links(record.block)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
 
 
 def record_ids(path: Path) -> Iterator[tuple[str, StoreRef]]:
-    """Yield the id and position of every whole record of a file."""
-    for record in Records(path):
+    """Yield the id and position of every readable record of a file."""
+    for record in readable_records(path):
         yield record.record_id, StoreRef(path.name, record.offset, record.length)
 
 
@@ -261,32 +170,6 @@ def cdxj_lines(path: Path) -> Iterator[bytes]:
         yield row.line(page.ref)
 
 
-def _told(records: Records, file_name: str, on_torn: OnTorn | None) -> Iterator[Record]:
-    yield from records
-    if records.found and on_torn is not None:
-        on_torn(file_name, records.whole_until)
-
-
-def _record(member: Member) -> Record | None:
-    """Return the record inside a member, or None if it is not one whole record."""
-    lines, blank, rest = member.content.partition(b"\r\n\r\n")
-    if not blank or not lines.startswith(b"WARC/1."):
-        return None
-    headers = warc_fields(lines)
-    length = headers.get("content-length", "")
-    if not length.isdecimal() or rest[int(length) :] != b"\r\n\r\n":
-        return None
-    return Record(
-        offset=member.offset, length=member.length, headers=headers, block=rest[: int(length)]
-    )
-
-
-def warc_fields(lines: bytes) -> dict[str, str]:
-    """Return the fields of a WARC header, names in lower case."""
-    fields = (line.partition(":") for line in lines.decode("utf-8", "replace").split("\r\n")[1:])
-    return {name.strip().lower(): value.strip() for name, _, value in fields}
-
-
 def _page(record: Record, ref: StoreRef) -> StoredPage:
     head, payload = b"", record.block
     status = HTTPStatus.OK.value
@@ -302,22 +185,6 @@ def _page(record: Record, ref: StoreRef) -> StoredPage:
         warc_headers=record.headers,
         ref=ref,
     )
-
-
-def split_head(block: bytes) -> tuple[bytes, bytes]:
-    """Return the HTTP header with its blank line, and what follows it."""
-    end = head_end(block)
-    return (block[:end], block[end:]) if end >= 0 else (block, b"")
-
-
-def head_end(block: bytes) -> int:
-    """Return where an HTTP header ends, its blank line included; -1 if that has not come yet."""
-    ends = [
-        found + len(mark)
-        for mark in (b"\r\n\r\n", b"\n\n", b"\n\r\n")
-        if (found := block.find(mark)) >= 0
-    ]
-    return min(ends, default=-1)
 
 
 def status_of(head: bytes) -> int:

@@ -18,7 +18,8 @@ from gossamer.errors import CannotGoOn
 from gossamer.model import Row
 from gossamer.store.archive import FileRow, file_row, read_file_row
 from gossamer.store.layout import KINDS, ArchiveName, CrawlFolder
-from gossamer.store.reader import Records, cdxj_lines
+from gossamer.store.reader import cdxj_lines
+from gossamer.store.records import Records
 from gossamer.store.warc import is_cdxj_of, write_cdxj
 
 PAGE_TYPES = frozenset({"response", "revisit", "resource"})

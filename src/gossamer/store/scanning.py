@@ -4,7 +4,9 @@ Behind a record that cannot be read the search goes on for the next gzip member 
 the header of a WARC record. A page may itself be a WARC file, whose members would look the same; so
 the record's id must have the stem that all ids of our file have, 60 random bits that nobody outside
 knows (`RecordIds`). It is learnt from the records before the first bad one, or else from the other
-files of the set; where all of these are bad, too, any record will do. Memory is bounded: of a block only the beginning is kept, the rest is hashed.
+files of the set; where all of these are bad, too, any record will do.
+
+Memory is bounded: of a block only the beginning is kept, the rest is hashed.
 """
 
 import os
@@ -18,7 +20,7 @@ from isal import isal_zlib
 from msgspec import Struct
 
 from gossamer.store.layout import KINDS, ArchiveName
-from gossamer.store.reader import NOT_GZIP, Record, head_end, warc_fields
+from gossamer.store.records import NOT_GZIP, Record, head_end, warc_fields
 from gossamer.store.warc import END, digest_texts
 
 MAGIC = b"\x1f\x8b\x08"
@@ -41,7 +43,7 @@ behind its beginning: what is read in vain stays proportional to the length of t
 _STEM = re.compile(r"<urn:uuid:([0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3})-8000-([0-9a-f]{12})>")
 
 Digests: TypeAlias = Literal["none", "block", "all"]
-"""Which digests are compared with the bytes: none, that of the block, or that of the payload too."""
+"""Which digests are compared: none, that of the block, or that of the payload, too."""
 
 
 class BadRecord(Struct, frozen=True, kw_only=True):
@@ -61,6 +63,17 @@ class BadRecord(Struct, frozen=True, kw_only=True):
         """Return all this in one line."""
         what = f" ({self.url})" if self.url else ""
         return f"{self.file}: bytes {self.offset} to {self.end}{what}: {self.found}"
+
+
+def undecodable(file: str, record: Record, error: Exception) -> BadRecord:
+    """Return what is to be said of a record whose block is not what its kind promises."""
+    return BadRecord(
+        file=file,
+        offset=record.offset,
+        end=record.offset + record.length,
+        url=record.headers.get("warc-target-uri", ""),
+        found=str(error),
+    )
 
 
 OnBad: TypeAlias = Callable[[BadRecord], None]

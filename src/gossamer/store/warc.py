@@ -17,6 +17,7 @@ from hashlib import sha1
 from pathlib import Path
 from urllib.parse import quote, quote_from_bytes, unquote_to_bytes
 
+import msgspec
 from isal import igzip_lib, isal_zlib
 from msgspec import Struct
 
@@ -236,6 +237,43 @@ def write_cdxj(path: Path, lines: Iterable[bytes], *, is_synced: bool) -> int:
         for line in sorted(lines):
             length += file.write(line + b"\n")
     return length
+
+
+class CdxLine(Struct, frozen=True, gc=False):
+    """What a line of an index says of a page."""
+
+    url: str
+    digest: str
+    length: str
+    offset: str
+    filename: str
+
+    @property
+    def ref(self) -> StoreRef:
+        """Return where the page lies."""
+        return StoreRef(self.filename, int(self.offset), int(self.length))
+
+
+_decode_line = msgspec.json.Decoder(CdxLine).decode
+
+
+def read_cdxj(path: Path) -> Iterator[tuple[int, CdxLine | None]]:
+    """Yield the lines of an index, each with its first byte; None: it is not a line of an index."""
+    at = 0
+    with path.open("rb") as file:
+        for line in file:
+            yield at, _cdx_line(line)
+            at += len(line)
+
+
+def _cdx_line(line: bytes) -> CdxLine | None:
+    start = line.find(b" {")
+    try:
+        found = _decode_line(line[start + 1 :]) if start > 0 and line.endswith(b"}\n") else None
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
+    is_sound = found is not None and found.offset.isdecimal() and found.length.isdecimal()
+    return found if is_sound else None
 
 
 def is_cdxj_of(path: Path, file_name: str, length: int | None) -> bool:

@@ -20,7 +20,7 @@ from gossamer.cli.screen import (
     why_view,
 )
 from gossamer.cli.updating import build_line
-from gossamer.model import BuildStep, UserErrors, torn
+from gossamer.model import BuildStep, UserErrors, skipped
 from gossamer.report import PastVisit, RobotsAnswer, Status, WatchTotals, Why
 
 STATUS = Status(
@@ -232,6 +232,6 @@ def test_a_build_tells_in_words_how_far_it_is() -> None:
     )
     step = BuildStep(doing="writing", count=2000, unit="page", bytes_left=5 << 20)
     assert build_line("index", step).plain == "index: writing, 2,000 pages, 5.0 MiB left to read"
-    assert build_line("graph", torn("links-00.warc.gz", 17)).plain == (
-        "graph: links-00.warc.gz is damaged at byte 17: what follows is left out"
+    assert build_line("graph", skipped("links-00.warc.gz: bytes 17 to 90: cut")).plain == (
+        "graph: damaged, and left out: links-00.warc.gz: bytes 17 to 90: cut"
     )

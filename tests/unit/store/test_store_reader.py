@@ -19,14 +19,15 @@ from store_samples import AT, HEAD, Shard, document, gzipped, pages, turn, warci
 from gossamer.errors import CorruptFile
 from gossamer.model import CopyOf, StoreRef
 from gossamer.store import (
+    BadRecord,
     CrawlFolder,
     Records,
     State,
     iter_links,
     iter_pages,
     read_page,
-    reader,
     record_ids,
+    records,
     repair,
     surt,
 )
@@ -87,21 +88,22 @@ def test_members_are_found_however_the_file_is_read(
     shard.commit(pages(5))
     path = shard.folder.archive / "pages-00-0001-00000.warc.gz"
     whole = [(r.offset, r.length, r.block) for r in Records(path)]
-    monkeypatch.setattr(reader, "CHUNK_BYTES", chunk_bytes)
+    monkeypatch.setattr(records, "CHUNK_BYTES", chunk_bytes)
     assert [(r.offset, r.length, r.block) for r in Records(path)] == whole
     assert len(whole) == 11
 
 
-def test_reading_stops_at_the_last_whole_record_and_tells_where(shard: Shard) -> None:
+def test_reading_goes_on_to_the_end_and_names_what_was_cut(shard: Shard) -> None:
     shard.commit(pages(3))
     path = shard.folder.archive / "links-00-0001-00000.warc.gz"
     places = [ref for _, ref in record_ids(path)]
     for cut in (1, 9, 30, places[-1].length - 1):
         os.truncate(path, places[-1].offset + places[-1].length - cut)
-        torn: list[tuple[str, int]] = []
-        told = list(iter_links(shard.folder, lambda *where, torn=torn: torn.append(where)))
+        named: list[BadRecord] = []
+        told = list(iter_links(shard.folder, named.append))
         assert len(told) == 2
-        assert torn == [(path.name, places[-1].offset)]
+        assert [(bad.file, bad.offset) for bad in named] == [(path.name, places[-1].offset)]
+        assert named[0].url in {"http://one.test/2", ""}
 
 
 def test_a_flipped_bit_is_noticed(shard: Shard) -> None:

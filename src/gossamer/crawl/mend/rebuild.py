@@ -1,17 +1,17 @@
 """Rebuild the state from the archive, which is the source of truth.
 
-Works in a new folder and renames it, so that a kill leaves either no state or a whole one. First
-the archive is brought into order (what has no links record is cut off), then every record is
-walked through twice: once for what became of each URL, once for the links, which go through the
-same seen test and filters as when they were found.
+Works in a new folder and renames it, so that a kill leaves either no state or a whole one. No byte
+of the archive is changed: a record that cannot be read is skipped and named, and its URL is queued
+again unless another record of it is sound. Every record is walked through twice: once for what
+became of each URL, once for the links, which go through the same seen test and filters as when they
+were found.
 """
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from random import Random
 
-import msgspec
 from msgspec import Struct
 from msgspec.structs import astuple, replace
 
@@ -19,10 +19,12 @@ from gossamer.clock import SystemClock
 from gossamer.config import WatchConfig
 from gossamer.crawl.core import Core, build_core
 from gossamer.crawl.ledger import VISITS_KEPT, is_html, remarks
+from gossamer.crawl.mend.walking import FoundPage, LostRecords, walk_archive, walk_links
 from gossamer.crawl.opening import ShardFolder, forget_boot, lock_folder, start_epoch
-from gossamer.crawl.pipeline import Reading, followed_links, next_tasks
+from gossamer.crawl.pipeline import Reading, accept, followed_links, next_tasks
 from gossamer.durable import sync
-from gossamer.errors import CannotGoOn, CorruptFile
+from gossamer.errors import CannotGoOn
+from gossamer.log import warn
 from gossamer.model import (
     BuildProgress,
     BuildStep,
@@ -31,8 +33,10 @@ from gossamer.model import (
     Extraction,
     Link,
     LinkKind,
+    Row,
     StoreRef,
     Task,
+    Url,
     UrlRecord,
     UrlState,
     Visit,
@@ -41,15 +45,12 @@ from gossamer.process import LABELS
 from gossamer.report import COUNTERS, encode_counters, encode_record, url_row_key
 from gossamer.settings import load_config
 from gossamer.store import (
-    ArchiveName,
+    BadRecord,
     CrawlFolder,
     FileRow,
     LinksRecord,
-    Records,
     State,
-    decode_links,
     file_row,
-    repair,
 )
 from gossamer.urls import parse
 
@@ -70,6 +71,10 @@ class RebuiltState(Struct, frozen=True, kw_only=True):
 
     pages: int
     queued: int
+    queued_again: int = 0
+    """URLs among them that were stored, and whose records are damaged."""
+    damaged: tuple[BadRecord, ...] = ()
+    """Records that could not be read, one for each URL that is known to be in them."""
 
 
 def build_state(root: Path | str, on_progress: BuildProgress | None = None) -> RebuiltState:
@@ -83,46 +88,79 @@ def build_state(root: Path | str, on_progress: BuildProgress | None = None) -> R
         shutil.rmtree(fresh, ignore_errors=True)
         state = State.open(fresh / "00")
         core = build_core(state, ShardFolder(folder=folder), config, Random(0), Counters())  # noqa: S311  # queue draws
-        counters = _replay(folder, core, on_progress or (lambda _: None))
+        lost = LostRecords()
+        again = _replay(folder, core, lost, on_progress or (lambda _: None))
         state.sync()
-        answer = RebuiltState(pages=counters.pages, queued=core.frontier.queued)
+        answer = RebuiltState(
+            pages=core.counters.pages,
+            queued=core.frontier.queued,
+            queued_again=again,
+            damaged=tuple(lost.bad),
+        )
         core.url_seen.close()
         state.close()
         _put_in_place(folder, fresh)
+    for bad in answer.damaged:
+        warn("record.damaged", file=bad.file, byte=bad.offset, url=bad.url, found=bad.found)
     return answer
 
 
-def _replay(folder: CrawlFolder, core: Core, on_progress: BuildProgress) -> Counters:
-    for shard in sorted({name.shard for name in folder.archive_names()}):
-        core.state.write(repair(folder, shard, _as_committed(folder, shard)).rows)
+def _replay(folder: CrawlFolder, core: Core, lost: LostRecords, on_progress: BuildProgress) -> int:
+    """Fill the stations with what the archive says; return how many URLs are queued again."""
+    core.state.write(_rows_as_they_are(folder))
     _continue_epochs(folder, core)
-    counters = core.counters
     read = 0
-    for read, (record, ref, digest) in enumerate(_walk(folder), 1):
-        _settle(record, ref, digest, core, counters)
+    for read, found in enumerate(walk_archive(folder, lost), 1):
+        _settle(found, core)
         if read % COMMIT_RECORDS == 0:
-            _commit(core, counters)
+            _commit(core)
             on_progress(BuildStep(doing="reading", count=read))
-    _commit(core, counters)
+    _commit(core)
     on_progress(BuildStep(doing="reading", count=read))
-    for followed, (record, _, _) in enumerate(_walk(folder), 1):
-        _follow(record, core)
+    again = _queue_pages(lost.pages, core)
+    for followed, links in enumerate(walk_links(folder), 1):
+        _follow(links, core)
         if followed % COMMIT_RECORDS == 0:
-            _commit(core, counters)
+            _commit(core)
             on_progress(BuildStep(doing="adding", count=followed))
-    _commit(core, counters)
-    return counters
+    again += _queue_urls(lost.urls, core)
+    _commit(core)
+    return again
 
 
-def _as_committed(folder: CrawlFolder, shard: int) -> list[tuple[bytes, bytes]]:
-    """Return commit rows that claim every file whole: repair finds out what really is."""
+def _rows_as_they_are(folder: CrawlFolder) -> list[Row]:
+    """Return a commit table that says of every file what it is: no start has anything to cut."""
     rows = []
-    for name in folder.archive_names(shard=shard):
-        length = folder.archive_path(name.file_name).stat().st_size
-        row = FileRow(length=length, synced=0, is_closed=False)
-        key, value = file_row(name.file_name, row)
-        rows.append((key, value or b""))
+    for name in folder.archive_names():
+        path = folder.archive_path(name.file_name)
+        sync(path)
+        length = path.stat().st_size
+        rows.append(file_row(name.file_name, FileRow(length, length, is_closed=True)))
     return rows
+
+
+def _queue_pages(lost: Iterable[LinksRecord], core: Core) -> int:
+    """Queue the pages again whose records are bad; what led to them is known."""
+    tasks = {}
+    for links in lost:
+        url = parse(links.url, core.stations.urls)
+        if url is not None and core.record_of(url.key) is None:
+            task = _task(links, url)
+            is_revisit = task.kind is LinkKind.REVISIT
+            tasks[url.key] = replace(task, kind=LinkKind.ANCHOR) if is_revisit else task
+    core.url_seen.add(list(tasks))
+    core.frontier.add(tasks.values())
+    _commit(core)
+    return len(tasks)
+
+
+def _queue_urls(texts: Iterable[str], core: Core) -> int:
+    """Queue URLs of which nothing else is known: no page that links to one was met, either."""
+    found = (parse(text, core.stations.urls) for text in dict.fromkeys(texts))
+    urls = [url for url in found if url is not None and core.record_of(url.key) is None]
+    new = accept([Task(url=url, depth=1) for url in urls], core.stations).new
+    core.frontier.add(new)
+    return len(urls)
 
 
 def _continue_epochs(folder: CrawlFolder, core: Core) -> None:
@@ -135,39 +173,10 @@ def _continue_epochs(folder: CrawlFolder, core: Core) -> None:
     forget_boot(core.state)
 
 
-def _walk(folder: CrawlFolder) -> Iterator[tuple[LinksRecord, StoreRef | None, str]]:
-    """Give every links record with the place and payload digest of its page record."""
-    for name in folder.archive_names(kind="links"):
-        pages = _page_places(folder, name.sibling("pages"))
-        path = folder.archive_path(name.file_name)
-        for record in Records(path):
-            if record.headers.get("warc-type") == "metadata":
-                try:
-                    links = decode_links(record.block)
-                except (msgspec.DecodeError, UnicodeDecodeError) as error:
-                    raise CorruptFile(path, record.offset, str(error)) from error
-                ref, digest = pages.get(links.page, (None, ""))
-                yield links, ref, digest
-
-
-def _page_places(folder: CrawlFolder, name: ArchiveName) -> dict[str, tuple[StoreRef, str]]:
-    path = folder.archive_path(name.file_name)
-    if not path.exists():
-        return {}
-    return {
-        record.record_id: (
-            StoreRef(name.file_name, record.offset, record.length),
-            record.headers.get("warc-payload-digest", ""),
-        )
-        for record in Records(path)
-        if record.headers.get("warc-type") in {"response", "revisit", "resource"}
-    }
-
-
-def _settle(
-    links: LinksRecord, ref: StoreRef | None, digest: str, core: Core, counters: Counters
-) -> None:
+def _settle(found: FoundPage, core: Core) -> None:
     """Write down what became of one URL."""
+    links, counters = found.links, core.counters
+    ref, digest = (found.page.ref, found.page.digest) if found.page else (None, "")
     url = parse(links.url, core.stations.urls)
     state = STATES.get(links.outcome)
     if url is None or state is None:
@@ -292,14 +301,7 @@ def _follow(links: LinksRecord, core: Core) -> None:
     url = parse(links.url, core.stations.urls)
     if url is None:
         return
-    task = Task(
-        url=url,
-        depth=links.depth,
-        via=links.via,
-        kind=LinkKind(links.kind),
-        hops=links.hops,
-        nesting=links.nesting,
-    )
+    task = _task(links, url)
     if links.outcome == "seed":
         found = [Link(target=url, kind=LinkKind.SEED)]
         task = Task(url=url, depth=-1)
@@ -321,17 +323,28 @@ def _follow(links: LinksRecord, core: Core) -> None:
     core.frontier.promote(following.promoted)
 
 
-def _commit(core: Core, counters: Counters) -> None:
+def _task(links: LinksRecord, url: Url) -> Task:
+    return Task(
+        url=url,
+        depth=links.depth,
+        via=links.via,
+        kind=LinkKind(links.kind),
+        hops=links.hops,
+        nesting=links.nesting,
+    )
+
+
+def _commit(core: Core) -> None:
     rows = core.rows_to_commit()
-    core.state.write([*rows, (COUNTERS, encode_counters(counters))])
+    core.state.write([*rows, (COUNTERS, encode_counters(core.counters))])
     core.frontier.committed()
 
 
 def _put_in_place(folder: CrawlFolder, fresh: Path) -> None:
     """Replace the old state, if there is one, by the new one."""
     state, old = folder.root / "state", folder.root / "state.old"
-    shutil.rmtree(old, ignore_errors=True)
     if state.exists():
+        shutil.rmtree(old, ignore_errors=True)
         state.rename(old)
     fresh.rename(state)
     sync(folder.root)

@@ -46,7 +46,7 @@ from gossamer.graph.build.whole import WEB, Base
 from gossamer.graph.bv import Coding
 from gossamer.graph.kinds import Kind
 from gossamer.graph.names import NameSorter
-from gossamer.model import BuildProgress, BuildStep, built_anew, torn
+from gossamer.model import BuildProgress, BuildStep, built_anew, skipped
 from gossamer.store import CrawlFolder, Lengths, counted_lengths, has_more, has_shrunk
 
 ATTEMPTS = 3
@@ -167,8 +167,8 @@ class _Builder:
                 left = reading.bytes_left
                 self._tell(BuildStep(doing="reading", count=self._records, bytes_left=left))
         spool.flush()
-        for name, offset in reading.torn.items():
-            self._tell(torn(name, offset))
+        for bad in reading.bad:
+            self._tell(skipped(bad.line()))
         return reading.covered
 
     def _write(self, fresh: Fresh, old: "_Old | None", covered: Lengths) -> GraphFacts:

@@ -12,7 +12,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from gossamer.durable import sync_files
-from gossamer.model import BuildProgress, BuildStep, torn
+from gossamer.model import BuildProgress, BuildStep, skipped
 from gossamer.search.analysis import Analyser
 from gossamer.search.build.keeper import MOST_WAITING
 from gossamer.search.build.options import IndexFacts, IndexOptions, Shape, facts_of
@@ -138,8 +138,8 @@ class FullBuild:
             raise
         sink.close()
         self._languages = sink.languages()
-        for name, offset in news.torn.items():
-            self._tell(torn(name, offset))
+        for bad in news.bad:
+            self._tell(skipped(bad.line()))
         return news.covered
 
     def _tell_pages(

@@ -8,7 +8,7 @@ from itertools import islice
 
 from msgspec.structs import replace
 
-from gossamer.model import BuildProgress, torn
+from gossamer.model import BuildProgress, skipped
 from gossamer.search.analysis import Analyser
 from gossamer.search.build.options import Did, IndexFacts, IndexOptions, facts_of
 from gossamer.search.build.place import open_sink, place_of
@@ -64,8 +64,8 @@ class Keeper:
             if found.facts.standing and self._is_newest(found.facts):
                 self._take_one(found)
         self._add_copies(waiting)
-        for name, offset in news.torn.items():
-            tell(torn(name, offset))
+        for bad in news.bad:
+            tell(skipped(bad.line()))
         if news.covered != self.manifest.covered or self._added:
             self._commit(news.covered)
         did: Did = "news" if records or self._added else "nothing"

@@ -12,9 +12,17 @@ from typing import Literal, TypeAlias
 import msgspec
 from msgspec import Struct
 
-from gossamer.errors import CorruptFile
 from gossamer.search.page import IndexPage
-from gossamer.store import ArchiveName, CrawlFolder, Lengths, LinkRow, Record, RecordRange
+from gossamer.store import (
+    ArchiveName,
+    BadRecord,
+    CrawlFolder,
+    Lengths,
+    LinkRow,
+    Record,
+    RecordRange,
+    undecodable,
+)
 
 AHEAD = 64
 AHEAD_BYTES = 4 << 20
@@ -102,8 +110,8 @@ class ArchiveNews:
         self._folder = folder
         self._counted = counted
         self.covered = dict(covered)
-        self.torn: Lengths = {}
-        """Where files stop to be readable although more of them counts."""
+        self.bad: list[BadRecord] = []
+        """What counts and cannot be read."""
 
     @property
     def bytes_left(self) -> int:
@@ -134,27 +142,28 @@ class ArchiveNews:
     def _facts_of(self, name: ArchiveName) -> Iterator[PageFacts]:
         file = name.file_name
         path = self._folder.archive_path(file)
-        stretch = RecordRange(path, self.covered.get(file, 0), self._counted.get(file, 0))
+        start, end = self.covered.get(file, 0), self._counted.get(file, 0)
+        stretch = RecordRange(path, start, end, self.bad)
         for record in stretch:
             self.covered[file] = record.offset + record.length
             if record.headers.get("warc-type") == "metadata":
                 try:
                     facts = _decode(record.block)
                 except (msgspec.DecodeError, UnicodeDecodeError) as error:
-                    raise CorruptFile(path, record.offset, str(error)) from error
-                yield facts
-        if stretch.is_torn:
-            self.torn[file] = stretch.reached
+                    self.bad.append(undecodable(file, record, error))
+                else:
+                    yield facts
+        self.covered[file] = max(self.covered.get(file, 0), stretch.reached)
 
     def _texts_of(self, name: ArchiveName) -> "_Texts":
         file = name.file_name
         start, end = self.covered.get(file, 0), self._counted.get(file, 0)
-        return _Texts(self._folder.archive_path(file), start, end)
+        return _Texts(self._folder.archive_path(file), start, end, self.bad)
 
     def _close(self, texts: "_Texts") -> None:
         """Texts that are left over belong to no page that counts: they are not met again."""
         if texts.is_torn:
-            self.torn[texts.file] = texts.reached
+            self.covered[texts.file] = texts.reached
         elif self._counted.get(texts.file, 0):
             self.covered[texts.file] = self._counted[texts.file]
 
@@ -162,8 +171,8 @@ class ArchiveNews:
 class _Texts:
     """The texts of a file, found by the page that they belong to."""
 
-    def __init__(self, path: Path, start: int, end: int) -> None:
-        self._stretch = RecordRange(path, start, end)
+    def __init__(self, path: Path, start: int, end: int, bad: list[BadRecord]) -> None:
+        self._stretch = RecordRange(path, start, end, bad)
         self._records = iter(self._stretch) if start < end else iter(())
         self._ahead: dict[str, Record] = {}
         self._bytes = 0
@@ -172,6 +181,7 @@ class _Texts:
 
     @property
     def is_torn(self) -> bool:
+        """The end of the file cannot be read: it is tried again the next time."""
         return self._stretch.is_torn
 
     def take(self, page: str) -> Record | None:

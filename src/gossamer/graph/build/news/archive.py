@@ -5,8 +5,7 @@ from collections.abc import Iterator
 import msgspec
 from msgspec import Struct
 
-from gossamer.errors import CorruptFile
-from gossamer.store import CrawlFolder, Lengths, LinkRow, RecordRange
+from gossamer.store import BadRecord, CrawlFolder, Lengths, LinkRow, RecordRange, undecodable
 
 
 class PageRecord(Struct, frozen=True):
@@ -29,8 +28,8 @@ class NewRecords:
         self._folder = folder
         self.covered = dict(covered)
         self._counted = counted
-        self.torn: Lengths = {}
-        """Where files stop to be readable although more of them counts."""
+        self.bad: list[BadRecord] = []
+        """What counts and cannot be read."""
 
     @property
     def bytes_left(self) -> int:
@@ -48,14 +47,12 @@ class NewRecords:
 
     def _of_file(self, name: str, start: int, end: int) -> Iterator[PageRecord]:
         path = self._folder.archive_path(name)
-        stretch = RecordRange(path, start, end)
+        stretch = RecordRange(path, start, end, self.bad)
         for record in stretch:
             self.covered[name] = stretch.reached
             if record.headers.get("warc-type") == "metadata":
                 try:
                     yield _decode(record.block)
                 except (msgspec.DecodeError, UnicodeDecodeError) as error:
-                    raise CorruptFile(path, record.offset, str(error)) from error
+                    self.bad.append(undecodable(name, record, error))
         self.covered[name] = stretch.reached
-        if stretch.is_torn:
-            self.torn[name] = stretch.reached
