@@ -16,14 +16,11 @@ from typing import Any
 import pytest
 
 from gossamer.testing import (
-    CannedResponse,
     FakeWeb,
     LoggedRequest,
-    ScriptedWeb,
     ServerProcess,
     most_connections,
     serve_in_process,
-    serve_in_thread,
     smallest_gap,
 )
 from tests.e2e.archive import Archive, read_archive
@@ -245,32 +242,6 @@ def test_killed_while_it_rebuilds_its_state_the_archive_is_unharmed(tmp_path: Pa
         stored = read_archive(trial.crawler.folder).page_urls
         assert sum(again[what] - 1 for what in before if again[what] > 1) <= CONCURRENCY
         assert max(stored.values()) == 1
-
-
-@pytest.mark.slow
-def test_a_page_that_kills_the_crawl_each_time_is_given_up_and_the_others_are_stored(
-    tmp_path: Path,
-) -> None:
-    web = ScriptedWeb()
-    host = web.host("a.test").page("/", links=["/killer", "/b", "/c"]).page("/b").page("/c")
-    host.on("/killer", CannedResponse(body=b"late", wait_s=60.0))
-    with serve_in_thread(web) as server:
-        words = flags_for(server.resolve, "--delay", "0", "--no-sitemaps")
-        crawler = Crawler(tmp_path / "crawl", (host.url(),), words)
-
-        def times() -> int:
-            return sum(visit.target == "/killer" for visit in server.requests)
-
-        for time_ in (1, 2, 3):
-            process = crawler.start()
-            wait_until(lambda goal=time_: times() == goal, process)
-            assert kill(process)
-        assert crawler.run().expect(0).last_json["finished"] is True
-        assert times() == 3
-        found = crawler.why(host.url("/killer"))
-        assert (found["state"], found["reason"]) == ("failed", "killed_us")
-    stored = read_archive(crawler.folder).page_urls
-    assert stored == {host.url(path): 1 for path in ("/", "/b", "/c")}
 
 
 @pytest.mark.parametrize("policy", ["each", "never"])

@@ -25,7 +25,7 @@ from gossamer.ranks import RankFile, write_ranks
 from gossamer.search.manifest import read_manifest as read_index_manifest
 from gossamer.seen.runs import checked_chunks
 from gossamer.settings import load_config
-from gossamer.store import CrawlFolder, FlightBoard, Records, TurnWriter, iter_links
+from gossamer.store import CrawlFolder, LostReading, ReadingMark, Records, TurnWriter, iter_links
 from tests.unit.store.store_samples import document, turn
 
 AT = 1700000000.25
@@ -135,14 +135,14 @@ def read_golden_ranks(path: Path) -> dict[int, float | None]:
     return {key: table.of(key) for key in (*RANKS, 12345)}
 
 
-def lost_keys(folder: Path, copy_to: Path) -> list[int]:
-    """Return what the flight boards blame; opening clears a board, so it is copied first."""
+def lost_readings(folder: Path, copy_to: Path) -> list[LostReading | None]:
+    """Return what the marks of all shards say; opening one changes it, so it is copied first."""
     found = []
-    for board in sorted(folder.glob("state/*/flight")):
-        copy = copy_to / f"flight-{board.parent.name}"
-        copy.write_bytes(board.read_bytes())
-        opened = FlightBoard(copy, 3)
-        found += opened.lost
+    for mark in sorted(folder.glob("state/*/flight")):
+        copy = copy_to / f"flight-{mark.parent.name}"
+        copy.write_bytes(mark.read_bytes())
+        opened = ReadingMark(copy)
+        found.append(opened.lost)
         opened.close()
     return found
 

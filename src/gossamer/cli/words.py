@@ -116,7 +116,10 @@ FAILURES: dict[str, Gloss] = {
     "throttled": Gloss("the server asked us to slow down (429, 503)", "the host was slowed down"),
     "http_5xx": Gloss("the server failed (500 to 599)", "retried; then final"),
     "unreadable_file": Gloss("a file: seed that cannot be read", "check its permissions"),
-    "killed_us": Gloss("the crawl died again and again with it in hand", "please report it"),
+    "killed_us": Gloss(
+        "the crawl died while its page was being read, then the helper process that read it alone",
+        "please report it; `gossamer retry` queues it again",
+    ),
     "internal_error": Gloss("our own code failed on it", "please report it with the detail"),
 }
 """Asked for, and not had."""

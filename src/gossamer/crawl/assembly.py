@@ -30,7 +30,7 @@ from gossamer.crawl.opening import (
 )
 from gossamer.crawl.peers import NoPeers, OtherShards, take_letter
 from gossamer.crawl.ports import Peers, RevisitScheduler
-from gossamer.crawl.reading import DocumentReader, HelperProcess
+from gossamer.crawl.reading import DocumentReader
 from gossamer.crawl.recovery import recover
 from gossamer.crawl.requester import Requester
 from gossamer.crawl.revisit import RevisitTurns
@@ -45,7 +45,7 @@ from gossamer.report import COUNTERS, URL, decode_counters, decode_record, seed_
 from gossamer.store import (
     ROW_PREFIX,
     Archive,
-    FlightBoard,
+    ReadingMark,
     State,
     TurnWriter,
     read_original,
@@ -60,7 +60,7 @@ class Shard:
     place: ShardFolder
     core: Core
     ledger: Ledger
-    board: FlightBoard
+    mark: ReadingMark
     requester: Requester
     reader: DocumentReader
     engine: Engine
@@ -69,7 +69,7 @@ class Shard:
     async def close(self) -> None:
         """Close everything in order, whatever fails; the archive's last rows are committed."""
         with ExitStack() as last:
-            last.callback(self.board.close)
+            last.callback(self.mark.close)
             last.callback(self.core.state.close)
             last.callback(self.core.url_seen.close)
             await self.core.copies.close()
@@ -143,13 +143,13 @@ def _assemble_on(
     core = build_core(state, place, config, random, counters, extras.filters, outbox, copies)
     peers = _open_peers(place, config, core, time, run, membership)
     ledger = _open_ledger(config, core, archive, writer, peers)
-    board = FlightBoard(place.state / "flight", config.concurrency)
-    recover(core, ledger, board, mended, time.now(), all_wait=has_rebooted)
+    mark = ReadingMark(place.state / "flight")
+    recover(core, ledger, mark, mended, time.now(), all_wait=has_rebooted)
     copies.recover()
 
     watcher = _open_watcher(config, core, peers, time, run) if extras.is_watching else None
     requester = _open_requester(place, config, time, counters)
-    reader = _open_reader(config, extras.processors, board)
+    reader = _open_reader(config, extras.processors, mark, time)
     worker = Worker(
         time=time,
         core=core,
@@ -166,13 +166,12 @@ def _assemble_on(
         core=core,
         ledger=ledger,
         worker=worker,
-        board=board,
         peers=peers,
         revisits=watcher,
         folder=place.folder.root,
         save=lambda: saving_credit(state, core.frontier.order),
     )
-    return Shard(place, core, ledger, board, requester, reader, engine, peers)
+    return Shard(place, core, ledger, mark, requester, reader, engine, peers)
 
 
 def _warcinfo(writer: TurnWriter, time: CrawlTime, file_name: str) -> bytes:
@@ -284,11 +283,11 @@ def _open_requester(
 
 
 def _open_reader(
-    config: Config, processors: Sequence[Processor], board: FlightBoard
+    config: Config, processors: Sequence[Processor], mark: ReadingMark, time: CrawlTime
 ) -> DocumentReader:
     """Return what reads strangers' bytes."""
     tools = Tools(urls=config.urls, process=config.process, robots_agent=config.fetch.robots_agent)
-    return DocumentReader(Registry.load(tools, extra=processors), HelperProcess(tools), board)
+    return DocumentReader(Registry.load(tools, extra=processors), mark, time)
 
 
 def _open_watcher(
@@ -310,6 +309,7 @@ def _open_watcher(
         pages=pages,
         budget=RequestBudget(rules.rate_per_s, rules.new_share, now, counters.requests),
         record_of=core.record_of,
+        postponed_until=core.suspects.until,
         in_flight=run.in_flight,
         has_room=lambda new: peers.pages_left(counters.pages + new, 1) > 0,
     )

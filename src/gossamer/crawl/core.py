@@ -9,6 +9,7 @@ from gossamer.config import Config, WatchConfig
 from gossamer.crawl.copies import CopyLabeller, NoCopies
 from gossamer.crawl.opening import ShardFolder, load_credit
 from gossamer.crawl.ports import Stations
+from gossamer.crawl.suspects import Suspects
 from gossamer.dedupe import ContentSeen
 from gossamer.fetch import RobotsCache, next_try_at
 from gossamer.filter import FilterChain, UrlFilter, as_user_filter, build_chain
@@ -40,6 +41,7 @@ class Core:
     stations: Stations
     watch: WatchConfig
     copies: CopyLabeller | NoCopies
+    suspects: Suspects
     splitter: Splitter | None
     outbox: Outbox | None
 
@@ -51,6 +53,7 @@ class Core:
         rows += self.robots.rows_to_commit()
         rows += self.traps.rows_to_commit()
         rows += self.copies.rows_to_commit()
+        rows += self.suspects.rows_to_commit()
         if self.outbox is not None:
             rows += self.outbox.rows_to_commit()
         return rows
@@ -82,6 +85,16 @@ class Core:
     def wake_held(self) -> None:
         """Queue some of the tasks that the trap detector holds: there is nothing else to do."""
         self._release(self.traps.wake())
+
+    @property
+    def has_only_suspects(self) -> bool:
+        """Return True if postponed suspects are all that is left to do here."""
+        postponed = len(self.suspects.postponed)
+        return 0 < self.frontier.queued <= postponed and not self.frontier.has_uncommitted
+
+    def wake_suspects(self, now: float) -> None:
+        """Let suspects wait no longer: there is nothing else to do."""
+        self.frontier.hasten(self.suspects.take_postponed(), now)
 
     def _release(self, back: ReleasedTasks) -> None:
         if back.refused:
@@ -149,6 +162,7 @@ def build_core(
         stations=stations,
         watch=config.watch,
         copies=copies if copies is not None else NoCopies(),
+        suspects=Suspects(state.scan),
         splitter=splitter,
         outbox=outbox,
     )

@@ -17,7 +17,6 @@ from gossamer.errors import GossamerError
 from gossamer.log import tell
 from gossamer.model import Counters, Row, Task
 from gossamer.seen import RunJob, UrlSeen
-from gossamer.store import FlightBoard
 
 
 def limit_of(limits: LimitsConfig, counters: Counters, elapsed_s: float) -> str:
@@ -104,7 +103,6 @@ class Engine:
         core: Core,
         ledger: Ledger,
         worker: Worker,
-        board: FlightBoard,
         peers: Peers,
         revisits: RevisitScheduler | None,
         folder: Path,
@@ -121,7 +119,6 @@ class Engine:
         self._core = core
         self._ledger = ledger
         self._worker = worker
-        self._board = board
         self._peers = peers
         self._folder = folder
         self._save = save
@@ -190,6 +187,8 @@ class Engine:
         run.begin_step()
         if not run.in_flight and not self._core.frontier.queued and self._core.traps.held:
             self._core.wake_held()
+        if not run.in_flight and self._core.has_only_suspects:
+            self._core.wake_suspects(self.time.now())
         is_starving = self._dispatch(group) > 0 and self._core.frontier.has_leases_to_commit
         now = self.time.now()
         has_rows = self.has_uncommitted
@@ -208,7 +207,6 @@ class Engine:
         """Start as many tasks as may go; return how many slots stay free."""
         free = self._free_slots()
         while free > 0 and (task := self._source.next(self.time.now())) is not None:
-            self._board.take_off(task.url.key)
             self.run_state.in_flight[task.url.key] = group.create_task(self._ask(task))
             free -= 1
         return free
@@ -239,7 +237,6 @@ class Engine:
             self._worker.give_up(task, error)
         finally:
             del self.run_state.in_flight[task.url.key]
-            self._board.land(task.url.key)
             self.run_state.wake()
 
     async def _wait(self, group: asyncio.TaskGroup, now: float, wait_s: float) -> None:

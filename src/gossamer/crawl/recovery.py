@@ -1,4 +1,4 @@
-"""What a death left behind: leased, lost and blamed URLs go where they belong."""
+"""What a death left behind: leased, lost and suspected URLs go where they belong."""
 
 from msgspec.structs import replace
 
@@ -6,6 +6,7 @@ from gossamer.cluster import OUTBOX, PARCELS, outbox_rows
 from gossamer.crawl.core import Core
 from gossamer.crawl.ledger import Ledger
 from gossamer.crawl.pipeline import accept
+from gossamer.crawl.suspects import MAX_DEATHS
 from gossamer.log import tell, warn
 from gossamer.model import (
     FINAL,
@@ -17,59 +18,79 @@ from gossamer.model import (
     Turn,
     UrlRecord,
 )
-from gossamer.report import URL, decode_record, url_row_key
-from gossamer.store import FlightBoard, Repair
+from gossamer.report import URL, decode_record, suspicion, url_row_key
+from gossamer.store import ReadingMark, Repair
 from gossamer.urls import parse
 
-DEATHS = b"k"
 REST_S = 86_400.0
 """A stored page that kills us is not revisited before this long."""
-DEATH, LEAST_SHARE, MAX_BLAME = 12, 3, 36
-"""A death's blame is shared by the URLs in hand, a quarter each at least; a URL that carries three
-whole ones is not tried again. So one that is alone in hand, or being read, has three deaths, and a
-bystander of random kills is not failed for what others may have done."""
 
 
 def recover(
     core: Core,
     ledger: Ledger,
-    board: FlightBoard,
+    mark: ReadingMark,
     mended: Repair,
     now: float,
     *,
     all_wait: bool,
 ) -> None:
-    """Put leased, lost and blamed URLs where they belong, in one commit."""
-    blame = _share_blame(core, ledger, board)
-    killers: list[Task] = []
+    """Put leased, lost and suspected URLs where they belong, in one commit."""
+    lost = mark.lost
+    suspects: list[Task] = []
 
     def is_settled(task: Task) -> bool:
-        if blame.get(task.url.key, 0) >= MAX_BLAME:
-            killers.append(task)
+        is_revisit = task.kind is LinkKind.REVISIT  # its page is still on the watchlist
+        value = None if is_revisit else core.state.get(url_row_key(task.url.key))
+        if value is not None and decode_record(value).state in FINAL:
             return True
-        if task.kind is LinkKind.REVISIT:
-            return True  # its page is still on the watchlist
-        value = core.state.get(url_row_key(task.url.key))
-        return value is not None and decode_record(value).state in FINAL
+        if lost is not None and task.url.key == lost.key:
+            suspects.append(task)
+            return True
+        return is_revisit
 
     core.frontier.recover(now, is_settled, all_wait=all_wait)
-    for task in killers:
-        failed = Failed(kind=FailureKind.KILLED_US, detail="in hand again and again")
-        turn = Turn(task=task, outcome=failed, at=now)
-        if task.kind is LinkKind.REVISIT:
-            result, again_at = RevisitResult.NO_ANSWER, now + REST_S
-            turn = replace(turn, revisit=result, retry_at=again_at)
-        ledger.record(turn, now)
+    for task in suspects:
+        _suspect(task, lost.at if lost is not None else 0.0, core, ledger, now)
     ledger.add_rows(mended.rows)
     _queue_lost_pages(core, ledger, mended)
     _recover_outbox(core, ledger)
     ledger.counters.add_lost_found(len(mended.moved))
     ledger.commit()
-    board.clear()
+    mark.clear()
     if mended.reindexed:
         warn("archive.reindexed", cdxj=mended.reindexed, found="cut, missing or of another file")
     if mended.cut or mended.moved or mended.bad:
         tell("archive.repaired", cut=mended.cut, moved=mended.moved, bad=mended.bad)
+
+
+def _suspect(task: Task, died_at: float, core: Core, ledger: Ledger, now: float) -> None:
+    """Postpone a URL whose page was being read when the crawl died; it is read alone then.
+
+    Only one over which it died again, after a helper process had read the page well, is given up.
+    """
+    key = task.url.key
+    suspect = core.suspects.add(key, died_at, now)
+    is_guilty = suspect.deaths >= MAX_DEATHS
+    tell("page.suspected", url=task.url.text, deaths=suspect.deaths)
+    if task.kind is LinkKind.REVISIT and not is_guilty:
+        return
+    detail = (
+        f"the crawl died {suspect.deaths} times while its page was being read or filtered"
+        if is_guilty
+        else suspicion(suspect)
+    )
+    failed = Failed(kind=FailureKind.KILLED_US, detail=detail)
+    turn = Turn(task=task, outcome=failed, at=now)
+    if task.kind is LinkKind.REVISIT:
+        turn = replace(turn, revisit=RevisitResult.NO_ANSWER, retry_at=now + REST_S)
+    elif is_guilty:
+        core.suspects.clear(key)
+        core.traps.observe(turn)
+    else:
+        turn = replace(turn, retry_at=suspect.until)
+        core.frontier.delay(replace(task, attempt=task.attempt + 1), suspect.until)
+    ledger.record(turn, now)
 
 
 def _recover_outbox(core: Core, ledger: Ledger) -> None:
@@ -85,17 +106,6 @@ def _recover_outbox(core: Core, ledger: Ledger) -> None:
     found = accept(ours, core.stations)
     core.add(found.new)
     core.promote(found.promoted)
-
-
-def _share_blame(core: Core, ledger: Ledger, board: FlightBoard) -> dict[int, int]:
-    """Blame the last death on the URLs that were in hand; return what each of them carries now."""
-    blame: dict[int, int] = {}
-    share = max(LEAST_SHARE, DEATH // max(1, len(board.lost)))
-    for key in board.lost:
-        row = DEATHS + key.to_bytes(8, "big")
-        blame[key] = int.from_bytes(core.state.get(row) or b"", "big") + share
-        ledger.add_rows([(row, blame[key].to_bytes(2, "big"))])
-    return blame
 
 
 def _queue_lost_pages(core: Core, ledger: Ledger, mended: Repair) -> None:

@@ -42,6 +42,7 @@ def standing_of(shard: Shard) -> Standing:
         watched=revisits.watched if revisits is not None else 0,
         freshness=revisits.freshness if revisits is not None else None,
         traps=core.traps.notes(),
+        suspects=len(core.suspects),
     )
 
 

@@ -10,14 +10,16 @@ from gossamer.crawl.core import Core
 from gossamer.crawl.ledger import Ledger
 from gossamer.crawl.pipeline import Reading, next_tasks, take_turn
 from gossamer.crawl.ports import Stations
-from gossamer.crawl.reading import DocumentReader
+from gossamer.crawl.reading import DocumentReader, HelperDeath
 from gossamer.crawl.requester import NotDue, Requested, Requester
 from gossamer.crawl.revisit import RevisitTurns, is_not_modified
+from gossamer.crawl.suspects import MAX_HELPER_DEATHS
 from gossamer.dedupe import content_fingerprint, words_fingerprint
 from gossamer.fetch import RETRY, Ask, GivenUp, RobotsRules, Wait
 from gossamer.frontier import HostAnswer
 from gossamer.log import tell
 from gossamer.model import (
+    Document,
     Failed,
     FailureKind,
     Fetched,
@@ -25,6 +27,7 @@ from gossamer.model import (
     Link,
     LinkKind,
     Objection,
+    Redirected,
     RefusalKind,
     Refused,
     RevisitResult,
@@ -191,16 +194,20 @@ class Worker:
         if isinstance(came, NotDue):
             self._wait(task, came.until, "address_delay")
             return
-        outcome, reading = came.outcome, None
-        if is_stale(outcome):
+        if is_stale(came.outcome):
             self._settle(task, came.ended_at, self._put_back_stale(task, came))
             return
-        answer = answer_of(outcome, came.elapsed_s, rules)
-        if isinstance(outcome, Fetched) and not is_not_modified(outcome):
-            outcome, reading = await self._read(outcome)
-        elif isinstance(outcome, Failed):
-            outcome = with_label(outcome)
-        self._finish(task, outcome, reading, answer, ended_at=came.ended_at)
+        answer = answer_of(came.outcome, came.elapsed_s, rules)
+        document = document_of(came.outcome)
+        if document is None or is_not_modified(came.outcome):
+            self._finish(task, came.outcome, None, answer, ended_at=came.ended_at)
+            return
+        self.reader.begin(document)
+        try:
+            outcome, reading = await self._read(task, came.outcome, document)
+            self._finish(task, outcome, reading, answer, ended_at=came.ended_at)
+        finally:
+            self.reader.end()
 
     def _put_back_stale(self, task: Task, came: Requested) -> HostAnswer | None:
         """Put a task back whose request broke with a kept connection; its host waits its gap.
@@ -211,12 +218,48 @@ class Worker:
         self.core.frontier.put_back(task, 0.0, FailureKind.STALE_CONNECTION.value)
         return answer_of(came.outcome, came.elapsed_s, None)
 
-    async def _read(self, outcome: Fetched) -> tuple[FetchOutcome, Reading | None]:
+    async def _read(
+        self, task: Task, outcome: FetchOutcome, document: Document
+    ) -> tuple[FetchOutcome, Reading | None]:
+        """Read what an outcome brought: a page, or an error that may be a gate."""
+        if task.url.key in self.core.suspects and not isinstance(outcome, Redirected):
+            return await self._read_alone(outcome, document)
+        if isinstance(outcome, Fetched):
+            return await self._read_page(outcome)
+        if isinstance(outcome, Failed):
+            outcome = with_label(outcome, is_gate(document.status, document.body.decoded()))
+        return outcome, None
+
+    async def _read_alone(
+        self, outcome: FetchOutcome, document: Document
+    ) -> tuple[FetchOutcome, Reading | None]:
+        """Read a suspect where it can do no harm: what is found clears it."""
+        told = await self.reader.read_alone(document)
+        if isinstance(told, HelperDeath):
+            document.body.close()
+            detail = f"the helper process that read it alone {told.detail}"
+            return Failed(kind=FailureKind.KILLED_US, detail=detail), None
+        if isinstance(outcome, Failed):
+            return with_label(outcome, told.is_gate), None
+        if not self._wants(told.media_type):
+            document.body.close()
+            return Refused(kind=RefusalKind.CONTENT_TYPE, detail=told.media_type), None
+        copy_of = self.core.stations.content_seen.first_copy(told.fingerprint)
+        if told.decode_note:
+            document.note_oddity(f"decoding: {told.decode_note}")
+        if told.label:
+            document.note_oddity(told.label)
+        return outcome, Reading(told.found, told.fingerprint, copy_of, told.words, told.label)
+
+    def _wants(self, media_type: str) -> bool:
+        wanted = self.core.stations.process.media_types
+        return not wanted or any(fnmatchcase(media_type, pattern) for pattern in wanted)
+
+    async def _read_page(self, outcome: Fetched) -> tuple[FetchOutcome, Reading | None]:
         """Read a document: is its type wanted, is it a copy, what does it say?"""
         document, stations = outcome.document, self.core.stations
         media_type = self.reader.media_type(document)
-        wanted = stations.process.media_types
-        if wanted and not any(fnmatchcase(media_type, pattern) for pattern in wanted):
+        if not self._wants(media_type):
             document.body.close()
             return Refused(kind=RefusalKind.CONTENT_TYPE, detail=media_type), None
         fingerprint = content_fingerprint(document)
@@ -255,7 +298,30 @@ class Worker:
         if is_cut_off and task.attempt >= FIRST_TRIES:
             # Nothing was ever reached: rather a wrong name than an outage.
             turn = replace(turn, retry_at=None)
+        if task.url.key in self.core.suspects:
+            turn = self._judge(turn, task, now)
         self._record(turn, task, ended_at, answer)
+
+    def _judge(self, turn: Turn, task: Task, now: float) -> Turn:
+        """Clear a suspect that was read, or is done with; let the helper that it killed try again.
+
+        It stays a suspect if nothing came that could be read.
+        """
+        key, outcome, suspects = task.url.key, turn.outcome, self.core.suspects
+        if isinstance(outcome, Failed) and outcome.kind is FailureKind.KILLED_US:
+            suspect = suspects.helper_died(key, now)
+            tell("page.suspected", url=task.url.text, helper_deaths=suspect.helper_deaths)
+            if turn.revisit is not None:
+                return turn  # its page is stored, and is revisited alone
+            if suspect.helper_deaths < MAX_HELPER_DEATHS:
+                return replace(turn, retry_at=suspect.until)
+            suspects.clear(key)
+            detail = f"{outcome.detail}, {suspect.helper_deaths} times"
+            return replace(turn, outcome=replace(outcome, detail=detail))
+        was_answered = document_of(outcome) is not None and not is_not_modified(outcome)
+        if was_answered or (isinstance(outcome, Refused) and turn.revisit is None):
+            suspects.clear(key)
+        return turn
 
     def _record(self, turn: Turn, task: Task, ended_at: float, answer: HostAnswer | None) -> None:
         """Queue what follows from a turn, record it, and let its host go.
@@ -311,10 +377,14 @@ def was_asked(outcome: FetchOutcome) -> bool:
     )
 
 
-def with_label(failed: Failed) -> Failed:
+def document_of(outcome: FetchOutcome) -> Document | None:
+    """Return the document of an outcome, if it has one."""
+    return None if isinstance(outcome, Refused) else outcome.document
+
+
+def with_label(failed: Failed, is_gate: bool) -> Failed:  # noqa: FBT001 - one fact about one page
     """Return a failure that says so if its page is a gate: a browser would have been let in."""
-    document = failed.document
-    if document is None or not is_gate(document.status, document.body.decoded()):
+    if not is_gate:
         return failed
     return replace(failed, detail=f"{failed.detail} (challenge)".lstrip())
 

@@ -5,7 +5,7 @@ Neighbours: `crawl` asks here for a task's URL and hands the outcome to `process
 or reading what a document says (`process`).
 """
 
-from gossamer.fetch.body import SpooledBody
+from gossamer.fetch.body import PackedBody, SpooledBody, pack_body
 from gossamer.fetch.dns import Resolver
 from gossamer.fetch.fetcher import RETRY, Fetcher, RetryRule, next_try_at
 from gossamer.fetch.guard import AddressGuard

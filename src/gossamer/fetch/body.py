@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from gossamer.config import MIB
 from gossamer.fetch.decoding import Caps, Dechunker, Decoded, decode
+from gossamer.model import Body
 
 _READ_BYTES = MIB
 _MAX_LARGE_BYTES = MIB
@@ -199,6 +200,10 @@ class SpooledBody:
             self._cut(dechunker.end)
         return dechunker
 
+    def packed(self) -> "PackedBody":
+        """Return the body as it can be sent to another process."""
+        return PackedBody(self.sent(), self._framing, self._caps)
+
     def _cut(self, size: int) -> None:
         if isinstance(self._sent, bytes):
             self._sent = self._sent[:size]
@@ -216,6 +221,28 @@ class SpooledBody:
             self._decoded = decode(payload, self._framing.codings, limit)
             self._payload = None
         return self._decoded
+
+
+class PackedBody(Struct, frozen=True):
+    """A body on its way to another process: the bytes as sent, and how to undo their codings."""
+
+    sent: bytes
+    framing: Framing
+    caps: Caps | None
+    """None if they are not coded at all."""
+
+    def unpacked(self) -> SpooledBody:
+        """Return the body."""
+        size = len(self.sent)
+        caps = self.caps or Caps(max_decoded_bytes=max(1, size), max_ratio=1)
+        return SpooledBody(self.sent, size, self.framing, caps)
+
+
+def pack_body(body: Body) -> PackedBody:
+    """Return a body as it can be sent to another process; nothing is decoded for that."""
+    if isinstance(body, SpooledBody):
+        return body.packed()
+    return PackedBody(body.decoded(), PLAIN, None)
 
 
 def _unlinked_file() -> BinaryIO:

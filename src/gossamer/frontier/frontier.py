@@ -6,7 +6,7 @@ There, rows are moved into a lease; once that is committed, `next` gives the URL
 its host go, and `conclude` ends its lease. `delay` takes it off for a later try.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from random import Random
 from typing import Protocol, TypeAlias
 
@@ -225,6 +225,10 @@ class Frontier:
         """Let one task wait for its next try; its lease ends here."""
         self._pending += self._leases.withdraw(task)
         self._pending.append(self._delayed.put(task, due_at))
+
+    def hasten(self, keys: Container[int], now: float) -> None:
+        """Let delayed tasks of some URLs, as far as they are committed, wait no longer."""
+        self._pending += self._delayed.hasten(keys, now)
 
     def lease_first(self, tasks: Sequence[Task]) -> None:
         """Lease tasks past the queues: they may be asked for after the next commit, before others.

@@ -1,6 +1,6 @@
 """Tasks that are in no queue: those that are out on a lease, and those that wait for a moment."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass
 
 from gossamer.frontier.rows import (
@@ -128,6 +128,14 @@ class DelayedTasks:
                 self.next_due_at = now
                 yield key, None
                 yield delayed_key(now, url_key_in(key)), value
+
+    def hasten(self, keys: Container[int], now: float) -> Iterator[Row]:
+        """Let tasks of some URLs wait no longer; yield the rows to be written."""
+        for key, value in self._scan(DELAYED):
+            if (url_key := url_key_in(key)) in keys and due_moment(key) > now:
+                self.next_due_at = now
+                yield key, None
+                yield delayed_key(now, url_key), value
 
     def put(self, task: Task, due_at: float) -> Row:
         """Let a task wait; return the row to be written."""

@@ -112,7 +112,7 @@ class FailureKind(StrEnum):
     HTTP_5XX = "http_5xx"
     UNREADABLE_FILE = "unreadable_file"
     KILLED_US = "killed_us"
-    """The process died with this URL in hand, again and again: it is blamed."""
+    """The crawl died while the page was being read; then so did the helper that read it alone."""
     INTERNAL = "internal_error"
     """Our own code failed on this URL; the detail says how. Please report it."""
 

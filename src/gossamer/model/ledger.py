@@ -302,3 +302,5 @@ class Standing(Struct, kw_only=True, frozen=True):
     """Expected share of pages, by importance, whose stored copy is current."""
     traps: tuple[TrapNote, ...] = ()
     """Parts of sites that are throttled or closed: some of them."""
+    suspects: int = 0
+    """URLs whose page was being read when the crawl died."""

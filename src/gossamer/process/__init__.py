@@ -8,8 +8,22 @@ Neighbours: `fetch` makes the documents, `filter` judges the links, `store` keep
 Not for: deciding which links are wanted, fetching anything, or keeping bytes.
 """
 
-from gossamer.process.api import Processor, RawLink, ReadFunction, Tools, processor
+from gossamer.process.api import (
+    Processor,
+    RawLink,
+    ReadFunction,
+    Tools,
+    importable,
+    processor,
+)
 from gossamer.process.detect import decode
-from gossamer.process.helper import HELPER_COMMAND, CarriedBody, HelperRequest, helper_request
+from gossamer.process.helper import (
+    HELPER_COMMAND,
+    CarriedBody,
+    HelperRequest,
+    HelperSetup,
+    helper_request,
+    serve,
+)
 from gossamer.process.labels import LABELS, is_gate, label_of
 from gossamer.process.registry import Registry

@@ -9,8 +9,11 @@
 Name it in your package's entry points, group "gossamer.processors", and install the package.
 """
 
-from collections.abc import Callable, Iterable
+import sys
+from collections.abc import Callable, Iterable, Sequence
 from fnmatch import fnmatchcase
+from functools import reduce
+from importlib import import_module
 from typing import TypeAlias
 
 from msgspec import Struct
@@ -130,3 +133,49 @@ def processor(
         return Processor(name=label, media_types=media_types, read=read, is_slow=is_slow)
 
     return register
+
+
+class ProcessorReference(Struct, frozen=True, kw_only=True):
+    """Where another process finds a processor: in a module that it can import."""
+
+    module: str
+    attribute: str
+    """Of the module: the processor itself, or its function."""
+    name: str
+    media_types: tuple[str, ...]
+    is_slow: bool
+
+    def load(self) -> Processor | None:
+        """Import the processor; return None if it is not there, whatever the reason."""
+        try:
+            found: object = reduce(getattr, self.attribute.split("."), import_module(self.module))
+        except KeyboardInterrupt:
+            raise
+        except BaseException:  # noqa: BLE001 -- a stranger's module may fail in any way
+            return None
+        if not callable(read := found.read if isinstance(found, Processor) else found):
+            return None
+        return Processor(
+            name=self.name, media_types=self.media_types, read=read, is_slow=self.is_slow
+        )
+
+
+def importable(processors: Sequence[Processor]) -> tuple[ProcessorReference, ...]:
+    """Return references to the first of some processors, as many as another process can import."""
+    found: list[ProcessorReference] = []
+    for one in processors:
+        module = getattr(one.read, "__module__", "")
+        attribute = getattr(one.read, "__qualname__", "")
+        if module not in sys.modules or module == "__main__" or "<" in attribute:
+            break
+        reference = ProcessorReference(
+            module=module,
+            attribute=attribute,
+            name=one.name,
+            media_types=one.media_types,
+            is_slow=one.is_slow,
+        )
+        if (loaded := reference.load()) is None or loaded.read is not one.read:
+            break
+        found.append(reference)
+    return tuple(found)

@@ -10,13 +10,14 @@ import os
 import resource
 import struct
 import sys
-from typing import BinaryIO
+from collections.abc import Callable
+from typing import BinaryIO, TypeAlias
 
 import msgspec
 from msgspec import Struct
 
 from gossamer.model import Document, Url
-from gossamer.process.api import Tools
+from gossamer.process.api import Processor, ProcessorReference, Tools
 from gossamer.process.registry import Registry
 
 HELPER_COMMAND = (sys.executable, "-P", "-c", "from gossamer.process.helper import serve; serve()")
@@ -91,28 +92,58 @@ class CarriedBody:
         self._decoded = b""
 
 
-def serve() -> None:
-    """Be the helper process: read requests from standard input until it ends."""
+class HelperSetup(Struct, kw_only=True):
+    """What a helper is told when it starts."""
+
+    tools: Tools
+    processors: tuple[ProcessorReference, ...] = ()
+    """Given by hand, besides those that are installed."""
+    path: tuple[str, ...] = ()
+    """Where their modules are looked for."""
+
+
+Answering: TypeAlias = Callable[[bytes, Registry], bytes]
+"""Returns the answer to a request, both as they cross the pipe."""
+
+
+def read_request(message: bytes, registry: Registry) -> bytes:
+    """Return what the processors find in the document of a `HelperRequest`."""
+    request = msgspec.msgpack.decode(message, type=HelperRequest)
+    return msgspec.msgpack.encode(registry.read(_document(request), request.read_as))
+
+
+def serve(answer: Answering = read_request) -> None:
+    """Be the helper process: answer requests from standard input until it ends."""
     try:
-        _serve(sys.stdin.buffer, sys.stdout.buffer)
+        _serve(sys.stdin.buffer, sys.stdout.buffer, answer)
     except BrokenPipeError:  # the parent was killed: end without a word, also when flushed at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _serve(source: BinaryIO, sink: BinaryIO) -> None:
+def _serve(source: BinaryIO, sink: BinaryIO, answer: Answering) -> None:
     started = _read_message(source)
     if not started:
         return
-    tools = msgspec.msgpack.decode(started, type=Tools)
-    registry = Registry.load(tools)
-    memory = tools.process.helper_memory_bytes
+    setup = msgspec.msgpack.decode(started, type=HelperSetup)
+    given = _loaded(setup)
+    registry = Registry.load(setup.tools, extra=given)
+    memory = setup.tools.process.helper_memory_bytes
     resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
-    _write_message(sink, b"ready")
+    _write_message(sink, msgspec.msgpack.encode(len(given)))
     while message := _read_message(source):
-        _limit_cpu(tools.process.helper_seconds)
-        request = msgspec.msgpack.decode(message, type=HelperRequest)
-        found = registry.read(_document(request), request.read_as)
-        _write_message(sink, msgspec.msgpack.encode(found))
+        _limit_cpu(setup.tools.process.helper_seconds)
+        _write_message(sink, answer(message, registry))
+
+
+def _loaded(setup: HelperSetup) -> list[Processor]:
+    """Return the first of the processors given by hand, as many as can be imported here."""
+    sys.path += [folder for folder in setup.path if folder not in sys.path]
+    found: list[Processor] = []
+    for reference in setup.processors:
+        if (one := reference.load()) is None:
+            break
+        found.append(one)
+    return found
 
 
 def _limit_cpu(seconds: float) -> None:

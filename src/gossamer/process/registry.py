@@ -35,6 +35,8 @@ class Registry:
     def __init__(self, processors: Sequence[Processor], tools: Tools) -> None:
         self.processors = tuple(processors)
         self.tools = tools
+        self.given: tuple[Processor, ...] = ()
+        """The last of the processors: those that were given by hand."""
         self.problems: tuple[str, ...] = ()
         """Plug-ins that could not be loaded, one line each."""
         self._readers_by_type: dict[str, tuple[Processor, ...]] = {}
@@ -52,6 +54,7 @@ class Registry:
                 problems.append(found)
                 logging.getLogger("gossamer").warning("processor.skipped %s", escape(found))
         registry = cls([*loaded, *extra], tools)
+        registry.given = tuple(extra)
         registry.problems = tuple(problems)
         return registry
 
@@ -68,11 +71,33 @@ class Registry:
 
     def read(self, document: Document, media_type: str) -> Extraction:
         """Return what all processors of a type found in a document. Never raises."""
-        found: Extraction | None = None
-        for reader in self._readers(media_type):
+        found = self._gathered(None, self._readers(media_type), document)
+        return self._finished(found, document, media_type)
+
+    def read_rest(
+        self, found: Extraction, document: Document, media_type: str, loaded: int
+    ) -> Extraction | None:
+        """Add what processors given by hand find, but for the first so many; None if none reads it.
+
+        Those are the ones that no other process can load: the rest was found there.
+        """
+        rest = [reader for reader in self.given[loaded:] if reader.reads(media_type)]
+        if not rest:
+            return None
+        return self._finished(self._gathered(found, rest, document), document, media_type)
+
+    def _gathered(
+        self, found: Extraction | None, readers: Iterable[Processor], document: Document
+    ) -> Extraction | None:
+        for reader in readers:
             more = self._read_by(reader, document)
             # What a reader returned is its own: it may return the same again.
             found = copy(more) if found is None else _merged(found, more)
+        return found
+
+    def _finished(
+        self, found: Extraction | None, document: Document, media_type: str
+    ) -> Extraction:
         found = Extraction() if found is None else found
         found.media_type = media_type
         self._add_header(found, document)

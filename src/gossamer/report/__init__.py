@@ -37,12 +37,18 @@ from gossamer.report.inquiry import (
 )
 from gossamer.report.records import (
     COUNTERS,
+    SUSPECT,
     URL,
+    Suspect,
     decode_counters,
     decode_record,
+    decode_suspect,
     encode_counters,
     encode_record,
+    encode_suspect,
     sum_counters,
+    suspect_row_key,
+    suspicion,
     url_row_key,
 )
 from gossamer.report.stored import Page, page, pages

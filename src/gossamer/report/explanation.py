@@ -10,7 +10,13 @@ from gossamer.config import UrlConfig
 from gossamer.frontier import WaitingUrl, find_waiting
 from gossamer.model import Link, LinkKind, Objection, Reject, Url, UrlRecord, UrlState
 from gossamer.report.clusters import NearCopy, near_copy, near_sentence
-from gossamer.report.records import decode_record, url_row_key
+from gossamer.report.records import (
+    decode_record,
+    decode_suspect,
+    suspect_row_key,
+    suspicion,
+    url_row_key,
+)
 from gossamer.urls import explain, parse, ring_of, without_credentials
 
 _UNITS = (("d", 86_400.0), ("h", 3_600.0), ("min", 60.0), ("s", 1.0))
@@ -191,7 +197,11 @@ def explain_url(text: str, sources: Sources) -> Why:
     )
     if found.state == UrlState.ARCHIVED:
         found = replace(found, near=near_copy(sources.rows.get, url.key))
-    return replace(found, explanation=sentence(found))
+    suspect = decode_suspect(sources.rows.get(suspect_row_key(url.key)))
+    told = sentence(found)
+    if suspect is not None and suspicion(suspect) not in told:
+        told += f" It {suspicion(suspect)}."
+    return replace(found, explanation=told)
 
 
 def _found(url: Url, sources: Sources) -> Why:

@@ -31,8 +31,10 @@ from gossamer.report.explanation import (
 )
 from gossamer.report.records import (
     COUNTERS,
+    SUSPECT,
     decode_counters,
     decode_record,
+    decode_suspect,
     sum_counters,
     url_row_key,
 )
@@ -93,6 +95,7 @@ def _standing(state: State) -> Standing:
         known_urls=waiting.known + count_held_new(state.scan),
         outbox=outbox,
         traps=notes,
+        suspects=sum(decode_suspect(value) is not None for _, value in state.scan(SUSPECT)),
     )
 
 

@@ -1,16 +1,35 @@
 """The rows that tell what became of each URL, and the totals. Pure."""
 
 from collections.abc import Iterable
+from datetime import UTC, datetime
 
 import msgspec
+from msgspec import Struct
 
 from gossamer.model import Counters, UrlRecord, UserErrors
 
-URL, COUNTERS = b"u", b"c"
+URL, COUNTERS, SUSPECT = b"u", b"c", b"k"
+_OLD_SUSPECT_BYTES = 2
+"""Rows of so many bytes are of a time when whatever was in flight was blamed: they mean nothing."""
+
+
+class Suspect(Struct, frozen=True, array_like=True):
+    """A URL whose page was being read when the crawl died: the next time, it is read alone."""
+
+    died_at: float
+    """When that was, 0.0 if it is not known."""
+    until: float
+    """It is not asked for before this moment, as long as there is anything else to do."""
+    deaths: int = 1
+    """How often the crawl died over it."""
+    helper_deaths: int = 0
+    """How often the helper process that read it alone died, or took too long."""
+
 
 _encoder = msgspec.msgpack.Encoder()
 _record_decoder = msgspec.msgpack.Decoder(UrlRecord)
 _counters_decoder = msgspec.msgpack.Decoder(Counters)
+_suspect_decoder = msgspec.msgpack.Decoder(Suspect)
 
 
 def url_row_key(key: int) -> bytes:
@@ -26,6 +45,31 @@ def encode_record(record: UrlRecord) -> bytes:
 def decode_record(value: bytes) -> UrlRecord:
     """Return the URL record that a value holds."""
     return _record_decoder.decode(value)
+
+
+def suspect_row_key(key: int) -> bytes:
+    """Return the key of the row that says that a URL is a suspect."""
+    return SUSPECT + key.to_bytes(8, "big")
+
+
+def encode_suspect(suspect: Suspect) -> bytes:
+    """Return the value of a suspect's row."""
+    return _encoder.encode(suspect)
+
+
+def decode_suspect(value: bytes | None) -> Suspect | None:
+    """Return the suspect that a value holds; None if there is none, or the row is an old one."""
+    if value is None or len(value) <= _OLD_SUSPECT_BYTES:
+        return None
+    return _suspect_decoder.decode(value)
+
+
+def suspicion(suspect: Suspect) -> str:
+    """Return why a URL is a suspect, and what becomes of it, as the end of a sentence."""
+    died_at = datetime.fromtimestamp(suspect.died_at, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+    return (
+        f"was being read when the crawl died at {died_at}; will be read alone in a helper process"
+    )
 
 
 def encode_counters(counters: Counters) -> bytes:

@@ -72,6 +72,8 @@ class Status(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Exceptions raised by processors, filters and scores of the user's own, by name."""
     traps: tuple[TrapNote, ...]
     """Parts of sites that are throttled or closed: some of them."""
+    suspects: int = 0
+    """URLs whose page was being read when the crawl died: each is read alone."""
     restarts: int | None = None
     """Shards that died and were started again, in this run; None with one shard."""
     refused_seeds: dict[str, str] | None = None
@@ -96,6 +98,7 @@ def merge_standings(parts: Sequence[Standing]) -> Standing:
         watched=sum(part.watched for part in parts),
         freshness=_freshness(parts),
         traps=tuple(note for part in parts for note in part.traps),
+        suspects=sum(part.suspects for part in parts),
     )
 
 
@@ -148,4 +151,5 @@ def status_of(counters: Counters, standing: Standing) -> Status:
         ),
         user_errors={name: replace(told) for name, told in sorted(counters.user_errors.items())},
         traps=standing.traps,
+        suspects=standing.suspects,
     )

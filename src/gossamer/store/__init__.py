@@ -21,7 +21,6 @@ from gossamer.store.derived import (
     is_locked,
 )
 from gossamer.store.entry import ArchiveEntry, LinkRow, LinksRecord, TurnWriter, decode_links
-from gossamer.store.flight import FlightBoard
 from gossamer.store.layout import ArchiveKind, ArchiveName, CrawlFolder
 from gossamer.store.reader import (
     FindPage,
@@ -37,6 +36,7 @@ from gossamer.store.reader import (
     record_ids,
     status_of,
 )
+from gossamer.store.reading_mark import LostReading, ReadingMark
 from gossamer.store.records import Record, Records, split_head
 from gossamer.store.repairing import PAGE_TYPES, Repair, repair
 from gossamer.store.scanning import (

@@ -6,7 +6,7 @@ script). Whoever changes a constructor changes this file and no test.
 
 import asyncio
 import errno
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from io import BytesIO
@@ -31,7 +31,7 @@ from gossamer.crawl.engine import Engine as Loop
 from gossamer.crawl.ledger import Ledger
 from gossamer.crawl.opening import ShardFolder
 from gossamer.crawl.peers import NoPeers
-from gossamer.crawl.reading import DocumentReader, HelperProcess
+from gossamer.crawl.reading import DocumentReader
 from gossamer.crawl.requester import Requester
 from gossamer.crawl.revisit import RevisitTurns
 from gossamer.crawl.run_state import RunState
@@ -59,13 +59,13 @@ from gossamer.model import (
     Url,
     UrlRecord,
 )
-from gossamer.process import Registry, Tools
+from gossamer.process import Processor, Registry, Tools
 from gossamer.report import COUNTERS, decode_counters, decode_record, encode_record, url_row_key
 from gossamer.store import (
     Archive,
     ArchiveEntry,
     CrawlFolder,
-    FlightBoard,
+    ReadingMark,
     StoredPage,
     TurnWriter,
     read_original,
@@ -510,12 +510,14 @@ class Writer:
     def __init__(self, real: TurnWriter, events: list[str]) -> None:
         self._real, self._events = real, events
         self.bug_at = ""
+        self.on_entry: Callable[[Turn], None] = lambda _turn: None
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._real, name)
 
     def entry(self, turn: Turn) -> ArchiveEntry:
         self._events.append("entry")
+        self.on_entry(turn)
         if turn.task.url.text == self.bug_at:
             raise ValueError("no record of this one")
         return self._real.entry(turn)
@@ -711,11 +713,9 @@ class Engine:
         records = [decode_record(value) for _, value in self.state.scan(b"u")]
         return sorted(record.url for record in records if record.state.value == "archived")
 
-    def on_board(self) -> set[int]:
-        """Return the keys that would be blamed if the process died now."""
-        raw = (self.state.path / "flight").read_bytes()
-        keys = {int.from_bytes(raw[at : at + 8], "little") for at in range(0, len(raw), 8)}
-        return keys - {0}
+    def marked(self) -> int:
+        """Return the key of the URL that would be suspected if the process died now, or 0."""
+        return int.from_bytes((self.state.path / "flight").read_bytes()[:8], "little")
 
 
 async def rounds() -> None:
@@ -724,7 +724,12 @@ async def rounds() -> None:
         await asyncio.sleep(0)
 
 
-def open_engine(tmp_path: Path, rules: Config = OWN, peers: Peers | None = None) -> Engine:
+def open_engine(
+    tmp_path: Path,
+    rules: Config = OWN,
+    peers: Peers | None = None,
+    processors: Sequence[Processor] = (),
+) -> Engine:
     """Return a shard with a dictionary for a state and a script for a web."""
     events: list[str] = []
     folder = CrawlFolder(tmp_path)
@@ -751,7 +756,7 @@ def open_engine(tmp_path: Path, rules: Config = OWN, peers: Peers | None = None)
         counters=core.counters,
         syncs_each=rules.store.sync == "each",
     )
-    board = FlightBoard(place.state / "flight", rules.concurrency)
+    mark = ReadingMark(place.state / "flight")
     tools = Tools(urls=rules.urls, process=rules.process, robots_agent=rules.fetch.robots_agent)
     run = RunState()
     worker = Worker(
@@ -765,7 +770,7 @@ def open_engine(tmp_path: Path, rules: Config = OWN, peers: Peers | None = None)
             fetcher=web,  # type: ignore[arg-type]
             counters=core.counters,
         ),
-        reader=DocumentReader(Registry.load(tools), HelperProcess(tools), board),
+        reader=DocumentReader(Registry.load(tools, extra=processors), mark, time),
         revisits=RevisitTurns(
             rules=core.watch,
             stations=core.stations,
@@ -781,7 +786,6 @@ def open_engine(tmp_path: Path, rules: Config = OWN, peers: Peers | None = None)
         core=core,
         ledger=ledger,
         worker=worker,
-        board=board,
         peers=others,
         revisits=None,
         folder=tmp_path,

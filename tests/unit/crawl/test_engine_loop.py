@@ -15,7 +15,6 @@ from tests.unit.crawl.harness import (
     config,
     limits,
     open_engine,
-    url,
 )
 
 from gossamer.config import Config, FrontierConfig, StoreConfig
@@ -423,21 +422,6 @@ async def test_an_error_beside_the_loop_ends_the_crawl(tmp_path: Path) -> None:
         await engine.pass_time()
         assert await ended(run)
         assert isinstance(run.exception(), ExceptionGroup)
-
-
-async def test_a_url_is_on_the_flight_board_while_it_is_in_hand(tmp_path: Path) -> None:
-    engine = open_engine(tmp_path)
-    one, two = homes(engine, 2)
-    three = HOMES[2]
-    engine.web.say(three, RuntimeError("a bug"))
-    engine.queue(three)
-    engine.web.hold(two)
-    async with running(engine):
-        assert engine.on_board() == {url(two).key}
-        assert engine.web.asked.count(one) == engine.web.asked.count(three) == 1
-        engine.web.let_go(two)
-        await engine.pass_time()
-        assert engine.on_board() == set()
 
 
 async def test_a_full_disk_pauses_the_crawl(tmp_path: Path) -> None:

@@ -34,18 +34,17 @@ from gossamer.cluster import (
 from gossamer.config import Config, UrlConfig
 from gossamer.crawl.assembly import Extras, assemble
 from gossamer.crawl.opening import META, ShardFolder, fold_counters, open_state, read_meta
-from gossamer.crawl.recovery import DEATHS
 from gossamer.dedupe import LABEL_ROW
 from gossamer.errors import CannotGoOn
 from gossamer.log import tell
 from gossamer.model import CopyOf, Row
-from gossamer.report import COUNTERS, URL
+from gossamer.report import COUNTERS, SUSPECT, URL
 from gossamer.seen import UrlSeen
 from gossamer.store import ROW_PREFIX, ArchiveName, CrawlFolder, State
 from gossamer.urls import parse, ring_of
 
 BATCH_ROWS = 4096
-BY_RING = (URL, DEATHS, LABEL_ROW, b"h", b"q", b"l", b"f", b"t")
+BY_RING = (URL, SUSPECT, LABEL_ROW, b"h", b"q", b"l", b"f", b"t")
 """Tables whose keys begin with the ring point of the host."""
 DELAYED, ROBOTS, CONTENT = b"d", b"r", b"x"
 DELAYED_RING = 9

@@ -37,6 +37,8 @@ class Watcher:
     pages: WatchedPages
     budget: RequestBudget
     record_of: Callable[[int], UrlRecord | None]
+    postponed_until: Callable[[int], float]
+    """Returns the moment before which a suspect is left alone; 0.0 for any other page."""
     in_flight: Collection[int]
     """Keys of the tasks under way, of any kind."""
     has_room: Callable[[int], bool]
@@ -160,6 +162,9 @@ class Watcher:
         url = parse(record.url, self.config.urls)
         if url is None or url.key != key:  # the rules of canonical form have changed
             self.pages.drop(key)
+            return None
+        if (until := self.postponed_until(key)) > now:
+            self.pages.put_off(key, until)
             return None
         if self._out_of_host[url.host] >= MOST_OF_HOST:
             put_off[url.host] += 1
