@@ -3,10 +3,9 @@
 from msgspec.structs import replace
 
 from gossamer.cluster import OUTBOX, PARCELS, outbox_rows
-from gossamer.crawl.core import Core
+from gossamer.crawl.core import MAX_DEATHS, Core
 from gossamer.crawl.ledger import Ledger
 from gossamer.crawl.pipeline import accept
-from gossamer.crawl.suspects import MAX_DEATHS
 from gossamer.log import tell, warn
 from gossamer.model import (
     FINAL,

@@ -6,14 +6,13 @@ from fnmatch import fnmatchcase
 from msgspec.structs import replace
 
 from gossamer.clock import CrawlTime
-from gossamer.crawl.core import Core
+from gossamer.crawl.core import MAX_HELPER_DEATHS, Core
 from gossamer.crawl.ledger import Ledger
 from gossamer.crawl.pipeline import Reading, next_tasks, take_turn
 from gossamer.crawl.ports import Stations
 from gossamer.crawl.reading import DocumentReader, HelperDeath
 from gossamer.crawl.requester import NotDue, Requested, Requester
 from gossamer.crawl.revisit import RevisitTurns, is_not_modified
-from gossamer.crawl.suspects import MAX_HELPER_DEATHS
 from gossamer.dedupe import content_fingerprint, words_fingerprint
 from gossamer.fetch import RETRY, Ask, GivenUp, RobotsRules, Wait
 from gossamer.frontier import HostAnswer

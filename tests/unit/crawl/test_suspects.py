@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.unit.crawl.harness import OWN, Body, Engine, document, open_engine, rounds, task_of, url
 
-from gossamer.crawl.suspects import POSTPONED_S, Suspects
+from gossamer.crawl.core import POSTPONED_S, Suspects
 from gossamer.model import (
     Document,
     Extraction,

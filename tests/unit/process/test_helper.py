@@ -10,7 +10,7 @@ import pytest
 
 from gossamer.config import ProcessConfig, UrlConfig
 from gossamer.model import Document, Extraction
-from gossamer.process import HELPER_COMMAND, Tools, helper_request
+from gossamer.process import HELPER_COMMAND, HelperSetup, Tools, helper_request
 
 MakeDocument = Callable[..., Document]
 
@@ -22,9 +22,11 @@ def told(message: bytes) -> bytes:
 def test_a_request_comes_back_as_what_was_found(document: MakeDocument) -> None:
     tools = Tools(urls=UrlConfig(), process=ProcessConfig(), robots_agent="gossamer")
     request = helper_request(document(b"<title>A</title><p><a href=b>c</a>"), "text/html")
-    sent = told(msgspec.msgpack.encode(tools)) + told(msgspec.msgpack.encode(request))
+    sent = told(msgspec.msgpack.encode(HelperSetup(tools=tools))) + told(
+        msgspec.msgpack.encode(request)
+    )
     done = subprocess.run(HELPER_COMMAND, input=sent, capture_output=True, check=True)
-    ready = told(b"ready")
+    ready = told(msgspec.msgpack.encode(0))
     assert done.stdout.startswith(ready)
     answer = done.stdout[len(ready) :]
     assert int.from_bytes(answer[:4], "big") == len(answer) - 4
@@ -37,7 +39,7 @@ def test_a_helper_whose_parent_was_killed_before_it_wrote_all_ends_without_a_wor
     written: int,
 ) -> None:
     tools = Tools(urls=UrlConfig(), process=ProcessConfig(), robots_agent="gossamer")
-    sent = told(msgspec.msgpack.encode(tools))[:written]
+    sent = told(msgspec.msgpack.encode(HelperSetup(tools=tools)))[:written]
     done = subprocess.run(HELPER_COMMAND, input=sent, capture_output=True, check=True)
     assert (done.stdout, done.stderr) == (b"", b"")
 
@@ -50,7 +52,7 @@ def test_a_helper_whose_parent_was_killed_before_it_read_an_answer_ends_without_
         HELPER_COMMAND, stdin=subprocess.PIPE, stdout=write_end, stderr=subprocess.PIPE
     )
     os.close(write_end)
-    _, said = helper.communicate(told(msgspec.msgpack.encode(tools)))
+    _, said = helper.communicate(told(msgspec.msgpack.encode(HelperSetup(tools=tools))))
     assert (helper.returncode, said) == (0, b"")
 
 
