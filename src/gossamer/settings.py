@@ -1,5 +1,10 @@
 """crawl.toml: reading, checking, writing and documenting it.
 
+What we write begins with its format and ends with a closing line, so that a file that lost its end
+is not taken for one with fewer settings. The settings of the last start, but for secrets, are also
+kept in `state/crawl.toml`: what has changed since then, by whoever's hand, is told, and a damaged
+file can be put back.
+
 The settings themselves, their types, ranges and descriptions are in `config.py`.
 """
 
@@ -12,8 +17,11 @@ import re
 import textwrap
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
-from itertools import pairwise
+from contextlib import suppress
+from itertools import chain, pairwise
 from pathlib import Path
+from typing import NamedTuple
+from zlib import crc32
 
 import msgspec
 from msgspec import Struct, structs
@@ -27,12 +35,19 @@ from gossamer.errors import CannotGoOn, ConfigError
 SECRET_KNOBS = frozenset({"fetch.auth", "fetch.headers", "fetch.proxy"})
 """Knobs whose values are never printed, and which close crawl.toml to other users."""
 
+SECRET_MODE = 0o600
+_SECRETS = "# checksums of secrets: "
 _PROXY_SCHEMES = ("http", "https", "socks5", "socks5h")
 _HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+:[^\r\n\0]*")
 _USER_INFO = re.compile(r"(?<=://)[^/?#\s]*@")
 _COMMENT_COLUMN = 34
 _WIDTH = 100
-_TOP = """\
+FORMAT = 2
+"""Of the files that we write. Those without a number are older, and have no closing line."""
+CLOSING = "# end of crawl.toml"
+_CLOSED = re.compile(rf"^\s*{re.escape(CLOSING)}", re.MULTILINE)
+_TOP = f"""\
+format = {FORMAT}
 # The settings of this crawl. A line that starts with "#" shows a default: remove the "#" to
 # change it. Options given to `gossamer crawl` are saved here, and the change is reported.
 """
@@ -74,9 +89,52 @@ def describe_sections() -> dict[str, str]:
 
 
 def load_config(path: Path) -> Config:
-    """Return what a crawl.toml says, or raise `ConfigError` with file, knob and bound."""
+    """Return what a file of settings says, or raise `ConfigError` with file, knob and bound."""
+    return _read(path).config
+
+
+def load_crawl_config(folder: Path, default: Config | None = None) -> Config:
+    """Return the settings of the crawl in a folder; `default` if there is no crawl yet.
+
+    Where something was crawled, a crawl.toml that is missing, was cut or has no seeds is refused:
+    others would silently take the place of its settings.
+    """
+    path = folder / "crawl.toml"
+    has_begun = _has_begun(folder)
+    if not path.exists():
+        if has_begun:
+            raise _lost(folder, "is missing", "Put it back, or give --config FILE")
+        if default is not None:
+            return default
+    found = _read(path)
+    if has_begun and found.format == FORMAT and not found.is_closed:
+        remedy = f"Put it back or, if nothing else is missing, add the line {CLOSING!r}"
+        raise _lost(folder, "was cut: its closing line is missing", remedy)
+    if has_begun and not found.config.seeds and not _had_no_seeds(folder):
+        raise _lost(folder, "has no seeds", "Put it back, or add its seeds to it")
+    return found.config
+
+
+def refuse_damaged(folder: Path) -> None:
+    """Raise for a crawl.toml that is damaged: one that is given in its place lacks its seeds."""
+    with suppress(OSError):  # a folder that cannot be looked at is told when it is made ours
+        if (folder / "crawl.toml").exists():
+            load_crawl_config(folder)
+
+
+class _Settings(NamedTuple):
+    """A file of settings, read."""
+
+    config: Config
+    format: int | None
+    """None in files of older versions."""
+    is_closed: bool
+
+
+def _read(path: Path) -> _Settings:
     try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        data = tomllib.loads(text)
     except FileNotFoundError:
         raise ConfigError(f"{path} does not exist") from None
     except OSError as error:
@@ -85,10 +143,37 @@ def load_config(path: Path) -> Config:
         raise ConfigError(f"{path} is not UTF-8 text") from None
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{path} is not valid TOML: {error}") from None
+    number = data.pop("format", None)
+    if number is not None and (type(number) is not int or number != FORMAT):
+        raise ConfigError(
+            f"{path} has format {number!r}, and this version of Gossamer reads format {FORMAT}; "
+            "use the version that wrote it"
+        )
     try:
-        return to_config(data)
+        return _Settings(to_config(data), number, _CLOSED.search(text) is not None)
     except ConfigError as error:
         raise ConfigError(f"{path}: {error}") from None
+
+
+def _has_begun(folder: Path) -> bool:
+    """Return True if something was crawled into a folder: it has a state, or an archive."""
+    found = (folder.glob("state/*/CURRENT"), folder.glob("archive/*.warc*.gz"))
+    return any(True for _ in chain.from_iterable(found))
+
+
+def _had_no_seeds(folder: Path) -> bool:
+    last = _last_start(folder)
+    return last is not None and not last.config.seeds
+
+
+def _copy_of(folder: Path) -> Path:
+    return folder / "state" / "crawl.toml"
+
+
+def _lost(folder: Path, found: str, remedy: str) -> CannotGoOn:
+    copy = _copy_of(folder)
+    kept = f" ({copy} has all but secrets, as of the last start)" if copy.exists() else ""
+    return CannotGoOn(f"{folder / 'crawl.toml'} {found}; nothing was changed. {remedy}{kept}")
 
 
 def to_config(data: Mapping[str, object]) -> Config:
@@ -166,15 +251,42 @@ def to_toml(config: Config) -> str:
             section = knob.section
             lines.extend(["", *_beside(f"[{section}]", about[section])])
         lines.extend(_knob_lines(knob, values[knob.path]))
+    lines.extend(["", f"{CLOSING} (keep this line: without it the file counts as cut)"])
     return "\n".join(lines) + "\n"
+
+
+def save_crawl_config(folder: Path, config: Config) -> None:
+    """Let the crawl.toml of a folder, and the copy of the last start, say these settings.
+
+    One that says so already is left as it is, with what people wrote into it.
+    """
+    path, copy = folder / "crawl.toml", _copy_of(folder)
+    if not _says(path, config):
+        save_config(path, config)
+    start = _LastStart(_without_secrets(config), _digests(config))
+    if _last_start(folder) != start:
+        copy.parent.mkdir(exist_ok=True)
+        digests = f"{_SECRETS}{json.dumps(start.secrets)}\n"
+        _write(copy, to_toml(start.config) + digests, mode=SECRET_MODE)
+
+
+def _says(path: Path, config: Config) -> bool:
+    """Return True if a file holds these settings, in today's format."""
+    try:
+        return _read(path) == _Settings(config, FORMAT, is_closed=True)
+    except ConfigError:
+        return False
 
 
 def save_config(path: Path, config: Config) -> None:
     """Write crawl.toml so that it is whole at any moment; closed to others if it holds secrets."""
-    values = _values(config)
-    mode = 0o600 if any(values[name] for name in SECRET_KNOBS) else 0o644
+    mode = SECRET_MODE if _digests(config) else 0o644
+    _write(path, to_toml(config), mode=mode)
+
+
+def _write(path: Path, text: str, *, mode: int) -> None:
     try:
-        replace_file(path, to_toml(config).encode(), mode=mode)
+        replace_file(path, text.encode(), mode=mode)
     except UnicodeEncodeError:
         raise ConfigError("a setting contains text that is not valid Unicode") from None
     except OSError as error:
@@ -187,6 +299,52 @@ def changed(old: Config, new: Config) -> list[str]:
     return [
         _change(name, before[name], after[name]) for name in before if before[name] != after[name]
     ]
+
+
+def changed_since_last_start(folder: Path, old: Config, new: Config) -> list[str]:
+    """Return one line for each knob that differs from those of the last start of a crawl.
+
+    Where these are not known, which differ from `old`.
+    """
+    last = _last_start(folder)
+    if last is None:
+        return changed(old, new)
+    secrets = _digests(new)
+    lines = changed(last.config, _without_secrets(new))
+    names = sorted(name for name in SECRET_KNOBS if last.secrets.get(name) != secrets.get(name))
+    return lines + [_change(name, None, None) for name in names]
+
+
+class _LastStart(NamedTuple):
+    """The settings of the last start, and a checksum of each secret among them."""
+
+    config: Config
+    secrets: dict[str, str]
+
+
+def _last_start(folder: Path) -> _LastStart | None:
+    """Return what was kept of the last start; None if nothing was, or it is damaged."""
+    copy = _copy_of(folder)
+    try:
+        found = _read(copy)
+        line = copy.read_text(encoding="utf-8").rpartition(_SECRETS)[2]
+        return _LastStart(found.config, msgspec.json.decode(line, type=dict[str, str]))
+    except (ConfigError, OSError, msgspec.DecodeError):
+        return None
+
+
+def _digests(config: Config) -> dict[str, str]:
+    """Return a checksum of each secret that is set: enough to notice that it has changed."""
+    values = _values(config)
+    secrets = {name: values[name] for name in sorted(SECRET_KNOBS) if values[name]}
+    return {name: f"{crc32(msgspec.json.encode(one)):08x}" for name, one in secrets.items()}
+
+
+def _without_secrets(config: Config) -> Config:
+    plain = Config().fetch
+    names = (name.removeprefix("fetch.") for name in SECRET_KNOBS)
+    fetch = structs.replace(config.fetch, **{name: getattr(plain, name) for name in names})
+    return structs.replace(config, fetch=fetch)
 
 
 def _change(name: str, before: object, after: object) -> str:

@@ -13,11 +13,15 @@ from gossamer.config import Config, FetchConfig, FilterConfig, LimitsConfig, Pol
 from gossamer.errors import CannotGoOn, ConfigError
 from gossamer.settings import (
     changed,
+    changed_since_last_start,
     check,
     describe_knobs,
     describe_sections,
     load_config,
+    load_crawl_config,
+    refuse_damaged,
     save_config,
+    save_crawl_config,
     to_config,
     to_toml,
 )
@@ -29,6 +33,12 @@ def written(folder: Path, text: str) -> Path:
     return path
 
 
+def read_back(text: str) -> Config:
+    data = tomllib.loads(text)
+    assert data.pop("format") == 2
+    return to_config(data)
+
+
 def test_an_empty_file_means_all_defaults(tmp_path: Path) -> None:
     assert load_config(written(tmp_path, "")) == Config()
 
@@ -36,6 +46,7 @@ def test_an_empty_file_means_all_defaults(tmp_path: Path) -> None:
 def test_the_file_of_a_default_crawl_sets_nothing_and_shows_every_knob() -> None:
     text = to_toml(Config())
     tables = tomllib.loads(text)
+    assert tables.pop("format") == 2
     assert not any(tables.values())
     for knob in describe_knobs():
         assert f"#{knob.name} =" in text
@@ -56,7 +67,7 @@ def test_every_default_can_be_uncommented_as_it_stands() -> None:
         if "(not set)" not in line
     )
     block = active.replace("\n#    ", "\n    ")
-    assert to_config(tomllib.loads(block)) == Config()
+    assert read_back(block) == Config()
 
 
 def test_no_line_of_the_file_is_wider_than_a_hundred_columns() -> None:
@@ -84,6 +95,7 @@ def test_what_is_written_is_what_is_read(
         limits=LimitsConfig(max_pages=pages),
     )
     data = tomllib.loads(to_toml(config))
+    assert data.pop("format") == 2
     assert msgspec.convert(data, Config) == config
 
 
@@ -97,7 +109,7 @@ def test_a_saved_file_is_read_back_equal(tmp_path: Path) -> None:
 def test_long_lists_of_long_words_with_hyphens_are_read_back_equal() -> None:
     seeds = tuple(f"http://a-{'-'.join('host' * n)}.test/{'x' * 9 * n} y" for n in range(1, 30))
     config = Config(seeds=seeds)
-    assert to_config(tomllib.loads(to_toml(config))) == config
+    assert read_back(to_toml(config)) == config
 
 
 def test_credentials_in_a_seed_are_never_written() -> None:
@@ -201,3 +213,160 @@ def test_every_knob_and_every_section_has_words() -> None:
 
 def test_the_defaults_pass_their_own_check() -> None:
     check(Config())
+
+
+# A crawl's own file, where something was crawled
+
+KEPT = Config(
+    seeds=("http://a.test/",), filter=FilterConfig(scope="host"), limits=LimitsConfig(max_pages=50)
+)
+
+
+@pytest.fixture
+def begun(tmp_path: Path) -> Path:
+    """A folder of a crawl that was started: it has a state."""
+    save_crawl_config(tmp_path, KEPT)
+    (tmp_path / "state" / "00").mkdir()
+    (tmp_path / "state" / "00" / "CURRENT").touch()
+    return tmp_path
+
+
+def test_the_first_line_names_the_format_and_the_last_one_closes_the_file() -> None:
+    lines = to_toml(KEPT).splitlines()
+    assert lines[0] == "format = 2"
+    assert lines[-1].startswith("# end of crawl.toml")
+
+
+@pytest.mark.slow
+def test_a_file_that_was_cut_at_any_byte_is_refused_and_not_changed(begun: Path) -> None:
+    path = begun / "crawl.toml"
+    whole = path.read_bytes()
+    end = whole.index(b"# end of crawl.toml") + len(b"# end of crawl.toml")
+    for length in (*range(40), *range(40, end - 60, 499), *range(end - 60, len(whole))):
+        path.write_bytes(whole[:length])
+        if length >= end:
+            assert load_crawl_config(begun) == KEPT
+            continue
+        with pytest.raises((CannotGoOn, ConfigError), match=r"crawl\.toml"):
+            load_crawl_config(begun)
+        assert path.read_bytes() == whole[:length]
+
+
+@pytest.mark.slow
+def test_a_flipped_bit_is_refused_or_told_or_changes_no_setting(begun: Path) -> None:
+    path = begun / "crawl.toml"
+    whole = path.read_bytes()
+    told = 0
+    settings = whole.index(b"max_pages = 50")
+    for bit in (*range(0, 8 * len(whole), 997), *range(8 * settings + 96, 8 * settings + 112)):
+        damaged = bytearray(whole)
+        damaged[bit // 8] ^= 1 << bit % 8
+        path.write_bytes(damaged)
+        try:
+            found = load_crawl_config(begun)
+        except (CannotGoOn, ConfigError):
+            continue
+        lines = changed_since_last_start(begun, found, found)
+        assert bool(lines) == (found != KEPT)
+        told += bool(lines)
+    assert told
+
+
+@pytest.mark.parametrize("content", [b"", b"\0" * 4096, b"\n\n", b"# nothing\n", b"format = 2\n"])
+def test_a_file_without_content_is_refused_where_something_was_crawled(
+    begun: Path, content: bytes
+) -> None:
+    (begun / "crawl.toml").write_bytes(content)
+    with pytest.raises((CannotGoOn, ConfigError), match=r"crawl\.toml"):
+        load_crawl_config(begun)
+
+
+def test_a_file_that_is_missing_is_refused_where_something_was_crawled(begun: Path) -> None:
+    (begun / "crawl.toml").unlink()
+    with pytest.raises(CannotGoOn, match=r"is missing.*--config FILE.*state/crawl\.toml"):
+        load_crawl_config(begun, Config())
+
+
+def test_a_file_without_seeds_is_refused_if_there_is_only_an_archive(tmp_path: Path) -> None:
+    save_config(tmp_path / "crawl.toml", Config())
+    (tmp_path / "archive").mkdir()
+    assert load_crawl_config(tmp_path) == Config()
+    (tmp_path / "archive" / "pages-00-0001-00000.warc.gz").touch()
+    with pytest.raises(CannotGoOn, match="has no seeds"):
+        load_crawl_config(tmp_path)
+
+
+def test_a_crawl_that_never_had_seeds_is_not_refused(begun: Path) -> None:
+    save_crawl_config(begun, Config())
+    assert load_crawl_config(begun) == Config()
+
+
+def test_where_nothing_was_crawled_any_file_will_do(tmp_path: Path) -> None:
+    assert load_crawl_config(tmp_path, KEPT) == KEPT
+    written(tmp_path, "format = 2\n")
+    assert load_crawl_config(tmp_path) == Config()
+    with pytest.raises(ConfigError, match="does not exist"):
+        load_crawl_config(tmp_path / "nowhere")
+
+
+def test_a_file_of_an_older_version_is_read_and_then_written_anew(begun: Path) -> None:
+    path = written(begun, 'seeds = ["http://a.test/"]\n[limits]\nmax_pages = 5\n')
+    config = load_crawl_config(begun)
+    assert config == Config(seeds=("http://a.test/",), limits=LimitsConfig(max_pages=5))
+    save_crawl_config(begun, config)
+    assert path.read_text().startswith("format = 2\n")
+    assert load_crawl_config(begun) == config
+
+
+@pytest.mark.parametrize("number", ["1", "3", "0", "-2", "2.0", '"2"', "true", "[2]"])
+def test_a_format_that_is_not_known_is_refused(tmp_path: Path, number: str) -> None:
+    path = written(tmp_path, f"format = {number}\n")
+    with pytest.raises(ConfigError, match=r"has format .* reads format 2"):
+        load_config(path)
+
+
+def test_a_file_that_was_edited_by_hand_is_read_and_left_as_it_is(begun: Path) -> None:
+    path = begun / "crawl.toml"
+    text = path.read_text().replace("\n", "\r\n").replace("max_pages = 50", "max_pages = 60")
+    path.write_text("# mine\n" + text + "\n# more\n")
+    edited = path.read_bytes()
+    config = load_crawl_config(begun)
+    assert config.limits.max_pages == 60
+    assert changed_since_last_start(begun, config, config) == ["limits.max_pages: 50 -> 60"]
+    save_crawl_config(begun, config)
+    assert path.read_bytes() == edited
+    assert changed_since_last_start(begun, config, config) == []
+
+
+def test_of_secrets_only_a_checksum_is_kept_beside_the_state(begun: Path) -> None:
+    fetch = FetchConfig(auth={"a.test": "u:SECRET"}, headers=("X: SECRET",))
+    config = Config(seeds=KEPT.seeds, fetch=fetch)
+    save_crawl_config(begun, config)
+    copy = begun / "state" / "crawl.toml"
+    assert "SECRET" not in copy.read_text()
+    assert stat.S_IMODE(copy.stat().st_mode) == 0o600
+    assert changed_since_last_start(begun, config, config) == []
+    other = Config(seeds=KEPT.seeds, fetch=FetchConfig(headers=("X: SECRET2",)))
+    assert changed_since_last_start(begun, other, other) == [
+        "fetch.auth: changed (not shown)",
+        "fetch.headers: changed (not shown)",
+    ]
+
+
+def test_a_damaged_copy_of_the_last_start_says_nothing_and_is_replaced(begun: Path) -> None:
+    copy = begun / "state" / "crawl.toml"
+    whole = copy.read_bytes()
+    for damage in (b"", b"\0\0", whole[:-9], b"zz = 1\n"):
+        copy.write_bytes(damage)
+        assert changed_since_last_start(begun, KEPT, KEPT) == []
+        save_crawl_config(begun, KEPT)
+        assert copy.read_bytes() == whole
+
+
+def test_a_damaged_file_is_not_replaced_by_settings_that_are_given(begun: Path) -> None:
+    refuse_damaged(begun)
+    (begun / "crawl.toml").write_bytes(b"")
+    with pytest.raises(CannotGoOn, match="has no seeds"):
+        refuse_damaged(begun)
+    (begun / "crawl.toml").unlink()
+    refuse_damaged(begun)

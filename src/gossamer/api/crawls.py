@@ -9,7 +9,7 @@ from gossamer.api.options import CrawlOptions, with_options
 from gossamer.clock import SystemClock
 from gossamer.config import Config
 from gossamer.errors import ConfigError
-from gossamer.settings import load_config
+from gossamer.settings import load_crawl_config
 
 if TYPE_CHECKING:
     from gossamer.api.fulltext import SearchIndex
@@ -54,7 +54,7 @@ class OpenCrawl:
 
     def config(self) -> Config:
         """Return what its crawl.toml says."""
-        return load_config(self.folder / "crawl.toml")
+        return load_crawl_config(self.folder)
 
     def is_running(self) -> bool:
         """Return True if a process is crawling in the folder."""
@@ -323,7 +323,7 @@ def run(
     """
     from gossamer.crawl import Crawl
 
-    settled = with_options(config or _config_in(Path(into)), options)
+    settled = with_options(config or load_crawl_config(Path(into), Config()), options)
     crawl = Crawl(into, _seeds(seeds), settled, processors=processors, filters=filters)
     return crawl.run(on_progress)
 
@@ -345,14 +345,9 @@ async def run_async(
     """
     from gossamer.crawl import Crawl
 
-    settled = with_options(config or _config_in(Path(into)), options)
+    settled = with_options(config or load_crawl_config(Path(into), Config()), options)
     crawl = Crawl(into, _seeds(seeds), settled, processors=processors, filters=filters)
     return await crawl.run_async(on_progress)
-
-
-def _config_in(folder: Path) -> Config:
-    path = folder / "crawl.toml"
-    return load_config(path) if path.exists() else Config()
 
 
 def _seeds(given: "str | Iterable[str | Seed]") -> "list[Seed]":

@@ -12,7 +12,7 @@ from gossamer.cli.screen import as_json, out, print_json, progress, summary, wat
 from gossamer.cli.start import start
 from gossamer.errors import ConfigError
 from gossamer.log import escape, redact, set_up
-from gossamer.settings import Knob, changed, describe_knobs, load_config
+from gossamer.settings import Knob, changed_since_last_start, describe_knobs, load_crawl_config
 
 _TYPES: dict[str, object] = {
     "number": float | None,
@@ -144,14 +144,15 @@ def watch(**given: Any) -> int:  # noqa: ANN401 - the parser hands over what `_w
     set_up(verbose=given["verbose"])
     if not (folder / "crawl.toml").exists():
         raise ConfigError(f"{folder} is not a crawl folder: there is no crawl.toml in it")
-    old = load_config(folder / "crawl.toml")
+    old = load_crawl_config(folder)
     new = with_flags(old, given, WATCH_FLAGS)
+    changes = changed_since_last_start(folder, old, new)
     from gossamer import Crawl
 
     aside = out(is_aside=True)
 
     def tell_changes() -> None:
-        for line in changed(old, new):
+        for line in changes:
             aside.print(f"crawl.toml changed: {escape(redact(line))}", markup=False)
 
     with progress(aside, is_live=not given["verbose"], line=watch_line) as tell:

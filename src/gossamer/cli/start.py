@@ -13,7 +13,7 @@ from gossamer.cli.screen import FailedSeeds, as_json, harmless, out, print_json,
 from gossamer.config import Config
 from gossamer.errors import ConfigError
 from gossamer.log import set_up
-from gossamer.settings import changed, load_config
+from gossamer.settings import changed_since_last_start, load_config, load_crawl_config
 
 if TYPE_CHECKING:
     from gossamer import Ending, Status
@@ -44,16 +44,18 @@ def start(given: Mapping[str, Any]) -> int:
     set_up(verbose=arguments.verbose)
     old, new = settle(arguments, given)
     is_new = not (arguments.into / "crawl.toml").exists()
-    return _run(arguments, new, [] if is_new else changed(old, new))
+    changes = [] if is_new else changed_since_last_start(arguments.into, old, new)
+    return _run(arguments, new, changes)
 
 
 def settle(arguments: CrawlArguments, given: Mapping[str, object]) -> tuple[Config, Config]:
     """Return what the folder says now, and what it shall say: --config FILE, then the flags."""
-    path = arguments.into / "crawl.toml"
-    old = load_config(path) if path.exists() else Config()
     if arguments.config is None:
+        old = load_crawl_config(arguments.into, Config())
         return old, with_flags(old, given)
     base = load_config(arguments.config)
+    is_there = (arguments.into / "crawl.toml").exists()
+    old = load_crawl_config(arguments.into) if is_there else Config()
     # What was planted stays a seed: the scope is measured from it.
     seeds = tuple(dict.fromkeys((*old.seeds, *base.seeds)))
     return old, with_flags(replace(base, seeds=seeds), given)

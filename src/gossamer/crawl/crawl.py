@@ -34,9 +34,16 @@ from gossamer.crawl.seeds import Seed, plant, url_of_seed
 from gossamer.errors import ConfigError
 from gossamer.filter import UrlFilter, named_filter
 from gossamer.frontier import choose_order, named_score
+from gossamer.log import tell
 from gossamer.process import Processor
 from gossamer.report import Added, ControlSocket, Status
-from gossamer.settings import check, load_config, save_config
+from gossamer.settings import (
+    changed_since_last_start,
+    check,
+    load_crawl_config,
+    refuse_damaged,
+    save_crawl_config,
+)
 from gossamer.store import CrawlFolder, State
 
 LIMITS = frozenset({"max_pages", "max_time", "max_bytes"})
@@ -103,8 +110,9 @@ class Crawl:
         self._is_stopping = False
         with lock_folder(folder, SystemClock()) as lock:
             ensure_shards(folder, config, shards, lock)
-            if not folder.config_path.exists() or load_config(folder.config_path) != config:
-                save_config(folder.config_path, config)
+            for line in changed_since_last_start(self.folder, config, config):
+                tell("config.changed", change=line)
+            save_crawl_config(self.folder, config)
             on_saved()
             if self._extras.is_watching:
                 limits = changed(config.limits, max_time_s=self._max_time_s)
@@ -178,7 +186,7 @@ class Crawl:
             refused: dict[str, str] = {}
             for shard in range(shards):
                 refused |= runner.run(self._add_to(config, Ring(shards), shard))
-            save_config(folder.config_path, config)
+            save_crawl_config(self.folder, config)
         return Added(added=len(self._seeds) - len(refused), refused=refused)
 
     async def _add_to(self, config: Config, ring: Ring, number: int) -> dict[str, str]:
@@ -206,9 +214,8 @@ class Crawl:
         async def reply(question: Mapping[str, object]) -> dict[str, object]:
             said = await answer(shard, question)
             if question.get("ask") == "add":  # a later start must know these seeds too
-                path = shard.place.folder.config_path
-                limits = load_config(path).limits  # a watch has limits of its own
-                save_config(path, changed(engine.config, limits=limits))
+                limits = load_crawl_config(self.folder).limits  # a watch has limits of its own
+                save_crawl_config(self.folder, changed(engine.config, limits=limits))
             return said
 
         control = ControlSocket(shard.place.folder.control_path, reply)
@@ -253,10 +260,11 @@ class Crawl:
 
     def _settled_config(self) -> Config:
         """Return the configuration: what was given, or what the folder remembers."""
-        path = CrawlFolder(self.folder).config_path
         config = self._config
         if config is None:
-            config = load_config(path) if path.exists() else Config()
+            config = load_crawl_config(self.folder, Config())
+        else:
+            refuse_damaged(self.folder)
         settled = with_seeds(config, self._seeds)
         check(settled)
         # What cannot be read or imported is told before crawl.toml says it.

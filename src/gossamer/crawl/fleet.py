@@ -27,7 +27,7 @@ from gossamer.report import (
     sum_counters,
     unnamed_original,
 )
-from gossamer.settings import save_config
+from gossamer.settings import save_crawl_config
 from gossamer.store import CrawlFolder
 from gossamer.urls import parse
 
@@ -197,7 +197,7 @@ class Fleet:
         # Known to us first: a shard that dies over them finds them in its orders.
         self.seeds = [*self.seeds, *seeds]
         self.config = with_seeds(self.config, seeds)
-        save_config(self.folder.config_path, self.config)
+        save_crawl_config(self.folder.root, self.config)
         for shard in range(self.shards):
             self.supervisor.termination.lost(shard)  # what it said of being idle is no longer so
         answers = [await self._ask(number, question) for number in range(self.shards)]

@@ -23,7 +23,7 @@ from gossamer.graph.bv import BVGraph, KindsFile
 from gossamer.graph.kinds import ALL, Kind
 from gossamer.graph.names import UrlMap
 from gossamer.graph.rows import Ids, Kinds
-from gossamer.settings import load_config
+from gossamer.settings import load_crawl_config
 from gossamer.store import CrawlFolder
 from gossamer.urls import parse
 
@@ -52,7 +52,7 @@ class Connectivity:
     def open(cls, root: Path | str) -> Self:
         """Open the graph of a crawl."""
         place = CrawlFolder(Path(root))
-        urls = load_config(place.config_path).urls if place.config_path.exists() else UrlConfig()
+        urls = load_crawl_config(place.root).urls if place.config_path.exists() else UrlConfig()
         for _ in range(ATTEMPTS):
             folder = whole_folder(place.root)
             manifest = read_manifest(folder) if folder is not None else None

@@ -39,7 +39,7 @@ from gossamer.report.records import (
     url_row_key,
 )
 from gossamer.report.totals import Status, merge_standings, status_of
-from gossamer.settings import load_config
+from gossamer.settings import load_crawl_config
 from gossamer.store import (
     CrawlFolder,
     State,
@@ -111,7 +111,7 @@ def why(folder: Path | str, url: str) -> Why:
         if "error" in answer:
             raise CannotGoOn(str(answer["error"]))
         return msgspec.convert(answer, Why)
-    config = load_config(place.config_path)
+    config = load_crawl_config(place.root)
     with _stopped_state(place, shard_of(place, url, config)) as state:
         found = explain_url(url, why_sources(place, config, state))
     if (key := unnamed_original(found)) is not None:
@@ -124,7 +124,7 @@ def why(folder: Path | str, url: str) -> Why:
 def copies(folder: Path | str, url: str = "") -> CopyClusters:
     """Return the clusters of near-duplicates, or that of one URL; running or stopped."""
     place = folder_of(folder)
-    config = load_config(place.config_path)
+    config = load_crawl_config(place.root)
     shards = _settled_charter(place).shards
     with ExitStack() as stack:
         states = [stack.enter_context(_stopped_state(place, shard)) for shard in range(shards)]

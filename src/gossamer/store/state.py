@@ -4,11 +4,17 @@ After `write` returns, the rows are in the kernel: kill -9 loses nothing. After 
 the disk: power loss takes nothing either. One process at a time may open a state for writing.
 A log that ends in the middle of a record (a kill, a power loss) is read up to there; one that is
 damaged before its end is refused, since its first half is an older state that looks whole.
+
+Opened to be read only, nothing is written into its folder, which may lie on a medium that cannot be
+written: rocksdict and RocksDB are given a temporary folder of links to its files. Both write files
+of their own into the folder that they open, however they open it.
 """
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
+from tempfile import TemporaryDirectory, gettempdir
 from types import TracebackType
 from typing import Any, ClassVar
 
@@ -42,6 +48,9 @@ OPEN_FILES = 256
 FILE_BYTES = 64 * MIB
 BLOCK_BYTES = 16 * 1024
 """What is compressed together, and read for one row."""
+ATTEMPTS = 5
+SHARED_MEMORY = "/dev/shm"  # noqa: S108 -- the last resort for links that live as long as we do
+_READ = re.compile(r"CURRENT|IDENTITY|(MANIFEST|OPTIONS)-\d+|\d+\.(log|sst)")
 VERSION_KEY = b"v"
 VERSION = b"gossamer-state-2"
 
@@ -63,33 +72,59 @@ _REMEDIES = (
 class State:
     """The rows of one shard. Keys begin with one byte that names their table."""
 
-    __slots__ = ("_db", "_plain", "path")
+    __slots__ = ("_db", "_links", "_plain", "path")
     was_opened: ClassVar[bool] = False
     """This process has opened one. RocksDB's threads are not there in a fork, which would wait for
     them for ever: such a process must not fork shards."""
 
-    def __init__(self, path: Path, db: Rdict, plain: "_PlainErrors") -> None:
+    def __init__(
+        self,
+        path: Path,
+        db: Rdict,
+        plain: "_PlainErrors",
+        links: TemporaryDirectory[str] | None = None,
+    ) -> None:
         self.path = path
         self._db = db
         self._plain = plain
+        self._links = links
 
     @classmethod
     def open(cls, path: Path, *, is_read_only: bool = False) -> "State":
         """Open a state folder, made if absent; refuse one of another format."""
-        plain = _PlainErrors(path)
         State.was_opened = True
-        if is_read_only and not (path / "CURRENT").exists():
-            raise CannotGoOn(f"{path} has no state; run {rebuild_state_command(path)}")
-        access = AccessType.read_only(False) if is_read_only else AccessType.read_write()  # noqa: FBT003 -- rocksdict's own signature
+        if is_read_only:
+            return cls._open_to_read(path)
+        plain = _PlainErrors(path)
         with plain:
-            if not is_read_only:
-                path.mkdir(parents=True, exist_ok=True)
-            options = _options()
-            # Named once more for the rows: without that rocksdict takes those of a state that
-            # exists from its files, where no cache is written down.
-            db = Rdict(str(path), options, {"default": options}, access)
+            path.mkdir(parents=True, exist_ok=True)
+            db = _database(path, AccessType.read_write())
         state = cls(path, db, plain)
-        state._check_version(is_read_only=is_read_only)
+        state._check_version(is_read_only=False)
+        return state
+
+    @classmethod
+    def _open_to_read(cls, path: Path) -> "State":
+        """Open a state as it is at this moment. A running crawl may replace a file meanwhile."""
+        if not cls.exists(path):
+            raise CannotGoOn(f"{path} has no state; run {rebuild_state_command(path)}")
+        for _ in range(ATTEMPTS):
+            with _PlainErrors(path):
+                names = _file_names(path)
+                links = _links_to(path, names)
+            plain = _PlainErrors(path, Path(links.name))
+            try:
+                with plain:
+                    db = _database(Path(links.name), AccessType.read_only(False))  # noqa: FBT003 -- rocksdict's own signature
+                break
+            except CannotGoOn:
+                links.cleanup()
+                if _file_names(path) == names:
+                    raise
+        else:
+            raise CannotGoOn(f"the state {path} changes faster than it can be read; try again")
+        state = cls(path, db, plain, links)
+        state._check_version(is_read_only=True)
         return state
 
     @staticmethod
@@ -171,6 +206,9 @@ class State:
         except CannotGoOn as error:
             if not isinstance(error.__cause__, DbClosedError):
                 raise
+        finally:
+            if self._links is not None:
+                self._links.cleanup()
 
     def _check_version(self, *, is_read_only: bool) -> None:
         found = self.get(VERSION_KEY)
@@ -212,10 +250,12 @@ class _PlainErrors:
     generator-based context manager costs a third of a `get`.)
     """
 
-    __slots__ = ("_path",)
+    __slots__ = ("_opened", "_path")
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, opened: Path | None = None) -> None:
         self._path = path
+        self._opened = opened or path
+        """The folder that RocksDB knows, and names."""
 
     def __enter__(self) -> None:
         return
@@ -228,7 +268,8 @@ class _PlainErrors:
     ) -> None:
         if kind is Exception or kind is DbClosedError or isinstance(error, OSError):
             raise CannotGoOn(
-                f"the state {self._path}: {_advice(str(error), self._path)}"
+                f"the state {self._path}: "
+                f"{_advice(str(error).replace(str(self._opened), str(self._path)), self._path)}"
             ) from error
 
 
@@ -239,6 +280,30 @@ def _advice(text: str, path: Path) -> str:
         if sign in lower:
             return f"{remedy.format(rebuild=rebuild_state_command(path))} ({line})"
     return f"RocksDB gave up; run the command again ({line})"
+
+
+def _file_names(path: Path) -> set[str]:
+    """Return the names of RocksDB's files, but for those that it makes anew whenever it opens."""
+    return {file.name for file in path.iterdir() if _READ.fullmatch(file.name)}
+
+
+def _links_to(path: Path, names: Iterable[str]) -> TemporaryDirectory[str]:
+    """Return a temporary folder with links to some files of a folder."""
+    place = gettempdir()  # if no other place can be written, the working directory
+    links = TemporaryDirectory(
+        prefix="gossamer-", dir=SHARED_MEMORY if place == str(Path.cwd()) else place
+    )
+    whole = path.resolve()
+    for name in names:
+        Path(links.name, name).symlink_to(whole / name)
+    return links
+
+
+def _database(path: Path, access: AccessType) -> Rdict:
+    options = _options()
+    # Named once more for the rows: without that rocksdict takes those of a state that exists from
+    # its files, where no cache is written down.
+    return Rdict(str(path), options, {"default": options}, access)
 
 
 def _options() -> Options:

@@ -1,9 +1,10 @@
+import json
 from pathlib import Path
 
 import pytest
 
-from gossamer.cluster import Charter, read_charter, write_charter
-from gossamer.errors import CorruptFile
+from gossamer.cluster import Charter, read_charter, renew_charter, write_charter
+from gossamer.errors import CannotGoOn, CorruptFile
 
 
 def test_a_crawl_without_a_charter_has_one_shard(tmp_path: Path) -> None:
@@ -43,3 +44,63 @@ def test_a_damaged_charter_is_named_and_never_guessed(damage: bytes, tmp_path: P
     path.write_bytes(damage)
     with pytest.raises(CorruptFile, match=r"shards\.json"):
         read_charter(path)
+
+
+def with_states(folder: Path, *shards: int) -> Path:
+    """Make a folder that has the states of these shards; return where its charter lies."""
+    for shard in shards:
+        (folder / "state" / f"{shard:02d}").mkdir(parents=True)
+        (folder / "state" / f"{shard:02d}" / "CURRENT").touch()
+    return folder / "state" / "shards.json"
+
+
+def test_a_charter_with_any_flipped_bit_or_cut_is_refused(tmp_path: Path) -> None:
+    path = with_states(tmp_path, 0, 1)
+    write_charter(path, Charter(shards=2))
+    whole = path.read_bytes()
+    for bit in range(8 * len(whole)):
+        damaged = bytearray(whole)
+        damaged[bit // 8] ^= 1 << bit % 8
+        path.write_bytes(damaged)
+        with pytest.raises(CorruptFile, match="gossamer build"):
+            read_charter(path)
+    for length in range(len(whole)):
+        path.write_bytes(whole[:length])
+        with pytest.raises(CorruptFile):
+            read_charter(path)
+
+
+def test_a_missing_charter_is_refused_beside_several_states(tmp_path: Path) -> None:
+    assert read_charter(with_states(tmp_path / "one", 0)) == Charter()
+    for name, shards in {"two": (0, 1), "last": (2,)}.items():
+        with pytest.raises(CannotGoOn, match="is missing, but there are several states"):
+            read_charter(with_states(tmp_path / name, *shards))
+
+
+def older(shards: int, moving_to: int = 0, phase: str = "settled") -> bytes:
+    """Return the file of a version that wrote no checksum."""
+    return json.dumps({"shards": shards, "moving_to": moving_to, "phase": phase}).encode()
+
+
+def test_a_charter_without_a_checksum_must_fit_the_states_that_are_there(tmp_path: Path) -> None:
+    path = with_states(tmp_path, 0, 1)
+    path.write_bytes(older(2))
+    assert read_charter(path) == Charter(shards=2)
+    for raw in (older(1), older(3), older(0), older(-2), older(2, 3), older(2, 0, "copying")):
+        path.write_bytes(raw)
+        with pytest.raises(CorruptFile, match="2 states"):
+            read_charter(path)
+    path.write_bytes(older(1, 2, "copying"))
+    assert read_charter(path) == Charter(shards=1, moving_to=2, phase="copying")
+
+
+def test_a_charter_of_an_older_version_gets_a_checksum_and_one_that_is_not_there_is_not_made(
+    tmp_path: Path,
+) -> None:
+    path = with_states(tmp_path, 0, 1)
+    renew_charter(path, Charter(shards=2))
+    assert not path.exists()
+    path.write_bytes(older(2))
+    renew_charter(path, read_charter(path))
+    assert "crc32" in json.loads(path.read_bytes())
+    assert read_charter(path) == Charter(shards=2)

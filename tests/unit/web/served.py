@@ -32,7 +32,7 @@ HARMFUL = (
 
 def crawled(root: Path) -> Path:
     """Make the folder of a crawl whose pages link to all that means harm; return it."""
-    save_config(root / "crawl.toml", Config())
+    save_config(root / "crawl.toml", Config(seeds=("http://a.test/",)))
     archive = LinksArchive(root)
     archive.write(
         [

@@ -43,7 +43,7 @@ from gossamer.model import (
 )
 from gossamer.process import LABELS
 from gossamer.report import COUNTERS, encode_counters, encode_record, url_row_key
-from gossamer.settings import load_config
+from gossamer.settings import load_crawl_config
 from gossamer.store import (
     BadRecord,
     CrawlFolder,
@@ -82,7 +82,7 @@ def build_state(root: Path | str, on_progress: BuildProgress | None = None) -> R
     folder = CrawlFolder(Path(root))
     if not folder.config_path.exists() or not folder.has_archive():
         raise CannotGoOn(f"{root} is not a crawl folder: expected crawl.toml and an archive in it")
-    config = load_config(folder.config_path)
+    config = load_crawl_config(folder.root)
     with lock_folder(folder, SystemClock()):
         fresh = folder.root / "state.new"
         shutil.rmtree(fresh, ignore_errors=True)

@@ -28,6 +28,7 @@ from gossamer.cluster import (
     Charter,
     Ring,
     read_charter,
+    renew_charter,
     start_child,
     write_charter,
 )
@@ -70,10 +71,11 @@ def ensure_shards(folder: CrawlFolder, config: Config, wanted: int, lock: int) -
     The work is done in a process of its own: a database that was open here would keep later forks
     from opening one. It holds the folder's lock too, so that nobody follows before it is gone.
     """
-    charter = _known_charter(folder)
+    charter = read_charter(folder.charter_path)
     if charter.phase == "settled":
         _remove_from(folder, charter.shards)
         if charter.shards == wanted:
+            renew_charter(folder.charter_path, charter)
             return
         if not any(State.exists(folder.state(shard)) for shard in range(charter.shards)):
             write_charter(folder.charter_path, Charter(shards=wanted))  # nothing is there to move
@@ -89,16 +91,6 @@ def ensure_shards(folder: CrawlFolder, config: Config, wanted: int, lock: int) -
             error
             or f"splitting the state into {wanted} shards failed (exit code {code}); run it again"
         )
-
-
-def _known_charter(folder: CrawlFolder) -> Charter:
-    """Return the charter; without one, several states must not be taken for one."""
-    if not folder.charter_path.exists() and State.exists(folder.state(1)):
-        raise CannotGoOn(
-            f"{folder.charter_path} is missing, but {folder.root} has several states; "
-            f"nothing was changed. Put it back, or run `gossamer build {folder.root} state`"
-        )
-    return read_charter(folder.charter_path)
 
 
 def _remove_from(folder: CrawlFolder, first: int) -> None:
