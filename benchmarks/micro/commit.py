@@ -20,7 +20,7 @@ from gossamer.crawl.ledger import Ledger
 from gossamer.dedupe import ContentSeen
 from gossamer.model import Counters, Row, Turn
 from gossamer.report import decode_record, url_row_key
-from gossamer.store import Archive, CrawlFolder, State, TurnWriter, read_page
+from gossamer.store import Archive, CrawlFolder, EndsFile, State, TurnWriter, read_page
 
 PAGES = 320
 GROUPS = (1, 8, 32, 64)
@@ -55,6 +55,7 @@ def open_ledger(root: Path) -> Ledger:
     return Ledger(
         state=state,
         archive=archive,
+        ends=EndsFile.begin(folder, 0, {}, None),
         writer=writer,
         stations=(Contents(content),),
         remember_content=content.remember,

@@ -14,6 +14,7 @@ from typing import Any
 
 from gossamer.cluster import read_charter
 from gossamer.crawl.mend import resplit
+from gossamer.crawl.opening import expect_state_of_archive
 from gossamer.report import COUNTERS, decode_counters, sum_counters
 from gossamer.seen import UrlSeen
 from gossamer.settings import load_config
@@ -65,6 +66,9 @@ def left_in(folder: CrawlFolder) -> dict[str, Any]:
 def main() -> None:
     """Split, dying on the way if told so; print what is there afterwards."""
     folder, wanted, fatal = CrawlFolder(Path(sys.argv[1])), int(sys.argv[2]), int(sys.argv[3])
+    charter = read_charter(folder.charter_path)
+    is_dropping = charter.phase == "dropping"
+    expect_state_of_archive(folder, charter.moving_to if is_dropping else charter.shards)
     steps = Steps(fatal)
     State.write = steps.counted(State.write)  # type: ignore[method-assign]  # counts, then writes
     State.delete_range = steps.counted(State.delete_range)  # type: ignore[method-assign]  # as above

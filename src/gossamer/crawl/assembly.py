@@ -45,6 +45,7 @@ from gossamer.report import COUNTERS, URL, decode_counters, decode_record, seed_
 from gossamer.store import (
     ROW_PREFIX,
     Archive,
+    EndsFile,
     ReadingMark,
     State,
     TurnWriter,
@@ -76,9 +77,7 @@ class Shard:
             await self.requester.close()
             await self.reader.close()
             self.engine.save_advice()
-            self.ledger.archive.close()
-            self.core.state.write(self.ledger.archive.rows_to_commit())
-            self.core.state.sync()
+            self.ledger.close()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,6 +130,7 @@ def _assemble_on(
     """Construct every part of a shard, in order."""
     last = max((name.epoch for name in place.folder.archive_names(shard=place.shard)), default=0)
     time, has_rebooted = start_epoch(state, clock, after=last)
+    durable = state.end()  # a start is durable before anything else
     fold_counters(state)
     mended = repair(place.folder, place.shard, state.scan(ROW_PREFIX), has_rebooted=has_rebooted)
 
@@ -142,7 +142,8 @@ def _assemble_on(
     copies = _open_copies(place, config, state, archive, counters, outbox, run)
     core = build_core(state, place, config, random, counters, extras.filters, outbox, copies)
     peers = _open_peers(place, config, core, time, run, membership)
-    ledger = _open_ledger(config, core, archive, writer, peers)
+    ends = EndsFile.begin(place.folder, place.shard, mended.lengths, durable)
+    ledger = _open_ledger(config, core, archive, ends, writer, peers)
     mark = ReadingMark(place.state / "flight")
     recover(core, ledger, mark, mended, time.now(), all_wait=has_rebooted)
     copies.recover()
@@ -179,12 +180,18 @@ def _warcinfo(writer: TurnWriter, time: CrawlTime, file_name: str) -> bytes:
 
 
 def _open_ledger(
-    config: Config, core: Core, archive: Archive, writer: TurnWriter, peers: Peers
+    config: Config,
+    core: Core,
+    archive: Archive,
+    ends: EndsFile,
+    writer: TurnWriter,
+    peers: Peers,
 ) -> Ledger:
     """Return what commits: stations first, then the mail of other shards."""
     return Ledger(
         state=core.state,
         archive=archive,
+        ends=ends,
         writer=writer,
         stations=(core, peers),
         remember_content=core.content_seen.remember,

@@ -293,7 +293,7 @@ class Engine:
                 self.count_seconds()
                 paused = disk_trouble(self._folder, self.config.store, was=self.run_state.paused)
                 self.run_state.pause(paused)
-                if self.config.store.sync == "second":
+                if self.config.store.sync == "second" or self._ledger.archive.has_rotated:
                     await self.sync()
                 seen.discard_replaced()
                 if rows := runs.rows_of_finished():

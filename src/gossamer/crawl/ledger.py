@@ -32,7 +32,7 @@ from gossamer.model import (
     Visit,
 )
 from gossamer.report import COUNTERS, decode_record, encode_counters, encode_record, url_row_key
-from gossamer.store import Archive, ArchiveEntry, State, TurnWriter
+from gossamer.store import Archive, ArchiveEntry, EndsFile, State, TurnWriter
 
 VISITS_KEPT = 8
 REMARK_CHARS = 500
@@ -44,6 +44,7 @@ class Ledger:
 
     state: State
     archive: Archive
+    ends: EndsFile
     writer: TurnWriter
     stations: Sequence[Committing]
     """Everyone who has rows to write: the stations, then the mail of other shards."""
@@ -184,6 +185,7 @@ class Ledger:
             if entries:  # or the last group, which is committed, would be cut off
                 self.archive.undo()  # or a clean close would count bytes that nobody committed
             raise
+        self.archive.note_committed()
         self.group, self._rows, self._entries = [], [], []
         self.opened_at, self._is_urgent = None, False
         if self.syncs_each:
@@ -192,9 +194,24 @@ class Ledger:
             station.committed()
 
     def sync(self) -> None:
-        """Make everything committed so far durable: archive first, then the state. Thread-safe."""
+        """Make everything committed so far durable. May be called from a thread.
+
+        The archive first, then the state that counts it; the ends files say so last, of what was
+        committed before either began.
+        """
+        committed, end = self.archive.committed, self.state.end()
         self.archive.sync()
         self.state.sync()
+        self.ends.write(committed, end)
+
+    def close(self) -> None:
+        """Close the archive, and make its last rows durable."""
+        self.archive.close()
+        self.state.write(self.archive.rows_to_commit())
+        self.archive.note_committed()
+        end = self.state.end()
+        self.state.sync()
+        self.ends.write(self.archive.committed, end)
 
     def _url_rows(self, refs: Sequence[StoreRef | None]) -> list[Row]:
         """Return the URL records of the group, each with the place of its page record."""

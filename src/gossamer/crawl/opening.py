@@ -14,12 +14,12 @@ from msgspec import Struct
 from gossamer.clock import Clock, CrawlTime
 from gossamer.cluster import Ring
 from gossamer.durable import replace_file
-from gossamer.errors import CannotGoOn
+from gossamer.errors import CannotGoOn, rebuild_state_command
 from gossamer.frontier import Order
 from gossamer.log import tell
 from gossamer.model import Row
 from gossamer.report import COUNTERS, decode_counters, encode_counters, sum_counters
-from gossamer.store import CrawlFolder, State
+from gossamer.store import CrawlFolder, State, ends_findings
 
 META = b"m"
 CREDITS = "credits"
@@ -113,6 +113,45 @@ def open_state(place: ShardFolder) -> State:
         state.close()
         raise _without_state(folder, "an empty state")
     return state
+
+
+def expect_state_of_archive(folder: CrawlFolder, shards: int) -> None:
+    """Refuse states that together are older than the archive, and an archive that lost files.
+
+    To be called before anything is changed: nothing is written here. The states are opened, if only
+    to be read: a process that is to fork shards must not call this.
+    """
+    if not any(State.exists(folder.state(shard)) for shard in range(shards)):
+        if folder.has_archive():
+            raise _without_state(folder, "no state")
+        return
+    found = ends_findings(folder, range(shards))
+    if not found:
+        return
+    first, rebuild = found[0], rebuild_state_command(folder.state())
+    more = f", and {len(found) - 1} more" if len(found) > 1 else ""
+    match first.kind:
+        case "state_older":
+            raise CannotGoOn(
+                f"the state is older than the archive; run {rebuild}. It knows {first.found} of "
+                f"{first.expected} bytes of {first.file}{more}; nothing was changed"
+            )
+        case "rows_missing":
+            raise CannotGoOn(
+                f"the state is older than the archive; run {rebuild}. {first.file} has "
+                f"{first.found} of {first.expected} rows{more}; nothing was changed"
+            )
+        case "file_missing":
+            raise CannotGoOn(
+                f"{folder.archive / first.file} is missing{more}; nothing was changed. Put it back "
+                f"from a copy, or go on without it: run {rebuild}"
+            )
+        case "file_short":
+            raise CannotGoOn(
+                f"{folder.archive / first.file} is cut: expected at least {first.expected} bytes, "
+                f"found {first.found}{more}; nothing was changed. Put it back from a copy, or go "
+                f"on with what is left: run {rebuild}"
+            )
 
 
 def _without_state(folder: CrawlFolder, found: str) -> CannotGoOn:

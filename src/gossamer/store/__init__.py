@@ -1,7 +1,8 @@
 """WHAT WE KEEP: pages, text and links as WARC files, and the shard's state in RocksDB.
 
 A turn becomes an `ArchiveEntry` (`TurnWriter`), a group of entries is appended (`Archive`), and one
-state write (`State`) makes it count. After any death `repair` brings the files back to what counts.
+state write (`State`) makes it count; `EndsFile` says how far it is durable. After any death
+`repair` brings the files back to what counts.
 `read_page` and `iter_links` read them again. `Derived` is a folder that is made from the archive.
 
 Neighbours: `crawl` commits through this room and repairs with it; `graph`, `search` and
@@ -13,12 +14,24 @@ from gossamer.store.archive import ROW_PREFIX, Archive, FileRow, file_row, read_
 from gossamer.store.derived import (
     BuiltElsewhere,
     Derived,
-    Lengths,
     RecordRange,
     counted_lengths,
+    ends_findings,
     has_more,
     has_shrunk,
     is_locked,
+)
+from gossamer.store.ends import (
+    Ends,
+    EndsFile,
+    EndsFinding,
+    KnownEnds,
+    KnownFile,
+    Lengths,
+    StateEnd,
+    compare_ends,
+    read_ends,
+    replace_ends,
 )
 from gossamer.store.entry import ArchiveEntry, LinkRow, LinksRecord, TurnWriter, decode_links
 from gossamer.store.layout import ArchiveKind, ArchiveName, CrawlFolder

@@ -4,8 +4,8 @@ The three files of a set carry the same number and are rotated together, so that
 and its links always lie in one set. Appending is `write(2)` without a buffer: what was appended
 survives kill -9, and the state says how much of it counts (`rows_to_commit`).
 
-The protocol, per group: `append`, then one state write that contains `rows_to_commit()`. Calling
-`append` again says that the write succeeded; if it failed, call `undo` first.
+The protocol, per group: `append`, then one state write that contains `rows_to_commit()`, then
+`note_committed`. If the write failed, call `undo` instead.
 """
 
 import os
@@ -22,6 +22,7 @@ from gossamer.config import StoreConfig
 from gossamer.durable import sync
 from gossamer.errors import CannotGoOn
 from gossamer.model import Row, StoreRef
+from gossamer.store.ends import CommittedEnds, Lengths
 from gossamer.store.entry import ArchiveEntry
 from gossamer.store.layout import KINDS, ArchiveKind, ArchiveName, CrawlFolder
 from gossamer.store.warc import write_cdxj
@@ -101,6 +102,9 @@ class Archive:
         self._open: dict[ArchiveKind, _File] = {}
         self._retired: list[_File] = []
         self._appended: tuple[tuple[_File, int], ...] = ()
+        self._closed: Lengths = {}
+        self.committed = CommittedEnds({}, {})
+        """What the state has committed of the files of this run: replaced, never changed."""
         self._spent: list[IO[bytes]] = []
         """Temporary files of the last group: closed when it is known to be committed."""
         self._is_new = False
@@ -164,6 +168,19 @@ class Archive:
             file.is_told = file.is_done
         return [file.row() for file in (*self._retired, *self._open.values())]
 
+    @property
+    def has_rotated(self) -> bool:
+        """Return True if files were closed and are not yet synced and indexed."""
+        return any(not file.is_done for file in self._retired)
+
+    def note_committed(self) -> None:
+        """Note that the rows of `rows_to_commit` are in the state."""
+        closed = {file.name.file_name: file.length for file in self._retired}
+        if not closed.keys() <= self._closed.keys():
+            self._closed = self._closed | closed
+        lengths = {file.name.file_name: file.length for file in self._open.values()}
+        self.committed = CommittedEnds(lengths, self._closed)
+
     def sync(self) -> dict[str, int]:
         """Bring what was appended to the disk; return the lengths that are safe, by file.
 
@@ -176,7 +193,7 @@ class Archive:
                 self._is_new = False
                 sync(self._folder.archive)
             for file in retired:
-                self._finish(file, is_synced=True)
+                self._finish(file)
             for file, length in marks:
                 if file.synced < length and not file.is_done:
                     os.fdatasync(file.fd)
@@ -186,14 +203,13 @@ class Archive:
         return {file.name.file_name: file.synced for file in (*retired, *(m[0] for m in marks))}
 
     def close(self) -> None:
-        """Finish all files and write their indexes. `rows_to_commit` then has the last rows."""
-        is_synced = self._config.sync != "never"
+        """Sync all files and write their indexes. `rows_to_commit` then has the last rows."""
         self._close_spent()
         self._retire()
         try:
             for file in self._retired:
-                self._finish(file, is_synced=is_synced)
-            if is_synced and self._retired:
+                self._finish(file)
+            if self._retired:
                 sync(self._folder.archive)
         except OSError as error:
             raise _cannot("close", self._folder.archive, error) from error
@@ -262,19 +278,17 @@ class Archive:
             file.kept = file.length
             file.is_closed = True
             self._retired.append(file)
-            if self._config.sync == "never":
-                self._finish(file, is_synced=False)
         self._appended = ()
 
-    def _finish(self, file: _File, *, is_synced: bool) -> None:
+    def _finish(self, file: _File) -> None:
         if file.is_done:
             return
-        if is_synced and file.synced < file.length:
+        if file.synced < file.length:
             os.fdatasync(file.fd)
             file.synced = file.length
         if file.name.kind == "pages":
             path = self._folder.archive / file.name.cdxj_name
-            file.cdxj_length = write_cdxj(path, file.cdx, is_synced=is_synced)
+            file.cdxj_length = write_cdxj(path, file.cdx, is_synced=True)
             file.cdx = []
         file.is_done = True
 

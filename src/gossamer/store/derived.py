@@ -13,14 +13,22 @@ is not read. A folder without any state (an archive alone) is read as far as it 
 import fcntl
 import os
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeAlias
 
 from gossamer.durable import sync
 from gossamer.errors import CannotGoOn
-from gossamer.store.archive import ROW_PREFIX, read_file_row
+from gossamer.store.archive import ROW_PREFIX, FileRow, read_file_row
+from gossamer.store.ends import (
+    EndsFinding,
+    KnownEnds,
+    KnownFile,
+    Lengths,
+    StateEnd,
+    compare_ends,
+    read_ends,
+)
 from gossamer.store.layout import ArchiveKind, CrawlFolder
 from gossamer.store.records import Record
 from gossamer.store.scanning import BadRecord, scan_records
@@ -109,9 +117,6 @@ def remove(folder: Path) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-Lengths: TypeAlias = dict[str, int]
-"""How much of each archive file, by name, was read or counts."""
-
 ATTEMPTS = 5
 """Opening the state of a running crawl fails if a file is replaced at that moment."""
 
@@ -131,7 +136,8 @@ def counted_lengths(folder: CrawlFolder, *kinds: ArchiveKind) -> Lengths:
         return sizes
     committed: Lengths = {}
     for path in states:
-        committed |= _committed(path)
+        rows, _ = _file_rows(path)
+        committed |= {name: row.length for name, row in rows.items()}
     return {name: min(size, committed.get(name, 0)) for name, size in sizes.items()}
 
 
@@ -189,18 +195,42 @@ def is_locked(folder: CrawlFolder) -> bool:
     return False
 
 
-def _committed(path: Path) -> Lengths:
-    """Return the committed lengths of a shard's files."""
+def ends_findings(folder: CrawlFolder, shards: Iterable[int]) -> list[EndsFinding]:
+    """Compare the ends files with all states of a folder together, and with the archive's files.
+
+    Nothing is written. The shards are those whose states hold, as the shard map says; a state that
+    does not exist knows nothing.
+    """
+    known = KnownEnds(files={}, states={})
+    ends = read_ends(folder)  # first: beside a crawl that runs, the states grow
+    for shard in shards:
+        if not State.exists(folder.state(shard)):
+            continue
+        rows, known.states[shard] = _file_rows(folder.state(shard), may_be_empty=True)
+        for name, row in rows.items():
+            old = known.files.get(name, KnownFile(length=0, synced=0))
+            length, synced = max(old.length, row.length), max(old.synced, row.synced)
+            known.files[name] = KnownFile(length=length, synced=synced)
+    sizes = {
+        name.file_name: folder.archive_path(name.file_name).stat().st_size
+        for name in folder.archive_names()
+    }
+    return compare_ends(ends, known, sizes)
+
+
+def _file_rows(path: Path, *, may_be_empty: bool = False) -> tuple[dict[str, FileRow], StateEnd]:
+    """Return the commit table of a shard, and how far its state is."""
     for attempt in range(ATTEMPTS):
         try:
-            state = State.open(path, is_read_only=True)
+            state = State.open(path, is_read_only=True, may_be_empty=may_be_empty)
         except CannotGoOn:
             if attempt == ATTEMPTS - 1:
                 raise
             continue
         try:
             rows = [read_file_row(key, value) for key, value in state.scan(ROW_PREFIX)]
+            end = state.end()
         finally:
             state.close()
-        return {name: row.length for name, row in rows}
-    return {}
+        return dict(rows), end
+    raise CannotGoOn(f"cannot read {path}")

@@ -18,6 +18,7 @@ _NAME = re.compile(
 )
 _KIND_BY_NAME: dict[str, ArchiveKind] = {"pages": "pages", "text": "text", "links": "links"}
 LOST_FOUND = "lost+found"
+_ENDS = re.compile(r"ends-([0-9]{2,9})")
 
 
 class ArchiveName(Struct, frozen=True, order=True):
@@ -113,6 +114,18 @@ class CrawlFolder(Struct, frozen=True):
             msg = f"not the name of an archive file: {file_name!r}"
             raise ValueError(msg)
         return self.archive / file_name
+
+    def ends_path(self, shard: int) -> Path:
+        """Return the file that says how far a shard's archive files are durable."""
+        return self.archive / f"ends-{shard:02d}"
+
+    def ends_shards(self) -> list[int]:
+        """Return the shards that have such a file, in order."""
+        if not self.archive.is_dir():
+            return []
+        found = (_ENDS.fullmatch(path.name) for path in self.archive.iterdir())
+        numbers = sorted(int(match[1]) for match in found if match is not None)
+        return [shard for shard in numbers if self.ends_path(shard).exists()]
 
     def archive_names(
         self, *, kind: ArchiveKind | None = None, shard: int | None = None

@@ -17,6 +17,7 @@ from gossamer.durable import TEMPORARY, rename, sync
 from gossamer.errors import CannotGoOn
 from gossamer.model import Row
 from gossamer.store.archive import FileRow, file_row, read_file_row
+from gossamer.store.ends import Lengths, lower_ends
 from gossamer.store.layout import KINDS, ArchiveName, CrawlFolder
 from gossamer.store.reader import cdxj_lines
 from gossamer.store.records import Records
@@ -40,6 +41,8 @@ class Repair(NamedTuple):
     """Indexes that were not there because of a kill or a cut, and have been written."""
     reindexed: list[str]
     """Indexes that had been written before, were missing or cut, and have been written again."""
+    lengths: Lengths
+    """All committed files: how long they are now, on the disk."""
 
 
 def repair(
@@ -55,7 +58,7 @@ def repair(
     Without a reboot the kernel still has all that was written, and nothing is read again.
     """
     committed = dict(read_file_row(key, value) for key, value in rows)
-    done = Repair(rows=[], bad=[], moved=[], cut=[], indexed=[], reindexed=[])
+    done = Repair(rows=[], bad=[], moved=[], cut=[], indexed=[], reindexed=[], lengths={})
     try:
         _clear(folder, shard, committed, done)
         for names in _sets(committed):
@@ -126,7 +129,10 @@ def _mend_set(
     }
     if any(good[name] < row.length for name, row in rows.items()):
         good = _consistent(folder, rows, good)
+        # Before the files are cut: what claims more than they have is refused at the next start.
+        lower_ends(folder, {name.file_name: length for name, length in good.items()})
     for name, row in rows.items():
+        done.lengths[name.file_name] = good[name]
         _cut(folder, name, good[name], done)
         if good[name] < row.length:
             done.bad.append((name.file_name, good[name]))

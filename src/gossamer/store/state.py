@@ -35,6 +35,7 @@ from rocksdict import (
 
 from gossamer.errors import CannotGoOn, rebuild_state_command
 from gossamer.model import Row
+from gossamer.store.ends import StateEnd
 
 MIB = 1024 * 1024
 CACHE_BYTES = 128 * MIB
@@ -90,21 +91,25 @@ class State:
         self._links = links
 
     @classmethod
-    def open(cls, path: Path, *, is_read_only: bool = False) -> "State":
-        """Open a state folder, made if absent; refuse one of another format."""
+    def open(cls, path: Path, *, is_read_only: bool = False, may_be_empty: bool = False) -> "State":
+        """Open a state folder, made if absent; refuse one of another format.
+
+        Read-only, nothing is written, and one without any row is refused unless it may be empty:
+        a process that was killed at its first start leaves one.
+        """
         State.was_opened = True
         if is_read_only:
-            return cls._open_to_read(path)
+            return cls._open_to_read(path, may_be_empty=may_be_empty)
         plain = _PlainErrors(path)
         with plain:
             path.mkdir(parents=True, exist_ok=True)
             db = _database(path, AccessType.read_write())
         state = cls(path, db, plain)
-        state._check_version(is_read_only=False)
+        state._check_version(is_read_only=False, may_be_empty=True)
         return state
 
     @classmethod
-    def _open_to_read(cls, path: Path) -> "State":
+    def _open_to_read(cls, path: Path, *, may_be_empty: bool) -> "State":
         """Open a state as it is at this moment. A running crawl may replace a file meanwhile."""
         if not cls.exists(path):
             raise CannotGoOn(f"{path} has no state; run {rebuild_state_command(path)}")
@@ -124,7 +129,7 @@ class State:
         else:
             raise CannotGoOn(f"the state {path} changes faster than it can be read; try again")
         state = cls(path, db, plain, links)
-        state._check_version(is_read_only=True)
+        state._check_version(is_read_only=True, may_be_empty=may_be_empty)
         return state
 
     @staticmethod
@@ -193,6 +198,12 @@ class State:
         with self._plain:
             self._db.flush_wal(sync=True)
 
+    def end(self) -> StateEnd:
+        """Return how far the database is: what was written before this, `sync` makes durable."""
+        with self._plain:
+            identity = (self.path / "IDENTITY").read_text("ascii").strip()
+            return StateEnd(identity, self._db.latest_sequence_number())
+
     def checkpoint(self, path: Path) -> None:
         """Make a consistent copy at a path that does not exist yet (hard links: cheap)."""
         with self._plain:
@@ -210,7 +221,7 @@ class State:
             if self._links is not None:
                 self._links.cleanup()
 
-    def _check_version(self, *, is_read_only: bool) -> None:
+    def _check_version(self, *, is_read_only: bool, may_be_empty: bool) -> None:
         found = self.get(VERSION_KEY)
         if found == VERSION:
             return
@@ -218,6 +229,8 @@ class State:
         if is_empty and not is_read_only:
             self.write([(VERSION_KEY, VERSION)])
             self.sync()
+            return
+        if is_empty and may_be_empty:
             return
         self.close()
         raise CannotGoOn(_other_format(self.path, found))

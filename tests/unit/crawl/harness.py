@@ -65,12 +65,14 @@ from gossamer.store import (
     Archive,
     ArchiveEntry,
     CrawlFolder,
+    EndsFile,
     ReadingMark,
     StoredPage,
     TurnWriter,
     read_original,
     read_page,
 )
+from gossamer.store.ends import CommittedEnds, StateEnd
 from gossamer.testing import ManualClock
 from gossamer.traps import Hold
 from gossamer.urls import parse
@@ -184,6 +186,8 @@ class DictState:
         self.refusals = 0
         """So many of the next writes fail."""
         self.failing_syncs = 0
+        self.meanwhile: Callable[[], None] = lambda: None
+        """What another thread does while the disk is asked."""
         self._events = events
 
     def get(self, key: bytes) -> bytes | None:
@@ -215,7 +219,11 @@ class DictState:
         if self.failing_syncs:
             self.failing_syncs -= 1
             raise CannotGoOn("the disk does not answer")
+        self.meanwhile()
         self._events.append("sync state")
+
+    def end(self) -> StateEnd:
+        return StateEnd("dict", len(self.batches))
 
     def record_of(self, text: str) -> UrlRecord | None:
         """Return what is committed about a URL."""
@@ -245,6 +253,17 @@ class NotedArchive:
         self._events.append("append")
         return self.real.append(entries)
 
+    @property
+    def committed(self) -> CommittedEnds:
+        return self.real.committed
+
+    @property
+    def has_rotated(self) -> bool:
+        return self.real.has_rotated
+
+    def note_committed(self) -> None:
+        self.real.note_committed()
+
     def undo(self) -> None:
         self._events.append("undo")
         self.real.undo()
@@ -257,7 +276,20 @@ class NotedArchive:
         return self.real.sync()
 
     def close(self) -> None:
+        self._events.append("close archive")
         self.real.close()
+
+
+class NotedEnds:
+    """The real ends file; when it is written is noted."""
+
+    def __init__(self, ends: EndsFile, events: list[str]) -> None:
+        self.real = ends
+        self._events = events
+
+    def write(self, ends: CommittedEnds, state: StateEnd) -> None:
+        self._events.append("write ends")
+        self.real.write(ends, state)
 
 
 @dataclass
@@ -356,8 +388,7 @@ class Books:
 
     def close(self) -> None:
         """Close the archive as a clean stop does: its last rows are written."""
-        self.ledger.archive.close()
-        self.state.write(self.ledger.archive.rows_to_commit())
+        self.ledger.close()
 
     def of(self, text: str) -> UrlRecord:
         """Return what is committed about a URL that had its turn."""
@@ -388,6 +419,7 @@ def open_books(tmp_path: Path, *, sync: str = "second", file_bytes: int = 1 << 3
     ledger = Ledger(
         state=state,  # type: ignore[arg-type]  # a dictionary will do
         archive=archive,  # type: ignore[arg-type]
+        ends=NotedEnds(EndsFile.begin(disk.folder, 0, {}, None), events),  # type: ignore[arg-type]
         writer=disk.writer,
         stations=(stations,),
         remember_content=content.remember,
@@ -748,6 +780,7 @@ def open_engine(
     ledger = Ledger(
         state=state,  # type: ignore[arg-type]
         archive=open_archive(disk, rules.store, events),  # type: ignore[arg-type]
+        ends=NotedEnds(EndsFile.begin(folder, 0, {}, None), events),  # type: ignore[arg-type]
         writer=writer,  # type: ignore[arg-type]
         stations=(core, others, Told(events)),
         remember_content=core.content_seen.remember,

@@ -32,9 +32,18 @@ from gossamer.model import (
     Visit,
 )
 from gossamer.report import COUNTERS, url_row_key
-from gossamer.store import ROW_PREFIX, iter_links, iter_pages, read_file_row
+from gossamer.store import (
+    ROW_PREFIX,
+    Ends,
+    StateEnd,
+    iter_links,
+    iter_pages,
+    read_ends,
+    read_file_row,
+)
 
 A, B, C, D = (f"http://a.test/{name}" for name in "abcd")
+SYNC = ["sync archive", "sync state", "write ends"]
 COMMIT = ["append", "write", "committed"]
 
 
@@ -151,7 +160,7 @@ def test_the_state_says_how_long_the_archive_files_are(books: Books) -> None:
 def test_with_sync_each_a_commit_is_durable_before_it_counts(tmp_path: Path) -> None:
     books = open_books(tmp_path, sync="each")
     books.commit(fetched(A))
-    assert books.events == ["append", "write", "sync archive", "sync state", "committed"]
+    assert books.events == ["append", "write", *SYNC, "committed"]
 
 
 @pytest.mark.parametrize("sync", ["second", "never"])
@@ -165,7 +174,69 @@ def test_the_archive_is_synced_before_the_state_that_counts_it(books: Books) -> 
     books.commit(fetched(A))
     books.events.clear()
     books.ledger.sync()
-    assert books.events == ["sync archive", "sync state"]
+    assert books.events == SYNC
+
+
+def test_the_ends_say_what_was_committed_before_the_disk_was_asked(books: Books) -> None:
+    books.commit(fetched(A))
+    assert read_ends(books.disk.folder) == Ends(lengths={}, states={})
+    books.ledger.sync()
+    ends = read_ends(books.disk.folder)
+    lengths = {name.partition("-")[0]: n for name, n in ends.lengths.items()}
+    assert lengths == committed_lengths(books)
+    assert ends.states == {0: StateEnd("dict", 1)}
+    books.commit(fetched(B, b"other"))
+    assert read_ends(books.disk.folder) == ends
+
+
+def test_the_ends_do_not_claim_what_is_committed_while_the_disk_is_asked(books: Books) -> None:
+    books.commit(fetched(A))
+    before = committed_lengths(books)
+    books.state.meanwhile = lambda: books.commit(fetched(B, b"other"))
+    books.ledger.sync()
+    claimed = {
+        name.partition("-")[0]: n for name, n in read_ends(books.disk.folder).lengths.items()
+    }
+    assert claimed == before
+    assert read_ends(books.disk.folder).states == {0: StateEnd("dict", 1)}
+    assert committed_lengths(books) != before
+
+
+def test_the_ends_claim_nothing_that_the_state_did_not_bring_to_the_disk(books: Books) -> None:
+    books.commit(fetched(A))
+    books.state.failing_syncs = 1
+    with pytest.raises(CannotGoOn):
+        books.ledger.sync()
+    assert read_ends(books.disk.folder) == Ends(lengths={}, states={})
+
+
+def test_a_group_that_was_undone_is_in_no_ends(books: Books) -> None:
+    books.commit(fetched(A))
+    before = committed_lengths(books)
+    books.state.refusals = 1
+    with pytest.raises(CannotGoOn):
+        books.commit(fetched(B, b"other"))
+    books.ledger.sync()
+    claimed = {
+        name.partition("-")[0]: n for name, n in read_ends(books.disk.folder).lengths.items()
+    }
+    assert claimed == before
+
+
+@pytest.mark.parametrize("sync", ["each", "second", "never"])
+def test_at_the_end_everything_is_durable_and_the_ends_say_so_last(
+    tmp_path: Path, sync: str
+) -> None:
+    books = open_books(tmp_path, sync=sync)
+    books.commit(fetched(A))
+    books.events.clear()
+    books.close()
+    assert books.events == ["close archive", "write", "sync state", "write ends"]
+    claimed = {
+        name.partition("-")[0]: n for name, n in read_ends(books.disk.folder).lengths.items()
+    }
+    assert claimed == committed_lengths(books) == books.disk.sizes()
+    assert read_ends(books.disk.folder).states == {0: StateEnd("dict", 2)}
 
 
 # A commit that fails

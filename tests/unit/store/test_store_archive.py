@@ -131,12 +131,56 @@ def test_rotated_files_are_synced_and_let_go(tmp_path: Path) -> None:
     shard.state.close()
 
 
-def test_without_sync_rotated_files_are_indexed_and_let_go_at_once(tmp_path: Path) -> None:
+def test_rotated_files_wait_to_be_synced_whatever_the_policy(tmp_path: Path) -> None:
     shard = Shard(tmp_path, file_bytes=100, sync="never")
-    for group in range(3):
+    shard.commit(pages(1))
+    assert not shard.archive.has_rotated
+    shard.commit(pages(1, first=1))
+    assert shard.archive.has_rotated
+    shard.archive.sync()
+    assert not shard.archive.has_rotated
+    assert len(list(shard.folder.archive.glob("*.cdxj"))) == 1
+    shard.commit(pages(1, first=2))
+    shard.archive.close()
+    shard.state.write(shard.archive.rows_to_commit())
+    assert all(row.synced == row.length for row in committed(shard).values())
+    shard.state.close()
+
+
+def test_what_is_committed_is_told_only_when_the_rows_are_written(tmp_path: Path) -> None:
+    shard = Shard(tmp_path, file_bytes=100)
+    assert shard.archive.committed == ({}, {})
+    shard.append(pages(1))
+    assert shard.archive.committed == ({}, {})
+    shard.state.write(shard.archive.rows_to_commit())
+    shard.archive.note_committed()
+    first = dict(shard.archive.committed.open)
+    sizes = {p.name: p.stat().st_size for p in shard.folder.archive.glob("*.gz")}
+    assert first == sizes
+    assert shard.archive.committed.closed == {}
+    shard.append(pages(1, first=1))
+    assert shard.archive.committed == (first, {})
+    shard.archive.undo()
+    assert shard.archive.committed == (first, {})
+    shard.archive.close()
+    shard.state.close()
+
+
+def test_a_closed_file_is_told_for_as_long_as_the_run_lasts(tmp_path: Path) -> None:
+    shard = Shard(tmp_path, file_bytes=100)
+    for group in range(4):
         shard.commit(pages(1, first=group))
-    assert len(list(shard.folder.archive.glob("*.cdxj"))) == 2
-    assert len(shard.archive._retired) <= 3
+        shard.archive.note_committed()
+        shard.archive.sync()
+    ends = shard.archive.committed
+    assert sorted(name[-13:-8] for name in ends.closed if name.startswith("pages")) == [
+        "00000",
+        "00001",
+        "00002",
+    ]
+    assert all((shard.folder.archive / n).stat().st_size == s for n, s in ends.closed.items())
+    assert len(ends.open) == 3
+    assert not ends.open.keys() & ends.closed.keys()
     shard.archive.close()
     shard.state.close()
 

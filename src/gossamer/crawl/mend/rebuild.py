@@ -45,12 +45,15 @@ from gossamer.process import LABELS
 from gossamer.report import COUNTERS, encode_counters, encode_record, url_row_key
 from gossamer.settings import load_crawl_config
 from gossamer.store import (
+    ROW_PREFIX,
     BadRecord,
     CrawlFolder,
     FileRow,
     LinksRecord,
     State,
     file_row,
+    read_file_row,
+    replace_ends,
 )
 from gossamer.urls import parse
 
@@ -91,6 +94,8 @@ def build_state(root: Path | str, on_progress: BuildProgress | None = None) -> R
         lost = LostRecords()
         again = _replay(folder, core, lost, on_progress or (lambda _: None))
         state.sync()
+        committed = (read_file_row(*row) for row in state.scan(ROW_PREFIX))
+        replace_ends(folder, {name: row.length for name, row in committed})
         answer = RebuiltState(
             pages=core.counters.pages,
             queued=core.frontier.queued,

@@ -28,7 +28,12 @@ from gossamer.crawl.copies import (
     near_folder,
     reset_near,
 )
-from gossamer.crawl.opening import ShardFolder, lock_folder, open_state
+from gossamer.crawl.opening import (
+    ShardFolder,
+    expect_state_of_archive,
+    lock_folder,
+    open_state,
+)
 from gossamer.dedupe import LABEL_ROW, SKETCH_VERSION, CopyChanges, CopyDetector, open_copy_detector
 from gossamer.errors import CannotGoOn, GossamerError
 from gossamer.log import tell
@@ -54,6 +59,7 @@ def build_near(root: Path | str, on_progress: BuildProgress | None = None) -> Ne
     if not folder.has_archive():
         raise CannotGoOn(f"{root} has no archive: expected a crawl folder")
     with lock_folder(folder, SystemClock()):
+        expect_state_of_archive(folder, read_charter(folder.charter_path).shards)
         return NearTotals(**label_rest(folder, on_progress or (lambda _: None), is_anew=True))
 
 

@@ -34,7 +34,14 @@ from gossamer.cluster import (
 )
 from gossamer.config import Config, UrlConfig
 from gossamer.crawl.assembly import Extras, assemble
-from gossamer.crawl.opening import META, ShardFolder, fold_counters, open_state, read_meta
+from gossamer.crawl.opening import (
+    META,
+    ShardFolder,
+    expect_state_of_archive,
+    fold_counters,
+    open_state,
+    read_meta,
+)
 from gossamer.dedupe import LABEL_ROW
 from gossamer.errors import CannotGoOn
 from gossamer.log import tell
@@ -68,10 +75,12 @@ class Split:
 def ensure_shards(folder: CrawlFolder, config: Config, wanted: int, lock: int) -> None:
     """Let the state be split into as many shards as are wanted, finishing what was begun before.
 
-    The work is done in a process of its own: a database that was open here would keep later forks
+    States that are older than the archive are refused before anything is changed. The work is done
+    in a process of its own: a database that was open here would keep later forks
     from opening one. It holds the folder's lock too, so that nobody follows before it is gone.
     """
     charter = read_charter(folder.charter_path)
+    _expect_whole(folder, charter, wanted, lock)
     if charter.phase == "settled":
         _remove_from(folder, charter.shards)
         if charter.shards == wanted:
@@ -81,16 +90,39 @@ def ensure_shards(folder: CrawlFolder, config: Config, wanted: int, lock: int) -
             write_charter(folder.charter_path, Charter(shards=wanted))  # nothing is there to move
             return
     tell("state.splitting", shards=charter.shards, into=wanted)
-    child = start_child(0, lambda _, end: _split_and_say(folder, config, wanted, end), (lock,))
+    _do_aside(
+        lambda: asyncio.run(split_state(folder, config, wanted)),
+        f"splitting the state into {wanted} shards",
+        lock,
+    )
+
+
+def _expect_whole(folder: CrawlFolder, charter: Charter, wanted: int, lock: int) -> None:
+    """Refuse states that are older than the archive, before anything is moved or removed.
+
+    While rows are copied the old shards have them all, and while they are dropped the new ones.
+    """
+    if not folder.has_archive() and not folder.ends_shards():
+        return
+    shards = charter.moving_to if charter.phase == "dropping" else charter.shards
+    is_alone = charter.phase == "settled" and charter.shards == wanted == 1
+    if is_alone or State.was_opened:
+        expect_state_of_archive(folder, shards)
+    else:
+        _do_aside(
+            lambda: expect_state_of_archive(folder, shards), "comparing state and archive", lock
+        )
+
+
+def _do_aside(work: Callable[[], None], doing: str, lock: int) -> None:
+    """Do work in a forked process and wait for it; what it cannot go on from is raised here."""
+    child = start_child(0, lambda _, end: _do_and_say(work, end), (lock,))
     with child.end.makefile("rb") as said:
         error = said.read().decode()
     child.end.close()
     code = child.reap()
     if error or code:
-        raise CannotGoOn(
-            error
-            or f"splitting the state into {wanted} shards failed (exit code {code}); run it again"
-        )
+        raise CannotGoOn(error or f"{doing} failed (exit code {code}); run it again")
 
 
 def _remove_from(folder: CrawlFolder, first: int) -> None:
@@ -101,10 +133,10 @@ def _remove_from(folder: CrawlFolder, first: int) -> None:
         shard += 1
 
 
-def _split_and_say(folder: CrawlFolder, config: Config, wanted: int, end: socket.socket) -> int:
+def _do_and_say(work: Callable[[], None], end: socket.socket) -> int:
     """Do the work in the forked process; what goes wrong is said over the line."""
     try:
-        asyncio.run(split_state(folder, config, wanted))
+        work()
     except CannotGoOn as error:
         end.sendall(str(error).encode())
     return 0
