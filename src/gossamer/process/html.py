@@ -17,8 +17,7 @@ from turbohtml import Document as Tree
 
 from gossamer.model import Document, Extraction, Link, LinkKind, Url
 from gossamer.process.api import RawLink, Tools, processor
-from gossamer.process.detect import UTF_8, decode, known
-from gossamer.process.language import language_of
+from gossamer.process.detect import UTF_8, decode, known, language_of
 from gossamer.process.references import (
     MAX_FINDS,
     css_urls,

@@ -8,7 +8,7 @@ from pypdfium2 import raw
 
 from gossamer.model import Document, Extraction, LinkKind
 from gossamer.process.api import RawLink, Tools
-from gossamer.process.language import language_of
+from gossamer.process.detect import language_of
 
 MAX_PAGES = 500
 _MAX_LINKS = 5_000

@@ -2,8 +2,7 @@
 
 from gossamer.model import Document, Extraction, LinkKind
 from gossamer.process.api import RawLink, Tools, processor
-from gossamer.process.detect import decode
-from gossamer.process.language import language_of
+from gossamer.process.detect import decode, language_of
 from gossamer.process.references import css_urls, text_urls
 
 _TITLE_CHARS = 200

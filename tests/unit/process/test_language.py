@@ -2,7 +2,7 @@
 
 import pytest
 
-from gossamer.process.language import language_of
+from gossamer.process.detect import language_of
 
 ENGLISH = "The library lends books to everyone who lives in the town and likes to read them. "
 GERMAN = "Die Bibliothek leiht allen, die in der Stadt wohnen und gerne lesen, viele Romane aus. "
