@@ -9,13 +9,15 @@ Not for: telling people what went wrong. Errors of the file system pass through 
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory, gettempdir
 from typing import BinaryIO
 
 TEMPORARY = ".tmp"
 """What the name of a file that is being written ends with."""
+SHARED_MEMORY = "/dev/shm"  # noqa: S108 -- for links that live as long as the process
 READABLE = 0o666
 """As any program makes files: the process's umask takes away from it."""
 
@@ -70,6 +72,27 @@ def replacing(
         raise
     if is_synced:
         sync(path.parent)
+
+
+def is_writable(folder: Path) -> bool:
+    """Return True if files can be made in a folder; False on a read-only medium, for root too."""
+    return os.access(folder, os.W_OK | os.X_OK)
+
+
+@contextmanager
+def linked_files(folder: Path, names: Iterable[str]) -> Iterator[Path]:
+    """Give a temporary folder with links to some files of another, for who writes where he reads.
+
+    It is removed with the block. It is never made in the working directory, where Python makes it
+    if it can write nowhere else.
+    """
+    place = gettempdir()
+    usual = place if place != str(Path.cwd()) else SHARED_MEMORY
+    with TemporaryDirectory(prefix="gossamer-", dir=usual) as links:
+        whole = folder.resolve()
+        for name in names:
+            Path(links, name).symlink_to(whole / name)
+        yield Path(links)
 
 
 def rename(source: Path, target: Path) -> None:

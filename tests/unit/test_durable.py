@@ -9,7 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.durable import READABLE, rename, replace_file, replacing, sync, sync_files
+from gossamer.durable import (
+    READABLE,
+    linked_files,
+    rename,
+    replace_file,
+    replacing,
+    sync,
+    sync_files,
+)
 from tests.unit.forked import FAILED, in_a_fork
 
 OLD, NEW = b"old " * 30_000, b"new " * 50_000
@@ -176,3 +184,24 @@ def test_all_files_of_a_folder_are_synced_and_then_the_folder(tmp_path: Path) ->
     assert steps[-1] == f"fsync {tmp_path.name}"
     with pytest.raises(FileNotFoundError):
         sync(tmp_path / "none")
+
+
+def test_linked_files_are_those_of_the_folder_and_go_with_the_block(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"1")
+    (tmp_path / "b").write_bytes(b"2")
+    with linked_files(tmp_path, ["a"]) as links:
+        assert [path.name for path in links.iterdir()] == ["a"]
+        assert (links / "a").read_bytes() == b"1"
+    assert not links.exists()
+    assert (tmp_path / "a").read_bytes() == b"1"
+
+
+def test_links_are_never_made_in_the_working_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where Python makes temporary files if it can make them nowhere else."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    with linked_files(tmp_path, []) as links:
+        assert links.parent != tmp_path
+        assert list(tmp_path.iterdir()) == []

@@ -34,6 +34,7 @@ from gossamer.cli.options import (
 )
 from gossamer.cli.screen import as_json, harmless, out, print_json
 from gossamer.cli.updating import bring_graph_up_to_date, crawl_folder
+from gossamer.durable import is_writable
 from gossamer.errors import CorruptFile
 
 if TYPE_CHECKING:
@@ -95,8 +96,9 @@ def rank(**given: Any) -> int:  # noqa: ANN401 - the parser hands over what is d
     if given["hosts"]:
         found = graph.rank_hosts(given["by"], kinds=kinds, top=top)
         return show(found, rank_hosts_view, is_json=given["json"])
+    is_saved = given["save"] and is_writable(graph.base.parent)
     with sweeping() as tell:
-        ranking = graph.rank(given["by"], kinds=kinds, top=top, save=given["save"], on_sweep=tell)
+        ranking = graph.rank(given["by"], kinds=kinds, top=top, save=is_saved, on_sweep=tell)
     return show(ranking, rank_view, is_json=given["json"])
 
 

@@ -11,6 +11,7 @@ from rich.live import Live
 from rich.text import Text
 
 from gossamer.cli.screen import MIB, counted, harmless, out
+from gossamer.durable import is_writable
 from gossamer.errors import CannotGoOn, ConfigError
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def bring_index_up_to_date(folder: Path, *, is_built: bool = True) -> None:
             crawl_folder(folder)
             raise ConfigError(f"{folder} has no index: `gossamer build {folder} index` makes one")
         return
-    if not crawl.has_index():
+    if not crawl.has_index() and is_writable(folder):
         sys.stderr.write(f"gossamer: the index of {harmless(folder)} is built first\n")
     try:
         with telling("index") as tell:
@@ -90,7 +91,7 @@ def _bring_ranks_up_to_date(folder: Path) -> None:
     from gossamer import open_graph
 
     graph = open_graph(folder)
-    if not graph.has_current_ranks():
+    if not graph.has_current_ranks() and is_writable(folder / "graph"):
         graph.rank(top=1, save=True)
 
 

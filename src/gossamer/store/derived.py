@@ -67,8 +67,8 @@ class Derived:
             lock = os.open(self._root / f"{self._name}.lock", os.O_RDWR | os.O_CREAT, 0o644)
         except OSError as error:
             raise CannotGoOn(
-                f"cannot write to {self._root}: {error.strerror}; "
-                "check its permissions, then build again"
+                f"cannot build the {self._name} in {self._root}: {error.strerror}; "
+                "build it in a copy that can be written"
             ) from error
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

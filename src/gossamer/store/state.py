@@ -11,10 +11,10 @@ of their own into the folder that they open, however they open it.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from itertools import islice
 from pathlib import Path
-from tempfile import TemporaryDirectory, gettempdir
 from types import TracebackType
 from typing import Any, ClassVar
 
@@ -33,6 +33,7 @@ from rocksdict import (
     WriteBatch,
 )
 
+from gossamer.durable import linked_files
 from gossamer.errors import CannotGoOn, rebuild_state_command
 from gossamer.model import Row
 from gossamer.store.ends import StateEnd
@@ -50,7 +51,6 @@ FILE_BYTES = 64 * MIB
 BLOCK_BYTES = 16 * 1024
 """What is compressed together, and read for one row."""
 ATTEMPTS = 5
-SHARED_MEMORY = "/dev/shm"  # noqa: S108 -- the last resort for links that live as long as we do
 _READ = re.compile(r"CURRENT|IDENTITY|(MANIFEST|OPTIONS)-\d+|\d+\.(log|sst)")
 VERSION_KEY = b"v"
 VERSION = b"gossamer-state-2"
@@ -83,7 +83,7 @@ class State:
         path: Path,
         db: Rdict,
         plain: "_PlainErrors",
-        links: TemporaryDirectory[str] | None = None,
+        links: ExitStack | None = None,
     ) -> None:
         self.path = path
         self._db = db
@@ -114,16 +114,17 @@ class State:
         if not cls.exists(path):
             raise CannotGoOn(f"{path} has no state; run {rebuild_state_command(path)}")
         for _ in range(ATTEMPTS):
+            links = ExitStack()
             with _PlainErrors(path):
                 names = _file_names(path)
-                links = _links_to(path, names)
-            plain = _PlainErrors(path, Path(links.name))
+                opened = links.enter_context(linked_files(path, names))
+            plain = _PlainErrors(path, opened)
             try:
                 with plain:
-                    db = _database(Path(links.name), AccessType.read_only(False))  # noqa: FBT003 -- rocksdict's own signature
+                    db = _database(opened, AccessType.read_only(False))  # noqa: FBT003 -- rocksdict's own signature
                 break
             except CannotGoOn:
-                links.cleanup()
+                links.close()
                 if _file_names(path) == names:
                     raise
         else:
@@ -219,7 +220,7 @@ class State:
                 raise
         finally:
             if self._links is not None:
-                self._links.cleanup()
+                self._links.close()
 
     def _check_version(self, *, is_read_only: bool, may_be_empty: bool) -> None:
         found = self.get(VERSION_KEY)
@@ -298,18 +299,6 @@ def _advice(text: str, path: Path) -> str:
 def _file_names(path: Path) -> set[str]:
     """Return the names of RocksDB's files, but for those that it makes anew whenever it opens."""
     return {file.name for file in path.iterdir() if _READ.fullmatch(file.name)}
-
-
-def _links_to(path: Path, names: Iterable[str]) -> TemporaryDirectory[str]:
-    """Return a temporary folder with links to some files of a folder."""
-    place = gettempdir()  # if no other place can be written, the working directory
-    links = TemporaryDirectory(
-        prefix="gossamer-", dir=SHARED_MEMORY if place == str(Path.cwd()) else place
-    )
-    whole = path.resolve()
-    for name in names:
-        Path(links.name, name).symlink_to(whole / name)
-    return links
 
 
 def _database(path: Path, access: AccessType) -> Rdict:

@@ -298,3 +298,38 @@ def test_a_log_that_was_not_written_to_its_end_is_read_up_to_there(
         assert len(rows) % 3 == 0  # a batch is there or is not
         assert rows == [b"row%03d-%d" % divmod(m, 3) for m in range(len(rows))]
     assert len(rows) == 1197
+
+
+def test_a_state_that_is_opened_to_be_read_is_not_written_into(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that was not closed, too: its log is replayed in memory. No link to its files is left."""
+    temporary = tmp_path / "tmp"
+    temporary.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(temporary))
+    written = State.open(tmp_path / "00")
+    written.write([(b"k", b"1")])
+    before = {path.name: path.stat().st_mtime_ns for path in (tmp_path / "00").iterdir()}
+    state = State.open(tmp_path / "00", is_read_only=True)
+    assert state.get(b"k") == b"1"
+    assert list(temporary.iterdir())
+    state.close()
+    assert {path.name: path.stat().st_mtime_ns for path in (tmp_path / "00").iterdir()} == before
+    assert list(temporary.iterdir()) == []
+    written.close()
+
+
+def test_what_is_wrong_with_a_state_is_told_of_its_own_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    temporary = tmp_path / "tmp"
+    temporary.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(temporary))
+    State.open(tmp_path / "00").close()
+    for manifest in (tmp_path / "00").glob("MANIFEST-*"):
+        manifest.unlink()
+    with pytest.raises(CannotGoOn) as caught:
+        State.open(tmp_path / "00", is_read_only=True)
+    assert str(tmp_path / "00") in str(caught.value)
+    assert str(temporary) not in str(caught.value)
+    assert list(temporary.iterdir()) == []

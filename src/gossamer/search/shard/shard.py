@@ -1,12 +1,14 @@
 """Shard: some of the pages of an index, in a folder on this machine."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Final, Protocol
 
 import msgspec
 import tantivy
 
+from gossamer.durable import is_writable, linked_files
 from gossamer.search.fields import MAIN, TEXT_FIELDS, TITLE
 from gossamer.search.messages import Ask, Candidate, Counts, Evidence, Facts, Stored, Term, Top
 from gossamer.search.page import Prepared
@@ -64,9 +66,17 @@ class LocalShard:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._links = ExitStack()
         with guarded(path):
-            self._index = open_index(path)
+            self._index = open_index(self._opened(path))
             self._now = Snapshot(self._index, path)
+
+    def _opened(self, path: Path) -> Path:
+        """Return the folder for the engine, which makes a lock file in it even to read it."""
+        if is_writable(path) or not path.exists():
+            return path
+        files = [file.name for file in path.iterdir() if file.suffix != ".lock"]
+        return self._links.enter_context(linked_files(path, files))
 
     def renew(self) -> bool:
         """Take up what was committed since; tell whether there was anything."""
