@@ -7,7 +7,7 @@ CODE := src tests $(wildcard benchmarks) $(wildcard examples)
 QUICK := $(wildcard tests/unit tests/property tests/contract tests/golden tests/arch)
 BENCHMARKS := server micro cpu macro shards tls envelope politeness neardup growth versus order \
   freshness watch traps capture graph ranks urlmap serve edges webgraph relevance search tiers \
-  indexing organisations
+  indexing organisations slow-hosts
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test check quick mutants kills fix docs lock bench plots shot
 
@@ -61,7 +61,7 @@ lock:            ## choose versions anew (needs uv)
 	  --upgrade -o requirements.lock pyproject.toml
 
 bench-%: setup   ## one benchmark, exit 1 if an aim is missed: make bench-cpu; its options as variables
-	$(BIN)/python benchmarks/$*.py
+	$(BIN)/python benchmarks/$(subst -,_,$*).py
 
 bench: setup     ## all benchmarks, then what they found beside what they should
 	@for name in $(BENCHMARKS); do echo "=== $$name"; \

@@ -45,6 +45,14 @@ AIMS = (
     Aim("politeness", "short_gaps", "gaps too short, {hosts:,} hosts, kills included", 0),
     Aim("politeness", "throughput_share", "share of the possible pages per s", 0.9, is_floor=True),
     Aim(
+        "slow-hosts",
+        "smallest_share",
+        "speed of good hosts beside slow ones, share of it without",
+        0.8,
+        is_floor=True,
+    ),
+    Aim("slow-hosts", "growth_mb", "growth of memory beside slow hosts, MiB in half a minute", 16),
+    Aim(
         "watch", "of_foretold", "freshness over sockets, share of the forecast", 0.95, is_floor=True
     ),
     Aim("watch", "short_gaps", "gaps too short in a watch, a kill included", 0),

@@ -282,7 +282,7 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     seeds: tuple[str, ...] = ()
     """URLs to start from."""
-    concurrency: Annotated[int, Meta(ge=1, le=4096)] = 64
+    concurrency: Annotated[int, Meta(ge=1, le=4096)] = 512
     """Maximum number of fetches at once, those that wait for their commit included."""
     shards: Annotated[int, Meta(ge=0, le=256)] = 0
     """Number of processes that share the crawl, each with its own hosts; 0 means one per core."""

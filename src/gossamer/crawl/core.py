@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from gossamer.cluster import Outbox, Splitter
 from gossamer.config import Config, WatchConfig
 from gossamer.crawl.copies import CopyLabeller, NoCopies
+from gossamer.crawl.lanes import lane_sizes
 from gossamer.crawl.opening import ShardFolder, load_credit
 from gossamer.crawl.ports import Stations
 from gossamer.dedupe import ContentSeen
@@ -273,7 +274,7 @@ def _build_frontier(state: State, config: Config, random: Random) -> Frontier:
         state,
         random,
         order,
-        at_least=BACK_QUEUES * config.concurrency,
+        at_least=BACK_QUEUES * lane_sizes(config.concurrency).fast,
         is_settled=has_had_its_turn,
     )
     load_credit(state, order)

@@ -9,11 +9,13 @@ from pathlib import Path
 from gossamer.clock import CrawlTime
 from gossamer.config import Config, LimitsConfig, StoreConfig
 from gossamer.crawl.core import Core
+from gossamer.crawl.lanes import SWEEP_S, Lanes
 from gossamer.crawl.ledger import Ledger
 from gossamer.crawl.ports import Peers, RevisitScheduler
 from gossamer.crawl.run_state import RunState
 from gossamer.crawl.worker import Worker
 from gossamer.errors import GossamerError
+from gossamer.fetch import TransferWatch, connection_room
 from gossamer.log import tell
 from gossamer.model import Counters, Row, Task
 from gossamer.seen import RunJob, UrlSeen
@@ -123,6 +125,11 @@ class Engine:
         self._folder = folder
         self._save = save
         self._source = revisits or core.frontier
+        # Beyond that libcurl would let requests wait, and they would look slow.
+        self._slots = min(config.concurrency, connection_room())
+        self._lanes = Lanes(self._slots)
+        self._sweep_at = 0.0
+        """When to look for slow requests next."""
         self._began_at = 0.0
         self._seconds_before = 0.0
         """Crawling time of earlier runs."""
@@ -189,6 +196,7 @@ class Engine:
             self._core.wake_held()
         if not run.in_flight and self._core.has_only_suspects:
             self._core.wake_suspects(self.time.now())
+        self._sweep()
         is_starving = self._dispatch(group) > 0 and self._core.frontier.has_leases_to_commit
         now = self.time.now()
         has_rows = self.has_uncommitted
@@ -197,7 +205,7 @@ class Engine:
         store = self.config.store
         wait_s = store.commit_s * (STARVING_FRACTION if is_starving else 1.0)
         nothing_under_way = not run.in_flight and (ledger.group or has_rows)
-        is_full = self._uncommitted >= min(store.commit_pages, max(1, self.config.concurrency // 2))
+        is_full = self._uncommitted >= min(store.commit_pages, max(1, self._slots // 2))
         if nothing_under_way or is_full or ledger.is_due(now, wait_s=wait_s):
             ledger.commit()
             return
@@ -206,10 +214,31 @@ class Engine:
     def _dispatch(self, group: asyncio.TaskGroup) -> int:
         """Start as many tasks as may go; return how many slots stay free."""
         free = self._free_slots()
-        while free > 0 and (task := self._source.next(self.time.now())) is not None:
-            self.run_state.in_flight[task.url.key] = group.create_task(self._ask(task))
+        while free > 0:
+            now = self.time.now()
+            if (task := self._source.next(now, self._lanes.openings())) is None:
+                break
+            key = task.url.key
+            watch = self._lanes.begin(key, self._core.frontier.kind_of(task.url.host), now)
+            self.run_state.in_flight[key] = group.create_task(self._ask(task, watch))
             free -= 1
         return free
+
+    def _sweep(self) -> None:
+        """Look for slow requests every now and then; cut some if others wait, and park their hosts.
+
+        Their URLs are unharmed: a host that is parked is asked again later.
+        """
+        now = self.time.now()
+        if now < self._sweep_at:
+            return
+        self._sweep_at = now + SWEEP_S
+        frontier = self._core.frontier
+        waiting = frontier.ready_kinds(now) if self._is_open else set()
+        for watch in self._lanes.sweep(now, waiting):
+            host = watch.host
+            if watch.cut("cut for others"):
+                frontier.park(host, now, "slow")
 
     @property
     def _is_open(self) -> bool:
@@ -222,14 +251,14 @@ class Engine:
             return 0
         under_way = len(self.run_state.in_flight)
         # What is uncommitted counts as in flight: a kill repeats at most `concurrency` requests.
-        free = self.config.concurrency - under_way - self._uncommitted
+        free = self._slots - under_way - self._uncommitted
         if self.revisits is not None:
             return min(free, self.revisits.feed(self.time.now()))
         return min(free, self._peers.pages_left(self._ledger.counters.pages + under_way, free))
 
-    async def _ask(self, task: Task) -> None:
+    async def _ask(self, task: Task, watch: TransferWatch) -> None:
         try:
-            await self._worker.ask(task)
+            await self._worker.ask(task, watch)
         except GossamerError:
             raise
         except Exception as error:  # noqa: BLE001  # the top of a worker: a bug becomes a value
@@ -237,6 +266,7 @@ class Engine:
             self._worker.give_up(task, error)
         finally:
             del self.run_state.in_flight[task.url.key]
+            self._lanes.end(task.url.key)
             self.run_state.wake()
 
     async def _wait(self, group: asyncio.TaskGroup, now: float, wait_s: float) -> None:
@@ -246,13 +276,15 @@ class Engine:
             until = min(until, self._ledger.opened_at + wait_s)
         if not self.run_state.in_flight:
             self._rest(group)
+        elif self._sweep_at > now:
+            until = min(until, self._sweep_at)
         moment = self._next_moment()
         await self.run_state.wait((until if moment is None else min(until, moment)) - now)
 
     def _next_moment(self) -> float | None:
         """Return when a request may be begun; None if that depends on others alone."""
         if self._free_slots() > 0:
-            return self._source.next_moment()
+            return self._source.next_moment(self._lanes.openings())
         if self.revisits is not None and self._is_open:
             return self.revisits.next_request_at()
         return None

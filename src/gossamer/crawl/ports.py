@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from gossamer.config import ProcessConfig, UrlConfig
+from gossamer.frontier import Openings
 from gossamer.model import CopyOf, Failed, Link, Row, Task, Turn, Url, UrlRecord
 
 
@@ -129,10 +130,10 @@ class RevisitScheduler(Protocol):
     def feed(self, now: float) -> int:
         """Lease what is due; return how many requests may be begun."""
 
-    def next(self, now: float) -> Task | None:
+    def next(self, now: float, open_to: Openings) -> Task | None:
         """Take a task that may be asked for now: a revisit, else a new page."""
 
-    def next_moment(self) -> float | None:
+    def next_moment(self, open_to: Openings) -> float | None:
         """Return when there may be something to do, if a request may be begun."""
 
     def next_request_at(self) -> float | None:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from gossamer.clock import CrawlTime
-from gossamer.fetch import Fetcher, Resolver, Validators
+from gossamer.fetch import Fetcher, Resolver, TransferWatch, Validators
 from gossamer.frontier import AddressClocks
 from gossamer.model import Counters, Failed, FetchOutcome, Url
 
@@ -43,6 +43,7 @@ class Requester:
         *,
         max_body_bytes: int | None = None,
         validators: Validators | None = None,
+        watch: TransferWatch | None = None,
     ) -> Requested | NotDue:
         """Ask for a URL now, if its address is due."""
         addresses = await self._addresses(url)
@@ -52,7 +53,7 @@ class Requester:
         if (until := self.addresses.take(addresses, began_at)) is not None:
             return NotDue(until)
         outcome = await self.fetcher.fetch(
-            url, addresses, max_body_bytes=max_body_bytes, validators=validators
+            url, addresses, max_body_bytes=max_body_bytes, validators=validators, watch=watch
         )
         self.counters.count_request()
         now = self.time.now()

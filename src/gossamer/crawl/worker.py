@@ -14,7 +14,7 @@ from gossamer.crawl.reading import DocumentReader, HelperDeath
 from gossamer.crawl.requester import NotDue, Requested, Requester
 from gossamer.crawl.revisit import RevisitTurns, is_not_modified
 from gossamer.dedupe import content_fingerprint, words_fingerprint
-from gossamer.fetch import RETRY, Ask, GivenUp, RobotsRules, Wait
+from gossamer.fetch import RETRY, Ask, GivenUp, RobotsRules, TransferWatch, Wait
 from gossamer.frontier import HostAnswer
 from gossamer.log import tell
 from gossamer.model import (
@@ -58,7 +58,7 @@ class Worker:
     _holding: set[int] = field(default_factory=set)
     """Tasks whose host is still busy with them: settled once, whatever fails."""
 
-    async def ask(self, task: Task) -> None:
+    async def ask(self, task: Task, watch: TransferWatch | None = None) -> None:
         """Give a task its turn, or put it back with the moment and the reason to wait for."""
         self._holding.add(task.url.key)
         is_new = task.kind is not LinkKind.REVISIT
@@ -70,7 +70,7 @@ class Worker:
         if task.url.scheme in WITH_ROBOTS:
             match self.core.robots.look_up(task.url, now):
                 case Ask(url=url):
-                    await self._ask_robots(task, url)
+                    await self._ask_robots(task, url, watch)
                     return
                 case Wait(until=until):
                     self._wait(task, until, "robots_unreachable", is_of_origin=True)
@@ -84,7 +84,7 @@ class Worker:
                         detail = f"line {verdict.number}: {verdict.line}"
                         self._refuse(task, RefusalKind.ROBOTS_DISALLOWED, detail)
                         return
-        await self._ask_page(task, rules)
+        await self._ask_page(task, rules, watch)
 
     def _stay(self, task: Task, why: Objection | Hold) -> None:
         """Leave a task to the trap detector: on probation it waits, closed it is refused."""
@@ -135,13 +135,13 @@ class Worker:
         turn = self._take_turn(task, Refused(kind=kind, detail=detail), None, now)
         self._record(turn, task, now, None)
 
-    async def _ask_robots(self, task: Task, url: Url) -> None:
+    async def _ask_robots(self, task: Task, url: Url, watch: TransferWatch | None) -> None:
         """Ask for one hop of a robots.txt; the task waits for its host's next moment.
 
         A hop to another host needs that host too, so that no host ever has two connections.
         """
         if url.host == task.url.host:
-            came = await self.requester.request(url, max_body_bytes=self.robots_bytes)
+            came = await self.requester.request(url, max_body_bytes=self.robots_bytes, watch=watch)
             if isinstance(came, Requested) and not was_asked(came.outcome):
                 # No way to the host: robots.txt is not the problem, the task ends as it would.
                 self._finish(task, came.outcome, None, None, ended_at=self.time.now())
@@ -156,7 +156,7 @@ class Worker:
         hop = Task(url=url)
         answer: HostAnswer | None = HostAnswer(latency_s=0.0)
         try:
-            came = await self.requester.request(url, max_body_bytes=self.robots_bytes)
+            came = await self.requester.request(url, max_body_bytes=self.robots_bytes, watch=watch)
             answer = self._take_robots(task, came, self.time.now(), is_own=False)
         finally:
             frontier.settle(hop, self.time.now(), answer)
@@ -188,8 +188,11 @@ class Worker:
         # Rules are those of the task's host: they say nothing of another host on the way.
         return answer_of(outcome, came.elapsed_s, rules if is_own else None)
 
-    async def _ask_page(self, task: Task, rules: RobotsRules | None) -> None:
-        came = await self.requester.request(task.url, validators=self.revisits.validators(task))
+    async def _ask_page(
+        self, task: Task, rules: RobotsRules | None, watch: TransferWatch | None
+    ) -> None:
+        validators = self.revisits.validators(task)
+        came = await self.requester.request(task.url, validators=validators, watch=watch)
         if isinstance(came, NotDue):
             self._wait(task, came.until, "address_delay")
             return
@@ -410,6 +413,7 @@ def answer_of(
         crawl_delay_s=rules.crawl_delay_s if rules is not None else None,
         is_throttled=is_throttled(outcome),
         retry_after_s=outcome.retry_after_s if isinstance(outcome, Failed) else None,
+        is_answer=outcome.document is not None,
     )
 
 

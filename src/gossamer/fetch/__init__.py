@@ -6,6 +6,7 @@ or reading what a document says (`process`).
 """
 
 from gossamer.fetch.body import PackedBody, SpooledBody, pack_body
+from gossamer.fetch.curl import TransferWatch, connection_room
 from gossamer.fetch.dns import Resolver
 from gossamer.fetch.fetcher import RETRY, Fetcher, RetryRule, next_try_at
 from gossamer.fetch.guard import AddressGuard

@@ -47,6 +47,11 @@ _EARLY_S = 0.001
 _DRAIN_BYTES = 65_536
 
 
+def connection_room() -> int:
+    """Return how many connections may be open: half of the descriptors that a process may have."""
+    return min(MAX_CONNECTIONS, max(16, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 2))
+
+
 class TransferEnd(Struct, frozen=True):
     """How a transfer ended: libcurl's error (0 is success) and words, or our own reason."""
 
@@ -224,6 +229,45 @@ class CurlHandle:
         return self._socket
 
 
+class TransferWatch:
+    """Looks at one transfer while it is under way, and can cut it. For whoever asked for it."""
+
+    __slots__ = ("_handle", "_runner", "host", "is_over")
+
+    def __init__(self) -> None:
+        self._handle: CurlHandle | None = None
+        self._runner: CurlLoop | None = None
+        self.host = ""
+        """That is asked."""
+        self.is_over = False
+
+    def follow(self, runner: "CurlLoop", handle: CurlHandle, host: str) -> None:
+        """Look at a handle's transfer from now on."""
+        self._runner, self._handle, self.host = runner, handle, host
+
+    def leave(self) -> None:
+        """Let go of a transfer that is over."""
+        self._runner = self._handle = None
+        self.is_over = True
+
+    @property
+    def is_under_way(self) -> bool:
+        """Return True if there is a transfer that has not ended."""
+        return self._handle is not None
+
+    @property
+    def received_bytes(self) -> int:
+        """Return how many bytes of head and body have come."""
+        handle = self._handle
+        return 0 if handle is None else sum(map(len, handle.lines)) + handle.spool.size
+
+    def cut(self, detail: str) -> bool:
+        """Break the transfer off, in words; return False if there is none."""
+        if self._runner is None or self._handle is None:
+            return False
+        return self._runner.cut(self._handle, detail)
+
+
 class CurlLoop:
     """Runs transfers. Belongs to the event loop that first used it.
 
@@ -237,7 +281,7 @@ class CurlLoop:
         self._live: dict[Foreign, tuple[CurlHandle, asyncio.Future[TransferEnd]]] = {}
         self._epoll = select.epoll()
         self._multi = pycurl.CurlMulti()
-        room = min(MAX_CONNECTIONS, max(16, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 2))
+        room = connection_room()
         self._multi.setopt(pycurl.M_MAXCONNECTS, min(MAX_KEPT, room))
         self._multi.setopt(pycurl.M_MAX_TOTAL_CONNECTIONS, room)
         self._multi.setopt(pycurl.M_SOCKETFUNCTION, self._watch)
@@ -266,6 +310,14 @@ class CurlLoop:
     def leave(self, handle: CurlHandle) -> None:
         """Break a handle's transfer off, if it has not ended."""
         self._remove(handle.curl)
+
+    def cut(self, handle: CurlHandle, detail: str) -> bool:
+        """Break a handle's transfer off as overdue; return False if it had ended."""
+        if handle.curl not in self._live:
+            return False
+        overdue = "stalled" if handle.lines else "first_byte"
+        self._finish(handle.curl, TransferEnd(pycurl.E_OPERATION_TIMEDOUT, detail, overdue=overdue))
+        return True
 
     def close(self) -> None:
         """Break off what is under way and close every connection."""

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from gossamer.clock import Clock
 from gossamer.config import FetchConfig
-from gossamer.fetch.curl import CurlLoop
+from gossamer.fetch.curl import CurlLoop, TransferWatch
 from gossamer.fetch.files import Files, Ftp
 from gossamer.fetch.guard import AddressGuard
 from gossamer.fetch.headers import Validators
@@ -49,6 +49,7 @@ class Fetcher:
         *,
         validators: Validators | None = None,
         max_body_bytes: int | None = None,
+        watch: TransferWatch | None = None,
     ) -> FetchOutcome:
         """Ask for a URL at the first of its host's addresses that may be contacted.
 
@@ -70,7 +71,7 @@ class Fetcher:
             if self._config.proxy:
                 address = ""
         cap = self._config.max_body_bytes if max_body_bytes is None else max_body_bytes
-        return await ask(FetchRequest(url, address, validators, cap))
+        return await ask(FetchRequest(url, address, validators, cap, watch))
 
     async def close(self) -> None:
         """Break off what is under way and close every connection."""

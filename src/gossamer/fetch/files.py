@@ -91,6 +91,8 @@ class Ftp:
             return await self._ask(handle, request)
         finally:
             self._curl.leave(handle)
+            if request.watch is not None:
+                request.watch.leave()
             handle.close()
 
     async def _ask(self, handle: CurlHandle, request: FetchRequest) -> FetchOutcome:
@@ -101,6 +103,8 @@ class Ftp:
         handle.curl.setopt(pycurl.DIRLISTONLY, is_folder)
         asked_at = self._clock.wall()
         handle.begin(request.max_body_bytes, self._clock.steady())
+        if request.watch is not None:
+            request.watch.follow(self._curl, handle, request.url.host)
         ended = await self._curl.start(handle)
         if handle.refusal:
             return Refused(kind=RefusalKind.PRIVATE_ADDRESS, detail=handle.refusal)

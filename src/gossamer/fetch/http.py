@@ -14,7 +14,7 @@ from gossamer.clock import Clock
 from gossamer.config import FetchConfig
 from gossamer.errors import CannotGoOn
 from gossamer.fetch.body import BodyMemory, SpooledBody
-from gossamer.fetch.curl import CurlHandle, CurlLoop, TlsSessions, TransferEnd
+from gossamer.fetch.curl import CurlHandle, CurlLoop, TlsSessions, TransferEnd, TransferWatch
 from gossamer.fetch.decoding import Caps
 from gossamer.fetch.guard import AddressGuard
 from gossamer.fetch.headers import (
@@ -103,6 +103,8 @@ class FetchRequest(Struct, frozen=True):
     """The address to connect to; "" lets a proxy find it."""
     validators: Validators | None
     max_body_bytes: int
+    watch: TransferWatch | None = None
+    """Of whoever wants to look at the transfer, or to cut it."""
 
 
 class _Asked(Struct, frozen=True):
@@ -141,12 +143,16 @@ class Http:
         text = wire_text(request.url)
         try:
             self._prepare(handle, request, text)
+            if request.watch is not None:
+                request.watch.follow(self._curl, handle, request.url.host)
             ended = await self._curl.start(handle)
             took_s = self._clock.steady() - handle.began_at
             outcome = self._outcome(_Asked(request, text, asked_at, took_s), handle, ended)
             is_reusable = len(self._idle) < _MAX_IDLE
         finally:
             self._curl.leave(handle)
+            if request.watch is not None:
+                request.watch.leave()
             if is_reusable:
                 self._idle.append(handle)
             else:

@@ -14,3 +14,4 @@ from gossamer.frontier.order import LinkRanker, Order, choose_order, named_score
 from gossamer.frontier.outage import Parked
 from gossamer.frontier.politeness import AddressClocks, HostAnswer, address_gap_s
 from gossamer.frontier.view import WaitingUrl, count_waiting, find_host, find_waiting, queued_tasks
+from gossamer.frontier.workbench import ALL_HOSTS, HostKind, Openings

@@ -28,11 +28,20 @@ from gossamer.frontier.rows import (
     take_tasks,
     unpack_tasks,
 )
-from gossamer.frontier.workbench import ActiveHost, Workbench
+from gossamer.frontier.workbench import (
+    ALL_HOSTS,
+    ActiveHost,
+    HostKind,
+    Openings,
+    Workbench,
+    kind_of,
+)
 from gossamer.model import HostKey, LinkKind, Row, Task
 from gossamer.urls import host_key, ring_of
 
 ACTIVATE_AT_ONCE = 64
+SPARE = 8
+"""Times the hosts that must be active: drawn in search of those that may be asked."""
 STRICT_LEASE_URLS = 8
 """URLs leased at a time in a strict order: what is leased does not give way to what is better."""
 
@@ -200,14 +209,14 @@ class Frontier:
             self._parked[key] = row.waiting
             self._parked_urls += row.waiting
 
-    def next_moment(self, *, is_first: bool = False) -> float | None:
+    def next_moment(self, open_to: Openings = ALL_HOSTS, *, is_first: bool = False) -> float | None:
         """Return when the next host or delayed task becomes ready; None if none waits for a moment.
 
         Hosts that are ready already are not counted: see `Workbench.next_moment`.
         """
         if is_first:
             return self._bench.next_moment(is_first=True)
-        moments = (self._bench.next_moment(), self._delayed.next_due_at)
+        moments = (self._bench.next_moment(open_to), self._delayed.next_due_at)
         return min((m for m in moments if m is not None), default=None)
 
     def add(self, tasks: Iterable[Task], *, are_new: bool = True) -> None:
@@ -243,7 +252,17 @@ class Frontier:
             host = self._bench.hosts.get(key) or self._bench.open(key, row)
             self._take_lease(host, portion, is_first=True)
 
-    def next(self, now: float, *, is_first: bool = False) -> Task | None:
+    def kind_of(self, host: str) -> HostKind:
+        """Return what may be expected of a host."""
+        return kind_of(self.hosts.row(host))
+
+    def ready_kinds(self, now: float) -> set[HostKind]:
+        """Return of which kinds there are hosts that may be asked now."""
+        return self._bench.ready_kinds(now)
+
+    def next(
+        self, now: float, open_to: Openings = ALL_HOSTS, *, is_first: bool = False
+    ) -> Task | None:
         """Take a task that may be asked for now; its host is busy until it is settled.
 
         None may also mean that leases wait for their commit: see `has_uncommitted`. With
@@ -258,13 +277,15 @@ class Frontier:
                 self.add([task], are_new=False)
         if self.active_hosts < self._at_least:
             self._activate()
-        while (host := self._bench.take_ready(now)) is not None:
+        while (host := self._bench.take_ready(now, open_to)) is not None:
             if host.waiting:
                 if host.waiting * 4 <= self._lease_urls and not host.uncommitted:
                     self._lease(host)  # early, so that the host need not wait for a commit
                 return self._leases.hand_out(host.next_lease())
             self._refill(host)
-        self._activate()
+        # Hosts of a kind that may not be asked now pile up on the bench: not without end.
+        if len(open_to.kinds) == len(HostKind) or self.active_hosts < SPARE * self._at_least:
+            self._activate()
         return None
 
     def settle(self, task: Task, now: float, answer: HostAnswer | None) -> None:

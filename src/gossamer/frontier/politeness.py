@@ -60,6 +60,8 @@ class HostAnswer(Struct, frozen=True, gc=False, kw_only=True):
     is_throttled: bool = False
     """A 429 or 503: the whole host wants to be left alone."""
     retry_after_s: float | None = None
+    is_answer: bool = True
+    """The server sent something."""
 
 
 def note_answer(row: HostRow, rules: PolitenessConfig, now: float, answer: HostAnswer) -> None:
@@ -75,6 +77,8 @@ def note_answer(row: HostRow, rules: PolitenessConfig, now: float, answer: HostA
         )
         row.throttles += 1
     row.gap_s = gap.seconds
+    if answer.is_answer:
+        row.answered_at = now
     if now + gap.seconds > row.next_at:
         row.next_at, row.reason = now + gap.seconds, gap.reason
 

@@ -2,7 +2,11 @@
 
 import heapq
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from enum import Enum
+from math import inf
+from typing import NamedTuple, TypeAlias
 
 from gossamer.frontier.hosts import HostTable
 from gossamer.frontier.leases import Lease
@@ -12,6 +16,35 @@ from gossamer.model import HostKey
 BUSY_RETRY_S = 0.1
 MAX_ACTIVE = 100_000
 """Hosts on the bench at most: what 1,000 pages a second need at gaps of 100 seconds."""
+
+
+class HostKind(Enum):
+    """What may be expected of a host."""
+
+    ANSWERED = "answered"
+    NEW = "new"
+    """It has never answered anything."""
+    PARKED = "parked"
+    """It is down; whatever is asked is a probe."""
+
+
+def kind_of(row: HostRow) -> HostKind:
+    """Return what may be expected of a host."""
+    if row.is_parked:
+        return HostKind.PARKED
+    return HostKind.ANSWERED if row.answered_at else HostKind.NEW
+
+
+class Openings(NamedTuple):
+    """To which hosts a request may be begun, and which of them go first."""
+
+    kinds: tuple[HostKind, ...]
+    first: HostKind | None = None
+
+
+ALL_HOSTS = Openings(tuple(HostKind))
+
+_Heap: TypeAlias = list[tuple[float, int, HostKey]]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -100,19 +133,29 @@ class Ready:
             if ticket == host.ticket and host.best_grade() > grade:
                 self.put(host)
 
-    def take(self) -> ActiveHost | None:
-        """Take a host of the highest grade, the one that came first."""
+    def best_grade(self) -> int:
+        """Return the highest grade of a host that is here; -1 if none is."""
         while self._entries:
             grade = max(self._entries)
             entries = self._entries[grade]
-            ticket, host = entries.popleft()
-            if not entries:
-                del self._entries[grade]
-            if self._valid.get(host.key) == (grade, ticket):
-                del self._valid[host.key]
-                if host.ticket == ticket:
-                    return host
-        return None
+            while entries:
+                ticket, host = entries[0]
+                if self._valid.get(host.key) == (grade, ticket):
+                    if host.ticket == ticket:
+                        return grade
+                    del self._valid[host.key]
+                entries.popleft()
+            del self._entries[grade]
+        return -1
+
+    def take(self) -> ActiveHost | None:
+        """Take a host of the highest grade, the one that came first."""
+        grade = self.best_grade()
+        if grade < 0:
+            return None
+        _, host = self._entries[grade].popleft()
+        del self._valid[host.key]
+        return host
 
 
 class Workbench:
@@ -120,9 +163,9 @@ class Workbench:
 
     Invariant: an active host is on the bench, leased or idle, never two of these.
 
-    - On the bench it has one valid entry, whose number is its `ticket`: in a heap until its moment
-      has come; in a strict order `take_ready` then moves it to `Ready`, where it waits for its
-      turn by grade. Every other entry of the host is stale and skipped.
+    - On the bench it has one valid entry, whose number is its `ticket`: in the heap of its kind
+      until its moment has come; in a strict order `take_ready` then moves it to `Ready`, where it
+      waits for its turn by grade. Every other entry of the host is stale and skipped.
     - Leased to whoever took it (`take_ready`, `reserve`), it has no ticket and is busy as soon as
       a task of it is handed out. Nobody can reach it a second time: one connection per host
       follows from ownership, not from a lock.
@@ -134,13 +177,14 @@ class Workbench:
 
     def __init__(self, table: HostTable, *, is_strict: bool = False) -> None:
         self._table = table
-        self._ready: Ready | None = Ready() if is_strict else None
+        self._ready = {kind: Ready() for kind in HostKind} if is_strict else None
         self.hosts: dict[HostKey, ActiveHost] = {}
         """The active hosts."""
         self.awaiting: dict[HostKey, ActiveHost] = {}
         """Hosts with something that only a commit will let go."""
-        self._heap: list[tuple[float, int, HostKey]] = []
-        self._first: list[tuple[float, int, HostKey]] = []
+        self._heaps: dict[HostKind, _Heap] = {kind: [] for kind in HostKind}
+        """By kind, which does not change while a host is on the bench."""
+        self._first: _Heap = []
         """The same of hosts whose next task goes before those of others."""
         self._tickets = 0
 
@@ -170,10 +214,12 @@ class Workbench:
         """Lay a host on the bench; it is ready from its row's `next_at` on."""
         self._tickets += 1
         host.ticket = self._tickets
-        heap = self._first if host.is_first else self._heap
+        heap = self._first if host.is_first else self._heaps[kind_of(host.row)]
         heapq.heappush(heap, (host.row.next_at, self._tickets, host.key))
 
-    def take_ready(self, now: float, *, is_first: bool = False) -> ActiveHost | None:
+    def take_ready(
+        self, now: float, open_to: Openings = ALL_HOSTS, *, is_first: bool = False
+    ) -> ActiveHost | None:
         """Take a host off the bench, if any is ready: the one that has been ready longest.
 
         In a strict order it is the one whose best task has the highest grade. With `is_first`, only
@@ -181,28 +227,48 @@ class Workbench:
         """
         host = self._take_earliest(self._first, now)
         if host is None and not is_first:
-            host = self._take_usual(now)
+            if open_to.first is not None:
+                host = self._take_usual(now, (open_to.first,))
+            if host is None:
+                host = self._take_usual(now, open_to.kinds)
         if host is not None:
             host.ticket = 0
         return host
 
+    def ready_kinds(self, now: float) -> set[HostKind]:
+        """Return of which kinds hosts are ready."""
+        found = {kind for kind, heap in self._heaps.items() if self._earliest(heap)[0] <= now}
+        if self._ready is not None:
+            found |= {kind for kind, ready in self._ready.items() if ready.best_grade() >= 0}
+        return found
+
     def rise(self, host: ActiveHost) -> None:
         """Note that a host has a new task: in a strict order it may now go before others."""
         if self._ready is not None:
-            self._ready.rise(host)
+            self._ready[kind_of(host.row)].rise(host)
 
-    def _take_usual(self, now: float) -> ActiveHost | None:
-        host = self._take_earliest(self._heap, now)
+    def _take_usual(self, now: float, kinds: Sequence[HostKind]) -> ActiveHost | None:
         if self._ready is None:
-            return host
-        while host is not None:
-            self._ready.put(host)
-            host = self._take_earliest(self._heap, now)
-        return self._ready.take()
+            heaps = [self._heaps[kind] for kind in kinds]
+            return self._take_earliest(min(heaps, key=self._earliest, default=[]), now)
+        for kind in kinds:
+            while (host := self._take_earliest(self._heaps[kind], now)) is not None:
+                self._ready[kind].put(host)
+        ready = [self._ready[kind] for kind in kinds]
+        best = max(ready, key=Ready.best_grade, default=None)
+        return best.take() if best is not None else None
 
-    def _take_earliest(
-        self, heap: list[tuple[float, int, HostKey]], now: float
-    ) -> ActiveHost | None:
+    def _earliest(self, heap: _Heap) -> tuple[float, int]:
+        """Return moment and ticket of a heap's first host; stale entries before it are dropped."""
+        while heap:
+            moment, ticket, key = heap[0]
+            host = self.hosts.get(key)
+            if host is not None and host.ticket == ticket:
+                return moment, ticket
+            heapq.heappop(heap)
+        return inf, 0
+
+    def _take_earliest(self, heap: _Heap, now: float) -> ActiveHost | None:
         while heap and heap[0][0] <= now:
             _, ticket, key = heapq.heappop(heap)
             host = self.hosts.get(key)
@@ -242,19 +308,12 @@ class Workbench:
         self._table.release(host.key)
         host.ticket = 0
 
-    def next_moment(self, *, is_first: bool = False) -> float | None:
+    def next_moment(self, open_to: Openings = ALL_HOSTS, *, is_first: bool = False) -> float | None:
         """Return when the next host becomes ready, or None if none waits for its moment.
 
         It does not know hosts in `Ready`: their moment has come. So ask after `take_ready` has
         given None, which empties `Ready`, or while no request may be begun anyway.
         """
-        moments: list[float] = []
-        for heap in (self._first,) if is_first else (self._first, self._heap):
-            while heap:
-                moment, ticket, key = heap[0]
-                host = self.hosts.get(key)
-                if host is not None and host.ticket == ticket:
-                    moments.append(moment)
-                    break
-                heapq.heappop(heap)
-        return min(moments, default=None)
+        heaps = [] if is_first else [self._heaps[kind] for kind in open_to.kinds]
+        moment, _ = min(map(self._earliest, (self._first, *heaps)))
+        return moment if moment < inf else None

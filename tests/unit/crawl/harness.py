@@ -19,6 +19,7 @@ import msgspec
 from gossamer.clock import CrawlTime
 from gossamer.config import (
     Config,
+    FetchConfig,
     FilterConfig,
     LimitsConfig,
     PolitenessConfig,
@@ -38,7 +39,8 @@ from gossamer.crawl.run_state import RunState
 from gossamer.crawl.worker import Worker
 from gossamer.dedupe import ContentSeen
 from gossamer.errors import CannotGoOn
-from gossamer.fetch import Validators
+from gossamer.fetch import AddressGuard, TransferWatch, Validators
+from gossamer.fetch.curl import CurlHandle
 from gossamer.frontier import AddressClocks, address_gap_s
 from gossamer.model import (
     Counters,
@@ -442,6 +444,23 @@ def open_books(tmp_path: Path, *, sync: str = "second", file_bytes: int = 1 << 3
 # The network
 
 
+HANDLE = CurlHandle(FetchConfig(), AddressGuard(FetchConfig()), {})
+"""Of a transfer that has received nothing."""
+
+
+class Cutting:
+    """What cuts an answer that is held."""
+
+    def __init__(self, gate: asyncio.Event) -> None:
+        self._gate = gate
+        self.detail = ""
+
+    def cut(self, _handle: CurlHandle, detail: str) -> bool:
+        self.detail = detail
+        self._gate.set()
+        return True
+
+
 class Script:
     """A fetcher that says what a test has written down; what is not there is not found."""
 
@@ -483,11 +502,19 @@ class Script:
         *,
         validators: Validators | None = None,
         max_body_bytes: int | None = None,
+        watch: TransferWatch | None = None,
     ) -> FetchOutcome:
         self.asked.append(url.text)
         self.requests.append((url.text, validators, max_body_bytes))
         if (gate := self._held.get(url.text)) is not None:
+            cutting = Cutting(gate)
+            if watch is not None:
+                watch.follow(cutting, HANDLE, url.host)  # type: ignore[arg-type]
             await gate.wait()
+            if watch is not None:
+                watch.leave()
+            if cutting.detail:
+                return Failed(kind=FailureKind.FIRST_BYTE_TIMEOUT, detail=cutting.detail)
         self._clock.advance(self.latency_s)
         answers = self._answers.get(url.text)
         outcome = answers.pop(0) if answers else Failed(kind=FailureKind.NOT_FOUND)

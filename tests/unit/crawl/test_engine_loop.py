@@ -17,7 +17,7 @@ from tests.unit.crawl.harness import (
     open_engine,
 )
 
-from gossamer.config import Config, FrontierConfig, StoreConfig
+from gossamer.config import Config, FrontierConfig, RobotsConfig, StoreConfig
 from gossamer.errors import CannotGoOn
 from gossamer.model import Failed, FailureKind, LinkKind, UrlState
 
@@ -561,3 +561,60 @@ async def test_with_sync_each_every_commit_is_durable(tmp_path: Path) -> None:
     site(engine)
     await engine.run()
     assert engine.events.count("sync state") == engine.commits
+
+
+# Slow hosts
+
+MANY = [f"{number}.test" for number in range(12)]
+MANY_HOMES = [f"http://{host}/" for host in MANY]
+
+
+def many(tmp_path: Path, *, hanging: int, peers: Peers | None = None) -> Engine:
+    """Return an engine with eight slots and twelve hosts, of which some do not answer."""
+    engine = open_engine(tmp_path, config(robots=RobotsConfig(own_hosts=tuple(MANY))), peers)
+    for home in MANY_HOMES:
+        engine.web.page(home)
+    for home in MANY_HOMES[:hanging]:
+        engine.web.hold(home)
+    engine.queue(*MANY_HOMES)
+    return engine
+
+
+def parked(engine: Engine) -> list[str]:
+    return [host for host in MANY if engine.core.frontier.hosts.row(host).is_parked]
+
+
+async def test_hosts_that_hang_are_cut_and_parked_for_others_that_wait(tmp_path: Path) -> None:
+    engine = many(tmp_path, hanging=9)
+    async with running(engine):
+        await engine.pass_time()
+        asked = list(engine.web.asked)
+        assert len(asked) == 6  # half of the fast lane, then the slow one
+        await engine.pass_time(1.9, steps=4)
+        assert set(asked[:4]).isdisjoint(f"http://{host}/" for host in parked(engine))
+        await engine.pass_time(3.0, steps=12)
+        assert set(MANY_HOMES) <= set(engine.web.asked)
+        assert set(MANY_HOMES[9:]) <= set(engine.stored())
+        assert {"http://" + host + "/" for host in parked(engine)} < set(MANY_HOMES[:9])
+
+
+async def test_hosts_that_hang_are_left_in_peace_while_nobody_waits(tmp_path: Path) -> None:
+    engine = many(tmp_path, hanging=5)
+    async with running(engine):
+        await engine.pass_time(15.0, steps=60)
+        assert parked(engine) == []
+        assert len(engine.run_state.in_flight) == 5
+        for home in MANY_HOMES[:5]:
+            engine.web.let_go(home)
+        await engine.pass_time(1.0)
+        assert engine.stored() == sorted(MANY_HOMES)
+
+
+async def test_nobody_is_cut_while_no_request_is_allowed(tmp_path: Path) -> None:
+    peers = Peers()
+    engine = many(tmp_path, hanging=9, peers=peers)
+    async with running(engine):
+        await engine.pass_time()
+        peers.is_blocked = True
+        await engine.pass_time(10.0, steps=40)
+        assert parked(engine) == []

@@ -5,8 +5,15 @@ import pytest
 from gossamer.config import UrlConfig
 from gossamer.frontier.hosts import HostTable
 from gossamer.frontier.leases import Lease
-from gossamer.frontier.rows import HostRow, Span
-from gossamer.frontier.workbench import ActiveHost, Ready, Workbench
+from gossamer.frontier.rows import HostOutage, HostRow, Span
+from gossamer.frontier.workbench import (
+    ActiveHost,
+    HostKind,
+    Openings,
+    Ready,
+    Workbench,
+    kind_of,
+)
 from gossamer.model import Task
 from gossamer.urls import host_key, parse
 
@@ -373,3 +380,94 @@ def test_a_host_knows_whether_it_has_work_for_another_origin() -> None:
     assert host.has_work_besides("https://a.test") is True
     assert host.has_work_besides("http://a.test") is False
     assert active("a.test", ()).has_work_besides("https://a.test") is False
+
+
+# Kinds of hosts
+
+
+def laid(bench: Workbench, name: str, ready_at: float, **row: object) -> ActiveHost:
+    """Lay a host on a bench."""
+    host_row = HostRow(name=name, next_at=ready_at, **row)  # type: ignore[arg-type]
+    host = bench.open(host_key(name), host_row)
+    bench.put(host)
+    return host
+
+
+def kinds_bench(*, is_strict: bool) -> tuple[Workbench, dict[str, ActiveHost]]:
+    """Return a bench with a host of each kind, ready one after the other."""
+    bench = Workbench(HostTable(lambda _key: None), is_strict=is_strict)
+    parked = HostOutage(parked_at=1.0)
+    hosts = {
+        "new": laid(bench, "new.test", 10.0),
+        "known": laid(bench, "known.test", 11.0, answered_at=5.0),
+        "down": laid(bench, "down.test", 12.0, answered_at=5.0, outage=parked),
+    }
+    return bench, hosts
+
+
+@pytest.mark.parametrize(
+    ("row", "kind"),
+    [
+        (HostRow(name="a"), HostKind.NEW),
+        (HostRow(name="a", outage=HostOutage(failures=1)), HostKind.NEW),
+        (HostRow(name="a", answered_at=1.0), HostKind.ANSWERED),
+        (HostRow(name="a", answered_at=1.0, outage=HostOutage(parked_at=0.0)), HostKind.PARKED),
+        (HostRow(name="a", outage=HostOutage(parked_at=2.0)), HostKind.PARKED),
+    ],
+)
+def test_a_host_is_parked_or_has_answered_or_is_new(row: HostRow, kind: HostKind) -> None:
+    assert kind_of(row) is kind
+
+
+@pytest.mark.parametrize("is_strict", [False, True])
+def test_only_hosts_of_the_kinds_that_are_open_are_taken(is_strict: bool) -> None:  # noqa: FBT001 -- a parameter
+    bench, hosts = kinds_bench(is_strict=is_strict)
+    only = Openings((HostKind.ANSWERED,))
+    assert bench.take_ready(10.5, only) is None
+    assert bench.next_moment(only) == 11.0
+    assert bench.take_ready(20.0, only) is hosts["known"]
+    assert bench.take_ready(20.0, only) is None
+    assert bench.next_moment(only) is None
+    assert bench.take_ready(20.0, Openings((HostKind.NEW, HostKind.PARKED))) is not None
+    assert bench.take_ready(20.0, Openings(())) is None
+
+
+@pytest.mark.parametrize("is_strict", [False, True])
+def test_a_kind_that_goes_first_does_so_although_others_wait_longer(is_strict: bool) -> None:  # noqa: FBT001 -- a parameter
+    bench, hosts = kinds_bench(is_strict=is_strict)
+    first = Openings(tuple(HostKind), HostKind.PARKED)
+    assert bench.take_ready(20.0, first) is hosts["down"]
+    assert bench.take_ready(20.0, first) is not None
+
+
+def test_without_a_preference_the_host_that_has_waited_longest_is_taken_whatever_its_kind() -> None:
+    bench, hosts = kinds_bench(is_strict=False)
+    taken = [bench.take_ready(20.0) for _ in range(4)]
+    assert taken == [hosts["new"], hosts["known"], hosts["down"], None]
+
+
+def test_hosts_ready_at_the_same_moment_are_taken_in_the_order_they_were_laid() -> None:
+    bench = Workbench(HostTable(lambda _key: None))
+    hosts = [laid(bench, f"{n}.test", 10.0, answered_at=float(n % 2)) for n in range(6)]
+    assert [bench.take_ready(10.0) for _ in range(6)] == hosts
+
+
+@pytest.mark.parametrize("is_strict", [False, True])
+def test_the_kinds_that_wait_are_told_whether_or_not_they_are_open(is_strict: bool) -> None:  # noqa: FBT001 -- a parameter
+    bench, hosts = kinds_bench(is_strict=is_strict)
+    assert bench.ready_kinds(9.0) == set()
+    assert bench.ready_kinds(11.0) == {HostKind.NEW, HostKind.ANSWERED}
+    assert bench.take_ready(20.0, Openings((HostKind.NEW,))) is hosts["new"]
+    assert bench.ready_kinds(20.0) == {HostKind.ANSWERED, HostKind.PARKED}
+    bench.take_ready(20.0)
+    bench.take_ready(20.0)
+    assert bench.ready_kinds(20.0) == set()
+
+
+def test_in_a_strict_order_the_best_of_the_kinds_that_are_open_is_taken() -> None:
+    bench = Workbench(HostTable(lambda _key: None), is_strict=True)
+    for name, grade, answered_at in (("a", 3, 1.0), ("b", 9, 0.0), ("c", 7, 1.0)):
+        laid(bench, name, 0.0, answered_at=answered_at, spans={grade: Span(head=0, tail=1)})
+    known = Openings((HostKind.ANSWERED,))
+    taken = [bench.take_ready(1.0, known), bench.take_ready(1.0), bench.take_ready(1.0)]
+    assert [host.row.name for host in taken if host is not None] == ["c", "b", "a"]

@@ -8,7 +8,7 @@ from math import inf
 from gossamer.config import Config
 from gossamer.crawl.revisit.budget import RequestBudget
 from gossamer.crawl.revisit.watched import WatchedPages, host_number
-from gossamer.frontier import Frontier
+from gossamer.frontier import Frontier, Openings
 from gossamer.model import Counters, LinkKind, Task, Turn, UrlRecord
 from gossamer.urls import parse
 
@@ -84,20 +84,20 @@ class Watcher:
             self._feed_at = max(now + FEED_S, self.pages.next_due_at())
         return self.budget.left(len(self.in_flight))
 
-    def next(self, now: float) -> Task | None:
+    def next(self, now: float, open_to: Openings) -> Task | None:
         """Take a task that may be asked for now: a revisit, else a new page."""
         task = self.frontier.next(now, is_first=True)
         if task is None and self._may_crawl:
-            task = self.frontier.next(now)
+            task = self.frontier.next(now, open_to)
             if task is not None and task.kind is not LinkKind.REVISIT:
                 self.budget.spent_on_new()
         return task
 
-    def next_moment(self) -> float | None:
+    def next_moment(self, open_to: Openings) -> float | None:
         """Return when there may be something to do, if a request may be begun."""
         due_at = self._feed_at if self._room > 0 else inf
         new_at = self.budget.next_new_at(len(self.in_flight)) if self._has_new else None
-        ready_at = self.frontier.next_moment(is_first=not self._may_crawl)
+        ready_at = self.frontier.next_moment(open_to, is_first=not self._may_crawl)
         moments = (due_at, self._plan_at, new_at, ready_at)
         return min(moment for moment in moments if moment is not None)
 
