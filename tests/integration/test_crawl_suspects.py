@@ -7,6 +7,7 @@ from pathlib import Path
 
 import gossamer
 from gossamer import Crawl
+from gossamer.crawl.worker import Requester
 from gossamer.config import Config, ProcessConfig
 from gossamer.report import Suspect, decode_suspect
 from gossamer.store import CrawlFolder, ReadingMark, State
@@ -18,6 +19,7 @@ DIED_AT = 1.7e9
 DIE_BEFORE_THE_COMMIT = """
 import os, signal, sys
 from gossamer import Crawl
+from gossamer.crawl.worker import Requester
 from gossamer.crawl.ledger import Ledger
 Ledger.commit = lambda self: os.kill(os.getpid(), signal.SIGKILL)
 Crawl(sys.argv[1]).add()
@@ -117,7 +119,7 @@ def test_a_third_death_after_helpers_had_read_it_well_gives_it_up(tmp_path: Path
 LEASE_AND_DIE = """
 import os, signal, sys
 from gossamer import Crawl
-from gossamer.crawl.requester import Requester
+from gossamer.crawl.worker import Requester
 
 async def die(self, url, **more):
     os.kill(os.getpid(), signal.SIGKILL)

@@ -32,10 +32,9 @@ from gossamer.crawl.peers import NoPeers, OtherShards, take_letter
 from gossamer.crawl.ports import Peers, RevisitScheduler
 from gossamer.crawl.reading import DocumentReader
 from gossamer.crawl.recovery import recover
-from gossamer.crawl.requester import Requester
 from gossamer.crawl.revisit import RevisitTurns
 from gossamer.crawl.run_state import RunState
-from gossamer.crawl.worker import Worker
+from gossamer.crawl.worker import Requester, Worker
 from gossamer.fetch import Fetcher, Resolver, auth_by_origin
 from gossamer.filter import UrlFilter
 from gossamer.frontier import AddressClocks, address_gap_s

@@ -2,7 +2,9 @@
 
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
+from typing import NamedTuple
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from gossamer.clock import CrawlTime
@@ -11,13 +13,23 @@ from gossamer.crawl.ledger import Ledger
 from gossamer.crawl.pipeline import Reading, next_tasks, take_turn
 from gossamer.crawl.ports import Stations
 from gossamer.crawl.reading import DocumentReader, HelperDeath
-from gossamer.crawl.requester import NotDue, Requested, Requester
 from gossamer.crawl.revisit import RevisitTurns, is_not_modified
 from gossamer.dedupe import content_fingerprint, words_fingerprint
-from gossamer.fetch import RETRY, Ask, GivenUp, RobotsRules, TransferWatch, Wait
-from gossamer.frontier import HostAnswer
+from gossamer.fetch import (
+    RETRY,
+    Ask,
+    Fetcher,
+    GivenUp,
+    Resolver,
+    RobotsRules,
+    TransferWatch,
+    Validators,
+    Wait,
+)
+from gossamer.frontier import AddressClocks, HostAnswer
 from gossamer.log import tell
 from gossamer.model import (
+    Counters,
     Document,
     Failed,
     FailureKind,
@@ -42,6 +54,69 @@ FIRST_TRIES = 4
 """Look-ups of a seed's name before a crawl that never reached anything gives up on it."""
 REST_S = 86_400.0
 """A stored page on which our own code fails is not revisited before this long."""
+
+
+BY_HOST_NAME = frozenset({"http", "https", "ftp"})
+
+
+class NotDue(Struct, frozen=True):
+    """No request was made: the address may not be asked before a moment."""
+
+    until: float
+
+
+class Requested(NamedTuple):
+    """How a request ended, and what it took."""
+
+    outcome: FetchOutcome
+    elapsed_s: float
+    ended_at: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Requester:
+    """Resolves names, keeps the gap of each address, and makes requests."""
+
+    time: CrawlTime
+    addresses: AddressClocks
+    resolver: Resolver
+    fetcher: Fetcher
+    counters: Counters
+
+    async def request(
+        self,
+        url: Url,
+        *,
+        max_body_bytes: int | None = None,
+        validators: Validators | None = None,
+        watch: TransferWatch | None = None,
+    ) -> Requested | NotDue:
+        """Ask for a URL now, if its address is due."""
+        addresses = await self._addresses(url)
+        if isinstance(addresses, Failed):
+            return Requested(addresses, 0.0, self.time.now())
+        began_at = self.time.now()
+        if (until := self.addresses.take(addresses, began_at)) is not None:
+            return NotDue(until)
+        outcome = await self.fetcher.fetch(
+            url, addresses, max_body_bytes=max_body_bytes, validators=validators, watch=watch
+        )
+        self.counters.count_request()
+        now = self.time.now()
+        if addresses:
+            self.addresses.touch(addresses[0], now)
+        return Requested(outcome, now - began_at, now)
+
+    async def _addresses(self, url: Url) -> tuple[str, ...] | Failed:
+        if url.scheme not in BY_HOST_NAME:
+            return ()
+        known = self.resolver.cached(url.host)
+        return known if known is not None else await self.resolver.resolve(url.host)
+
+    async def close(self) -> None:
+        """Let go of connections and name servers."""
+        await self.fetcher.close()
+        await self.resolver.close()
 
 
 @dataclass(slots=True, kw_only=True)
