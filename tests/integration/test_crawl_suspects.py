@@ -7,7 +7,6 @@ from pathlib import Path
 
 import gossamer
 from gossamer import Crawl
-from gossamer.crawl.worker import Requester
 from gossamer.config import Config, ProcessConfig
 from gossamer.report import Suspect, decode_suspect
 from gossamer.store import CrawlFolder, ReadingMark, State
