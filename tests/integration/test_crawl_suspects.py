@@ -18,7 +18,6 @@ DIED_AT = 1.7e9
 DIE_BEFORE_THE_COMMIT = """
 import os, signal, sys
 from gossamer import Crawl
-from gossamer.crawl.worker import Requester
 from gossamer.crawl.ledger import Ledger
 Ledger.commit = lambda self: os.kill(os.getpid(), signal.SIGKILL)
 Crawl(sys.argv[1]).add()

@@ -70,6 +70,14 @@ class Flight:
             self.is_slow = brought < SLOW_BYTES_PER_S * took_s
             self._measured_at, self._measured_bytes = now, received
 
+    def slow_down(self) -> None:
+        """Move to the slow lane."""
+        self.in_slow_lane = True
+
+    def note_cut(self) -> None:
+        """Note that the request is being cut."""
+        self.is_cut = True
+
     def has_waited(self, seconds: float, now: float) -> bool:
         """Return True if the request has waited so long for its first byte, and still waits."""
         return now - self.began_at >= seconds and not self.watch.received_bytes
@@ -138,12 +146,12 @@ class Lanes:
                 flight.measure(now)
                 if flight.is_slow and not flight.in_slow_lane:
                     self._count(flight, -1)
-                    flight.in_slow_lane = True
+                    flight.slow_down()
                     self._count(flight, 1)
         most = self._most_cuts(waiting)
         if most > 0:
             for flight in self._longest_waiting(now)[:most]:
-                flight.is_cut = True
+                flight.note_cut()
                 yield flight.watch
 
     def _most_cuts(self, waiting: AbstractSet[HostKind]) -> int:
