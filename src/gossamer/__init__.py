@@ -96,6 +96,7 @@ if TYPE_CHECKING:
         Page,
         PastVisit,
         RecordLocation,
+        Retried,
         Revisits,
         RobotsAnswer,
         Status,
@@ -193,6 +194,7 @@ __all__ = [
     "RebuiltState",
     "RecordLocation",
     "Reject",
+    "Retried",
     "Revisits",
     "RobotsAnswer",
     "RobotsConfig",
@@ -264,7 +266,7 @@ _HOMES = {
     "process": "Processor Tools processor",
     "report": (
         "Added ClusterMember CopyCluster CopyClusters FilterVerdict NearCopy Page PastVisit "
-        "RecordLocation Revisits RobotsAnswer Status WatchTotals Why add show status why"
+        "RecordLocation Retried Revisits RobotsAnswer Status WatchTotals Why add show status why"
     ),
     "search": "BadMessage ShardServer Answer Hit IndexFacts IndexOptions Published Segment",
     "store": "BadRecord BuiltElsewhere LinksRecord StoredPage",

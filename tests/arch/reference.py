@@ -45,6 +45,7 @@ PARTS: dict[str, tuple[str, ...]] = {
             "StoreRef",
             "LinksRecord",
             "Added",
+            "Retried",
             "RebuiltState",
             "BadRecord",
             "NearTotals",

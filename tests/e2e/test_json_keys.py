@@ -27,6 +27,8 @@ MAPS = {
     "bytes",
     "left_out",
     "user_errors",
+    "queued_again",
+    "reasons",
 }
 """Names of maps by reason, kind or file: their keys depend on the crawl."""
 MAYBE = {
@@ -102,6 +104,7 @@ def commands(crawl: Crawler, place: Path) -> dict[str, Any]:
         "why unknown": crawl.why("http://nobody.test/x"),
         "copies": only_json(crawl.say("copies", "--json")),
         "add": only_json(crawl.say("add", seed, "--json")),
+        "retry": only_json(crawl.say("retry", "--json")),
         "links": only_json(crawl.say("links", seed, "--json")),
         "links --in": only_json(crawl.say("links", seed, "--in", "--json")),
         "links --out --limit 1": only_json(

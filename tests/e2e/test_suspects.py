@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import gossamer
 from gossamer.testing import CannedResponse, ScriptedWeb, serve_in_thread
 from tests.e2e.archive import read_archive
 from tests.e2e.crawler import Crawler, finish, flags_for, kill, spawn, wait_until
@@ -125,12 +126,19 @@ def test_a_page_that_kills_whatever_reads_it_is_set_aside_alone(tmp_path: Path) 
         ended = finish(second).expect(0).last_json
         assert second.pid not in program.readers(killer), "it is never read in our process again"
         assert len(program.readers(killer)) == 3
-    assert (ended["finished"], ended["failed"], ended["pages"]) == (True, {"killed_us": 1}, 3)
-    found = Crawler(program.folder, (), ()).why(killer)
-    assert (found["state"], found["reason"]) == ("failed", "killed_us")
-    assert "SIGKILL" in found["detail"]
-    stored = read_archive(program.folder).page_urls
-    assert stored == {host.url(path): 1 for path in ("/", "/b", "/c")}
+        assert (ended["finished"], ended["failed"], ended["pages"]) == (True, {"killed_us": 1}, 3)
+        found = Crawler(program.folder, (), ()).why(killer)
+        assert (found["state"], found["reason"]) == ("failed", "killed_us")
+        assert "SIGKILL" in found["detail"]
+        stored = read_archive(program.folder).page_urls
+        assert stored == {host.url(path): 1 for path in ("/", "/b", "/c")}
+
+        (tmp_path / "mended").touch()
+        assert gossamer.open(program.folder).retry().reasons == {"killed_us": 1}
+        third = program.start()
+        ended = finish(third).expect(0).last_json
+        assert third.pid not in program.readers(killer)
+        assert (ended["failed"], ended["pages"], ended.get("suspects", 0)) == ({}, 4, 0)
 
 
 @pytest.mark.slow

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from gossamer.graph import GraphFacts, GraphOptions, Links, Ranking
     from gossamer.model import BuildProgress
     from gossamer.process import Processor
-    from gossamer.report import Added, CopyClusters, Page, Status, Why
+    from gossamer.report import Added, CopyClusters, Page, Retried, Status, Why
     from gossamer.search import Answer, IndexFacts, IndexOptions, Published
     from gossamer.store import LinksRecord
 
@@ -114,6 +114,26 @@ class OpenCrawl:
         given = _seeds(seeds)
         told = add(self.folder, [(one.url, one.label) for one in given])
         return told if told is not None else Crawl(self.folder, given).add()
+
+    def retry(
+        self,
+        *,
+        reasons: "str | Iterable[str]" = (),
+        hosts: "str | Iterable[str]" = (),
+        urls: "str | Iterable[str]" = (),
+    ) -> "Retried":
+        """Queue URLs again that failed, in a crawl that runs or not: all, or only some.
+
+        Refused URLs are queued again if their reason, or they themselves, are named.
+        """
+        from gossamer.crawl import Crawl
+        from gossamer.report import retry
+
+        given = _texts(reasons), _texts(hosts), _texts(urls)
+        _check_reasons(given[0])
+        if (told := retry(self.folder, *given)) is not None:
+            return told
+        return Crawl(self.folder).retry(reasons=given[0], hosts=given[1], urls=given[2])
 
     def run(
         self,
@@ -355,6 +375,21 @@ def _seeds(given: "str | Iterable[str | Seed]") -> "list[Seed]":
 
     some = [given] if isinstance(given, str) else list(given)
     return [Seed(url=one) if isinstance(one, str) else one for one in some]
+
+
+def _texts(given: str | Iterable[str]) -> list[str]:
+    return [given] if isinstance(given, str) else list(given)
+
+
+def _check_reasons(reasons: Iterable[str]) -> None:
+    """Refuse names that no URL fails, or is refused, for."""
+    from gossamer.model import FailureKind, RefusalKind
+
+    known = [*FailureKind, *RefusalKind]
+    for reason in reasons:
+        if reason not in known:
+            names = ", ".join(dict.fromkeys(one.value for one in known))
+            raise ConfigError(f"there is no reason {reason!r}; expected one of {names}")
 
 
 def _pause(seconds: float) -> None:

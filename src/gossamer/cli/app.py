@@ -32,6 +32,7 @@ app = typer.Typer(
 app.command("crawl")(crawl.crawl)
 app.command("watch")(crawl.watch)
 app.command("add")(store.add)
+app.command("retry")(store.retry)
 app.command("status")(store.status)
 app.command("why")(store.why)
 app.command("show")(store.show)

@@ -160,6 +160,7 @@ def summary(
         *(_seed_lines(failed_seeds, folder) if failed_seeds and failed_seeds.first else ()),
         _numbers(status, folder),
         *_reasons(status),
+        *_retry_line(status, folder),
         _next_steps(ending, folder),
     ]
     return Group(*parts)
@@ -293,6 +294,9 @@ def _numbers(status: "Status", folder: Path) -> Table:
     queue = f"{status.queued:,} queued, {status.in_flight:,} in flight"
     known = f"{counted(status.known_urls, 'URL')} known on {counted(status.hosts, 'host')}"
     table.add_row("known", f"{known}; {queue}")
+    if status.suspects:
+        told = "was being read when the crawl died: each is read alone in a helper process"
+        table.add_row("suspects", f"{counted(status.suspects, 'page')} that {told}")
     size = f"{status.archive_bytes / MIB:.1f} MiB of WARC"
     table.add_row("archive", Text(f"{escape(str(folder / 'archive'))} ({size})"))
     if lost := status.lost_found:
@@ -327,6 +331,13 @@ def _user_errors(told: "Mapping[str, UserErrors]") -> Table:
         last = Text(f"last: {harmless(errors.error)}")
         table.add_row(f"{errors.count:,}", Text(harmless(name)), last)
     return table
+
+
+def _retry_line(status: "Status", folder: Path) -> Iterator[Text]:
+    if failed := sum(status.failed.values()):
+        command = f"gossamer retry {shlex.quote(str(folder))}"
+        them = plural(failed, "it", "them")
+        yield Text(f"\n{counted(failed, 'URL')} failed; `{harmless(command)}` queues {them} again")
 
 
 def _next_steps(ending: str, folder: Path) -> Text:

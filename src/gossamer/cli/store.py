@@ -1,6 +1,7 @@
-"""`gossamer status`, `why`, `show`, `copies`, `add`: ask a crawl, and give it more seeds."""
+"""`gossamer status`, `why`, `show`, `copies`, `add`, `retry`: ask a crawl, and give it URLs."""
 
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import Annotated
 
@@ -10,6 +11,7 @@ from gossamer.cli.options import Address, Folder, Json
 from gossamer.cli.screen import (
     as_json,
     copies_view,
+    counted,
     harmless,
     out,
     print_json,
@@ -111,8 +113,47 @@ def add(
         print_json(as_json(facts))
     else:
         out().print(f"added: {facts.added}")
+        for became, count in Counter(facts.queued_again.values()).items():
+            state, _, reason = became.partition(": ")
+            had = "had failed" if state == "failed" else f"had been {state}"
+            out().print(f"queued again: {count} ({had}: {harmless(reason)})", markup=False)
+        for url in facts.already_stored:
+            out().print(f"already stored: {harmless(url)}", markup=False)
+        for url in facts.already_queued:
+            out().print(f"already queued: {harmless(url)}", markup=False)
         for url, reason in facts.refused.items():
             out().print(f"refused: {harmless(url)} ({harmless(reason)})", markup=False)
+
+
+def retry(
+    folder: Folder,
+    *,
+    reason: Annotated[
+        list[str] | None,
+        typer.Option("--reason", metavar="R", help="Only failures of this reason. Repeatable."),
+    ] = None,
+    host: Annotated[
+        list[str] | None,
+        typer.Option("--host", metavar="H", help="Only URLs of this host. Repeatable."),
+    ] = None,
+    url: Annotated[
+        list[str] | None, typer.Option("--url", metavar="U", help="Only this URL. Repeatable.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Queue failed URLs again, in a crawl that runs or not; refused ones if they are named."""
+    from gossamer import OpenCrawl
+
+    crawl = OpenCrawl(crawl_folder(folder))
+    facts = crawl.retry(reasons=reason or (), hosts=host or (), urls=url or ())
+    if json:
+        print_json(as_json(facts))
+    elif not facts.queued:
+        out().print("nothing to retry")
+    else:
+        out().print(f"queued again: {counted(facts.queued, 'URL')}")
+        for name, count in facts.reasons.items():
+            out().print(f"  {count:,} {name}")
 
 
 def _write(content: bytes) -> None:

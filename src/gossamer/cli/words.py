@@ -118,7 +118,7 @@ FAILURES: dict[str, Gloss] = {
     "unreadable_file": Gloss("a file: seed that cannot be read", "check its permissions"),
     "killed_us": Gloss(
         "the crawl died while its page was being read, then the helper process that read it alone",
-        "please report it",
+        "please report it; `gossamer retry` queues it again",
     ),
     "internal_error": Gloss("our own code failed on it", "please report it with the detail"),
 }

@@ -265,8 +265,9 @@ def _build_frontier(state: State, config: Config, random: Random) -> Frontier:
         value = state.get(url_row_key(task.url.key))
         if value is None:
             return False
-        is_waiting = decode_record(value).state is UrlState.WAITING
-        return not (is_waiting and task.attempt)
+        found = decode_record(value).state
+        is_next = found is UrlState.QUEUED or (found is UrlState.WAITING and task.attempt > 0)
+        return not is_next
 
     frontier = Frontier(
         config.frontier,

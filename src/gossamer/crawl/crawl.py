@@ -5,6 +5,7 @@ import dataclasses
 import os
 import signal
 import threading
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -21,6 +22,7 @@ from gossamer.crawl.assembly import Extras, Shard, assemble
 from gossamer.crawl.fleet import Fleet
 from gossamer.crawl.mend import ensure_shards, label_rest_aside
 from gossamer.crawl.opening import ShardFolder, lock_folder
+from gossamer.crawl.requeue import RetryRequest
 from gossamer.crawl.running import (
     Progress,
     answer,
@@ -28,15 +30,16 @@ from gossamer.crawl.running import (
     live_status,
     quiet_collector,
     report_progress,
+    retry_running,
     with_seeds,
 )
-from gossamer.crawl.seeds import Seed, plant, url_of_seed
+from gossamer.crawl.seeds import Planted, Seed, plant, url_of_seed
 from gossamer.errors import ConfigError
 from gossamer.filter import UrlFilter, named_filter
 from gossamer.frontier import choose_order, named_score
 from gossamer.log import tell
 from gossamer.process import Processor
-from gossamer.report import Added, ControlSocket, Status
+from gossamer.report import Added, ControlSocket, Retried, Status
 from gossamer.settings import (
     changed_since_last_start,
     check,
@@ -183,20 +186,48 @@ class Crawl:
         ):
             shards = read_charter(folder.charter_path).shards
             ensure_shards(folder, config, shards, lock)
-            refused: dict[str, str] = {}
+            told = Planted()
             for shard in range(shards):
-                refused |= runner.run(self._add_to(config, Ring(shards), shard))
+                told.add(runner.run(self._add_to(config, Ring(shards), shard)))
             save_crawl_config(self.folder, config)
-        return Added(added=len(self._seeds) - len(refused), refused=refused)
+        return told.answer()
 
-    async def _add_to(self, config: Config, ring: Ring, number: int) -> dict[str, str]:
+    async def _add_to(self, config: Config, ring: Ring, number: int) -> Planted:
         shard = self._open(config, ring, number)
         try:
-            refused = plant(shard, self._seeds)
+            planted = plant(shard, self._seeds)
             shard.ledger.commit()
         finally:
             await shard.close()
-        return refused
+        return planted
+
+    def retry(
+        self, *, reasons: Sequence[str] = (), hosts: Sequence[str] = (), urls: Sequence[str] = ()
+    ) -> Retried:
+        """Queue failures again, without crawling: for a crawl that does not run."""
+        _expect_no_loop("retry")
+        request = RetryRequest(reasons=tuple(reasons), hosts=tuple(hosts), urls=tuple(urls))
+        config = self._settled_config()
+        folder = CrawlFolder(self.folder)
+        told: Counter[str] = Counter()
+        with (
+            lock_folder(folder, SystemClock()) as lock,
+            asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner,
+        ):
+            shards = read_charter(folder.charter_path).shards
+            ensure_shards(folder, config, shards, lock)
+            for shard in range(shards):
+                told.update(runner.run(self._retry_in(config, Ring(shards), shard, request)))
+        return Retried(queued=told.total(), reasons=dict(sorted(told.items())))
+
+    async def _retry_in(
+        self, config: Config, ring: Ring, number: int, request: RetryRequest
+    ) -> dict[str, int]:
+        shard = self._open(config, ring, number)
+        try:
+            return (await retry_running(shard, request)).reasons
+        finally:
+            await shard.close()
 
     def _open(self, config: Config, ring: Ring, number: int) -> Shard:
         random = Random(SystemRandom().getrandbits(64))  # noqa: S311  # record ids, queue draws
@@ -220,7 +251,7 @@ class Crawl:
 
         control = ControlSocket(shard.place.folder.control_path, reply)
         try:
-            refused = plant(shard, self._all_seeds(config))
+            refused = plant(shard, self._all_seeds(config)).refused
             self._listen_to_signals(engine.run_state.stop)
             await control.open()
             async with report_progress(shard, on_progress):

@@ -2,6 +2,7 @@
 
 import asyncio
 import socket
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -18,7 +19,9 @@ from gossamer.crawl.shard_process import ShardOrders
 from gossamer.errors import ConfigError
 from gossamer.model import Counters, Standing, as_json
 from gossamer.report import (
+    Added,
     ControlSocket,
+    Retried,
     Status,
     Why,
     merge_standings,
@@ -81,6 +84,7 @@ class Fleet:
             is_limited=self.config.limits.max_pages is not None,
             reports_commits=self.config.limits.max_bytes is not None,
             seeds=self.seeds,
+            asks_again=self.supervisor.members[number].starts <= 1,
             extras=self.extras,
         )
         return orders.run(number, end)
@@ -166,6 +170,8 @@ class Fleet:
                 return await self._with_original(await self._ask(owner, dict(question)))
             case "add":
                 return await self._add(dict(question))
+            case "retry":
+                return await self._retry(dict(question))
             case other:
                 return {"error": f"unknown question {other!r}"}
 
@@ -198,20 +204,43 @@ class Fleet:
         self.seeds = [*self.seeds, *seeds]
         self.config = with_seeds(self.config, seeds)
         save_crawl_config(self.folder.root, self.config)
-        for shard in range(self.shards):
-            self.supervisor.termination.lost(shard)  # what it said of being idle is no longer so
-        answers = [await self._ask(number, question) for number in range(self.shards)]
+        answers = await self._ask_all(question)
+        if (refusal := _error_in(answers)) is not None:
+            return refusal
+        told = [msgspec.convert(answer, Added) for answer in answers]
+        return as_json(
+            Added(
+                added=sum(one.added for one in told),
+                refused={url: why for one in told for url, why in one.refused.items()},
+                queued_again={url: why for one in told for url, why in one.queued_again.items()},
+                already_stored=[url for one in told for url in one.already_stored],
+                already_queued=[url for one in told for url in one.already_queued],
+            )
+        )
+
+    async def _retry(self, question: dict[str, object]) -> dict[str, object]:
+        """Let all shards queue failures again: each has its own."""
+        if self.supervisor.end_reason is not None:
+            return {"error": "the crawl is ending; try again when it has"}
+        answers = await self._ask_all(question)
+        if (error := _error_in(answers)) is not None:
+            return error
+        told: Counter[str] = Counter()
         for answer in answers:
-            if "error" in answer:
-                return answer
-        refused = {k: v for said in answers for k, v in _dict_in(said, "refused").items()}
-        return {"added": len(seeds) - len(refused), "refused": refused}
+            told.update(msgspec.convert(answer, Retried).reasons)
+        return as_json(Retried(queued=told.total(), reasons=dict(sorted(told.items()))))
+
+    async def _ask_all(self, question: dict[str, object]) -> list[dict[str, object]]:
+        """Return what all shards answer; what they said of being idle is no longer so."""
+        for shard in range(self.shards):
+            self.supervisor.termination.lost(shard)
+        return [await self._ask(number, question) for number in range(self.shards)]
 
 
 def _standing(member: ShardHandle) -> Standing:
     return member.report.standing if member.report is not None else NOTHING
 
 
-def _dict_in(answer: Mapping[str, object], name: str) -> dict[str, object]:
-    value = answer.get(name)
-    return dict(value) if isinstance(value, dict) else {}
+def _error_in(answers: Sequence[dict[str, object]]) -> dict[str, object] | None:
+    """Return the first answer that is an error, if there is one."""
+    return next((answer for answer in answers if "error" in answer), None)

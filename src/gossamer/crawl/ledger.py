@@ -69,9 +69,15 @@ class Ledger:
         entry = self.writer.entry(turn) if turn.retry_at is None and leaves_record else None
         if entry is not None and (entry.plain_text or turn.copy_of or turn.revisit):
             self.offer(turn, entry.plain_text)
-        self._take(turn, entry, now)
-        if entry is not None and isinstance(turn.outcome, Fetched):
-            self._remember(turn, entry, turn.outcome.document.fetched_at)
+        original = self._original(turn, entry)
+        if original is not None and turn.fingerprint is not None:
+            self.remember_content(turn.fingerprint, original)
+        try:
+            self._take(turn, entry, now)
+        except BaseException:  # or a later copy would refer to a page that is not stored
+            if original is not None and turn.fingerprint is not None:
+                self.forget_content(turn.fingerprint, original.url)
+            raise
 
     def record_bare(self, turn: Turn, now: float) -> None:
         """Take a turn into the group without a record in the archive: none could be made."""
@@ -79,6 +85,8 @@ class Ledger:
 
     def _take(self, turn: Turn, entry: ArchiveEntry | None, now: float) -> None:
         document = document_of(turn)
+        if document is not None:
+            document.body.close()
         key = url_row_key(turn.task.url.key)
         if turn.revisit is None:
             record = self._url_record(turn, key, document)
@@ -87,8 +95,6 @@ class Ledger:
             record = self._revisit_record(turn, key, document, entry)
         self.group.append((record, key, entry))
         self.open_group(now)
-        if document is not None:
-            document.body.close()
 
     def add_rows(self, rows: Sequence[Row]) -> None:
         """Take rows that the next commit writes, beside the turns."""
@@ -121,23 +127,25 @@ class Ledger:
         del record.visits[:-VISITS_KEPT]
         return record
 
-    def _remember(self, turn: Turn, entry: ArchiveEntry, fetched_at: float) -> None:
-        is_first = turn.copy_of is None or turn.copy_of.url == turn.task.url.text
-        if turn.fingerprint is None or not is_first or entry.is_revisit:
-            return
-        original = CopyOf(
+    def _original(self, turn: Turn, entry: ArchiveEntry | None) -> CopyOf | None:
+        """Return what later copies of a page refer to; None if it is no original."""
+        if entry is None or entry.is_revisit or not isinstance(turn.outcome, Fetched):
+            return None
+        if turn.copy_of is not None and turn.copy_of.url != turn.task.url.text:
+            return None
+        return CopyOf(
             url=turn.task.url.text,
             record_id=entry.record_id,
             payload_digest=entry.payload_digest,
-            fetched_at=fetched_at,
+            fetched_at=turn.outcome.document.fetched_at,
         )
-        self.remember_content(turn.fingerprint, original)
 
     def _url_record(self, turn: Turn, key: bytes, document: Document | None) -> UrlRecord:
         state, reason, detail, target = judgement(turn)
         task = turn.task
         visits: list[Visit] = []
-        if task.attempt and (old := self.state.get(key)) is not None:
+        has_past = task.attempt or self.counters.retried
+        if has_past and (old := self.state.get(key)) is not None:
             visits = decode_record(old).visits[-VISITS_KEPT + 1 :]
         visits.append(Visit(turn.at, state.value, reason, document.status if document else 0))
         return UrlRecord(

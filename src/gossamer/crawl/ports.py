@@ -142,5 +142,8 @@ class RevisitScheduler(Protocol):
     def note_page(self, turn: Turn) -> None:
         """Put a page that is new on the watchlist."""
 
+    def let_go(self, key: int, until: float) -> None:
+        """Let a revisit end of which nothing was learned; its page is left alone for a while."""
+
     def note_revisit(self, turn: Turn, old: UrlRecord) -> tuple[float, ...] | None:
         """Learn from a revisit; return what is believed of the page's changes, if that is new."""

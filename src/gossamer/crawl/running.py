@@ -3,23 +3,28 @@
 import asyncio
 import ctypes
 import gc
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 
+from msgspec import convert
 from msgspec.structs import replace
 
 from gossamer.config import Config
 from gossamer.crawl.assembly import Shard
+from gossamer.crawl.requeue import RetryRequest, requeue, wanted_records
 from gossamer.crawl.seeds import Seed, plant
 from gossamer.errors import ConfigError, GossamerError
 from gossamer.model import Standing, as_json
-from gossamer.report import Status, explain_url, name_in, status_of, why_sources
+from gossamer.report import Retried, Status, explain_url, name_in, status_of, why_sources
 from gossamer.urls import parse, without_credentials
 
 PROGRESS_S = 1.0
 MIB = 1024 * 1024
 MALLOC = {-1: 64 * MIB, -2: 16 * MIB, -3: 32 * MIB}
 """Of mallopt(3): M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_THRESHOLD."""
+
+RETRY_FIELDS = RetryRequest.__struct_fields__
 
 Progress = Callable[[Status], None]
 
@@ -114,6 +119,8 @@ async def answer(shard: Shard, question: Mapping[str, object]) -> dict[str, obje
             return {"name": name_in(shard.core.state.get, int(str(question["key"])))}
         case "add":
             return add_seeds(shard, seeds_in(question))
+        case "retry":
+            return as_json(await retry_running(shard, retry_in(question)))
         case other:
             return {"error": f"unknown question {other!r}"}
 
@@ -127,13 +134,28 @@ def seeds_in(question: Mapping[str, object]) -> list[Seed]:
 def add_seeds(shard: Shard, seeds: Sequence[Seed]) -> dict[str, object]:
     """Plant further seeds in a running shard."""
     try:
-        refused = plant(shard, seeds)
+        planted = plant(shard, seeds)
     except ConfigError as error:
         return {"error": str(error)}
     # The scope is measured from the seeds: `why` must know these too.
     shard.engine.reconfigure(with_seeds(shard.engine.config, seeds))
     shard.engine.run_state.wake()
-    return {"added": len(seeds) - len(refused), "refused": refused}
+    return as_json(planted.answer())
+
+
+def retry_in(question: Mapping[str, object]) -> RetryRequest:
+    """Return what a question wants to be queued again."""
+    return convert({name: question.get(name, []) for name in RETRY_FIELDS}, RetryRequest)
+
+
+async def retry_running(shard: Shard, request: RetryRequest) -> Retried:
+    """Queue failures again in a running shard; others have their turn in between."""
+    told: Counter[str] = Counter()
+    for batch in wanted_records(shard.core, request):
+        told += requeue(shard.core, shard.ledger, batch, shard.engine.time.now())
+        shard.engine.run_state.wake()
+        await shard.engine.time.clock.sleep(0.0)
+    return Retried(queued=told.total(), reasons=dict(sorted(told.items())))
 
 
 def with_seeds(config: Config, more: Sequence[Seed]) -> Config:

@@ -3,12 +3,14 @@
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from gossamer.config import UrlConfig
 from gossamer.crawl.assembly import Shard
+from gossamer.crawl.requeue import RETRIED, requeue
 from gossamer.errors import ConfigError
-from gossamer.model import Link, LinkKind, Task, Url
+from gossamer.model import FINAL, Link, LinkKind, Task, Url, UrlRecord
+from gossamer.report import Added
 from gossamer.store import ArchiveEntry
 from gossamer.urls import join, parse, without_credentials
 
@@ -41,24 +43,74 @@ def url_of_seed(text: str, rules: UrlConfig) -> Url:
     return url
 
 
-def plant(shard: Shard, seeds: Sequence[Seed]) -> dict[str, str]:
-    """Queue the seeds that are new and wanted; return the others' refusals by URL."""
-    refused: dict[str, str] = {}
+class Planted(Struct, kw_only=True):
+    """What became of seeds."""
+
+    new: int = 0
+    refused: dict[str, str] = field(default_factory=dict)
+    """The reason, by URL."""
+    again: dict[str, str] = field(default_factory=dict)
+    """Queued again: what had become of it, by URL."""
+    stored: list[str] = field(default_factory=list)
+    waiting: list[str] = field(default_factory=list)
+    """Queued before."""
+
+    def count_new(self) -> None:
+        """Count a seed that was never met before."""
+        self.new += 1
+
+    def add(self, more: "Planted") -> None:
+        """Add what became of the seeds of another shard."""
+        self.new += more.new
+        self.refused |= more.refused
+        self.again |= more.again
+        self.stored += more.stored
+        self.waiting += more.waiting
+
+    def answer(self) -> Added:
+        """Return it for whoever has given the seeds."""
+        return Added(
+            added=self.new + len(self.again),
+            refused=self.refused,
+            queued_again=self.again,
+            already_stored=self.stored,
+            already_queued=self.waiting,
+        )
+
+
+def plant(shard: Shard, seeds: Sequence[Seed], *, asks_again: bool = True) -> Planted:
+    """Queue the seeds that are new and wanted, and again those that failed or were refused."""
+    planted = Planted()
+    done: set[int] = set()
+    failed: list[tuple[int, UrlRecord]] = []
     for seed in seeds:
         url = url_of_seed(seed.url, shard.core.stations.urls)
         shard.core.filters.add_seed(url)
         if shard.core.splitter is not None and not shard.core.splitter.is_ours(url.key):
             continue  # its owner plants it; ours is only to know the scope
+        if url.key in done:
+            continue
+        done.add(url.key)
+        shown = without_credentials(seed.url)
         link = Link(target=url, kind=LinkKind.SEED)
         objection = shard.core.filters.judge(link, 0, "")
         if objection is not None:
-            refused[without_credentials(seed.url)] = f"{objection.reason.value}: {objection.detail}"
-            continue
-        _queue(shard, url, seed.label)
-    return refused
+            planted.refused[shown] = f"{objection.reason.value}: {objection.detail}"
+        elif _queue(shard, url, seed.label):
+            planted.count_new()
+        elif (record := shard.core.record_of(url.key)) is None:
+            planted.waiting.append(shown)
+        elif record.state in RETRIED and asks_again:
+            failed.append((url.key, record))
+            planted.again[shown] = f"{record.state.value}: {record.reason}"
+        else:
+            (planted.stored if record.state in FINAL else planted.waiting).append(shown)
+    requeue(shard.core, shard.ledger, failed, shard.engine.time.now())
+    return planted
 
 
-def _queue(shard: Shard, url: Url, label: str) -> None:
+def _queue(shard: Shard, url: Url, label: str) -> bool:
+    """Queue a seed, and the sitemap of its host, if they are new; return True if the seed is."""
     now = shard.engine.time.now()
     tasks = [Task(url=url, kind=LinkKind.SEED)]
     sitemap = join(url.text, "/sitemap.xml", shard.core.stations.urls)
@@ -68,12 +120,15 @@ def _queue(shard: Shard, url: Url, label: str) -> None:
         and url.scheme.startswith("http")
     ):
         tasks.append(Task(url=sitemap, kind=LinkKind.SITEMAP, via=url.text))
+    is_new = False
     for task in _new(shard, tasks):
         shard.core.add([task])
         if task.kind is LinkKind.SEED:
+            is_new = True
             record = shard.ledger.writer.seed_record(url.text, label, now)
             shard.ledger.add_entry(ArchiveEntry(links=record))
             shard.ledger.counters.count_seed()
+    return is_new
 
 
 def _new(shard: Shard, tasks: Iterable[Task]) -> list[Task]:

@@ -52,6 +52,8 @@ class ShardOrders:
     reports_commits: bool
     """Every commit is reported: the crawl ends at so many bytes."""
     seeds: Sequence[Seed]
+    asks_again: bool
+    """Seeds that failed are asked for again: not by a shard in the place of a dead one."""
     extras: Extras
 
     def run(self, number: int, end: socket.socket) -> int:
@@ -87,7 +89,7 @@ class ShardOrders:
         shard = assemble(place, self.config, SystemClock(), random, self.extras, membership)
         talk = Conversation(shard, connection)
         try:
-            refused = plant(shard, self.seeds)
+            refused = plant(shard, self.seeds, asks_again=self.asks_again).refused
             if shard.engine.revisits is not None:
                 shard.engine.revisits.set_share(1.0 / self.ring.shards)
             await talk.open()

@@ -184,6 +184,11 @@ class Worker:
         except Exception as second:  # noqa: BLE001  # a bug that strikes twice costs one URL, too
             tell("worker.failed", url=task.url.text, error=repr(second))
             self.ledger.record_bare(turn, now)
+        try:
+            self.core.traps.observe(turn)  # or a probe of theirs would be in flight for ever
+            self.core.release_held()
+        except Exception as second:  # noqa: BLE001  # as above
+            tell("worker.failed", url=task.url.text, error=repr(second))
 
     def _given_up(self, task: Task, failed: Failed) -> Turn:
         """Return the turn of a task that our own code failed on."""
@@ -195,6 +200,7 @@ class Worker:
         except Exception as second:  # noqa: BLE001  # as above
             tell("worker.failed", url=task.url.text, error=repr(second))
             result, again_at = RevisitResult.NO_ANSWER, now + REST_S
+            self.revisits.let_go(task, again_at)
             return Turn(task=task, outcome=failed, at=now, revisit=result, retry_at=again_at)
 
     def _wait(self, task: Task, until: float, reason: str, *, is_of_origin: bool = False) -> None:

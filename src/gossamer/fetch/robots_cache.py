@@ -130,7 +130,7 @@ class RobotsCache:
         self._read_row = read_row
         self._own_hosts = frozenset(host.lower() for host in config.own_hosts)
         self._entries: OrderedDict[str, _Entry] = OrderedDict()
-        self._changed: dict[bytes, bytes] = {}
+        self._changed: dict[bytes, bytes | None] = {}
 
     def look_up(self, url: Url, now: float) -> LookUp:
         """Return the rules for a URL's origin, or what to do before there are any."""
@@ -164,6 +164,11 @@ class RobotsCache:
             case Failed(kind=kind, detail=detail, retry_after_s=retry_after_s):
                 self._fail(entry, f"{kind}: {detail}" if detail else kind, now, retry_after_s)
         self._keep(origin_url.origin, entry)
+
+    def forget(self, url: Url) -> None:
+        """Let the robots.txt of a URL's origin be asked for again, after the next commit."""
+        self._entries.pop(url.origin, None)
+        self._changed[PREFIX + url.origin.encode()] = None
 
     @property
     def uncommitted(self) -> int:

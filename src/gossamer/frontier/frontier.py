@@ -24,6 +24,7 @@ from gossamer.frontier.rows import (
     LEASE,
     HostOutage,
     HostRow,
+    pack_tasks,
     put_tasks,
     take_tasks,
     unpack_tasks,
@@ -225,6 +226,20 @@ class Frontier:
             if are_new:
                 self.hosts.note_known(host, count)
                 self.order.note_known(ring_of(host), count)
+
+    def queue_again(self, tasks: Sequence[Task]) -> None:
+        """Queue tasks whose URLs had ended. All that happened so far must be committed.
+
+        The row of a lease that is still open may name them: after a death they would be in both.
+        """
+        ended = {task.url.key for task in tasks}
+        for host in {task.url.host for task in tasks}:
+            for key, value in self._rows.scan(LEASE + host_key(host)):
+                leased = unpack_tasks(value, host, 0)
+                left = [task for task in leased if task.url.key not in ended]
+                if len(left) < len(leased):
+                    self._pending.append((key, pack_tasks(left) if left else None))
+        self.add(tasks, are_new=False)
 
     def promote(self, tasks: Iterable[Task]) -> None:
         """Let queued URLs that are worth more by now wait in a better place."""

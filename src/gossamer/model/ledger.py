@@ -85,6 +85,8 @@ class UrlState(StrEnum):
     REFUSED = "refused"
     WAITING = "waiting"
     """Failed in a way that is tried again."""
+    QUEUED = "queued"
+    """Failed, or was refused, and was queued again: as if it had never been asked for."""
     GONE = "gone"
     """Was archived; its server has said twice that there is no such page any more."""
 
@@ -193,6 +195,8 @@ class Counters(Struct, kw_only=True):
     """Pages that are gone now."""
     watched: int = 0
     """Pages on the watchlist, when last counted."""
+    retried: int = 0
+    """URLs that were queued again after they had failed or were refused."""
     lost_found: int = 0
     """Archive files, or ends of files, that the state did not know and lie in lost+found."""
     user_errors: dict[str, UserErrors] = field(default_factory=dict)
@@ -242,6 +246,19 @@ class Counters(Struct, kw_only=True):
         """Count a failure: of the URL if it is final, else of one try."""
         tally = self.failed if is_final else self.retries
         tally[kind] = tally.get(kind, 0) + 1
+
+    def uncount(self, state: str, reason: str) -> None:
+        """Take back a failure, or a refusal, of a URL: it is queued again, or was mended."""
+        tally = self.failed if state == UrlState.FAILED else self.refused
+        left = tally.get(reason, 0) - 1
+        if left > 0:
+            tally[reason] = left
+        else:
+            tally.pop(reason, None)
+
+    def count_retried(self, urls: int) -> None:
+        """Count URLs that were queued again."""
+        self.retried += urls
 
     def count_revisit(self, *, is_changed: bool, is_unchanged: bool, gone: int) -> None:
         """Count a revisit; `gone` is by how many the pages that are gone become more."""

@@ -26,9 +26,11 @@ from gossamer.report.explanation import (
 )
 from gossamer.report.inquiry import (
     Added,
+    Retried,
     add,
     copies,
     is_running,
+    retry,
     seed_urls,
     show,
     status,

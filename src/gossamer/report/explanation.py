@@ -209,7 +209,7 @@ def _found(url: Url, sources: Sources) -> Why:
     value = sources.rows.get(url_row_key(url.key))
     record = decode_record(value) if value is not None else None
     waiting = None
-    if record is None or record.state is UrlState.WAITING:
+    if record is None or record.state in {UrlState.WAITING, UrlState.QUEUED}:
         waiting = find_waiting(sources.rows, url)
     if record is not None:
         return _recorded(record, waiting, sources.next_look_at)
@@ -223,8 +223,9 @@ def _found(url: Url, sources: Sources) -> Why:
 
 def _recorded(record: UrlRecord, waiting: WaitingUrl | None, next_visit_at: float | None) -> Why:
     page = record.stored
+    is_again = record.state is UrlState.QUEUED and waiting is not None
     return Why(
-        state=record.state.value,
+        state=waiting.state if is_again and waiting is not None else record.state.value,
         reason=record.reason,
         detail=record.detail,
         depth=record.depth,
@@ -233,7 +234,7 @@ def _recorded(record: UrlRecord, waiting: WaitingUrl | None, next_visit_at: floa
         kind=record.kind,
         next_at=waiting.next_at if waiting else None,
         next_reason=waiting.reason if waiting else "",
-        attempts=record.attempts,
+        attempts=0 if record.state is UrlState.QUEUED else record.attempts,
         target=record.target,
         copy_of=record.copy_of,
         watch=_revisits(record, next_visit_at),
@@ -331,14 +332,15 @@ def sentence(why: Why) -> str:
     linked = f" It was first linked from {why.via}." if why.via else ""
     copy = f" as a copy of {why.copy_of}" if why.copy_of else ""
     wait = f" Its host waits because of {why.next_reason}." if why.next_reason else ""
+    again = f" again, after {because}" if why.reason else ", not fetched yet"
     told = {
         "archived": f"Fetched and archived{copy} at depth {why.depth}.",
         "redirected": f"Fetched; it redirects to {why.target}.",
         "failed": f"Given up after {_counted(why.attempts, 'attempt')}: {because}.",
         "gone": f"Was archived, and no longer exists: {because}.",
         "waiting": f"Failed ({because}) and will be tried again.",
-        "queued": f"Known and queued, not fetched yet.{wait}",
-        "leased": f"Known and next in line, not fetched yet.{wait}",
+        "queued": f"Known and queued{again}.{wait}",
+        "leased": f"Known and next in line{again}.{wait}",
         "held": f"Known and held back until its part of the site is judged: {why.detail}.",
         "filtered": f"{met}, but a filter refused it: {because}.",
         "refused": f"Not fetched: {because}.",

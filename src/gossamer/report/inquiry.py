@@ -58,8 +58,21 @@ class Added(Struct, frozen=True, kw_only=True):
     """Seeds that were added to a crawl, and those that were refused."""
 
     added: int
+    """Seeds that were queued, for the first time or again."""
     refused: dict[str, str]
     """The reason, by URL."""
+    queued_again: dict[str, str] = {}  # msgspec copies it
+    """What had become of it, such as "failed: connect_failed", by URL."""
+    already_stored: list[str] = []  # msgspec copies it
+    already_queued: list[str] = []  # msgspec copies it
+
+
+class Retried(Struct, frozen=True, kw_only=True):
+    """URLs that were queued again after they had failed, or were refused."""
+
+    queued: int
+    reasons: dict[str, int]
+    """How many of them, by reason."""
 
 
 def status(folder: Path | str) -> Status:
@@ -182,6 +195,17 @@ def add(folder: Path | str, seeds: Sequence[tuple[str, str]]) -> Added | None:
     if answer is not None and "error" in answer:
         raise ConfigError(str(answer["error"]))
     return None if answer is None else msgspec.convert(answer, Added)
+
+
+def retry(
+    folder: Path | str, reasons: Sequence[str], hosts: Sequence[str], urls: Sequence[str]
+) -> Retried | None:
+    """Let a running crawl queue failures again; None if none is running in the folder."""
+    asked = {"ask": "retry", "reasons": [*reasons], "hosts": [*hosts], "urls": [*urls]}
+    answer = ask_running(folder_of(folder).control_path, asked)
+    if answer is not None and "error" in answer:
+        raise CannotGoOn(str(answer["error"]))
+    return None if answer is None else msgspec.convert(answer, Retried)
 
 
 def why_sources(folder: CrawlFolder, config: Config, rows: Rows) -> Sources:

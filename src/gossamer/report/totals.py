@@ -72,7 +72,7 @@ class Status(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Exceptions raised by processors, filters and scores of the user's own, by name."""
     traps: tuple[TrapNote, ...]
     """Parts of sites that are throttled or closed: some of them."""
-    suspects: int = 0
+    suspects: int
     """URLs whose page was being read when the crawl died: each is read alone."""
     restarts: int | None = None
     """Shards that died and were started again, in this run; None with one shard."""

@@ -1,5 +1,6 @@
 """The ledger: archive before rows, rows before leases; a commit that fails has not happened."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,9 @@ from tests.unit.crawl.harness import (
 from gossamer.errors import CannotGoOn
 from gossamer.model import (
     CopyOf,
+    Counters,
     Extraction,
+    Failed,
     FailureKind,
     Link,
     LinkKind,
@@ -885,3 +888,54 @@ def test_pages_that_are_gone_or_changed_are_offered_again(books: Books) -> None:
     books.commit(fetched(A, b"", found=Extraction(), revisit=RevisitResult.CHANGED, fingerprint=3))
     books.commit(fetched(A, b"other", revisit=RevisitResult.SAME_WORDS))
     assert books.offered == [(A, b""), (A, b"")]
+
+
+def failing(_fingerprint: int, _original: CopyOf) -> None:
+    raise ValueError("not remembered")
+
+
+def test_a_turn_whose_content_cannot_be_remembered_is_not_taken(books: Books) -> None:
+    """Whoever gives it up would else leave two records of one URL."""
+    ledger = replace(books.ledger, remember_content=failing)
+    with pytest.raises(ValueError, match="not remembered"):
+        ledger.record(fetched(A, fingerprint=5), 100.0)
+    assert ledger.group == []
+    assert ledger.counters.pages == 0
+
+
+def test_the_content_of_a_turn_that_cannot_be_taken_is_forgotten(books: Books) -> None:
+    broken = document(A, b"hello")
+
+    class Unclosable(Body):
+        def close(self) -> None:
+            raise OSError("no")
+
+    broken.body = Unclosable(b"hello")
+    with pytest.raises(OSError, match="no"):
+        books.ledger.record(fetched(A, fingerprint=5, document=broken), 100.0)
+    assert books.ledger.group == []
+    assert books.content.first_copy(5) is None
+
+
+def test_what_was_queued_again_keeps_its_visits_and_nobody_else_is_asked_for_them(
+    books: Books,
+) -> None:
+    failed = Failed(kind=FailureKind.NOT_FOUND)
+    books.commit(Turn(task=task_of(A), outcome=failed, at=90.0))
+    books.ledger.counters.count_retried(1)
+    books.ledger.counters.uncount("failed", "not_found")
+    books.commit(fetched(A), fetched(B))
+    assert [visit.state for visit in books.of(A).visits] == ["failed", "archived"]
+    assert [visit.state for visit in books.of(B).visits] == ["archived"]
+    assert books.of(A).attempts == 1
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_a_failure_that_is_taken_back_leaves_the_totals(count: int) -> None:
+    counters = Counters(failed={"not_found": count}, refused={"not_found": 9})
+    counters.uncount("failed", "not_found")
+    assert counters.failed == ({"not_found": count - 1} if count > 1 else {})
+    assert counters.refused == {"not_found": 9}
+    counters.uncount("refused", "not_found")
+    counters.uncount("refused", "never_met")
+    assert counters.refused == {"not_found": 8}

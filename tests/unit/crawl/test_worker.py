@@ -1,6 +1,7 @@
 """The worker: robots, address, fetch, reading; and what becomes of the task and of its host."""
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ from tests.unit.crawl.harness import (
 )
 
 from gossamer.config import PolitenessConfig, ProcessConfig, RobotsConfig
+from gossamer.crawl.worker import REST_S
 from gossamer.model import (
     Failed,
     FailureKind,
@@ -548,6 +550,56 @@ async def test_giving_up_ends_the_task_and_its_host_rests(own: Engine) -> None:
     assert own.next() is None
     own.clock.advance(1.0)
     assert own.next() is not None
+
+
+async def test_the_trap_detector_hears_of_a_task_that_was_given_up(own: Engine) -> None:
+    """Or a probe of a part on probation would be in flight for ever."""
+    task, bug = own.lease(PAGE), ValueError("our bug")
+    own.web.say(PAGE, bug)
+    with pytest.raises(ValueError, match="our bug"):
+        await own.worker.ask(task)
+    own.events.clear()
+    own.worker.give_up(task, bug)
+    assert own.events == ["conclude", "settle", "entry", "observe", "release"]
+
+
+async def test_a_trap_detector_that_fails_on_what_was_given_up_costs_no_other_url(
+    own: Engine,
+) -> None:
+    task = own.lease(PAGE)
+    own.web.page(PAGE)
+    own.suspicion.bug, own.suspicion.is_lasting = ValueError("theirs"), True
+    with pytest.raises(ValueError, match="theirs"):
+        await own.worker.ask(task)
+    own.worker.give_up(task, ValueError("theirs"))
+    assert own.of(PAGE).reason == "internal_error"
+
+
+async def test_a_revisit_on_which_our_own_code_fails_twice_is_let_go(own: Engine) -> None:
+    own.web.page(PAGE)
+    await own.ask(PAGE)
+    own.ledger.commit()
+    let_go: list[tuple[int, float]] = []
+
+    class Watching:
+        def note_revisit(self, *_: object) -> None:
+            raise ValueError("a bug in learning")
+
+        def let_go(self, key: int, until: float) -> None:
+            let_go.append((key, until))
+
+    revisits = replace(own.worker.revisits, watcher=Watching())  # type: ignore[arg-type]
+    worker = replace(own.worker, revisits=revisits)
+    own.core.frontier.lease_first([task_of(PAGE, kind=LinkKind.REVISIT)])
+    own.ledger.commit()
+    own.clock.advance(60.0)
+    task = own.next()
+    assert task is not None
+    with pytest.raises(ValueError, match="a bug in learning"):
+        await worker.ask(task)
+    worker.give_up(task, ValueError("a bug in learning"))
+    assert let_go == [(task.url.key, own.time.now() + REST_S)]
+    assert own.of(PAGE).visits[-1].state == "no_answer"
 
 
 async def test_a_bug_after_a_page_was_recorded_does_not_undo_it(own: Engine) -> None:

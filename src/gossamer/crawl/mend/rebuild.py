@@ -22,6 +22,7 @@ from gossamer.crawl.ledger import VISITS_KEPT, is_html, remarks
 from gossamer.crawl.mend.walking import FoundPage, LostRecords, walk_archive, walk_links
 from gossamer.crawl.opening import ShardFolder, forget_boot, lock_folder, start_epoch
 from gossamer.crawl.pipeline import Reading, accept, followed_links, next_tasks
+from gossamer.crawl.requeue import RETRIED
 from gossamer.durable import sync
 from gossamer.errors import CannotGoOn
 from gossamer.log import warn
@@ -187,12 +188,18 @@ def _settle(found: FoundPage, core: Core) -> None:
     if url is None or state is None:
         return
     old = core.record_of(url.key)
+    if old is not None and state in RETRIED and old.state not in RETRIED:
+        return  # tried again with success by another shard: that was met first
     if old is None:
         core.url_seen.add([url.key])
         core.frontier.hosts.note_known(url.host)
-        _count(links, state, counters)
+    if old is None or old.state in RETRIED:
+        _count(links, state, counters, is_new=old is None)
     record = _record(links, state, ref)
-    if old is not None:
+    if old is not None and old.state in RETRIED:
+        counters.uncount(old.state.value, old.reason)
+        record.visits[:0] = old.visits[1 - VISITS_KEPT :]
+    elif old is not None:
         has_same = links.fp is not None and links.fp == old.fingerprint
         is_same = links.outcome == "unchanged" or has_same
         record = revisited(old, record, is_same=is_same, rules=core.watch)
@@ -276,7 +283,7 @@ def _detail(links: LinksRecord, state: UrlState) -> str:
     return "" if state is UrlState.REDIRECTED else links.detail
 
 
-def _count(links: LinksRecord, state: UrlState, counters: Counters) -> None:
+def _count(links: LinksRecord, state: UrlState, counters: Counters, *, is_new: bool) -> None:
     """Add one URL to the totals, as the ledger did when it was fetched."""
     is_seed = links.kind == LinkKind.SEED
     match state:
@@ -295,7 +302,7 @@ def _count(links: LinksRecord, state: UrlState, counters: Counters) -> None:
             counters.count_failure(links.reason, is_final=True)
         case _:
             counters.count_refused({links.reason: 1})
-    if is_seed:
+    if is_seed and is_new:
         counters.count_seed()
     if links.outcome != "refused":
         counters.count_request()

@@ -62,6 +62,11 @@ class RevisitTurns:
         if self.watcher is not None:
             self.watcher.note_page(turn)
 
+    def let_go(self, task: Task, until: float) -> None:
+        """Let a revisit end of which nothing can be learned; its page is left alone for a while."""
+        if self.watcher is not None:
+            self.watcher.let_go(task.url.key, until)
+
     def take_turn(
         self,
         task: Task,

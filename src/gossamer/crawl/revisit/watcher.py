@@ -113,16 +113,25 @@ class Watcher:
 
     def note_revisit(self, turn: Turn, old: UrlRecord) -> tuple[float, ...] | None:
         """Learn from a revisit, before it is recorded; return what is believed of its changes."""
-        host = self._out.pop(turn.task.url.key, None)
+        self._is_back(turn.task.url.key)
+        belief = self.pages.note_revisit(turn, old)
+        if (due_at := self.pages.next_revisit_at(turn.task.url.key)) is not None:
+            self._feed_at = min(self._feed_at, max(due_at, turn.at + FEED_S))
+        return belief
+
+    def let_go(self, key: int, until: float) -> None:
+        """Let a revisit end of which nothing was learned; its page is left alone for a while."""
+        self._is_back(key)
+        self.pages.put_off(key, until)
+
+    def _is_back(self, key: int) -> None:
+        """Note that a revisit is no longer in the frontier."""
+        host = self._out.pop(key, None)
         if host is not None:
             self._gaps[host_number(host)] = self.frontier.hosts.gap_s(host)
             self._out_of_host[host] -= 1
             if not self._out_of_host[host]:
                 del self._out_of_host[host]
-        belief = self.pages.note_revisit(turn, old)
-        if (due_at := self.pages.next_revisit_at(turn.task.url.key)) is not None:
-            self._feed_at = min(self._feed_at, max(due_at, turn.at + FEED_S))
-        return belief
 
     def _plan(self, now: float) -> None:
         self._plan_at = now + self.config.watch.replan_s
