@@ -295,8 +295,8 @@ def _numbers(status: "Status", folder: Path) -> Table:
     known = f"{counted(status.known_urls, 'URL')} known on {counted(status.hosts, 'host')}"
     table.add_row("known", f"{known}; {queue}")
     if status.suspects:
-        told = "was being read when the crawl died: each is read alone in a helper process"
-        table.add_row("suspects", f"{counted(status.suspects, 'page')} that {told}")
+        pages = f"{counted(status.suspects, 'page')} being read when the crawl died"
+        table.add_row("suspects", f"{pages}; read alone in a helper process")
     size = f"{status.archive_bytes / MIB:.1f} MiB of WARC"
     table.add_row("archive", Text(f"{escape(str(folder / 'archive'))} ({size})"))
     if lost := status.lost_found:

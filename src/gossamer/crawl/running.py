@@ -151,6 +151,7 @@ def retry_in(question: Mapping[str, object]) -> RetryRequest:
 async def retry_running(shard: Shard, request: RetryRequest) -> Retried:
     """Queue failures again in a running shard; others have their turn in between."""
     told: Counter[str] = Counter()
+    shard.ledger.commit()  # what failed a moment ago is on record, too
     for batch in wanted_records(shard.core, request):
         told += requeue(shard.core, shard.ledger, batch, shard.engine.time.now())
         shard.engine.run_state.wake()

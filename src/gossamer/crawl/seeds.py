@@ -80,6 +80,8 @@ class Planted(Struct, kw_only=True):
 
 def plant(shard: Shard, seeds: Sequence[Seed], *, asks_again: bool = True) -> Planted:
     """Queue the seeds that are new and wanted, and again those that failed or were refused."""
+    if shard.ledger.group:
+        shard.ledger.commit()  # what failed a moment ago is on record, too
     planted = Planted()
     done: set[int] = set()
     failed: list[tuple[int, UrlRecord]] = []

@@ -54,6 +54,7 @@ STATUS = Status(
     watch=WatchTotals(watched=0, visits=0, changed=0, unchanged=0, gone=0, expected_freshness=None),
     user_errors={},
     traps=(),
+    suspects=0,
 )
 
 HOSTILE = "http://u:SECRET@a.test/\x1b[31m\u202e?token=SECRET\nnext"
@@ -235,3 +236,18 @@ def test_a_build_tells_in_words_how_far_it_is() -> None:
     assert build_line("graph", skipped("links-00.warc.gz: bytes 17 to 90: cut")).plain == (
         "graph: damaged, and left out: links-00.warc.gz: bytes 17 to 90: cut"
     )
+
+
+def test_the_summary_names_the_command_that_queues_failures_again() -> None:
+    shown = seen(summary("finished", STATUS, Path("my crawl")), width=300)
+    assert "4 URLs failed; `gossamer retry 'my crawl'` queues them again" in shown
+    shown = seen(summary("finished", replace(STATUS, failed={"gone": 1}), Path("c")), width=300)
+    assert "1 URL failed; `gossamer retry c` queues it again" in shown
+    shown = seen(summary("finished", replace(STATUS, failed={}), Path("c")), width=300)
+    assert "retry" not in shown
+
+
+def test_suspects_are_shown_if_there_are_any() -> None:
+    assert "suspects" not in seen(status_view(STATUS, Path("c")))
+    shown = seen(status_view(replace(STATUS, suspects=1), Path("c")), width=300)
+    assert "1 page being read when the crawl died" in shown
