@@ -107,7 +107,8 @@ def plant(shard: Shard, seeds: Sequence[Seed], *, asks_again: bool = True) -> Pl
             planted.again[shown] = f"{record.state.value}: {record.reason}"
         else:
             (planted.stored if record.state in FINAL else planted.waiting).append(shown)
-    requeue(shard.core, shard.ledger, failed, shard.engine.time.now())
+    if failed:
+        requeue(shard.core, shard.ledger, failed, shard.engine.time.now())
     return planted
 
 
