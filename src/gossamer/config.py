@@ -37,7 +37,7 @@ class PolitenessConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     address_delay_s: Seconds = 0.25
     """Minimum delay between two requests to the same IP address; 0 if delay_s is 0."""
     throttle_s: Seconds = 10.0
-    """Delay for a host after a 429 or 503 without Retry-After; doubled each time it repeats."""
+    """Delay for a host after a 429 without Retry-After; doubled each time it repeats."""
     max_retry_after_s: Seconds = 86400.0
     """Upper limit on Retry-After: a longer one is shortened to this."""
 
@@ -111,9 +111,10 @@ class RobotsConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     cache: AtLeastOne = 50_000
     """Maximum number of origins whose robots.txt is kept in memory."""
     retry_s: Seconds = 20.0
-    """Delay before an unreachable robots.txt is fetched again; tripled each time."""
+    """While other ports of the same host answer, or an expired copy is used, an unreachable
+    robots.txt is fetched again after this delay; tripled each time. Otherwise the host is down."""
     retries: Count = 3
-    """After this many retries, the host's URLs are refused as robots_unreachable."""
+    """How often that delay is tripled."""
 
 
 class OutageConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

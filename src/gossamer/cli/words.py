@@ -70,7 +70,7 @@ FETCH_REFUSALS: dict[str, Gloss] = {
     ),
     "robots_unreachable": Gloss(
         "robots.txt of its host could not be had, so nothing may be asked",
-        "run again later; robots.retries and robots.retry_s say how long it was tried",
+        "run again later; its host was down for longer than outage.give_up_s",
     ),
     "private_address": Gloss(
         "its host is at a private, loopback or link-local address",
@@ -89,8 +89,8 @@ FETCH_REFUSALS: dict[str, Gloss] = {
 FAILURES: dict[str, Gloss] = {
     "dns_no_such_host": Gloss("there is no host of that name", "check the spelling"),
     "dns_unreachable": Gloss("the name servers did not answer", "check the network; it is retried"),
-    "connect_failed": Gloss("nothing listens there, or a network is down", "retried; then final"),
-    "connect_timeout": Gloss("no connection within fetch.connect_s", "retried; raise the limit"),
+    "connect_failed": Gloss("nothing listens there, or a network is down", "its host is probed"),
+    "connect_timeout": Gloss("no connection within fetch.connect_s", "its host is probed"),
     "tls_failed": Gloss("the TLS handshake failed", "look at the detail in `gossamer why`"),
     "tls_certificate": Gloss(
         "the certificate is not valid for that host", "--insecure, if you accept that"

@@ -46,7 +46,6 @@ from gossamer.store import (
     Archive,
     EndsFile,
     ReadingMark,
-    Repair,
     State,
     TurnWriter,
     read_original,
@@ -132,7 +131,7 @@ def _assemble_on(
     time, has_rebooted = start_epoch(state, clock, after=last)
     durable = state.end()  # a start is durable before anything else
     fold_counters(state)
-    mended = _repair(place, config, state, has_rebooted=has_rebooted)
+    mended = repair(place.folder, place.shard, state.scan(ROW_PREFIX), has_rebooted=has_rebooted)
 
     run, counters, epoch = RunState(), decode_counters(state.get(COUNTERS)), read_meta(state).epoch
     outbox = Outbox(place.ring, place.shard, epoch) if place.ring.shards > 1 else None
@@ -159,6 +158,7 @@ def _assemble_on(
         reader=reader,
         revisits=_revisit_turns(place, config, core, watcher),
         robots_bytes=config.robots.max_bytes,
+        has_one_host=len({url.host for url in seed_urls(config)}) == 1,
     )
     engine = Engine(
         config=config,
@@ -173,18 +173,6 @@ def _assemble_on(
         save=lambda: saving_credit(state, core.frontier.order),
     )
     return Shard(place, core, ledger, mark, requester, reader, engine, peers)
-
-
-def _repair(place: ShardFolder, config: Config, state: State, *, has_rebooted: bool) -> Repair:
-    """Bring the archive back to what is committed."""
-    return repair(
-        place.folder,
-        place.shard,
-        state.scan(ROW_PREFIX),
-        shards=place.ring.shards,
-        has_rebooted=has_rebooted,
-        tail_records=config.concurrency,
-    )
 
 
 def _warcinfo(writer: TurnWriter, time: CrawlTime, file_name: str) -> bytes:

@@ -16,6 +16,7 @@ from gossamer.crawl.run_state import RunState
 from gossamer.crawl.worker import Worker
 from gossamer.errors import GossamerError
 from gossamer.fetch import TransferWatch, connection_room
+from gossamer.frontier import HOPELESS_PROBES
 from gossamer.log import tell
 from gossamer.model import Counters, Row, Task
 from gossamer.seen import RunJob, UrlSeen
@@ -325,6 +326,7 @@ class Engine:
                 self.count_seconds()
                 paused = disk_trouble(self._folder, self.config.store, was=self.run_state.paused)
                 self.run_state.pause(paused)
+                self._give_up_hosts()
                 if self.config.store.sync == "second" or self._ledger.archive.has_rotated:
                     await self.sync()
                 seen.discard_replaced()
@@ -334,6 +336,17 @@ class Engine:
                 self._core.copies.begin()
         finally:
             self._ledger.add_rows(await runs.end())
+
+    def _give_up_hosts(self) -> None:
+        """Give up hosts that have been down for too long, or never answered and alone are left."""
+        frontier = self._core.frontier
+        if not frontier.parked.hosts:
+            return
+        is_end = not self.run_state.in_flight and frontier.queued <= frontier.parked.urls
+        probes = HOPELESS_PROBES if is_end else None
+        if frontier.give_up_hosts(self.time.now(), self.config.outage.give_up_s, probes=probes):
+            self._worker.record_lost()
+            self.run_state.wake()
 
     async def sync(self) -> None:
         """Move the durable point up to the last commit, and acknowledge what it covers."""

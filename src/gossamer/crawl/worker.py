@@ -19,14 +19,21 @@ from gossamer.fetch import (
     RETRY,
     Ask,
     Fetcher,
-    GivenUp,
     Resolver,
     RobotsRules,
     TransferWatch,
     Validators,
     Wait,
+    delay_s,
 )
-from gossamer.frontier import AddressClocks, HostAnswer
+from gossamer.frontier import (
+    AddressClocks,
+    FailedTry,
+    HostAnswer,
+    HostFailure,
+    host_failure,
+    robots_failure,
+)
 from gossamer.log import tell
 from gossamer.model import (
     Counters,
@@ -52,6 +59,9 @@ from gossamer.traps import Hold
 WITH_ROBOTS = frozenset({"http", "https"})
 FIRST_TRIES = 4
 """Look-ups of a seed's name before a crawl that never reached anything gives up on it."""
+ROBOTS_RETRY_S = 5.0
+"""How long a host is left alone after the first failure of its robots.txt."""
+DETAIL_CHARS = 200
 REST_S = 86_400.0
 """A stored page on which our own code fails is not revisited before this long."""
 
@@ -119,6 +129,13 @@ class Requester:
         await self.resolver.close()
 
 
+class RobotsHop(NamedTuple):
+    """What a hop of a robots.txt means for the host that was asked, and for the task's own."""
+
+    asked: HostAnswer | None
+    of_task: HostAnswer | None
+
+
 @dataclass(slots=True, kw_only=True)
 class Worker:
     """Asks for one task at a time; many may run at once, never two for one host."""
@@ -130,13 +147,15 @@ class Worker:
     reader: DocumentReader
     revisits: RevisitTurns
     robots_bytes: int
+    has_one_host: bool = False
+    """All seeds are of one host."""
     _holding: set[int] = field(default_factory=set)
     """Tasks whose host is still busy with them: settled once, whatever fails."""
 
     async def ask(self, task: Task, watch: TransferWatch | None = None) -> None:
         """Give a task its turn, or put it back with the moment and the reason to wait for."""
         self._holding.add(task.url.key)
-        is_new = task.kind is not LinkKind.REVISIT
+        is_new = task.kind not in {LinkKind.REVISIT, LinkKind.PROBE}
         if is_new and (why := self.core.traps.may_go(task)) is not None:
             self._stay(task, why)
             return
@@ -147,11 +166,11 @@ class Worker:
                 case Ask(url=url):
                     await self._ask_robots(task, url, watch)
                     return
-                case Wait(until=until):
-                    self._wait(task, until, "robots_unreachable", is_of_origin=True)
-                    return
-                case GivenUp(detail=detail):
-                    self._refuse(task, RefusalKind.ROBOTS_UNREACHABLE, detail)
+                case Wait(url=url, until=until):
+                    if self.core.frontier.has_work_besides(task):
+                        self._wait(task, until, "robots_unreachable", is_of_origin=True)
+                    else:
+                        await self._ask_robots(task, url, watch)
                     return
                 case RobotsRules() as rules:
                     verdict = rules.verdict(task.url.target)
@@ -228,46 +247,70 @@ class Worker:
                 self._finish(task, came.outcome, None, None, ended_at=self.time.now())
                 return
             now = self.time.now()
-            self._settle(task, now, self._take_robots(task, came, now, is_own=True))
+            self._settle(task, now, self._take_robots(task, came, now, is_own=True).asked)
+            self.record_lost()
             return
         frontier = self.core.frontier
         if (until := frontier.reserve(url.host, self.time.now())) is not None:
             self._wait(task, until, "robots_redirect")
             return
         hop = Task(url=url)
-        answer: HostAnswer | None = HostAnswer(latency_s=0.0)
+        said = RobotsHop(HostAnswer(latency_s=0.0), None)
         try:
             came = await self.requester.request(url, max_body_bytes=self.robots_bytes, watch=watch)
-            answer = self._take_robots(task, came, self.time.now(), is_own=False)
+            said = self._take_robots(task, came, self.time.now(), is_own=False)
         finally:
-            frontier.settle(hop, self.time.now(), answer)
-        self._settle(task, self.time.now(), None)
+            frontier.settle(hop, self.time.now(), said.asked)
+        self._settle(task, self.time.now(), said.of_task)
+        self.record_lost()
 
     def _take_robots(
         self, task: Task, came: Requested | NotDue, now: float, *, is_own: bool
-    ) -> HostAnswer | None:
+    ) -> RobotsHop:
         """Learn what one hop of a robots.txt said and put the task back.
 
-        Return what politeness must know of the host that was asked.
+        Return what politeness must know of the host that was asked, and of the task's.
         """
         frontier, robots = self.core.frontier, self.core.robots
         if isinstance(came, NotDue):
             frontier.put_back(task, came.until, "address_delay")
-            return None
+            return RobotsHop(None, None)
         outcome = came.outcome
         if is_stale(outcome):
-            return self._put_back_stale(task, came)
-        robots.answer(task.url, outcome, now)
+            return RobotsHop(self._put_back_stale(task, came), None)
+        trouble = robots.answer(task.url, outcome, now)
         if not isinstance(outcome, Refused) and outcome.document is not None:
             outcome.document.body.close()
         rules = robots.peek(task.url, now)
         if rules is not None and self.core.stations.process.sitemaps:
             self.core.add(sitemap_tasks(task.url, rules, self.core.stations))
-        frontier.put_back(task, 0.0, "robots")
+        failure = None
         if is_throttled(outcome):
             self.ledger.hurry()
+        elif trouble:
+            failure = robots_failure(trouble, task.url.origin)
+        if failure is None:
+            frontier.put_back(task, 0.0, "robots")
+        else:
+            self._put_back_unreachable(task, now)
         # Rules are those of the task's host: they say nothing of another host on the way.
-        return answer_of(outcome, came.elapsed_s, rules if is_own else None)
+        asked = answer_of(outcome, came.elapsed_s, rules if is_own else None)
+        if asked is None:
+            return RobotsHop(None, None)
+        asked = replace(asked, is_page=False, is_whole=not is_own or rules is not None)
+        if is_own:
+            return RobotsHop(replace(asked, failure=failure or asked.failure), None)
+        news = HostAnswer(latency_s=0.0, is_page=False, failure=failure, is_answer=False)
+        is_news = failure is not None or (rules is not None and frontier.is_failing(task.url.host))
+        return RobotsHop(asked, news if is_news else None)
+
+    def _put_back_unreachable(self, task: Task, now: float) -> None:
+        """Put a task back whose robots.txt cannot be had; other origins of its host go first."""
+        frontier, until = self.core.frontier, now + ROBOTS_RETRY_S
+        if frontier.has_work_besides(task):
+            wait = self.core.robots.look_up(task.url, now)
+            until = wait.until if isinstance(wait, Wait) else until
+        frontier.put_back(task, until, "robots_unreachable", is_of_origin=True)
 
     async def _ask_page(
         self, task: Task, rules: RobotsRules | None, watch: TransferWatch | None
@@ -280,7 +323,10 @@ class Worker:
         if is_stale(came.outcome):
             self._settle(task, came.ended_at, self._put_back_stale(task, came))
             return
-        answer = answer_of(came.outcome, came.elapsed_s, rules)
+        answer = answer_of(came.outcome, came.elapsed_s, rules, task.url.origin)
+        if task.kind is LinkKind.PROBE:
+            self._take_witness(task, came.outcome, answer, came.ended_at)
+            return
         document = document_of(came.outcome)
         if document is None or is_not_modified(came.outcome):
             self._finish(task, came.outcome, None, answer, ended_at=came.ended_at)
@@ -299,7 +345,27 @@ class Worker:
         """
         self.ledger.counters.count_failure(FailureKind.STALE_CONNECTION.value, is_final=False)
         self.core.frontier.put_back(task, 0.0, FailureKind.STALE_CONNECTION.value)
-        return answer_of(came.outcome, came.elapsed_s, None)
+        answer = answer_of(came.outcome, came.elapsed_s, None)
+        return replace(answer, is_whole=False) if answer is not None else None
+
+    def _take_witness(
+        self, task: Task, outcome: FetchOutcome, answer: HostAnswer | None, ended_at: float
+    ) -> None:
+        """Let a page that we have tell only whether its host answers."""
+        if not isinstance(outcome, Refused) and outcome.document is not None:
+            outcome.document.body.close()
+        self.core.frontier.conclude(task)
+        self._settle(task, ended_at, replace(answer, is_witness=True) if answer else None)
+        self.record_lost()
+
+    def record_lost(self) -> None:
+        """Record the ends of URLs that end without another request."""
+        now = self.time.now()
+        for lost in self.core.frontier.take_lost():
+            turn = Turn(task=lost.task, outcome=end_of(lost.reason, lost.detail), at=now)
+            self.core.traps.observe(turn)
+            self.ledger.record(turn, now)
+            self.core.release_held()
 
     async def _read(
         self, task: Task, outcome: FetchOutcome, document: Document
@@ -377,13 +443,28 @@ class Worker:
     ) -> None:
         now = self.time.now()
         turn = self._take_turn(task, outcome, reading, now)
-        is_cut_off = not self.ledger.counters.requests and not was_asked(outcome)
-        if is_cut_off and task.attempt >= FIRST_TRIES:
-            # Nothing was ever reached: rather a wrong name than an outage.
-            turn = replace(turn, retry_at=None)
+        tried: FailedTry | None = None
+        if isinstance(outcome, Failed) and turn.revisit is None:
+            if outcome.kind is FailureKind.DNS_UNREACHABLE:
+                turn = replace(turn, retry_at=self._next_look_up_at(task, now))
+            elif answer is not None and answer.failure is not None and is_of_host(outcome):
+                tried = failed_try(task, outcome, answer.failure, turn.retry_at, now)
+                turn = replace(turn, retry_at=tried.retry_at)
         if task.url.key in self.core.suspects:
             turn = self._judge(turn, task, now)
-        self._record(turn, task, ended_at, answer)
+        self._record(turn, task, ended_at, answer, tried)
+
+    def _next_look_up_at(self, task: Task, now: float) -> float | None:
+        """Return when a name is looked up again after the resolver failed.
+
+        None if nothing was ever reached in a crawl of one host: rather a wrong name than an outage.
+        """
+        frontier = self.core.frontier
+        failures = frontier.note_unresolved(task.url.host)
+        is_cut_off = not self.ledger.counters.requests and self.has_one_host
+        if is_cut_off and frontier.hosts.count == 1 and failures > FIRST_TRIES:
+            return None
+        return now + delay_s(FailureKind.DNS_UNREACHABLE, failures - 1)
 
     def _judge(self, turn: Turn, task: Task, now: float) -> Turn:
         """Clear a suspect that was read, or is done with; let the helper that it killed try again.
@@ -406,7 +487,14 @@ class Worker:
             suspects.clear(key)
         return turn
 
-    def _record(self, turn: Turn, task: Task, ended_at: float, answer: HostAnswer | None) -> None:
+    def _record(
+        self,
+        turn: Turn,
+        task: Task,
+        ended_at: float,
+        answer: HostAnswer | None,
+        tried: FailedTry | None = None,
+    ) -> None:
         """Queue what follows from a turn, record it, and let its host go.
 
         The links come first: what the seen test has taken in must not depend on what fails below.
@@ -421,9 +509,12 @@ class Worker:
         self.ledger.record(turn, self.time.now())
         if turn.retry_at is None or turn.revisit is not None:
             core.frontier.conclude(turn.task)
+        elif tried is not None:
+            core.frontier.set_failed(task, tried)
         else:
             self._try_again(turn, turn.retry_at, task, answer)
         self._settle(task, ended_at, answer)
+        self.record_lost()
         core.release_held()
         if is_throttled(turn.outcome):
             self.ledger.hurry()
@@ -431,13 +522,12 @@ class Worker:
     def _try_again(
         self, turn: Turn, retry_at: float, task: Task, answer: HostAnswer | None
     ) -> None:
-        """Let a task wait for its next try, at the head of its host's queue or aside."""
-        again = replace(task, attempt=task.attempt + 1)
+        """Let a task wait for its next try: ahead in its host's queue, or aside and charged."""
         if is_host_wide(turn.outcome):
             until = retry_at if answer is None else 0.0
-            self.core.frontier.put_back(again, until, turn_reason(turn))
+            self.core.frontier.put_back(task, until, turn_reason(turn))
         else:
-            self.core.frontier.delay(again, retry_at)
+            self.core.frontier.delay(replace(task, attempt=task.attempt + 1), retry_at)
 
 
 # What an outcome means for the host, for the task, and for what is asked next. Pure.
@@ -450,6 +540,15 @@ def sitemap_tasks(url: Url, rules: RobotsRules, at: Stations) -> list[Task]:
     links = [Link(target=t, kind=LinkKind.SITEMAP) for t in targets if t is not None]
     source = Task(url=replace(url, text=robots_url), depth=-1)
     return next_tasks(source, links, at).new
+
+
+def end_of(reason: str, detail: str) -> Failed | Refused:
+    """Return the end of a URL that is not asked for again, for the reason of its last failure."""
+    if reason == RefusalKind.ROBOTS_UNREACHABLE:
+        return Refused(kind=RefusalKind.ROBOTS_UNREACHABLE, detail=detail)
+    is_known = reason in set(FailureKind)
+    kind = FailureKind(reason) if is_known else FailureKind.FIRST_BYTE_TIMEOUT
+    return Failed(kind=kind, detail=detail)
 
 
 def was_asked(outcome: FetchOutcome) -> bool:
@@ -477,13 +576,33 @@ def is_throttled(outcome: FetchOutcome) -> bool:
     return isinstance(outcome, Failed) and outcome.kind is FailureKind.THROTTLED
 
 
+def is_of_host(failed: Failed) -> bool:
+    """Return True if a failure counts for the host."""
+    return host_failure(failed, "") is not None
+
+
 def is_stale(outcome: FetchOutcome) -> bool:
     """Return True if all that failed is a connection that was kept: nobody is to blame."""
     return isinstance(outcome, Failed) and outcome.kind is FailureKind.STALE_CONNECTION
 
 
+def failed_try(
+    task: Task, failed: Failed, failure: HostFailure, retry_at: float | None, now: float
+) -> FailedTry:
+    """Return the note of a failure that may be the host's; `retry_at` is None if it is the last."""
+    again_at = now + delay_s(failed.kind, task.attempt) if retry_at is None else retry_at
+    return FailedTry(
+        url_key=task.url.key,
+        reason=failed.kind.value,
+        detail=failed.detail[:DETAIL_CHARS],
+        kind=failure.kind.value,
+        retry_at=again_at,
+        is_last=retry_at is None,
+    )
+
+
 def answer_of(
-    outcome: FetchOutcome, elapsed_s: float, rules: RobotsRules | None
+    outcome: FetchOutcome, elapsed_s: float, rules: RobotsRules | None, origin: str = ""
 ) -> HostAnswer | None:
     """Return what politeness must know of an outcome; None when no request was made."""
     if isinstance(outcome, Refused) or not was_asked(outcome):  # the first half is for mypy
@@ -495,6 +614,7 @@ def answer_of(
         is_throttled=is_throttled(outcome),
         retry_after_s=outcome.retry_after_s if isinstance(outcome, Failed) else None,
         is_answer=outcome.document is not None,
+        failure=host_failure(outcome, origin) if isinstance(outcome, Failed) else None,
     )
 
 

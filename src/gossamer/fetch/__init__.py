@@ -8,8 +8,8 @@ or reading what a document says (`process`).
 from gossamer.fetch.body import PackedBody, SpooledBody, pack_body
 from gossamer.fetch.curl import TransferWatch, connection_room
 from gossamer.fetch.dns import Resolver
-from gossamer.fetch.fetcher import RETRY, Fetcher, RetryRule, next_try_at
+from gossamer.fetch.fetcher import RETRY, Fetcher, RetryRule, delay_s, next_try_at
 from gossamer.fetch.guard import AddressGuard
 from gossamer.fetch.headers import Validators, auth_by_origin, user_agent
 from gossamer.fetch.robots import RobotsRules, RobotsVerdict, parse_robots
-from gossamer.fetch.robots_cache import Ask, GivenUp, RobotsCache, Wait
+from gossamer.fetch.robots_cache import Ask, RobotsCache, Wait

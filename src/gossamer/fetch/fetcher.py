@@ -89,6 +89,10 @@ def _bad_port(origin: str) -> str | None:
     return None if is_good else port
 
 
+_MOST_GROWTH = 200
+"""A delay does not grow any more after so many failures."""
+
+
 class RetryRule(Struct, frozen=True):
     """How often a kind of failure is tried again, and the wait, which grows by a factor."""
 
@@ -100,7 +104,7 @@ class RetryRule(Struct, frozen=True):
 
     def delay_s(self, attempt: int) -> float:
         """Return the wait after so many earlier failures."""
-        return min(self.first_s * self.factor**attempt, self.longest_s)
+        return min(self.first_s * self.factor ** min(attempt, _MOST_GROWTH), self.longest_s)
 
 
 _NEVER = RetryRule(retries=0)
@@ -108,19 +112,23 @@ _LINE = RetryRule(retries=4, first_s=1.0, factor=3.0)
 """1, 3, 9, 27 s: a torn line is mended soon or not at all."""
 _SLOW = RetryRule(retries=2, first_s=5.0, factor=6.0)
 """5 and 30 s: every further try costs a whole deadline, and a small crawl must come to an end."""
+_CONNECT = RetryRule(retries=8, first_s=5.0, factor=3.0)
+"""5, 15, 45 s and so on, over two hours: the host answers, but not this port, or not always."""
+_UNCHARGED = 1 << 30
+"""Retries of what is never the URL's own failure."""
 _SERVER = RetryRule(retries=3, first_s=5.0, factor=4.0)
 """5, 20, 80 s."""
 
 RETRY: dict[FailureKind, RetryRule] = {
     FailureKind.DNS_NO_SUCH_HOST: _NEVER,
-    # An outage of the resolver is no failure of the host: 5 s, growing by 3 %, is under 10 s for
-    # the first two minutes and gives up after about a quarter of an hour.
+    # An outage of the resolver is nobody's failure: 5 s, growing by 3 % to half a minute, as long
+    # as it takes.
     FailureKind.DNS_UNREACHABLE: RetryRule(
-        retries=60, first_s=5.0, factor=1.03, longest_s=30.0, is_host_wide=True
+        retries=_UNCHARGED, first_s=5.0, factor=1.03, longest_s=30.0, is_host_wide=True
     ),
-    FailureKind.CONNECT_FAILED: _SLOW,
-    FailureKind.CONNECT_TIMEOUT: _SLOW,
-    FailureKind.TLS_FAILED: RetryRule(retries=2, first_s=5.0, factor=6.0),
+    FailureKind.CONNECT_FAILED: _CONNECT,
+    FailureKind.CONNECT_TIMEOUT: _CONNECT,
+    FailureKind.TLS_FAILED: _CONNECT,
     FailureKind.TLS_CERTIFICATE: _NEVER,
     FailureKind.FIRST_BYTE_TIMEOUT: _SLOW,
     FailureKind.TOTAL_TIMEOUT: _SLOW,
@@ -132,15 +140,13 @@ RETRY: dict[FailureKind, RetryRule] = {
     FailureKind.HEADER_TOO_LARGE: _NEVER,
     FailureKind.TOO_MANY_REDIRECTS: _NEVER,
     FailureKind.BAD_REDIRECT: _NEVER,
-    FailureKind.PROXY_FAILED: RetryRule(
-        retries=20, first_s=5.0, factor=1.3, longest_s=60.0, is_host_wide=True
-    ),
+    FailureKind.PROXY_FAILED: RetryRule(retries=20, first_s=5.0, factor=1.3, longest_s=60.0),
     FailureKind.NOT_FOUND: _NEVER,
     FailureKind.GONE: _NEVER,
     FailureKind.UNAUTHORIZED: _NEVER,
     FailureKind.HTTP_4XX: _NEVER,
     FailureKind.THROTTLED: RetryRule(
-        retries=10, first_s=10.0, factor=2.0, longest_s=900.0, is_host_wide=True
+        retries=_UNCHARGED, first_s=10.0, factor=2.0, longest_s=900.0, is_host_wide=True
     ),
     FailureKind.HTTP_5XX: _SERVER,
     FailureKind.UNREADABLE_FILE: _NEVER,
@@ -148,6 +154,12 @@ RETRY: dict[FailureKind, RetryRule] = {
     FailureKind.INTERNAL: _NEVER,
 }
 """One row per kind of failure; a test sees to it."""
+
+
+def delay_s(kind: FailureKind, failures: int) -> float:
+    """Return the wait after a failure, and so many of its kind before it, final or not."""
+    rule = RETRY[kind]
+    return rule.delay_s(min(failures, max(0, rule.retries - 1)))
 
 
 def next_try_at(failed: Failed, attempt: int, now: float) -> float | None:

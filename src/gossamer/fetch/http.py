@@ -48,7 +48,7 @@ _CURVES = "X25519:P-256:P-384:P-521"
 
 _ANSWER_LINES = 2
 _ELSEWHERE, _OUR_FAULT, _THEIR_FAULT = 300, 400, 500
-_NOT_MODIFIED = 304
+_NOT_MODIFIED, _UNAVAILABLE = 304, 503
 _REDIRECTS = frozenset({300, 301, 302, 303, 307, 308})
 _STATUS: dict[int, FailureKind] = {
     401: FailureKind.UNAUTHORIZED,
@@ -281,13 +281,11 @@ def _outcome_of(asked: _Asked, document: Document, failed: Failed | None) -> Fet
         return Failed(
             kind=FailureKind.BAD_REDIRECT, detail=f"{status} leads nowhere", document=document
         )
-    usual = FailureKind.HTTP_4XX if status < _THEIR_FAULT else FailureKind.HTTP_5XX
-    return Failed(
-        kind=_STATUS.get(status, usual),
-        detail=str(status),
-        retry_after_s=retry_after_s(document.header("retry-after"), asked.at + asked.took_s),
-        document=document,
-    )
+    kind = FailureKind.HTTP_4XX if status < _THEIR_FAULT else FailureKind.HTTP_5XX
+    wait_s = retry_after_s(document.header("retry-after"), asked.at + asked.took_s)
+    if status != _UNAVAILABLE or wait_s is not None:  # without a moment it is one more 5xx
+        kind = _STATUS.get(status, kind)
+    return Failed(kind=kind, detail=str(status), retry_after_s=wait_s, document=document)
 
 
 def _location(document: Document) -> str:

@@ -2,8 +2,7 @@
 
 The caller asks `look_up` before a page; when that says Ask, it fetches the URL named and brings the
 outcome to `answer`. RFC 9309 section 2.3.1 decides what an outcome means; a robots.txt that cannot
-be reached forbids everything (2.3.1.4), and is asked for again a few times before its host is
-given up for a day.
+be reached forbids everything (2.3.1.4) until it is: its host counts as down, and its URLs wait.
 """
 
 from collections import OrderedDict
@@ -63,19 +62,16 @@ class Ask(Struct, frozen=True):
 
 
 class Wait(Struct, frozen=True):
-    """The robots.txt could not be reached; it is asked for again at this moment."""
+    """The robots.txt could not be reached: others of its host go first until this moment.
 
+    If there are none, it is asked for all the same: its host decides when.
+    """
+
+    url: Url
     until: float
-    detail: str
 
 
-class GivenUp(Struct, frozen=True):
-    """The robots.txt could not be reached in several tries: the host's pages are refused."""
-
-    detail: str
-
-
-LookUp: TypeAlias = RobotsRules | Ask | Wait | GivenUp
+LookUp: TypeAlias = RobotsRules | Ask | Wait
 
 
 class _Row(Struct, array_like=True):
@@ -140,13 +136,16 @@ class RobotsCache:
         if entry.rules is not None and self._is_fresh(entry, now):
             return entry.rules
         if now < entry.next_ask_at <= now + self._longest_wait_s():
-            return self._while_unreachable(entry, now)
-        if entry.failures > self._config.retries:
-            entry.failures = 0
+            if _old_copy(entry, now):
+                return entry.rules or ALLOW_ALL
+            return Wait(entry.hop or robots_url(url), entry.next_ask_at)
         return Ask(entry.hop or robots_url(url))
 
-    def answer(self, origin_url: Url, outcome: FetchOutcome, now: float) -> None:
-        """Take the outcome of an Ask that `look_up` gave for a URL of this origin."""
+    def answer(self, origin_url: Url, outcome: FetchOutcome, now: float) -> str:
+        """Take the outcome of an Ask that `look_up` gave for a URL of this origin.
+
+        Return why its pages may not be asked for yet; "" if they may, or if a redirect leads on.
+        """
         entry = self._entry(origin_url.origin)
         match outcome:
             case Redirected(document=document, target=target):
@@ -164,6 +163,7 @@ class RobotsCache:
             case Failed(kind=kind, detail=detail, retry_after_s=retry_after_s):
                 self._fail(entry, f"{kind}: {detail}" if detail else kind, now, retry_after_s)
         self._keep(origin_url.origin, entry)
+        return "" if entry.hop is not None or _old_copy(entry, now) else entry.detail
 
     def forget(self, url: Url) -> None:
         """Let the robots.txt of a URL's origin be asked for again, after the next commit."""
@@ -192,19 +192,13 @@ class RobotsCache:
         # A copy from the future was read before the clock was set back: its age is unknown.
         return entry.read_at - _CLOCK_SLACK_S <= now < entry.expires_at
 
-    def _while_unreachable(self, entry: _Entry, now: float) -> LookUp:
-        if _old_copy(entry, now):
-            return entry.rules or ALLOW_ALL
-        if entry.failures > self._config.retries:
-            return GivenUp(entry.detail)
-        return Wait(entry.next_ask_at, entry.detail)
-
     def _longest_wait_s(self) -> float:
         """Return the bound on waits: more means that the clock was set back."""
-        return max(self._config.max_age_s, self._delay_s(self._config.retries)) + _CLOCK_SLACK_S
+        return max(self._config.max_age_s, self._delay_s(self._config.retries + 1)) + _CLOCK_SLACK_S
 
     def _delay_s(self, failures: int) -> float:
-        return self._config.retry_s * _RETRY_FACTOR ** max(0, failures - 1)
+        growth = min(max(0, failures - 1), self._config.retries)
+        return self._config.retry_s * _RETRY_FACTOR**growth
 
     def _follow(self, entry: _Entry, document: Document, target: str, now: float) -> None:
         hop = join(document.url.text, target, _PLAIN_URLS)
@@ -240,11 +234,8 @@ class RobotsCache:
         entry.failures += 1
         entry.detail = detail
         entry.hop, entry.hops = None, 0
-        if entry.failures > self._config.retries:
-            entry.next_ask_at = now + self._config.max_age_s
-        else:
-            wait_s = max(self._delay_s(entry.failures), retry_after_s or 0.0)
-            entry.next_ask_at = now + min(wait_s, self._config.max_age_s)
+        wait_s = max(self._delay_s(entry.failures), retry_after_s or 0.0)
+        entry.next_ask_at = now + min(wait_s, self._config.max_age_s)
 
     def _entry(self, origin: str) -> _Entry:
         """Return an origin's entry and make it the most recently used one."""

@@ -11,7 +11,15 @@ Not for: fetching, robots rules, or deciding whether a URL is wanted.
 
 from gossamer.frontier.frontier import Frontier, ReadRows
 from gossamer.frontier.order import LinkRanker, Order, choose_order, named_score
-from gossamer.frontier.outage import Parked
+from gossamer.frontier.outage import (
+    HOPELESS_PROBES,
+    HostFailure,
+    Parked,
+    host_failure,
+    robots_failure,
+)
+from gossamer.frontier.parking import LostTask
 from gossamer.frontier.politeness import AddressClocks, HostAnswer, address_gap_s
+from gossamer.frontier.rows import FailedTry
 from gossamer.frontier.view import WaitingUrl, count_waiting, find_host, find_waiting, queued_tasks
 from gossamer.frontier.workbench import ALL_HOSTS, HostKind, Openings

@@ -17,11 +17,30 @@ from gossamer.frontier.front_queues import FrontQueues
 from gossamer.frontier.hosts import HostTable
 from gossamer.frontier.leases import DelayedTasks, Leases
 from gossamer.frontier.order import GRADES, Order, breadth_first
-from gossamer.frontier.outage import Parked
+from gossamer.frontier.outage import (
+    Parked,
+    Verdict,
+    is_hopeless,
+    is_overdue,
+    note_failure,
+    park_row,
+    robots_wakes,
+    wake_row,
+    wants_witness,
+)
+from gossamer.frontier.parking import (
+    TRIES_KEPT,
+    FailingTasks,
+    LostTask,
+    ParkedHosts,
+    draw_task,
+    witness_task,
+)
 from gossamer.frontier.politeness import HostAnswer, note_answer, note_restart
 from gossamer.frontier.rows import (
     HOST,
     LEASE,
+    FailedTry,
     HostOutage,
     HostRow,
     pack_tasks,
@@ -111,7 +130,7 @@ class Frontier:
         `is_settled` is asked of tasks whose URL may be queued twice; only an order with credit
         does that.
         """
-        self._config, self._rules, self._rows = config, rules, rows
+        self._config, self._rules, self._rows, self._random = config, rules, rows, random
         self._at_least, self._is_settled = at_least, is_settled
         self.order = order or breadth_first(config.grades)
         self.hosts = HostTable(rows.get)
@@ -129,9 +148,16 @@ class Frontier:
         """Rows for the next commit, but for those of hosts and of what is buffered."""
         self._on_disk = 0
         """Tasks in queue rows; old places of URLs that wait in a better one are not counted."""
-        self._parked: dict[HostKey, int] = {}
-        """How many URLs wait for each parked host that has any."""
-        self._parked_urls = 0
+        self._parked = ParkedHosts()
+        self._failing = FailingTasks(rows.get)
+        self._lost: list[LostTask] = []
+        """Tasks that have ended without another request; the caller records them."""
+        self._failed_at: dict[HostKey, float] = {}
+        """Hosts that had answered before and have failed since any host answered last."""
+        self.answered_at: float | None = None
+        """When any host last answered, in this run."""
+        self.answered_hosts = 0
+        """Hosts that have ever answered anything."""
         self._lease_urls = config.lease_urls
         """URLs of one host that are taken from disk at a time."""
         if self.order.is_strict:
@@ -152,7 +178,12 @@ class Frontier:
             self.order.note_known(int.from_bytes(host[:3], "big"), row.known)
             if note_restart(row, self._rules, now, must_wait=all_wait or host in with_lease):
                 self.hosts.change(host, row)
-            if grade := row.best_grade():
+            self._failing.load(host, row)
+            self.answered_hosts += row.answered_at > 0.0
+            if row.is_parked:
+                self._parked.count(host, row)
+                self._parked.expect_probe(host, row)
+            elif grade := row.best_grade():
                 self._front.push(host, grade)
         for key, value in leased:
             self._pending.append((key, None))
@@ -165,7 +196,8 @@ class Frontier:
     @property
     def queued(self) -> int:
         """Return how many URLs wait for their fetch or are leased."""
-        return self._on_disk + self._delayed.count + self._leases.count + self._new.count
+        elsewhere = self._delayed.count + self._leases.count + self._new.count
+        return self._on_disk + self._failing.count + elsewhere
 
     @property
     def active_hosts(self) -> int:
@@ -191,24 +223,7 @@ class Frontier:
     @property
     def parked(self) -> Parked:
         """Return how many hosts are parked, and how many URLs wait for them."""
-        return Parked(hosts=len(self._parked), urls=self._parked_urls)
-
-    def park(self, host: str, now: float, reason: str) -> None:
-        """Park a host from outside: its URLs wait unharmed until a probe is answered."""
-        row, key = self.hosts.row(host), host_key(host)
-        row.outage = row.outage or HostOutage()
-        row.outage.reason = reason
-        if not row.outage.is_parked:
-            row.outage.parked_at = now
-        self.hosts.change(key, row)
-        self._count_parked(key, row)
-
-    def _count_parked(self, key: HostKey, row: HostRow) -> None:
-        """Bring the totals of parked hosts up to date after one has changed."""
-        self._parked_urls -= self._parked.pop(key, 0)
-        if row.is_parked and row.waiting:
-            self._parked[key] = row.waiting
-            self._parked_urls += row.waiting
+        return self._parked.totals
 
     def next_moment(self, open_to: Openings = ALL_HOSTS, *, is_first: bool = False) -> float | None:
         """Return when the next host or delayed task becomes ready; None if none waits for a moment.
@@ -217,7 +232,12 @@ class Frontier:
         """
         if is_first:
             return self._bench.next_moment(is_first=True)
-        moments = (self._bench.next_moment(open_to), self._delayed.next_due_at)
+        moments = (
+            self._bench.next_moment(open_to),
+            self._delayed.next_due_at,
+            self._failing.next_due_at,
+            self._parked.next_probe_at,
+        )
         return min((m for m in moments if m is not None), default=None)
 
     def add(self, tasks: Iterable[Task], *, are_new: bool = True) -> None:
@@ -262,7 +282,7 @@ class Frontier:
         by_host: dict[str, list[Task]] = {}
         for task in tasks:
             by_host.setdefault(task.url.host, []).append(task)
-        for name, portion in by_host.items():
+        for name, portion in by_host.items():  # of a parked host they are its next probes
             row, key = self.hosts.row(name), host_key(name)
             host = self._bench.hosts.get(key) or self._bench.open(key, row)
             self._take_lease(host, portion, is_first=True)
@@ -290,11 +310,14 @@ class Frontier:
             for task, row in self._delayed.take_due(now):
                 self._pending.append(row)
                 self.add([task], are_new=False)
+        self._wake_failing(now)
+        self._begin_probes(now)
         if self.active_hosts < self._at_least:
             self._activate()
         while (host := self._bench.take_ready(now, open_to)) is not None:
             if host.waiting:
-                if host.waiting * 4 <= self._lease_urls and not host.uncommitted:
+                is_low = host.waiting * 4 <= self._lease_urls and not host.uncommitted
+                if is_low and not host.row.is_parked:
                     self._lease(host)  # early, so that the host need not wait for a commit
                 return self._leases.hand_out(host.next_lease())
             self._refill(host)
@@ -307,13 +330,290 @@ class Frontier:
         """End a task's turn at its host; no answer means no request, so that no gap is due."""
         host = self._bench.hosts[host_key(task.url.host)]
         if answer is not None:
+            had_answered = host.row.answered_at > 0.0
             note_answer(host.row, self._rules, now, answer)
+            self.answered_hosts += not had_answered and host.row.answered_at > 0.0
             self.hosts.change(host.key, host.row)
+            if answer.failure is not None:
+                if had_answered:
+                    self._failed_at[host.key] = now
+                note_failure(host.row, answer.failure, now, self._random)
+            elif not answer.is_throttled:
+                self._take_answer(host, task, answer)
+            if host.row.is_parked and (answer.failure is not None or answer.is_throttled):
+                self._bench.release(host)
+                self._set_aside(host)
+                return
         self._bench.release(host)
+
+    def _take_answer(self, host: ActiveHost, task: Task, answer: HostAnswer) -> None:
+        """Note that a host has answered: it is awake, and its failures get their owners."""
+        self._failed_at.clear()
+        row = host.row
+        self.answered_at = row.answered_at
+        if answer.is_page and not answer.is_witness:
+            row.witness = task.url.text
+        if not answer.is_whole or not (answer.is_page or robots_wakes(row)):
+            return
+        was_parked = row.is_parked
+        for verdict in wake_row(row, by_witness=answer.is_witness):
+            self._resolve(host.key, verdict)
+        if was_parked:
+            self._parked.count(host.key, row)
+
+    def _resolve(self, key: HostKey, verdict: Verdict) -> None:
+        """Give a task that failed back to its queue, charged if the failure was its own."""
+        tried = verdict.failed
+        task, deletion = self._failing.take(key, tried)
+        self._pending.append(deletion)
+        if task is None:
+            return
+        if not verdict.is_own:
+            self.add([self._unharmed(task)], are_new=False)
+        elif tried.is_last:
+            self._end(task, tried.reason, tried.detail)
+        else:
+            again = replace(task, attempt=task.attempt + 1)
+            self._pending.append(self._delayed.put(again, tried.retry_at))
+
+    def _end(self, task: Task, reason: str, detail: str) -> None:
+        self._lost.append(LostTask(task, reason, detail))
+        if self.order.credit is not None:
+            self.order.credit.credits.settle(task.url.key)
+
+    def _unharmed(self, task: Task) -> Task:
+        """Return a task that failed through no fault of its own.
+
+        Where a URL may be queued twice, one that was never charged could not be told from its old
+        place in the queue, which is skipped: it has one attempt less.
+        """
+        return replace(task, attempt=1) if self.order.credit and not task.attempt else task
+
+    def take_lost(self) -> list[LostTask]:
+        """Take the tasks that have ended without another request: their ends are to be recorded."""
+        lost, self._lost = self._lost, []
+        return lost
+
+    def set_failed(self, task: Task, tried: FailedTry) -> None:
+        """Keep a task that failed until it is known whose fault it was; its lease ends here.
+
+        Settle it too, with the failure.
+        """
+        key = host_key(task.url.host)
+        row = self.hosts.row(task.url.host)
+        self._pending += self._leases.withdraw(task)
+        row.outage = row.outage or HostOutage()
+        if len(row.outage.tries) >= TRIES_KEPT:
+            self.add([self._unharmed(task)], are_new=False)
+            return
+        self._pending += self._failing.put(key, row, task, tried)
+        self.hosts.change(key, row)
+
+    def _wake_failing(self, now: float) -> None:
+        """Let tasks go whose next try is due although nothing is known yet: it is free."""
+        for key, url_key in self._failing.take_due(now):
+            row = self.hosts.find(key)
+            if row is None or row.outage is None or row.outage.is_parked:
+                continue
+            tried = next((one for one in row.outage.tries if one.url_key == url_key), None)
+            if tried is not None and tried.retry_at <= now:
+                row.outage.tries.remove(tried)
+                self.hosts.change(key, row)
+                self._resolve(key, Verdict(tried, is_own=False))
+
+    def park(self, host: str, now: float, reason: str) -> None:
+        """Park a host from outside: its URLs wait unharmed until a probe is answered."""
+        row, key = self.hosts.row(host), host_key(host)
+        park_row(row, reason, now, self._random)
+        self.hosts.change(key, row)
+        active = self._bench.hosts.get(key)
+        if active is None:
+            self._parked.count(key, row)
+            self._parked.expect_probe(key, row)
+        elif not active.is_busy:
+            self._set_aside(active)
+
+    def is_failing(self, host: str) -> bool:
+        """Return True if a host did not answer last, parked or not."""
+        row = self.hosts.find(host_key(host))
+        return row is not None and row.outage is not None
+
+    def probe_at(self, host: str) -> float | None:
+        """Return when a parked host may be probed; None if the host is not parked."""
+        row = self.hosts.find(host_key(host))
+        return row.outage.probe_at if row is not None and row.outage and row.is_parked else None
+
+    def _set_aside(self, host: ActiveHost) -> None:
+        """Take a parked host off the bench; its leases go back to its queue.
+
+        Revisits are in no row but their lease: they stay, and are the next probes.
+        """
+        for lease in self._bench.set_aside(host):
+            tasks = [task for task in lease.tasks if task.kind is not LinkKind.PROBE]
+            self.add([self._unharmed(task) for task in tasks], are_new=False)
+            self._pending += self._leases.end(lease)
+        self._parked.count(host.key, host.row, host.leased)
+        self._parked.expect_probe(host.key, host.row)
+
+    def _begin_probes(self, now: float) -> None:
+        """Lay parked hosts whose probe is due on the bench, each with one task."""
+        while not self._leases.is_full and (key := self._parked.take_due(now)) is not None:
+            row = self.hosts.find(key)
+            if key in self._bench.hosts or row is None or not row.is_parked:
+                continue
+            if row.next_at > now:
+                self._parked.expect_probe(key, row)
+            else:
+                self._probe(self._bench.open(key, row))
+
+    def _probe(self, host: ActiveHost) -> bool:
+        """Lease one task of a parked host, or let the host go; return True if there was one."""
+        if (task := self._draw_probe(host.key, host.row)) is not None:
+            self._take_lease(host, [task])
+        elif host.key in self._new.hosts:
+            self._bench.await_commit(host)
+        else:
+            self._bench.remove(host)
+        self._parked.count(host.key, host.row, host.leased)
+        return task is not None
+
+    def _draw_probe(self, key: HostKey, row: HostRow) -> Task | None:
+        """Return what a parked host is asked for next: a URL that has not failed, if there is one.
+
+        Now and then it is the page that the host is known to answer.
+        """
+        outage = row.outage
+        if outage is None:
+            return None
+        if wants_witness(row, all_failed=row.queued <= row.copies and bool(outage.tries)):
+            return witness_task(row)
+        before = row.queued - row.copies
+        task, rows = draw_task(key, row, self._rows.get, self._random, self._is_fresh)
+        if task is None and row.queued > 0:
+            task = self._take_first(key, row)
+        self._pending += rows
+        self._on_disk += row.queued - row.copies - before
+        self.hosts.change(key, row)
+        while task is None and outage.tries:
+            tried = outage.tries.pop(self._random.randrange(len(outage.tries)))
+            task, deletion = self._failing.take(key, tried)
+            self._pending.append(deletion)
+        return task
+
+    def _take_first(self, key: HostKey, row: HostRow) -> Task | None:
+        """Return the first task of a queue that is full of holes; the rest of its row is queued."""
+        fresh: dict[int, Task] = {}
+        while not fresh and row.best_grade():
+            taken, rows = take_tasks(key, row, 1, self._rows.get)
+            self._pending += rows
+            self._keep_fresh(row, taken, fresh)
+        row.copies = min(row.copies, row.queued)
+        tasks = list(fresh.values())
+        self.add(tasks[1:], are_new=False)
+        return tasks[0] if tasks else None
+
+    def _is_fresh(self, task: Task) -> bool:
+        """Return True if a queued task did not have its turn from a better place."""
+        if self.order.credit is None:
+            return True
+        return not (task.url.key in self._leases.keys or self._is_settled(task))
+
+    def give_up_hosts(
+        self, now: float, give_up_s: float, *, probes: int | None = None, at_most: int = 1000
+    ) -> int:
+        """End some of the tasks of parked hosts that are given up; return how many.
+
+        Those are hosts that have answered before and were down for `give_up_s`; and, if a number
+        of probes is given, those that never answered and failed so many. Record what `take_lost`
+        gives and commit; call it again until it returns 0.
+        """
+        ended = 0
+        for key in self._parked.hosts():
+            row = self.hosts.find(key)
+            if row is None or row.outage is None or key in self._bench.hosts:
+                continue
+            is_unknown = probes is not None and is_hopeless(row, probes)
+            if is_unknown or is_overdue(row, now, give_up_s):
+                said = "host never answered" if is_unknown else "host stopped answering"
+                count = row.outage.probes
+                detail = f"{said}, {count} probe{'' if count == 1 else 's'}"
+                ended += self._give_up(key, row, detail, at_most - ended)
+            if ended >= at_most:
+                break
+        return ended
+
+    def _give_up(self, key: HostKey, row: HostRow, detail: str, at_most: int) -> int:
+        """End some tasks of a host; when none is left, the host is as if it were new."""
+        outage = row.outage
+        if outage is None:
+            return 0
+        reason, ended = outage.reason, len(self._lost)
+        while outage.tries and len(self._lost) - ended < at_most:
+            tried = outage.tries.pop()
+            task, deletion = self._failing.take(key, tried)
+            self._pending.append(deletion)
+            if task is not None:
+                self._end(task, tried.reason, detail)
+        before = row.queued - row.copies
+        while row.best_grade() and (left := at_most - len(self._lost) + ended) > 0:
+            fresh: dict[int, Task] = {}
+            taken, rows = take_tasks(key, row, left, self._rows.get)
+            self._pending += rows
+            self._keep_fresh(row, taken, fresh)
+            for task in fresh.values():
+                self._end(task, reason, detail)
+        row.copies = min(row.copies, row.queued)
+        self._on_disk += row.queued - row.copies - before
+        if not row.waiting:
+            row.outage = None
+        self.hosts.change(key, row)
+        self._parked.count(key, row)
+        return len(self._lost) - ended
+
+    def shift_outages(self, seconds: float) -> None:
+        """Let time that has passed without a network not count for how long hosts were down."""
+        for key in self._parked.hosts():
+            row = self.hosts.find(key)
+            if row is not None and row.outage is not None and row.outage.parked_at is not None:
+                row.outage.parked_at += seconds
+                self.hosts.change(key, row)
+
+    def failed_s(self, now: float) -> list[float]:
+        """Return how long ago each host failed that had answered, since any host answered last."""
+        return [now - at for at in self._failed_at.values()]
+
+    def probe_soon(self, now: float, at_most: int | None = None) -> None:
+        """Let parked hosts be probed as soon as their gap allows: all, or some drawn at random."""
+        keys = self._parked.hosts()
+        if at_most is not None and at_most < len(keys):
+            keys = self._random.sample(keys, at_most)
+        for key in keys:
+            row = self.hosts.find(key)
+            if row is None or row.outage is None or row.outage.reason == "throttled":
+                continue
+            row.next_at = min(row.next_at, now + row.gap_s)
+            row.outage.probe_at = row.next_at
+            self.hosts.change(key, row)
+            if (host := self._bench.hosts.get(key)) is None:
+                self._parked.expect_probe(key, row)
+            elif not host.is_busy and host.waiting:
+                self._bench.put(host)
+
+    def note_unresolved(self, host: str) -> int:
+        """Count a look-up of a host's name that no resolver answered; return how many in a row."""
+        row = self.hosts.row(host)
+        row.unresolved += 1
+        self.hosts.change(host_key(host), row)
+        return row.unresolved
 
     def reserve(self, host: str, now: float) -> float | None:
         """Make a host busy until it is settled; None when done, else when to ask again."""
         return self._bench.reserve(host_key(host), self.hosts.row(host), now)
+
+    def has_work_besides(self, task: Task) -> bool:
+        """Return True if another origin of a task's host has leased tasks, and is not parked."""
+        host = self._bench.hosts[host_key(task.url.host)]
+        return not host.row.is_parked and host.has_work_besides(task.url.origin)
 
     def put_back(
         self, task: Task, until: float, reason: str, *, is_of_origin: bool = False
@@ -351,6 +651,7 @@ class Frontier:
         """Let new leases go: the last rows are in the state."""
         self._bench.committed()
         self._leases.committed()
+        self._failing.committed()
 
     def _activate(self) -> None:
         """Draw waiting hosts onto the bench: as many as it takes until enough are ready."""
@@ -362,6 +663,8 @@ class Frontier:
             row = self.hosts.find(key)
             if key in self._bench.hosts or row is None or not (best := row.best_grade()):
                 continue
+            if row.is_parked:
+                continue  # it is pushed again when it is awake
             if self.order.is_strict and best < grade:
                 self._front.push(key, best)  # what it was pushed for is gone
                 continue
@@ -370,6 +673,9 @@ class Frontier:
 
     def _refill(self, host: ActiveHost) -> None:
         """Give an empty host new tasks, or let it go: it is off the bench and not busy."""
+        if host.row.is_parked and not host.uncommitted:
+            self._probe(host)
+            return
         if host.uncommitted or self._lease(host) or host.key in self._new.hosts:
             self._bench.await_commit(host)
             return
@@ -435,6 +741,7 @@ class Frontier:
         self.hosts.change(key, row)
         if (
             host is not None
+            and not row.is_parked
             and not row.queued
             and not self._leases.is_full
             and host.leased + len(tasks) <= self._lease_urls
@@ -458,8 +765,13 @@ class Frontier:
     def _enqueue(self, key: HostKey, row: HostRow, grade: int, tasks: list[Task]) -> None:
         """Append tasks to a host's queue of one grade; the host may move up for it."""
         host = self._bench.hosts.get(key)
-        if host is None and grade > row.best_grade():
+        if host is None and grade > row.best_grade() and not row.is_parked:
             self._front.push(key, grade)
+        had_any = row.waiting > 0
         self._pending += put_tasks(key, row, grade, tasks)
         if host is not None:
             self._bench.rise(host)
+        if row.is_parked:
+            self._parked.count(key, row, host.leased if host is not None else 0)
+            if host is None and not had_any:
+                self._parked.expect_probe(key, row)

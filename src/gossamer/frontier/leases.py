@@ -97,6 +97,13 @@ class Leases:
         out = [other for of, other in self._out.values() if of is lease]
         return ((lease.key, pack_tasks([*out, *reversed(lease.tasks)])),)
 
+    def end(self, lease: Lease) -> Sequence[Row]:
+        """End a lease of which no task is out; return the deletion of its row."""
+        self._ended += [task.url.key for task in lease.tasks]
+        self.count -= lease.left
+        lease.tasks.clear()
+        return ((lease.key, None),)
+
     def committed(self) -> None:
         """Forget the URLs whose leases ended: their ends are on record."""
         self.keys.difference_update(self._ended)

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from gossamer.config import PolitenessConfig
+from gossamer.frontier.outage import HostFailure, note_throttle
 from gossamer.frontier.rows import HostRow
 
 ADDRESSES_KEPT = 50_000
@@ -62,6 +63,14 @@ class HostAnswer(Struct, frozen=True, gc=False, kw_only=True):
     retry_after_s: float | None = None
     is_answer: bool = True
     """The server sent something."""
+    failure: HostFailure | None = None
+    """How the request failed, if that counts for the host."""
+    is_page: bool = True
+    """A page was asked for, not a robots.txt."""
+    is_witness: bool = False
+    """It was asked for only to see whether the host answers."""
+    is_whole: bool = True
+    """False for one hop on the way to a robots.txt: nothing is known yet."""
 
 
 def note_answer(row: HostRow, rules: PolitenessConfig, now: float, answer: HostAnswer) -> None:
@@ -81,6 +90,9 @@ def note_answer(row: HostRow, rules: PolitenessConfig, now: float, answer: HostA
         row.answered_at = now
     if now + gap.seconds > row.next_at:
         row.next_at, row.reason = now + gap.seconds, gap.reason
+    row.unresolved = 0
+    if answer.is_throttled:
+        note_throttle(row, now)
 
 
 def usual_gap(row: HostRow, rules: PolitenessConfig, latency_s: float = 0.0) -> Gap:
@@ -92,7 +104,8 @@ def note_restart(row: HostRow, rules: PolitenessConfig, now: float, *, must_wait
     """Set the moment from which a host may be asked after a start; return True if it changed.
 
     A host that had leases may just have been asked, so it waits its full gap. Only a clock that
-    was set back can have put a moment further into the future than the host's own gap.
+    was set back, or parking, can have put a moment further into the future than the host's own
+    gap; a parked host is probed soon, for whoever starts again wants to know whether it is back.
     """
     if must_wait:
         row.next_at = now + max(row.gap_s, usual_gap(row, rules).seconds)
@@ -101,6 +114,8 @@ def note_restart(row: HostRow, rules: PolitenessConfig, now: float, *, must_wait
         row.next_at = now + row.gap_s
     else:
         return False
+    if row.outage is not None and row.outage.is_parked:
+        row.outage.probe_at = row.next_at
     return True
 
 

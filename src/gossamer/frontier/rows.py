@@ -41,9 +41,12 @@ class FailedTry(Struct, array_like=True):
     url_key: int
     reason: str
     detail: str
-    is_server_error: bool
-    retry_at: float | None
-    """When it is tried again; None if this failure, should it be the URL's own, is final."""
+    kind: str
+    """A `FailureClass`."""
+    retry_at: float
+    """When it is tried again, if nothing is known by then."""
+    is_last: bool = False
+    """If the failure is the URL's own, it is final."""
 
 
 class HostOutage(Struct, array_like=True):
@@ -112,7 +115,7 @@ class HostRow(Struct, kw_only=True, array_like=True):
     def waiting(self) -> int:
         """Return how many of its URLs wait in rows of the host, leases not counted."""
         failing = 0 if self.outage is None else len(self.outage.tries)
-        return self.queued - self.copies + failing
+        return max(0, self.queued - self.copies) + failing
 
     def best_grade(self) -> int:
         """Return the highest grade that has queue rows, or 0."""

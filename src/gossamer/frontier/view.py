@@ -11,10 +11,13 @@ from gossamer.frontier.rows import (
     HOST,
     LEASE,
     QUEUE,
+    FailedTry,
     HostRow,
     decode_host,
     due_moment,
+    failing_key,
     host_row_key,
+    unpack_delayed,
     unpack_tasks,
     url_key_in,
 )
@@ -44,11 +47,22 @@ def find_waiting(rows: ReadRows, url: Url) -> WaitingUrl | None:
         if url_key_in(key) == url.key:
             task = Task(url=url)
             return WaitingUrl(task=task, state="waiting", next_at=due_moment(key), reason="retry")
+    if (tried := find_failed(row, url.key)) is not None:
+        value = rows.get(failing_key(host, url.key))
+        task = unpack_delayed(value) if value is not None else Task(url=url)
+        at, reason = (row.next_at, row.reason) if row.is_parked else (tried.retry_at, "retry")
+        return WaitingUrl(task=task, state="waiting", next_at=at, reason=reason)
     for state, prefix in (("leased", LEASE), ("queued", QUEUE)):
         for task in _tasks(rows, prefix + host, row.name):
             if task.url.key == url.key:
                 return WaitingUrl(task=task, state=state, next_at=row.next_at, reason=row.reason)
     return None
+
+
+def find_failed(row: HostRow, url_key: int) -> FailedTry | None:
+    """Return a URL's failure in its host's present run of failures, if there was one."""
+    tries = row.outage.tries if row.outage is not None else ()
+    return next((tried for tried in tries if tried.url_key == url_key), None)
 
 
 def queued_tasks(rows: ReadRows) -> Iterator[Task]:

@@ -308,6 +308,22 @@ class Workbench:
         self._table.release(host.key)
         host.ticket = 0
 
+    def set_aside(self, host: ActiveHost) -> list[Lease]:
+        """Take a host that is not busy off the bench; return the leases that it no longer has.
+
+        One with tasks that go before others stays for these alone, on the bench or awaiting.
+        """
+        given = [lease for lease in (*host.leases, *host.uncommitted) if not lease.is_first]
+        host.leases = [lease for lease in host.leases if lease.is_first]
+        host.uncommitted = [lease for lease in host.uncommitted if lease.is_first]
+        host.waiting = sum(len(lease.tasks) for lease in host.leases)
+        if host.waiting:
+            self.put(host)
+        elif not host.uncommitted:
+            self.awaiting.pop(host.key, None)
+            self.remove(host)
+        return given
+
     def next_moment(self, open_to: Openings = ALL_HOSTS, *, is_first: bool = False) -> float | None:
         """Return when the next host becomes ready, or None if none waits for its moment.
 

@@ -39,6 +39,8 @@ class LinkKind(StrEnum):
     SEED = "seed"
     REVISIT = "revisit"
     """No link: a revisit of a page that we have. How it was found is in its record."""
+    PROBE = "probe"
+    """No link: a page that we have is asked for only to see whether its host answers."""
     ANCHOR = "a"
     AREA = "area"
     FRAME = "frame"

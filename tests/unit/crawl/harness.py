@@ -836,6 +836,7 @@ def open_engine(
             stored_record=core.record_of,
             original_of=partial(read_original, folder),
         ),
+        has_one_host=True,
         robots_bytes=rules.robots.max_bytes,
     )
     loop = Loop(

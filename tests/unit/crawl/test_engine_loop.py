@@ -91,7 +91,7 @@ async def test_a_url_that_waits_for_its_next_try_is_work_that_is_left(tmp_path: 
     engine.queue(SEED)
     assert await engine.run()
     assert engine.web.asked == [SEED, SEED]
-    assert engine.of(SEED).attempts == 2
+    assert engine.of(SEED).attempts == 1
 
 
 async def test_no_more_pages_are_stored_than_wanted(tmp_path: Path) -> None:

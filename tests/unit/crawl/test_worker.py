@@ -21,6 +21,7 @@ from tests.unit.crawl.harness import (
 
 from gossamer.config import PolitenessConfig, ProcessConfig, RobotsConfig
 from gossamer.crawl.worker import REST_S
+from gossamer.frontier import Parked
 from gossamer.model import (
     Failed,
     FailureKind,
@@ -38,6 +39,7 @@ from gossamer.urls import host_key
 PAGE, ROBOTS = "http://a.test/p", "http://a.test/robots.txt"
 CUT = Failed(kind=FailureKind.DISCONNECTED)
 DEAD = Failed(kind=FailureKind.CONNECT_FAILED)
+ERROR = Failed(kind=FailureKind.HTTP_5XX, detail="500")
 BUSY = Failed(kind=FailureKind.THROTTLED, retry_after_s=30.0)
 
 
@@ -114,8 +116,8 @@ async def test_while_robots_is_unreachable_its_pages_wait_and_lose_no_attempt(
     await engine.ask_next()
     assert engine.web.asked == [ROBOTS]
     assert not engine.has_record(PAGE)
-    assert engine.wait_s == 19.0
-    engine.clock.advance(19.0)
+    assert engine.wait_s == 4.0
+    engine.clock.advance(4.0)
     engine.web.robots(ROBOTS, "User-agent: *", "Disallow:")
     await engine.ask_next()
     engine.clock.advance(1.0)
@@ -138,16 +140,45 @@ async def test_an_unreachable_robots_does_not_hold_up_another_origin_of_the_host
     assert not engine.has_record(PAGE)
 
 
-async def test_a_robots_that_is_given_up_refuses_the_pages(tmp_path: Path) -> None:
-    engine = open_engine(tmp_path, config(PLAIN, robots=RobotsConfig(retries=0)))
-    engine.web.say(ROBOTS, DEAD)
-    await engine.ask(PAGE)
-    engine.clock.advance(1.0)
+async def test_a_robots_that_fails_twice_parks_its_host_and_refuses_nothing(
+    engine: Engine,
+) -> None:
+    engine.web.say(ROBOTS, DEAD, Failed(kind=FailureKind.HTTP_5XX, detail="500"))
+    engine.queue(PAGE, "http://a.test/q")
     await engine.ask_next()
-    record = engine.of(PAGE)
-    assert (record.state, record.reason) == (UrlState.REFUSED, "robots_unreachable")
-    assert (record.detail, record.attempts) == ("connect_failed", 0)
-    assert engine.web.asked == [ROBOTS]
+    engine.clock.advance(5.0)
+    await engine.ask_next()
+    engine.ledger.commit()
+    assert engine.core.frontier.parked == Parked(hosts=1, urls=2)
+    assert engine.core.frontier.hosts.row("a.test").outage.reason == "robots_unreachable"  # type: ignore[union-attr]
+    engine.web.robots(ROBOTS, "User-agent: *", "Disallow:")
+    engine.clock.advance(9.9)
+    assert await engine.ask_next() == ""
+    engine.clock.advance(0.6)
+    assert await engine.ask_next() != ""
+    assert engine.core.frontier.parked == Parked(hosts=0, urls=0)
+    assert engine.web.asked == [ROBOTS, ROBOTS, ROBOTS]
+    assert not engine.has_record(PAGE)
+
+
+async def test_a_host_whose_robots_leads_to_a_dead_host_is_parked_with_it(engine: Engine) -> None:
+    hop = "http://b.test/robots.txt"
+    moved = Redirected(document=document(ROBOTS, b"", 301), target=hop)
+    engine.web.say(ROBOTS, moved, moved, moved)
+    engine.web.say(hop, DEAD, DEAD)
+    await engine.ask(PAGE)
+    for _ in range(24):
+        engine.clock.advance(0.5)
+        await engine.ask_next()
+        engine.ledger.commit()
+    assert engine.core.frontier.parked == Parked(hosts=1, urls=1)
+    engine.web.robots(hop, "User-agent: *", "Disallow:")
+    for _ in range(200):
+        engine.clock.advance(0.5)
+        await engine.ask_next()
+        engine.ledger.commit()
+    assert PAGE in engine.web.asked
+    assert engine.core.frontier.parked == Parked(hosts=0, urls=0)
 
 
 async def test_a_name_that_does_not_exist_fails_the_page_and_not_its_robots(
@@ -442,27 +473,30 @@ async def test_a_failure_that_may_pass_is_tried_again_at_its_moment(own: Engine)
     assert await own.ask_next() == ""
     own.clock.advance(0.1)
     assert await own.ask_next() == PAGE
-    assert own.of(PAGE).retry_at == own.time.now() + 3.0
-    own.clock.advance(3.0)
+    assert own.of(PAGE).retry_at == own.time.now() + 1.0  # the host may be down: it was free
+    own.clock.advance(1.0)
     assert await own.ask_next() == PAGE
     record = own.of(PAGE)
-    assert (record.state, record.attempts, record.retry_at) == (UrlState.ARCHIVED, 3, None)
-    assert [visit.state for visit in record.visits] == ["waiting", "waiting", "archived"]
+    assert (record.state, record.attempts, record.retry_at) == (UrlState.ARCHIVED, 1, None)
     assert own.core.frontier.queued == 0
 
 
-async def test_a_failure_that_does_not_pass_is_final_after_its_tries(own: Engine) -> None:
-    own.web.say(PAGE, DEAD, DEAD, DEAD)
-    await own.ask(PAGE)
-    for wait_s in (5.0, 30.0):
+async def test_a_page_that_fails_while_others_are_answered_is_final_after_its_tries(
+    own: Engine,
+) -> None:
+    own.web.say(PAGE, *[ERROR] * 4)
+    own.queue(PAGE)
+    for number in range(130):
+        own.queue(f"http://a.test/{number}")
+        await own.ask_next()
         own.ledger.commit()
-        own.clock.advance(wait_s)
-        assert await own.ask_next() == PAGE
+        own.clock.advance(1.0)
     record = own.of(PAGE)
-    assert (record.state, record.reason, record.attempts) == (UrlState.FAILED, "connect_failed", 3)
-    assert own.core.frontier.queued == 0
+    assert (record.state, record.reason, record.attempts) == (UrlState.FAILED, "http_5xx", 4)
+    assert record.detail == "500"
     totals = own.state.totals()
-    assert (totals.failed, totals.retries) == ({"connect_failed": 1}, {"connect_failed": 2})
+    assert (totals.failed["http_5xx"], totals.retries) == (1, {"http_5xx": 4})
+    assert own.core.frontier.parked == Parked(hosts=0, urls=0)
 
 
 async def test_another_page_of_the_host_goes_while_one_waits_for_its_next_try(
@@ -486,7 +520,7 @@ async def test_a_throttled_task_keeps_its_place_and_its_host_rests_as_asked(own:
     assert own.wait_s == 30.0
     own.clock.advance(30.0)
     assert await own.ask_next() == PAGE
-    assert own.of(PAGE).attempts == 2
+    assert own.of(PAGE).attempts == 1
 
 
 async def test_a_failure_that_is_not_a_throttle_is_not_urgent(own: Engine) -> None:
@@ -504,7 +538,7 @@ async def test_an_outage_of_names_before_anything_was_reached_ends_after_five_tr
         assert own.of(PAGE).state is UrlState.WAITING
         own.clock.advance(10.0)
         assert await own.ask_next() == PAGE
-    assert (own.of(PAGE).state, own.of(PAGE).attempts) == (UrlState.FAILED, 5)
+    assert (own.of(PAGE).state, own.of(PAGE).reason) == (UrlState.FAILED, "dns_unreachable")
     assert own.core.frontier.queued == 0
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from gossamer.config import RobotsConfig, UrlConfig
-from gossamer.fetch import Ask, GivenUp, RobotsCache, RobotsRules, Wait
+from gossamer.fetch import Ask, RobotsCache, RobotsRules, Wait
 from gossamer.fetch.body import PLAIN, Framing, SpooledBody
 from gossamer.fetch.decoding import Caps
 from gossamer.model import (
@@ -28,7 +28,7 @@ def url(text: str) -> Url:
     return found
 
 
-PAGE = url("http://a.test/page")
+PAGE, ROBOTS = url("http://a.test/page"), url("http://a.test/robots.txt")
 
 
 def document(body: bytes, at: Url = PAGE, framing: Framing = PLAIN) -> Document:
@@ -118,25 +118,23 @@ def test_a_refused_question_lets_the_page_tell_why() -> None:
         FailureKind.BAD_HTTP,
     ],
 )
-def test_an_unreachable_robots_txt_is_waited_for_then_given_up(kind: FailureKind) -> None:
+def test_an_unreachable_robots_txt_is_asked_for_again_until_it_answers(kind: FailureKind) -> None:
     cache = make(retry_s=20.0, retries=3)
     now = 0.0
-    for wait_s in (20.0, 60.0, 180.0):
+    for wait_s in (20.0, 60.0, 180.0, 540.0, 540.0, 540.0):
         assert isinstance(cache.look_up(PAGE, now), Ask)
-        cache.answer(PAGE, Failed(kind=kind, detail="why"), now)
-        assert cache.look_up(PAGE, now + 1) == Wait(now + wait_s, f"{kind}: why")
+        assert cache.answer(PAGE, Failed(kind=kind, detail="why"), now) == f"{kind}: why"
+        assert cache.look_up(PAGE, now + 1) == Wait(ROBOTS, now + wait_s)
         now += wait_s
-    cache.answer(PAGE, Failed(kind=kind, detail="why"), now)
-    assert cache.look_up(PAGE, now + 1) == GivenUp(f"{kind}: why")
     assert isinstance(cache.look_up(PAGE, now + DAY), Ask)
-    cache.answer(PAGE, fetched(), now + DAY)
+    assert cache.answer(PAGE, fetched(), now + DAY) == ""
     assert not is_allowed(cache, "/no", now + DAY)
 
 
 def test_retry_after_lengthens_the_wait() -> None:
     cache = make()
     cache.answer(PAGE, Failed(kind=FailureKind.THROTTLED, retry_after_s=100.0), 0.0)
-    assert cache.look_up(PAGE, 1.0) == Wait(100.0, "throttled")
+    assert cache.look_up(PAGE, 1.0) == Wait(ROBOTS, 100.0)
 
 
 def test_an_old_copy_stands_in_while_the_new_one_is_unreachable() -> None:
@@ -214,7 +212,7 @@ def test_rules_and_failures_survive_a_restart() -> None:
     verdict = rules.verdict("/no")
     assert (verdict.allowed, verdict.line, verdict.number) == (False, "Disallow: /no", 3)
     assert rules.crawl_delay_s == 3.0
-    assert again.look_up(other, 10.0) == Wait(20.0, "http_5xx: 500")
+    assert again.look_up(other, 10.0) == Wait(url("http://b.test/robots.txt"), 20.0)
     assert isinstance(RobotsCache(RobotsConfig(), "renamed", rows.get).look_up(PAGE, 10.0), Ask)
 
 
