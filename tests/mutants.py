@@ -42,6 +42,7 @@ MODULES: dict[str, tuple[str, tuple[str, ...]]] = {
     "workbench": ("frontier/workbench.py", ("tests/unit/frontier/test_workbench.py",)),
     "outbox": ("cluster/outbox.py", ("tests/unit/cluster/test_outbox.py",)),
     "repair": ("store/repairing.py", ("tests/unit/store/test_store_repair*.py",)),
+    "ends": ("store/ends.py", ("tests/unit/store/test_store_ends.py",)),
     "guard": ("fetch/guard.py", ("tests/unit/fetch/test_guard.py",)),
     "seen": (
         "seen/url_seen.py",

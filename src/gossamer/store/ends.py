@@ -138,6 +138,7 @@ class EndsFile:
     def __init__(self, folder: CrawlFolder, shard: int, closed: Lengths) -> None:
         self._path = folder.ends_path(shard)
         self._closed = set(closed)
+        self._last = closed
         self._size = self._path.stat().st_size
         self._number = 0
 
@@ -169,7 +170,9 @@ class EndsFile:
         It must not be called while another call is under way. A disk that refuses is told, and
         the file is behind.
         """
-        closed = {name: n for name, n in ends.closed.items() if name not in self._closed}
+        closed: Lengths = {}
+        if ends.closed is not self._last:  # thousands of files, and seldom one more
+            closed = {name: n for name, n in ends.closed.items() if name not in self._closed}
         lines = _lines(closed)
         self._number += 1
         slot = _slot(_Claim(self._number, ends.open, state))
@@ -186,6 +189,7 @@ class EndsFile:
             return
         self._size += len(lines)
         self._closed.update(closed)
+        self._last = ends.closed
 
 
 def replace_ends(folder: CrawlFolder, lengths: Mapping[str, int]) -> None:

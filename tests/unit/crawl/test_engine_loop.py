@@ -556,6 +556,25 @@ async def test_with_sync_never_the_disk_is_not_asked(tmp_path: Path) -> None:
     assert not {"sync state", "sync archive"} & set(engine.events)
 
 
+async def test_with_sync_never_files_that_were_rotated_are_durable_a_second_later(
+    tmp_path: Path,
+) -> None:
+    store = StoreConfig(sync="never", file_bytes=1, commit_pages=1)
+    engine = open_engine(tmp_path, config(store=store))
+    one, two, three = homes(engine, 3)
+    engine.web.hold(two)
+    engine.web.hold(three)
+    async with running(engine):
+        await engine.pass_time(5.0)
+        assert "sync state" not in engine.events
+        engine.web.let_go(two)
+        await engine.pass_time(1.0)
+        assert engine.stored() == sorted([one, two])
+        assert await settled(engine, "write ends")
+        synced = [event for event in engine.events if "sync" in event or "ends" in event]
+        assert synced == ["sync archive", "sync state", "write ends"]
+
+
 async def test_with_sync_each_every_commit_is_durable(tmp_path: Path) -> None:
     engine = open_engine(tmp_path, config(OWN, store=StoreConfig(sync="each")))
     site(engine)

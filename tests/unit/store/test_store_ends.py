@@ -166,10 +166,11 @@ def test_a_disk_that_refuses_leaves_the_ends_behind_and_the_crawl_alive(
     ends = EndsFile.begin(folder, 0, {A: 10}, None)
     folder.ends_path(0).rename(folder.root / "kept")
     folder.ends_path(0).mkdir()
-    ends.write(CommittedEnds({C: 5}, {}), AT)
+    closed = {B: 1}
+    ends.write(CommittedEnds({C: 5}, closed), AT)
     folder.ends_path(0).rmdir()
     (folder.root / "kept").rename(folder.ends_path(0))
-    ends.write(CommittedEnds({C: 6}, {B: 1}), AT)
+    ends.write(CommittedEnds({C: 6}, closed), AT)
     assert lengths(folder) == {A: 10, B: 1, C: 6}
     (folder.root / "other").mkdir()
     with pytest.raises(CannotGoOn, match="cannot write"):
