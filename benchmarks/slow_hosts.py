@@ -225,6 +225,11 @@ def judged(visits: list[Visit], memory: list[float], cpu_s: float, pages: int) -
     )
 
 
+def alone(name: str) -> str:
+    """Return the name of the runs without slow hosts that others are compared with."""
+    return f"{name.partition('_')[0]}_alone"
+
+
 def main() -> None:
     """Let the crawls take turns, and compare."""
     runs: dict[str, list[Crawled]] = {}
@@ -240,8 +245,9 @@ def main() -> None:
             runs.setdefault("usual_flood", []).append(flood)
             print(number, USUAL, "flood", flood, flush=True)
     speed = {name: median(run.pages_per_s for run in found) for name, found in runs.items()}
+    memory = {name: max(run.rss_mb for run in found) for name, found in runs.items()}
     shares = {
-        name: round(value / speed[f"{name.partition('_')[0]}_alone"], 3)
+        name: round(value / speed[alone(name)], 3)
         for name, value in speed.items()
         if not name.endswith("alone")
     }
@@ -252,7 +258,7 @@ def main() -> None:
         "flood_hosts": FLOOD * USUAL,
         "seconds": LASTS_S,
         "runs": {name: [run._asdict() for run in found] for name, found in runs.items()},
-        "growth_mb": max(run.growth_mb for found in runs.values() for run in found),
+        "extra_mb": max(memory[name] - memory[alone(name)] for name in memory),
         **{f"{name}_share": share for name, share in shares.items()},
         "smallest_share": min(shares.values()),
     }

@@ -51,7 +51,7 @@ AIMS = (
         0.8,
         is_floor=True,
     ),
-    Aim("slow-hosts", "growth_mb", "growth of memory beside slow hosts, MiB in half a minute", 16),
+    Aim("slow-hosts", "extra_mb", "more memory beside {flood_hosts:,} slow hosts, MiB", 32),
     Aim(
         "watch", "of_foretold", "freshness over sockets, share of the forecast", 0.95, is_floor=True
     ),

@@ -18,7 +18,7 @@ from gossamer.errors import GossamerError
 from gossamer.fetch import TransferWatch, connection_room
 from gossamer.frontier import HOPELESS_PROBES
 from gossamer.log import tell
-from gossamer.model import Counters, Row, Task
+from gossamer.model import CUT_FOR_OTHERS, Counters, Row, Task
 from gossamer.seen import RunJob, UrlSeen
 
 
@@ -238,7 +238,7 @@ class Engine:
         waiting = frontier.ready_kinds(now) if self._is_open else set()
         for watch in self._lanes.sweep(now, waiting):
             host = watch.host
-            if watch.cut("cut for others"):
+            if watch.cut(CUT_FOR_OTHERS):
                 frontier.park(host, now, "slow")
 
     @property

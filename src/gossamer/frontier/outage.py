@@ -12,7 +12,7 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from gossamer.frontier.rows import FailedTry, HostOutage, HostRow
-from gossamer.model import Failed, FailureKind
+from gossamer.model import CUT_FOR_OTHERS, Failed, FailureKind
 
 FIRST_PROBES_S = (10.0, 30.0)
 PROBE_S = 50.0
@@ -73,6 +73,8 @@ class HostFailure(Struct, frozen=True, gc=False):
     reason: str
     kind: FailureClass
     origin: str
+    was_cut: bool = False
+    """We have cut it for the sake of other hosts."""
 
 
 def host_failure(failed: Failed, origin: str) -> HostFailure | None:
@@ -80,7 +82,7 @@ def host_failure(failed: Failed, origin: str) -> HostFailure | None:
     kind = _CLASSES.get(failed.kind)
     if kind is None:
         return None
-    return HostFailure(failed.kind.value, kind, origin)
+    return HostFailure(failed.kind.value, kind, origin, failed.detail == CUT_FOR_OTHERS)
 
 
 def robots_failure(detail: str, origin: str) -> HostFailure:
@@ -90,7 +92,7 @@ def robots_failure(detail: str, origin: str) -> HostFailure:
     if kind is None or kind is FailureClass.SERVER_ERROR:  # the server is there
         found = kind or FailureClass.UNREACHABLE
         return HostFailure("robots_unreachable", found, origin)
-    return HostFailure(reason, kind, origin)
+    return HostFailure(reason, kind, origin, detail.endswith(CUT_FOR_OTHERS))
 
 
 def probe_delay_s(probes: int, parked_s: float, random: Random) -> float:
@@ -120,6 +122,7 @@ def note_failure(row: HostRow, failure: HostFailure, now: float, random: Random)
     outage = row.outage = row.outage or HostOutage()
     outage.failures += 1
     outage.reason, outage.origin = failure.reason, failure.origin
+    outage.was_cut = failure.was_cut
     if outage.is_parked:
         if now >= outage.probe_at:  # or it was under way when the host was parked
             outage.probes += 1
@@ -224,7 +227,10 @@ def wants_witness(row: HostRow, *, all_failed: bool) -> bool:
 
 
 def is_hopeless(row: HostRow, probes: int = HOPELESS_PROBES) -> bool:
-    """Return True if a parked host has never answered, and failed enough probes."""
+    """Return True if a parked host has never answered, and failed enough probes.
+
+    One at least must have had all the time that it is allowed.
+    """
     outage = row.outage
     return (
         outage is not None
@@ -232,6 +238,7 @@ def is_hopeless(row: HostRow, probes: int = HOPELESS_PROBES) -> bool:
         and not row.answered_at
         and outage.reason != "throttled"
         and outage.probes >= probes
+        and not outage.was_cut
     )
 
 

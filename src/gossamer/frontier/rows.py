@@ -65,6 +65,8 @@ class HostOutage(Struct, array_like=True):
     """When the next probe is due."""
     tries: list[FailedTry] = field(default_factory=list)
     """The last failure of each URL in this run; their tasks lie in rows of their own."""
+    was_cut: bool = False
+    """The last failure was ours: the request was cut for the sake of other hosts."""
 
     @property
     def is_parked(self) -> bool:

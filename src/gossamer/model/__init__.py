@@ -4,6 +4,7 @@ Neighbours: everyone. Not for: rules (those live in the room that applies them).
 """
 
 from gossamer.model.document import (
+    CUT_FOR_OTHERS,
     Body,
     Document,
     Extraction,

@@ -161,6 +161,10 @@ class Failed(Struct, frozen=True, kw_only=True):
     document: Document | None = None
 
 
+CUT_FOR_OTHERS = "cut for others"
+"""The detail of a failure that was ours: a slow request that was broken off for the sake of others.
+It says little about the host."""
+
 FetchOutcome: TypeAlias = Fetched | Redirected | Refused | Failed
 
 

@@ -21,7 +21,7 @@ from gossamer.frontier.outage import (
     wants_witness,
 )
 from gossamer.frontier.rows import FailedTry, HostOutage, HostRow, decode_host, encode_host
-from gossamer.model import Failed, FailureKind
+from gossamer.model import CUT_FOR_OTHERS, Failed, FailureKind
 
 ORIGIN = "http://a.test"
 REFUSED = HostFailure("connect_failed", FailureClass.UNREACHABLE, ORIGIN)
@@ -257,6 +257,18 @@ def test_a_witness_of_another_origin_or_none_is_not_asked() -> None:
     assert not wants_witness(parked(errors, probes=1), all_failed=True)
     other = parked(errors, witness="http://a.test:8080/p")
     assert not wants_witness(other, all_failed=True)
+
+
+def test_a_host_is_not_hopeless_while_its_probes_are_cut_for_the_sake_of_others() -> None:
+    row = parked(probes=9)
+    failed = Failed(kind=FailureKind.FIRST_BYTE_TIMEOUT, detail=CUT_FOR_OTHERS)
+    cut = host_failure(failed, ORIGIN)
+    assert cut is not None
+    assert cut == robots_failure(f"first_byte_timeout: {CUT_FOR_OTHERS}", ORIGIN)
+    note_failure(row, cut, 1e6, Random(7))
+    assert not is_hopeless(row)
+    note_failure(row, HANGS, 2e6, Random(7))
+    assert is_hopeless(row)
 
 
 def test_a_host_that_never_answered_is_hopeless_after_four_probes() -> None:
