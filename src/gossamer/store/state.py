@@ -170,8 +170,22 @@ class State:
         if end is not None:
             options.set_iterate_upper_bound(end)
         with self._plain:
-            rows: Iterator[Any] = self._db.items(from_key=max(prefix, start), read_opt=options)
-            yield from islice(rows, limit)
+            first = max(prefix, start)
+            rows: Iterator[Any] = self._db.items(from_key=first, read_opt=options)
+            count, row = 0, (first, b"")
+            for row in islice(rows, limit):
+                yield row
+                count += 1
+            if count != limit:
+                self._expect_end(row[0], options, has_rows=count > 0)
+
+    def _expect_end(self, last: bytes, options: ReadOptions, *, has_rows: bool) -> None:
+        """Raise if the rows ended because what follows is damaged: `items` just stops there."""
+        rows = self._db.iter(options)
+        rows.seek(last)
+        if has_rows and rows.valid():
+            rows.next()
+        rows.status()
 
     def write(self, rows: Sequence[Row]) -> None:
         """Write rows (None deletes): all of them or none, in the kernel when this returns."""

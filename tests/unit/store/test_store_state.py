@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -333,3 +334,28 @@ def test_what_is_wrong_with_a_state_is_told_of_its_own_folder(
     assert str(tmp_path / "00") in str(caught.value)
     assert str(temporary) not in str(caught.value)
     assert list(temporary.iterdir()) == []
+
+
+def test_rows_that_end_because_of_damage_are_not_taken_for_all_of_them(tmp_path: Path) -> None:
+    """RocksDB's iterator just stops at a block whose checksum does not fit."""
+    state = State.open(tmp_path / "00")
+    state.write([(b"a%05d" % n, random.Random(n).randbytes(40)) for n in range(4000)])
+    state.close()
+    State.open(tmp_path / "00").close()  # the log becomes a file
+    (path,) = (tmp_path / "00").glob("*.sst")
+    whole = path.read_bytes()
+    for at in range(100, len(whole) - 100, len(whole) // 12):
+        damaged = bytearray(whole)
+        damaged[at] ^= 1
+        path.write_bytes(damaged)
+        with (
+            pytest.raises(CannotGoOn, match="damaged"),
+            closing(State.open(tmp_path / "00", is_read_only=True)) as state,
+        ):
+            list(state.scan(b"a"))
+    path.write_bytes(whole)
+    state = State.open(tmp_path / "00", is_read_only=True)
+    assert len(list(state.scan(b"a"))) == 4000
+    assert len(list(state.scan(b"a", limit=7))) == 7
+    assert list(state.scan(b"b")) == []
+    state.close()
