@@ -10,6 +10,7 @@ docs/API.md lists everything. Names are imported when they are first asked for.
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from gossamer.api.checking import CheckReport
     from gossamer.api.crawls import OpenCrawl, run, run_async
     from gossamer.api.crawls import open_crawl as open  # noqa: A004 - read as gossamer.open
     from gossamer.api.fulltext import SearchIndex, index_files, open_search
@@ -73,6 +74,7 @@ if TYPE_CHECKING:
         Body,
         BuildProgress,
         BuildStep,
+        CheckFinding,
         Document,
         Extraction,
         Link,
@@ -134,6 +136,8 @@ __all__ = [
     "BuildStep",
     "BuiltElsewhere",
     "CannotGoOn",
+    "CheckFinding",
+    "CheckReport",
     "ClusterMember",
     "Coding",
     "CodingFacts",
@@ -243,6 +247,7 @@ __all__ = [
 
 _HOMES = {
     "api.crawls": "open OpenCrawl run run_async",
+    "api.checking": "CheckReport",
     "api.fulltext": "SearchIndex index_files open_search",
     "api.linkgraph": "LinkGraph LinkPicture graph_from_edges open_graph",
     "api.options": "CrawlOptions",
@@ -260,8 +265,8 @@ _HOMES = {
         "LinkPath Links MadeGraph RankedHost RankedPage Ranking SimilarPage SimilarPages"
     ),
     "model": (
-        "Body BuildProgress BuildStep Document Extraction Link LinkKind Objection Reject StoreRef "
-        "TrapNote Url UserErrors as_json"
+        "Body BuildProgress BuildStep CheckFinding Document Extraction Link LinkKind Objection "
+        "Reject StoreRef TrapNote Url UserErrors as_json"
     ),
     "process": "Processor Tools processor",
     "report": (

@@ -48,6 +48,8 @@ PARTS: dict[str, tuple[str, ...]] = {
             "Retried",
             "RebuiltState",
             "BadRecord",
+            "CheckReport",
+            "CheckFinding",
             "NearTotals",
             "as_json",
         ),

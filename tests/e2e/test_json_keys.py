@@ -122,6 +122,7 @@ def commands(crawl: Crawler, place: Path) -> dict[str, Any]:
             f"build {what}": only_json(crawl.say("build", what, "--json"))
             for what in ("graph", "index", "near", "state")
         },
+        "check": only_json(crawl.say("check", "--json")),
         "graph info --check": graph("info", crawl.folder, "--check"),
         "graph path": graph("path", crawl.folder, seed, seed),
         "graph like": graph("like", crawl.folder, seed),

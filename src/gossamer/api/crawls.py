@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
+from random import Random
 from threading import Event
 from typing import TYPE_CHECKING, Self, Unpack
 
@@ -12,6 +13,7 @@ from gossamer.errors import ConfigError
 from gossamer.settings import load_crawl_config
 
 if TYPE_CHECKING:
+    from gossamer.api.checking import CheckReport
     from gossamer.api.fulltext import SearchIndex
     from gossamer.api.linkgraph import LinkGraph, Measure
     from gossamer.crawl import Ending, NearTotals, RebuiltState, Seed
@@ -300,6 +302,34 @@ class OpenCrawl:
         from gossamer.search import index_folder, publish
 
         return publish(index_folder(self.folder), url)
+
+    # ---- check
+
+    def check(
+        self,
+        *,
+        quick: bool = False,
+        sample: int = 0,
+        seed: int = 0,
+        repair: bool = False,
+        on_progress: "BuildProgress | None" = None,
+    ) -> "CheckReport":
+        """Compare everything in the folder with what was written; nothing is changed.
+
+        `quick`: lengths, manifests and indexes of pages only. `sample`: only so many records of
+        each archive file, drawn by `seed`. `repair`: what can be rebuilt is (indexes of pages,
+        state, graph, full-text index), and the report tells what is wrong afterwards; the crawl
+        must not run.
+        """
+        from gossamer.api.checking import check_folder, repair_folder
+        from gossamer.model import CheckScope
+
+        if sample < 0 or (quick and sample):
+            raise ConfigError("check: expected either quick, or a sample of at least one record")
+        do = repair_folder if repair else check_folder
+        scope = CheckScope(is_quick=quick, sample=sample)
+        tell = on_progress or (lambda _: None)
+        return do(self.folder, scope, Random(seed), SystemClock(), tell)  # noqa: S311 -- a sample
 
     # ---- build from the archive
 

@@ -8,6 +8,7 @@ import typer
 from gossamer import __version__
 from gossamer.cli import (
     building,
+    checking,
     crawl,
     dev,
     graphfiles,
@@ -24,7 +25,7 @@ app = typer.Typer(
     help="A web crawler that keeps what it finds and can say why.",
     epilog="Exit codes: 0 done, 1 no seed could be fetched, or `show`, `links` or `graph` do not "
     "have the URL, or `index` could not read something, 2 wrong usage, "
-    "3 stopped on request, 4 could not go on.",
+    "3 stopped on request, 4 could not go on, or `check` found damage.",
     add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -41,6 +42,7 @@ app.command("search", context_settings={"ignore_unknown_options": True})(searchi
 app.command("links")(linkgraph.links)
 app.command("rank")(linkgraph.rank)
 app.command("build")(building.build)
+app.command("check")(checking.check)
 app.command("index")(indexing.index)
 app.command("serve")(serving.serve)
 graph = typer.Typer(

@@ -8,5 +8,12 @@ Not for: rules. A rule lives in the station that applies it.
 """
 
 from gossamer.crawl.crawl import Crawl, Ending
-from gossamer.crawl.mend import NearTotals, RebuiltState, build_near, build_state
+from gossamer.crawl.mend import (
+    NearTotals,
+    RebuiltState,
+    build_near,
+    build_state,
+    expect_stopped,
+    write_indexes,
+)
 from gossamer.crawl.seeds import Seed, read_seeds

@@ -52,7 +52,7 @@ from gossamer.graph.asking import (
     rank_of_hosts,
     save_rank,
 )
-from gossamer.graph.build import GraphFacts, GraphOptions, build_graph, follow
+from gossamer.graph.build import GraphFacts, GraphOptions, build_graph, check_graph, follow
 from gossamer.graph.bv import SMALLEST, BVGraph, Coding, write_ef
 from gossamer.graph.connectivity import Connectivity
 from gossamer.graph.edges import (

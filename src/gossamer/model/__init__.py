@@ -3,6 +3,7 @@
 Neighbours: everyone. Not for: rules (those live in the room that applies them).
 """
 
+from gossamer.model.checks import CheckedFolder, CheckFinding, CheckScope, FindingKind, Remedy
 from gossamer.model.document import (
     CUT_FOR_OTHERS,
     Body,

@@ -4,6 +4,10 @@ Neighbours: `crawl` writes the rows and asks here for a running crawl, `cli` for
 Not for: deciding anything. It only reads.
 """
 
+from pathlib import Path
+from random import Random
+
+from gossamer.model import BuildProgress, CheckedFolder, CheckScope
 from gossamer.report.clusters import (
     ClusterMember,
     CopyCluster,
@@ -55,3 +59,12 @@ from gossamer.report.records import (
 )
 from gossamer.report.stored import Page, page, pages
 from gossamer.report.totals import Status, WatchTotals, merge_standings, status_of
+
+
+def check_crawl(
+    root: Path, scope: CheckScope, rng: Random, on_progress: BuildProgress
+) -> CheckedFolder:
+    """Compare everything in a crawl's folder with what was written and with the rest."""
+    from gossamer.report.checking import check  # noqa: PLC0415 - a crawl starts without it
+
+    return check(root, scope, rng, on_progress)

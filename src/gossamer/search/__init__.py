@@ -18,6 +18,13 @@ from gossamer.search.broker import (
     open_finder,
     publish,
 )
-from gossamer.search.build import IndexFacts, IndexOptions, build_foreign, build_index, follow
+from gossamer.search.build import (
+    IndexFacts,
+    IndexOptions,
+    build_foreign,
+    build_index,
+    check_index,
+    follow,
+)
 from gossamer.search.finder import Finder
 from gossamer.search.manifest import Manifest, index_folder, read_manifest

@@ -6,23 +6,37 @@ index/manifest.json  this
       terms/         instead of them all: shards of terms, if these are split
 """
 
+from collections.abc import Mapping
 from pathlib import Path
+from stat import S_ISREG
 from typing import Annotated, Literal
 
 import msgspec
+import xxhash
 from msgspec import Meta, Struct
+from msgspec.structs import replace
 
 from gossamer.durable import replace_file
 from gossamer.errors import CannotGoOn
 
 FILE = "manifest.json"
 MOST_BYTES = 256 << 20
+_READ_BYTES = 1 << 20
 MOST_SHARDS = 9999
 """As many as there are names for."""
 Partition = Literal["url", "host", "turn"]
 """Which shard a page belongs to: by its URL, by its host, or each in its turn."""
 Organisation = Literal["documents", "terms"]
 """What a shard has: some of the pages, or of all pages some of the words."""
+
+
+class IndexedFile(Struct, frozen=True, array_like=True):
+    """What a file was when it was written."""
+
+    bytes: int
+    xxh3: str
+    changed_ns: int
+    """By this and its length a file is known that need not be read again."""
 
 
 class Manifest(Struct, kw_only=True, frozen=True):
@@ -49,6 +63,10 @@ class Manifest(Struct, kw_only=True, frozen=True):
     """How much of the archive the last full build has read: what was added since is compared."""
     left_out: dict[str, int] = {}  # msgspec copies it
     """Pages that are not in it, by reason, as the last full build has found them."""
+    files: dict[str, IndexedFile] = {}  # msgspec copies it
+    """What its files were when this was written, by their names in the folder; {}: not known."""
+    own: str = ""
+    """The hash of all this; "" in those of older versions."""
 
 
 def index_folder(root: Path) -> Path:
@@ -78,16 +96,60 @@ def read_manifest(index: Path) -> Manifest | None:
     try:
         if not path.is_file() or path.stat().st_size > MOST_BYTES:  # a pipe would be waited for
             return None
-        return msgspec.json.decode(path.read_bytes(), type=Manifest)
+        found = msgspec.json.decode(path.read_bytes(), type=Manifest)
     except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
+    return found if found.own in {"", _own(found)} else None
 
 
-def write_manifest(index: Path, manifest: Manifest) -> None:
-    """Replace the manifest at once: a reader sees the old one or this."""
+def write_manifest(index: Path, manifest: Manifest, *, is_sealed: bool = True) -> Manifest:
+    """Replace the manifest at once: a reader sees the old one or this. Return what was written.
+
+    It tells what the files are by now, unless they are kept elsewhere (`is_sealed`).
+    """
     try:
+        files = sealed_files(index, manifest.files) if is_sealed else {}
+        manifest = replace(manifest, files=files)
+        manifest = replace(manifest, own=_own(manifest))
         replace_file(index / FILE, msgspec.json.format(msgspec.json.encode(manifest)))
     except OSError as error:
         raise CannotGoOn(
             f"cannot write to {index}: {error.strerror}; free some disk space"
         ) from error
+    return manifest
+
+
+def sealed_files(index: Path, known: Mapping[str, IndexedFile]) -> dict[str, IndexedFile]:
+    """Return what the files of an index are; those that did not change since are not read again."""
+    files: dict[str, IndexedFile] = {}
+    for path in sorted(index.rglob("*")):
+        name = path.relative_to(index).as_posix()
+        try:
+            facts = path.stat()
+            if not S_ISREG(facts.st_mode) or not is_sealed_name(path.name):
+                continue
+            old = known.get(name)
+            if old is None or (old.bytes, old.changed_ns) != (facts.st_size, facts.st_mtime_ns):
+                old = IndexedFile(facts.st_size, hash_of_file(path), facts.st_mtime_ns)
+        except FileNotFoundError:  # the engine deletes what it has merged
+            continue
+        files[name] = old
+    return files
+
+
+def is_sealed_name(name: str) -> bool:
+    """Return True for files that only a build changes: no locks, no lists of the engine's own."""
+    return name != FILE and not name.startswith(".") and not name.endswith((".lock", ".tmp"))
+
+
+def hash_of_file(path: Path) -> str:
+    """Return the hash of a file's content."""
+    found = xxhash.xxh3_64()
+    with path.open("rb", buffering=0) as file:
+        while part := file.read(_READ_BYTES):
+            found.update(part)
+    return found.hexdigest()
+
+
+def _own(manifest: Manifest) -> str:
+    return xxhash.xxh3_64_hexdigest(msgspec.json.encode(replace(manifest, own="")))

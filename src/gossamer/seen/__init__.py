@@ -6,4 +6,4 @@ and runs the background work. Not for: content (that is `dedupe`) or queues (`fr
 """
 
 from gossamer.seen.runs import RunJob, verify
-from gossamer.seen.url_seen import UrlSeen
+from gossamer.seen.url_seen import UrlSeen, check_seen

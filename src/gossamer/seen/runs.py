@@ -247,6 +247,16 @@ def verify(path: Path) -> int:
     return sum(len(keys) for keys in checked_chunks(path))
 
 
+def verify_as(path: Path, count: int, checksum: int) -> None:
+    """Raise CorruptFile unless a run file is whole, and the one that was committed."""
+    if _read_header(path) != (count, checksum):
+        raise damaged(path, 0, "it is not the run that was committed")
+    with path.open("rb") as file:
+        if file.read(HEADER_BYTES) != _header(count, checksum).ljust(HEADER_BYTES, b"\0"):
+            raise damaged(path, 0, "its header is not valid")
+    verify(path)
+
+
 def checked_chunks(path: Path) -> Iterator[Keys]:
     """Yield the keys of a file in order; raise CorruptFile, at the end at the latest, if damaged.
 

@@ -22,6 +22,7 @@ from gossamer.seen.runs import (
     run_files,
     run_number,
     run_path,
+    verify_as,
     write_run,
 )
 
@@ -247,6 +248,20 @@ class UrlSeen:
         self._lookups = 0
         for run in self._runs:
             run.let_go()
+
+
+def check_seen(folder: Path, rows: Iterable[tuple[bytes, bytes]]) -> Iterator[CorruptFile]:
+    """Yield what is wrong with the set of the committed rows; its files are read, nothing else."""
+    try:
+        _, manifest = _sort_rows(folder, rows)
+    except CorruptFile as error:
+        yield error
+        return
+    for number, entry in manifest.items():
+        try:
+            verify_as(run_path(folder, number), entry.count, entry.checksum)
+        except CorruptFile as error:
+            yield error
 
 
 def alike_runs(runs: Sequence[Run], config: SeenConfig) -> tuple[Run, ...]:

@@ -38,6 +38,8 @@ from gossamer.store.layout import ArchiveKind, ArchiveName, CrawlFolder
 from gossamer.store.reader import (
     FindPage,
     StoredPage,
+    cdxj_line,
+    cdxj_lines,
     decoded,
     header_fields,
     iter_links,
@@ -57,9 +59,11 @@ from gossamer.store.scanning import (
     BadRecord,
     OnBad,
     count_of,
+    next_boundary,
     readable_records,
     scan_records,
     undecodable,
 )
 from gossamer.store.state import State, after_prefix
-from gossamer.store.warc import read_cdxj, surt
+from gossamer.store.stretches import BadStretches
+from gossamer.store.warc import CdxLine, read_cdxj, surt, write_cdxj

@@ -154,20 +154,29 @@ def record_ids(path: Path) -> Iterator[tuple[str, StoreRef]]:
 
 def cdxj_lines(path: Path) -> Iterator[bytes]:
     """Yield the index lines of a pages file, read from the file itself."""
-    for page in iter_pages(path):
-        kind = page.warc_headers["warc-type"]
-        media_type = page.header("content-type").partition(";")[0].strip().lower()
-        if kind == "resource":
-            media_type = page.warc_headers.get("content-type", "")
-        date = page.warc_headers.get("warc-date", "")
-        row = CdxRow(
-            page.url,
-            "".join(filter(str.isdigit, date))[:14],
-            "warc/revisit" if kind == "revisit" else media_type or "unk",
-            page.status,
-            page.warc_headers.get("warc-payload-digest", ""),
-        )
-        yield row.line(page.ref)
+    return map(_cdx_line, iter_pages(path))
+
+
+def cdxj_line(record: Record, file_name: str) -> bytes:
+    """Return the index line of a page record of a file."""
+    return _cdx_line(_page(record, StoreRef(file_name, record.offset, record.length)))
+
+
+def _cdx_line(page: StoredPage) -> bytes:
+    kind = page.warc_headers["warc-type"]
+    said = page.header("content-type").partition(";")[0].partition(",")[0]
+    media_type = said.strip().lower()
+    if kind == "resource":
+        media_type = page.warc_headers.get("content-type", "")
+    date = page.warc_headers.get("warc-date", "")
+    row = CdxRow(
+        page.url,
+        "".join(filter(str.isdigit, date))[:14],
+        "warc/revisit" if kind == "revisit" else media_type or "unk",
+        page.status,
+        page.warc_headers.get("warc-payload-digest", ""),
+    )
+    return row.line(page.ref)
 
 
 def _page(record: Record, ref: StoreRef) -> StoredPage:

@@ -109,6 +109,14 @@ def scan_records(
             yield from scanner.scan(start)
 
 
+def next_boundary(path: Path, at: int, end: int) -> int:
+    """Return where the first record begins from a byte on that need not be a boundary."""
+    with path.open("rb", buffering=0) as file:
+        scanner = _Scanner(file, path, end, "none", 0)
+        scanner.learn_stem()
+        return scanner.next_record(at)
+
+
 class _Failure(NamedTuple):
     """Why no record could be read at some place, and how far it was tried."""
 
@@ -147,7 +155,7 @@ class _Scanner:
             self._stem = _stem_beside(self._path) if is_first else self._stem
             failures, is_first = failures + 1, False
             behind = at + 1 if failures < _FEW else at + max(read.taken, 1)
-            resumed = self._next_record(behind)
+            resumed = self.next_record(behind)
             url = read.url or _url_in(_header_at(self._file, at))
             yield BadRecord(file=self._path.name, offset=at, end=resumed, url=url, found=read.found)
             at = resumed
@@ -195,7 +203,12 @@ class _Scanner:
             offset=at, length=taken - len(rest), headers=record.headers, block=record.block()
         )
 
-    def _next_record(self, at: int) -> int:
+    def learn_stem(self) -> None:
+        """Learn the stem of the file from its first record, or from another file of its set."""
+        first = _header_at(self._file, 0).get("warc-record-id", "")
+        self._stem = stem_of(first) or _stem_beside(self._path)
+
+    def next_record(self, at: int) -> int:
         """Return where the next record begins, from a byte on; the end if there is none."""
         while at < self.end:
             window = os.pread(self._file.fileno(), _SEARCHED_BYTES, at)

@@ -247,6 +247,7 @@ class CdxLine(Struct, frozen=True, gc=False):
     length: str
     offset: str
     filename: str
+    mime: str = ""
 
     @property
     def ref(self) -> StoreRef:
@@ -257,12 +258,12 @@ class CdxLine(Struct, frozen=True, gc=False):
 _decode_line = msgspec.json.Decoder(CdxLine).decode
 
 
-def read_cdxj(path: Path) -> Iterator[tuple[int, CdxLine | None]]:
+def read_cdxj(path: Path) -> Iterator[tuple[int, bytes, CdxLine | None]]:
     """Yield the lines of an index, each with its first byte; None: it is not a line of an index."""
     at = 0
     with path.open("rb") as file:
         for line in file:
-            yield at, _cdx_line(line)
+            yield at, line, _cdx_line(line)
             at += len(line)
 
 

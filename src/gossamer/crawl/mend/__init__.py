@@ -8,5 +8,6 @@ Not for: what every start mends (that is `store.repair`, called by `assembly`).
 """
 
 from gossamer.crawl.mend.rebuild import RebuiltState, build_state
+from gossamer.crawl.mend.reindex import expect_stopped, write_indexes
 from gossamer.crawl.mend.relabel import NearTotals, build_near, label_rest_aside
 from gossamer.crawl.mend.resplit import ensure_shards

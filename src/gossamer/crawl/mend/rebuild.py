@@ -52,9 +52,11 @@ from gossamer.store import (
     FileRow,
     LinksRecord,
     State,
+    cdxj_lines,
     file_row,
     read_file_row,
     replace_ends,
+    write_cdxj,
 )
 from gossamer.urls import parse
 
@@ -140,8 +142,13 @@ def _rows_as_they_are(folder: CrawlFolder) -> list[Row]:
     for name in folder.archive_names():
         path = folder.archive_path(name.file_name)
         sync(path)
-        length = path.stat().st_size
-        rows.append(file_row(name.file_name, FileRow(length, length, is_closed=True)))
+        length, index = path.stat().st_size, folder.archive / name.cdxj_name
+        indexed = None
+        if name.kind == "pages" and not index.exists():  # it was open when the crawl died
+            indexed = write_cdxj(index, cdxj_lines(path), is_synced=True)
+        rows.append(
+            file_row(name.file_name, FileRow(length, length, is_closed=True, cdxj_length=indexed))
+        )
     return rows
 
 

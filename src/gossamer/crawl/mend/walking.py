@@ -1,17 +1,14 @@
 """Walk through the archive, set by set, and find out which records are lost.
 
 A page counts if its page record and its links record can be read. Where one of them cannot, the
-other still knows the URL; where both are bad, the index of the pages file may. Record ids count up
-in the order of writing, so the ids before and behind a bad stretch say which pages it has held.
+other still knows the URL; where both are bad, the index of the pages file may.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from math import inf
 
 import msgspec
 from msgspec import Struct
-from msgspec.structs import replace
 
 from gossamer.model import StoreRef
 from gossamer.store import (
@@ -19,12 +16,12 @@ from gossamer.store import (
     PAGE_TYPES,
     ArchiveName,
     BadRecord,
+    BadStretches,
     CrawlFolder,
     LinksRecord,
     Record,
     count_of,
     decode_links,
-    read_cdxj,
     scan_records,
     undecodable,
 )
@@ -61,26 +58,6 @@ class LostRecords:
     page_ids: set[str] = field(default_factory=set)
 
 
-@dataclass(slots=True)
-class _Stretch:
-    """A bad stretch, and the counts of the records before and behind it."""
-
-    bad: BadRecord
-    after: float
-    before: float = inf
-    urls: list[str] = field(default_factory=list)
-
-    def end_before(self, count: int) -> None:
-        """Note which record comes behind it."""
-        self.before = count
-
-    def named(self) -> Iterator[BadRecord]:
-        """Give the stretch once for each URL in it; a file that nobody misses is not missing."""
-        is_missed = self.urls or self.bad.end
-        for url in dict.fromkeys(self.urls or [self.bad.url]) if is_missed else ():
-            yield replace(self.bad, url=url)
-
-
 def walk_archive(folder: CrawlFolder, lost: LostRecords) -> Iterator[FoundPage]:
     """Yield what can be read of each URL, in the order of the links archive; note the rest."""
     sets = sorted({name.sibling("links") for name in folder.archive_names()})
@@ -97,50 +74,49 @@ def walk_links(folder: CrawlFolder) -> Iterator[LinksRecord]:
 
 
 def _walk_set(folder: CrawlFolder, name: ArchiveName, lost: LostRecords) -> Iterator[FoundPage]:
-    pages, stretches = _read_pages(folder, name.sibling("pages"))
-    bad_links: list[_Stretch] = []
-    last = 0
+    pages, bad_pages = _read_pages(folder, name.sibling("pages"))
+    bad_links = BadStretches()
     for found in _scan(folder, name):
         links = _links(found, name)
         if isinstance(links, BadRecord):
-            bad_links.append(_Stretch(links, last))
+            bad_links.add(links)
         elif isinstance(found, Record):
-            last = count_of(found.record_id)
-            _close(bad_links, last)
+            bad_links.pass_over(count_of(found.record_id))
         if not isinstance(links, LinksRecord):
             continue
         page = pages.pop(links.page, None) if links.page else None
         if links.page and (page is None or page.original in lost.page_ids):
-            _lose(links, stretches, lost)
+            lost.pages.append(links)
+            lost.page_ids.add(links.page)
+            bad_pages.note_url(count_of(links.page), links.url)
         else:
             yield FoundPage(links, page)
-    _name_orphans(pages, bad_links, lost)
-    for stretch in (*stretches, *bad_links):
-        lost.bad.extend(stretch.named())
-        lost.urls.extend(stretch.urls or [stretch.bad.url])
+    for record_id, orphan in pages.items():
+        lost.urls.append(orphan.url)
+        bad_links.note_url(count_of(record_id), orphan.url)
+    bad = [*bad_pages.named(), *bad_links.named()]
+    lost.bad.extend(bad)
+    lost.urls.extend(one.url for one in bad)
 
 
 def _read_pages(
     folder: CrawlFolder, name: ArchiveName
-) -> tuple[dict[str, StoredRecord], list[_Stretch]]:
+) -> tuple[dict[str, StoredRecord], BadStretches]:
     """Return the page records of a file by their ids, and its bad stretches."""
     pages: dict[str, StoredRecord] = {}
-    stretches: list[_Stretch] = []
-    last = 0
+    stretches = BadStretches()
     for found in _scan(folder, name, kept_bytes=0):
         if isinstance(found, BadRecord):
-            stretches.append(_Stretch(found, last))
+            stretches.add(found)
         elif (said := found.headers).get("warc-type") in PAGE_TYPES:
-            last = count_of(found.record_id)
-            _close(stretches, last)
+            stretches.pass_over(count_of(found.record_id))
             pages[found.record_id] = StoredRecord(
                 StoreRef(name.file_name, found.offset, found.length),
                 said.get("warc-target-uri", ""),
                 said.get("warc-payload-digest", ""),
                 said.get("warc-refers-to", "") if said.get("warc-type") == "revisit" else "",
             )
-    if stretches:
-        _name_by_index(folder, name, stretches)
+    stretches.note_index(folder.archive / name.cdxj_name, name.file_name)
     return pages, stretches
 
 
@@ -154,14 +130,6 @@ def _scan(
         yield BadRecord(file=name.file_name, offset=0, end=0, found="the file is missing")
 
 
-def _close(stretches: list[_Stretch], count: int) -> None:
-    """Note what comes behind the last bad stretches."""
-    for stretch in reversed(stretches):
-        if stretch.before != inf:
-            return
-        stretch.end_before(count)
-
-
 def _links(found: Record | BadRecord, name: ArchiveName) -> LinksRecord | BadRecord | None:
     """Return the links record in a record; None if it is of another kind."""
     if isinstance(found, BadRecord):
@@ -172,36 +140,3 @@ def _links(found: Record | BadRecord, name: ArchiveName) -> LinksRecord | BadRec
         return decode_links(found.block)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         return undecodable(name.file_name, found, error)
-
-
-def _lose(links: LinksRecord, stretches: Iterable[_Stretch], lost: LostRecords) -> None:
-    """Note a page that is lost though its links are known."""
-    lost.pages.append(links)
-    lost.page_ids.add(links.page)
-    _add_url(stretches, count_of(links.page), links.url)
-
-
-def _name_orphans(
-    pages: dict[str, StoredRecord], bad_links: list[_Stretch], lost: LostRecords
-) -> None:
-    """Note the pages whose links records are lost."""
-    for record_id, page in pages.items():
-        lost.urls.append(page.url)
-        _add_url(bad_links, count_of(record_id), page.url)
-
-
-def _add_url(stretches: Iterable[_Stretch], count: int, url: str) -> None:
-    for stretch in stretches:
-        if stretch.after < count < stretch.before:
-            stretch.urls.append(url)
-
-
-def _name_by_index(folder: CrawlFolder, name: ArchiveName, stretches: list[_Stretch]) -> None:
-    """Name the pages of bad stretches by the lines that the index has for their bytes."""
-    index = folder.archive / name.cdxj_name
-    for _, line in read_cdxj(index) if index.exists() else ():
-        if line is None or line.filename != name.file_name:
-            continue
-        for stretch in stretches:
-            if stretch.bad.offset <= int(line.offset) < stretch.bad.end:
-                stretch.urls.append(line.url)

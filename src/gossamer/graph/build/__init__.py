@@ -7,6 +7,7 @@ Neighbours: reads `store`; writes with `bv` and `names`. Not for: answering.
 """
 
 from gossamer.graph.build.builder import GraphFacts, GraphOptions, build_graph
+from gossamer.graph.build.checking import check_graph
 from gossamer.graph.build.delta import GONE, UNKNOWN, Delta
 from gossamer.graph.build.following import follow
 from gossamer.graph.build.manifest import Manifest, check_files, read_manifest

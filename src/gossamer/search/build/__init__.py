@@ -7,6 +7,7 @@ Neighbours: takes pages from `gather`, words from `analysis`, writes `shard`. No
 """
 
 from gossamer.search.build.builder import build_index
+from gossamer.search.build.checking import check_index
 from gossamer.search.build.following import follow
 from gossamer.search.build.foreign import build_foreign
 from gossamer.search.build.options import IndexFacts, IndexOptions

@@ -118,7 +118,7 @@ class _Foreign:
             languages=self._sink.languages(),
             generation=self._manifest.generation + 1,
         )
-        write_manifest(self._index, self._manifest)
+        self._manifest = write_manifest(self._index, self._manifest)
         self._taken.renew()
 
     def _opened(self) -> Manifest:

@@ -127,4 +127,4 @@ class Keeper:
             covered=covered,
             generation=self.manifest.generation + 1,
         )
-        write_manifest(self._index, self.manifest)
+        self.manifest = write_manifest(self._index, self.manifest)

@@ -86,7 +86,7 @@ class CachedIndex:
         for shard, meta in seal.metas.items():
             (index / shard).mkdir(exist_ok=True)
             replace_file(index / shard / META, meta.encode())
-        write_manifest(index, seal.manifest)
+        write_manifest(index, seal.manifest, is_sealed=False)
         replace_file(self.root / SEAL, content)
         wanted = set(seal.files)
         if before is not None:
