@@ -39,6 +39,7 @@ PATIENCE = 5.0
 
 MODULES: dict[str, tuple[str, tuple[str, ...]]] = {
     "ledger": ("crawl/ledger.py", ("tests/unit/crawl/test_ledger*.py",)),
+    "requeue": ("crawl/requeue.py", ("tests/unit/crawl/test_requeue.py",)),
     "workbench": ("frontier/workbench.py", ("tests/unit/frontier/test_workbench.py",)),
     "outbox": ("cluster/outbox.py", ("tests/unit/cluster/test_outbox.py",)),
     "repair": ("store/repairing.py", ("tests/unit/store/test_store_repair*.py",)),

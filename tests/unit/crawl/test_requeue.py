@@ -11,10 +11,10 @@ from tests.unit.crawl.harness import OWN, PLAIN, Engine, config, document, open_
 from gossamer.config import FrontierConfig
 from gossamer.crawl.core import build_core
 from gossamer.crawl.opening import ShardFolder
-from gossamer.crawl.requeue import RetryRequest, requeue, wanted_records
+from gossamer.crawl.requeue import BATCH, RetryRequest, requeue, wanted_records
 from gossamer.crawl.seeds import Seed, plant
-from gossamer.model import FINAL, Counters, Failed, FailureKind, Fetched, Task, UrlState
-from gossamer.report import suspect_row_key
+from gossamer.model import FINAL, Counters, Failed, FailureKind, Fetched, Task, UrlRecord, UrlState
+from gossamer.report import encode_record, suspect_row_key, url_row_key
 
 A, B, C = "http://a.test/p", "http://a.test/q", "http://b.test:8080/r"
 LOST = Failed(kind=FailureKind.TLS_CERTIFICATE)
@@ -71,6 +71,23 @@ async def test_a_url_is_queued_again_once(own: Engine) -> None:
     assert requeue(own.core, own.ledger, found, 1.0) == {"tls_certificate": 1}
     assert requeue(own.core, own.ledger, found, 1.0) == {}
     assert (own.core.frontier.queued, own.core.counters.failed) == (1, {})
+
+
+async def test_what_failed_a_moment_ago_is_committed_first(own: Engine) -> None:
+    own.web.say(A, LOST)
+    await own.ask(A)
+    assert own.ledger.group
+    record = own.ledger.group[0][0]
+    assert requeue(own.core, own.ledger, [(url(A).key, record)], 1.0) == {"tls_certificate": 1}
+    assert own.of(A).state is UrlState.QUEUED
+
+
+def test_records_are_looked_at_in_batches(own: Engine) -> None:
+    failed = UrlRecord(url=A, state=UrlState.FAILED, reason="gone")
+    own.state.write([(url_row_key(n), encode_record(failed)) for n in range(2 * BATCH + 7)])
+    batches = list(wanted_records(own.core, RetryRequest()))
+    assert [len(batch) for batch in batches] == [BATCH, BATCH, 7]
+    assert [key for batch in batches for key, _ in batch] == list(range(2 * BATCH + 7))
 
 
 async def test_nothing_is_committed_for_nothing(own: Engine) -> None:
