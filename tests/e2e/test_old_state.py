@@ -1,5 +1,6 @@
 """A state that is older than the archive is refused; an archive that was cut is not believed."""
 
+import os
 import random
 import shutil
 from collections.abc import Callable, Iterator
@@ -8,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.store import CrawlFolder, read_ends
+from gossamer.store import CrawlFolder, read_ends, readable_records
 from gossamer.testing import FakeWeb, serve_in_process
 from tests.e2e.archive import read_archive
 from tests.e2e.crawler import Crawler, flags_for, kill, wait_until
@@ -58,6 +59,14 @@ def listing(folder: Path) -> dict[str, bytes]:
     """Return every file below a folder with its content, but for the lock with its pid."""
     files = (path for path in folder.rglob("*") if path.is_file() and path.name != "lock")
     return {str(path.relative_to(folder)): path.read_bytes() for path in files}
+
+
+def readable_urls(crawler: Crawler) -> set[str]:
+    """Return the URLs of the page records that can be read, whatever lies between them."""
+    files = (crawler.folder / "archive").glob("pages-*.gz")
+    records = (record for path in files for record in readable_records(path))
+    pages = (one for one in records if one.headers["warc-type"] in {"response", "revisit"})
+    return {one.headers["warc-target-uri"] for one in pages}
 
 
 def assert_refused(crawler: Crawler, words: str) -> None:
@@ -155,6 +164,30 @@ def test_an_archive_file_that_was_cut_or_is_missing_is_named_and_nothing_is_touc
     assert_refused(crawler, f"{path} is missing")
     path.write_bytes(whole)
     assert_finished(crawler, twice.judge)
+
+
+@pytest.mark.parametrize("kind", ["pages", "text", "links"])
+@pytest.mark.parametrize("is_there", [True, False])
+def test_the_remedy_for_a_cut_or_missing_file_keeps_all_other_pages_and_fetches_these_again(
+    twice: Twice, tmp_path: Path, kind: str, *, is_there: bool
+) -> None:
+    if twice.shards > 1:
+        pytest.skip("the archive is read in the same way, whoever wrote it")
+    crawler = copy_of(twice.crawler, tmp_path / "crawl")
+    path = min((crawler.folder / "archive").glob(f"{kind}-*.gz"))
+    stored = set(read_archive(crawler.folder).page_urls)
+    if is_there:
+        os.truncate(path, path.stat().st_size // 2)
+    else:
+        path.unlink()
+    left = {file.name: file.read_bytes() for file in path.parent.glob("*.gz")}
+    crawler.run().expect(4)
+    crawler.ask("build", "state").expect(0)
+    assert {file.name: file.read_bytes() for file in path.parent.glob("*.gz")} == left
+    ended = crawler.run("--max-pages", "1000").expect(0)
+    assert ended.last_json["finished"] is True, ended
+    assert stored <= readable_urls(crawler)
+    assert all((path.parent / name).read_bytes() == content for name, content in left.items())
 
 
 def test_ends_files_that_are_torn_or_missing_stop_nobody_and_are_made_anew(

@@ -113,6 +113,7 @@ def status_of(counters: Counters, standing: Standing) -> Status:
     """Return the status of a crawl."""
     seconds = counters.seconds
     to_do = standing.queued + standing.in_flight + standing.outbox
+    has_begun = counters.seeds > 0 or counters.pages > 0  # the records of seeds may be lost
     return Status(
         pages=counters.pages,
         html_pages=counters.html_pages,
@@ -123,7 +124,7 @@ def status_of(counters: Counters, standing: Standing) -> Status:
         refused=dict(sorted(counters.refused.items())),
         labels=dict(sorted(counters.labels.items())),
         failed=dict(sorted(counters.failed.items())),
-        finished=not to_do and counters.seeds > 0,
+        finished=not to_do and has_begun,
         running=standing.is_running,
         active_hosts=standing.active_hosts,
         parked=standing.parked,
