@@ -46,6 +46,7 @@ from gossamer.store import (
     Archive,
     EndsFile,
     ReadingMark,
+    Repair,
     State,
     TurnWriter,
     read_original,
@@ -131,7 +132,7 @@ def _assemble_on(
     time, has_rebooted = start_epoch(state, clock, after=last)
     durable = state.end()  # a start is durable before anything else
     fold_counters(state)
-    mended = repair(place.folder, place.shard, state.scan(ROW_PREFIX), has_rebooted=has_rebooted)
+    mended = _repair(place, config, state, has_rebooted=has_rebooted)
 
     run, counters, epoch = RunState(), decode_counters(state.get(COUNTERS)), read_meta(state).epoch
     outbox = Outbox(place.ring, place.shard, epoch) if place.ring.shards > 1 else None
@@ -173,6 +174,18 @@ def _assemble_on(
         save=lambda: saving_credit(state, core.frontier.order),
     )
     return Shard(place, core, ledger, mark, requester, reader, engine, peers)
+
+
+def _repair(place: ShardFolder, config: Config, state: State, *, has_rebooted: bool) -> Repair:
+    """Bring the archive back to what is committed."""
+    return repair(
+        place.folder,
+        place.shard,
+        state.scan(ROW_PREFIX),
+        shards=place.ring.shards,
+        has_rebooted=has_rebooted,
+        tail_records=config.concurrency,
+    )
 
 
 def _warcinfo(writer: TurnWriter, time: CrawlTime, file_name: str) -> bytes:

@@ -16,11 +16,13 @@ from gossamer.model import (
     Task,
     Turn,
     UrlRecord,
+    UrlState,
 )
 from gossamer.report import URL, decode_record, suspicion, url_row_key
-from gossamer.store import ReadingMark, Repair
+from gossamer.store import FileRow, ReadingMark, Repair, file_row, read_file_row
 from gossamer.urls import parse
 
+LOST_FOUND = "archive/lost+found"
 REST_S = 86_400.0
 """A stored page that kills us is not revisited before this long."""
 
@@ -60,8 +62,11 @@ def recover(
     mark.clear()
     if mended.reindexed:
         warn("archive.reindexed", cdxj=mended.reindexed, found="cut, missing or of another file")
-    if mended.cut or mended.moved or mended.bad:
-        tell("archive.repaired", cut=mended.cut, moved=mended.moved, bad=mended.bad)
+    moved = [one.file for one in mended.moved]
+    if moved:
+        warn("archive.moved", to=LOST_FOUND, records=sum(n for _, n in mended.moved), files=moved)
+    if mended.cut or moved or mended.bad:
+        tell("archive.repaired", cut=mended.cut, moved=moved, bad=mended.bad)
 
 
 def _suspect(task: Task, died_at: float, core: Core, ledger: Ledger, now: float) -> None:
@@ -113,15 +118,34 @@ def _queue_lost_pages(core: Core, ledger: Ledger, mended: Repair) -> None:
     if not mended.bad:
         return
     lost_from = dict(mended.bad)
+    lost_bytes = sum(_committed_bytes(core, file) - end for file, end in mended.bad)
+    pages = queued = 0
     for key, value in core.state.scan(URL):
         record = decode_record(value)
         ref = record.visits[-1].ref if record.visits else None
         if ref is not None and ref.offset >= lost_from.get(ref.file, ref.offset + 1):
             ledger.add_rows([(key, None)])
+            pages += record.state is UrlState.ARCHIVED
+            ledger.counters.take_back(
+                is_page=record.state is UrlState.ARCHIVED,
+                is_copy=bool(record.copy_of),
+                is_redirect=record.state is UrlState.REDIRECTED,
+                is_seed=record.kind == LinkKind.SEED,
+            )
             if record.fingerprint is not None:  # or the page would be a copy of its lost self
                 core.content_seen.forget(record.fingerprint, record.url)
             if (task := _task_of(record, core)) is not None:
                 core.frontier.add([task], are_new=False)
+                queued += 1
+    ledger.counters.count_archived(-lost_bytes)
+    warn("archive.lost", files=list(lost_from), pages=pages, queued_again=queued)
+
+
+def _committed_bytes(core: Core, file: str) -> int:
+    """Return how many bytes of an archive file the state has counted."""
+    key, _ = file_row(file, FileRow(0, 0))
+    value = core.state.get(key)
+    return read_file_row(key, value)[1].length if value is not None else 0
 
 
 def _task_of(record: UrlRecord, core: Core) -> Task | None:

@@ -198,12 +198,12 @@ class Counters(Struct, kw_only=True):
     retried: int = 0
     """URLs that were queued again after they had failed or were refused."""
     lost_found: int = 0
-    """Archive files that were never committed and lie in lost+found."""
+    """Archive files, or ends of files, that the state did not know and lie in lost+found."""
     user_errors: dict[str, UserErrors] = field(default_factory=dict)
     """By function, such as "score mine:worth"."""
 
     def add_lost_found(self, files: int) -> None:
-        """Count archive files that were moved to lost+found."""
+        """Count archive files and ends of files that were moved to lost+found."""
         self.lost_found += files
 
     def add_user_error(self, function: str, error: str) -> None:
@@ -228,6 +228,14 @@ class Counters(Struct, kw_only=True):
         self.seeds_fetched += is_seed
         if label:
             self.labels[label] = self.labels.get(label, 0) + 1
+
+    def take_back(self, *, is_page: bool, is_copy: bool, is_redirect: bool, is_seed: bool) -> None:
+        """Take back a URL whose record is lost: it will be counted again."""
+        self.pages -= is_page
+        self.html_pages = min(self.html_pages, self.pages)
+        self.revisits -= is_page and is_copy
+        self.redirects -= is_redirect
+        self.seeds_fetched -= (is_page or is_redirect) and is_seed
 
     def count_redirect(self, *, is_seed: bool) -> None:
         """Count a redirect."""

@@ -56,7 +56,7 @@ class Status(Struct, frozen=True, kw_only=True, omit_defaults=True):
     retries: dict[str, int]
     archive_bytes: int
     lost_found: int
-    """Archive files that were never committed, moved to archive/lost+found."""
+    """Archive files, and ends of files, that were never committed: in archive/lost+found."""
     seconds: float
     """Time spent crawling, all runs together."""
     pages_per_s: float

@@ -1,19 +1,23 @@
 """Repair: bring the archive back to what the state committed, after any death.
 
-No archive file is deleted: one that was never committed is moved to `archive/lost+found/`, with its
-index if it has one, since the state may be what is wrong. Every step may itself be killed and is
+Behind the committed length lies what a kill interrupted: no more pages than are in hand at once.
+So much is cut. A longer tail, whatever is cut from the files of a set that lost committed records,
+and files that the state does not know are moved to `archive/lost+found/`, since the state may be
+what is wrong: no file and no more than that is ever deleted. Every step may itself be killed and is
 then simply done again: what is reported as damaged stays reported until the caller has committed
 `Repair.rows`.
 """
 
 import os
+import shutil
 from collections.abc import Iterable, Iterator
 from itertools import chain, count
+from pathlib import Path
 from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from gossamer.durable import TEMPORARY, rename, sync
+from gossamer.durable import TEMPORARY, rename, replacing, sync
 from gossamer.errors import CannotGoOn
 from gossamer.model import Row
 from gossamer.store.archive import FileRow, file_row, read_file_row
@@ -21,9 +25,26 @@ from gossamer.store.ends import Lengths, lower_ends
 from gossamer.store.layout import KINDS, ArchiveName, CrawlFolder
 from gossamer.store.reader import cdxj_lines
 from gossamer.store.records import Records
+from gossamer.store.scanning import BadRecord, scan_records
 from gossamer.store.warc import is_cdxj_of, write_cdxj
 
 PAGE_TYPES = frozenset({"response", "revisit", "resource"})
+BESIDES = frozenset({"warcinfo", "request"})
+"""Records that go with others."""
+
+
+TAIL_RECORDS = 64
+"""As many records of a kind as pages are in hand at once, by default."""
+COPY_BYTES = 1 << 20
+
+
+class MovedRecords(NamedTuple):
+    """A file, or the end of one, that was moved to lost+found."""
+
+    file: str
+    """Its name there."""
+    records: int
+    """How many records it has; a stretch that cannot be read counts as one."""
 
 
 class Repair(NamedTuple):
@@ -33,8 +54,8 @@ class Repair(NamedTuple):
     """To be committed before the crawl goes on: all files closed, at their repaired lengths."""
     bad: list[tuple[str, int]]
     """Files that lost committed bytes, and from which offset on: their URLs must be queued."""
-    moved: list[str]
-    """Files that were never committed: under which names they now lie in lost+found."""
+    moved: list[MovedRecords]
+    """What the state does not know, and now lies in lost+found."""
     cut: list[str]
     """Files that were longer than committed."""
     indexed: list[str]
@@ -50,9 +71,14 @@ def repair(
     shard: int,
     rows: Iterable[tuple[bytes, bytes]],
     *,
+    shards: int = 1,
     has_rebooted: bool = True,
+    tail_records: int = TAIL_RECORDS,
 ) -> Repair:
     """Mend a shard's archive files; `rows` are those of its commit table.
+
+    The first of so many shards owns the files of those that are no more, too. A tail of at most so
+    many records of each kind is what a kill leaves.
 
     To be called before `Archive.open`, which starts a new epoch: so every file is closed here.
     Without a reboot the kernel still has all that was written, and nothing is read again.
@@ -60,9 +86,14 @@ def repair(
     committed = dict(read_file_row(key, value) for key, value in rows)
     done = Repair(rows=[], bad=[], moved=[], cut=[], indexed=[], reindexed=[], lengths={})
     try:
-        _clear(folder, shard, committed, done)
+        for name in folder.archive_names():
+            if name.shard == shard or (shard == 0 and name.shard >= shards):
+                _clear(folder, name, committed, done)
         for names in _sets(committed):
-            _mend_set(folder, names, committed, done, has_rebooted=has_rebooted)
+            rows_of_set = {name: committed[name.file_name] for name in names}
+            good = _good_lengths(folder, rows_of_set, has_rebooted=has_rebooted)
+            _save_tails(folder, rows_of_set, good, done, tail_records)
+            _mend_set(folder, rows_of_set, good, done)
         if folder.archive.is_dir():
             _sync(folder, "")
     except OSError as error:
@@ -73,19 +104,17 @@ def repair(
     return done
 
 
-def _clear(folder: CrawlFolder, shard: int, committed: dict[str, FileRow], done: Repair) -> None:
-    """Move away what was begun and never committed; remove unfinished indexes."""
-    highest: dict[str, tuple[int, int]] = {}
-    for name in map(ArchiveName.parse, committed):
-        if name is not None and name.shard == shard:
-            highest[name.kind] = max(highest.get(name.kind, name.age), name.age)
-    for name in folder.archive_names(shard=shard):
-        index = folder.archive / name.cdxj_name
-        index.with_name(index.name + TEMPORARY).unlink(missing_ok=True)
-        if name.kind not in highest or name.age > highest[name.kind]:
-            has_index = name.kind == "pages" and index.exists()
-            suffix = _move_away(folder, [name.cdxj_name] * has_index + [name.file_name])
-            done.moved.append(name.file_name + suffix)
+def _clear(
+    folder: CrawlFolder, name: ArchiveName, committed: dict[str, FileRow], done: Repair
+) -> None:
+    """Move a file away that the state does not know; remove an unfinished index."""
+    index = folder.archive / name.cdxj_name
+    index.with_name(index.name + TEMPORARY).unlink(missing_ok=True)
+    if name.file_name not in committed:
+        records = _count_records(folder.archive / name.file_name, 0)
+        has_index = name.kind == "pages" and index.exists()
+        suffix = _move_away(folder, [name.cdxj_name] * has_index + [name.file_name])
+        done.moved.append(MovedRecords(name.file_name + suffix, records))
 
 
 def _move_away(folder: CrawlFolder, names: list[str]) -> str:
@@ -94,16 +123,72 @@ def _move_away(folder: CrawlFolder, names: list[str]) -> str:
     Return the suffix that all of them got there. An index goes before its file: without the file
     nobody would ask for it any more.
     """
+    free = _free_suffix(folder, names)
+    for name in names:
+        rename(folder.archive / name, folder.lost_found / (name + free))
+    return free
+
+
+def _free_suffix(folder: CrawlFolder, names: list[str]) -> str:
+    """Return what makes names free in lost+found, which is made if it is not there."""
     place = folder.lost_found
     if not place.is_dir():
         place.mkdir()
         _sync(folder, "")
     # Nobody else takes the names meanwhile: they have our shard's number, and the folder is locked.
     suffixes = chain([""], (f".{n}" for n in count(1)))
-    free = next(s for s in suffixes if not any((place / (name + s)).exists() for name in names))
-    for name in names:
-        rename(folder.archive / name, place / (name + free))
-    return free
+    return next(s for s in suffixes if not any((place / (name + s)).exists() for name in names))
+
+
+def _save_tails(
+    folder: CrawlFolder,
+    rows: dict[ArchiveName, FileRow],
+    good: dict[ArchiveName, int],
+    done: Repair,
+    most: int,
+) -> None:
+    """Copy to lost+found what will be cut from the files of a set, unless it is what a kill leaves.
+
+    The files of a set are treated alike: a page, its text and its links stay together.
+    """
+    sizes = {name: _size(folder, name) for name in rows}
+    tails = {name: start for name, start in good.items() if sizes[name] > start}
+    if not tails:
+        return
+    counts = {name: _count_records(folder.archive / name.file_name, tails[name]) for name in tails}
+    is_loss = any(good[name] < row.length for name, row in rows.items())
+    if not is_loss and max(counts.values()) <= most:
+        return
+    for name, start in tails.items():
+        target = _copy_tail(folder, name, start, sizes[name] - start)
+        done.moved.append(MovedRecords(target, counts[name]))
+
+
+def _copy_tail(folder: CrawlFolder, name: ArchiveName, start: int, length: int) -> str:
+    """Copy the end of a file to lost+found, durably; return its name there."""
+    target = f"{name.file_name}.from-{start}"
+    there = folder.lost_found / target
+    if there.exists() and there.stat().st_size == length:  # a repair was killed after it had copied
+        return target
+    target += _free_suffix(folder, [target])
+    with (folder.archive / name.file_name).open("rb") as file:
+        file.seek(start)
+        with replacing(folder.lost_found / target) as copy:
+            shutil.copyfileobj(file, copy, COPY_BYTES)
+    return target
+
+
+def _count_records(path: Path, start: int) -> int:
+    """Return how many records of pages, texts or links a file has from an offset on."""
+    return sum(
+        isinstance(found, BadRecord) or found.headers.get("warc-type") not in BESIDES
+        for found in scan_records(path, start, kept_bytes=0)
+    )
+
+
+def _size(folder: CrawlFolder, name: ArchiveName) -> int:
+    path = folder.archive / name.file_name
+    return path.stat().st_size if path.exists() else 0
 
 
 def _sets(committed: dict[str, FileRow]) -> Iterator[list[ArchiveName]]:
@@ -114,23 +199,27 @@ def _sets(committed: dict[str, FileRow]) -> Iterator[list[ArchiveName]]:
         yield [name for name in siblings if name.file_name in committed]
 
 
-def _mend_set(
-    folder: CrawlFolder,
-    names: list[ArchiveName],
-    committed: dict[str, FileRow],
-    done: Repair,
-    *,
-    has_rebooted: bool,
-) -> None:
-    rows = {name: committed[name.file_name] for name in names}
+def _good_lengths(
+    folder: CrawlFolder, rows: dict[ArchiveName, FileRow], *, has_rebooted: bool
+) -> dict[ArchiveName, int]:
+    """Return how much of the files of a set is there and fits together."""
     good = {
         name: _good_length(folder, name, row, has_rebooted=has_rebooted)
         for name, row in rows.items()
     }
     if any(good[name] < row.length for name, row in rows.items()):
-        good = _consistent(folder, rows, good)
-        # Before the files are cut: what claims more than they have is refused at the next start.
-        lower_ends(folder, {name.file_name: length for name, length in good.items()})
+        return _consistent(folder, rows, good)
+    return good
+
+
+def _mend_set(
+    folder: CrawlFolder,
+    rows: dict[ArchiveName, FileRow],
+    good: dict[ArchiveName, int],
+    done: Repair,
+) -> None:
+    # Before the files are cut: what claims more than they have is refused at the next start.
+    lower_ends(folder, {name.file_name: n for name, n in good.items() if n < rows[name].length})
     for name, row in rows.items():
         done.lengths[name.file_name] = good[name]
         _cut(folder, name, good[name], done)
@@ -151,7 +240,7 @@ def _good_length(
 ) -> int:
     """Return how much of the committed length is really there."""
     path = folder.archive / name.file_name
-    size = path.stat().st_size if path.exists() else 0
+    size = _size(folder, name)
     if size >= row.length and (row.synced >= row.length or not has_rebooted):
         return row.length
     # What was synced is taken as read; if even that is gone, every record is looked at.

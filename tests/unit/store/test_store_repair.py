@@ -10,6 +10,7 @@ from store_samples import Shard, document, pages, turn, warcio_check
 from gossamer.errors import CannotGoOn
 from gossamer.store import (
     CrawlFolder,
+    EndsFile,
     FileRow,
     Records,
     Repair,
@@ -17,6 +18,7 @@ from gossamer.store import (
     counted_lengths,
     iter_links,
     iter_pages,
+    read_ends,
     read_file_row,
     repair,
 )
@@ -66,7 +68,7 @@ def test_files_that_were_never_committed_are_moved_to_lost_and_found(tmp_path: P
     begun = {p.name: p.read_bytes() for p in shard.folder.archive.glob("*-00001.*")}
     assert len(begun) == 3
     done, _ = repaired(shard.folder, shard.die())
-    assert sorted(done.moved) == sorted(begun)
+    assert sorted(done.moved) == sorted((name, 1) for name in begun)
     assert {p.name: p.read_bytes() for p in shard.folder.lost_found.iterdir()} == begun
     assert not list(shard.folder.archive.glob("*-00001.*"))
     assert [links.url for _, links in iter_links(shard.folder)] == ["http://one.test/0"]
@@ -120,7 +122,7 @@ def test_a_kind_that_first_appears_in_an_uncommitted_group_is_moved_away(tmp_pat
     shard.commit([turn(found=None)])
     shard.append(pages(1))
     done, _ = repaired(shard.folder, shard.die())
-    assert done.moved == [TEXT]
+    assert done.moved == [(TEXT, 1)]
     assert sorted(done.cut) == sorted([PAGES, LINKS])
 
 
@@ -130,18 +132,115 @@ def test_files_of_other_shards_and_strangers_are_left_alone(tmp_path: Path) -> N
     others = ["pages-01-0009-00000.warc.gz", "notes.txt", "pages-01-0009-00000.cdxj"]
     for name in others:
         (shard.folder.archive / name).write_text("x")
-    repaired(shard.folder, shard.die())
+    repair(shard.folder, 0, shard.die(), shards=2)
     assert all((shard.folder.archive / name).read_text() == "x" for name in others)
 
 
-def test_older_files_that_the_state_does_not_know_are_kept(tmp_path: Path) -> None:
+def test_the_first_shard_moves_files_away_that_belong_to_nobody_else(tmp_path: Path) -> None:
+    shard = Shard(tmp_path)
+    shard.commit(pages(1))
+    rows = shard.die()
+    for name in ("pages-01-0009-00000.warc.gz", "links-02-0001-00000.warc.gz"):
+        (shard.folder.archive / name).write_text("x")
+    assert repair(shard.folder, 1, [], shards=2).moved == [("pages-01-0009-00000.warc.gz", 1)]
+    assert repair(shard.folder, 0, rows, shards=2).moved == [("links-02-0001-00000.warc.gz", 1)]
+
+
+def test_files_that_the_state_does_not_know_are_moved_away_however_old(tmp_path: Path) -> None:
     shard = Shard(tmp_path, epoch=5)
     shard.commit(pages(1))
     old = shard.folder.archive / "pages-00-0002-00000.warc.gz"
     old.write_text("x")
     done = repair(shard.folder, 0, shard.die())
-    assert done.moved == []
-    assert old.exists()
+    assert done.moved == [(old.name, 1)]
+    assert not old.exists()
+    assert (shard.folder.lost_found / old.name).read_text() == "x"
+
+
+@pytest.mark.parametrize("more", [3, 4])
+def test_a_tail_that_is_longer_than_what_a_kill_leaves_is_kept_in_lost_and_found(
+    tmp_path: Path, more: int
+) -> None:
+    shard = Shard(tmp_path)
+    shard.commit(pages(2))
+    before = contents(shard.folder)
+    shard.append(pages(more, first=2))
+    longer = contents(shard.folder)
+    rows = shard.die()
+    done = repair(shard.folder, 0, rows, tail_records=3)
+    after = contents(shard.folder)
+    assert {name: after[name] for name in before} == before
+    assert sorted(done.cut) == sorted([PAGES, TEXT, LINKS])
+    assert done.bad == []
+    if more == 3:
+        assert done.moved == []
+        assert not shard.folder.lost_found.exists()
+        return
+    tails = {
+        f"{name}.from-{len(before[name])}": longer[name][len(before[name]) :] for name in before
+    }
+    assert sorted(done.moved) == sorted((name, 4) for name in tails)
+    assert {p.name: p.read_bytes() for p in shard.folder.lost_found.iterdir()} == tails
+    stored = [
+        page.url
+        for page in iter_pages(shard.folder.lost_found / f"{PAGES}.from-{len(before[PAGES])}")
+    ]
+    assert stored == [f"http://one.test/{n}" for n in range(2, 6)]
+
+
+def test_a_tail_with_a_bad_record_is_counted_to_its_end(tmp_path: Path) -> None:
+    shard = Shard(tmp_path)
+    shard.commit(pages(1))
+    length = (shard.folder.archive / LINKS).stat().st_size
+    shard.append(pages(5, first=1))
+    rows = shard.die()
+    with (shard.folder.archive / LINKS).open("r+b") as file:
+        file.seek(length)
+        file.write(b"\xff" * 20)
+    done = repair(shard.folder, 0, rows, tail_records=4)
+    assert dict(done.moved)[f"{LINKS}.from-{length}"] == 5
+
+
+def test_a_tail_that_was_copied_before_a_kill_is_not_copied_twice(tmp_path: Path) -> None:
+    shard = Shard(tmp_path)
+    shard.commit(pages(1))
+    shard.append(pages(3, first=1))
+    rows, longer = shard.die(), contents(shard.folder)
+    first = repair(shard.folder, 0, rows, tail_records=2)
+    kept = {p.name: p.read_bytes() for p in shard.folder.lost_found.iterdir()}
+    for name, content in longer.items():
+        (shard.folder.archive / name).write_bytes(content)
+    assert repair(shard.folder, 0, rows, tail_records=2).moved == first.moved
+    assert {p.name: p.read_bytes() for p in shard.folder.lost_found.iterdir()} == kept
+    (shard.folder.archive / PAGES).write_bytes(longer[PAGES] + b"another")
+    again = repair(shard.folder, 0, rows, tail_records=0)
+    assert [name for name, _ in again.moved] == [f"{first.moved[0].file}.1"]
+    assert (
+        kept.items() <= {p.name: p.read_bytes() for p in shard.folder.lost_found.iterdir()}.items()
+    )
+
+
+def test_what_is_cut_from_the_other_files_of_a_torn_set_is_kept_in_lost_and_found(
+    tmp_path: Path,
+) -> None:
+    shard = Shard(tmp_path)
+    shard.commit(pages(1))
+    shard.archive.sync()
+    shard.commit(pages(3, first=1))
+    rows, whole = shard.die(), contents(shard.folder)
+    EndsFile.begin(shard.folder, 0, {name: len(data) for name, data in whole.items()}, None)
+    at = [ref.offset for ref, _ in iter_links(shard.folder)]
+    with (shard.folder.archive / LINKS).open("r+b") as file:
+        file.truncate(at[2] + 9)
+    done = repair(shard.folder, 0, rows)
+    stored = [page.url for page in iter_pages(shard.folder.archive / PAGES)]
+    assert stored == ["http://one.test/0", "http://one.test/1"]
+    lost = dict(done.bad)
+    assert read_ends(shard.folder).lengths == lost == done.lengths
+    kept = {p.name: p.read_bytes() for p in shard.folder.lost_found.iterdir()}
+    for name in (PAGES, TEXT):
+        assert kept[f"{name}.from-{lost[name]}"] == whole[name][lost[name] :]
+    assert dict(done.moved)[f"{PAGES}.from-{lost[PAGES]}"] == 2
 
 
 def test_after_a_clean_stop_nothing_is_done(tmp_path: Path) -> None:
