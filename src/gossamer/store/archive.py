@@ -293,8 +293,12 @@ class Archive:
         file.is_done = True
 
     def _marks(self) -> tuple[tuple[_File, int], ...]:
-        """Return the files and their lengths at a group boundary, as one value for `sync`."""
-        return tuple((file, file.length) for file in self._open.values())
+        """Return the files and their lengths at a group boundary, as one value for `sync`.
+
+        Links come last, as they are written: of what they name when synced, all is on the disk.
+        """
+        files = (self._open[kind] for kind in KINDS if kind in self._open)
+        return tuple((file, file.length) for file in files)
 
     def _close_spent(self) -> None:
         for large in self._spent:

@@ -10,7 +10,7 @@ then simply done again: what is reported as damaged stays reported until the cal
 
 import os
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, count
 from pathlib import Path
 from typing import NamedTuple
@@ -24,7 +24,7 @@ from gossamer.store.archive import FileRow, file_row, read_file_row
 from gossamer.store.ends import Lengths, lower_ends
 from gossamer.store.layout import KINDS, ArchiveName, CrawlFolder
 from gossamer.store.reader import cdxj_lines
-from gossamer.store.records import Records
+from gossamer.store.records import Record, Records
 from gossamer.store.scanning import BadRecord, scan_records
 from gossamer.store.warc import is_cdxj_of, write_cdxj
 
@@ -36,6 +36,9 @@ BESIDES = frozenset({"warcinfo", "request"})
 TAIL_RECORDS = 64
 """As many records of a kind as pages are in hand at once, by default."""
 COPY_BYTES = 1 << 20
+END_BYTES = 32 << 20
+"""So much of what was committed and not synced is read at every start: in less than a second, where
+a whole file of the default length takes 20."""
 
 
 class MovedRecords(NamedTuple):
@@ -81,7 +84,6 @@ def repair(
     many records of each kind is what a kill leaves.
 
     To be called before `Archive.open`, which starts a new epoch: so every file is closed here.
-    Without a reboot the kernel still has all that was written, and nothing is read again.
     """
     committed = dict(read_file_row(key, value) for key, value in rows)
     done = Repair(rows=[], bad=[], moved=[], cut=[], indexed=[], reindexed=[], lengths={})
@@ -238,12 +240,22 @@ def _mend_set(
 def _good_length(
     folder: CrawlFolder, name: ArchiveName, row: FileRow, *, has_rebooted: bool
 ) -> int:
-    """Return how much of the committed length is really there."""
+    """Return how much of the committed length is really there.
+
+    What was synced is taken as read, and the rest is read again, reboot or not: a disk that was
+    pulled, a file server that died, or a file system that was shut down takes with it what was not
+    synced, while our own kernel runs on. Only where next to nothing was ever synced
+    (`sync = never`) and there was no reboot, the end stands for the whole.
+    """
     path = folder.archive / name.file_name
     size = _size(folder, name)
-    if size >= row.length and (row.synced >= row.length or not has_rebooted):
-        return row.length
-    # What was synced is taken as read; if even that is gone, every record is looked at.
+    if size >= row.length:
+        unsynced = row.length - row.synced
+        if unsynced <= 0:
+            return row.length
+        if unsynced > END_BYTES and not has_rebooted and _is_end_whole(path, row.length):
+            return row.length
+    # If even what was synced is gone, every record is looked at.
     start = row.synced if row.synced <= size else 0
     records = Records(path, start)
     if size:
@@ -253,67 +265,91 @@ def _good_length(
     return min(records.whole_until, row.length) if size else 0
 
 
+def _is_end_whole(path: Path, length: int) -> bool:
+    """Return True if the last records before a length can be read, the last of them up to it."""
+    found = list(scan_records(path, length - END_BYTES, length, kept_bytes=0))
+    # The search begins in the middle of a record, which therefore is none.
+    return len(found) > 1 and not any(isinstance(one, BadRecord) for one in found[1:])
+
+
 def _consistent(
     folder: CrawlFolder, rows: dict[ArchiveName, FileRow], good: dict[ArchiveName, int]
 ) -> dict[ArchiveName, int]:
-    """Return lengths at which the set agrees again: no page without links, and no reverse.
+    """Return lengths at which the set agrees again: no page without text and links, no reverse.
 
-    The files of a set are written in the same order, so the first record that misses its partner
-    is where each file ends.
+    The files of a set are written in the same order, so that each lost its end: pages go behind the
+    last one that what is left of a file names, and what names pages goes with them. All of this is
+    read from the beginning, since one file may have been synced further than another.
     """
-    is_sync_broken = any(good[name] < row.synced for name, row in rows.items())
-    synced = {name.kind: (name, 0 if is_sync_broken else row.synced) for name, row in rows.items()}
-    pages, text, links = (synced.get(kind) for kind in KINDS)
+    by_kind = {name.kind: name for name in rows}
     result = dict(good)
-    named = {ref for _, ref in _references(folder, links, good)}
-    kept: set[str] = set()
-    if pages is not None:
-        result[pages[0]], kept = _cut_pages(folder, pages, good[pages[0]], named)
-    for part in (text, links):
-        if part is None:
-            continue
-        for offset, ref in _references(folder, part, good):
-            if ref and ref not in kept:
-                result[part[0]] = offset
-                break
+    limits = [
+        _names_in(folder, name, good[name])
+        for name, row in rows.items()
+        if name.kind != "pages" and good[name] < row.length
+    ]
+    links = by_kind.get("links")
+    if links is not None:  # it is synced last, so that all is there of what it then named
+        durable = _names_in(folder, links, min(rows[links].synced, good[links]))
+        limits = [names | durable for names in limits]
+    if (pages := by_kind.get("pages")) is None:
+        return result
+    result[pages], kept = _cut_pages(folder, pages, good[pages], limits)
+    for kind in ("text", "links"):
+        if (name := by_kind.get(kind)) is not None:
+            result[name] = _cut_names(folder, name, good[name], kept)
     return result
 
 
 def _cut_pages(
-    folder: CrawlFolder, part: tuple[ArchiveName, int], end: int, named: set[str]
+    folder: CrawlFolder, name: ArchiveName, end: int, limits: Sequence[set[str]]
 ) -> tuple[int, set[str]]:
-    """Return where the pages file must end, and the ids of the page records before that."""
-    kept: set[str] = set()
-    name, start = part
-    if end <= start:
-        return end, kept
-    begin = start
-    for record in Records(folder.archive / name.file_name, start):
-        if record.offset >= end:
-            break
-        if record.headers.get("warc-type") in PAGE_TYPES:
-            if record.record_id not in named:
-                return begin, kept
-            kept.add(record.record_id)
-            begin = record.offset + record.length
-        elif record.headers.get("warc-type") == "warcinfo":
-            begin = record.offset + record.length
-    return end, kept
+    """Return where the pages file must end, and the ids of the page records before that.
+
+    It ends behind the last page of one of the limits, of that which comes first; without any,
+    behind the last page.
+    """
+    ids: list[str] = []
+    ends = [0]
+    last = [0] * len(limits)
+    for record in _records(folder, name, end):
+        kind, behind = record.headers.get("warc-type"), record.offset + record.length
+        if kind in PAGE_TYPES:
+            ids.append(record.record_id)
+            ends.append(behind)
+            last = [
+                len(ids) if record.record_id in names else n
+                for n, names in zip(last, limits, strict=True)
+            ]
+        elif kind == "warcinfo" and not ids:
+            ends[0] = behind
+    count = min(last, default=len(ids))
+    return ends[count], set(ids[:count])
 
 
-def _references(
-    folder: CrawlFolder, part: tuple[ArchiveName, int] | None, good: dict[ArchiveName, int]
-) -> Iterator[tuple[int, str]]:
-    """Yield the offset of each record past the last sync, and the page record that it names."""
-    if part is None:
-        return
-    name, start = part
-    if good[name] <= start:
-        return
-    for record in Records(folder.archive / name.file_name, start):
-        if record.offset >= good[name]:
-            return
-        yield record.offset, record.headers.get("warc-refers-to", "")
+def _cut_names(folder: CrawlFolder, name: ArchiveName, end: int, kept: set[str]) -> int:
+    """Return where a file must end that names pages: before the first of those that are gone."""
+    cut = end
+    for record in _records(folder, name, end):
+        page = record.headers.get("warc-refers-to", "")
+        if page in kept:
+            cut = end
+        elif page and cut == end:
+            cut = record.offset
+    return cut
+
+
+def _names_in(folder: CrawlFolder, name: ArchiveName, end: int) -> set[str]:
+    """Return the ids of all pages that the records of a file name."""
+    return {record.headers.get("warc-refers-to", "") for record in _records(folder, name, end)}
+
+
+def _records(folder: CrawlFolder, name: ArchiveName, end: int) -> Iterator[Record]:
+    """Yield the records of a file that can be read; a damaged one takes no others with it."""
+    if end > 0:
+        for found in scan_records(folder.archive / name.file_name, 0, end, kept_bytes=0):
+            if isinstance(found, Record):
+                yield found
 
 
 def _cut(folder: CrawlFolder, name: ArchiveName, length: int, done: Repair) -> None:
@@ -321,8 +357,10 @@ def _cut(folder: CrawlFolder, name: ArchiveName, length: int, done: Repair) -> N
     if not path.exists() or path.stat().st_size <= length:
         return
     # The index goes first: one that points past the end must never outlive the cut.
-    if name.kind == "pages":
-        (folder.archive / name.cdxj_name).unlink(missing_ok=True)
+    index = folder.archive / name.cdxj_name
+    if name.kind == "pages" and index.exists():
+        index.unlink()
+        _sync(folder, "")
     os.truncate(path, length)
     done.cut.append(name.file_name)
 

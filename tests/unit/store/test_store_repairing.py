@@ -9,6 +9,7 @@ from store_samples import AT, Shard, document, pages, turn, writer
 from gossamer.errors import CannotGoOn
 from gossamer.model import CopyOf, Turn
 from gossamer.store import (
+    ArchiveEntry,
     CrawlFolder,
     FileRow,
     Records,
@@ -17,6 +18,7 @@ from gossamer.store import (
     iter_pages,
     read_file_row,
     repair,
+    repairing,
 )
 from gossamer.store.archive import file_row
 
@@ -65,22 +67,117 @@ def synced(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return names
 
 
-def test_what_was_not_synced_is_read_again_after_a_reboot_unless_told_otherwise(
+@pytest.mark.parametrize("has_rebooted", [False, True])
+@pytest.mark.parametrize("victim", [PAGES, TEXT, LINKS])
+def test_what_was_not_synced_is_read_again_at_every_start(
+    tmp_path: Path, victim: str, *, has_rebooted: bool
+) -> None:
+    """A disk that is pulled loses what was not synced, and the machine runs on."""
+    folder, table = dead(tmp_path)
+    overwrite(folder.archive / victim, table[victim].synced + 10)
+    done = repair(folder, 0, rows_of(table), has_rebooted=has_rebooted)
+    assert done.bad == [(name, table[name].synced) for name in (PAGES, TEXT, LINKS)]
+
+
+def record_ends(folder: CrawlFolder, name: str) -> list[int]:
+    return [one.offset + one.length for one in Records(folder.archive / name)]
+
+
+@pytest.mark.parametrize("further", [(), (PAGES,), (PAGES, TEXT), (PAGES, TEXT, LINKS)])
+@pytest.mark.parametrize("victim", [PAGES, TEXT, LINKS])
+def test_a_page_that_lost_its_record_its_text_or_its_links_is_not_stored_wherever_it_was_torn(
+    tmp_path: Path, victim: str, further: tuple[str, ...]
+) -> None:
+    """The file was cut, or filled with zeros, between its last sync and its end.
+
+    The files that come before it in a sync that was cut short are synced further than it is.
+    """
+    folder, table = dead(tmp_path, synced=1, unsynced=3)
+    for name in further[: further.index(victim) if victim in further else None]:
+        table[name] = FileRow(table[name].length, table[name].length)
+    whole = {name: (folder.archive / name).read_bytes() for name in table}
+    ends = record_ends(folder, victim)
+    first = table[victim].synced
+    # A member ends with three zeros: the high bytes of its length.
+    places = {at + n for at in ends for n in (-4, 0, 1, 40) if first <= at + n < ends[-1]}
+    for at in sorted(places):
+        for fill in (b"", bytes(table[victim].length - at)):
+            torn = whole[victim][:at] + fill
+            for name, content in whole.items():
+                (folder.archive / name).write_bytes(torn if name == victim else content)
+            (folder.archive / INDEX).unlink(missing_ok=True)
+            kept = sum(first < end and torn[:end] == whole[victim][:end] for end in ends)
+            # A page is a request and a response.
+            left = 1 + (kept // 2 if victim == PAGES else kept)
+            done = repair(folder, 0, rows_of(table), has_rebooted=False)
+            expected = [f"http://one.test/{n}" for n in range(left)]
+            assert [page.url for page in iter_pages(folder.archive / PAGES)] == expected
+            assert [links.url for _, links in iter_links(folder)] == expected
+            texts = [
+                one.headers["warc-target-uri"] for one in list(Records(folder.archive / TEXT))[1:]
+            ]
+            assert texts == expected
+            assert {name for name, _ in done.bad} == {PAGES, TEXT, LINKS}
+            for name, offset in done.bad:
+                assert done.lengths[name] == offset
+                assert (folder.archive / name).stat().st_size == offset
+                gone = folder.lost_found / f"{name}.from-{offset}"
+                if name != victim:
+                    assert gone.read_bytes() == whole[name][offset:]
+                gone.unlink(missing_ok=True)
+
+
+def test_a_page_without_text_stays_if_its_links_were_synced_when_a_text_is_lost(
     tmp_path: Path,
 ) -> None:
-    folder, table = dead(tmp_path)
-    overwrite(folder.archive / PAGES, table[PAGES].synced + 10)
-    before = (folder.archive / PAGES).read_bytes()
+    shard = Shard(tmp_path)
+    shard.commit(pages(1))
+    shard.commit([turn(document(at="http://one.test/image"), found=None)])
+    shard.archive.sync()
+    shard.commit(pages(1, first=2))
+    folder, table = shard.folder, dict(read_file_row(*row) for row in shard.die())
+    os.truncate(folder.archive / TEXT, table[TEXT].synced)
+    repair(folder, 0, rows_of(table), has_rebooted=False)
+    stored = [page.url for page in iter_pages(folder.archive / PAGES)]
+    assert stored == ["http://one.test/0", "http://one.test/image"]
+
+
+def test_a_record_that_was_damaged_long_ago_does_not_take_others_with_it_when_an_end_is_lost(
+    tmp_path: Path,
+) -> None:
+    folder, table = dead(tmp_path, synced=4, unsynced=2)
+    links = record_ends(folder, LINKS)
+    overwrite(folder.archive / LINKS, links[1] + 20, 20)
+    os.truncate(folder.archive / LINKS, table[LINKS].synced)
     done = repair(folder, 0, rows_of(table), has_rebooted=False)
-    assert (done.bad, done.cut) == ([], [])
-    assert (folder.archive / PAGES).read_bytes() == before
+    assert done.bad == [(name, table[name].synced) for name in (PAGES, TEXT, LINKS)]
+
+
+def test_links_are_synced_last_whichever_file_was_begun_first(tmp_path: Path) -> None:
+    shard = Shard(tmp_path)
+    record = shard.writer.seed_record("http://one.test/", "", AT)
+    shard.archive.append([ArchiveEntry(links=record)])
+    shard.append(pages(1))
+    assert list(shard.archive.sync()) == [PAGES, TEXT, LINKS]
+    shard.die()
+
+
+@pytest.mark.parametrize("damage", ["none", "end", "middle"])
+def test_of_what_was_never_synced_only_the_end_is_read_unless_the_machine_was_rebooted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damage: str
+) -> None:
+    monkeypatch.setattr(repairing, "END_BYTES", 3000)
+    folder, table = dead(tmp_path, synced=0, unsynced=40)
+    starts = [page.ref.offset for page in iter_pages(folder.archive / PAGES)]
+    assert table[PAGES].length - starts[-3] < 3000 < starts[20]
+    if damage != "none":
+        overwrite(folder.archive / PAGES, starts[-3 if damage == "end" else 20] + 10)
+    rows = rows_of(table)
+    bad = repair(folder, 0, rows, has_rebooted=False).bad
+    assert [name for name, _ in bad] == ([PAGES, TEXT, LINKS] if damage == "end" else [])
     (folder.archive / INDEX).unlink()
-    done = repair(folder, 0, rows_of(table))
-    assert done.bad == [
-        (PAGES, table[PAGES].synced),
-        (TEXT, table[TEXT].synced),
-        (LINKS, table[LINKS].synced),
-    ]
+    if damage == "middle":
+        assert dict(repair(folder, 0, rows).bad)[PAGES] < starts[20]
 
 
 def test_what_was_synced_is_not_read_again(tmp_path: Path) -> None:
@@ -106,10 +203,6 @@ def test_pages_texts_and_links_end_together_before_the_first_that_is_torn(
     done = repair(folder, 0, rows_of(table))
     stored = [page.url for page in iter_pages(folder.archive / PAGES)]
     told = [links.url for _, links in iter_links(folder)]
-    if victim == TEXT:
-        assert [name for name, _ in done.bad] == [TEXT]
-        assert stored == told == [f"http://one.test/{n}" for n in range(4)]
-        return
     assert stored == told == [f"http://one.test/{n}" for n in range(3)]
     assert [name for name, _ in done.bad] == [PAGES, TEXT, LINKS]
     assert dict(done.bad)[LINKS] == ends[3]
@@ -149,13 +242,15 @@ def test_links_that_lost_what_was_not_synced_take_the_pages_with_them(tmp_path: 
 
 
 @pytest.mark.parametrize("only", [PAGES, LINKS])
-def test_a_torn_file_that_is_alone_in_its_set_ends_where_it_was_synced(
+def test_a_torn_file_that_is_alone_in_its_set_ends_with_its_last_whole_record(
     tmp_path: Path, only: str
 ) -> None:
     folder, table = dead(tmp_path)
+    # Of the last page, its request goes, too.
+    last = record_ends(folder, only)[-3 if only == PAGES else -2]
     os.truncate(folder.archive / only, table[only].length - 1)
     done = repair(folder, 0, rows_of({only: table[only]}))
-    assert done.bad == [(only, table[only].synced)]
+    assert done.bad == [(only, last)]
 
 
 def other_kind(kind: str) -> Turn:
