@@ -156,3 +156,26 @@ def test_a_question_to_a_damaged_folder_is_answered_or_refused_in_one_line(
             assert ended.code in {2, 4}, (verb, ended)
             assert is_one_line(ended), (verb, ended.err)
     assert listing(crawler.folder) == before
+
+
+@pytest.mark.parametrize("damage", ["cut", "missing", "of another file", "longer"])
+def test_a_damaged_index_of_an_archive_file_is_written_again_at_the_next_start_and_told(
+    crawler: Crawler, damage: str
+) -> None:
+    first, second = sorted(crawler.folder.glob("archive/*.cdxj"))[:2]
+    whole = first.read_bytes()
+    match damage:
+        case "cut":
+            cut(first)
+        case "missing":
+            first.unlink()
+        case "of another file":
+            shutil.copy(second, first)
+        case _:
+            first.write_bytes(whole + whole)
+    ended = crawler.run("--max-pages", "1").expect(0)
+    told = [line for line in ended.err.splitlines() if "archive.reindexed" in line]
+    assert len(told) == 1
+    assert first.name in told[0]
+    assert first.read_bytes() == whole
+    assert "archive.reindexed" not in crawler.run("--max-pages", "1").expect(0).err
