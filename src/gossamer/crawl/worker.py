@@ -447,12 +447,27 @@ class Worker:
         if isinstance(outcome, Failed) and turn.revisit is None:
             if outcome.kind is FailureKind.DNS_UNREACHABLE:
                 turn = replace(turn, retry_at=self._next_look_up_at(task, now))
-            elif answer is not None and answer.failure is not None and is_of_host(outcome):
+            elif (
+                answer is not None
+                and answer.failure is not None
+                and (is_of_host(outcome) and not self._is_own(task, outcome, turn))
+            ):
                 tried = failed_try(task, outcome, answer.failure, turn.retry_at, now)
                 turn = replace(turn, retry_at=tried.retry_at)
         if task.url.key in self.core.suspects:
             turn = self._judge(turn, task, now)
         self._record(turn, task, ended_at, answer, tried)
+
+    def _is_own(self, task: Task, failed: Failed, turn: Turn) -> bool:
+        """Return True if a failure counts for its URL, whatever becomes of the host.
+
+        So does an answer that broke off, unless the host is down; and the last try of a URL that
+        failed again and again while its host was answering.
+        """
+        frontier, host = self.core.frontier, task.url.host
+        if failed.document is not None and failed.kind is not FailureKind.HTTP_5XX:
+            return frontier.probe_at(host) is None
+        return turn.retry_at is None and not frontier.is_failing(host)
 
     def _next_look_up_at(self, task: Task, now: float) -> float | None:
         """Return when a name is looked up again after the resolver failed.

@@ -24,6 +24,7 @@ from gossamer.frontier.outage import (
     is_overdue,
     note_failure,
     park_row,
+    parks_alone_at,
     robots_wakes,
     wake_row,
     wants_witness,
@@ -62,6 +63,8 @@ from gossamer.urls import host_key, ring_of
 ACTIVATE_AT_ONCE = 64
 SPARE = 8
 """Times the hosts that must be active: drawn in search of those that may be asked."""
+FREE_TRY_S = 5.0
+"""How long a task that failed waits on for what others of its host tell."""
 STRICT_LEASE_URLS = 8
 """URLs leased at a time in a strict order: what is leased does not give way to what is better."""
 
@@ -410,16 +413,32 @@ class Frontier:
         self.hosts.change(key, row)
 
     def _wake_failing(self, now: float) -> None:
-        """Let tasks go whose next try is due although nothing is known yet: it is free."""
+        """Let tasks go whose next try is due although nothing is known yet: it is free.
+
+        While the host has other tasks, those tell more. If none is left and the failure is not the
+        first, the host is parked: the page that it is known to answer is asked instead.
+        """
         for key, url_key in self._failing.take_due(now):
             row = self.hosts.find(key)
             if row is None or row.outage is None or row.outage.is_parked:
                 continue
             tried = next((one for one in row.outage.tries if one.url_key == url_key), None)
-            if tried is not None and tried.retry_at <= now:
+            if tried is None or tried.retry_at > now:
+                continue
+            if self._has_work(key, row):
+                self._failing.expect(key, tried, now + FREE_TRY_S)
+            elif row.outage.failures >= parks_alone_at(tried):
+                self.park(row.name, now, row.outage.reason)
+            else:
                 row.outage.tries.remove(tried)
                 self.hosts.change(key, row)
                 self._resolve(key, Verdict(tried, is_own=False))
+
+    def _has_work(self, key: HostKey, row: HostRow) -> bool:
+        """Return True if a host has tasks that are queued, leased or under way."""
+        host = self._bench.hosts.get(key)
+        is_active = host is not None and (host.is_busy or host.leased > 0)
+        return is_active or row.queued > row.copies or key in self._new.hosts
 
     def park(self, host: str, now: float, reason: str) -> None:
         """Park a host from outside: its URLs wait unharmed until a probe is answered."""

@@ -117,6 +117,11 @@ def parks_at(row: HostRow, kind: FailureClass) -> int:
             return TOLERANCE
 
 
+def parks_alone_at(tried: FailedTry) -> int:
+    """Return how many failures in a row park a host of which nothing else is left to ask."""
+    return RESETS if tried.kind == FailureClass.RESET else TOLERANCE
+
+
 def note_failure(row: HostRow, failure: HostFailure, now: float, random: Random) -> None:
     """Count a failure for its host, which may park it; that of a probe puts off the next one."""
     outage = row.outage = row.outage or HostOutage()

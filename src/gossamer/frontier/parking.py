@@ -104,7 +104,7 @@ class FailingTasks:
         """Take up what a host's row remembers, at a start."""
         for tried in row.outage.tries if row.outage is not None else ():
             self.count += 1
-            self._expect(host, tried)
+            self.expect(host, tried, tried.retry_at)
 
     def put(self, host: HostKey, row: HostRow, task: Task, tried: FailedTry) -> list[Row]:
         """Keep a task that failed; return the row to be written."""
@@ -114,7 +114,7 @@ class FailingTasks:
         key = failing_key(host, task.url.key)
         self._uncommitted[key] = task
         self.count += 1
-        self._expect(host, tried)
+        self.expect(host, tried, tried.retry_at)
         return [(key, pack_delayed(task))]
 
     def take(self, host: HostKey, tried: FailedTry) -> tuple[Task | None, Row]:
@@ -126,8 +126,9 @@ class FailingTasks:
             task = unpack_delayed(value)
         return task, (key, None)
 
-    def _expect(self, host: HostKey, tried: FailedTry) -> None:
-        heapq.heappush(self._retries, (tried.retry_at, host, tried.url_key))
+    def expect(self, host: HostKey, tried: FailedTry, moment: float) -> None:
+        """Let a try be due at a moment."""
+        heapq.heappush(self._retries, (moment, host, tried.url_key))
 
     def take_due(self, now: float) -> Iterator[tuple[HostKey, int]]:
         """Yield host and URL key of the tries whose moment has come; they may be stale."""

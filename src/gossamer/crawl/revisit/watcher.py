@@ -18,7 +18,7 @@ MOST_OF_HOST = 4
 """Revisits to one host that are out at once: a slow host must not hold up the others."""
 BUSY_SHARE = 0.8
 """Of the requests that a host's gap allows, what the plan may count on."""
-LEAST_WAIT_S, UNCOMMITTED_S = 0.05, 1.0
+LEAST_WAIT_S, UNCOMMITTED_S, PARKED_S = 0.05, 1.0, 10.0
 LEAST_PER_S = 1e-3
 """Every shard may ask now and then, however few its pages."""
 
@@ -175,7 +175,11 @@ class Watcher:
         if (until := self.postponed_until(key)) > now:
             self.pages.put_off(key, until)
             return None
-        if self._out_of_host[url.host] >= MOST_OF_HOST:
+        if (probe_at := self.frontier.probe_at(url.host)) is not None:
+            if probe_at > now or self._out_of_host[url.host]:  # its host is down: one at a time
+                self.pages.put_off(key, max(probe_at, now + PARKED_S))
+                return None
+        elif self._out_of_host[url.host] >= MOST_OF_HOST:
             put_off[url.host] += 1
             waiting = MOST_OF_HOST + put_off[url.host]
             gap_s = max(LEAST_WAIT_S, self._gaps.get(host_number(url.host), 0.0))
