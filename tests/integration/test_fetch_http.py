@@ -184,7 +184,7 @@ async def test_a_gzip_body_is_kept_and_decoded() -> None:
         (401, FailureKind.UNAUTHORIZED),
         (403, FailureKind.HTTP_4XX),
         (429, FailureKind.THROTTLED),
-        (503, FailureKind.THROTTLED),
+        (503, FailureKind.HTTP_5XX),
         (500, FailureKind.HTTP_5XX),
         (304, FailureKind.BAD_REDIRECT),
         (302, FailureKind.BAD_REDIRECT),

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from gossamer.config import FrontierConfig, PolitenessConfig
 from gossamer.frontier.front_queues import FrontQueues
 from gossamer.frontier.hosts import HostTable
-from gossamer.frontier.leases import DelayedTasks, Leases
+from gossamer.frontier.leases import DelayedTasks, EnqueueBuffer, Leases
 from gossamer.frontier.order import GRADES, Order, breadth_first
 from gossamer.frontier.outage import (
     Parked,
@@ -80,34 +80,6 @@ class ReadRows(Protocol):
 
     def scan(self, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
         """Yield keys with a prefix and their values, in order."""
-
-
-class EnqueueBuffer:
-    """Tasks that were added since the last commit, by host and grade."""
-
-    def __init__(self, grade_of: Callable[[Task], int]) -> None:
-        self._grade_of = grade_of
-        self._tasks: dict[tuple[HostKey, int], list[Task]] = {}
-        self.hosts: set[HostKey] = set()
-        self.count = 0
-
-    def add(self, tasks: Iterable[Task]) -> dict[str, int]:
-        """Add tasks; return how many there were of each host."""
-        counts: dict[str, int] = {}
-        for task in tasks:
-            host = task.url.host
-            key = host_key(host)
-            self._tasks.setdefault((key, self._grade_of(task)), []).append(task)
-            self.hosts.add(key)
-            counts[host] = counts.get(host, 0) + 1
-        self.count += sum(counts.values())
-        return counts
-
-    def drain(self) -> Iterator[tuple[HostKey, int, list[Task]]]:
-        """Yield everything by host and grade, and be empty."""
-        tasks, self._tasks, self.hosts, self.count = self._tasks, {}, set(), 0
-        for (key, grade), portion in tasks.items():
-            yield key, grade, portion
 
 
 class Frontier:

@@ -1,6 +1,6 @@
-"""Tasks that are in no queue: those that are out on a lease, and those that wait for a moment."""
+"""Tasks in no queue: those out on a lease, those that wait for a moment, and those just added."""
 
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from gossamer.frontier.rows import (
@@ -15,6 +15,7 @@ from gossamer.frontier.rows import (
     url_key_in,
 )
 from gossamer.model import HostKey, Row, Task
+from gossamer.urls import host_key
 
 MAX_LEASED = 500_000
 """Tasks in memory at most, but for one lease per host in flight; each takes 250 bytes."""
@@ -165,3 +166,31 @@ class DelayedTasks:
                 return
             self.count -= 1
             yield unpack_delayed(value), (key, None)
+
+
+class EnqueueBuffer:
+    """Tasks that were added since the last commit, by host and grade."""
+
+    def __init__(self, grade_of: Callable[[Task], int]) -> None:
+        self._grade_of = grade_of
+        self._tasks: dict[tuple[HostKey, int], list[Task]] = {}
+        self.hosts: set[HostKey] = set()
+        self.count = 0
+
+    def add(self, tasks: Iterable[Task]) -> dict[str, int]:
+        """Add tasks; return how many there were of each host."""
+        counts: dict[str, int] = {}
+        for task in tasks:
+            host = task.url.host
+            key = host_key(host)
+            self._tasks.setdefault((key, self._grade_of(task)), []).append(task)
+            self.hosts.add(key)
+            counts[host] = counts.get(host, 0) + 1
+        self.count += sum(counts.values())
+        return counts
+
+    def drain(self) -> Iterator[tuple[HostKey, int, list[Task]]]:
+        """Yield everything by host and grade, and be empty."""
+        tasks, self._tasks, self.hosts, self.count = self._tasks, {}, set(), 0
+        for (key, grade), portion in tasks.items():
+            yield key, grade, portion
