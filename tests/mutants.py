@@ -41,6 +41,7 @@ MODULES: dict[str, tuple[str, tuple[str, ...]]] = {
     "ledger": ("crawl/ledger.py", ("tests/unit/crawl/test_ledger*.py",)),
     "requeue": ("crawl/requeue.py", ("tests/unit/crawl/test_requeue.py",)),
     "workbench": ("frontier/workbench.py", ("tests/unit/frontier/test_workbench.py",)),
+    "lanes": ("crawl/lanes.py", ("tests/unit/crawl/test_lanes.py",)),
     "outbox": ("cluster/outbox.py", ("tests/unit/cluster/test_outbox.py",)),
     "repair": ("store/repairing.py", ("tests/unit/store/test_store_repair*.py",)),
     "ends": ("store/ends.py", ("tests/unit/store/test_store_ends.py",)),
