@@ -124,7 +124,7 @@ class Lanes:
         is_slow = kind is HostKind.PARKED or (
             kind is HostKind.NEW and self._new >= (self._slots - self._slow) // 2
         )
-        in_slow_lane = is_slow and self._sizes.slow > 0
+        in_slow_lane = is_slow and bool(self._sizes.slow)
         flight = Flight(kind=kind, began_at=now, in_slow_lane=in_slow_lane)
         self._flights[key] = flight
         self._count(flight, 1)

@@ -245,6 +245,17 @@ def test_slow_requests_move_to_the_slow_lane_once(web: Web) -> None:
     assert lanes.openings() == (tuple(HostKind), NEW)
 
 
+def test_new_hosts_in_the_slow_lane_do_not_count_for_their_part_of_the_fast_one(web: Web) -> None:
+    lanes = Lanes(64)
+    begun(lanes, web, NEW, 8)
+    cut(lanes, 2.0)
+    assert lanes.openings().first is NEW
+    begun(lanes, web, NEW, 7, at=2.0)
+    assert lanes.openings().first is NEW
+    begun(lanes, web, NEW, 1, at=2.0)
+    assert lanes.openings().first is None
+
+
 def test_nothing_is_cut_while_nobody_waits(web: Web) -> None:
     lanes = Lanes(64)
     begun(lanes, web, ANSWERED, 64)
