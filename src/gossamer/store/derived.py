@@ -29,7 +29,7 @@ from gossamer.store.ends import (
     compare_ends,
     read_ends,
 )
-from gossamer.store.layout import ArchiveKind, CrawlFolder
+from gossamer.store.layout import ArchiveKind, ArchiveName, CrawlFolder
 from gossamer.store.records import Record
 from gossamer.store.scanning import BadRecord, scan_records
 from gossamer.store.state import State
@@ -211,11 +211,18 @@ def ends_findings(folder: CrawlFolder, shards: Iterable[int]) -> list[EndsFindin
             old = known.files.get(name, KnownFile(length=0, synced=0))
             length, synced = max(old.length, row.length), max(old.synced, row.synced)
             known.files[name] = KnownFile(length=length, synced=synced)
-    sizes = {
-        name.file_name: folder.archive_path(name.file_name).stat().st_size
-        for name in folder.archive_names()
-    }
+    sizes = {name.file_name: _uncut_size(folder, name) for name in folder.archive_names()}
     return compare_ends(ends, known, sizes)
+
+
+def _uncut_size(folder: CrawlFolder, name: ArchiveName) -> int:
+    """Return how long a file is, with the end that a repair cut off and kept in lost+found.
+
+    A repair that was killed before its commit is done again, and not taken for damage.
+    """
+    size = folder.archive_path(name.file_name).stat().st_size
+    tail = folder.tail_path(name, size)
+    return size + tail.stat().st_size if tail.exists() else size
 
 
 def _file_rows(path: Path, *, may_be_empty: bool = False) -> tuple[dict[str, FileRow], StateEnd]:

@@ -115,6 +115,10 @@ class CrawlFolder(Struct, frozen=True):
             raise ValueError(msg)
         return self.archive / file_name
 
+    def tail_path(self, name: ArchiveName, start: int) -> Path:
+        """Return where the end of an archive file is kept that was cut off at a byte."""
+        return self.lost_found / f"{name.file_name}.from-{start}"
+
     def ends_path(self, shard: int) -> Path:
         """Return the file that says how far a shard's archive files are durable."""
         return self.archive / f"ends-{shard:02d}"

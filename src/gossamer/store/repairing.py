@@ -168,8 +168,8 @@ def _save_tails(
 
 def _copy_tail(folder: CrawlFolder, name: ArchiveName, start: int, length: int) -> str:
     """Copy the end of a file to lost+found, durably; return its name there."""
-    target = f"{name.file_name}.from-{start}"
-    there = folder.lost_found / target
+    there = folder.tail_path(name, start)
+    target = there.name
     if there.exists() and there.stat().st_size == length:  # a repair was killed after it had copied
         return target
     target += _free_suffix(folder, [target])

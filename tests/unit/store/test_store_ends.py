@@ -341,6 +341,20 @@ def test_a_state_without_any_row_is_one_that_knows_nothing(folder: CrawlFolder) 
     assert [one.kind for one in ends_findings(folder, [0])] == ["state_older"]
 
 
+def test_a_file_that_a_killed_repair_has_cut_is_not_taken_for_damaged(folder: CrawlFolder) -> None:
+    state = State.open(folder.state(0))
+    state.write([file_row(A, FileRow(10, 10))])
+    state.close()
+    (folder.archive / A).write_bytes(bytes(7))
+    short = [EndsFinding(kind="file_short", file=A, expected=10, found=7)]
+    assert ends_findings(folder, [0]) == short
+    folder.lost_found.mkdir()
+    (folder.lost_found / f"{A}.from-7").write_bytes(bytes(3))
+    assert ends_findings(folder, [0]) == []
+    (folder.archive / A).write_bytes(bytes(6))
+    assert [one.found for one in ends_findings(folder, [0])] == [6]
+
+
 def test_comparing_writes_nothing(folder: CrawlFolder) -> None:
     write_state(folder, 0, a=10)
     EndsFile.begin(folder, 0, {A: 11}, None)
