@@ -92,6 +92,7 @@ DAMAGES: dict[str, tuple[Callable[[Path], Path], set[str], str]] = {
     "graph": (lambda root: largest(root / "graph", "*"), {"bad_graph"}, "bit"),
     "graph manifest": (lambda root: root / "graph" / "manifest.json", {"bad_graph"}, "bit"),
     "index": (lambda root: largest(root / "index", "*/*.*"), {"bad_index"}, "bit"),
+    "index segments": (lambda root: largest(root / "index", "*/meta.json"), {"bad_index"}, "cut"),
     "index manifest": (lambda root: root / "index" / "manifest.json", {"bad_index"}, "bit"),
 }
 

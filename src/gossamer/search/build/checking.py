@@ -3,6 +3,9 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
+from msgspec import Struct
+
 from gossamer.model import CheckFinding
 from gossamer.search.manifest import (
     FILE,
@@ -43,14 +46,36 @@ def _flaw(path: Path, file: IndexedFile, written_ns: int, *, is_quick: bool) -> 
     try:
         facts = path.stat()
         is_newer = path.name == "meta.json" and facts.st_mtime_ns > written_ns
-        if is_newer:  # the engine has merged segments since
-            return ""
+        if is_newer:  # the engine may have merged segments since
+            return _list_flaw(path)
         if facts.st_size != file.bytes:
             return f"expected {file.bytes} bytes, found {facts.st_size}"
         is_same = is_quick or hash_of_file(path) == file.xxh3
     except FileNotFoundError:
         return "it is missing" if _is_needed(path) else ""
     return "" if is_same else "it is not what was written (by its hash)"
+
+
+class _Segment(Struct):
+    segment_id: str
+
+
+class _SegmentList(Struct):
+    """What is needed of the engine's list of its files."""
+
+    segments: list[_Segment]
+
+
+def _list_flaw(path: Path) -> str:
+    """Return what is wrong with the engine's list of segments, or ""."""
+    try:
+        listed = msgspec.json.decode(path.read_bytes(), type=_SegmentList)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        return f"it cannot be read ({error})"
+    there = {file.name[:_SEGMENT_CHARS] for file in path.parent.iterdir()}
+    missing = [one.segment_id for one in listed.segments]
+    missing = [name for name in missing if name.replace("-", "") not in there]
+    return f"it names a segment that is missing: {missing[0]}" if missing else ""
 
 
 def _is_needed(path: Path) -> bool:
