@@ -85,6 +85,7 @@ if TYPE_CHECKING:
         TrapNote,
         Url,
         UserErrors,
+        WaitsFor,
         as_json,
     )
     from gossamer.process import Processor, Tools, processor
@@ -221,6 +222,7 @@ __all__ = [
     "UrlFilter",
     "UserErrors",
     "UserFilter",
+    "WaitsFor",
     "WatchConfig",
     "WatchTotals",
     "Why",
@@ -266,7 +268,7 @@ _HOMES = {
     ),
     "model": (
         "Body BuildProgress BuildStep CheckFinding Document Extraction Link LinkKind Objection "
-        "Reject StoreRef TrapNote Url UserErrors as_json"
+        "Reject StoreRef TrapNote Url UserErrors WaitsFor as_json"
     ),
     "process": "Processor Tools processor",
     "report": (

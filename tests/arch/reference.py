@@ -36,7 +36,7 @@ PARTS: dict[str, tuple[str, ...]] = {
     ),
     "opened": ("open", "OpenCrawl"),
     "answers": (
-        *("Status", "WatchTotals", "TrapNote", "UserErrors"),
+        *("Status", "WatchTotals", "TrapNote", "UserErrors", "WaitsFor"),
         *("Why", "RobotsAnswer", "FilterVerdict", "RecordLocation", "PastVisit", "Revisits"),
         *("NearCopy", "CopyClusters", "CopyCluster", "ClusterMember"),
         *(

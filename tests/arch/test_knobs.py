@@ -7,7 +7,7 @@ from house import SOURCE, sources, tree_of
 
 from gossamer.settings import describe_knobs
 
-NOT_READ = {"outage.wait_at_end_s"}
+NOT_READ: set[str] = set()
 """Keys that are accepted although nothing reads them (yet, or any more)."""
 
 

@@ -6,19 +6,24 @@ import pytest
 
 from gossamer.crawl.peers import NoPeers
 from gossamer.crawl.ports import Peers
+from gossamer.crawl.run_state import RunState
 from tests.unit.crawl.others import Two
 
 
 @pytest.fixture(params=["none", "some"])
 def peers(request: pytest.FixtureRequest, tmp_path: Path) -> Peers:
-    return NoPeers(None) if request.param == "none" else Two(tmp_path).peers
+    return (
+        NoPeers(None, wait_at_end_s=60.0, run=RunState())
+        if request.param == "none"
+        else Two(tmp_path).peers
+    )
 
 
 @pytest.fixture(params=["none", "some"])
 def limited(request: pytest.FixtureRequest, tmp_path: Path) -> Peers:
     """Peers of a crawl that may store ten pages."""
     if request.param == "none":
-        return NoPeers(10)
+        return NoPeers(10, wait_at_end_s=60.0, run=RunState())
     two = Two(tmp_path, is_limited=True)
     two.peers.grant(10)
     return two.peers

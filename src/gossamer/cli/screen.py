@@ -15,13 +15,13 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from gossamer.cli.words import ENDINGS, meaning_of
+from gossamer.cli.words import ENDINGS, FAILED_HOSTS, PAUSES, meaning_of
 from gossamer.log import escape, redact
 
 if TYPE_CHECKING:
     from msgspec import Struct
 
-    from gossamer import CopyClusters, PastVisit, Status, UserErrors, Why
+    from gossamer import CopyClusters, PastVisit, Status, UserErrors, WaitsFor, Why
 
 PLAIN_EVERY = 5
 """Without a terminal, a line of progress is written at every fifth call (about five seconds)."""
@@ -104,14 +104,29 @@ def progress(
 ) -> "Iterator[Callable[[Status], None]]":
     """Give a function that shows a crawl's status: one live line, or a plain line now and then."""
     shown = line or progress_line
+    told: set[str] = set()
+
+    def tell_failures(status: "Status") -> None:
+        for url, cause in status.seed_failures.items():
+            if url not in told:
+                told.add(url)
+                words = f"cannot fetch {harmless(url)}: {harmless(cause)}; it is tried again"
+                console.print(Text(words, "yellow"), soft_wrap=True)
+
     if console.is_terminal and is_live:
         # No thread that refreshes: shards start as forks, and a fork has none of our threads.
         with Live(Text("starting"), console=console, transient=True, auto_refresh=False) as live:
-            yield lambda status: live.update(shown(status), refresh=True)
+
+            def show(status: "Status") -> None:
+                tell_failures(status)
+                live.update(shown(status), refresh=True)
+
+            yield show
         return
     calls = iter(range(sys.maxsize))
 
     def tell(status: "Status") -> None:
+        tell_failures(status)
         if next(calls) % PLAIN_EVERY == 0:
             console.print(shown(status).plain, soft_wrap=True)
 
@@ -127,11 +142,25 @@ def progress_line(status: "Status") -> Text:
     line.append(f" queued · {counted(status.active_hosts, 'active host')} · ")
     errors = sum(status.failed.values())
     line.append(counted(errors, "error"), "red" if errors else "")
+    if status.parked_hosts:
+        line.append(f" · {counted(status.parked_hosts, 'host')} down", "yellow")
     if status.paused:
-        line.append(f" · paused: {harmless(status.paused)}", "yellow")
+        line.append(f" · paused: {harmless(PAUSES.get(status.paused, status.paused))}", "yellow")
+    elif status.waits_for is not None and not status.stop_reason:
+        line.append(f" · {waiting_words(status.waits_for)}", "yellow")
     if status.stop_reason:
         line.append(" · stopping (Ctrl-C again stops at once)", "yellow")
     return line
+
+
+def waiting_words(waits: "WaitsFor") -> str:
+    """Return what a crawl waits for that has nothing under way."""
+    host, seconds = harmless(waits.host), f"{max(1.0, waits.seconds):,.0f} s"
+    if waits.reason == "http_5xx" and waits.detail:
+        return f"waiting {seconds} to retry {host}, which answered {harmless(waits.detail)}"
+    if (words := FAILED_HOSTS.get(waits.reason)) is not None:
+        return f"waiting {seconds} to retry {host}, {words}"
+    return f"waiting {seconds} for {host} ({harmless(waits.reason)})"
 
 
 def watch_line(status: "Status") -> Text:
@@ -292,6 +321,9 @@ def _numbers(status: "Status", folder: Path) -> Table:
     requests = f"{counted(status.requests, 'request')} in {status.seconds:.1f} s"
     table.add_row("asked", f"{requests}, {counted(status.redirects, 'redirect')}")
     queue = f"{status.queued:,} queued, {status.in_flight:,} in flight"
+    if status.parked_hosts:
+        down = counted(status.parked_hosts, "host that is", "hosts that are")
+        queue += f"; {status.parked:,} of these wait for {down} down"
     known = f"{counted(status.known_urls, 'URL')} known on {counted(status.hosts, 'host')}"
     table.add_row("known", f"{known}; {queue}")
     if status.suspects:

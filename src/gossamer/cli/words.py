@@ -130,13 +130,38 @@ ENDINGS: dict[str, str] = {
     "max_pages": "Stopped at --max-pages; there is more to fetch.",
     "max_time": "Stopped at --max-time; there is more to fetch.",
     "max_bytes": "Stopped at --max-bytes; there is more to fetch.",
+    "parked": "Hosts that are down were waited for; the same command goes on with them.",
     "stopped": "Stopped on request; nothing is lost.",
     "requested": "Stopped on request; nothing is lost.",
     "no_seed": "No seed could be fetched.",
 }
 
+PAUSES: dict[str, str] = {
+    "disk_low": "the disk is nearly full (disk_low)",
+    "no_network": "no network; one host is asked every 10 s",
+}
+"""Why a crawl is paused, in words."""
+
+FAILED_HOSTS: dict[str, str] = {
+    "connect_failed": "which cannot be connected to",
+    "connect_timeout": "which did not answer in time",
+    "first_byte_timeout": "which did not answer in time",
+    "total_timeout": "which did not answer in time",
+    "stalled": "which stopped sending",
+    "disconnected": "which hung up",
+    "tls_failed": "whose TLS handshake failed",
+    "proxy_failed": "which the proxy did not reach",
+    "dns_unreachable": "whose name could not be looked up",
+    "http_5xx": "which answered with a server error",
+    "throttled": "which asked us to slow down",
+    "retry_after": "which asked us to wait",
+    "robots_unreachable": "whose robots.txt cannot be had",
+}
+"""What a host did that is asked again later."""
+
 EXIT_CODES: dict[int, str] = {
-    0: "done: finished, or a limit (--max-pages, --max-time, --max-bytes) was reached",
+    0: "done: finished, or a limit (--max-pages, --max-time, --max-bytes) was reached, or only "
+    "hosts that are down are left",
     1: "no seed could be fetched; for `show`, `links`, `graph`: this URL is not known there (`why` "
     "says so and ends with 0); for `index`: something could not be read, the rest is indexed",
     2: "wrong usage or configuration; one line says what",

@@ -26,6 +26,7 @@ from gossamer.cluster.messages import (
     ShardReport,
     WantPages,
 )
+from gossamer.cluster.outages import OutageOrders, Outages, ShardOutages
 from gossamer.cluster.outbox import OUTBOX, PARCELS, Outbox, outbox_rows, parcel_rows
 from gossamer.cluster.page_budget import PageBudget
 from gossamer.cluster.processes import start_child

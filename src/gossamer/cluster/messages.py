@@ -2,6 +2,7 @@
 
 from msgspec import Struct, field
 
+from gossamer.cluster.outages import OutageOrders, ShardOutages
 from gossamer.model import Counters, Standing, Task
 
 
@@ -46,6 +47,7 @@ class ShardReport(Struct, frozen=True, tag=True):
     commits: int
     is_idle: bool
     """Nothing queued, leased, under way, uncommitted, or without a receipt."""
+    outages: ShardOutages
     round: int = 0
     """The round of questions that this answers; 0 if nobody asked."""
 
@@ -115,4 +117,4 @@ class Dismiss(Struct, frozen=True, tag=True):
 
 PeerMessage = Hello | Mail | Receipt
 Upward = ShardJoined | ShardReport | WantPages | ReturnPages | ControlReply | ShardEnded
-Downward = GrantPages | RecallPages | RevisitShare | Probe | ControlRequest | Dismiss
+Downward = GrantPages | RecallPages | RevisitShare | Probe | OutageOrders | ControlRequest | Dismiss

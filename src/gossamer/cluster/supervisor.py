@@ -24,6 +24,7 @@ from gossamer.cluster.messages import (
     Upward,
     WantPages,
 )
+from gossamer.cluster.outages import OutageOrders, Outages
 from gossamer.cluster.page_budget import PageBudget
 from gossamer.cluster.processes import ShardChild, start_child
 from gossamer.cluster.termination import Termination
@@ -61,6 +62,8 @@ class ShardHandle:
     starts: int = 0
     has_ended: bool = False
     refused: dict[str, str] = field(default_factory=dict)
+    orders: OutageOrders = field(default_factory=OutageOrders)
+    """What it was told last to do about hosts that are down."""
     asked: dict[int, tuple[ControlRequest, Waiting]] = field(default_factory=dict)
     """Questions that it has not answered yet; put to it again if it dies over them."""
 
@@ -76,12 +79,17 @@ class Supervisor:
         *,
         keep_files: tuple[int, ...],
         clock: Clock,
+        wait_at_end_s: float,
         on_report: Callable[[], None] = lambda: None,
     ) -> None:
-        """Know how to run a shard; `on_report` is called after each report of one."""
+        """Know how to run a shard; `on_report` is called after each report of one.
+
+        When nothing but hosts that are down is left, they are waited for `wait_at_end_s`.
+        """
         self.members = [ShardHandle(shard=number) for number in range(shards)]
         self.budget = PageBudget(shards, max_pages)
         self.termination = Termination(shards)
+        self.outages = Outages(shards, wait_at_end_s)
         self.end_reason: str | None = None
         """Why the shards were told to end; "" when nothing is left to do, None while they run."""
         self._on_report = on_report
@@ -153,6 +161,7 @@ class Supervisor:
                 f"(last exit code {code}); see its output above, then run the crawl again"
             )
         self.termination.lost(member.shard)
+        self.outages.lost(member.shard)
         self.budget.lost(member.shard)
 
     def _hear(self, member: ShardHandle, message: Upward) -> None:
@@ -188,6 +197,7 @@ class Supervisor:
 
     def _welcome(self, member: ShardHandle, pages: int, refused: dict[str, str]) -> None:
         member.refused = refused
+        member.orders = OutageOrders()
         self.budget.join(member.shard, pages)
         self._grant()  # others may have asked before the last one was there
         if self.end_reason is not None and member.connection is not None:
@@ -195,6 +205,7 @@ class Supervisor:
 
     def _note(self, member: ShardHandle, report: ShardReport) -> None:
         member.report = report
+        self.outages.note(member.shard, report.outages, self._clock.steady())
         if report.commits > FIRST_COMMITS:
             member.deaths = 0
         self.termination.note(
@@ -208,6 +219,18 @@ class Supervisor:
         elif self.termination.should_ask:
             self._tell_all(Probe(self.termination.ask()))
         self._on_report()
+
+    def look_at_outages(self) -> None:
+        """Tell the shards what to do about hosts that are down; to be called once a second."""
+        now = self._clock.steady()
+        self.outages.look(now)
+        for member in self.members:
+            orders = self.outages.orders(member.shard, now)
+            if orders != member.orders and member.connection is not None:
+                member.orders = orders
+                member.connection.send(orders)
+        if self.outages.seconds_to_end(now) == 0.0:
+            self.dismiss("parked")
 
     def _grant(self) -> None:
         for shard, pages in self.budget.grants():

@@ -18,7 +18,7 @@ from gossamer.cluster import MARK, Connection, Courier, Downward, Hello, Mail, M
 from gossamer.config import Config
 from gossamer.crawl.copies import CopyLabeller, NoCopies, open_labeller
 from gossamer.crawl.core import Core, build_core
-from gossamer.crawl.engine import Engine
+from gossamer.crawl.engine import Engine, OutageDuty
 from gossamer.crawl.ledger import Ledger
 from gossamer.crawl.opening import (
     ShardFolder,
@@ -169,6 +169,7 @@ def _assemble_on(
         ledger=ledger,
         worker=worker,
         peers=peers,
+        outage_duty=OutageDuty(config.outage, core.frontier, worker),
         revisits=watcher,
         folder=place.folder.root,
         save=lambda: saving_credit(state, core.frontier.order),
@@ -261,7 +262,8 @@ def _open_peers(
 ) -> Peers:
     """Return the other shards; none, if this one is alone or is only opened to be repaired."""
     if membership is None or core.outbox is None:
-        return NoPeers(config.limits.max_pages)
+        wait_s = config.outage.wait_at_end_s
+        return NoPeers(config.limits.max_pages, wait_at_end_s=wait_s, run=run)
     hello = Hello(place.shard, core.outbox.epoch)
     others = [number for number in range(place.ring.shards) if number != place.shard]
 

@@ -49,8 +49,8 @@ from gossamer.settings import (
 )
 from gossamer.store import CrawlFolder, State
 
-LIMITS = frozenset({"max_pages", "max_time", "max_bytes"})
-"""Reasons to end that were asked for beforehand: exit code 0."""
+EXPECTED = frozenset({"max_pages", "max_time", "max_bytes", "parked"})
+"""Reasons to end before everything is fetched that are no stop: exit code 0."""
 STOP_AGAIN_S = 0.1
 """A crawl in another thread that was cancelled is asked again so often until it has ended."""
 
@@ -61,7 +61,7 @@ class Ending(Struct, frozen=True, kw_only=True):
     is_finished: bool
     """Nothing is queued, leased or waiting."""
     reason: str
-    """finished, max_pages, max_time, max_bytes, stopped, or no_seed."""
+    """finished, max_pages, max_time, max_bytes, parked, stopped, or no_seed."""
     exit_code: int
     status: Status
     """The totals at its end."""
@@ -372,5 +372,5 @@ def _ending(reason: str, status: Status, refused: Mapping[str, str], seeds_fetch
         return Ending(is_finished=True, reason="no_seed", exit_code=1, status=status)
     if is_finished:
         return Ending(is_finished=True, reason="finished", exit_code=0, status=status)
-    exit_code = 0 if reason in LIMITS else 3
+    exit_code = 0 if reason in EXPECTED else 3
     return Ending(is_finished=False, reason=reason, exit_code=exit_code, status=status)

@@ -5,9 +5,11 @@ import shutil
 from collections.abc import Callable
 from itertools import count
 from pathlib import Path
+from typing import Protocol
 
 from gossamer.clock import CrawlTime
-from gossamer.config import Config, LimitsConfig, StoreConfig
+from gossamer.cluster import OutageOrders, ShardOutages
+from gossamer.config import Config, LimitsConfig, OutageConfig, StoreConfig
 from gossamer.crawl.core import Core
 from gossamer.crawl.lanes import SWEEP_S, Lanes
 from gossamer.crawl.ledger import Ledger
@@ -16,8 +18,8 @@ from gossamer.crawl.run_state import RunState
 from gossamer.crawl.worker import Worker
 from gossamer.errors import GossamerError
 from gossamer.fetch import TransferWatch, connection_room
-from gossamer.frontier import HOPELESS_PROBES
-from gossamer.log import tell
+from gossamer.frontier import Frontier
+from gossamer.log import tell, warn
 from gossamer.model import CUT_FOR_OTHERS, Counters, Row, Task
 from gossamer.seen import RunJob, UrlSeen
 
@@ -86,6 +88,86 @@ async def in_thread(work: Callable[[], object]) -> None:
         raise
 
 
+GIVE_UP_AT_ONCE = 1000
+OVERDUE_EVERY = 60
+"""Rounds between two searches for hosts that have been down for too long."""
+
+
+class RecordLost(Protocol):
+    """Whoever records the ends of URLs that end without another request."""
+
+    def record_lost(self) -> None:
+        """Record them."""
+
+
+class OutageDuty:
+    """The orders about hosts that are down, and what is left of them to do."""
+
+    def __init__(self, config: OutageConfig, frontier: Frontier, recorder: RecordLost) -> None:
+        self._config = config
+        self._frontier = frontier
+        self._recorder = recorder
+        self._away_since: float | None = None
+        self._asks = 0
+        self._rounds = 0
+        self.owes_request = False
+        """The network is away, and one host is to be asked whether it is back."""
+
+    @property
+    def is_network_away(self) -> bool:
+        """Return True if no request may be begun, but for one that is owed."""
+        return self._away_since is not None
+
+    def report(self, now: float, *, is_waiting: bool) -> ShardOutages:
+        """Return how this shard stands; `is_waiting` if nothing but parked hosts is left."""
+        frontier = self._frontier
+        answered_at = frontier.answered_at
+        return ShardOutages(
+            is_waiting=is_waiting,
+            parked_hosts=frontier.parked.hosts,
+            hosts=frontier.hosts.count,
+            answered_hosts=frontier.answered_hosts,
+            answered_s=None if answered_at is None else max(0.0, now - answered_at),
+            failed_s=tuple(frontier.failed_s(now)),
+        )
+
+    def obey(self, orders: OutageOrders, now: float) -> None:
+        """Do what is ordered; to be called about once a second."""
+        self._rounds += 1
+        if orders.is_network_away:
+            self._stay_away(orders, now)
+            return
+        if self._away_since is not None:
+            self._come_back(now)
+        is_last = orders.give_up_after is not None
+        if is_last or self._rounds % OVERDUE_EVERY == 0:
+            self._frontier.give_up_hosts(
+                now, self._config.give_up_s, probes=orders.give_up_after, at_most=GIVE_UP_AT_ONCE
+            )
+            self._recorder.record_lost()
+
+    def note_request(self) -> None:
+        """Note that a request was begun: nothing is owed any more."""
+        self.owes_request = False
+
+    def _stay_away(self, orders: OutageOrders, now: float) -> None:
+        if self._away_since is None:
+            self._away_since = now
+            warn("network.lost", failing=len(self._frontier.failed_s(now)))
+        if orders.asks > self._asks:
+            self._frontier.probe_soon(now, at_most=1)
+            self.owes_request = True
+        self._asks = orders.asks
+
+    def _come_back(self, now: float) -> None:
+        """Let the time without a network count for no host, and ask them soon."""
+        away_s = now - (now if self._away_since is None else self._away_since)
+        self._away_since, self.owes_request = None, False
+        warn("network.back", seconds=round(away_s, 1))
+        self._frontier.shift_outages(away_s)
+        self._frontier.probe_soon(now)
+
+
 GRACE_S = 8.0
 """How long a clean stop waits for answers that are under way."""
 STARVING_FRACTION = 0.1
@@ -107,6 +189,7 @@ class Engine:
         ledger: Ledger,
         worker: Worker,
         peers: Peers,
+        outage_duty: OutageDuty,
         revisits: RevisitScheduler | None,
         folder: Path,
         save: Callable[[], Callable[[], None] | None],
@@ -123,6 +206,7 @@ class Engine:
         self._ledger = ledger
         self._worker = worker
         self._peers = peers
+        self._outage_duty = outage_duty
         self._folder = folder
         self._save = save
         self._source = revisits or core.frontier
@@ -172,6 +256,31 @@ class Engine:
         return not (any(work) or core.traps.held or self.has_uncommitted or core.copies.is_busy)
 
     @property
+    def seed_failures(self) -> dict[str, str]:
+        """Return why seeds could not be fetched in their first try, by URL; some of them."""
+        return self._worker.seed_failures
+
+    @property
+    def paused(self) -> str:
+        """Return why no request is allowed at the moment; "" if some are."""
+        return self.run_state.paused or ("no_network" * self._outage_duty.is_network_away)
+
+    @property
+    def _has_only_parked(self) -> bool:
+        """Return True if nothing is left to do here but to wait for hosts that are down."""
+        if self.run_state.in_flight or self.revisits:
+            return False
+        frontier = self._core.frontier
+        left = frontier.queued - frontier.parked.urls
+        return left <= 0 or left <= frontier.unresolved_urls
+
+    def outages(self, *, is_quiet: bool = True) -> ShardOutages:
+        """Return how the shard stands with hosts that are down; `is_quiet` if no letter is out."""
+        rest = (self._core.traps.held, self._ledger.group, self.has_uncommitted)
+        is_waiting = is_quiet and self._has_only_parked and not any(rest)
+        return self._outage_duty.report(self.time.now(), is_waiting=is_waiting)
+
+    @property
     def has_uncommitted(self) -> bool:
         """Return True if there is anything besides turns that a commit would write."""
         parts = (self._core.frontier, self._peers, self._core.copies)
@@ -193,7 +302,7 @@ class Engine:
         """Dispatch what may go, commit what is due, then wait for something to happen."""
         run, ledger = self.run_state, self._ledger
         run.begin_step()
-        if not run.in_flight and not self._core.frontier.queued and self._core.traps.held:
+        if self._core.traps.held and self._has_only_parked:
             self._core.wake_held()
         if not run.in_flight and self._core.has_only_suspects:
             self._core.wake_suspects(self.time.now())
@@ -219,6 +328,7 @@ class Engine:
             now = self.time.now()
             if (task := self._source.next(now, self._lanes.openings())) is None:
                 break
+            self._outage_duty.note_request()
             key = task.url.key
             watch = self._lanes.begin(key, self._core.frontier.kind_of(task.url.host), now)
             self.run_state.in_flight[key] = group.create_task(self._ask(task, watch))
@@ -244,7 +354,10 @@ class Engine:
     @property
     def _is_open(self) -> bool:
         """Return True if requests are allowed at all."""
-        is_held = self.run_state.paused or self._peers.is_blocked or self.run_state.stop_reason
+        run, duty = self.run_state, self._outage_duty
+        if duty.is_network_away and (run.in_flight or not duty.owes_request):
+            return False
+        is_held = run.paused or self._peers.is_blocked or run.stop_reason
         return not is_held and not self.limit_reached()
 
     def _free_slots(self) -> int:
@@ -253,6 +366,8 @@ class Engine:
         under_way = len(self.run_state.in_flight)
         # What is uncommitted counts as in flight: a kill repeats at most `concurrency` requests.
         free = self._slots - under_way - self._uncommitted
+        if self._outage_duty.is_network_away:
+            free = min(free, 1)
         if self.revisits is not None:
             return min(free, self.revisits.feed(self.time.now()))
         return min(free, self._peers.pages_left(self._ledger.counters.pages + under_way, free))
@@ -326,7 +441,7 @@ class Engine:
                 self.count_seconds()
                 paused = disk_trouble(self._folder, self.config.store, was=self.run_state.paused)
                 self.run_state.pause(paused)
-                self._give_up_hosts()
+                self._look_at_outages()
                 if self.config.store.sync == "second" or self._ledger.archive.has_rotated:
                     await self.sync()
                 seen.discard_replaced()
@@ -337,16 +452,11 @@ class Engine:
         finally:
             self._ledger.add_rows(await runs.end())
 
-    def _give_up_hosts(self) -> None:
-        """Give up hosts that have been down for too long, or never answered and alone are left."""
-        frontier = self._core.frontier
-        if not frontier.parked.hosts:
-            return
-        is_end = not self.run_state.in_flight and frontier.queued <= frontier.parked.urls
-        probes = HOPELESS_PROBES if is_end else None
-        if frontier.give_up_hosts(self.time.now(), self.config.outage.give_up_s, probes=probes):
-            self._worker.record_lost()
-            self.run_state.wake()
+    def _look_at_outages(self) -> None:
+        """Do what is to be done about hosts that are down."""
+        now = self.time.now()
+        self._outage_duty.obey(self._peers.outage_orders(self.outages(), now), now)
+        self.run_state.wake()
 
     async def sync(self) -> None:
         """Move the durable point up to the last commit, and acknowledge what it covers."""

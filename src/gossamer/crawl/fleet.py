@@ -68,6 +68,7 @@ class Fleet:
             self.config.limits.max_pages,
             keep_files=(self.lock,),
             clock=self.clock,
+            wait_at_end_s=self.config.outage.wait_at_end_s,
             on_report=self._look_at_limits,
         )
 
@@ -111,6 +112,7 @@ class Fleet:
             if ends_at is not None and self.clock.steady() >= ends_at:
                 self.supervisor.dismiss("max_time")
                 ends_at = None
+            self.supervisor.look_at_outages()
             if on_progress is not None and self._have_all_reported():
                 on_progress(self.status())
 

@@ -15,8 +15,11 @@ from gossamer.cluster import (
     Downward,
     Mail,
     Mailbox,
+    OutageOrders,
+    Outages,
     Outbox,
     ReturnPages,
+    ShardOutages,
     WantPages,
 )
 from gossamer.crawl.core import Core
@@ -36,8 +39,11 @@ class NoPeers:
     owes_receipts = False
     commits = 0
 
-    def __init__(self, max_pages: int | None) -> None:
+    def __init__(self, max_pages: int | None, *, wait_at_end_s: float, run: RunState) -> None:
+        """Be alone; the run ends when hosts that are down were waited for `wait_at_end_s`."""
         self._max_pages = UNLIMITED if max_pages is None else max_pages
+        self._outages = Outages(1, wait_at_end_s)
+        self._run = run
 
     def pages_left(self, used: int, wanted: int) -> int:  # noqa: ARG002  # others may want them
         """Return how many pages may be asked for beyond those stored or under way."""
@@ -59,6 +65,14 @@ class NoPeers:
 
     def durable(self, commits: int) -> None:
         """Do nothing: nobody waits for a receipt."""
+
+    def outage_orders(self, told: ShardOutages, now: float) -> OutageOrders:
+        """Return what follows for us from how we stand."""
+        self._outages.note(0, told, now)
+        self._outages.look(now)
+        if self._outages.seconds_to_end(now) == 0.0:
+            self._run.stop("parked")
+        return self._outages.orders(0, now)
 
 
 class OtherShards:
@@ -99,6 +113,7 @@ class OtherShards:
         self._reports_commits = reports_commits
         self._has_asked = False
         self._is_dismissed = False
+        self._orders = OutageOrders()
 
     @property
     def is_blocked(self) -> bool:
@@ -155,6 +170,14 @@ class OtherShards:
     def dismiss(self) -> None:
         """Be told that nothing is left to do anywhere, or that the crawl is to end."""
         self._is_dismissed = True
+
+    def order(self, orders: OutageOrders) -> None:
+        """Be told what to do about hosts that are down."""
+        self._orders = orders
+
+    def outage_orders(self, told: ShardOutages, now: float) -> OutageOrders:  # noqa: ARG002  # it goes with our reports
+        """Return what the supervisor ordered last."""
+        return self._orders
 
     def may_leave(self) -> bool:
         """Return True if the supervisor has found that nothing is left to do anywhere."""

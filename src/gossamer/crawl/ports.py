@@ -4,6 +4,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from gossamer.cluster import OutageOrders, ShardOutages
 from gossamer.config import ProcessConfig, UrlConfig
 from gossamer.frontier import Openings
 from gossamer.model import CopyOf, Failed, Link, Row, Task, Turn, Url, UrlRecord
@@ -108,6 +109,9 @@ class Peers(Committing, Protocol):
 
     def durable(self, commits: int) -> None:
         """Be told how many commits a sync has covered."""
+
+    def outage_orders(self, told: ShardOutages, now: float) -> OutageOrders:
+        """Return what to do about hosts that are down, given how this shard stands."""
 
 
 class RevisitScheduler(Protocol):

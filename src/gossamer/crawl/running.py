@@ -41,13 +41,15 @@ def standing_of(shard: Shard) -> Standing:
         parked=core.frontier.parked.urls,
         parked_hosts=core.frontier.parked.hosts,
         is_running=True,
-        paused=run.paused,
+        paused=shard.engine.paused,
         stop_reason=run.stop_reason,
         outbox=core.outbox.waiting if core.outbox is not None else 0,
         watched=revisits.watched if revisits is not None else 0,
         freshness=revisits.freshness if revisits is not None else None,
         traps=core.traps.notes(),
         suspects=len(core.suspects),
+        waits_for=None if run.in_flight else core.frontier.waits_for(shard.engine.time.now()),
+        seed_failures=shard.engine.seed_failures,
     )
 
 

@@ -18,6 +18,7 @@ from gossamer.cluster import (
     Dismiss,
     Downward,
     GrantPages,
+    OutageOrders,
     Probe,
     RecallPages,
     RevisitShare,
@@ -147,6 +148,7 @@ class Conversation:
             standing=standing_of(self._shard),
             commits=self._peers.commits,
             is_idle=self._is_idle,
+            outages=self._shard.engine.outages(is_quiet=self._peers.is_quiet),
             round=answers,
         )
 
@@ -184,6 +186,8 @@ class Conversation:
                     self._shard.engine.revisits.set_share(part)
             case Probe(round=number):
                 self.report(is_wanted=True, answers=number)
+            case OutageOrders():
+                self._peers.order(message)
             case ControlRequest():
                 self._start(self._reply(message))
             case Dismiss(reason=reason):

@@ -62,6 +62,7 @@ FIRST_TRIES = 4
 ROBOTS_RETRY_S = 5.0
 """How long a host is left alone after the first failure of its robots.txt."""
 DETAIL_CHARS = 200
+SEEDS_TOLD = 5
 REST_S = 86_400.0
 """A stored page on which our own code fails is not revisited before this long."""
 
@@ -149,6 +150,8 @@ class Worker:
     robots_bytes: int
     has_one_host: bool = False
     """All seeds are of one host."""
+    seed_failures: dict[str, str] = field(default_factory=dict)
+    """Why seeds could not be fetched in their first try; some of them."""
     _holding: set[int] = field(default_factory=set)
     """Tasks whose host is still busy with them: settled once, whatever fails."""
 
@@ -279,6 +282,7 @@ class Worker:
         if is_stale(outcome):
             return RobotsHop(self._put_back_stale(task, came), None)
         trouble = robots.answer(task.url, outcome, now)
+        self._note_seed(task, trouble and f"robots.txt: {trouble}")
         if not isinstance(outcome, Refused) and outcome.document is not None:
             outcome.document.body.close()
         rules = robots.peek(task.url, now)
@@ -444,6 +448,8 @@ class Worker:
         now = self.time.now()
         turn = self._take_turn(task, outcome, reading, now)
         tried: FailedTry | None = None
+        if isinstance(outcome, Failed):
+            self._note_seed(task, f"{outcome.kind.value}: {outcome.detail}")
         if isinstance(outcome, Failed) and turn.revisit is None:
             if outcome.kind is FailureKind.DNS_UNREACHABLE:
                 turn = replace(turn, retry_at=self._next_look_up_at(task, now))
@@ -468,6 +474,12 @@ class Worker:
         if failed.document is not None and failed.kind is not FailureKind.HTTP_5XX:
             return frontier.probe_at(host) is None
         return turn.retry_at is None and not frontier.is_failing(host)
+
+    def _note_seed(self, task: Task, why: str) -> None:
+        """Keep why a seed could not be fetched, if so, in its first try: to be told at once."""
+        is_new = task.kind is LinkKind.SEED and task.url.text not in self.seed_failures
+        if why and is_new and len(self.seed_failures) < SEEDS_TOLD:
+            self.seed_failures[task.url.text] = why[:DETAIL_CHARS].rstrip(": ")
 
     def _next_look_up_at(self, task: Task, now: float) -> float | None:
         """Return when a name is looked up again after the resolver failed.

@@ -4,6 +4,8 @@ libcurl does the talking; what comes back is kept as it was sent (header lines, 
 content coding included) and interpreted here. Redirects are reported, not followed.
 """
 
+import errno
+import os
 import ssl
 from typing import Any
 
@@ -30,6 +32,7 @@ from gossamer.fetch.headers import (
     wire_text,
 )
 from gossamer.model import (
+    CONNECTION_REFUSED,
     Document,
     Failed,
     FailureKind,
@@ -313,7 +316,12 @@ def _failure(handle: CurlHandle, ended: TransferEnd) -> Failed:
     kind = _CURL.get(ended.code, FailureKind.DISCONNECTED)
     if kind is FailureKind.DISCONNECTED:
         kind = next((meaning for word, meaning in _MESSAGES if word in ended.message), kind)
-    return Failed(kind=kind, detail=ended.message)
+    detail = ended.message
+    if kind is FailureKind.CONNECT_FAILED and (number := handle.curl.getinfo(pycurl.OS_ERRNO)):
+        # libcurl's own words do not say why.
+        why = CONNECTION_REFUSED if number == errno.ECONNREFUSED else os.strerror(number)
+        detail = f"{detail.rpartition(': ')[0] or detail}: {why}"
+    return Failed(kind=kind, detail=detail)
 
 
 def _timeout_of(ended: TransferEnd) -> FailureKind:

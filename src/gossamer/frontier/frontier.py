@@ -57,7 +57,7 @@ from gossamer.frontier.workbench import (
     Workbench,
     kind_of,
 )
-from gossamer.model import HostKey, LinkKind, Row, Task
+from gossamer.model import HostKey, LinkKind, Row, Task, WaitsFor
 from gossamer.urls import host_key, ring_of
 
 ACTIVATE_AT_ONCE = 64
@@ -127,6 +127,8 @@ class Frontier:
         self._failing = FailingTasks(rows.get)
         self._lost: list[LostTask] = []
         """Tasks that have ended without another request; the caller records them."""
+        self._unresolved: set[HostKey] = set()
+        """Hosts whose names no resolver answered for when they were last looked up."""
         self._failed_at: dict[HostKey, float] = {}
         """Hosts that had answered before and have failed since any host answered last."""
         self.answered_at: float | None = None
@@ -310,22 +312,30 @@ class Frontier:
             self.answered_hosts += not had_answered and host.row.answered_at > 0.0
             self.hosts.change(host.key, host.row)
             if answer.failure is not None:
-                if had_answered:
+                if not answer.failure.is_silent:
+                    self._note_network(now)
+                elif had_answered:
                     self._failed_at[host.key] = now
-                note_failure(host.row, answer.failure, now, self._random)
-            elif not answer.is_throttled:
-                self._take_answer(host, task, answer)
+                note_failure(host.row, answer.failure, now, self._random, answer.latency_s)
+            elif answer.is_throttled:
+                self._note_network(now)
+            else:
+                self._take_answer(host, task, answer, now)
             if host.row.is_parked and (answer.failure is not None or answer.is_throttled):
                 self._bench.release(host)
                 self._set_aside(host)
                 return
         self._bench.release(host)
 
-    def _take_answer(self, host: ActiveHost, task: Task, answer: HostAnswer) -> None:
-        """Note that a host has answered: it is awake, and its failures get their owners."""
+    def _note_network(self, now: float) -> None:
+        """Note that something came back over the network."""
         self._failed_at.clear()
+        self.answered_at = now
+
+    def _take_answer(self, host: ActiveHost, task: Task, answer: HostAnswer, now: float) -> None:
+        """Note that a host has answered: it is awake, and its failures get their owners."""
+        self._note_network(now)
         row = host.row
-        self.answered_at = row.answered_at
         if answer.is_page and not answer.is_witness:
             row.witness = task.url.text
         if not answer.is_whole or not (answer.is_page or robots_wakes(row)):
@@ -592,10 +602,47 @@ class Frontier:
 
     def note_unresolved(self, host: str) -> int:
         """Count a look-up of a host's name that no resolver answered; return how many in a row."""
-        row = self.hosts.row(host)
+        row, key = self.hosts.row(host), host_key(host)
         row.unresolved += 1
-        self.hosts.change(host_key(host), row)
+        self._unresolved.add(key)
+        self.hosts.change(key, row)
         return row.unresolved
+
+    @property
+    def unresolved_urls(self) -> int:
+        """Return how many URLs wait for hosts whose names no resolver has answered for."""
+        found = 0
+        for key in list(self._unresolved):
+            row, host = self.hosts.find(key), self._bench.hosts.get(key)
+            if row is None or not row.unresolved:
+                self._unresolved.discard(key)
+            elif not row.is_parked:
+                found += row.waiting + (host.leased if host is not None else 0)
+        return found
+
+    def waits_for(self, now: float) -> WaitsFor | None:
+        """Return which host may be asked next, and what it waits for; None if none has to wait."""
+        found = [*self._waiting_hosts(now)]
+        return min(found, key=lambda wait: wait.seconds, default=None)
+
+    def _waiting_hosts(self, now: float) -> Iterator[WaitsFor]:
+        """Yield the first of the active hosts, of the parked ones, and of tasks set aside."""
+        if (row := self._bench.next_host()) is not None and row.next_at > now:
+            yield WaitsFor(host=row.name, seconds=row.next_at - now, reason=row.reason)
+        parked, probe_at = self._parked.next_host, self._parked.next_probe_at
+        if parked is not None and probe_at is not None:
+            row = self.hosts.find(parked)
+            if row is not None and row.outage is not None:
+                yield _wait_of(row.name, probe_at - now, row.outage)
+        failing, retry_at = self._failing.next_host(), self._failing.next_due_at
+        if failing is not None and retry_at is not None:
+            row = self.hosts.find(failing[0])
+            if row is not None and row.outage is not None and not row.is_parked:
+                yield _wait_of(row.name, retry_at - now, row.outage)
+        if (due_at := self._delayed.next_due_at) is not None and (
+            host := self._delayed.next_host()
+        ):
+            yield WaitsFor(host=host, seconds=max(0.0, due_at - now), reason="retry")
 
     def reserve(self, host: str, now: float) -> float | None:
         """Make a host busy until it is settled; None when done, else when to ask again."""
@@ -766,3 +813,10 @@ class Frontier:
             self._parked.count(key, row, host.leased if host is not None else 0)
             if host is None and not had_any:
                 self._parked.expect_probe(key, row)
+
+
+def _wait_of(host: str, seconds: float, outage: HostOutage) -> WaitsFor:
+    """Return the wait for a host that failed: why it did, and what it said."""
+    last = outage.tries[-1] if outage.tries else None
+    detail = last.detail if last is not None and last.reason == outage.reason else ""
+    return WaitsFor(host=host, seconds=max(0.0, seconds), reason=outage.reason, detail=detail)

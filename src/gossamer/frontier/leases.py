@@ -145,6 +145,14 @@ class DelayedTasks:
                 yield key, None
                 yield delayed_key(now, url_key), value
 
+    def next_host(self) -> str:
+        """Return the host of the task that is due first; "" if that is not committed yet."""
+        for key, value in self._scan(DELAYED):
+            if due_moment(key) == self.next_due_at:
+                return unpack_delayed(value).url.host
+            break
+        return ""
+
     def put(self, task: Task, due_at: float) -> Row:
         """Let a task wait; return the row to be written."""
         self.count += 1

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from gossamer.frontier.rows import FailedTry, HostOutage, HostRow
-from gossamer.model import CUT_FOR_OTHERS, Failed, FailureKind
+from gossamer.model import CONNECTION_REFUSED, CUT_FOR_OTHERS, Failed, FailureKind
 
 FIRST_PROBES_S = (10.0, 30.0)
 PROBE_S = 50.0
@@ -47,6 +47,7 @@ class FailureClass(StrEnum):
     A single page can be slow or broken, but no single page refuses connections.
     """
 
+    REFUSED = "refused"
     UNREACHABLE = "unreachable"
     UNANSWERED = "unanswered"
     RESET = "reset"
@@ -64,6 +65,8 @@ _CLASSES: dict[FailureKind, FailureClass] = {
     FailureKind.DISCONNECTED: FailureClass.RESET,
     FailureKind.HTTP_5XX: FailureClass.SERVER_ERROR,
 }
+_OF_HOST = frozenset({FailureClass.REFUSED, FailureClass.UNREACHABLE})
+_SILENT = frozenset({FailureClass.UNREACHABLE, FailureClass.UNANSWERED})
 _SOFT = frozenset({FailureClass.RESET, FailureClass.SERVER_ERROR})
 
 
@@ -76,12 +79,19 @@ class HostFailure(Struct, frozen=True, gc=False):
     was_cut: bool = False
     """We have cut it for the sake of other hosts."""
 
+    @property
+    def is_silent(self) -> bool:
+        """Return True if nothing came back: the network may be away as well as the host."""
+        return self.kind in _SILENT
+
 
 def host_failure(failed: Failed, origin: str) -> HostFailure | None:
     """Return what a failure means for its host; None if it is the URL's own, or nobody's."""
     kind = _CLASSES.get(failed.kind)
     if kind is None:
         return None
+    if kind is FailureClass.UNREACHABLE and CONNECTION_REFUSED in failed.detail:
+        kind = FailureClass.REFUSED
     return HostFailure(failed.kind.value, kind, origin, failed.detail == CUT_FOR_OTHERS)
 
 
@@ -92,6 +102,8 @@ def robots_failure(detail: str, origin: str) -> HostFailure:
     if kind is None or kind is FailureClass.SERVER_ERROR:  # the server is there
         found = kind or FailureClass.UNREACHABLE
         return HostFailure("robots_unreachable", found, origin)
+    if kind is FailureClass.UNREACHABLE and CONNECTION_REFUSED in detail:
+        kind = FailureClass.REFUSED
     return HostFailure(reason, kind, origin, detail.endswith(CUT_FOR_OTHERS))
 
 
@@ -122,16 +134,22 @@ def parks_alone_at(tried: FailedTry) -> int:
     return RESETS if tried.kind == FailureClass.RESET else TOLERANCE
 
 
-def note_failure(row: HostRow, failure: HostFailure, now: float, random: Random) -> None:
-    """Count a failure for its host, which may park it; that of a probe puts off the next one."""
+def note_failure(
+    row: HostRow, failure: HostFailure, now: float, random: Random, took_s: float = 0.0
+) -> None:
+    """Count a failure for its host, which may park it; that of a probe puts off the next one.
+
+    Probes are counted from their beginning, once there is one every 50 s: many wait for a timeout.
+    """
     outage = row.outage = row.outage or HostOutage()
     outage.failures += 1
     outage.reason, outage.origin = failure.reason, failure.origin
     outage.was_cut = failure.was_cut
+    outage.kind = failure.kind.value
     if outage.is_parked:
         if now >= outage.probe_at:  # or it was under way when the host was parked
             outage.probes += 1
-            _put_off(row, outage, now, random)
+            _put_off(row, outage, now, random, took_s)
     elif outage.failures >= parks_at(row, failure.kind):
         park_row(row, failure.reason, now, random)
 
@@ -144,9 +162,14 @@ def park_row(row: HostRow, reason: str, now: float, random: Random) -> None:
         _put_off(row, outage, now, random)
 
 
-def _put_off(row: HostRow, outage: HostOutage, now: float, random: Random) -> None:
+def _put_off(
+    row: HostRow, outage: HostOutage, now: float, random: Random, took_s: float = 0.0
+) -> None:
     parked_s = max(0.0, now - (now if outage.parked_at is None else outage.parked_at))
-    hold_until(row, now + probe_delay_s(outage.probes, parked_s, random))
+    delay_s = probe_delay_s(outage.probes, parked_s, random)
+    if outage.probes >= len(FIRST_PROBES_S):
+        delay_s = max(FIRST_PROBES_S[0], delay_s - took_s)
+    hold_until(row, now + delay_s)
 
 
 def hold_until(row: HostRow, probe_at: float) -> None:
@@ -197,9 +220,7 @@ def wake_row(row: HostRow, *, by_witness: bool) -> list[Verdict]:
 
 def _is_own(tried: FailedTry, *, by_witness: bool) -> bool:
     kind = FailureClass(tried.kind)
-    return kind is FailureClass.SERVER_ERROR or (
-        by_witness and kind is not FailureClass.UNREACHABLE
-    )
+    return kind is FailureClass.SERVER_ERROR or (by_witness and kind not in _OF_HOST)
 
 
 def _is_soft(outage: HostOutage) -> bool:
@@ -234,17 +255,14 @@ def wants_witness(row: HostRow, *, all_failed: bool) -> bool:
 def is_hopeless(row: HostRow, probes: int = HOPELESS_PROBES) -> bool:
     """Return True if a parked host has never answered, and failed enough probes.
 
-    One at least must have had all the time that it is allowed.
+    One at least must have had all the time that it is allowed. Fewer than usual are enough only
+    for a host that refuses the connection.
     """
     outage = row.outage
-    return (
-        outage is not None
-        and outage.is_parked
-        and not row.answered_at
-        and outage.reason != "throttled"
-        and outage.probes >= probes
-        and not outage.was_cut
-    )
+    if outage is None or not outage.is_parked or row.answered_at or outage.was_cut:
+        return False
+    enough = probes if outage.kind == FailureClass.REFUSED else max(probes, HOPELESS_PROBES)
+    return outage.reason != "throttled" and outage.probes >= enough
 
 
 def is_overdue(row: HostRow, now: float, give_up_s: float) -> bool:

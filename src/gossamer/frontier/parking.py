@@ -70,6 +70,11 @@ class ParkedHosts:
             self._due[key] = row.next_at
             heapq.heappush(self._probes, (row.next_at, key))
 
+    @property
+    def next_host(self) -> HostKey | None:
+        """Return the host whose probe is due first."""
+        return None if self.next_probe_at is None else self._probes[0][1]
+
     def take_due(self, now: float) -> HostKey | None:
         """Take a host whose probe is due, if there is one."""
         moment = self.next_probe_at
@@ -135,6 +140,10 @@ class FailingTasks:
         while self._retries and self._retries[0][0] <= now:
             _, host, url_key = heapq.heappop(self._retries)
             yield host, url_key
+
+    def next_host(self) -> tuple[HostKey, int] | None:
+        """Return host and URL key of the next try; it may be stale."""
+        return self._retries[0][1:] if self._retries else None
 
     @property
     def next_due_at(self) -> float | None:

@@ -67,6 +67,8 @@ class HostOutage(Struct, array_like=True):
     """The last failure of each URL in this run; their tasks lie in rows of their own."""
     was_cut: bool = False
     """The last failure was ours: the request was cut for the sake of other hosts."""
+    kind: str = ""
+    """Of the last failure: its `FailureClass`."""
 
     @property
     def is_parked(self) -> bool:

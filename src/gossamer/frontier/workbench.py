@@ -324,6 +324,13 @@ class Workbench:
             self.remove(host)
         return given
 
+    def next_host(self) -> HostRow | None:
+        """Return the host that becomes ready first, of those that wait for their moment."""
+        heaps = [heap for heap in (self._first, *self._heaps.values()) if self._earliest(heap)[1]]
+        if not heaps:
+            return None
+        return self.hosts[min(heaps, key=self._earliest)[0][2]].row
+
     def next_moment(self, open_to: Openings = ALL_HOSTS, *, is_first: bool = False) -> float | None:
         """Return when the next host becomes ready, or None if none waits for its moment.
 

@@ -5,6 +5,7 @@ Neighbours: everyone. Not for: rules (those live in the room that applies them).
 
 from gossamer.model.checks import CheckedFolder, CheckFinding, CheckScope, FindingKind, Remedy
 from gossamer.model.document import (
+    CONNECTION_REFUSED,
     CUT_FOR_OTHERS,
     Body,
     Document,
@@ -31,6 +32,7 @@ from gossamer.model.ledger import (
     UrlState,
     UserErrors,
     Visit,
+    WaitsFor,
 )
 from gossamer.model.link import (
     EMBEDDED,

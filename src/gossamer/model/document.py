@@ -83,6 +83,10 @@ class Document:
         return ""
 
 
+CONNECTION_REFUSED = "Connection refused"
+"""What the detail of a failure says if nothing listens at the host, which itself is there."""
+
+
 class FailureKind(StrEnum):
     """What went wrong between us and the server. Each kind has a row in the retry table."""
 

@@ -305,6 +305,16 @@ class TrapNote(Struct, frozen=True):
     detail: str
 
 
+class WaitsFor(Struct, kw_only=True, frozen=True):
+    """What a crawl waits for while nothing is under way: a host, and how long."""
+
+    host: str
+    seconds: float
+    reason: str
+    """The rule or the failure that makes it wait."""
+    detail: str = ""
+
+
 class Standing(Struct, kw_only=True, frozen=True):
     """What the counters do not hold: the state of queue and process at this moment."""
 
@@ -329,3 +339,6 @@ class Standing(Struct, kw_only=True, frozen=True):
     """Parts of sites that are throttled or closed: some of them."""
     suspects: int = 0
     """URLs whose page was being read when the crawl died."""
+    waits_for: WaitsFor | None = None
+    seed_failures: dict[str, str] = field(default_factory=dict)
+    """Why seeds could not be fetched in their first try; some of them."""

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
-from gossamer.model import Counters, Standing, TrapNote, UserErrors
+from gossamer.model import Counters, Standing, TrapNote, UserErrors, WaitsFor
 
 
 class WatchTotals(Struct, frozen=True, kw_only=True):
@@ -74,6 +74,10 @@ class Status(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Parts of sites that are throttled or closed: some of them."""
     suspects: int
     """URLs whose page was being read when the crawl died: each is read alone."""
+    waits_for: WaitsFor | None = None
+    """What a crawl waits for that has nothing under way; None if it waits for nothing."""
+    seed_failures: dict[str, str] = field(default_factory=dict)
+    """Why seeds could not be fetched in their first try in this run; some of them."""
     restarts: int | None = None
     """Shards that died and were started again, in this run; None with one shard."""
     refused_seeds: dict[str, str] | None = None
@@ -99,7 +103,17 @@ def merge_standings(parts: Sequence[Standing]) -> Standing:
         freshness=_freshness(parts),
         traps=tuple(note for part in parts for note in part.traps),
         suspects=sum(part.suspects for part in parts),
+        waits_for=_first_wait(parts),
+        seed_failures={url: why for part in parts for url, why in part.seed_failures.items()},
     )
+
+
+def _first_wait(parts: Sequence[Standing]) -> WaitsFor | None:
+    """Return what ends first of what the shards wait for; None if one of them has work."""
+    if any(part.in_flight for part in parts):
+        return None
+    waits = [part.waits_for for part in parts if part.waits_for is not None]
+    return min(waits, key=lambda wait: wait.seconds, default=None)
 
 
 def _freshness(parts: Sequence[Standing]) -> float | None:
@@ -153,4 +167,6 @@ def status_of(counters: Counters, standing: Standing) -> Status:
         user_errors={name: replace(told) for name, told in sorted(counters.user_errors.items())},
         traps=standing.traps,
         suspects=standing.suspects,
+        waits_for=standing.waits_for,
+        seed_failures=standing.seed_failures,
     )

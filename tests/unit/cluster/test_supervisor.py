@@ -17,6 +17,7 @@ from gossamer.cluster import (
     NoAnswer,
     ShardEnded,
     ShardJoined,
+    ShardOutages,
     ShardReport,
     Supervisor,
     supervisor,
@@ -28,7 +29,7 @@ Run = Callable[[int, socket.socket], int]
 
 
 def supervised(run: Run) -> Supervisor:
-    return Supervisor(1, run, None, keep_files=(), clock=SystemClock())
+    return Supervisor(1, run, None, keep_files=(), clock=SystemClock(), wait_at_end_s=60.0)
 
 
 def shard(talk: Callable[[Connection[Downward], Downward], None]) -> Run:
@@ -114,7 +115,9 @@ async def test_a_question_survives_the_death_of_its_shard() -> None:
         return shard(echo)(number, end)
 
     mark[1].send(b"1")
-    made = Supervisor(1, dies_once, None, keep_files=(mark[0].fileno(),), clock=SystemClock())
+    made = Supervisor(
+        1, dies_once, None, keep_files=(mark[0].fileno(),), clock=SystemClock(), wait_at_end_s=60.0
+    )
     running = asyncio.ensure_future(made.run())
     assert await made.ask(0, {"ask": "why"}) == {"heard": "why"}
     assert made.members[0].starts == 2
@@ -132,7 +135,13 @@ def dies_after(commits: int) -> Run:
         connection.send(ShardJoined(pages=0))
         standing = Standing(queued=1, hosts=1, known_urls=1)
         connection.send(
-            ShardReport(counters=Counters(), standing=standing, commits=commits, is_idle=False)
+            ShardReport(
+                counters=Counters(),
+                standing=standing,
+                commits=commits,
+                is_idle=False,
+                outages=ShardOutages(),
+            )
         )
         await connection.flush()
         connection.close()

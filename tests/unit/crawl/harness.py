@@ -17,6 +17,7 @@ from typing import Any, BinaryIO
 import msgspec
 
 from gossamer.clock import CrawlTime
+from gossamer.cluster import OutageOrders, ShardOutages
 from gossamer.config import (
     Config,
     FetchConfig,
@@ -29,6 +30,7 @@ from gossamer.config import (
 )
 from gossamer.crawl.core import Core, build_core
 from gossamer.crawl.engine import Engine as Loop
+from gossamer.crawl.engine import OutageDuty
 from gossamer.crawl.ledger import Ledger
 from gossamer.crawl.opening import ShardFolder
 from gossamer.crawl.peers import NoPeers
@@ -637,6 +639,9 @@ class Peers:
     def durable(self, commits: int) -> None:
         self.durable_commits.append(commits)
 
+    def outage_orders(self, told: ShardOutages, now: float) -> OutageOrders:  # noqa: ARG002 -- as above
+        return OutageOrders()
+
     def committed(self) -> None:
         self.commits += 1
         self.has_uncommitted = False
@@ -802,7 +807,9 @@ def open_engine(
     writer = Writer(disk.writer, events)
     frontier = Noted(real.frontier, events, "settle", "conclude", "put_back", "delay")
     core = replace(real, frontier=frontier, traps=suspicion)  # type: ignore[arg-type]
-    others = peers or NoPeers(rules.limits.max_pages)
+    run = RunState()
+    wait_s = rules.outage.wait_at_end_s
+    others = peers or NoPeers(rules.limits.max_pages, wait_at_end_s=wait_s, run=run)
     ledger = Ledger(
         state=state,  # type: ignore[arg-type]
         archive=open_archive(disk, rules.store, events),  # type: ignore[arg-type]
@@ -817,7 +824,6 @@ def open_engine(
     )
     mark = ReadingMark(place.state / "flight")
     tools = Tools(urls=rules.urls, process=rules.process, robots_agent=rules.fetch.robots_agent)
-    run = RunState()
     worker = Worker(
         time=time,
         core=core,
@@ -847,6 +853,7 @@ def open_engine(
         ledger=ledger,
         worker=worker,
         peers=others,
+        outage_duty=OutageDuty(rules.outage, core.frontier, worker),
         revisits=None,
         folder=tmp_path,
         save=lambda: None,

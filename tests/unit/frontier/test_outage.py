@@ -2,6 +2,7 @@
 
 from random import Random
 
+import msgspec
 import pytest
 
 from gossamer.frontier.outage import (
@@ -21,7 +22,7 @@ from gossamer.frontier.outage import (
     wants_witness,
 )
 from gossamer.frontier.rows import FailedTry, HostOutage, HostRow, decode_host, encode_host
-from gossamer.model import CUT_FOR_OTHERS, Failed, FailureKind
+from gossamer.model import CONNECTION_REFUSED, CUT_FOR_OTHERS, Failed, FailureKind
 
 ORIGIN = "http://a.test"
 REFUSED = HostFailure("connect_failed", FailureClass.UNREACHABLE, ORIGIN)
@@ -274,7 +275,48 @@ def test_a_host_is_not_hopeless_while_its_probes_are_cut_for_the_sake_of_others(
 def test_a_host_that_never_answered_is_hopeless_after_four_probes() -> None:
     assert not is_hopeless(parked(probes=3))
     assert is_hopeless(parked(probes=4))
-    assert is_hopeless(parked(probes=1), probes=1)
+    assert not is_hopeless(parked(probes=3), probes=1)
+
+
+def test_fewer_probes_are_enough_only_if_the_connection_is_refused() -> None:
+    row = parked(probes=0)
+    note_failure(row, msgspec.structs.replace(REFUSED, kind=FailureClass.REFUSED), 1e6, Random(7))
+    assert is_hopeless(row, probes=1)
+    assert not is_hopeless(row)
+    note_failure(row, HANGS, 2e6, Random(7))
+    assert not is_hopeless(row, probes=1)
+
+
+@pytest.mark.parametrize(
+    ("kind", "detail", "is_silent"),
+    [
+        (FailureKind.CONNECT_FAILED, f"to a.test: {CONNECTION_REFUSED}", False),
+        (FailureKind.CONNECT_FAILED, "Network is unreachable", True),
+        (FailureKind.CONNECT_TIMEOUT, "", True),
+        (FailureKind.FIRST_BYTE_TIMEOUT, "", True),
+        (FailureKind.DISCONNECTED, "", False),
+        (FailureKind.HTTP_5XX, "500", False),
+    ],
+)
+def test_only_silence_may_mean_that_the_network_is_away(
+    kind: FailureKind, detail: str, *, is_silent: bool
+) -> None:
+    failure = host_failure(Failed(kind=kind, detail=detail), ORIGIN)
+    assert failure is not None
+    assert failure.is_silent is is_silent
+    of_robots = robots_failure(f"{kind.value}: {detail}", ORIGIN)
+    assert of_robots.is_silent is is_silent
+
+
+def test_once_probes_are_regular_they_are_counted_from_their_beginning() -> None:
+    row = parked(probes=5)
+    note_failure(row, HANGS, 1000.0, Steady(), 20.0)
+    assert row.outage is not None
+    assert row.outage.probe_at == 1030.0
+    early = parked(probes=0)
+    note_failure(early, HANGS, 1000.0, Steady(), 20.0)
+    assert early.outage is not None
+    assert early.outage.probe_at == 1030.0
     assert not is_hopeless(parked(probes=9, answered_at=1.0))
     assert not is_hopeless(HostRow(name="a.test"))
 

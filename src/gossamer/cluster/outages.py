@@ -1,0 +1,144 @@
+"""Is the network there, and is anything left but hosts that are down? Over all shards. Pure.
+
+Each shard says how it stands; what follows from all of them together is ordered of each. A crawl of
+one shard asks the same questions of itself.
+"""
+
+import math
+
+from msgspec import Struct
+
+NETWORK_HOSTS = 5
+"""So many hosts that fail together mean that the network is away; or all, if there are fewer."""
+LEAST_HOSTS = 2
+"""One host alone never means that: whether it or the network is away cannot be told."""
+TOGETHER_S = 30.0
+ASK_EVERY_S = 10.0
+"""While the network is away, one host is asked so often whether it is back."""
+SETTLED_S = 2.0
+"""For so long nothing else may have been left: a letter may be on its way to another shard."""
+PROBES, PROBES_ALONE = 4, 1
+"""Failed probes after which a host that never answered is given up when nothing else is left, and
+if it is the only host of the crawl and refuses the connection."""
+
+
+class ShardOutages(Struct, frozen=True, array_like=True):
+    """How a shard stands with hosts that are down."""
+
+    is_waiting: bool = False
+    """It has nothing left to do, or nothing but to wait for parked hosts."""
+    parked_hosts: int = 0
+    hosts: int = 0
+    """Known to it."""
+    answered_hosts: int = 0
+    """Of these have ever answered."""
+    answered_s: float | None = None
+    """Since any of them answered last, in this run."""
+    failed_s: tuple[float, ...] = ()
+    """Since each of those that had answered and then failed did so, the last ones first."""
+
+
+class OutageOrders(Struct, frozen=True, tag=True):
+    """What a shard is to do about hosts that are down."""
+
+    is_network_away: bool = False
+    """Ask nobody, unless told to; give up nobody."""
+    asks: int = 0
+    """One host that had answered is to be asked whenever this number has grown."""
+    give_up_after: int | None = None
+    """Hosts that never answered are given up after so many probes; None while there is anything
+    else left to do in any shard."""
+
+
+class Outages:
+    """What is known of the outages in all shards, and since when."""
+
+    def __init__(self, shards: int, wait_at_end_s: float) -> None:
+        self._shards = shards
+        self._wait_at_end_s = wait_at_end_s
+        self._told: dict[int, tuple[ShardOutages, float]] = {}
+        self._away_since: float | None = None
+        self._left_since: float | None = None
+        """Since when nothing but parked hosts has been left."""
+        self._asked_at = 0.0
+        self._asks: dict[int, int] = {}
+
+    def note(self, shard: int, told: ShardOutages, now: float) -> None:
+        """Note how a shard stands."""
+        self._told[shard] = told, now
+
+    def lost(self, shard: int) -> None:
+        """Note that a shard died: nothing is known of it."""
+        self._told.pop(shard, None)
+
+    def look(self, now: float) -> None:
+        """Draw conclusions from what all shards have said; call it about once a second."""
+        if self._away_since is None and self._is_away(now):
+            self._away_since = self._asked_at = now
+        elif self._away_since is not None and self._last_answer() > self._away_since:
+            self._away_since = None
+        if self._away_since is not None and now - self._asked_at >= ASK_EVERY_S:
+            self._asked_at = now
+            self._ask_one()
+        if self._away_since is not None or not self._are_parked_left():
+            self._left_since = None
+        elif self._left_since is None:
+            self._left_since = now
+
+    def orders(self, shard: int, now: float) -> OutageOrders:
+        """Return what a shard is to do."""
+        return OutageOrders(
+            is_network_away=self.is_network_away,
+            asks=self._asks.get(shard, 0),
+            give_up_after=self._give_up_after() if self._has_settled(now) else None,
+        )
+
+    @property
+    def is_network_away(self) -> bool:
+        """Return True if so many hosts failed together that the network must be away."""
+        return self._away_since is not None
+
+    def seconds_to_end(self, now: float) -> float | None:
+        """Return how long parked hosts are still waited for; None while anything else is left."""
+        if not self._has_settled(now) or self._left_since is None:
+            return None
+        return max(0.0, self._left_since + self._wait_at_end_s - now)
+
+    def _has_settled(self, now: float) -> bool:
+        return self._left_since is not None and now - self._left_since >= SETTLED_S
+
+    def _give_up_after(self) -> int:
+        is_alone = sum(told.hosts for told, _ in self._told.values()) == 1
+        return PROBES_ALONE if is_alone else PROBES
+
+    def _are_parked_left(self) -> bool:
+        told = [one for one, _ in self._told.values()]
+        is_waiting = len(told) == self._shards and all(one.is_waiting for one in told)
+        return is_waiting and any(one.parked_hosts for one in told)
+
+    def _is_away(self, now: float) -> bool:
+        """Return True if enough hosts that had answered failed together, and none answered since.
+
+        Where there are fewer than enough, all of them must have failed.
+        """
+        if len(self._told) < self._shards:
+            return False
+        last = self._last_answer()
+        failed = [at - s for told, at in self._told.values() for s in told.failed_s]
+        lately = sum(moment >= last and now - moment <= TOGETHER_S for moment in failed)
+        answered = sum(told.answered_hosts for told, _ in self._told.values())
+        return lately >= LEAST_HOSTS and lately >= min(NETWORK_HOSTS, answered)
+
+    def _last_answer(self) -> float:
+        """Return when any host answered last in this run."""
+        moments = (
+            at - told.answered_s for told, at in self._told.values() if told.answered_s is not None
+        )
+        return max(moments, default=-math.inf)
+
+    def _ask_one(self) -> None:
+        """Let the shard that was asked least ask one of the hosts that had answered."""
+        able = [shard for shard, (told, _) in self._told.items() if told.answered_hosts]
+        if able:
+            shard = min(able, key=lambda one: (self._asks.get(one, 0), one))
+            self._asks[shard] = self._asks.get(shard, 0) + 1
