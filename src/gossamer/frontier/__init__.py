@@ -20,6 +20,6 @@ from gossamer.frontier.outage import (
 )
 from gossamer.frontier.parking import LostTask
 from gossamer.frontier.politeness import AddressClocks, HostAnswer, address_gap_s
-from gossamer.frontier.rows import FailedTry
+from gossamer.frontier.rows import FailedTry, HostOutage
 from gossamer.frontier.view import WaitingUrl, count_waiting, find_host, find_waiting, queued_tasks
 from gossamer.frontier.workbench import ALL_HOSTS, HostKind, Openings

@@ -7,12 +7,13 @@ from msgspec import Struct, to_builtins
 from msgspec.structs import replace
 
 from gossamer.config import UrlConfig
-from gossamer.frontier import WaitingUrl, find_waiting
+from gossamer.frontier import HostOutage, WaitingUrl, find_host, find_waiting
 from gossamer.model import Link, LinkKind, Objection, Reject, Url, UrlRecord, UrlState
 from gossamer.report.clusters import NearCopy, near_copy, near_sentence
 from gossamer.report.records import (
     decode_record,
     decode_suspect,
+    moment_text,
     suspect_row_key,
     suspicion,
     url_row_key,
@@ -198,7 +199,8 @@ def explain_url(text: str, sources: Sources) -> Why:
     if found.state == UrlState.ARCHIVED:
         found = replace(found, near=near_copy(sources.rows.get, url.key))
     suspect = decode_suspect(sources.rows.get(suspect_row_key(url.key)))
-    told = sentence(found)
+    host = find_host(sources.rows, url.host) if found.next_at is not None else None
+    told = sentence(found, outage_sentence(host.outage if host is not None else None))
     if suspect is not None and suspicion(suspect) not in told:
         told += f" It {suspicion(suspect)}."
     return replace(found, explanation=told)
@@ -322,8 +324,19 @@ def name_original(answer: Why, name: str) -> Why:
     return replace(answer, near=near, explanation=told)
 
 
-def sentence(why: Why) -> str:
-    """Return one or two English sentences that sum the facts up."""
+def outage_sentence(outage: HostOutage | None) -> str:
+    """Return since when a host has been down, and when it is asked again; "" if it is not."""
+    if outage is None or outage.parked_at is None or outage.reason == "throttled":
+        return ""
+    probes = _counted(outage.probes, "probe")
+    return (
+        f" Its host has been down since {moment_text(outage.parked_at)} ({outage.reason}), "
+        f"{probes} without an answer; next probe at {moment_text(outage.probe_at)}."
+    )
+
+
+def sentence(why: Why, outage: str = "") -> str:
+    """Return a few English sentences that sum the facts up; one may be of its host's outage."""
     because = f"{why.reason}: {why.detail}" if why.detail else why.reason
     is_seed = why.kind == LinkKind.SEED.value
     met = "A seed" if is_seed else "Linked"
@@ -331,14 +344,15 @@ def sentence(why: Why) -> str:
     state = "unplanted" if state == "unknown" and is_seed else state
     linked = f" It was first linked from {why.via}." if why.via else ""
     copy = f" as a copy of {why.copy_of}" if why.copy_of else ""
-    wait = f" Its host waits because of {why.next_reason}." if why.next_reason else ""
+    waits = f" Its host waits because of {why.next_reason}." if why.next_reason else ""
+    wait = outage or waits
     again = f" again, after {because}" if why.reason else ", not fetched yet"
     told = {
         "archived": f"Fetched and archived{copy} at depth {why.depth}.",
         "redirected": f"Fetched; it redirects to {why.target}.",
         "failed": f"Given up after {_counted(why.attempts, 'attempt')}: {because}.",
         "gone": f"Was archived, and no longer exists: {because}.",
-        "waiting": f"Failed ({because}) and will be tried again.",
+        "waiting": f"Failed ({because}) and will be tried again.{outage}",
         "queued": f"Known and queued{again}.{wait}",
         "leased": f"Known and next in line{again}.{wait}",
         "held": f"Known and held back until its part of the site is judged: {why.detail}.",

@@ -66,10 +66,15 @@ def decode_suspect(value: bytes | None) -> Suspect | None:
 
 def suspicion(suspect: Suspect) -> str:
     """Return why a URL is a suspect, and what becomes of it, as the end of a sentence."""
-    died_at = datetime.fromtimestamp(suspect.died_at, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
     return (
-        f"was being read when the crawl died at {died_at}; will be read alone in a helper process"
+        f"was being read when the crawl died at {moment_text(suspect.died_at)}; "
+        "will be read alone in a helper process"
     )
+
+
+def moment_text(at: float) -> str:
+    """Return a moment as a reader of messages sees it, in UTC."""
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
 
 
 def encode_counters(counters: Counters) -> bytes:
