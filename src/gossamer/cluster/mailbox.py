@@ -6,6 +6,7 @@ each other for ever. Its receipt leaves when the commit that took its tasks in i
 
 import asyncio
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
 
 from msgspec import Struct
@@ -137,7 +138,8 @@ class Mailbox:
         server, self._server = self._server, None
         if server is not None:
             server.close()
-        self._path.unlink(missing_ok=True)
+        with suppress(OSError):  # the disk is gone; who opens next replaces the file
+            self._path.unlink(missing_ok=True)
 
 
 def _mark(epoch: int, sequence: int) -> bytes:

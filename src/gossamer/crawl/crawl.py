@@ -186,10 +186,10 @@ class Crawl:
         ):
             shards = read_charter(folder.charter_path).shards
             ensure_shards(folder, config, shards, lock)
+            save_crawl_config(self.folder, config)  # first: a state without it would be refused
             told = Planted()
             for shard in range(shards):
                 told.add(runner.run(self._add_to(config, Ring(shards), shard)))
-            save_crawl_config(self.folder, config)
         return told.answer()
 
     async def _add_to(self, config: Config, ring: Ring, number: int) -> Planted:

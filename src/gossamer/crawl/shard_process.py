@@ -70,11 +70,16 @@ class ShardOrders:
             connection.send(ShardEnded(report=await self._crawl(place, connection)))
         except GossamerError as error:
             connection.send(ShardEnded(error=str(error), is_usage=isinstance(error, ConfigError)))
+        except OSError as error:
+            connection.send(ShardEnded(error=_disk_trouble(error)))
         except BaseExceptionGroup as group:
-            cause = first_cause(group)
-            if not isinstance(cause, GossamerError):
-                raise
-            connection.send(ShardEnded(error=str(cause)))
+            match first_cause(group):
+                case GossamerError() as cause:
+                    connection.send(ShardEnded(error=str(cause)))
+                case OSError() as cause:
+                    connection.send(ShardEnded(error=_disk_trouble(cause)))
+                case _:
+                    raise
         await connection.flush()
         connection.close()
         return 0
@@ -102,6 +107,15 @@ class ShardOrders:
         finally:
             await talk.close()
             await shard.close()
+
+
+def _disk_trouble(error: OSError) -> str:
+    """Return what to tell of a disk that failed where nobody expected it: it is not retried."""
+    where = f"{error.filename}: " if error.filename else ""
+    return (
+        f"{where}{error.strerror or error}; no data was damaged; "
+        "check the disk, then run the crawl again"
+    )
 
 
 class Conversation:

@@ -422,8 +422,13 @@ class _Check:
             self._add("bad_cdxj", file, told, "cdxj", index.stat().st_size)
 
     def _is_gone(self, name: ArchiveName, ref: StoreRef, table: _Pages) -> bool:
-        """Return True if it is no wonder that a line leads nowhere: its record is bad, or newer."""
-        return table.is_bad_at(ref.offset) or self._is_behind(name, ref)
+        """Return True if it is no wonder that a line leads nowhere: its record is bad, or newer.
+
+        A power loss may take the commit of a file that was just closed and leave its index.
+        """
+        row = self._rows.get(name.file_name)
+        is_ahead = row is not None and row.cdxj_length is None and ref.offset >= row.length
+        return is_ahead or table.is_bad_at(ref.offset) or self._is_behind(name, ref)
 
     def _line_flaw(self, name: ArchiveName, raw: bytes, line: CdxLine | None, table: _Pages) -> str:
         """Return what is wrong with a line that is not what the record makes us expect, or "".

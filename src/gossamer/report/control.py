@@ -8,6 +8,7 @@ import asyncio
 import json
 import socket
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from gossamer.cluster import short_path
@@ -63,7 +64,8 @@ class ControlSocket:
         """Stop listening and remove the socket file."""
         if self._server is not None:
             self._server.close()
-        self._path.unlink(missing_ok=True)
+        with suppress(OSError):  # the disk is gone; who opens next replaces the file
+            self._path.unlink(missing_ok=True)
 
 
 async def _read_question(reader: asyncio.StreamReader) -> object:

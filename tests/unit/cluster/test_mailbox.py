@@ -209,3 +209,13 @@ async def test_a_folder_with_a_very_long_name_has_a_mailbox_too(tmp_path: Path) 
     sender.post(task("x"))
     async with Receiver(path).open() as receiver, sender.running():
         await until(lambda: receiver.paths == ["/x"])
+
+
+async def test_a_mailbox_on_a_disk_that_is_gone_is_closed_all_the_same(tmp_path: Path) -> None:
+    place = tmp_path / "state"
+    place.mkdir()
+    box = Receiver(place / "mail.sock").box
+    await box.open()
+    place.rename(tmp_path / "away")
+    place.write_bytes(b"no folder any more: to remove a file in it is an error")
+    box.close()

@@ -78,3 +78,15 @@ async def test_who_goes_before_the_answer_does_no_harm(tmp_path: Path) -> None:
         await asyncio.sleep(0.01)
     control.close()
     assert failures == []
+
+
+async def test_a_control_socket_on_a_disk_that_is_gone_is_closed_all_the_same(
+    tmp_path: Path,
+) -> None:
+    place = tmp_path / "crawl"
+    place.mkdir()
+    control = ControlSocket(place / "control.sock", answering)
+    await control.open()
+    place.rename(tmp_path / "away")
+    place.write_bytes(b"no folder any more: to remove a file in it is an error")
+    control.close()

@@ -1,13 +1,17 @@
 """Repair: back to what was committed, however the process died."""
 
 import os
+import re
 from pathlib import Path
+from random import Random
 
 import msgspec
 import pytest
 from store_samples import Shard, document, pages, turn, warcio_check
 
 from gossamer.errors import CannotGoOn
+from gossamer.model import CheckScope
+from gossamer.report.checking import check
 from gossamer.store import (
     CrawlFolder,
     EndsFile,
@@ -475,3 +479,20 @@ def test_a_torn_large_page_is_cut_whole(tmp_path: Path) -> None:
     records = Records(shard.folder.archive / PAGES)
     assert len(list(records)) == 3
     assert records.found == ""
+
+
+def test_an_index_that_is_ahead_of_what_was_committed_is_no_damage_to_a_check(
+    tmp_path: Path,
+) -> None:
+    shard = Shard(tmp_path)
+    shard.commit(pages(2))
+    shard.append(pages(2, first=2))
+    shard.archive.close()
+    shard.die()
+    index = shard.folder.archive / INDEX
+    assert len(index.read_bytes().splitlines()) == 4
+    found = check(tmp_path, CheckScope(), Random(1), lambda _: None).findings
+    assert [one for one in found if one.kind == "bad_cdxj"] == []
+    index.write_bytes(re.sub(rb'"offset": "[0-9]+"', b'"offset": "7"', index.read_bytes(), count=1))
+    found = check(tmp_path, CheckScope(), Random(1), lambda _: None).findings
+    assert [one.kind for one in found if one.kind == "bad_cdxj"] == ["bad_cdxj"]
