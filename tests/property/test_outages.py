@@ -71,7 +71,7 @@ class World:
 
     def ask(self, task: Task) -> None:
         host, key = task.url.host, task.url.key
-        probe_at = self.frontier.probe_at(host)
+        probe_at = self.frontier.parking.probe_at(host)
         assert probe_at is None or self.now >= probe_at
         assert self.now >= self.last_at.get(host, 0.0) + DELAY_S
         self.last_at[host] = self.now
@@ -85,7 +85,7 @@ class World:
             if is_witness:
                 self.frontier.conclude(task)
             else:
-                self.frontier.set_failed(task, self.tried(task, failed, failure))
+                self.frontier.parking.set_failed(task, self.tried(task, failed, failure))
         else:
             assert is_witness or key not in self.done | self.uncommitted
             answer = HostAnswer(latency_s=0.0, is_witness=is_witness)
@@ -94,7 +94,7 @@ class World:
                 self.charged[key] = task.attempt
                 self.uncommitted.add(key)
         self.frontier.settle(task, self.now, answer)
-        self.failed |= {lost.task.url.key for lost in self.frontier.take_lost()}
+        self.failed |= {lost.task.url.key for lost in self.frontier.parking.take_lost()}
 
     def tried(self, task: Task, failed: Failed, failure: HostFailure) -> FailedTry:
         again_at = next_try_at(failed, task.attempt, self.now)

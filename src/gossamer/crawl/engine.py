@@ -121,14 +121,14 @@ class OutageDuty:
     def report(self, now: float, *, is_waiting: bool) -> ShardOutages:
         """Return how this shard stands; `is_waiting` if nothing but parked hosts is left."""
         frontier = self._frontier
-        answered_at = frontier.answered_at
+        answered_at = frontier.parking.answered_at
         return ShardOutages(
             is_waiting=is_waiting,
             parked_hosts=frontier.parked.hosts,
             hosts=frontier.hosts.count,
-            answered_hosts=frontier.answered_hosts,
+            answered_hosts=frontier.parking.answered_hosts,
             answered_s=None if answered_at is None else max(0.0, now - answered_at),
-            failed_s=tuple(frontier.failed_s(now)),
+            failed_s=tuple(frontier.parking.failed_s(now)),
         )
 
     def obey(self, orders: OutageOrders, now: float) -> None:
@@ -141,7 +141,7 @@ class OutageDuty:
             self._come_back(now)
         is_last = orders.give_up_after is not None
         if is_last or self._rounds % OVERDUE_EVERY == 0:
-            self._frontier.give_up_hosts(
+            self._frontier.parking.give_up_hosts(
                 now, self._config.give_up_s, probes=orders.give_up_after, at_most=GIVE_UP_AT_ONCE
             )
             self._recorder.record_lost()
@@ -153,9 +153,9 @@ class OutageDuty:
     def _stay_away(self, orders: OutageOrders, now: float) -> None:
         if self._away_since is None:
             self._away_since = now
-            warn("network.lost", failing=len(self._frontier.failed_s(now)))
+            warn("network.lost", failing=len(self._frontier.parking.failed_s(now)))
         if orders.asks > self._asks:
-            self._frontier.probe_soon(now, at_most=1)
+            self._frontier.parking.probe_soon(now, at_most=1)
             self.owes_request = True
         self._asks = orders.asks
 
@@ -164,8 +164,8 @@ class OutageDuty:
         away_s = now - (now if self._away_since is None else self._away_since)
         self._away_since, self.owes_request = None, False
         warn("network.back", seconds=round(away_s, 1))
-        self._frontier.shift_outages(away_s)
-        self._frontier.probe_soon(now)
+        self._frontier.parking.shift_outages(away_s)
+        self._frontier.parking.probe_soon(now)
 
 
 GRACE_S = 8.0
@@ -349,7 +349,7 @@ class Engine:
         for watch in self._lanes.sweep(now, waiting):
             host = watch.host
             if watch.cut(CUT_FOR_OTHERS):
-                frontier.park(host, now, "slow")
+                frontier.parking.park(host, now, "slow")
 
     @property
     def _is_open(self) -> bool:

@@ -305,7 +305,9 @@ class Worker:
         if is_own:
             return RobotsHop(replace(asked, failure=failure or asked.failure), None)
         news = HostAnswer(latency_s=0.0, is_page=False, failure=failure, is_answer=False)
-        is_news = failure is not None or (rules is not None and frontier.is_failing(task.url.host))
+        is_news = failure is not None or (
+            rules is not None and frontier.parking.is_failing(task.url.host)
+        )
         return RobotsHop(asked, news if is_news else None)
 
     def _put_back_unreachable(self, task: Task, now: float) -> None:
@@ -365,7 +367,7 @@ class Worker:
     def record_lost(self) -> None:
         """Record the ends of URLs that end without another request."""
         now = self.time.now()
-        for lost in self.core.frontier.take_lost():
+        for lost in self.core.frontier.parking.take_lost():
             turn = Turn(task=lost.task, outcome=end_of(lost.reason, lost.detail), at=now)
             self.core.traps.observe(turn)
             self.ledger.record(turn, now)
@@ -472,8 +474,8 @@ class Worker:
         """
         frontier, host = self.core.frontier, task.url.host
         if failed.document is not None and failed.kind is not FailureKind.HTTP_5XX:
-            return frontier.probe_at(host) is None
-        return turn.retry_at is None and not frontier.is_failing(host)
+            return frontier.parking.probe_at(host) is None
+        return turn.retry_at is None and not frontier.parking.is_failing(host)
 
     def _note_seed(self, task: Task, why: str) -> None:
         """Keep why a seed could not be fetched, if so, in its first try: to be told at once."""
@@ -537,7 +539,7 @@ class Worker:
         if turn.retry_at is None or turn.revisit is not None:
             core.frontier.conclude(turn.task)
         elif tried is not None:
-            core.frontier.set_failed(task, tried)
+            core.frontier.parking.set_failed(task, tried)
         else:
             self._try_again(turn, turn.retry_at, task, answer)
         self._settle(task, ended_at, answer)

@@ -1,6 +1,6 @@
 """WHICH URL NEXT, AND WHEN?
 
-Mercator's frontier: waiting hosts are drawn by the grade of their best URL (`front_queues`),
+Mercator's frontier: waiting hosts are drawn by the grade of their best URL (`queues`),
 active hosts lie on a bench ordered by the earliest moment at which each may be asked (`workbench`),
 and the URLs themselves are packed rows on disk, by host and grade (`rows`). `frontier` is the whole
 of it. Politeness is a pure function.
@@ -9,7 +9,7 @@ Neighbours: none. `crawl` hands it tasks and answers, and commits the rows it gi
 Not for: fetching, robots rules, or deciding whether a URL is wanted.
 """
 
-from gossamer.frontier.frontier import Frontier, ReadRows
+from gossamer.frontier.frontier import Frontier
 from gossamer.frontier.order import LinkRanker, Order, choose_order, named_score
 from gossamer.frontier.outage import (
     HOPELESS_PROBES,
@@ -20,6 +20,7 @@ from gossamer.frontier.outage import (
 )
 from gossamer.frontier.parking import LostTask
 from gossamer.frontier.politeness import AddressClocks, HostAnswer, address_gap_s
+from gossamer.frontier.queues import ReadRows
 from gossamer.frontier.rows import FailedTry, HostOutage
 from gossamer.frontier.view import WaitingUrl, count_waiting, find_host, find_waiting, queued_tasks
 from gossamer.frontier.workbench import ALL_HOSTS, HostKind, Openings

@@ -28,7 +28,7 @@ class Bench:
     lost: list[str] = field(default_factory=list)
 
     def record_lost(self) -> None:
-        self.lost += [one.task.url.text for one in self.frontier.take_lost()]
+        self.lost += [one.task.url.text for one in self.frontier.parking.take_lost()]
         self.commit()
 
     def commit(self) -> None:

@@ -56,14 +56,14 @@ class Site:
             tried = FailedTry(
                 task.url.key, self.kind.value, "", failure.kind.value, at, again is None
             )
-            self.frontier.set_failed(task, tried)
+            self.frontier.parking.set_failed(task, tried)
         else:
             self.frontier.conclude(task)
             if not is_witness:
                 self.good_at.append(self.now)
         answer = HostAnswer(latency_s=0.0, failure=failure, is_witness=is_witness)
         self.frontier.settle(task, self.now, answer)
-        for lost in self.frontier.take_lost():
+        for lost in self.frontier.parking.take_lost():
             assert lost.task.url.text not in self.failed
             self.failed[lost.task.url.text] = lost.reason
 

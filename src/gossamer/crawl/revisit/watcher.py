@@ -175,7 +175,7 @@ class Watcher:
         if (until := self.postponed_until(key)) > now:
             self.pages.put_off(key, until)
             return None
-        if (probe_at := self.frontier.probe_at(url.host)) is not None:
+        if (probe_at := self.frontier.parking.probe_at(url.host)) is not None:
             if probe_at > now or self._out_of_host[url.host]:  # its host is down: one at a time
                 self.pages.put_off(key, max(probe_at, now + PARKED_S))
                 return None
