@@ -13,6 +13,7 @@ from gossamer.model import (
     FailureKind,
     LinkKind,
     RevisitResult,
+    StoreRef,
     Task,
     Turn,
     UrlRecord,
@@ -122,8 +123,7 @@ def _queue_lost_pages(core: Core, ledger: Ledger, mended: Repair) -> None:
     pages = queued = 0
     for key, value in core.state.scan(URL):
         record = decode_record(value)
-        ref = record.visits[-1].ref if record.visits else None
-        if ref is not None and ref.offset >= lost_from.get(ref.file, ref.offset + 1):
+        if any(ref.offset >= lost_from.get(ref.file, ref.offset + 1) for ref in _needed(record)):
             ledger.add_rows([(key, None)])
             pages += record.state is UrlState.ARCHIVED
             ledger.counters.take_back(
@@ -139,6 +139,12 @@ def _queue_lost_pages(core: Core, ledger: Ledger, mended: Repair) -> None:
                 queued += 1
     ledger.counters.count_archived(-lost_bytes)
     warn("archive.lost", files=list(lost_from), pages=pages, queued_again=queued)
+
+
+def _needed(record: UrlRecord) -> list[StoreRef]:
+    """Return where the content of a URL lies, and the last record of it: later visits left none."""
+    stored = [visit.ref for visit in record.visits if visit.ref is not None][-1:]
+    return stored if record.page is None else [record.page, *stored]
 
 
 def _committed_bytes(core: Core, file: str) -> int:

@@ -22,6 +22,7 @@ from gossamer.cluster import read_charter
 from gossamer.config import Config
 from gossamer.dedupe import NEAR_ROWS, verify_near
 from gossamer.errors import CannotGoOn, ConfigError, CorruptFile
+from gossamer.log import warn
 from gossamer.model import (
     BuildProgress,
     BuildStep,
@@ -44,6 +45,7 @@ from gossamer.store import (
     CdxLine,
     CrawlFolder,
     FileRow,
+    Lengths,
     Record,
     State,
     cdxj_line,
@@ -51,6 +53,7 @@ from gossamer.store import (
     ends_findings,
     is_locked,
     links_in,
+    missing_ends,
     next_boundary,
     read_cdxj,
     read_file_row,
@@ -135,6 +138,8 @@ class _Check:
         self.tables: dict[str, _Pages] = {}
         self._rows: dict[str, FileRow] = {}
         self._lengths: dict[str, int] = {}
+        self._missing_ends: Lengths = {}
+        """Files that lost what was committed and not yet synced, and what is left of them."""
         """How much of each archive file counted when the check began."""
         self._is_state_known = True
         self._in_flight = Config().concurrency
@@ -147,6 +152,7 @@ class _Check:
         for shard in range(shards):
             self._read_rows(shard)
         names = list(self._folder.archive_names())
+        self._note_missing_ends()
         self._check_lengths(names)
         self._check_ends(range(shards))
         self._lengths = {name.file_name: self._counted(name) for name in names}
@@ -241,16 +247,28 @@ class _Check:
         """Return how much of a file counts: all of it, where there is no state to ask."""
         size = self._folder.archive_path(name.file_name).stat().st_size
         if name.file_name in self._rows:
-            return min(size, self._rows[name.file_name].length)
+            length = self._rows[name.file_name].length
+            return min(size, self._missing_ends.get(name.file_name, length))
         return 0 if self._is_state_known else size
+
+    def _note_missing_ends(self) -> None:
+        """Find what a power loss left: no damage, since the next start mends it, but it is told."""
+        if self.is_running:
+            return
+        self._missing_ends = missing_ends(self._folder, self._rows)
+        if self._missing_ends:
+            found = "committed and not yet synced; the next start fetches these pages again"
+            warn("archive.end_missing", files=sorted(self._missing_ends), found=found)
 
     def _check_lengths(self, names: list[ArchiveName]) -> None:
         there = {name.file_name for name in names}
         for file, row in sorted(self._rows.items()):
-            if file not in there and row.length:
+            if file not in there and row.length and file not in self._missing_ends:
                 self._add("missing_file", f"archive/{file}", "the file is missing", "backup")
         for name in names:
             file = name.file_name
+            if file in self._missing_ends:
+                continue
             size = self._folder.archive_path(file).stat().st_size
             counted = self._rows[file].length if file in self._rows else 0
             if size < counted:
@@ -447,8 +465,9 @@ class _Check:
         return "" if same and is_said else "it does not say what the record does"
 
     def _is_behind(self, name: ArchiveName, ref: StoreRef) -> bool:
-        """Return True if a record lies behind what counted when the check began."""
-        return self.is_running and ref.offset >= self._lengths.get(name.file_name, 0)
+        """Return True if a record lies behind what counted when the check began, or is left."""
+        may_be = self.is_running or name.file_name in self._missing_ends
+        return may_be and ref.offset >= self._lengths.get(name.file_name, 0)
 
     def _expect_index(self, name: ArchiveName) -> bool:
         """Return True if a file has an index; note if it should have one."""
@@ -535,10 +554,10 @@ class _Check:
         refs |= {record.page} if record.page is not None else set()
         for ref in refs:
             table, name = self.tables.get(ref.file), ArchiveName.parse(ref.file)
-            if name is None or table is None or not self._folder.archive_path(ref.file).exists():
-                found = "" if self.is_running else "the state refers to it, and it is missing"
-            elif self._is_behind(name, ref):
+            if name is not None and self._is_behind(name, ref):
                 found = ""
+            elif name is None or table is None or not self._folder.archive_path(ref.file).exists():
+                found = "" if self.is_running else "the state refers to it, and it is missing"
             else:
                 found = table.flaw(ref, record.url)
             if found:

@@ -10,7 +10,7 @@ then simply done again: what is reported as damaged stays reported until the cal
 
 import os
 import shutil
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, count
 from pathlib import Path
 from typing import NamedTuple
@@ -106,6 +106,25 @@ def repair(
     return done
 
 
+def missing_ends(folder: CrawlFolder, rows: Mapping[str, FileRow]) -> Lengths:
+    """Return which files lost committed records that were not yet synced, and how much is left.
+
+    That is what a power loss leaves: the next repair mends it. A set that lost more is damaged, and
+    not among these. Nothing is changed.
+    """
+    found: Lengths = {}
+    for names in _sets(rows):
+        rows_of_set = {name: rows[name.file_name] for name in names}
+        if all(_size(folder, name) >= row.synced for name, row in rows_of_set.items()):
+            good = _good_lengths(folder, rows_of_set, has_rebooted=True)
+            found |= {
+                name.file_name: good[name]
+                for name, row in rows_of_set.items()
+                if good[name] < row.length
+            }
+    return found
+
+
 def _clear(
     folder: CrawlFolder, name: ArchiveName, committed: dict[str, FileRow], done: Repair
 ) -> None:
@@ -193,7 +212,7 @@ def _size(folder: CrawlFolder, name: ArchiveName) -> int:
     return path.stat().st_size if path.exists() else 0
 
 
-def _sets(committed: dict[str, FileRow]) -> Iterator[list[ArchiveName]]:
+def _sets(committed: Mapping[str, FileRow]) -> Iterator[list[ArchiveName]]:
     """Yield the committed files, set by set."""
     names = [name for name in map(ArchiveName.parse, committed) if name is not None]
     for first in sorted({name.sibling("pages") for name in names}):

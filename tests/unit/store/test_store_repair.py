@@ -496,3 +496,35 @@ def test_an_index_that_is_ahead_of_what_was_committed_is_no_damage_to_a_check(
     index.write_bytes(re.sub(rb'"offset": "[0-9]+"', b'"offset": "7"', index.read_bytes(), count=1))
     found = check(tmp_path, CheckScope(), Random(1), lambda _: None).findings
     assert [one.kind for one in found if one.kind == "bad_cdxj"] == ["bad_cdxj"]
+
+
+@pytest.mark.parametrize("victim", [PAGES, TEXT, LINKS])
+@pytest.mark.parametrize("left", ["synced", "all but a byte", "damaged", "less than synced"])
+def test_what_a_power_loss_took_is_told_and_no_damage_to_a_check(
+    tmp_path: Path, victim: str, left: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    shard = Shard(tmp_path)
+    shard.commit(pages(2))
+    shard.archive.sync()
+    shard.commit(pages(2, first=2))
+    table = dict(read_file_row(*row) for row in shard.die())
+    path = shard.folder.archive / victim
+    match left:
+        case "synced":
+            os.truncate(path, table[victim].synced)
+        case "all but a byte":
+            os.truncate(path, table[victim].length - 1)
+        case "damaged":
+            whole = path.read_bytes()
+            path.write_bytes(whole[: table[victim].synced + 20].ljust(len(whole), b"\0"))
+        case _:
+            os.truncate(path, table[victim].synced - 1)
+    found = check(tmp_path, CheckScope(), Random(1), lambda _: None).findings
+    kinds = {one.kind for one in found if one.kind.startswith(("bad_", "missing_", "tail"))}
+    is_told = "archive.end_missing" in caplog.text
+    if left == "less than synced":
+        assert "bad_length" in kinds
+        assert not is_told
+    else:
+        assert kinds <= {"bad_config"}
+        assert is_told
