@@ -134,7 +134,7 @@ def _alias(name: str) -> str:
 _SOURCE = Path(gossamer.__file__).parent
 SOURCE_OF = {
     "BuildProgress": _SOURCE / "model/progress.py",
-    "UrlFilter": _SOURCE / "filter/user_rules.py",
+    "UrlFilter": _SOURCE / "filter/rules.py",
 }
 """Files of type aliases, which do not know where they are defined."""
 

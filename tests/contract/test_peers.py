@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from gossamer.crawl.engine import RunState
 from gossamer.crawl.peers import NoPeers
 from gossamer.crawl.ports import Peers
-from gossamer.crawl.run_state import RunState
 from tests.unit.crawl.others import Two
 
 

@@ -18,7 +18,7 @@ from gossamer.cluster import MARK, Connection, Courier, Downward, Hello, Mail, M
 from gossamer.config import Config
 from gossamer.crawl.copies import CopyLabeller, NoCopies, open_labeller
 from gossamer.crawl.core import Core, build_core
-from gossamer.crawl.engine import Engine, OutageDuty
+from gossamer.crawl.engine import Engine, OutageDuty, RunState
 from gossamer.crawl.ledger import Ledger
 from gossamer.crawl.opening import (
     ShardFolder,
@@ -33,7 +33,6 @@ from gossamer.crawl.ports import Peers, RevisitScheduler
 from gossamer.crawl.reading import DocumentReader
 from gossamer.crawl.recovery import recover
 from gossamer.crawl.revisit import RevisitTurns
-from gossamer.crawl.run_state import RunState
 from gossamer.crawl.worker import Requester, Worker
 from gossamer.fetch import Fetcher, Resolver, auth_by_origin
 from gossamer.filter import UrlFilter

@@ -3,6 +3,7 @@
 import asyncio
 import shutil
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
 from typing import Protocol
@@ -14,7 +15,6 @@ from gossamer.crawl.core import Core
 from gossamer.crawl.lanes import SWEEP_S, Lanes
 from gossamer.crawl.ledger import Ledger
 from gossamer.crawl.ports import Peers, RevisitScheduler
-from gossamer.crawl.run_state import RunState
 from gossamer.crawl.worker import Worker
 from gossamer.errors import GossamerError
 from gossamer.fetch import TransferWatch, connection_room
@@ -41,6 +41,54 @@ def disk_trouble(folder: Path, rules: StoreConfig, *, was: str) -> str:
     if trouble and not was:
         tell("crawl.paused", reason=trouble, free_bytes=free)
     return trouble
+
+
+@dataclass(slots=True)
+class RunState:
+    """The run of one engine. Others may wake it, stop it, or tell it that they failed."""
+
+    in_flight: dict[int, asyncio.Task[None]] = field(default_factory=dict)
+    """Tasks under way, by the key of their URL."""
+    stop_reason: str = ""
+    paused: str = ""
+    """Why no request is allowed at the moment; "" while the crawl runs freely."""
+    error: BaseException | None = None
+    """What work beside the engine has failed with."""
+    _woken: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def wake(self) -> None:
+        """Let the engine look again at what there is to do."""
+        self._woken.set()
+
+    def stop(self, reason: str) -> None:
+        """Ask for no more pages; what is under way may end."""
+        self.stop_reason = reason
+        self._woken.set()
+
+    def resume(self) -> None:
+        """Forget an earlier stop: the engine is about to run again."""
+        self.stop_reason = ""
+
+    def pause(self, reason: str) -> None:
+        """Begin nothing new for a reason; "" ends the pause."""
+        self.paused = reason
+
+    def ended(self, error: BaseException | None) -> None:
+        """Be told that work beside the engine has ended; an error ends the crawl."""
+        self.error = error or self.error
+        self._woken.set()
+
+    def begin_step(self) -> None:
+        """Raise what work beside the engine has failed with; forget that we were woken."""
+        self._woken.clear()
+        if self.error is not None:
+            raise self.error
+
+    async def wait(self, seconds: float) -> None:
+        """Sleep until somebody wakes us, at most for some seconds."""
+        timer = asyncio.get_running_loop().call_later(max(0.0, seconds), self._woken.set)
+        await self._woken.wait()
+        timer.cancel()
 
 
 class SeenMaintenance:

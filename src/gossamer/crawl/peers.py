@@ -23,8 +23,8 @@ from gossamer.cluster import (
     WantPages,
 )
 from gossamer.crawl.core import Core
+from gossamer.crawl.engine import RunState
 from gossamer.crawl.pipeline import accept
-from gossamer.crawl.run_state import RunState
 from gossamer.frontier import Frontier
 from gossamer.model import Counters, Row
 

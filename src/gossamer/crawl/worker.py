@@ -10,13 +10,27 @@ from msgspec.structs import replace
 from gossamer.clock import CrawlTime
 from gossamer.crawl.core import MAX_HELPER_DEATHS, Core
 from gossamer.crawl.ledger import Ledger
-from gossamer.crawl.pipeline import Reading, next_tasks, take_turn
-from gossamer.crawl.ports import Stations
+from gossamer.crawl.pipeline import (
+    DETAIL_CHARS,
+    Reading,
+    answer_of,
+    document_of,
+    end_of,
+    failed_try,
+    is_host_wide,
+    is_of_host,
+    is_stale,
+    is_throttled,
+    sitemap_tasks,
+    take_turn,
+    turn_reason,
+    was_asked,
+    with_label,
+)
 from gossamer.crawl.reading import DocumentReader, HelperDeath
 from gossamer.crawl.revisit import RevisitTurns, is_not_modified
 from gossamer.dedupe import content_fingerprint, words_fingerprint
 from gossamer.fetch import (
-    RETRY,
     Ask,
     Fetcher,
     Resolver,
@@ -30,8 +44,6 @@ from gossamer.frontier import (
     AddressClocks,
     FailedTry,
     HostAnswer,
-    HostFailure,
-    host_failure,
     robots_failure,
 )
 from gossamer.log import tell
@@ -42,7 +54,6 @@ from gossamer.model import (
     FailureKind,
     Fetched,
     FetchOutcome,
-    Link,
     LinkKind,
     Objection,
     Redirected,
@@ -61,7 +72,6 @@ FIRST_TRIES = 4
 """Look-ups of a seed's name before a crawl that never reached anything gives up on it."""
 ROBOTS_RETRY_S = 5.0
 """How long a host is left alone after the first failure of its robots.txt."""
-DETAIL_CHARS = 200
 SEEDS_TOLD = 5
 REST_S = 86_400.0
 """A stored page on which our own code fails is not revisited before this long."""
@@ -557,101 +567,3 @@ class Worker:
             self.core.frontier.put_back(task, until, turn_reason(turn))
         else:
             self.core.frontier.delay(replace(task, attempt=task.attempt + 1), retry_at)
-
-
-# What an outcome means for the host, for the task, and for what is asked next. Pure.
-
-
-def sitemap_tasks(url: Url, rules: RobotsRules, at: Stations) -> list[Task]:
-    """Return tasks for the sitemaps that a robots.txt names, through the same tests as any link."""
-    robots_url = url.origin + "/robots.txt"
-    targets = [at.join(robots_url, text, at.urls) for text in rules.sitemaps]
-    links = [Link(target=t, kind=LinkKind.SITEMAP) for t in targets if t is not None]
-    source = Task(url=replace(url, text=robots_url), depth=-1)
-    return next_tasks(source, links, at).new
-
-
-def end_of(reason: str, detail: str) -> Failed | Refused:
-    """Return the end of a URL that is not asked for again, for the reason of its last failure."""
-    if reason == RefusalKind.ROBOTS_UNREACHABLE:
-        return Refused(kind=RefusalKind.ROBOTS_UNREACHABLE, detail=detail)
-    is_known = reason in set(FailureKind)
-    kind = FailureKind(reason) if is_known else FailureKind.FIRST_BYTE_TIMEOUT
-    return Failed(kind=kind, detail=detail)
-
-
-def was_asked(outcome: FetchOutcome) -> bool:
-    """Return True if a request could be made: the name resolved, and we were willing."""
-    return not isinstance(outcome, Refused) and not (
-        isinstance(outcome, Failed)
-        and outcome.kind in {FailureKind.DNS_NO_SUCH_HOST, FailureKind.DNS_UNREACHABLE}
-    )
-
-
-def document_of(outcome: FetchOutcome) -> Document | None:
-    """Return the document of an outcome, if it has one."""
-    return None if isinstance(outcome, Refused) else outcome.document
-
-
-def with_label(failed: Failed, is_gate: bool) -> Failed:  # noqa: FBT001 - one fact about one page
-    """Return a failure that says so if its page is a gate: a browser would have been let in."""
-    if not is_gate:
-        return failed
-    return replace(failed, detail=f"{failed.detail} (challenge)".lstrip())
-
-
-def is_throttled(outcome: FetchOutcome) -> bool:
-    """Return True if the server asked us to slow down."""
-    return isinstance(outcome, Failed) and outcome.kind is FailureKind.THROTTLED
-
-
-def is_of_host(failed: Failed) -> bool:
-    """Return True if a failure counts for the host."""
-    return host_failure(failed, "") is not None
-
-
-def is_stale(outcome: FetchOutcome) -> bool:
-    """Return True if all that failed is a connection that was kept: nobody is to blame."""
-    return isinstance(outcome, Failed) and outcome.kind is FailureKind.STALE_CONNECTION
-
-
-def failed_try(
-    task: Task, failed: Failed, failure: HostFailure, retry_at: float | None, now: float
-) -> FailedTry:
-    """Return the note of a failure that may be the host's; `retry_at` is None if it is the last."""
-    again_at = now + delay_s(failed.kind, task.attempt) if retry_at is None else retry_at
-    return FailedTry(
-        url_key=task.url.key,
-        reason=failed.kind.value,
-        detail=failed.detail[:DETAIL_CHARS],
-        kind=failure.kind.value,
-        retry_at=again_at,
-        is_last=retry_at is None,
-    )
-
-
-def answer_of(
-    outcome: FetchOutcome, elapsed_s: float, rules: RobotsRules | None, origin: str = ""
-) -> HostAnswer | None:
-    """Return what politeness must know of an outcome; None when no request was made."""
-    if isinstance(outcome, Refused) or not was_asked(outcome):  # the first half is for mypy
-        return None
-    return HostAnswer(
-        latency_s=elapsed_s if isinstance(outcome, Failed) else outcome.document.latency_s,
-        knows_rules=rules is not None,
-        crawl_delay_s=rules.crawl_delay_s if rules is not None else None,
-        is_throttled=is_throttled(outcome),
-        retry_after_s=outcome.retry_after_s if isinstance(outcome, Failed) else None,
-        is_answer=outcome.document is not None,
-        failure=host_failure(outcome, origin) if isinstance(outcome, Failed) else None,
-    )
-
-
-def is_host_wide(outcome: FetchOutcome) -> bool:
-    """Return True if a failure concerns the whole host, so that the task keeps its place."""
-    return isinstance(outcome, Failed) and RETRY[outcome.kind].is_host_wide
-
-
-def turn_reason(turn: Turn) -> str:
-    """Return the name of what a turn's URL waits for."""
-    return turn.outcome.kind.value if isinstance(turn.outcome, Failed) else ""

@@ -10,7 +10,7 @@ sites that have no end (`traps`).
 """
 
 from gossamer.filter.chain import FilterChain, build_chain
-from gossamer.filter.user_rules import (
+from gossamer.filter.rules import (
     UrlFilter,
     UserFilter,
     as_user_filter,

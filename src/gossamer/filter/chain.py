@@ -7,15 +7,18 @@ from gossamer.config import FilterConfig
 from gossamer.filter.rules import (
     OriginFilter,
     Scope,
+    UrlFilter,
+    UserFilter,
     allowed,
     bad_port,
     blocked,
     host_budget,
+    installed_filters,
+    named_filter,
     read_blocklist,
     scheme,
     shape,
 )
-from gossamer.filter.user_rules import UrlFilter, UserFilter, installed_filters, named_filter
 from gossamer.log import OnUserError
 from gossamer.model import EMBEDDED, FOLLOWED, Link, LinkKind, Objection, Url
 from gossamer.urls import Patterns

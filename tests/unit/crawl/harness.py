@@ -30,13 +30,12 @@ from gossamer.config import (
 )
 from gossamer.crawl.core import Core, build_core
 from gossamer.crawl.engine import Engine as Loop
-from gossamer.crawl.engine import OutageDuty
+from gossamer.crawl.engine import OutageDuty, RunState
 from gossamer.crawl.ledger import Ledger
 from gossamer.crawl.opening import ShardFolder
 from gossamer.crawl.peers import NoPeers
 from gossamer.crawl.reading import DocumentReader
 from gossamer.crawl.revisit import RevisitTurns
-from gossamer.crawl.run_state import RunState
 from gossamer.crawl.worker import Requester, Worker
 from gossamer.dedupe import ContentSeen
 from gossamer.errors import CannotGoOn

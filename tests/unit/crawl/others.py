@@ -13,8 +13,8 @@ from gossamer.clock import CrawlTime
 from gossamer.cluster import Connection, Hello, Mail, Mailbox, Outbox, Ring, short_path
 from gossamer.cluster.messages import PeerMessage
 from gossamer.config import FrontierConfig, PolitenessConfig, UrlConfig
+from gossamer.crawl.engine import RunState
 from gossamer.crawl.peers import OtherShards
-from gossamer.crawl.run_state import RunState
 from gossamer.frontier import Frontier
 from gossamer.model import Counters, Task
 from gossamer.testing import ManualClock

@@ -1,12 +1,12 @@
-"""Grades: what an order is, and what every rule of credit has in common."""
+"""Grades: what an order is, what rules of credit have in common, and what they make of links."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import frexp
 from typing import Protocol
 
 from gossamer.frontier.order.credit_table import CreditTable
-from gossamer.model import Task
+from gossamer.model import Link, LinkKind, Task
 
 GRADES = 16
 """Classes of credit, a factor of two each; 16 cost nothing against an exact queue."""
@@ -14,6 +14,9 @@ SHIFT = 12
 """Credits under 2^-11 all have grade 1, those from 2^3 on all have grade 16."""
 TEXT_BITS = 40
 """Bits of a URL key below its ring point, which stands for the domain."""
+MEAN_PRIORITY = 0.5
+"""What a sitemap means when it says nothing (sitemaps.org)."""
+_PRIORITY = "priority="
 
 
 def grade_of(credit: float) -> int:
@@ -77,3 +80,102 @@ class Order:
         """Count known URLs of the domain at a ring point, if that matters."""
         if self.credit is not None:
             self.credit.note_known(ring, count)
+
+
+class LinkRanker:
+    """What new tasks are worth, and which queued ones a page has made worth more."""
+
+    def __init__(
+        self,
+        credit: Importance | None = None,
+        score: Callable[[str, str, int], int] | None = None,
+        is_ours: Callable[[int], bool] | None = None,
+    ) -> None:
+        self._credit, self._score, self._is_ours = credit, score, is_ours
+        self.needs_known = credit is not None
+        """Links to known URLs matter, too."""
+
+    def follow(
+        self, page: Task, wanted: Sequence[Link], known: Mapping[int, Link]
+    ) -> tuple[list[Task], list[Task]]:
+        """Return tasks for the new links of a page, and for known ones that are to move up.
+
+        What belongs to another shard is not ours to judge: it is sent there with its credit.
+        """
+        if self._credit is not None:
+            return self._with_credit(self._credit, page, wanted, known)
+        if self._score is None:
+            return [page.follow(link) for link in wanted], []
+        score, depth = self._score, page.depth + 1
+        return [page.follow(link, score(link.target.text, link.text, depth)) for link in wanted], []
+
+    def _with_credit(
+        self, credit: Importance, page: Task, wanted: Sequence[Link], known: Mapping[int, Link]
+    ) -> tuple[list[Task], list[Task]]:
+        share = credit.share(page.url.key, len(wanted) + len(known))
+        is_ours = self._is_ours
+        if is_ours is None:
+            tasks = _own_tasks(credit, page, wanted, share)
+            return tasks, _risen(credit, page, known, share)
+        ours = {key: link for key, link in known.items() if is_ours(key)}
+        moved = _risen(credit, page, ours, share)
+        if len(ours) < len(known):  # what is not ours is of another domain
+            others = [link for key, link in known.items() if key not in ours]
+            moved += [page.follow(link, credit=share) for link in others]
+        own = [link for link in wanted if is_ours(link.target.key)]
+        tasks = _own_tasks(credit, page, own, share)
+        if len(own) < len(wanted):
+            others = [link for link in wanted if not is_ours(link.target.key)]
+            tasks += [page.follow(link, credit=share * _favour(link)) for link in others]
+        return tasks, moved
+
+    def receive(self, task: Task) -> bool:
+        """Take the credit that another shard sends for a known URL; return True if it moves up."""
+        if self._credit is None or not task.credit:
+            return False
+        return bool(self._credit.give((task.url.key,), task.credit))
+
+
+def _own_tasks(credit: Importance, page: Task, wanted: Sequence[Link], share: float) -> list[Task]:
+    """Return tasks for new URLs of ours. Those of one page and domain start with the same."""
+    ring, local = page.url.key >> TEXT_BITS, share * credit.local
+    if wanted and wanted[0].kind is LinkKind.SITEMAP:
+        return [
+            page.follow(
+                link,
+                credit=_favour(link) * (local if link.target.key >> TEXT_BITS == ring else share),
+            )
+            for link in wanted
+        ]
+    near: list[int] = []
+    far: list[int] = []
+    for link in wanted:
+        key = link.target.key
+        (near if key >> TEXT_BITS == ring else far).append(key)
+    near_grade = credit.meet(near, local) if near else 0
+    far_grade = credit.meet(far, share) if far else 0
+    return [
+        page.follow(link, near_grade if link.target.key >> TEXT_BITS == ring else far_grade)
+        for link in wanted
+    ]
+
+
+def _risen(credit: Importance, page: Task, known: Mapping[int, Link], share: float) -> list[Task]:
+    """Return tasks for those known URLs whose grade rises with their share."""
+    ring = page.url.key >> TEXT_BITS
+    near = [key for key in known if key >> TEXT_BITS == ring]
+    risen = credit.give(near, share * credit.local)
+    if len(near) < len(known):
+        risen += credit.give([key for key in known if key >> TEXT_BITS != ring], share)
+    return [page.follow(known[key], credit.grade(key)) for key in risen]
+
+
+def _favour(link: Link) -> float:
+    """Return how much more than others a sitemap says that a page is worth to its owner."""
+    if link.kind is not LinkKind.SITEMAP or _PRIORITY not in link.text:
+        return 1.0
+    said = link.text.partition(_PRIORITY)[2].partition(" ")[0]
+    try:
+        return min(max(float(said), 0.0), 1.0) / MEAN_PRIORITY
+    except ValueError:
+        return 1.0
