@@ -42,6 +42,11 @@ MODULES: dict[str, tuple[str, tuple[str, ...]]] = {
     "requeue": ("crawl/requeue.py", ("tests/unit/crawl/test_requeue.py",)),
     "workbench": ("frontier/workbench.py", ("tests/unit/frontier/test_workbench.py",)),
     "lanes": ("crawl/lanes.py", ("tests/unit/crawl/test_lanes.py",)),
+    "outage": (
+        "frontier/outage.py",
+        ("tests/unit/frontier/test_outage.py", "tests/unit/frontier/test_broken_pages.py"),
+    ),
+    "outages": ("cluster/outages.py", ("tests/unit/cluster/test_outages_of_shards.py",)),
     "outbox": ("cluster/outbox.py", ("tests/unit/cluster/test_outbox.py",)),
     "repair": ("store/repairing.py", ("tests/unit/store/test_store_repair*.py",)),
     "ends": ("store/ends.py", ("tests/unit/store/test_store_ends.py",)),

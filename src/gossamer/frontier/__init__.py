@@ -12,7 +12,6 @@ Not for: fetching, robots rules, or deciding whether a URL is wanted.
 from gossamer.frontier.frontier import Frontier
 from gossamer.frontier.order import LinkRanker, Order, choose_order, named_score
 from gossamer.frontier.outage import (
-    HOPELESS_PROBES,
     HostFailure,
     Parked,
     host_failure,

@@ -8,15 +8,12 @@ are remembered (40 bytes), and compared with its index and with the states.
 
 import re
 from array import array
-from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 
 import numpy as np
-import xxhash
 
 from gossamer.cluster import read_charter
 from gossamer.config import Config
@@ -33,6 +30,7 @@ from gossamer.model import (
     Remedy,
     StoreRef,
 )
+from gossamer.report.page_table import PageTable, hash_bytes, hash_text
 from gossamer.report.records import URL, decode_record
 from gossamer.seen import check_seen
 from gossamer.settings import load_crawl_config
@@ -71,42 +69,6 @@ MOST_ALIKE = 1000
 _IN_FILE = re.compile(r"(\d{6,}\.(?:sst|log)|MANIFEST-\d+|CURRENT)(?: offset (\d+))?")
 
 
-@dataclass(slots=True)
-class _Pages:
-    """The page records of a file that are sound, in order."""
-
-    offsets: "array[int]" = field(default_factory=lambda: array("Q"))
-    lengths: "array[int]" = field(default_factory=lambda: array("Q"))
-    urls: "array[int]" = field(default_factory=lambda: array("Q"))
-    lines: "array[int]" = field(default_factory=lambda: array("Q"))
-    """Hashes of what the index must say of them."""
-    bad: list[BadRecord] = field(default_factory=list)
-
-    def add(self, record: Record, file_name: str) -> None:
-        self.offsets.append(record.offset)
-        self.lengths.append(record.length)
-        self.urls.append(_hash(record.headers.get("warc-target-uri", "")))
-        self.lines.append(_hash_of(cdxj_line(record, file_name) + b"\n"))
-
-    def at(self, offset: int) -> int:
-        """Return which page begins at an offset; -1 if none does."""
-        place = bisect_left(self.offsets, offset)
-        return place if place < len(self.offsets) and self.offsets[place] == offset else -1
-
-    def is_bad_at(self, offset: int) -> bool:
-        return any(bad.offset <= offset < bad.end for bad in self.bad)
-
-    def flaw(self, ref: StoreRef, url: str) -> str:
-        """Return what is wrong with a reference to a page, or ""."""
-        place = self.at(ref.offset)
-        if place < 0:
-            is_bad = self.is_bad_at(ref.offset)
-            return "the record there cannot be read" if is_bad else "no record begins there"
-        if self.lengths[place] != ref.length:
-            return f"the record there has {self.lengths[place]} bytes, not {ref.length}"
-        return "" if self.urls[place] == _hash(url) else "the record there is of another URL"
-
-
 def check(root: Path, scope: CheckScope, rng: Random, on_progress: BuildProgress) -> CheckedFolder:
     """Compare everything in a crawl's folder with what was written and with the rest."""
     done = _Check(CrawlFolder(root), scope, rng, on_progress)
@@ -135,12 +97,12 @@ class _Check:
         self.is_running = is_locked(folder)
         self.findings: list[CheckFinding] = []
         self.files = self.records = self.bytes_read = self.bytes_all = 0
-        self.tables: dict[str, _Pages] = {}
+        self.tables: dict[str, PageTable] = {}
         self._rows: dict[str, FileRow] = {}
         self._lengths: dict[str, int] = {}
+        """How much of each archive file counted when the check began."""
         self._missing_ends: Lengths = {}
         """Files that lost what was committed and not yet synced, and what is left of them."""
-        """How much of each archive file counted when the check began."""
         self._is_state_known = True
         self._in_flight = Config().concurrency
         """A tail of so many pages is what a kill leaves."""
@@ -318,7 +280,7 @@ class _Check:
 
     def _check_set(self, first: ArchiveName) -> None:
         """Read the three files of a set, and compare them with each other."""
-        table, ids, bad_pages = _Pages(), {}, BadStretches()
+        table, ids, bad_pages = PageTable(), {}, BadStretches()
         for found in self._scan(first, HEAD_BYTES):
             if isinstance(found, BadRecord):
                 bad_pages.add(found)
@@ -413,7 +375,7 @@ class _Check:
 
     # ---- the indexes of pages files
 
-    def _check_index(self, name: ArchiveName, table: _Pages) -> None:
+    def _check_index(self, name: ArchiveName, table: PageTable) -> None:
         """Compare the index of a pages file with the file."""
         if not self._expect_index(name):
             return
@@ -425,7 +387,7 @@ class _Check:
             is_gone = line is not None and place < 0 and self._is_gone(name, line.ref, table)
             if is_gone:
                 continue
-            found = "" if place >= 0 and table.lines[place] == _hash_of(raw) else "damaged"
+            found = "" if place >= 0 and table.lines[place] == hash_bytes(raw) else "damaged"
             if found:
                 found = self._line_flaw(name, raw, line, table)
             met += not found
@@ -439,7 +401,7 @@ class _Check:
             told = f"it has {met} of {len(table.offsets)} pages"
             self._add("bad_cdxj", file, told, "cdxj", index.stat().st_size)
 
-    def _is_gone(self, name: ArchiveName, ref: StoreRef, table: _Pages) -> bool:
+    def _is_gone(self, name: ArchiveName, ref: StoreRef, table: PageTable) -> bool:
         """Return True if it is no wonder that a line leads nowhere: its record is bad, or newer.
 
         A power loss may take the commit of a file that was just closed and leave its index.
@@ -448,7 +410,9 @@ class _Check:
         is_ahead = row is not None and row.cdxj_length is None and ref.offset >= row.length
         return is_ahead or table.is_bad_at(ref.offset) or self._is_behind(name, ref)
 
-    def _line_flaw(self, name: ArchiveName, raw: bytes, line: CdxLine | None, table: _Pages) -> str:
+    def _line_flaw(
+        self, name: ArchiveName, raw: bytes, line: CdxLine | None, table: PageTable
+    ) -> str:
         """Return what is wrong with a line that is not what the record makes us expect, or "".
 
         Only the media type may be another one, if the server gave several.
@@ -549,7 +513,7 @@ class _Check:
 
     def _check_url(self, value: bytes, urls: "array[int]") -> None:
         record = decode_record(value)
-        urls.append(_hash(record.url))
+        urls.append(hash_text(record.url))
         refs = {visit.ref for visit in record.visits if visit.ref is not None}
         refs |= {record.page} if record.page is not None else set()
         for ref in refs:
@@ -603,11 +567,3 @@ def _opened(path: Path) -> Iterator[State]:
         yield state
     finally:
         state.close()
-
-
-def _hash(text: str) -> int:
-    return _hash_of(text.encode("utf-8", "replace"))
-
-
-def _hash_of(data: bytes) -> int:
-    return xxhash.xxh3_64_intdigest(data)

@@ -27,7 +27,6 @@ from gossamer.model import Document, StoreRef
 END = b"\r\n\r\n"
 """What follows the block of every record."""
 
-EMPTY_DIGEST = "sha1:3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ"
 
 _GZIP_HEADER = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff"
 _STORED_BYTES = 0xFFFF

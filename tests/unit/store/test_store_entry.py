@@ -26,7 +26,6 @@ from gossamer.model import (
 )
 from gossamer.store import ArchiveEntry, LinksRecord, TurnWriter
 from gossamer.store.warc import (
-    EMPTY_DIGEST,
     date_text,
     digest_of,
     pack_stored,
@@ -155,7 +154,7 @@ def test_a_copy_becomes_a_revisit_with_header_and_without_payload_or_text() -> N
 
 
 def test_a_copy_that_was_sent_in_other_bytes_is_stored_in_full() -> None:
-    original = CopyOf("http://one.test/first", "<urn:uuid:1>", EMPTY_DIGEST, AT - 100)
+    original = CopyOf("http://one.test/first", "<urn:uuid:1>", digest_of(b""), AT - 100)
     entry = writer().entry(turn(copy_of=original))
     assert not entry.is_revisit
     assert b"WARC-Type: response" in gzip.decompress(entry.pages)
