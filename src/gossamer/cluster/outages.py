@@ -17,6 +17,9 @@ ASK_EVERY_S = 10.0
 """While the network is away, one host is asked so often whether it is back."""
 SETTLED_S = 2.0
 """For so long nothing else may have been left: a letter may be on its way to another shard."""
+BRIEF_S = 5.0
+"""A failed probe is something to be committed: what else there is to do for less than this does not
+begin the wait for parked hosts anew."""
 PROBES, PROBES_ALONE = 4, 1
 """Failed probes after which a host that never answered is given up when nothing else is left, and
 if it is the only host of the crawl and refuses the connection."""
@@ -59,7 +62,9 @@ class Outages:
         self._told: dict[int, tuple[ShardOutages, float]] = {}
         self._away_since: float | None = None
         self._left_since: float | None = None
-        """Since when nothing but parked hosts has been left."""
+        """Since when nothing but parked hosts has been left, but for brief moments."""
+        self._busy_since: float | None = None
+        """Since when something else has been left to do."""
         self._asked_at = 0.0
         self._asks: dict[int, int] = {}
 
@@ -80,10 +85,19 @@ class Outages:
         if self._away_since is not None and now - self._asked_at >= ASK_EVERY_S:
             self._asked_at = now
             self._ask_one()
-        if self._away_since is not None or not self._are_parked_left():
-            self._left_since = None
-        elif self._left_since is None:
-            self._left_since = now
+        self._look_at_end(now)
+
+    def _look_at_end(self, now: float) -> None:
+        """Note since when nothing but parked hosts has been left."""
+        if self._away_since is not None:
+            self._left_since = self._busy_since = None
+        elif self._are_parked_left():
+            was_brief = self._busy_since is None or now - self._busy_since < BRIEF_S
+            if self._left_since is None or not was_brief:
+                self._left_since = now
+            self._busy_since = None
+        elif self._busy_since is None:
+            self._busy_since = now
 
     def orders(self, shard: int, now: float) -> OutageOrders:
         """Return what a shard is to do."""
@@ -105,7 +119,9 @@ class Outages:
         return max(0.0, self._left_since + self._wait_at_end_s - now)
 
     def _has_settled(self, now: float) -> bool:
-        return self._left_since is not None and now - self._left_since >= SETTLED_S
+        if self._left_since is None or self._busy_since is not None:
+            return False
+        return now - self._left_since >= SETTLED_S
 
     def _give_up_after(self) -> int:
         is_alone = sum(told.hosts for told, _ in self._told.values()) == 1

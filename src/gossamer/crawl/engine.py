@@ -315,8 +315,11 @@ class Engine:
 
     @property
     def _has_only_parked(self) -> bool:
-        """Return True if nothing is left to do here but to wait for hosts that are down."""
-        if self.run_state.in_flight or self.revisits:
+        """Return True if nothing is left to do here but to wait for hosts that are down.
+
+        A probe that is under way is a part of that: it may hang for long.
+        """
+        if self.revisits:
             return False
         frontier = self._core.frontier
         left = frontier.queued - frontier.parked.urls

@@ -84,6 +84,11 @@ class HostFailure(Struct, frozen=True, gc=False):
         """Return True if nothing came back: the network may be away as well as the host."""
         return self.kind in _SILENT
 
+    @property
+    def is_server_error(self) -> bool:
+        """Return True if the server is there, but does not do its work."""
+        return self.kind is FailureClass.SERVER_ERROR
+
 
 def host_failure(failed: Failed, origin: str) -> HostFailure | None:
     """Return what a failure means for its host; None if it is the URL's own, or nobody's."""

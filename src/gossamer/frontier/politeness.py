@@ -86,7 +86,7 @@ def note_answer(row: HostRow, rules: PolitenessConfig, now: float, answer: HostA
         )
         row.throttles += 1
     row.gap_s = gap.seconds
-    if answer.is_answer:
+    if answer.is_answer and not (answer.failure is not None and answer.failure.is_server_error):
         row.answered_at = now
     if now + gap.seconds > row.next_at:
         row.next_at, row.reason = now + gap.seconds, gap.reason

@@ -101,7 +101,7 @@ class HostRow(Struct, kw_only=True, array_like=True):
     outage: HostOutage | None = None
     """The present run of failures; None if the host answered last."""
     answered_at: float = 0.0
-    """When the host last answered anything, its robots.txt included; 0 if never."""
+    """When the host last answered, its robots.txt included; 0 if never, or with server errors."""
     tolerance: int = 2
     """Server errors in a row that park the host: more after a false alarm."""
     witness: str = ""

@@ -138,6 +138,15 @@ def test_the_wait_begins_anew_when_something_else_was_to_be_done() -> None:
     assert outages.seconds_to_end(170.0) == 50.0
 
 
+def test_a_failed_probe_that_is_committed_does_not_begin_the_wait_anew() -> None:
+    outages = watched(WAITING)
+    tell(outages, replace(WAITING, is_waiting=False), now=150.0)
+    assert outages.seconds_to_end(150.0) is None
+    assert outages.orders(0, 150.0).give_up_after is None
+    tell(outages, WAITING, now=154.9)
+    assert outages.seconds_to_end(155.0) == 5.0
+
+
 def test_a_shard_that_died_is_waited_for() -> None:
     outages = watched(WAITING, WAITING)
     outages.lost(1)

@@ -617,6 +617,23 @@ async def test_hosts_that_hang_are_cut_and_parked_for_others_that_wait(tmp_path:
         assert {"http://" + host + "/" for host in parked(engine)} < set(MANY_HOMES[:9])
 
 
+async def test_a_probe_that_hangs_is_a_part_of_waiting_for_hosts_that_are_down(
+    tmp_path: Path,
+) -> None:
+    engine = open_engine(tmp_path, config(robots=RobotsConfig(own_hosts=tuple(MANY))))
+    engine.web.say(MANY_HOMES[0], *[Failed(kind=FailureKind.FIRST_BYTE_TIMEOUT)] * 2)
+    engine.queue(MANY_HOMES[0])
+    async with running(engine):
+        assert not engine.loop.outages().is_waiting
+        await engine.pass_time(6.0, steps=12)
+        assert engine.core.frontier.parked.hosts == 1
+        engine.web.hold(MANY_HOMES[0])
+        assert engine.loop.outages().is_waiting
+        await engine.pass_time(12.0, steps=24)
+        assert len(engine.run_state.in_flight) == 1
+        assert engine.loop.outages().is_waiting
+
+
 async def test_hosts_that_hang_are_left_in_peace_while_nobody_waits(tmp_path: Path) -> None:
     engine = many(tmp_path, hanging=5)
     async with running(engine):

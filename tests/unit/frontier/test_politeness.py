@@ -1,11 +1,15 @@
 import pytest
 
 from gossamer.config import PolitenessConfig
+from gossamer.frontier.outage import FailureClass, HostFailure
 from gossamer.frontier.politeness import (
+    HostAnswer,
     address_gap_s,
     gap_after_fetch,
     gap_after_throttle,
+    note_answer,
 )
+from gossamer.frontier.rows import HostRow
 
 
 def gap(latency_s: float, crawl_delay_s: float | None = None, **knobs: float) -> tuple[float, str]:
@@ -63,3 +67,15 @@ def test_a_retry_after_shorter_than_the_usual_gap_does_not_shorten_it() -> None:
 def test_delay_zero_sets_the_address_gap_to_zero_too() -> None:
     assert address_gap_s(PolitenessConfig(delay_s=0.0)) == 0.0
     assert address_gap_s(PolitenessConfig()) == 0.25
+
+
+@pytest.mark.parametrize(
+    ("kind", "answered_at"), [(FailureClass.SERVER_ERROR, 0.0), (FailureClass.RESET, 5.0)]
+)
+def test_a_host_that_sends_only_server_errors_has_never_answered(
+    kind: FailureClass, answered_at: float
+) -> None:
+    row = HostRow(name="a.test")
+    failure = HostFailure("some", kind, "http://a.test")
+    note_answer(row, PolitenessConfig(), 5.0, HostAnswer(latency_s=0.1, failure=failure))
+    assert row.answered_at == answered_at
