@@ -76,7 +76,7 @@ class World:
         assert self.now >= self.last_at.get(host, 0.0) + DELAY_S
         self.last_at[host] = self.now
         kind, since, until = self.outages[host]
-        is_witness = task.kind is LinkKind.PROBE
+        is_witness = task.kind is LinkKind.WITNESS
         if since <= self.now < until:
             failed = Failed(kind=kind)
             failure = host_failure(failed, task.url.origin)
@@ -107,7 +107,7 @@ class World:
             self.ask(task)
         self.commit()
         assert self.frontier.queued == len(self.urls) - len(self.done) - len(self.failed) + sum(
-            lease.kind is LinkKind.PROBE for lease in self.leased()
+            lease.kind is LinkKind.WITNESS for lease in self.leased()
         )
         assert 0 <= self.frontier.parked.urls <= self.frontier.queued
         self.now += 1.0

@@ -43,7 +43,7 @@ def recover(
 
     def is_settled(task: Task) -> bool:
         # A page that is on record is still on the watchlist, or answered before.
-        is_revisit = task.kind in {LinkKind.REVISIT, LinkKind.PROBE}
+        is_revisit = task.kind in {LinkKind.REVISIT, LinkKind.WITNESS}
         value = None if is_revisit else core.state.get(url_row_key(task.url.key))
         if value is not None and decode_record(value).state in FINAL:
             return True

@@ -168,7 +168,7 @@ class Worker:
     async def ask(self, task: Task, watch: TransferWatch | None = None) -> None:
         """Give a task its turn, or put it back with the moment and the reason to wait for."""
         self._holding.add(task.url.key)
-        is_new = task.kind not in {LinkKind.REVISIT, LinkKind.PROBE}
+        is_new = task.kind not in {LinkKind.REVISIT, LinkKind.WITNESS}
         if is_new and (why := self.core.traps.may_go(task)) is not None:
             self._stay(task, why)
             return
@@ -340,7 +340,7 @@ class Worker:
             self._settle(task, came.ended_at, self._put_back_stale(task, came))
             return
         answer = answer_of(came.outcome, came.elapsed_s, rules, task.url.origin)
-        if task.kind is LinkKind.PROBE:
+        if task.kind is LinkKind.WITNESS:
             self._take_witness(task, came.outcome, answer, came.ended_at)
             return
         document = document_of(came.outcome)

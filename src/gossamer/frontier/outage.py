@@ -164,12 +164,10 @@ def park_row(row: HostRow, reason: str, now: float, random: Random) -> None:
     outage = row.outage = row.outage or HostOutage()
     if not outage.is_parked:
         outage.reason, outage.parked_at = reason, now
-        _put_off(row, outage, now, random)
+        _put_off(row, outage, now, random, took_s=0.0)
 
 
-def _put_off(
-    row: HostRow, outage: HostOutage, now: float, random: Random, took_s: float = 0.0
-) -> None:
+def _put_off(row: HostRow, outage: HostOutage, now: float, random: Random, took_s: float) -> None:
     parked_s = max(0.0, now - (now if outage.parked_at is None else outage.parked_at))
     delay_s = probe_delay_s(outage.probes, parked_s, random)
     if outage.probes >= len(FIRST_PROBES_S):

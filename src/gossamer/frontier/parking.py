@@ -356,7 +356,7 @@ class Parking:
         Revisits are in no row but their lease: they stay, and are the next probes.
         """
         for lease in self._bench.set_aside(host):
-            self._queues.add_unharmed(t for t in lease.tasks if t.kind is not LinkKind.PROBE)
+            self._queues.add_unharmed(t for t in lease.tasks if t.kind is not LinkKind.WITNESS)
             self._queues.write(self._queues.leases.end(lease))
         self._parked.count(host.key, host.row, host.leased)
         self._parked.expect_probe(host.key, host.row)
@@ -477,7 +477,7 @@ def witness_task(row: HostRow) -> Task:
     text = row.witness
     origin = "/".join(text.split("/", 3)[:3])
     url = Url(text=text, host=row.name, origin=origin, key=fingerprint(text, row.name))
-    return Task(url=url, kind=LinkKind.PROBE)
+    return Task(url=url, kind=LinkKind.WITNESS)
 
 
 def _wait_of(host: str, seconds: float, outage: HostOutage) -> WaitsFor:

@@ -39,7 +39,7 @@ class LinkKind(StrEnum):
     SEED = "seed"
     REVISIT = "revisit"
     """No link: a revisit of a page that we have. How it was found is in its record."""
-    PROBE = "probe"
+    WITNESS = "witness"
     """No link: a page that we have is asked for only to see whether its host answers."""
     ANCHOR = "a"
     AREA = "area"

@@ -1,5 +1,6 @@
 """What follows from the outages of all shards together."""
 
+import msgspec
 import pytest
 from msgspec.structs import replace
 
@@ -166,3 +167,16 @@ def test_no_clock_runs_while_the_network_is_away() -> None:
     tell(outages, replace(WAITING, answered_s=1.0), now=5002.0)
     assert outages.seconds_to_end(5010.0) is not None
     assert not outages.is_network_away
+
+
+def test_an_answer_of_the_moment_in_which_the_network_went_does_not_bring_it_back() -> None:
+    outages = watched(FAILING, now=100.0)
+    tell(outages, replace(FAILING, answered_s=1.0), now=101.0)
+    assert outages.is_network_away
+    tell(outages, replace(FAILING, answered_s=0.5), now=101.0)
+    assert not outages.is_network_away
+
+
+def test_what_a_shard_says_once_a_second_is_sent_without_names() -> None:
+    sent = msgspec.msgpack.decode(msgspec.msgpack.encode(BUSY))
+    assert sent == [False, 0, 20, 10, 0.0, []]

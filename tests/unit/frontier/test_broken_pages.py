@@ -44,7 +44,7 @@ class Site:
 
     def ask(self, task: Task) -> None:
         self.requests += 1
-        is_witness = task.kind is LinkKind.PROBE
+        is_witness = task.kind is LinkKind.WITNESS
         self.witnesses += is_witness
         failure = None
         if "bad" in task.url.text:

@@ -318,7 +318,7 @@ def test_once_probes_are_regular_they_are_counted_from_their_beginning() -> None
     assert early.outage is not None
     assert early.outage.probe_at == 1030.0
     assert not is_hopeless(parked(probes=9, answered_at=1.0))
-    assert not is_hopeless(HostRow(name="a.test"))
+    assert is_hopeless(HostRow(name="a.test")) is False
 
 
 def test_a_host_that_had_answered_is_given_up_when_it_was_down_too_long() -> None:
