@@ -239,7 +239,7 @@ def test_no_name_of_a_file_comes_from_the_web(tmp_path: Path) -> None:
         assert len(done.archive.pages) == 6
     names = {str(path.relative_to(done.folder)) for path in done.folder.rglob("*")}
     usual = re.compile(
-        r"(state/)?crawl\.toml|lock|archive|state|state/00|state/near\.seed"
+        r"(state/)?crawl\.toml|lock|archive|archive/ends-00|state|state/00|state/near\.seed"
         r"|archive/(pages|text|links)-00-0001-00000\.(warc\.gz|warc\.wet\.gz|cdxj)"
         r"|state/00/[A-Za-z0-9._-]+(/[A-Za-z0-9._-]+)?"
     )
