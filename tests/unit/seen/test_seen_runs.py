@@ -84,7 +84,7 @@ def test_an_undamaged_run_is_verified(tmp_path: Path) -> None:
     assert verify(written(tmp_path, keys)) == len(keys)
 
 
-@pytest.mark.parametrize("at", [0, 8, 17, 24, 32, HEADER_BYTES, HEADER_BYTES + 8000, -1])
+@pytest.mark.parametrize("at", [0, 8, 17, 24, 32, 2000, HEADER_BYTES, HEADER_BYTES + 8000, -1])
 def test_one_flipped_bit_is_damage(tmp_path: Path, at: int) -> None:
     path = written(tmp_path, some_keys(5000))
     data = bytearray(path.read_bytes())
