@@ -159,7 +159,7 @@ class Ledger:
             attempts=task.attempt + (0 if isinstance(turn.outcome, Refused) else 1),
             retry_at=turn.retry_at,
             target=target,
-            copy_of=turn.copy_of.url if turn.copy_of else "",
+            copy_of=turn.copy_of.url if turn.copy_of and is_copy(turn) else "",
             fingerprint=turn.fingerprint,
             words=turn.words,
             importance=turn.importance,
@@ -271,7 +271,7 @@ def count(counters: Counters, turn: Turn) -> None:
     match turn.outcome:
         case Fetched():
             counters.count_page(
-                is_copy=turn.copy_of is not None,
+                is_copy=is_copy(turn),
                 is_html=turn.found is not None and is_html(turn.found.media_type),
                 is_seed=is_seed,
                 label=turn.label,
@@ -282,6 +282,11 @@ def count(counters: Counters, turn: Turn) -> None:
             counters.count_failure(kind.value, is_final=turn.retry_at is None)
         case Refused(kind=refusal):
             counters.count_refused({refusal.value: 1})
+
+
+def is_copy(turn: Turn) -> bool:
+    """Return True if a page repeats another one; not if it is stored, and was fetched again."""
+    return turn.copy_of is not None and turn.copy_of.url != turn.task.url.text
 
 
 def is_html(media_type: str) -> bool:

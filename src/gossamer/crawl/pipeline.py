@@ -192,8 +192,11 @@ def followed_links(task: Task, reading: Reading, at: Stations) -> list[Link]:
 
 
 def is_mirror_in_place(task: Task, copy_of: CopyOf | None) -> bool:
-    """Return True if a duplicate lies in its original's directory: then its links are the same."""
-    if copy_of is None:
+    """Return True if a duplicate lies in its original's directory: then its links are the same.
+
+    A page that is stored and fetched again for its links is no duplicate of itself.
+    """
+    if copy_of is None or copy_of.url == task.url.text:
         return False
     return task.url.text.rpartition("/")[0] == copy_of.url.rpartition("/")[0]
 

@@ -29,7 +29,7 @@ from gossamer.crawl.pipeline import (
 )
 from gossamer.crawl.reading import DocumentReader, HelperDeath
 from gossamer.crawl.revisit import RevisitTurns, is_not_modified
-from gossamer.dedupe import content_fingerprint, words_fingerprint
+from gossamer.dedupe import answer_fingerprint, content_fingerprint, words_fingerprint
 from gossamer.fetch import (
     Ask,
     Fetcher,
@@ -445,8 +445,23 @@ class Worker:
         if (old := self.revisits.record_of(task)) is not None:
             return self.revisits.take_turn(task, old, outcome, reading, now, importance=importance)
         turn = take_turn(task, outcome, reading, self.core.stations, now, importance=importance)
+        turn = self._with_stored_answer(turn)
         self.revisits.note_page(turn)
         return turn
+
+    def _with_stored_answer(self, turn: Turn) -> Turn:
+        """Let a turn refer to the same answer, if the archive has it from before it was damaged.
+
+        Of a page that could be compared its content has told.
+        """
+        document = document_of(turn.outcome)
+        is_final = turn.retry_at is None and turn.fingerprint is None
+        if document is None or not is_final or document.body.is_spooled:
+            return turn
+        url, sent = turn.task.url.text, document.body.sent()
+        answer = answer_fingerprint(url, document.status, sent)
+        stored = self.core.stations.content_seen.first_copy(answer)
+        return turn if stored is None else replace(turn, copy_of=stored)
 
     def _finish(
         self,

@@ -6,7 +6,13 @@ sketch of the text (`sketch`, `near`, `detector`): they label pages and never de
 Not for: known URLs (that is `seen`).
 """
 
-from gossamer.dedupe.content import ContentSeen, content_fingerprint, words_fingerprint
+from gossamer.dedupe.content import (
+    ContentSeen,
+    answer_fingerprint,
+    body_fingerprint,
+    content_fingerprint,
+    words_fingerprint,
+)
 from gossamer.dedupe.detector import (
     NEAR_ROWS,
     CopyChanges,

@@ -25,8 +25,20 @@ def content_fingerprint(document: Document) -> int | None:
     """
     if document.truncated or not document.body.sent_bytes:
         return None
-    decoded = document.body.decoded()
+    return body_fingerprint(document.body.decoded())
+
+
+def body_fingerprint(decoded: bytes) -> int | None:
+    """Return the fingerprint of a whole body without its codings; None if there is nothing."""
     return xxhash.xxh3_64_intdigest(decoded) if decoded else None
+
+
+def answer_fingerprint(url: str, status: int, sent: bytes) -> int:
+    """Return the fingerprint of an answer that is no content: a redirect, an error, a part.
+
+    It is that of one URL: such answers are no copies of each other.
+    """
+    return xxhash.xxh3_64_intdigest(f"{status} {url}\n".encode("utf-8", "replace") + sent)
 
 
 def words_fingerprint(found: Extraction) -> int | None:

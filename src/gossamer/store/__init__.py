@@ -58,6 +58,7 @@ from gossamer.store.scanning import (
     KEPT_BYTES,
     BadRecord,
     OnBad,
+    RecordIdSet,
     count_of,
     next_boundary,
     readable_records,

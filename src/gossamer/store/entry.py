@@ -233,12 +233,9 @@ class TurnWriter:
         is_same = entry.is_revisit and turn.revisit is RevisitResult.UNCHANGED
         found = turn.found if not is_same else None
         block = encode_links(_links_record(turn, document, name.page_id, is_same=is_same))
-        if (
-            found is not None
-            and found.text
-            and not entry.is_revisit
-            and isinstance(turn.outcome, Fetched)
-        ):
+        is_own = turn.copy_of is not None and turn.copy_of.url == turn.task.url.text
+        has_text = not entry.is_revisit or (is_own and turn.revisit is None)
+        if found is not None and found.text and has_text and isinstance(turn.outcome, Fetched):
             text = found.text.encode("utf-8", "replace")
             entry.plain_text = text
             text_digest, digest = digests_of(text, block)

@@ -1,10 +1,11 @@
 """Repair: bring the archive back to what the state committed, after any death.
 
 Behind the committed length lies what a kill interrupted: no more pages than are in hand at once.
-So much is cut. A longer tail, whatever is cut from the files of a set that lost committed records,
-and files that the state does not know are moved to `archive/lost+found/`, since the state may be
-what is wrong: no file and no more than that is ever deleted. Every step may itself be killed and is
-then simply done again: what is reported as damaged stays reported until the caller has committed
+So much is cut. A longer tail, one with bytes that no kill leaves, whatever is cut from the files of
+a set that lost committed records, and files that the state does not know are moved to
+`archive/lost+found/`, since the state may be what is wrong: no file and no more than that is ever
+deleted. Every step may itself be killed and is then simply done again: what is reported as damaged
+stays reported until the caller has committed
 `Repair.rows`.
 """
 
@@ -25,7 +26,7 @@ from gossamer.store.ends import Lengths, lower_ends
 from gossamer.store.layout import KINDS, ArchiveName, CrawlFolder
 from gossamer.store.reader import cdxj_lines
 from gossamer.store.records import Record, Records
-from gossamer.store.scanning import BadRecord, scan_records
+from gossamer.store.scanning import ENDS_INSIDE, BadRecord, scan_records
 from gossamer.store.warc import is_cdxj_of, write_cdxj
 
 PAGE_TYPES = frozenset({"response", "revisit", "resource"})
@@ -178,7 +179,10 @@ def _save_tails(
         return
     counts = {name: _count_records(folder.archive / name.file_name, tails[name]) for name in tails}
     is_loss = any(good[name] < row.length for name, row in rows.items())
-    if not is_loss and max(counts.values()) <= most:
+    is_killed = max(counts.values()) <= most and not any(
+        has_damage(folder.archive / name.file_name, start) for name, start in tails.items()
+    )
+    if is_killed and not is_loss:
         return
     for name, start in tails.items():
         target = _copy_tail(folder, name, start, sizes[name] - start)
@@ -205,6 +209,12 @@ def _count_records(path: Path, start: int) -> int:
         isinstance(found, BadRecord) or found.headers.get("warc-type") not in BESIDES
         for found in scan_records(path, start, kept_bytes=0)
     )
+
+
+def has_damage(path: Path, start: int) -> bool:
+    """Return True if a tail has bytes that cannot be read, and are not a record that a kill cut."""
+    found = scan_records(path, start, kept_bytes=0)
+    return any(isinstance(one, BadRecord) and one.found != ENDS_INSIDE for one in found)
 
 
 def _size(folder: CrawlFolder, name: ArchiveName) -> int:

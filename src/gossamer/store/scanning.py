@@ -11,7 +11,9 @@ Memory is bounded: of a block only the beginning is kept, the rest is hashed.
 
 import os
 import re
-from collections.abc import Callable, Iterator
+from array import array
+from bisect import bisect_left, insort
+from collections.abc import Callable, Iterable, Iterator
 from hashlib import sha1
 from pathlib import Path
 from typing import BinaryIO, Literal, NamedTuple, TypeAlias
@@ -40,6 +42,8 @@ _RESERVED_FLAGS = 0xE0
 _FEW = 64
 """So many records in a row may fail before a search begins where the last one stopped, not one byte
 behind its beginning: what is read in vain stays proportional to the length of the file."""
+ENDS_INSIDE = "the file ends inside it"
+"""What is wrong with a record that a kill has cut off."""
 _STEM = re.compile(r"<urn:uuid:([0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3})-8000-([0-9a-f]{12})>")
 
 Digests: TypeAlias = Literal["none", "block", "all"]
@@ -191,7 +195,7 @@ class _Scanner:
             if found or inflate.eof:
                 break
             chunk = self._file.read(_CHUNK_BYTES)
-        found = found or ("" if inflate.eof else "the file ends inside it")
+        found = found or ("" if inflate.eof else ENDS_INSIDE)
         rest = inflate.unused_data if inflate.eof else b""
         found = found or record.flaw()
         if not found and at + taken - len(rest) > self.end:
@@ -240,6 +244,35 @@ def count_of(record_id: str) -> int:
     """Return which record of its shard's start an id is; 0 if it is not one of ours."""
     match = _STEM.fullmatch(record_id)
     return int(match[2], 16) if match else 0
+
+
+class RecordIdSet:
+    """Ids of records, in eight bytes each: those of one start of a shard count up."""
+
+    def __init__(self) -> None:
+        self._counts: dict[str, array[int]] = {}
+        self._foreign: set[str] = set()
+
+    def update(self, record_ids: Iterable[str]) -> None:
+        """Add ids, in any order."""
+        for record_id in record_ids:
+            match = _STEM.fullmatch(record_id)
+            if match is None:
+                self._foreign.add(record_id)
+                continue
+            counts, count = self._counts.setdefault(match[1], array("Q")), int(match[2], 16)
+            if not counts or count > counts[-1]:
+                counts.append(count)
+            else:
+                insort(counts, count)
+
+    def __contains__(self, record_id: str) -> bool:
+        match = _STEM.fullmatch(record_id)
+        if match is None:
+            return record_id in self._foreign
+        counts, count = self._counts.get(match[1], ()), int(match[2], 16)
+        place = bisect_left(counts, count)
+        return place < len(counts) and counts[place] == count
 
 
 def _stem_beside(path: Path) -> str:

@@ -56,11 +56,12 @@ class BadStretches:
                 break
             stretch.end_before(count)
 
-    def note_url(self, count: int, url: str) -> None:
-        """Name a page, by the count in its id, in the stretch where it must have been."""
-        for stretch in self._all:
-            if stretch.after < count < stretch.before:
-                stretch.urls.append(url)
+    def note_url(self, count: int, url: str) -> bool:
+        """Name a page, by the count in its id, in the stretch where it must have been, if any."""
+        found = [stretch for stretch in self._all if stretch.after < count < stretch.before]
+        for stretch in found:
+            stretch.urls.append(url)
+        return bool(found)
 
     def note_index(self, index: Path, file_name: str) -> None:
         """Name the pages that the index has in these bytes."""

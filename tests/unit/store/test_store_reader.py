@@ -32,6 +32,8 @@ from gossamer.store import (
     surt,
 )
 from gossamer.store.reader import decoded
+from gossamer.store.scanning import RecordIdSet
+from gossamer.store.warc import RecordIds
 
 
 @pytest.fixture
@@ -275,3 +277,13 @@ def test_kill_9_at_any_moment_leaves_every_committed_page_once(tmp_path: Path) -
         for page in iter_pages(folder.archive / name.file_name)
     ]
     assert sorted(stored) == sorted(f"http://one.test/{n}" for n in range(count))
+
+
+def test_a_set_of_record_ids_has_those_that_were_added_in_any_order() -> None:
+    ids = RecordIds(random.Random(5))
+    all_ids = [ids.next() for _ in range(20)]
+    known = RecordIdSet()
+    known.update([*all_ids[10:16], *all_ids[:5], "<urn:uuid:of-another-crawler>"])
+    assert [one in known for one in all_ids] == [n < 5 or 10 <= n < 16 for n in range(20)]
+    assert "<urn:uuid:of-another-crawler>" in known
+    assert "<urn:uuid:unknown>" not in known

@@ -528,3 +528,28 @@ def test_what_a_power_loss_took_is_told_and_no_damage_to_a_check(
     else:
         assert kinds <= {"bad_config"}
         assert is_told
+
+
+def test_a_tail_that_cannot_be_read_is_moved_to_lost_and_found_not_cut(tmp_path: Path) -> None:
+    shard = Shard(tmp_path)
+    shard.commit(pages(2))
+    before = contents(shard.folder)
+    rows = shard.die()
+    with (shard.folder.archive / PAGES).open("ab") as file:
+        file.write(b"no record" * 10)
+    done, _ = repaired(shard.folder, rows)
+    (moved,) = done.moved
+    assert (shard.folder.lost_found / moved.file).read_bytes() == b"no record" * 10
+    assert contents(shard.folder)[PAGES] == before[PAGES]
+
+
+def test_a_record_that_a_kill_cut_off_is_cut_without_a_copy(tmp_path: Path) -> None:
+    shard = Shard(tmp_path)
+    shard.commit(pages(2))
+    before = contents(shard.folder)
+    shard.append(pages(1, first=2))
+    rows = shard.die()
+    os.truncate(shard.folder.archive / PAGES, len(before[PAGES]) + 40)
+    done, _ = repaired(shard.folder, rows)
+    assert done.moved == []
+    assert contents(shard.folder)[PAGES] == before[PAGES]

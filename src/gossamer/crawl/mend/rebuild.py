@@ -5,10 +5,15 @@ of the archive is changed: a record that cannot be read is skipped and named, an
 again unless another record of it is sound. Every record is walked through twice: once for what
 became of each URL, once for the links, which go through the same seen test and filters as when they
 were found.
+
+A page that is stored whole and lacks only its links or its text is fetched again, too, but its body
+is remembered: if it is the same, a revisit record is stored that names it, with links and text. The
+end of a file that cannot be read does not count: the next start treats it like any other tail.
 """
 
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from http.client import MULTIPLE_CHOICES, OK
 from pathlib import Path
 from random import Random
 
@@ -19,10 +24,17 @@ from gossamer.clock import SystemClock
 from gossamer.config import WatchConfig
 from gossamer.crawl.core import Core, build_core
 from gossamer.crawl.ledger import VISITS_KEPT, is_html, remarks
-from gossamer.crawl.mend.walking import FoundPage, LostRecords, walk_archive, walk_links
+from gossamer.crawl.mend.walking import (
+    FoundPage,
+    LostRecords,
+    StoredRecord,
+    walk_archive,
+    walk_links,
+)
 from gossamer.crawl.opening import ShardFolder, forget_boot, lock_folder, start_epoch
 from gossamer.crawl.pipeline import Reading, accept, followed_links, next_tasks
 from gossamer.crawl.requeue import RETRIED
+from gossamer.dedupe import answer_fingerprint, body_fingerprint
 from gossamer.durable import sync
 from gossamer.errors import CannotGoOn
 from gossamer.log import warn
@@ -55,6 +67,8 @@ from gossamer.store import (
     cdxj_lines,
     file_row,
     read_file_row,
+    read_original,
+    read_page,
     replace_ends,
     write_cdxj,
 )
@@ -119,19 +133,22 @@ def _replay(folder: CrawlFolder, core: Core, lost: LostRecords, on_progress: Bui
     _continue_epochs(folder, core)
     read = 0
     for read, found in enumerate(walk_archive(folder, lost), 1):
-        _settle(found, core)
+        _settle(found, folder, core)
         if read % COMMIT_RECORDS == 0:
             _commit(core)
             on_progress(BuildStep(doing="reading", count=read))
     _commit(core)
     on_progress(BuildStep(doing="reading", count=read))
+    core.state.write(_rows_of_torn(core, lost.torn))
     again = _queue_pages(lost.pages, core)
+    again += _queue_pages(_pages_without_text(lost.texts, folder, core), core)
+    _remember_orphans(lost.orphans, folder, core)
     for followed, links in enumerate(walk_links(folder), 1):
         _follow(links, core)
         if followed % COMMIT_RECORDS == 0:
             _commit(core)
             on_progress(BuildStep(doing="adding", count=followed))
-    again += _queue_urls(lost.urls, core)
+    again += _queue_urls([*(one.url for one in lost.orphans), *lost.urls], core)
     _commit(core)
     return again
 
@@ -150,6 +167,53 @@ def _rows_as_they_are(folder: CrawlFolder) -> list[Row]:
             file_row(name.file_name, FileRow(length, length, is_closed=True, cdxj_length=indexed))
         )
     return rows
+
+
+def _rows_of_torn(core: Core, torn: dict[str, int]) -> list[Row]:
+    """Return rows of the commit table that leave out the ends of files that cannot be read."""
+    known = dict(read_file_row(*row) for row in core.state.scan(ROW_PREFIX))
+    return [
+        file_row(name, replace(known[name], length=length, synced=length))
+        for name, length in torn.items()
+        if name in known
+    ]
+
+
+def _pages_without_text(
+    found: Iterable[FoundPage], folder: CrawlFolder, core: Core
+) -> Iterator[LinksRecord]:
+    """Yield the pages that are fetched again for their text, their content remembered."""
+    for one in found:
+        links, page = one.links, one.page
+        url = parse(links.url, core.stations.urls)
+        old = core.record_of(url.key) if url is not None else None
+        if old is not None and old.seen_at < links.at:
+            _settle(one, folder, core)  # a version that came later: better than the one before
+        elif old is None and page is not None and links.fp is not None:
+            original = CopyOf(links.url, links.page, page.digest, links.at)
+            _remember(links.fp, original, core)
+            yield links
+
+
+def _remember_orphans(orphans: Iterable[StoredRecord], folder: CrawlFolder, core: Core) -> None:
+    """Remember the answers that are stored and will be asked for again."""
+    for orphan in orphans:
+        url = parse(orphan.url, core.stations.urls)
+        original = read_original(folder, orphan.ref)
+        if url is None or original is None or orphan.original or core.record_of(url.key):
+            continue
+        page = read_page(folder, orphan.ref)
+        is_whole = not page.warc_headers.get("warc-truncated") and page.payload
+        is_content = is_whole and OK <= page.status < MULTIPLE_CHOICES
+        fingerprint = body_fingerprint(page.decoded()) if is_content else None
+        if fingerprint is None:
+            fingerprint = answer_fingerprint(url.text, page.status, page.payload)
+        _remember(fingerprint, replace(original, url=url.text), core)
+
+
+def _remember(fingerprint: int, original: CopyOf, core: Core) -> None:
+    if core.content_seen.first_copy(fingerprint) is None:
+        core.content_seen.remember(fingerprint, original)
 
 
 def _queue_pages(lost: Iterable[LinksRecord], core: Core) -> int:
@@ -186,7 +250,7 @@ def _continue_epochs(folder: CrawlFolder, core: Core) -> None:
     forget_boot(core.state)
 
 
-def _settle(found: FoundPage, core: Core) -> None:
+def _settle(found: FoundPage, folder: CrawlFolder, core: Core) -> None:
     """Write down what became of one URL."""
     links, counters = found.links, core.counters
     ref, digest = (found.page.ref, found.page.digest) if found.page else (None, "")
@@ -214,7 +278,10 @@ def _settle(found: FoundPage, core: Core) -> None:
         _forget_old_content(core, old, record)
     core.state.write([(url_row_key(url.key), encode_record(record))])
     if links.fp is not None and not links.copy_of and links.outcome == "fetched":
-        core.content_seen.remember(links.fp, CopyOf(links.url, links.page, digest, links.at))
+        original = CopyOf(links.url, links.page, digest, links.at)
+        if found.page is not None and found.page.original:  # of the page itself
+            original = read_original(folder, found.page.ref) or original
+        core.content_seen.remember(links.fp, original)
 
 
 def revisited(old: UrlRecord, new: UrlRecord, *, is_same: bool, rules: WatchConfig) -> UrlRecord:

@@ -1,7 +1,8 @@
 """Walk through the archive, set by set, and find out which records are lost.
 
-A page counts if its page record and its links record can be read. Where one of them cannot, the
-other still knows the URL; where both are bad, the index of the pages file may.
+A page counts if its page record, its links record and its text can be read, and of a revisit the
+record that has its payload. Where one of them cannot, another still knows the URL; where all are
+bad, the index of the pages file may.
 """
 
 from collections.abc import Iterator
@@ -9,6 +10,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from gossamer.model import StoreRef
 from gossamer.store import (
@@ -20,8 +22,10 @@ from gossamer.store import (
     CrawlFolder,
     LinksRecord,
     Record,
+    RecordIdSet,
     count_of,
     decode_links,
+    read_ends,
     scan_records,
     undecodable,
 )
@@ -31,6 +35,7 @@ class StoredRecord(Struct, frozen=True, gc=False):
     """A page record that can be read."""
 
     ref: StoreRef
+    record_id: str
     url: str
     digest: str
     """Of its payload."""
@@ -53,30 +58,70 @@ class LostRecords:
     """All bad stretches; one for each URL where several are known."""
     pages: list[LinksRecord] = field(default_factory=list)
     """Links records whose page record is bad, or refers to a bad one."""
+    texts: list[FoundPage] = field(default_factory=list)
+    """Pages of which the text alone is bad."""
+    orphans: list[StoredRecord] = field(default_factory=list)
+    """Page records whose links record is bad, or was never written."""
     urls: list[str] = field(default_factory=list)
-    """URLs that bad records were of, and of pages whose links record is bad."""
-    page_ids: set[str] = field(default_factory=set)
+    """URLs that bad records were of."""
+    torn: dict[str, int] = field(default_factory=dict)
+    """Files whose end cannot be read, and where that begins."""
+
+
+@dataclass(slots=True)
+class _Originals:
+    """Which payloads are there, and the revisits of which it is not yet known."""
+
+    known: RecordIdSet = field(default_factory=RecordIdSet)
+    waiting: list[FoundPage] = field(default_factory=list)
+
+    def has_payload_of(self, page: StoredRecord | None) -> bool:
+        return page is None or not page.original or page.original in self.known
 
 
 def walk_archive(folder: CrawlFolder, lost: LostRecords) -> Iterator[FoundPage]:
-    """Yield what can be read of each URL, in the order of the links archive; note the rest."""
+    """Yield what can be read of each URL, in the order of the links archive; note the rest.
+
+    Only a revisit whose original lies in a file that is read later (of another shard, before the
+    crawl was split anew) comes last.
+    """
     sets = sorted({name.sibling("links") for name in folder.archive_names()})
+    durable = read_ends(folder).lengths
+    originals = _Originals()
     for name in sets:
-        yield from _walk_set(folder, name, lost)
+        texts = name.sibling("text").file_name
+        has_texts = folder.archive_path(texts).exists() or durable.get(texts, 0) > 0
+        yield from _walk_set(folder, name, lost, originals, has_texts=has_texts)
+    for found in originals.waiting:
+        if originals.has_payload_of(found.page):
+            yield found
+        else:
+            lost.pages.append(found.links)
 
 
 def walk_links(folder: CrawlFolder) -> Iterator[LinksRecord]:
     """Yield every links record that can be read."""
     for name in folder.archive_names(kind="links"):
-        for found in _scan(folder, name):
+        for found in _scan(folder, name, LostRecords()):
             if isinstance(links := _links(found, name), LinksRecord):
                 yield links
 
 
-def _walk_set(folder: CrawlFolder, name: ArchiveName, lost: LostRecords) -> Iterator[FoundPage]:
-    pages, bad_pages = _read_pages(folder, name.sibling("pages"))
+def _walk_set(
+    folder: CrawlFolder,
+    name: ArchiveName,
+    lost: LostRecords,
+    originals: _Originals,
+    *,
+    has_texts: bool,
+) -> Iterator[FoundPage]:
+    pages, bad_pages = _read_pages(folder, name.sibling("pages"), lost)
+    originals.known.update(one.record_id for one in pages.values() if not one.original)
+    texts, bad_texts = set[str](), BadStretches()
+    if has_texts:
+        texts, bad_texts = _read_texts(folder, name.sibling("text"), lost)
     bad_links = BadStretches()
-    for found in _scan(folder, name):
+    for found in _scan(folder, name, lost):
         links = _links(found, name)
         if isinstance(links, BadRecord):
             bad_links.add(links)
@@ -85,33 +130,51 @@ def _walk_set(folder: CrawlFolder, name: ArchiveName, lost: LostRecords) -> Iter
         if not isinstance(links, LinksRecord):
             continue
         page = pages.pop(links.page, None) if links.page else None
-        if links.page and (page is None or page.original in lost.page_ids):
+        if links.page and page is None:
             lost.pages.append(links)
-            lost.page_ids.add(links.page)
             bad_pages.note_url(count_of(links.page), links.url)
+        elif not originals.has_payload_of(page):
+            originals.waiting.append(FoundPage(replace(links, links=links.links[:1]), page))
+        elif page is not None and _has_lost_text(links, page, texts, bad_texts):
+            lost.texts.append(FoundPage(links, page))
         else:
             yield FoundPage(links, page)
     for record_id, orphan in pages.items():
-        lost.urls.append(orphan.url)
+        lost.orphans.append(orphan)
         bad_links.note_url(count_of(record_id), orphan.url)
     bad = [*bad_pages.named(), *bad_links.named()]
-    lost.bad.extend(bad)
     lost.urls.extend(one.url for one in bad)
+    lost.bad.extend([*bad, *bad_texts.named()])
+
+
+def _has_lost_text(
+    links: LinksRecord, page: StoredRecord, texts: set[str], bad: BadStretches
+) -> bool:
+    """Return True if a page had a text that is bad, and would not be stored once more for it.
+
+    A page without words had none, nor has a copy; one without a fingerprint (its body is cut off)
+    could not be told from a new version of itself.
+    """
+    is_own = links.outcome == "fetched" and not links.copy_of and not page.original
+    if links.page in texts or not is_own or links.words is None or links.fp is None:
+        return False
+    return bad.note_url(count_of(links.page), links.url)
 
 
 def _read_pages(
-    folder: CrawlFolder, name: ArchiveName
+    folder: CrawlFolder, name: ArchiveName, lost: LostRecords
 ) -> tuple[dict[str, StoredRecord], BadStretches]:
     """Return the page records of a file by their ids, and its bad stretches."""
     pages: dict[str, StoredRecord] = {}
     stretches = BadStretches()
-    for found in _scan(folder, name, kept_bytes=0):
+    for found in _scan(folder, name, lost, kept_bytes=0):
         if isinstance(found, BadRecord):
             stretches.add(found)
         elif (said := found.headers).get("warc-type") in PAGE_TYPES:
             stretches.pass_over(count_of(found.record_id))
             pages[found.record_id] = StoredRecord(
                 StoreRef(name.file_name, found.offset, found.length),
+                found.record_id,
                 said.get("warc-target-uri", ""),
                 said.get("warc-payload-digest", ""),
                 said.get("warc-refers-to", "") if said.get("warc-type") == "revisit" else "",
@@ -120,14 +183,36 @@ def _read_pages(
     return pages, stretches
 
 
+def _read_texts(
+    folder: CrawlFolder, name: ArchiveName, lost: LostRecords
+) -> tuple[set[str], BadStretches]:
+    """Return the ids of the pages whose texts can be read, and the bad stretches of the file."""
+    texts: set[str] = set()
+    stretches = BadStretches()
+    for found in _scan(folder, name, lost, kept_bytes=0):
+        if isinstance(found, BadRecord):
+            stretches.add(found)
+        else:
+            stretches.pass_over(count_of(found.record_id))
+            texts.add(found.headers.get("warc-refers-to", ""))
+    return texts, stretches
+
+
 def _scan(
-    folder: CrawlFolder, name: ArchiveName, kept_bytes: int = KEPT_BYTES
+    folder: CrawlFolder,
+    name: ArchiveName,
+    lost: LostRecords,
+    kept_bytes: int = KEPT_BYTES,
 ) -> Iterator[Record | BadRecord]:
     path = folder.archive_path(name.file_name)
-    if path.exists():
-        yield from scan_records(path, digests="block", kept_bytes=kept_bytes)
-    else:
+    if not path.exists():
         yield BadRecord(file=name.file_name, offset=0, end=0, found="the file is missing")
+        return
+    size = path.stat().st_size
+    for found in scan_records(path, digests="block", kept_bytes=kept_bytes):
+        if isinstance(found, BadRecord) and found.end >= size:
+            lost.torn[name.file_name] = found.offset
+        yield found
 
 
 def _links(found: Record | BadRecord, name: ArchiveName) -> LinksRecord | BadRecord | None:

@@ -84,7 +84,7 @@ class RevisitTurns:
         first = replace(
             task, depth=old.depth, via=old.via, kind=LinkKind(old.kind), attempt=old.misses
         )
-        reread = self._with_new_links(reading)
+        reread = self._with_new_links(reading, old.url)
         plain = take_turn(first, outcome, reread, self.stations, now, importance=importance)
         result = revisit_result(old, plain)
         is_same = is_not_modified(outcome) and old.stored is not None
@@ -99,14 +99,15 @@ class RevisitTurns:
             return turn
         return replace(turn, belief=self.watcher.note_revisit(turn, old))
 
-    def _with_new_links(self, reading: Reading | None) -> Reading | None:
+    def _with_new_links(self, reading: Reading | None, url: str) -> Reading | None:
         """Return what was read, with new links only: known ones were followed when it was first.
 
         An order that passes credit along links would else pass it on at every revisit.
         """
         if reading is None:
             return None
-        links = {link.target.key: link for link in reading.found.links}
+        is_same = reading.copy_of is not None and reading.copy_of.url == url
+        links = {link.target.key: link for link in reading.found.links if not is_same}
         new = [links[key] for key in self.stations.url_seen.new_among(links)]
         return replace(reading, found=replace(reading.found, links=new))
 
