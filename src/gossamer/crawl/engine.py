@@ -379,7 +379,8 @@ class Engine:
             now = self.time.now()
             if (task := self._source.next(now, self._lanes.openings())) is None:
                 break
-            self._outage_duty.note_request()
+            if self._outage_duty.owes_request:
+                self._outage_duty.note_request()
             key = task.url.key
             watch = self._lanes.begin(key, self._core.frontier.kind_of(task.url.host), now)
             self.run_state.in_flight[key] = group.create_task(self._ask(task, watch))

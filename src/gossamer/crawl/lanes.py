@@ -96,6 +96,7 @@ class Lanes:
         """Requests to hosts that have never answered, in the fast lane."""
         self._probes = 0
         """Requests to parked hosts."""
+        self._openings = self._find_openings()
 
     def __len__(self) -> int:
         return len(self._flights)
@@ -107,6 +108,9 @@ class Lanes:
 
     def openings(self) -> Openings:
         """Return to which hosts a request may be begun, if there is a slot at all."""
+        return self._openings
+
+    def _find_openings(self) -> Openings:
         if not self._sizes.slow:
             return ALL_HOSTS
         fast = self._slots - self._slow
@@ -127,12 +131,15 @@ class Lanes:
         in_slow_lane = is_slow and bool(self._sizes.slow)
         flight = Flight(kind=kind, began_at=now, in_slow_lane=in_slow_lane)
         self._flights[key] = flight
-        self._count(flight, 1)
+        if in_slow_lane or kind is not HostKind.ANSWERED:
+            self._count(flight, 1)
         return flight.watch
 
     def end(self, key: int) -> None:
         """Note that a request's turn is over."""
-        self._count(self._flights.pop(key), -1)
+        flight = self._flights.pop(key)
+        if flight.in_slow_lane or flight.kind is not HostKind.ANSWERED:
+            self._count(flight, -1)
 
     def sweep(self, now: float, waiting: AbstractSet[HostKind]) -> Iterator[TransferWatch]:
         """Move slow requests to the slow lane; yield those to be cut for the hosts that wait.
@@ -177,6 +184,8 @@ class Lanes:
         ]
 
     def _count(self, flight: Flight, change: int) -> None:
+        """Count a request in or out: all but the usual ones, fast and of a host that answers."""
         self._slow += change * flight.in_slow_lane
         self._new += change * (flight.kind is HostKind.NEW and not flight.in_slow_lane)
         self._probes += change * (flight.kind is HostKind.PARKED)
+        self._openings = self._find_openings()

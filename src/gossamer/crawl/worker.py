@@ -376,8 +376,8 @@ class Worker:
 
     def record_lost(self) -> None:
         """Record the ends of URLs that end without another request."""
-        now = self.time.now()
         for lost in self.core.frontier.parking.take_lost():
+            now = self.time.now()
             turn = Turn(task=lost.task, outcome=end_of(lost.reason, lost.detail), at=now)
             self.core.traps.observe(turn)
             self.ledger.record(turn, now)

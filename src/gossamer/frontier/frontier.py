@@ -193,7 +193,8 @@ class Frontier:
 
     def kind_of(self, host: str) -> HostKind:
         """Return what may be expected of a host."""
-        return kind_of(self.hosts.row(host))
+        active = self._bench.hosts.get(host_key(host))
+        return kind_of(self.hosts.row(host) if active is None else active.row)
 
     def ready_kinds(self, now: float) -> set[HostKind]:
         """Return of which kinds there are hosts that may be asked now."""
@@ -214,8 +215,9 @@ class Frontier:
             for task, row in self._delayed.take_due(now):
                 self._queues.write([row])
                 self.add([task], are_new=False)
-        self.parking.retry_due(now)
-        self.parking.begin_probes(now)
+        if self.parking.has_moments:
+            self.parking.retry_due(now)
+            self.parking.begin_probes(now)
         if self.active_hosts < self._at_least:
             self._activate()
         while (host := self._bench.take_ready(now, open_to)) is not None:
@@ -241,7 +243,7 @@ class Frontier:
         self.hosts.change(host.key, host.row)
         self.parking.note_answer(host, task, answer, now, had_answered=had_answered)
         self._bench.release(host)
-        if host.row.is_parked and (answer.failure is not None or answer.is_throttled):
+        if (answer.failure is not None or answer.is_throttled) and host.row.is_parked:
             self.parking.set_aside(host)
 
     def note_unresolved(self, host: str) -> int:

@@ -57,7 +57,8 @@ class ParkedHosts:
         self._urls: dict[HostKey, int] = {}
         """How many URLs wait for each parked host that has any."""
         self._total = 0
-        self._probes: list[tuple[float, HostKey]] = []
+        self.probes: list[tuple[float, HostKey]] = []
+        """A heap of moments; entries may be stale."""
         self._due: dict[HostKey, float] = {}
         """The moment of each host's valid entry."""
 
@@ -84,28 +85,28 @@ class ParkedHosts:
         """Let a parked host be probed at its moment."""
         if row.is_parked and self._due.get(key) != row.next_at:
             self._due[key] = row.next_at
-            heapq.heappush(self._probes, (row.next_at, key))
+            heapq.heappush(self.probes, (row.next_at, key))
 
     @property
     def next_host(self) -> HostKey | None:
         """Return the host whose probe is due first."""
-        return None if self.next_probe_at is None else self._probes[0][1]
+        return None if self.next_probe_at is None else self.probes[0][1]
 
     def take_due(self, now: float) -> HostKey | None:
         """Take a host whose probe is due, if there is one."""
         moment = self.next_probe_at
         if moment is None or moment > now:
             return None
-        key = heapq.heappop(self._probes)[1]
+        key = heapq.heappop(self.probes)[1]
         del self._due[key]
         return key
 
     @property
     def next_probe_at(self) -> float | None:
         """Return when the next probe is due."""
-        while self._probes and self._due.get(self._probes[0][1]) != self._probes[0][0]:
-            heapq.heappop(self._probes)
-        return self._probes[0][0] if self._probes else None
+        while self.probes and self._due.get(self.probes[0][1]) != self.probes[0][0]:
+            heapq.heappop(self.probes)
+        return self.probes[0][0] if self.probes else None
 
 
 class FailingTasks:
@@ -118,7 +119,8 @@ class FailingTasks:
     def __init__(self, get: Callable[[bytes], bytes | None]) -> None:
         self._get = get
         self._uncommitted: dict[bytes, Task] = {}
-        self._retries: list[tuple[float, HostKey, int]] = []
+        self.retries: list[tuple[float, HostKey, int]] = []
+        """A heap of moments; entries may be stale."""
         self.count = 0
 
     def load(self, host: HostKey, row: HostRow) -> None:
@@ -149,22 +151,22 @@ class FailingTasks:
 
     def expect(self, host: HostKey, tried: FailedTry, moment: float) -> None:
         """Let a try be due at a moment."""
-        heapq.heappush(self._retries, (moment, host, tried.url_key))
+        heapq.heappush(self.retries, (moment, host, tried.url_key))
 
     def take_due(self, now: float) -> Iterator[tuple[HostKey, int]]:
         """Yield host and URL key of the tries whose moment has come; they may be stale."""
-        while self._retries and self._retries[0][0] <= now:
-            _, host, url_key = heapq.heappop(self._retries)
+        while self.retries and self.retries[0][0] <= now:
+            _, host, url_key = heapq.heappop(self.retries)
             yield host, url_key
 
     def next_host(self) -> tuple[HostKey, int] | None:
         """Return host and URL key of the next try; it may be stale."""
-        return self._retries[0][1:] if self._retries else None
+        return self.retries[0][1:] if self.retries else None
 
     @property
     def next_due_at(self) -> float | None:
         """Return when the next try is due."""
-        return self._retries[0][0] if self._retries else None
+        return self.retries[0][0] if self.retries else None
 
     def committed(self) -> None:
         """Read tasks from their rows from now on."""
@@ -207,6 +209,11 @@ class Parking:
     def failing(self) -> int:
         """Return how many tasks have failed and wait in rows of their own."""
         return self._failing.count
+
+    @property
+    def has_moments(self) -> bool:
+        """Return True if there are tries or probes to wait for: asked before every request."""
+        return bool(self._failing.retries or self._parked.probes)
 
     def next_moments(self) -> tuple[float | None, float | None]:
         """Return when the next try of a task that failed is due, and the next probe."""
@@ -260,7 +267,9 @@ class Parking:
         row = host.row
         if answer.is_page and not answer.is_witness:
             row.witness = task.url.text
-        if not answer.is_whole or not (answer.is_page or robots_wakes(row)):
+        if row.outage is None or not answer.is_whole:
+            return
+        if not (answer.is_page or robots_wakes(row)):
             return
         was_parked = row.is_parked
         for verdict in wake_row(row, by_witness=answer.is_witness):

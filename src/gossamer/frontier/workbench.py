@@ -27,10 +27,12 @@ class HostKind(Enum):
     PARKED = "parked"
     """It is down; whatever is asked is a probe."""
 
+    __hash__ = object.__hash__  # Enum's own is a function in Python, called for every look-up
+
 
 def kind_of(row: HostRow) -> HostKind:
     """Return what may be expected of a host."""
-    if row.is_parked:
+    if row.outage is not None and row.outage.is_parked:
         return HostKind.PARKED
     return HostKind.ANSWERED if row.answered_at else HostKind.NEW
 
@@ -225,10 +227,11 @@ class Workbench:
         In a strict order it is the one whose best task has the highest grade. With `is_first`, only
         one whose next task goes before those of others.
         """
-        host = self._take_earliest(self._first, now)
+        host = self._take_earliest(self._first, now) if self._first else None
         if host is None and not is_first:
-            if open_to.first is not None:
-                host = self._take_usual(now, (open_to.first,))
+            first = open_to.first
+            if first is not None and (self._ready is not None or self._heaps[first]):
+                host = self._take_usual(now, (first,))
             if host is None:
                 host = self._take_usual(now, open_to.kinds)
         if host is not None:
@@ -249,8 +252,12 @@ class Workbench:
 
     def _take_usual(self, now: float, kinds: Sequence[HostKind]) -> ActiveHost | None:
         if self._ready is None:
-            heaps = [self._heaps[kind] for kind in kinds]
-            return self._take_earliest(min(heaps, key=self._earliest, default=[]), now)
+            earliest, heap = (inf, 0), self._first
+            for kind in kinds:  # for every request: most often all heaps but one are empty
+                of_kind = self._heaps[kind]
+                if of_kind and (first := self._earliest(of_kind)) < earliest:
+                    earliest, heap = first, of_kind
+            return self.hosts[heapq.heappop(heap)[2]] if earliest[0] <= now else None
         for kind in kinds:
             while (host := self._take_earliest(self._heaps[kind], now)) is not None:
                 self._ready[kind].put(host)
