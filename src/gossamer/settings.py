@@ -16,8 +16,9 @@ import json
 import re
 import textwrap
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import cache
 from itertools import chain, pairwise
 from pathlib import Path
 from typing import NamedTuple
@@ -369,14 +370,16 @@ def _sections() -> dict[str, type[Struct]]:
     return found
 
 
-def _fields(struct: type[Struct]) -> Iterator[tuple[str, str, object]]:
-    """Yield name, type in words and default of a struct's knobs; nested structs are left out."""
+@cache
+def _fields(struct: type[Struct]) -> tuple[tuple[str, str, object], ...]:
+    """Return name, type in words and default of a struct's knobs; nested structs are left out."""
     info = types.type_info(struct)
     defaults = struct()
-    if isinstance(info, types.StructType):
-        for field in info.fields:
-            if not isinstance(field.type, types.StructType):
-                yield field.name, _words(field.type), getattr(defaults, field.name)
+    return tuple(
+        (field.name, _words(field.type), getattr(defaults, field.name))
+        for field in (info.fields if isinstance(info, types.StructType) else ())
+        if not isinstance(field.type, types.StructType)
+    )
 
 
 def _words(kind: types.Type) -> str:
@@ -408,6 +411,7 @@ def _range(noun: str, kind: types.IntType | types.FloatType) -> str:
     return noun if kind.ge is None else f"{noun} ≥ {kind.ge:g}"
 
 
+@cache
 def _docs_by_class() -> dict[str, dict[str, str]]:
     """Return the text below each field of each class in config.py."""
     tree = ast.parse(inspect.getsource(knobs_module))

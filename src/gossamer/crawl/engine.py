@@ -353,7 +353,7 @@ class Engine:
         """Dispatch what may go, commit what is due, then wait for something to happen."""
         run, ledger = self.run_state, self._ledger
         run.begin_step()
-        if self._core.traps.held and self._has_only_parked:
+        if self._has_only_parked and self._core.traps.held:
             self._core.wake_held()
         if not run.in_flight and self._core.has_only_suspects:
             self._core.wake_suspects(self.time.now())

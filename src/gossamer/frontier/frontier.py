@@ -218,7 +218,7 @@ class Frontier:
         if self.parking.has_moments:
             self.parking.retry_due(now)
             self.parking.begin_probes(now)
-        if self.active_hosts < self._at_least:
+        if self._front and len(self._bench.hosts) < self._at_least:
             self._activate()
         while (host := self._bench.take_ready(now, open_to)) is not None:
             if host.waiting:
@@ -308,8 +308,10 @@ class Frontier:
 
     def conclude(self, task: Task) -> None:
         """End a task's lease: its URL record goes into the same commit."""
-        self._queues.write(self._leases.conclude(task))
-        self._queues.settle(task)
+        if deletion := self._leases.conclude(task):
+            self._queues.write(deletion)
+        if self.order.credit is not None:
+            self._queues.settle(task)
 
     def rows_to_commit(self) -> list[Row]:
         """Return all rows that changed since the last commit."""
