@@ -12,7 +12,15 @@ from typing import BinaryIO
 from msgspec import Struct
 
 from gossamer.config import MIB
-from gossamer.fetch.decoding import Caps, Dechunker, Decoded, decode
+from gossamer.fetch.decoding import (
+    COMPILED_FROM_BYTES,
+    COMPILED_FROM_CHUNKS,
+    NEVER,
+    Caps,
+    Dechunker,
+    Decoded,
+    decode,
+)
 from gossamer.model import Body
 
 _READ_BYTES = MIB
@@ -96,6 +104,11 @@ class BodySpool:
         if self._claim is None:
             self._claim = MemoryClaim(self._memory)
         return self._claim.grow(self.size)
+
+    @property
+    def is_file(self) -> bool:
+        """Return True if the bytes lie in a temporary file."""
+        return self._file is not None
 
     def in_memory(self) -> bytes:
         """Return what came so far, as long as it is little; b"" once it lies in a file."""
@@ -189,7 +202,8 @@ class SpooledBody:
 
     def dechunk(self) -> Dechunker:
         """Undo the chunk framing and return what was met on the way; bytes after it are cut."""
-        dechunker = Dechunker()
+        is_large = self._sent_bytes >= COMPILED_FROM_BYTES
+        dechunker = Dechunker(compiled_from=COMPILED_FROM_CHUNKS if is_large else NEVER)
         payload: list[bytes] = []
         with self.open_sent() as reader:
             while not dechunker.is_done and (piece := reader.read(_READ_BYTES)):

@@ -251,6 +251,9 @@ _TRAILER = -2
 COMPILED_FROM_CHUNKS = 256
 """Chunks of a body that are read in Python: 1 MB in chunks of 4 kB. A body with more of them is
 read by machine code: a chunk costs 2 µs in Python, and one-byte chunks would stop the loop."""
+COMPILED_FROM_BYTES = 65_536
+"""Of a smaller body Python reads them all: its chunks are 11,000 at most."""
+NEVER = 1 << 62
 _MET = (
     (chunk_kernels.BARE_LF, "chunk line ends with a bare LF"),
     (chunk_kernels.MALFORMED, "malformed chunk size line"),
@@ -261,6 +264,28 @@ _MET = (
 def _natives() -> Native:
     """Return the compiled loop; the first call loads it, or has it compiled."""
     return Native((chunk_kernels,), {"dechunk": "BnBI"})
+
+
+def is_chunk_code_loaded() -> bool:
+    """Return True if the compiled loop is at hand."""
+    return _natives.cache_info().currsize > 0
+
+
+def load_chunk_code() -> None:
+    """Load the compiled loop, or have it compiled, which takes seconds: call it in a thread."""
+    _natives()
+
+
+def has_many_chunks(sent: bytes) -> bool:
+    """Return True if a chunked body begins with so many chunks that machine code reads them."""
+    at = 0
+    for _ in range(COMPILED_FROM_CHUNKS + 1):
+        end = sent.find(b"\n", at)
+        found = _SIZE_LENIENT.match(sent, at) if end >= 0 else None
+        if found is None or not (size := int(found[0], 16)):
+            return False
+        at = end + 1 + size + len(b"\r\n")
+    return True
 
 
 class Dechunker:

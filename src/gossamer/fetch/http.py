@@ -4,6 +4,7 @@ libcurl does the talking; what comes back is kept as it was sent (header lines, 
 content coding included) and interpreted here. Redirects are reported, not followed.
 """
 
+import asyncio
 import errno
 import os
 import ssl
@@ -17,7 +18,13 @@ from gossamer.config import FetchConfig
 from gossamer.errors import CannotGoOn
 from gossamer.fetch.body import BodyMemory, SpooledBody
 from gossamer.fetch.curl import CurlHandle, CurlLoop, TlsSessions, TransferEnd, TransferWatch
-from gossamer.fetch.decoding import Caps
+from gossamer.fetch.decoding import (
+    COMPILED_FROM_BYTES,
+    Caps,
+    has_many_chunks,
+    is_chunk_code_loaded,
+    load_chunk_code,
+)
 from gossamer.fetch.guard import AddressGuard
 from gossamer.fetch.headers import (
     BadResponseHead,
@@ -137,6 +144,7 @@ class Http:
         self._sessions = TlsSessions() if not config.insecure else None
         self._memory = BodyMemory(config.body_memory_bytes)
         self._idle: list[CurlHandle] = []
+        self._loading = asyncio.Lock()
 
     async def fetch(self, request: FetchRequest) -> FetchOutcome:
         """Ask once; every way in which it can end is an outcome."""
@@ -150,6 +158,8 @@ class Http:
                 request.watch.follow(self._curl, handle, request.url.host)
             ended = await self._curl.start(handle)
             took_s = self._clock.steady() - handle.began_at
+            if handle.spool.size >= COMPILED_FROM_BYTES and not is_chunk_code_loaded():
+                await self._load_chunk_code(handle)
             outcome = self._outcome(_Asked(request, text, asked_at, took_s), handle, ended)
             is_reusable = len(self._idle) < _MAX_IDLE
         finally:
@@ -161,6 +171,17 @@ class Http:
             else:
                 handle.close()
         return outcome
+
+    async def _load_chunk_code(self, handle: CurlHandle) -> None:
+        """Load what reads many small chunks, if an answer has them; it would stop the loop."""
+        is_chunked = any(b"chunked" in line.lower() for line in handle.lines)
+        if not is_chunked or not (
+            handle.spool.is_file or has_many_chunks(handle.spool.in_memory())
+        ):
+            return
+        async with self._loading:
+            if not is_chunk_code_loaded():
+                await asyncio.to_thread(load_chunk_code)
 
     def close(self) -> None:
         """Free the handles."""

@@ -17,6 +17,7 @@ from gossamer.fetch.decoding import (
     Dechunker,
     codings_of,
     decode,
+    has_many_chunks,
 )
 
 TEXT = b"What the author wrote. " * 500
@@ -166,6 +167,23 @@ def test_a_size_that_no_machine_word_holds_is_read_on_in_python() -> None:
     assert dechunker.feed(b"fffffffffffffff1\r\nab") == [b"ab"]
     assert dechunker.feed(b"cd") == [b"cd"]
     assert (dechunker.end, dechunker.error) == (None, "")
+
+
+@pytest.mark.parametrize(
+    ("sent", "are_many"),
+    [
+        (b"1\r\nx\r\n" * (COMPILED_FROM_CHUNKS + 1), True),
+        (b"1\r\nx\r\n" * COMPILED_FROM_CHUNKS + b"0\r\n\r\n", False),
+        (b"1;a=b\nx\r\n" * (COMPILED_FROM_CHUNKS + 1), True),
+        (b"1000\r\n" + b"\r\n" * 0x800 + b"\r\n0\r\n\r\n", False),
+        (b"", False),
+        (b"<html>\r\n" * 1000, False),
+    ],
+)
+def test_it_is_known_beforehand_whether_machine_code_will_read_a_body(
+    sent: bytes, *, are_many: bool
+) -> None:
+    assert has_many_chunks(sent) is are_many
 
 
 def test_a_megabyte_of_one_byte_chunks_is_left_to_machine_code() -> None:
