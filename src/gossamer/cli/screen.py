@@ -366,7 +366,7 @@ def _user_errors(told: "Mapping[str, UserErrors]") -> Table:
 
 
 def _retry_line(status: "Status", folder: Path) -> Iterator[Text]:
-    if failed := sum(status.failed.values()):
+    if failed := sum(status.failed.values()) + status.refused.get("robots_unreachable", 0):
         command = f"gossamer retry {shlex.quote(str(folder))}"
         them = plural(failed, "it", "them")
         yield Text(f"\n{counted(failed, 'URL')} failed; `{harmless(command)}` queues {them} again")

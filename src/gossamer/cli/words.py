@@ -70,7 +70,7 @@ FETCH_REFUSALS: dict[str, Gloss] = {
     ),
     "robots_unreachable": Gloss(
         "robots.txt of its host could not be had, so nothing may be asked",
-        "run again later; its host was down for longer than outage.give_up_s",
+        "its host was given up because it was down: `gossamer retry` queues it again",
     ),
     "private_address": Gloss(
         "its host is at a private, loopback or link-local address",

@@ -29,7 +29,8 @@ Found = tuple[int, UrlRecord]
 class RetryRequest(Struct, frozen=True, kw_only=True):
     """What is to be queued again: all failures; or only those of some reasons, hosts and URLs.
 
-    Refusals are only queued again if their reason, or their URL, is named.
+    Refusals are only queued again if their reason, or their URL, is named; but for those of hosts
+    that were given up because their robots.txt could not be had: they were down.
     """
 
     reasons: tuple[str, ...] = ()
@@ -66,6 +67,7 @@ def _prefixes(hosts: Sequence[str]) -> list[bytes]:
 
 def _is_meant(record: UrlRecord, request: RetryRequest) -> bool:
     is_named = bool(request.urls) or record.reason in request.reasons
+    is_named = is_named or record.reason == RefusalKind.ROBOTS_UNREACHABLE
     if record.state is not UrlState.FAILED and not (record.state is UrlState.REFUSED and is_named):
         return False
     if request.reasons and record.reason not in request.reasons:

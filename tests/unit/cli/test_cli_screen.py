@@ -245,6 +245,9 @@ def test_the_summary_names_the_command_that_queues_failures_again() -> None:
     assert "1 URL failed; `gossamer retry c` queues it again" in shown
     shown = seen(summary("finished", replace(STATUS, failed={}), Path("c")), width=300)
     assert "retry" not in shown
+    given_up = replace(STATUS, failed={}, refused={"robots_unreachable": 2, "off_scope": 3})
+    shown = seen(summary("finished", given_up, Path("c")), width=300)
+    assert "2 URLs failed; `gossamer retry c` queues them again" in shown
 
 
 def test_suspects_are_shown_if_there_are_any() -> None:

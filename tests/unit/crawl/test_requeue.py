@@ -6,14 +6,24 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from tests.unit.crawl.harness import OWN, PLAIN, Engine, config, document, open_engine, url
+from tests.unit.crawl.harness import OWN, PLAIN, Engine, config, document, open_engine, refused, url
 
 from gossamer.config import FrontierConfig
 from gossamer.crawl.core import build_core
 from gossamer.crawl.opening import ShardFolder
 from gossamer.crawl.requeue import BATCH, RetryRequest, requeue, wanted_records
 from gossamer.crawl.seeds import Seed, plant
-from gossamer.model import FINAL, Counters, Failed, FailureKind, Fetched, Task, UrlRecord, UrlState
+from gossamer.model import (
+    FINAL,
+    Counters,
+    Failed,
+    FailureKind,
+    Fetched,
+    RefusalKind,
+    Task,
+    UrlRecord,
+    UrlState,
+)
 from gossamer.report import encode_record, suspect_row_key, url_row_key
 
 A, B, C = "http://a.test/p", "http://a.test/q", "http://b.test:8080/r"
@@ -115,6 +125,16 @@ async def test_reasons_hosts_and_urls_are_all_heeded(own: Engine) -> None:
     assert meant(own, urls=(A, C), hosts=("b.test",)) == [C]
     assert meant(own, urls=(A,), reasons=("not_found",)) == []
     assert meant(own, urls=("not a url", "http://a.test/never-met")) == []
+
+
+async def test_urls_of_a_host_that_was_given_up_for_its_robots_are_queued_again(
+    tmp_path: Path,
+) -> None:
+    engine = open_engine(tmp_path, PLAIN)
+    engine.ledger.record(refused(A, RefusalKind.ROBOTS_UNREACHABLE), engine.time.now())
+    engine.ledger.commit()
+    assert meant(engine) == meant(engine, hosts=("a.test",)) == [A]
+    assert meant(engine, reasons=("not_found",)) == []
 
 
 async def test_refusals_are_queued_again_only_if_they_are_named(tmp_path: Path) -> None:
