@@ -27,6 +27,16 @@ def redact(text: str) -> str:
     return _SECRET.sub(lambda m: m.group(1) or f"{m.group(2)}[redacted]", text)
 
 
+def counted(count: int, unit: str, many: str = "") -> str:
+    """Return a number of things with their name: 1 page, 2 pages."""
+    return f"{count:,} {plural(count, unit, many)}"
+
+
+def plural(count: int, unit: str, many: str = "") -> str:
+    """Return the name of one thing, or of several."""
+    return unit if count == 1 else many or f"{unit}s"
+
+
 def describe_error(error: BaseException) -> str:
     """Return an exception as one short line: its type and message, even if that cannot be read."""
     try:

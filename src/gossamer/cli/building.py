@@ -18,9 +18,10 @@ from gossamer.cli.options import (
     coding_of,
     declare,
 )
-from gossamer.cli.screen import ALIKE, as_json, counted, harmless, out, print_json
+from gossamer.cli.screen import ALIKE, as_json, harmless, out, print_json
 from gossamer.cli.updating import build_line, crawl_folder, telling
 from gossamer.errors import ConfigError
+from gossamer.log import counted
 
 if TYPE_CHECKING:
     from gossamer import BuildStep, Coding, GraphFacts, GraphOptions, NearTotals, RebuiltState

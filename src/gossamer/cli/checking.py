@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gossamer.cli.options import Folder, Json
-from gossamer.cli.screen import MIB, as_json, counted, harmless, out, print_json
+from gossamer.cli.screen import MIB, as_json, harmless, out, print_json
 from gossamer.cli.updating import crawl_folder, telling
+from gossamer.log import counted
 
 if TYPE_CHECKING:
     from gossamer import CheckReport

@@ -7,7 +7,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from gossamer.cli.screen import counted, harmless
+from gossamer.cli.screen import harmless
+from gossamer.log import counted
 
 if TYPE_CHECKING:
     from gossamer import (

@@ -8,9 +8,10 @@ import typer
 
 from gossamer.cli.beside import end_with
 from gossamer.cli.options import REQUIRED, Json, Memory, Option, bytes_of, declare
-from gossamer.cli.screen import as_json, counted, harmless, out, print_json
+from gossamer.cli.screen import as_json, harmless, out, print_json
 from gossamer.cli.updating import telling
 from gossamer.errors import ConfigError
+from gossamer.log import counted
 
 if TYPE_CHECKING:
     from gossamer import IndexFacts, IndexOptions

@@ -16,7 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from gossamer.cli.words import ENDINGS, FAILED_HOSTS, PAUSES, meaning_of
-from gossamer.log import escape, redact
+from gossamer.log import counted, escape, plural, redact
 
 if TYPE_CHECKING:
     from msgspec import Struct
@@ -381,16 +381,6 @@ def _next_steps(ending: str, folder: Path) -> Text:
     elif ending not in {"finished", "no_seed"}:
         steps.insert(0, f"gossamer crawl --into {where}   (goes on)")
     return Text("\nnext:  " + "\n       ".join(steps), "dim")
-
-
-def counted(count: int, unit: str, many: str = "") -> str:
-    """Return a number of things with their name: 1 page, 2 pages."""
-    return f"{count:,} {plural(count, unit, many)}"
-
-
-def plural(count: int, unit: str, many: str = "") -> str:
-    """Return the name of one thing, or of several."""
-    return unit if count == 1 else many or f"{unit}s"
 
 
 def _moment(at: float) -> str:

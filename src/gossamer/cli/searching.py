@@ -12,10 +12,10 @@ from rich.padding import Padding
 from rich.text import Text
 
 from gossamer.cli.options import REQUIRED, Json, declare
-from gossamer.cli.screen import as_json, counted, harmless, out, print_json
+from gossamer.cli.screen import as_json, harmless, out, print_json
 from gossamer.cli.updating import bring_index_up_to_date
 from gossamer.errors import ConfigError
-from gossamer.log import escape
+from gossamer.log import counted, escape
 
 if TYPE_CHECKING:
     from gossamer import Answer, Hit, SearchIndex

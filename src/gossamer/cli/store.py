@@ -11,7 +11,6 @@ from gossamer.cli.options import Address, Folder, Json
 from gossamer.cli.screen import (
     as_json,
     copies_view,
-    counted,
     harmless,
     out,
     print_json,
@@ -20,6 +19,7 @@ from gossamer.cli.screen import (
 )
 from gossamer.cli.updating import crawl_folder
 from gossamer.errors import ConfigError
+from gossamer.log import counted
 
 NOT_STORED = 1
 

@@ -10,9 +10,10 @@ from msgspec.structs import replace
 from rich.live import Live
 from rich.text import Text
 
-from gossamer.cli.screen import MIB, counted, harmless, out
+from gossamer.cli.screen import MIB, harmless, out
 from gossamer.durable import is_writable
 from gossamer.errors import CannotGoOn, ConfigError
+from gossamer.log import counted
 
 if TYPE_CHECKING:
     from gossamer import BuildProgress, BuildStep

@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from gossamer.durable import replace_file
 from gossamer.errors import CannotGoOn, CorruptFile, rebuild_state_command
+from gossamer.log import counted
 
 Phase: TypeAlias = Literal["settled", "copying", "dropping"]
 
@@ -69,7 +70,8 @@ def _compare_with_states(path: Path, charter: Charter) -> None:
     if charter.phase == "settled" and states:
         is_possible = is_possible and states == set(range(charter.shards))
     if not is_possible:
-        raise _damaged(path, f"it says {charter.shards} shards, and there are {len(states)} states")
+        says, found = counted(charter.shards, "shard"), counted(len(states), "state")
+        raise _damaged(path, f"it says {says}; found {found}")
 
 
 def _states(path: Path) -> set[int]:

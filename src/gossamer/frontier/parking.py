@@ -33,6 +33,7 @@ from gossamer.frontier.rows import (
     unpack_delayed,
 )
 from gossamer.frontier.workbench import ActiveHost
+from gossamer.log import counted
 from gossamer.model import HostKey, LinkKind, Row, Task, Url, WaitsFor
 from gossamer.urls import fingerprint, host_key
 
@@ -456,8 +457,7 @@ class Parking:
             is_unknown = probes is not None and is_hopeless(row, probes)
             if is_unknown or is_overdue(row, now, give_up_s):
                 said = "host never answered" if is_unknown else "host stopped answering"
-                count = row.outage.probes
-                detail = f"{said}, {count} probe{'' if count == 1 else 's'}"
+                detail = f"{said}, {counted(row.outage.probes, 'probe')}"
                 ended += self._give_up(key, row, detail, at_most - ended)
             if ended >= at_most:
                 break

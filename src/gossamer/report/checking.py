@@ -19,7 +19,7 @@ from gossamer.cluster import read_charter
 from gossamer.config import Config
 from gossamer.dedupe import NEAR_ROWS, verify_near
 from gossamer.errors import CannotGoOn, ConfigError, CorruptFile
-from gossamer.log import warn
+from gossamer.log import counted, warn
 from gossamer.model import (
     BuildProgress,
     BuildStep,
@@ -30,7 +30,7 @@ from gossamer.model import (
     Remedy,
     StoreRef,
 )
-from gossamer.report.page_table import PageTable, hash_bytes, hash_text
+from gossamer.report.checked_pages import CheckedPages, hash_bytes, hash_text
 from gossamer.report.records import URL, decode_record
 from gossamer.seen import check_seen
 from gossamer.settings import load_crawl_config
@@ -97,7 +97,7 @@ class _Check:
         self.is_running = is_locked(folder)
         self.findings: list[CheckFinding] = []
         self.files = self.records = self.bytes_read = self.bytes_all = 0
-        self.tables: dict[str, PageTable] = {}
+        self.tables: dict[str, CheckedPages] = {}
         self._rows: dict[str, FileRow] = {}
         self._lengths: dict[str, int] = {}
         """How much of each archive file counted when the check began."""
@@ -167,7 +167,9 @@ class _Check:
         while folder.state(there).exists():
             there += 1
         if not path.exists() and there > 1:
-            self._add("bad_shard_map", name, f"it is missing; there are {there} states", "state")
+            self._add(
+                "bad_shard_map", name, f"it is missing; found {counted(there, 'state')}", "state"
+            )
             return there
         try:
             charter = read_charter(path)
@@ -175,7 +177,7 @@ class _Check:
             self._add("bad_shard_map", name, str(error), "state")
             return there
         if charter.phase == "settled" and charter.shards != max(there, 1) and not self.is_running:
-            told = f"it names {charter.shards} shards; there are {there} states"
+            told = f"it says {counted(charter.shards, 'shard')}; found {counted(there, 'state')}"
             self._add("bad_shard_map", name, told, "state")
         return max(charter.shards, there)
 
@@ -280,7 +282,7 @@ class _Check:
 
     def _check_set(self, first: ArchiveName) -> None:
         """Read the three files of a set, and compare them with each other."""
-        table, ids, bad_pages = PageTable(), {}, BadStretches()
+        table, ids, bad_pages = CheckedPages(), {}, BadStretches()
         for found in self._scan(first, HEAD_BYTES):
             if isinstance(found, BadRecord):
                 bad_pages.add(found)
@@ -375,7 +377,7 @@ class _Check:
 
     # ---- the indexes of pages files
 
-    def _check_index(self, name: ArchiveName, table: PageTable) -> None:
+    def _check_index(self, name: ArchiveName, table: CheckedPages) -> None:
         """Compare the index of a pages file with the file."""
         if not self._expect_index(name):
             return
@@ -401,7 +403,7 @@ class _Check:
             told = f"it has {met} of {len(table.offsets)} pages"
             self._add("bad_cdxj", file, told, "cdxj", index.stat().st_size)
 
-    def _is_gone(self, name: ArchiveName, ref: StoreRef, table: PageTable) -> bool:
+    def _is_gone(self, name: ArchiveName, ref: StoreRef, table: CheckedPages) -> bool:
         """Return True if it is no wonder that a line leads nowhere: its record is bad, or newer.
 
         A power loss may take the commit of a file that was just closed and leave its index.
@@ -411,7 +413,7 @@ class _Check:
         return is_ahead or table.is_bad_at(ref.offset) or self._is_behind(name, ref)
 
     def _line_flaw(
-        self, name: ArchiveName, raw: bytes, line: CdxLine | None, table: PageTable
+        self, name: ArchiveName, raw: bytes, line: CdxLine | None, table: CheckedPages
     ) -> str:
         """Return what is wrong with a line that is not what the record makes us expect, or "".
 

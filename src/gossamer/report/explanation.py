@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from gossamer.config import UrlConfig
 from gossamer.frontier import HostOutage, WaitingUrl, find_host, find_waiting
+from gossamer.log import counted
 from gossamer.model import Link, LinkKind, Objection, Reject, Url, UrlRecord, UrlState
 from gossamer.report.clusters import NearCopy, near_copy, near_sentence
 from gossamer.report.records import (
@@ -328,7 +329,7 @@ def outage_sentence(outage: HostOutage | None) -> str:
     """Return since when a host has been down, and when it is asked again; "" if it is not."""
     if outage is None or outage.parked_at is None or outage.reason == "throttled":
         return ""
-    probes = _counted(outage.probes, "probe")
+    probes = counted(outage.probes, "probe")
     return (
         f" Its host has been down since {moment_text(outage.parked_at)} ({outage.reason}), "
         f"{probes} without an answer; next probe at {moment_text(outage.probe_at)}."
@@ -350,7 +351,7 @@ def sentence(why: Why, outage: str = "") -> str:
     told = {
         "archived": f"Fetched and archived{copy} at depth {why.depth}.",
         "redirected": f"Fetched; it redirects to {why.target}.",
-        "failed": f"Given up after {_counted(why.attempts, 'attempt')}: {because}.",
+        "failed": f"Given up after {counted(why.attempts, 'attempt')}: {because}.",
         "gone": f"Was archived, and no longer exists: {because}.",
         "waiting": f"Failed ({because}) and will be tried again.{outage}",
         "queued": f"Known and queued{again}.{wait}",
@@ -371,21 +372,16 @@ def _revisit_words(watch: Revisits | None, seen_at: float | None) -> str:
     """Return a sentence about the revisits of a page; "" if there were none."""
     if watch is None or not (watch.looks or watch.misses):
         return ""
-    said = f" Revisited {_counted(watch.looks, 'time')}, changed {_counted(watch.changes, 'time')}"
+    said = f" Revisited {counted(watch.looks, 'time')}, changed {counted(watch.changes, 'time')}"
     if watch.changes_every_s is not None:
         said += f": it seems to change about every {span(watch.changes_every_s)}"
     said += "."
     if watch.misses:
-        said += f" The last {_counted(watch.misses, 'visit')} did not find it."
+        said += f" The last {counted(watch.misses, 'visit')} did not find it."
     if watch.next_look_at is not None and seen_at is not None:
         due = span(max(0.0, watch.next_look_at - seen_at))
         said += f" The next visit is planned {due} after the last."
     return said
-
-
-def _counted(count: int, unit: str) -> str:
-    """Return a number of things with their name: 1 page, 2 pages."""
-    return f"{count:,} {unit}{'s' * (count != 1)}"
 
 
 def span(seconds: float) -> str:

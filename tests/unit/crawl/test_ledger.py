@@ -939,3 +939,11 @@ def test_a_failure_that_is_taken_back_leaves_the_totals(count: int) -> None:
     counters.uncount("refused", "not_found")
     counters.uncount("refused", "never_met")
     assert counters.refused == {"not_found": 8}
+
+
+def test_a_turn_of_which_no_record_can_be_made_is_committed_without_one(books: Books) -> None:
+    turn = Turn(task=task_of(A), outcome=Failed(kind=FailureKind.INTERNAL), at=1.0)
+    books.ledger.record_bare(turn, 1.0)
+    books.commit()
+    assert books.of(A).state is UrlState.FAILED
+    assert linked(books) == []

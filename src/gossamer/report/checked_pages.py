@@ -1,4 +1,4 @@
-"""PageTable: where the pages of an archive file lie, and what index and state must say of them."""
+"""CheckedPages: where the pages of an archive file lie, and what index and state must say."""
 
 from array import array
 from bisect import bisect_left
@@ -11,7 +11,7 @@ from gossamer.store import BadRecord, Record, cdxj_line
 
 
 @dataclass(slots=True)
-class PageTable:
+class CheckedPages:
     """The page records of a file that are sound, in order."""
 
     offsets: "array[int]" = field(default_factory=lambda: array("Q"))
