@@ -190,6 +190,14 @@ def test_ten_throttles_in_a_row_park_a_host_until_the_moment_that_it_named() -> 
     note_throttle(row, 0.0)
     assert row.outage is not None
     assert (row.is_parked, row.outage.probe_at, row.outage.reason) == (True, 300.0, "throttled")
+    row.next_at = 900.0
+    note_throttle(row, 300.0)
+    assert row.outage.probe_at == 900.0
+
+
+def test_the_kinds_of_failures_in_rows_on_disk_keep_their_names() -> None:
+    names = ["refused", "unreachable", "unanswered", "reset", "server_error"]
+    assert [kind.value for kind in FailureClass] == names
 
 
 @pytest.mark.parametrize("kind", list(FailureClass))
