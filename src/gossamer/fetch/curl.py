@@ -34,6 +34,8 @@ LocalEnd: TypeAlias = tuple[str, int]
 SHARES = 64
 """1,600 hosts. A session takes about 2 kB, two are kept of a host; a hostile server can make one
 64 kB long, so that the worst case is 200 MB."""
+OTHER_DESCRIPTORS = 128
+"""Kept for the state, the archive, other processes and whatever is open for a moment."""
 MAX_CONNECTIONS = 4096
 MAX_KEPT = 2048
 """Connections kept for a next request, busy ones included: at 1,000 pages a second and a gap of a
@@ -48,8 +50,13 @@ _DRAIN_BYTES = 65_536
 
 
 def connection_room() -> int:
-    """Return how many connections may be open: half of the descriptors that a process may have."""
-    return min(MAX_CONNECTIONS, max(16, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 2))
+    """Return how many connections may be open with the descriptors that this process may have."""
+    return room_in(resource.getrlimit(resource.RLIMIT_NOFILE)[0])
+
+
+def room_in(descriptors: int) -> int:
+    """Return for how many connections there is room: each takes two, libcurl's and our own."""
+    return min(MAX_CONNECTIONS, max(16, (descriptors - OTHER_DESCRIPTORS) // 2))
 
 
 class TransferEnd(Struct, frozen=True):
