@@ -208,3 +208,4 @@ def test_the_end_of_a_file_that_cannot_be_read_does_not_count_and_is_kept(
     assert kept.read_bytes() == bad
     read_archive(crawler.folder)
     assert set(stored(crawler)) == set(stored(whole))
+    crawler.ask("check").expect(0)

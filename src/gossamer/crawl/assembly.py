@@ -144,7 +144,7 @@ def _assemble_on(
     ends = EndsFile.begin(place.folder, place.shard, mended.lengths, durable)
     ledger = _open_ledger(config, core, archive, ends, writer, peers)
     mark = ReadingMark(place.state / "flight")
-    recover(core, ledger, mark, mended, time.now(), all_wait=has_rebooted)
+    recover(place.folder, core, ledger, mark, mended, time.now(), all_wait=has_rebooted)
     copies.recover()
 
     watcher = _open_watcher(config, core, peers, time, run) if extras.is_watching else None

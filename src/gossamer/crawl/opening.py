@@ -19,6 +19,7 @@ from gossamer.frontier import Order
 from gossamer.log import tell
 from gossamer.model import Row
 from gossamer.report import COUNTERS, decode_counters, encode_counters, sum_counters
+from gossamer.seen import check_seen
 from gossamer.store import CrawlFolder, State, ends_findings
 
 META = b"m"
@@ -127,6 +128,7 @@ def expect_state_of_archive(folder: CrawlFolder, shards: int) -> None:
         return
     found = ends_findings(folder, range(shards))
     if not found:
+        _expect_known_urls(folder, shards)
         return
     first, rebuild = found[0], rebuild_state_command(folder.state())
     more = f", and {len(found) - 1} more" if len(found) > 1 else ""
@@ -152,6 +154,19 @@ def expect_state_of_archive(folder: CrawlFolder, shards: int) -> None:
                 f"found {first.found}{more}; nothing was changed. Put it back from a copy, or go "
                 f"on with what is left: run {rebuild}"
             )
+
+
+def _expect_known_urls(folder: CrawlFolder, shards: int) -> None:
+    """Refuse damaged files of known URLs, where another shard would begin before that is found."""
+    for path in map(folder.state, range(shards if shards > 1 else 0)):
+        if State.exists(path):
+            state = State.open(path, is_read_only=True)
+            try:
+                rows = [*state.scan(b"s"), *state.scan(b"S")]
+            finally:
+                state.close()
+            for error in check_seen(path / "seen", rows):
+                raise error
 
 
 def _without_state(folder: CrawlFolder, found: str) -> CannotGoOn:

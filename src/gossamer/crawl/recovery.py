@@ -20,7 +20,16 @@ from gossamer.model import (
     UrlState,
 )
 from gossamer.report import URL, decode_record, suspicion, url_row_key
-from gossamer.store import FileRow, ReadingMark, Repair, file_row, read_file_row
+from gossamer.store import (
+    CrawlFolder,
+    FileRow,
+    ReadingMark,
+    Repair,
+    file_row,
+    links_in,
+    read_file_row,
+    readable_records,
+)
 from gossamer.urls import parse
 
 LOST_FOUND = "archive/lost+found"
@@ -29,6 +38,7 @@ REST_S = 86_400.0
 
 
 def recover(
+    folder: CrawlFolder,
     core: Core,
     ledger: Ledger,
     mark: ReadingMark,
@@ -56,7 +66,7 @@ def recover(
     for task in suspects:
         _suspect(task, lost.at if lost is not None else 0.0, core, ledger, now)
     ledger.add_rows(mended.rows)
-    _queue_lost_pages(core, ledger, mended)
+    _queue_lost_pages(folder, core, ledger, mended)
     _recover_outbox(core, ledger)
     ledger.counters.add_lost_found(len(mended.moved))
     ledger.commit()
@@ -114,12 +124,13 @@ def _recover_outbox(core: Core, ledger: Ledger) -> None:
     core.promote(found.promoted)
 
 
-def _queue_lost_pages(core: Core, ledger: Ledger, mended: Repair) -> None:
+def _queue_lost_pages(folder: CrawlFolder, core: Core, ledger: Ledger, mended: Repair) -> None:
     """Queue again the URLs whose records lay in a damaged range of the archive."""
     if not mended.bad:
         return
     lost_from = dict(mended.bad)
     lost_bytes = sum(_committed_bytes(core, file) - end for file, end in mended.bad)
+    html = _html_among_moved(folder, mended)
     pages = queued = 0
     for key, value in core.state.scan(URL):
         record = decode_record(value)
@@ -128,6 +139,7 @@ def _queue_lost_pages(core: Core, ledger: Ledger, mended: Repair) -> None:
             pages += record.state is UrlState.ARCHIVED
             ledger.counters.take_back(
                 is_page=record.state is UrlState.ARCHIVED,
+                is_html=record.url in html,
                 is_copy=bool(record.copy_of),
                 is_redirect=record.state is UrlState.REDIRECTED,
                 is_seed=record.kind == LinkKind.SEED,
@@ -145,6 +157,13 @@ def _needed(record: UrlRecord) -> list[StoreRef]:
     """Return where the content of a URL lies, and the last record of it: later visits left none."""
     stored = [visit.ref for visit in record.visits if visit.ref is not None][-1:]
     return stored if record.page is None else [record.page, *stored]
+
+
+def _html_among_moved(folder: CrawlFolder, mended: Repair) -> set[str]:
+    """Return the URLs of HTML pages among the links records that went with their pages."""
+    paths = (folder.lost_found / one.file for one in mended.moved if one.file.startswith("links"))
+    records = (record for path in paths for record in readable_records(path))
+    return {links.url for links in map(links_in, records) if links is not None and links.html}
 
 
 def _committed_bytes(core: Core, file: str) -> int:

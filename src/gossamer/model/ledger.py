@@ -229,10 +229,12 @@ class Counters(Struct, kw_only=True):
         if label:
             self.labels[label] = self.labels.get(label, 0) + 1
 
-    def take_back(self, *, is_page: bool, is_copy: bool, is_redirect: bool, is_seed: bool) -> None:
+    def take_back(
+        self, *, is_page: bool, is_html: bool, is_copy: bool, is_redirect: bool, is_seed: bool
+    ) -> None:
         """Take back a URL whose record is lost: it will be counted again."""
         self.pages -= is_page
-        self.html_pages = min(self.html_pages, self.pages)
+        self.html_pages = min(self.html_pages - (is_page and is_html), self.pages)
         self.revisits -= is_page and is_copy
         self.redirects -= is_redirect
         self.seeds_fetched -= (is_page or is_redirect) and is_seed

@@ -30,7 +30,13 @@ from gossamer.model import (
     Remedy,
     StoreRef,
 )
-from gossamer.report.checked_pages import CheckedPages, hash_bytes, hash_text
+from gossamer.report.checked_pages import (
+    CheckedPages,
+    Originals,
+    hash_bytes,
+    hash_text,
+    is_garbage,
+)
 from gossamer.report.records import URL, decode_record
 from gossamer.seen import check_seen
 from gossamer.settings import load_crawl_config
@@ -103,6 +109,9 @@ class _Check:
         """How much of each archive file counted when the check began."""
         self._missing_ends: Lengths = {}
         """Files that lost what was committed and not yet synced, and what is left of them."""
+        self._originals = Originals()
+        self._lacking: list[tuple[str, int, str, str]] = []
+        """Records that name others which are not there: file, byte, URL, what is to be said."""
         self._is_state_known = True
         self._in_flight = Config().concurrency
         """A tail of so many pages is what a kill leaves."""
@@ -131,6 +140,7 @@ class _Check:
             return
         for first in sorted({name.sibling("pages") for name in names}):
             self._check_set(first)
+        self._check_lacking()
         urls = array("Q")
         for shard in range(shards):
             self._check_state(shard, urls)
@@ -265,6 +275,10 @@ class _Check:
         path = self._folder.archive_path(name.file_name)
         pages = 0
         for found in scan_records(path, start, kept_bytes=0):
+            if is_garbage(found, path):
+                told = "what lies behind the end that the state knows is no record"
+                self._add("tail", f"archive/{name.file_name}", told, "backup", found.offset)
+                return
             kind = found.headers.get("warc-type") if isinstance(found, Record) else ""
             pages += kind in {*PAGE_TYPES, "metadata", "conversion"}
             if pages > self._in_flight:
@@ -289,6 +303,7 @@ class _Check:
                 table.bad.append(found)
             elif found.headers.get("warc-type") in PAGE_TYPES:
                 table.add(found, first.file_name)
+                self._originals.add(found, first.file_name)
                 bad_pages.pass_over(count_of(found.record_id))
                 ids[found.record_id] = found.headers.get("warc-target-uri", "")
         self.tables[first.file_name] = table
@@ -298,6 +313,17 @@ class _Check:
         self._name(bad_pages)
         if self._folder.archive_path(first.file_name).exists():
             self._check_index(first, table)
+
+    def _check_lacking(self) -> None:
+        """Note what names a record that is lost, unless its URL was fetched again."""
+        for one in self._originals.bare():
+            self.tables[one.file].bare.add(one.offset)
+            self._lacking.append((one.file, one.offset, one.url, one.told))
+        tables = self.tables.values() if self._lacking else ()
+        whole = {url for table in tables for url in table.whole_urls()}
+        for file, offset, url, told in self._lacking:
+            if hash_text(url) not in whole:
+                self._add("bad_set", f"archive/{file}", told, "backup", offset, url)
 
     def _check_texts(
         self, first: ArchiveName, ids: dict[str, str], bad_pages: BadStretches
@@ -348,7 +374,7 @@ class _Check:
         bad_pages.note_url(count_of(page), url)
         if not bad_pages and self._folder.archive_path(name.sibling("pages").file_name).exists():
             told = f"its page record {page} is not in {name.sibling('pages').file_name}"
-            self._add("bad_set", f"archive/{name.file_name}", told, "backup", record.offset, url)
+            self._lacking.append((name.file_name, record.offset, url, told))
 
     def _scan(self, name: ArchiveName, kept_bytes: int | None) -> Iterator[Record | BadRecord]:
         """Give every record of a file as far as it counts, and every bad stretch."""

@@ -55,6 +55,7 @@ from gossamer.store.reading_mark import LostReading, ReadingMark
 from gossamer.store.records import Record, Records, split_head
 from gossamer.store.repairing import PAGE_TYPES, Repair, missing_ends, repair
 from gossamer.store.scanning import (
+    ENDS_INSIDE,
     KEPT_BYTES,
     BadRecord,
     OnBad,
