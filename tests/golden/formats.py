@@ -20,7 +20,16 @@ from gossamer.graph import BVGraph
 from gossamer.graph.build.manifest import read_manifest as read_graph_manifest
 from gossamer.graph.bv import KindsFile
 from gossamer.graph.names import UrlMap
-from gossamer.model import CopyOf, Failed, FailureKind, LinkKind, RefusalKind, Refused, Task
+from gossamer.model import (
+    CopyOf,
+    Failed,
+    FailureKind,
+    LinkKind,
+    RefusalKind,
+    Refused,
+    RevisitResult,
+    Task,
+)
 from gossamer.ranks import RankFile, write_ranks
 from gossamer.search.manifest import read_manifest as read_index_manifest
 from gossamer.seen.runs import checked_chunks
@@ -156,7 +165,7 @@ def made_records() -> dict[str, bytes]:
     copy = document(b"<p>Golden page", at="http://one.test/b", fetched_at=AT + 9)
     revisit = writer.entry(turn(copy, copy_of=original))
     same = document(b"", status=304, head=b"HTTP/1.1 304 Not Modified\r\n\r\n", fetched_at=AT + 60)
-    unmodified = writer.entry(turn(same, copy_of=original))
+    unmodified = writer.entry(turn(same, copy_of=original, revisit=RevisitResult.UNCHANGED))
     cut = writer.entry(turn(document(b"<p>Golden pa", truncated="length")))
     plain = document(b"plain", head=b"", headers=(), request=b"", address="", media_type="")
     resource = writer.entry(turn(plain))

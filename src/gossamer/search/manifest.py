@@ -39,8 +39,8 @@ class IndexedFile(Struct, frozen=True, array_like=True):
     """By this and its length a file is known that need not be read again."""
 
 
-class Manifest(Struct, kw_only=True, frozen=True):
-    """What an index is."""
+class Manifest(Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
+    """What an index is. A key with a flipped bit is not ours."""
 
     version: int
     partition: Partition = "url"

@@ -21,6 +21,7 @@ from gossamer.graph.bv import BVGraph, GraphWriter, beside, workshop
 from gossamer.graph.bv.starts import load_starts
 from gossamer.graph.names import UrlMap, UrlMapWriter, key_of
 from gossamer.graph.names.layout import HEADER_BYTES, read_header
+from gossamer.model import BuildStep
 from tests.unit.graph.links_archive import LinksArchive, page
 from tests.unit.graph.webs import csr_of, random_web
 
@@ -119,13 +120,14 @@ def test_a_graph_folder_that_is_a_link_can_be_replaced_again_and_again(
     assert not (archive.root / "graph.old").is_symlink()
 
 
-def test_a_record_that_is_no_text_is_named(archive: LinksArchive) -> None:
+def test_a_record_that_is_no_text_is_named_and_left_out(archive: LinksArchive) -> None:
     path = archive.write([page("http://x.test/" + "y" * 50, at=2)])
     block = b'{"url":"http://x.test/\xff","outcome":"fetched"}'
     with path.open("ab") as file:
         file.write(archive._member("metadata", block))
-    with pytest.raises(CorruptFile, match="links-00"):
-        build_graph(archive.root)
+    told: list[BuildStep] = []
+    assert build_graph(archive.root, tell=told.append).did == "fold"
+    assert [step.note for step in told if "links-00" in step.note]
 
 
 def written(base: Path, rows: list[list[int]]) -> Path:

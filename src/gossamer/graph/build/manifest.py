@@ -26,15 +26,15 @@ CHECKED_BYTES = 256 << 20
 _READ_BYTES = 1 << 20
 
 
-class Seal(Struct, frozen=True):
+class Seal(Struct, frozen=True, forbid_unknown_fields=True):
     """What a file was when it was written."""
 
     bytes: int
     xxh3: str
 
 
-class Manifest(Struct, kw_only=True, frozen=True):
-    """What the files of a graph's folder are."""
+class Manifest(Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
+    """What the files of a graph's folder are. A key with a flipped bit is not ours."""
 
     format: int = FORMAT
     generation: int = 1

@@ -29,7 +29,7 @@ _PARTS = {
 """The parts of a file whose code can be chosen, and the code that each has otherwise."""
 
 
-class Coding(Struct, kw_only=True, frozen=True):
+class Coding(Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
     """How a graph is compressed. The defaults are WebGraph's, and give its bits."""
 
     window: int = 7
