@@ -53,7 +53,13 @@ from gossamer.store.reader import (
 )
 from gossamer.store.reading_mark import LostReading, ReadingMark
 from gossamer.store.records import Record, Records, split_head
-from gossamer.store.repairing import PAGE_TYPES, Repair, missing_ends, repair
+from gossamer.store.repairing import (
+    PAGE_TYPES,
+    Repair,
+    missing_ends,
+    repair,
+    set_aside_lone_indexes,
+)
 from gossamer.store.scanning import (
     ENDS_INSIDE,
     KEPT_BYTES,

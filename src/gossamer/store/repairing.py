@@ -151,6 +151,15 @@ def _move_away(folder: CrawlFolder, names: list[str]) -> str:
     return free
 
 
+def set_aside_lone_indexes(folder: CrawlFolder) -> list[str]:
+    """Move CDXJ indexes whose pages file is gone to lost+found; return their names."""
+    files = {name.cdxj_name for name in folder.archive_names(kind="pages")}
+    lone = sorted(p.name for p in folder.archive.glob("*.cdxj") if p.name not in files)
+    for name in lone:
+        _move_away(folder, [name])
+    return lone
+
+
 def _free_suffix(folder: CrawlFolder, names: list[str]) -> str:
     """Return what makes names free in lost+found, which is made if it is not there."""
     place = folder.lost_found

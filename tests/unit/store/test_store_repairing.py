@@ -19,6 +19,7 @@ from gossamer.store import (
     read_file_row,
     repair,
     repairing,
+    set_aside_lone_indexes,
 )
 from gossamer.store.archive import file_row
 
@@ -423,3 +424,14 @@ def test_an_archive_that_cannot_be_repaired_says_so_and_what_to_do(tmp_path: Pat
         f"cannot repair {shard.folder.archive}: File exists; "
         "free some disk space or check its permissions, then run the crawl again"
     )
+
+
+def test_an_index_whose_file_is_gone_is_kept_in_lost_found(tmp_path: Path) -> None:
+    folder, _ = dead(tmp_path)
+    index, lone = folder.archive / INDEX, "pages-00-0001-00007.cdxj"
+    index.write_bytes(b"of its file\n")
+    (folder.archive / lone).write_bytes(b"of no file\n")
+    assert set_aside_lone_indexes(folder) == [lone]
+    assert (folder.lost_found / lone).read_bytes() == b"of no file\n"
+    assert index.read_bytes() == b"of its file\n"
+    assert set_aside_lone_indexes(folder) == []

@@ -70,6 +70,7 @@ from gossamer.store import (
     read_original,
     read_page,
     replace_ends,
+    set_aside_lone_indexes,
     write_cdxj,
 )
 from gossamer.urls import parse
@@ -129,6 +130,8 @@ def build_state(root: Path | str, on_progress: BuildProgress | None = None) -> R
 
 def _replay(folder: CrawlFolder, core: Core, lost: LostRecords, on_progress: BuildProgress) -> int:
     """Fill the stations with what the archive says; return how many URLs are queued again."""
+    for name in set_aside_lone_indexes(folder):
+        warn("archive.moved", file=name, why="the file that it is an index of is gone")
     core.state.write(_rows_as_they_are(folder))
     _continue_epochs(folder, core)
     read = 0
