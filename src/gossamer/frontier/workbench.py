@@ -101,8 +101,10 @@ class ActiveHost:
     @property
     def is_first(self) -> bool:
         """Return True if its next task goes before those of other hosts."""
-        lease = next((lease for lease in self.leases if lease.tasks), None)
-        return lease is not None and lease.is_first
+        for lease in self.leases:
+            if lease.tasks:
+                return lease.is_first
+        return False
 
     @property
     def leased(self) -> int:
