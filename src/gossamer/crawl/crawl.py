@@ -239,6 +239,12 @@ class Crawl:
 
     async def _run_alone(self, config: Config, on_progress: Progress | None) -> Ending:
         """Crawl in this process."""
+        with quiet_collector() as freeze:
+            return await self._run_shard(config, on_progress, freeze)
+
+    async def _run_shard(
+        self, config: Config, on_progress: Progress | None, freeze: Callable[[], None]
+    ) -> Ending:
         shard = self._open(config, Ring(), 0)
         engine = shard.engine
 
@@ -255,8 +261,8 @@ class Crawl:
             self._listen_to_signals(engine.run_state.stop)
             await control.open()
             async with report_progress(shard, on_progress):
-                with quiet_collector():
-                    is_finished = await engine.run()
+                freeze()
+                is_finished = await engine.run()
             reason = "" if is_finished else engine.run_state.stop_reason or engine.limit_reached()
             return _ending(reason, live_status(shard), refused, shard.ledger.counters.seeds_fetched)
         finally:

@@ -101,7 +101,8 @@ class ShardOrders:
             await talk.open()
             connection.send(ShardJoined(pages=shard.ledger.counters.pages, refused=refused))
             talk.report(is_wanted=True)
-            with quiet_collector():
+            with quiet_collector() as freeze:
+                freeze()
                 await shard.engine.run()
             return talk.summary()
         finally:
