@@ -187,7 +187,9 @@ def test_the_remedy_for_a_cut_or_missing_file_keeps_all_other_pages_and_fetches_
     ended = crawler.run("--max-pages", "1000").expect(0)
     assert ended.last_json["finished"] is True, ended
     assert stored <= readable_urls(crawler)
-    assert all((path.parent / name).read_bytes() == content for name, content in left.items())
+    for name, content in left.items():  # what was torn off a record's end is no part of the file
+        found = (path.parent / name).read_bytes()
+        assert content.startswith(found) if name == path.name else content == found, name
 
 
 def test_ends_files_that_are_torn_or_missing_stop_nobody_and_are_made_anew(

@@ -190,7 +190,7 @@ def test_a_host_whose_robots_txt_stays_away_is_given_up_after_a_time(tmp_path: P
         assert len(server.requests_to("gone.test", with_robots=True)) == 3
         told = done.why(gone.url())
         assert (told["state"], told["reason"]) == ("refused", "robots_unreachable")
-        assert told["detail"] == "host stopped answering, 1 probe"
+        assert told["detail"] == "host never answered, 1 probe"
         assert seen.asked("back") == {"/", "/yes"}
 
 

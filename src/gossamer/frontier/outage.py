@@ -269,12 +269,11 @@ def is_hopeless(row: HostRow, probes: int = HOPELESS_PROBES) -> bool:
 
 
 def is_overdue(row: HostRow, now: float, give_up_s: float) -> bool:
-    """Return True if a host that has answered before has been down for too long."""
+    """Return True if a host has been down for too long."""
     outage = row.outage
     return (
         outage is not None
         and outage.parked_at is not None
-        and row.answered_at > 0.0
         and outage.reason != "throttled"
         and now - outage.parked_at >= give_up_s
     )

@@ -446,17 +446,18 @@ class Parking:
         """End some of the tasks of parked hosts that are given up; return how many.
 
         Those are hosts that have answered before and were down for `give_up_s`; and, if a number
-        of probes is given, those that never answered and failed so many. Record what `take_lost`
-        gives and commit; call it again until it returns 0.
+        of probes is given, those that never answered and were down as long, or failed so many.
+        Record what `take_lost` gives and commit; call it again until it returns 0.
         """
         ended = 0
         for key in self._parked.hosts():
             row = self._hosts.find(key)
             if row is None or row.outage is None or key in self._bench.hosts:
                 continue
+            may_end = row.answered_at > 0.0 or probes is not None
             is_unknown = probes is not None and is_hopeless(row, probes)
-            if is_unknown or is_overdue(row, now, give_up_s):
-                said = "host never answered" if is_unknown else "host stopped answering"
+            if is_unknown or (may_end and is_overdue(row, now, give_up_s)):
+                said = "host stopped answering" if row.answered_at else "host never answered"
                 detail = f"{said}, {counted(row.outage.probes, 'probe')}"
                 ended += self._give_up(key, row, detail, at_most - ended)
             if ended >= at_most:
