@@ -21,7 +21,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crawler]:
         folder / "knobs.toml", {"seen": {"run_keys": 40}, "store": {"file_bytes": 60_000}}
     )
     with serve_in_process(web, folder / "log.tsv") as server:
-        more = ("--delay", "0", "--concurrency", "4", "--shards", "2", "--config", str(knobs))
+        more = ("--delay", "0.2", "--concurrency", "4", "--shards", "2", "--config", str(knobs))
         flags = flags_for(server.resolve, *more)
         crawler = Crawler(folder / "crawl", server.web.seeds, flags)
         crawler.run("--max-pages", "30").expect(0)
