@@ -57,7 +57,8 @@ class FetchConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     """Basic authentication credentials, as USER:PASS, by host (with the scheme and port of its
     seeds, otherwise https) or origin (http://host:8080); sent only there, never stored."""
     proxy: str = ""
-    """Proxy URL (http, https, socks5 or socks5h) for all requests; "" means no proxy."""
+    """Proxy URL (http, https, socks5 or socks5h) for all requests; "" means no proxy. Names are
+    then resolved by the proxy alone."""
     cookies: bool = False
     """Accept and send cookies, per host, for the duration of a run."""
     insecure: bool = False

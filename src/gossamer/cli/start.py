@@ -24,6 +24,12 @@ SEEDS_TOLD = 3
 """So many seeds are named with their reasons when none could be fetched."""
 
 
+BY_PROXY = (
+    "host names are resolved by the proxy: private addresses are refused only where a URL "
+    "contains one"
+)
+
+
 class CrawlArguments(Struct, kw_only=True):
     """What `gossamer crawl` was asked besides the flags that turn knobs."""
 
@@ -84,6 +90,8 @@ def _run(arguments: CrawlArguments, config: Config, changes: Sequence[str]) -> i
         def saved() -> None:
             for line in changes:
                 say(f"crawl.toml changed: {line}")
+            if config.fetch.proxy:
+                say(BY_PROXY)
             indexer.start()
 
         with progress(aside, is_live=not arguments.verbose) as show:

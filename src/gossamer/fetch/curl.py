@@ -217,7 +217,10 @@ class CurlHandle:
         return allowed
 
     def _open_socket(self, _purpose: int, peer: Foreign) -> Foreign:
-        """Open the socket for a connection, unless its real address may not be contacted."""
+        """Open the socket for a connection, unless its real address may not be contacted.
+
+        Behind a proxy that is the proxy's own, which the operator has named.
+        """
         if self._is_sent:
             self.is_repeat = True
             return pycurl.SOCKET_BAD
@@ -225,7 +228,8 @@ class CurlHandle:
         try:
             host = peer.addr[0]
             address = host.decode() if isinstance(host, bytes) else host
-            self.refusal = self._guard.objection(address) or ""
+            if not self._config.proxy:
+                self.refusal = self._guard.objection(address) or ""
             if self.refusal:
                 return pycurl.SOCKET_BAD
             self._close_socket()

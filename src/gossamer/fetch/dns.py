@@ -3,6 +3,9 @@
 A name is looked up in the operator's table, then in the hosts file, then in the cache, then by
 c-ares. An outage of the resolver is told apart from a name that does not exist: only the latter is
 an answer. Never raises for a name; never asks twice for one name at the same time.
+
+Behind a proxy, which resolves names itself, nobody is asked: a host then has an address only if it
+is one, if the operator's table has it, or if it is localhost by name.
 """
 
 import asyncio
@@ -35,6 +38,7 @@ class Resolver:
         self._table = {
             name.lower(): _addresses(name, text) for name, text in config.resolve.items()
         }
+        self._is_proxied = bool(config.proxy)
         self._nameservers = config.nameservers
         self._max_names = config.dns_cache
         self._clock = clock
@@ -53,7 +57,7 @@ class Resolver:
         return known[1] if known is not None and now < known[0] else None
 
     async def resolve(self, host: str) -> Resolved:
-        """Return a host's addresses, or why there are none."""
+        """Return a host's addresses, or why there are none; () if a proxy has to find them."""
         known = self.cached(host)
         if known is not None:
             return known
@@ -81,14 +85,14 @@ class Resolver:
             return (literal,)
         if name in self._table:
             return self._table[name]
-        found = self._hosts.look_up(name, now)
+        found = None if self._is_proxied else self._hosts.look_up(name, now)
         if found is not None:
             return found
         if name == "localhost" or name.endswith(".localhost"):
             return ("127.0.0.1",)
         if not name or len(name) > _MAX_NAME_CHARS:
             return Failed(kind=FailureKind.DNS_NO_SUCH_HOST, detail=f"{host[:60]!r} is no name")
-        return None
+        return () if self._is_proxied else None
 
     def _remember(self, host: str, answer: Resolved, until: float) -> None:
         self._cache.pop(host, None)

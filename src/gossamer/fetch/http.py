@@ -409,12 +409,18 @@ def base_options(config: FetchConfig) -> dict[int, Any]:
         pycurl.NOSIGNAL: 1,
         # Or libcurl walks, at the end of each transfer, over all addresses of the last minute.
         pycurl.DNS_CACHE_TIMEOUT: 0,
-        pycurl.PROXY: config.proxy,
+        pycurl.PROXY: _asking_by_name(config.proxy),
         pycurl.NOPROXY: "",
         pycurl.BUFFERSIZE: _BUFFER_BYTES,
         pycurl.CONNECTTIMEOUT_MS: _milliseconds(config.connect_s),
         pycurl.TIMEOUT_MS: _milliseconds(config.total_s),
     }
+
+
+def _asking_by_name(proxy: str) -> str:
+    """Return a proxy's URL such that it is told names: libcurl resolves them itself for socks5."""
+    scheme, separator, rest = proxy.partition("://")
+    return f"socks5h{separator}{rest}" if scheme.lower() == "socks5" else proxy
 
 
 def _milliseconds(seconds: float) -> int:
