@@ -150,6 +150,10 @@ MAX_HOSTS = 10_000
 
 _NOT_SENT_BACK = re.compile(r"[^\x20-\x7e]")
 """A name or value with such a character is not kept: it would go into our own header lines."""
+_NOT_IN_COOKIES = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
+"""A Set-Cookie with such a character, wherever in it, is dropped as in browsers (RFC 6265bis)."""
+_SPACE = " \t"
+"""What may stand around a value (RFC 9110 5.5); str.strip() alone takes control characters, too."""
 _TAKEN_BACK = re.compile(r"-[0-9]+|0+")
 """Max-Age of zero or less; what is no number (section 5.2.2) is as if it were not there."""
 
@@ -185,7 +189,9 @@ class CookieJar:
                 self._set(url, text)
 
     def _set(self, url: Url, text: str) -> None:
-        pair, *rest = (part.strip() for part in text.split(";"))
+        if _NOT_IN_COOKIES.search(text):
+            return
+        pair, *rest = (part.strip(_SPACE) for part in text.split(";"))
         name, equals, value = pair.partition("=")
         if not equals or not name or _NOT_SENT_BACK.search(pair):
             return
@@ -311,14 +317,16 @@ def _fields(raw: bytes) -> tuple[tuple[str, str], ...]:
     fields = []
     for line in raw.decode("latin-1").split("\r\n")[1:-2]:
         name, _, value = line.partition(":")
-        fields.append((name.lower(), value.strip()))
+        fields.append((name.lower(), value.strip(_SPACE)))
     return tuple(fields)
 
 
 def _odd_fields(lines: list[bytes]) -> tuple[tuple[str, str], ...]:
     """Return the fields of one that is not: what has no colon is no field."""
     parts = (line.decode("latin-1").partition(":") for line in _unfolded(lines)[1:])
-    return tuple((name.strip().lower(), value.strip()) for name, colon, value in parts if colon)
+    return tuple(
+        (name.strip().lower(), value.strip(" \t\r\n")) for name, colon, value in parts if colon
+    )
 
 
 def _unfolded(lines: list[bytes]) -> list[bytes]:

@@ -42,6 +42,20 @@ def test_credentials_without_a_colon_are_an_operator_error() -> None:
     assert "s3cret" not in str(caught.value)
 
 
+@pytest.mark.parametrize("control", [chr(n) for n in (*range(9), *range(10, 32), 127)])
+@pytest.mark.parametrize("text", ["k{}=v", "{}k=v", "k=v{}w", "k=v{}", "k=v; Path=/{}"])
+def test_a_cookie_with_a_control_character_is_dropped(text: str, control: str) -> None:
+    jar = CookieJar()
+    jar.take(HERE, (("set-cookie", text.format(control)), ("set-cookie", "good=1")))
+    assert jar.header(HERE) == "good=1"
+
+
+def test_control_characters_around_a_value_are_not_space() -> None:
+    head = read_head([b"HTTP/1.1 200 OK\r\n", b"Set-Cookie: \tk=v\x0b \r\n", b"\r\n"])
+    assert isinstance(head, ResponseHead)
+    assert head.get("set-cookie") == "k=v\x0b"
+
+
 def test_a_host_keeps_few_and_small_cookies() -> None:
     jar = CookieJar()
     jar.take(HERE, tuple(("set-cookie", f"c{n}=1") for n in range(1000)))

@@ -132,8 +132,17 @@ def test_base_is_honoured_and_only_the_first_one(
     assert links[0].target.text == "http://h.test/other/x"
 
 
-def test_a_bad_base_is_ignored(document: MakeDocument, registry: Registry) -> None:
-    page = "<base href='http://[bad/'><a href=x>x</a>"
+@pytest.mark.parametrize(
+    "href",
+    [
+        *("http://[bad/", "data:text/html,x", "javascript:void(0)", "JavaScript:1", "mailto:a@b"),
+        *("about:blank", "blob:http://b.test/1", "tel:1", "file:///C:/saved/", "x://b.test/"),
+    ],
+)
+def test_a_base_that_cannot_be_one_is_ignored(
+    href: str, document: MakeDocument, registry: Registry
+) -> None:
+    page = f"<base href='{href}'><a href=x>x</a>"
     assert registry.read(document(page), "text/html").links[0].target.text == "http://h.test/dir/x"
 
 
