@@ -18,7 +18,7 @@ HIDDEN = ("http://10.1.2.3/", "http://[::1]/", "http://localhost/", "http://a.lo
 LINKS = "".join(f"<a href='{url}'>x</a>" for url in ("http://b.invalid/", "/two", *HIDDEN))
 
 
-class _Talk(socketserver.StreamRequestHandler):
+class ProxyTalk(socketserver.StreamRequestHandler):
     """Answers every request as if it had been passed on."""
 
     server: "Proxy"
@@ -38,7 +38,7 @@ class _Talk(socketserver.StreamRequestHandler):
         self.wfile.write((head + body).encode())
 
 
-class _SocksTalk(_Talk):
+class SocksTalk(ProxyTalk):
     """A SOCKS5 proxy: it notes what it is told to connect to, then answers itself."""
 
     def handle(self) -> None:
@@ -60,7 +60,7 @@ class Proxy(socketserver.ThreadingTCPServer):
     daemon_threads = True
     allow_reuse_address = True
 
-    def __init__(self, talk: type[_Talk]) -> None:
+    def __init__(self, talk: type[ProxyTalk]) -> None:
         super().__init__(("127.0.0.1", 0), talk)
         self.asked: list[str] = []
         self.told: list[str] = []
@@ -71,7 +71,7 @@ class Proxy(socketserver.ThreadingTCPServer):
 
 
 @contextmanager
-def proxying(talk: type[_Talk] = _Talk) -> Iterator[Proxy]:
+def proxying(talk: type[ProxyTalk] = ProxyTalk) -> Iterator[Proxy]:
     with Proxy(talk) as proxy:
         thread = threading.Thread(target=proxy.serve_forever, args=(0.05,), daemon=True)
         thread.start()
@@ -120,7 +120,7 @@ def test_what_the_user_allowed_goes_through_the_proxy(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("scheme", ["socks5", "socks5h"])
 def test_a_socks_proxy_is_told_the_name(scheme: str, tmp_path: Path) -> None:
-    with proxying(_SocksTalk) as proxy:
+    with proxying(SocksTalk) as proxy:
         fetch = FetchConfig(proxy=f"{scheme}://127.0.0.1:{proxy.port}")
         gossamer.Crawl(tmp_path, ["http://a.invalid/"], settings(fetch)).run()
     assert set(proxy.told) == {"a.invalid", "b.invalid"}

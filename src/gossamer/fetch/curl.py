@@ -75,7 +75,7 @@ class CurlHandle:
     """
 
     __slots__ = (
-        *("_config", "_ended", "_guard", "_is_new", "_is_sent", "_max_body_bytes", "_memory"),
+        *("_config", "_ended", "_guard", "_is_sent", "_max_body_bytes", "_memory"),
         *(
             "_slow_at",
             "_slow_bytes",
@@ -86,7 +86,7 @@ class CurlHandle:
             "excess_bytes",
             "has_own_headers",
         ),
-        *("is_full", "is_repeat", "lines", "problem", "refusal", "share", "spool"),
+        *("is_full", "is_new", "is_repeat", "lines", "problem", "refusal", "share", "spool"),
     )
 
     def __init__(
@@ -132,7 +132,9 @@ class CurlHandle:
         self._slow_bytes = -1
         self.excess_bytes = 0
         """Bytes beyond head and body that came over a connection that was new."""
-        self.is_full = self._is_new = self._is_sent = False
+        self.is_full = self._is_sent = False
+        self.is_new = False
+        """The connection was opened for this transfer."""
         self.is_repeat = False
         """libcurl wanted to send the request again, and was kept from it."""
         self.refusal = self.problem = ""
@@ -213,7 +215,7 @@ class CurlHandle:
         was_ended = ended is not None and line in ended
         if ended is not None and was_ended:
             ended.discard(line)
-        self._is_sent = self._is_new or not was_ended
+        self._is_sent = self.is_new or not was_ended
         return allowed
 
     def _open_socket(self, _purpose: int, peer: Foreign) -> Foreign:
@@ -224,7 +226,7 @@ class CurlHandle:
         if self._is_sent:
             self.is_repeat = True
             return pycurl.SOCKET_BAD
-        self._is_new = True
+        self.is_new = True
         try:
             host = peer.addr[0]
             address = host.decode() if isinstance(host, bytes) else host

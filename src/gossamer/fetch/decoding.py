@@ -226,11 +226,25 @@ def _unzstd(stream: Iterable[bytes]) -> Iterator[bytes]:
             yield piece
 
 
+def _dechunk_again(stream: Iterable[bytes]) -> Iterator[bytes]:
+    """Undo chunks inside of chunks, if there are any: the name alone may stand there twice.
+
+    Many of them are left as they are: machine code reads those, which nobody has loaded.
+    """
+    data = b"".join(stream)
+    dechunker = Dechunker(compiled_from=NEVER)
+    payload = [] if has_many_chunks(data) else dechunker.feed(data)
+    yield from payload if dechunker.end == len(data) else [data]
+
+
+CHUNKED_AGAIN = "chunked again"
+
 _STAGES: dict[str, Callable[[Iterable[bytes]], Iterator[bytes]]] = {
     "gzip": _gunzip,
     "deflate": _undeflate,
     "br": _unbrotli,
     "zstd": _unzstd,
+    CHUNKED_AGAIN: _dechunk_again,
 }
 
 

@@ -17,7 +17,7 @@ from gossamer import __version__
 from gossamer.config import FetchConfig
 from gossamer.errors import ConfigError
 from gossamer.fetch.body import Framing
-from gossamer.fetch.decoding import codings_of
+from gossamer.fetch.decoding import CHUNKED_AGAIN, codings_of
 from gossamer.model import Url
 
 ACCEPT = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
@@ -226,10 +226,14 @@ _DIGITS = re.compile(r"[0-9]{1,18}")
 _CHARSET = re.compile(r"""charset\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s;,"']+))""", re.IGNORECASE)
 _HTTP_PREFIX = b"HTTP/"
 _VERSION = b"HTTP/1."
+_OLD_VERSION = b"HTTP/1.0"
+_MOST_CHUNKED = 2
+"""Two servers on the way may both have written the field; more is an attack."""
 _BLANK = (b"\r\n", b"\n")
 _FINAL = 200
 _NO_BODY = frozenset({204, 304})
-_FRAMING = frozenset({"content-length", "transfer-encoding", "content-encoding"})
+_CODED = "content-encoding"
+_FRAMING = frozenset({"content-length", "transfer-encoding", _CODED})
 
 
 class ResponseHead(Struct, frozen=True):
@@ -373,18 +377,58 @@ def _framed(
     if problem:
         return BadResponseHead(problem)
     has_body = status not in _NO_BODY
-    chunked = has_body and transfer.rpartition(",")[2].strip() == "chunked"
+    chunked, codings = has_body and transfer == "chunked", codings_of(found.get(_CODED, ""))
     if transfer and lengths:
         oddities.append("both Transfer-Encoding and Content-Length")
+    if transfer and raw.startswith(_OLD_VERSION):
+        oddities.append("Transfer-Encoding in an HTTP/1.0 answer")
     if transfer and not chunked and has_body:
-        oddities.append("Transfer-Encoding does not end with chunked")
+        odd = _odd_transfer(transfer)
+        if isinstance(odd, BadResponseHead):
+            return odd
+        chunked, codings = odd.is_chunked, codings + odd.codings
+        oddities += odd.oddities
     return ResponseHead(
         raw=raw,
         status=status,
         headers=headers,
-        framing=Framing(chunked, codings_of(found.get("content-encoding", ""))),
+        framing=Framing(chunked, codings),
         content_length=None if chunked else length,
         oddities=tuple(oddities),
+    )
+
+
+class _OddTransfer(Struct, frozen=True):
+    """What a Transfer-Encoding says that is not simply chunked."""
+
+    is_chunked: bool
+    codings: tuple[str, ...]
+    """That lie inside of the chunks."""
+    oddities: list[str]
+
+
+def _odd_transfer(text: str) -> _OddTransfer | BadResponseHead:
+    names = tuple(filter(None, (name.strip(_SPACE) for name in text.split(","))))
+    times = names.count("chunked")
+    if times > _MOST_CHUNKED:
+        return BadResponseHead(f"Transfer-Encoding is chunked {times} times")
+    if names[-1:] != ("chunked",):
+        # With chunks inside, or not, nobody knows what was sent.
+        codings = codings_of(",".join(names)) if not times else ()
+        return _OddTransfer(
+            is_chunked=False,
+            codings=codings,
+            oddities=["Transfer-Encoding does not end with chunked"],
+        )
+    inner = names[:-1]
+    said = {
+        "Transfer-Encoding is chunked twice": times > 1,
+        "Transfer-Encoding with a coding besides chunked": len(names) > times,
+    }
+    return _OddTransfer(
+        is_chunked=True,
+        codings=codings_of(",".join(CHUNKED_AGAIN if n == "chunked" else n for n in inner)),
+        oddities=[words for words, is_so in said.items() if is_so],
     )
 
 

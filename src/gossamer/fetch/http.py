@@ -96,6 +96,7 @@ _MESSAGES = (("header", FailureKind.HEADER_TOO_LARGE), ("chunk", FailureKind.BAD
 """What libcurl's general error for a broken connection hides stands in its message only.
 `tests/integration/test_libcurl_messages.py` fails if a release words them otherwise."""
 
+_WEIRD_REPLY = 8
 _TIMED_OUT = 28
 _TRUNCATED: dict[FailureKind, str] = {
     FailureKind.TOTAL_TIMEOUT: "time",
@@ -328,6 +329,10 @@ def _failure(handle: CurlHandle, ended: TransferEnd) -> Failed:
     if handle.is_repeat:
         detail = "the server closed a kept connection before it answered"
         return Failed(kind=FailureKind.STALE_CONNECTION, detail=detail)
+    if ended.code == _WEIRD_REPLY and not handle.is_new and _is_blank(handle.lines):
+        # Over a new connection we see the bytes, and the answer in them.
+        detail = "a blank line came before the answer over a kept connection"
+        return Failed(kind=FailureKind.STALE_CONNECTION, detail=detail)
     if handle.problem.startswith("no socket"):
         return Failed(kind=FailureKind.CONNECT_FAILED, detail=handle.problem)
     if handle.problem:
@@ -343,6 +348,11 @@ def _failure(handle: CurlHandle, ended: TransferEnd) -> Failed:
         why = CONNECTION_REFUSED if number == errno.ECONNREFUSED else os.strerror(number)
         detail = f"{detail.rpartition(': ')[0] or detail}: {why}"
     return Failed(kind=kind, detail=detail)
+
+
+def _is_blank(lines: list[bytes]) -> bool:
+    """Return True if all that came of an answer are blank lines."""
+    return bool(lines) and not b"".join(lines).strip()
 
 
 def _timeout_of(ended: TransferEnd) -> FailureKind:

@@ -44,6 +44,7 @@ from gossamer.store.reader import (
     header_fields,
     iter_links,
     iter_pages,
+    joined_field,
     links_in,
     read_original,
     read_page,

@@ -1,9 +1,10 @@
 """Read the archive again: one page by its position, or all records of a file in order."""
 
 import io
+import re
 import shlex
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from http import HTTPStatus
 from pathlib import Path
@@ -54,8 +55,8 @@ class StoredPage(Struct, kw_only=True):
         """Return what the author wrote: chunk framing and content codings undone, up to a cap."""
         return decoded(
             self.payload,
-            is_chunked="chunked" in self.header("transfer-encoding").lower(),
-            codings=self.header("content-encoding").lower(),
+            transfer=joined_field(self.headers, "transfer-encoding"),
+            codings=joined_field(self.headers, "content-encoding"),
             max_bytes=max_bytes,
         )
 
@@ -215,16 +216,27 @@ def header_fields(head: bytes) -> tuple[tuple[str, str], ...]:
 Decoder: TypeAlias = Callable[[bytes, int], bytes]
 
 _PIECE_BYTES = 16 * 1024
+_CHUNKS = re.compile(rb"[0-9A-Fa-f]{1,16}[ \t]*(?:;[^\n]*)?\r?\n")
 
 
-def decoded(payload: bytes, *, is_chunked: bool, codings: str, max_bytes: int) -> bytes:
-    """Return the body without its framing and codings, at most `max_bytes` of it.
+def joined_field(headers: Iterable[tuple[str, str]], name: str) -> str:
+    """Return all values of a header field that is a list, in lower case."""
+    return ",".join(value for key, value in headers if key == name).lower()
+
+
+def decoded(payload: bytes, *, transfer: str, codings: str, max_bytes: int) -> bytes:
+    """Return the body without its transfer codings and content codings, at most `max_bytes` of it.
 
     An unknown coding, or bytes that are not in it, leave the body as it is at that point.
     """
-    body = _without_chunks(payload) if is_chunked else payload
-    for coding in reversed([word.strip() for word in codings.split(",") if word.strip()]):
-        if coding == "identity":
+    body, are_chunks = payload, True
+    for coding in reversed([word.strip() for word in f"{codings},{transfer}".split(",")]):
+        if coding in {"", "identity"}:
+            continue
+        if coding == "chunked":
+            # Named a second time, it may be a mistake: the chunks are undone if there are any.
+            body = _without_chunks(body) if are_chunks or _CHUNKS.match(body) else body
+            are_chunks = False
             continue
         decoder = _DECODERS.get(coding)
         if decoder is None:

@@ -141,7 +141,7 @@ CODED = {
 def test_every_coding_is_undone_up_to_a_cap(coding: str) -> None:
     body = random.Random(1).randbytes(1000) * 60
     packed = CODED[coding](body)
-    undo = {"is_chunked": False, "codings": coding}
+    undo = {"transfer": "", "codings": coding}
     assert decoded(packed, max_bytes=10**6, **undo) == body
     assert decoded(packed, max_bytes=5000, **undo) == body[:5000]
     assert decoded(b"not coded at all", max_bytes=10**6, **undo) == b"not coded at all"
@@ -150,7 +150,7 @@ def test_every_coding_is_undone_up_to_a_cap(coding: str) -> None:
 def test_raw_deflate_many_members_and_stacked_codings_are_undone() -> None:
     deflate = zlib.compressobj(wbits=-15)
     raw = deflate.compress(b"raw") + deflate.flush()
-    undo = {"is_chunked": False, "max_bytes": 10**6}
+    undo = {"transfer": "", "max_bytes": 10**6}
     assert decoded(raw, codings="deflate", **undo) == b"raw"
     assert decoded(gzip.compress(b"a") + gzip.compress(b"b"), codings="gzip", **undo) == b"ab"
     assert decoded(gzip.compress(b"a") + b"rest", codings="gzip", **undo) == b"a"
@@ -173,7 +173,7 @@ def test_raw_deflate_many_members_and_stacked_codings_are_undone() -> None:
     ],
 )
 def test_chunk_framing_is_undone_as_far_as_it_goes(sent: bytes, body: bytes) -> None:
-    assert decoded(sent, is_chunked=True, codings="", max_bytes=10**6) == body
+    assert decoded(sent, transfer="chunked", codings="", max_bytes=10**6) == body
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from gossamer.config import Config
 from gossamer.model import Document, Extraction, Url
 from gossamer.process import HELPER_COMMAND, CarriedBody, Registry, Tools, helper_request
 from gossamer.search.gather.foreign.warcs import ForeignRecord
-from gossamer.store import decoded, header_fields, split_head, status_of
+from gossamer.store import decoded, header_fields, joined_field, split_head, status_of
 
 MOST_BODY_BYTES = 16 << 20
 """Of a document, decoded."""
@@ -73,8 +73,8 @@ def _document(url: Url, record: ForeignRecord) -> Document:
         declared = _first(fields, "content-type")
     body = decoded(
         payload,
-        is_chunked="chunked" in _first(fields, "transfer-encoding").lower(),
-        codings=_first(fields, "content-encoding").lower(),
+        transfer=joined_field(fields, "transfer-encoding"),
+        codings=joined_field(fields, "content-encoding"),
         max_bytes=MOST_BODY_BYTES,
     )
     media_type, _, parameters = declared.partition(";")
