@@ -274,7 +274,7 @@ class LimitsConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     max_pages: Count | None = None
     """Maximum number of stored pages."""
     max_time_s: Seconds | None = None
-    """Maximum duration of this run."""
+    """Maximum duration of each run; --max-time gives one for a single run."""
     max_bytes: Count | None = None
     """Maximum size of the archive."""
 

@@ -172,7 +172,8 @@ def test_a_limit_on_bytes_ends_a_crawl_that_can_go_on(
 def test_a_limit_on_time_ends_a_crawl_that_can_go_on(server: ServerProcess, tmp_path: Path) -> None:
     words = flags_for(server.resolve, "--delay", "0.3")
     crawler = Crawler(tmp_path / "crawl", server.web.seeds, words)
-    ended = crawler.run("--max-time", "1").expect(0)
+    ended = crawler.run("--max-time", "1s").expect(0)
+    assert "\n#max_time_s =" in (crawler.folder / "crawl.toml").read_text()
     assert ended.last_json["finished"] is False
     assert crawler.run("--max-time", "500", "--delay", "0").expect(0).last_json["finished"] is True
 

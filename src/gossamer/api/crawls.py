@@ -6,7 +6,7 @@ from random import Random
 from threading import Event
 from typing import TYPE_CHECKING, Self, Unpack
 
-from gossamer.api.options import CrawlOptions, with_options
+from gossamer.api.options import CrawlOptions, settle_options, with_options
 from gossamer.clock import SystemClock
 from gossamer.config import Config
 from gossamer.errors import ConfigError
@@ -110,10 +110,11 @@ class OpenCrawl:
 
     def add(self, seeds: "str | Iterable[str | Seed]") -> "Added":
         """Add seeds to the crawl, running or stopped."""
-        from gossamer.crawl import Crawl
+        from gossamer.crawl import Crawl, check_seeds
         from gossamer.report import add
 
         given = _seeds(seeds)
+        check_seeds(given)
         told = add(self.folder, [(one.url, one.label) for one in given])
         return told if told is not None else Crawl(self.folder, given).add()
 
@@ -367,15 +368,16 @@ def run(
     """Crawl from seeds into a folder until nothing is left, or a limit is reached.
 
     The folder may exist: the crawl goes on then, and `seeds` may be (). `config` replaces what its
-    crawl.toml says; options are those of `gossamer crawl` and change single values. `on_progress`
-    is told the status once a second. One process per core shares the work, unless `processors` or
-    `filters` are given. Ctrl-C ends it cleanly. Inside a running event loop: `run_async`.
+    crawl.toml says; options are those of `gossamer crawl` and change single values there, but for
+    `max_time`, which is for this run only. `on_progress` is told the status once a second. One
+    process per core shares the work, unless `processors` or `filters` are given. Ctrl-C ends it
+    cleanly. Inside a running event loop: `run_async`.
     """
     from gossamer.crawl import Crawl
 
-    settled = with_options(config or load_crawl_config(Path(into), Config()), options)
-    crawl = Crawl(into, _seeds(seeds), settled, processors=processors, filters=filters)
-    return crawl.run(on_progress)
+    asked = settle_options(config or load_crawl_config(Path(into), Config()), options)
+    crawl = Crawl(into, _seeds(seeds), asked.config, processors=processors, filters=filters)
+    return crawl.run(on_progress, max_time_s=asked.max_time_s)
 
 
 async def run_async(
@@ -395,9 +397,9 @@ async def run_async(
     """
     from gossamer.crawl import Crawl
 
-    settled = with_options(config or load_crawl_config(Path(into), Config()), options)
-    crawl = Crawl(into, _seeds(seeds), settled, processors=processors, filters=filters)
-    return await crawl.run_async(on_progress)
+    asked = settle_options(config or load_crawl_config(Path(into), Config()), options)
+    crawl = Crawl(into, _seeds(seeds), asked.config, processors=processors, filters=filters)
+    return await crawl.run_async(on_progress, asked.max_time_s)
 
 
 def _seeds(given: "str | Iterable[str | Seed]") -> "list[Seed]":

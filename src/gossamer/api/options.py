@@ -1,9 +1,10 @@
 """Options of a crawl as keyword arguments: the flags of `gossamer crawl`, spelled with "_"."""
 
 from collections.abc import Mapping, Sequence
-from typing import Literal, TypedDict
+from typing import Literal, NamedTuple, TypedDict
 
 import msgspec
+from msgspec.structs import replace
 
 from gossamer.config import Config
 from gossamer.errors import ConfigError
@@ -86,6 +87,21 @@ def with_options(config: Config, options: Mapping[str, object]) -> Config:
         if isinstance(table, dict):
             table[knob] = _plain(value)
     return to_config(data)
+
+
+class RunOptions(NamedTuple):
+    """What options mean: settings that stay, and the time limit of this run."""
+
+    config: Config
+    max_time_s: float | None
+
+
+def settle_options(config: Config, options: Mapping[str, object]) -> RunOptions:
+    """Return a configuration with some options, and what they give for this run only."""
+    asked = with_options(config, options)
+    max_time_s = asked.limits.max_time_s if "max_time" in options else None
+    limits = replace(asked.limits, max_time_s=config.limits.max_time_s)
+    return RunOptions(replace(asked, limits=limits), max_time_s)
 
 
 def _plain(value: object) -> object:

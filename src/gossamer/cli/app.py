@@ -1,6 +1,7 @@
 """The verbs of the command `gossamer`, and the parser that knows them all."""
 
 from collections.abc import Sequence
+from difflib import get_close_matches
 from typing import Annotated
 
 import typer
@@ -58,6 +59,29 @@ for name in ("path", "like", "hosts", "components", "picture"):
 app.add_typer(graph, name="graph")
 app.command("demo")(dev.demo)
 
+ELSEWHERE: dict[str, str] = {
+    **dict.fromkeys(
+        ("-O", "-o", "-P", "--output", "--output-dir", "--directory-prefix"),
+        "--into DIR says where a crawl is kept",
+    ),
+    **dict.fromkeys(("-i", "--input-file"), "--seeds FILE reads seeds from a file"),
+    **dict.fromkeys(("-l", "--level", "--depth"), "--max-depth N limits the depth"),
+    **dict.fromkeys(("-w", "--wait", "--download-delay"), "--delay S sets the gap per host"),
+    **dict.fromkeys(("-Q", "--quota"), "--max-bytes SIZE limits the archive"),
+    **dict.fromkeys(("--limit", "--pages", "-n"), "--max-pages N limits the pages"),
+    **dict.fromkeys(("-k", "--no-check-certificate"), "--insecure accepts any certificate"),
+    **dict.fromkeys(("-A", "--accept", "--include"), "--allow GLOB names what is wanted"),
+    **dict.fromkeys(("-R", "--reject", "--exclude"), "--block GLOB names what is not wanted"),
+    **dict.fromkeys(("-U", "--agent"), "--user-agent UA names us"),
+    **dict.fromkeys(("-H",), "--header 'Name: value' adds a header"),
+    **dict.fromkeys(("-u", "--user"), "--auth HOST=USER:PASS gives credentials"),
+    **dict.fromkeys(("-x",), "--proxy URL names a proxy"),
+    **dict.fromkeys(("-j", "--jobs", "--threads", "--workers"), "--concurrency N sets how many"),
+    **dict.fromkeys(
+        ("-r", "-m", "--recursive", "--mirror"), "links are followed anyway, as far as --scope says"
+    ),
+}
+"""What flags of wget, curl and other crawlers are called here."""
 
 Version = Annotated[
     bool, typer.Option("--version", is_eager=True, help="Print the version and end.")
@@ -77,4 +101,23 @@ def parse_and_run(words: Sequence[str]) -> object:
     try:
         return app(args=list(words), prog_name="gossamer", standalone_mode=False)
     except typer.TyperException as error:
-        raise ConfigError(error.format_message()) from error
+        raise ConfigError(usage_error(error, words)) from error
+
+
+def usage_error(error: typer.TyperException, words: Sequence[str]) -> str:
+    """Return what is wrong with a line of arguments, and what to write instead."""
+    first = words[0] if words else ""
+    context = getattr(error, "ctx", None)
+    command = context.command_path if context is not None else "gossamer"
+    see = f"see `{command} --help`"
+    option = getattr(error, "option_name", "")
+    said = error.format_message().partition(" (Possible")[0].rstrip(".")
+    if near := get_close_matches(option, getattr(error, "possibilities", None) or (), n=1):
+        said += f"; did you mean {near[0]}?"
+    if getattr(getattr(error, "param", None), "name", "") == "into":
+        return f"{said}: give the folder to keep the crawl in, such as --into mycrawl"
+    if said.startswith("No such command") and "://" in first:
+        return f"{first!r} is not a command; did you mean `gossamer crawl {first} --into DIR`?"
+    if option in ELSEWHERE and command.endswith(("crawl", "watch")):
+        return f"No such option: {option}; {ELSEWHERE[option]}; {see}"
+    return f"{said} (or {see})" if said.endswith("?") else f"{said}; {see}"

@@ -14,10 +14,10 @@ from gossamer.cli.options import (
     Folder,
     Json,
     Memory,
-    bytes_of,
     coding_of,
     declare,
 )
+from gossamer.cli.quantities import memory_of
 from gossamer.cli.screen import ALIKE, as_json, harmless, out, print_json
 from gossamer.cli.updating import build_line, crawl_folder, telling
 from gossamer.errors import ConfigError
@@ -147,7 +147,7 @@ def graph_options_of(given: dict[str, Any]) -> "GraphOptions":
         redirects=given["redirects"] or before.redirects,
         canonical=given["canonical"] or before.canonical,
         is_full=given["full"],
-        memory_bytes=bytes_of(given["memory"]),
+        memory_bytes=memory_of(given["memory"]),
         coding=_coding(given, before),
     )
     return replace(options, delta_share=0.0) if given["fold"] else options

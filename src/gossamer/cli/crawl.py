@@ -7,16 +7,18 @@ from typing import Annotated, Any
 
 import typer
 
-from gossamer.cli.flags import FLAGS, WATCH_FLAGS, Flag, with_flags
+from gossamer.cli.flags import FLAGS, WATCH_FLAGS, Flag, max_time_of, with_flags
 from gossamer.cli.screen import as_json, out, print_json, progress, summary, watch_line
 from gossamer.cli.start import start
-from gossamer.errors import ConfigError
+from gossamer.cli.updating import no_crawl_in
 from gossamer.log import escape, redact, set_up
 from gossamer.settings import Knob, changed_since_last_start, describe_knobs, load_crawl_config
 
 _TYPES: dict[str, object] = {
     "number": float | None,
-    "count": int | None,
+    "count": str | None,
+    "size": str | None,
+    "time": str | None,
     "text": str | None,
     "switch": bool | None,
     "list": list[str] | None,
@@ -82,7 +84,8 @@ _OWN: tuple[tuple[str, object, object], ...] = (
 def crawl(**given: Any) -> int:  # noqa: ANN401 - the parser hands over what `_signature` declares
     """Start a crawl in a folder, or go on with it. Ctrl-C stops cleanly; run again to resume.
 
-    A flag that is not given keeps the value in DIR/crawl.toml; one that is given changes it there.
+    A flag that is not given keeps the value in DIR/crawl.toml; one that is given changes it there,
+    but for --max-time, which is for this run only.
     """
     return start(given)
 
@@ -125,8 +128,10 @@ _OF_WATCH: tuple[tuple[str, object, object], ...] = (
     (
         "max_time",
         Annotated[
-            float | None,
-            typer.Option("--max-time", metavar="S", min=0.0, help="End after so many seconds."),
+            str | None,
+            typer.Option(
+                "--max-time", metavar="TIME", help="End after so long, such as 90s or 8h."
+            ),
         ],
         None,
     ),
@@ -141,9 +146,10 @@ def watch(**given: Any) -> int:  # noqa: ANN401 - the parser hands over what `_w
     be run again. A flag that is given, but for --max-time, changes DIR/crawl.toml.
     """
     folder: Path = given["folder"]
+    max_time_s = max_time_of(given)
     set_up(verbose=given["verbose"])
     if not (folder / "crawl.toml").exists():
-        raise ConfigError(f"{folder} is not a crawl folder: there is no crawl.toml in it")
+        raise no_crawl_in(folder)
     old = load_crawl_config(folder)
     new = with_flags(old, given, WATCH_FLAGS)
     changes = changed_since_last_start(folder, old, new)
@@ -156,7 +162,7 @@ def watch(**given: Any) -> int:  # noqa: ANN401 - the parser hands over what `_w
             aside.print(f"crawl.toml changed: {escape(redact(line))}", markup=False)
 
     with progress(aside, is_live=not given["verbose"], line=watch_line) as tell:
-        ending = Crawl(folder, (), new).watch(given["max_time"], tell, tell_changes)
+        ending = Crawl(folder, (), new).watch(max_time_s, tell, tell_changes)
     shown = aside if given["json"] else out()
     shown.print(watch_line(ending.status))
     reason = "watched" if ending.reason == "max_time" else ending.reason

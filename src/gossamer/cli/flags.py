@@ -1,7 +1,7 @@
 """Flags: which argument of `gossamer crawl` turns which knob. Data, and pure functions."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Literal, TypeAlias
@@ -9,11 +9,21 @@ from typing import Literal, TypeAlias
 import msgspec
 from msgspec import Struct
 
+from gossamer.cli.quantities import (
+    COUNT_EXAMPLE,
+    SIZE_EXAMPLE,
+    TIME_EXAMPLE,
+    count_of,
+    seconds_of,
+    size_of,
+)
 from gossamer.config import Config
 from gossamer.errors import ConfigError
 from gossamer.settings import SECRET_KNOBS, to_config
 
-Shape: TypeAlias = Literal["number", "count", "text", "switch", "list", "table", "path"]
+Shape: TypeAlias = Literal[
+    "number", "count", "size", "time", "text", "switch", "list", "table", "path"
+]
 """What a flag takes; "table" is a repeatable NAME and value."""
 
 
@@ -41,8 +51,8 @@ _LIMITS = "When to stop"
 
 FLAGS: tuple[Flag, ...] = (
     Flag("--max-pages", "limits.max_pages", "count", _LIMITS, "N"),
-    Flag("--max-time", "limits.max_time_s", "number", _LIMITS, "S"),
-    Flag("--max-bytes", "limits.max_bytes", "count", _LIMITS, "N"),
+    Flag("--max-time", "limits.max_time_s", "time", _LIMITS, "TIME"),
+    Flag("--max-bytes", "limits.max_bytes", "size", _LIMITS, "SIZE"),
     Flag("--scope", "filter.scope", "text", _WANT, "any|domain|host|prefix"),
     Flag("--allow", "filter.allow", "list", _WANT, "GLOB"),
     Flag("--block", "filter.block", "list", _WANT, "GLOB"),
@@ -55,8 +65,8 @@ FLAGS: tuple[Flag, ...] = (
     Flag("--embeds/--no-embeds", "process.embeds", "switch", _WANT),
     Flag("--shards", "shards", "count", _HOW, "N"),
     Flag("--concurrency", "concurrency", "count", _HOW, "N"),
-    Flag("--delay", "politeness.delay_s", "number", _HOW, "S"),
-    Flag("--max-body", "fetch.max_body_bytes", "count", _HOW, "N"),
+    Flag("--delay", "politeness.delay_s", "time", _HOW, "TIME"),
+    Flag("--max-body", "fetch.max_body_bytes", "size", _HOW, "SIZE"),
     Flag("--cookies/--no-cookies", "fetch.cookies", "switch", _HOW),
     Flag("--insecure/--no-insecure", "fetch.insecure", "switch", _HOW),
     Flag("--user-agent", "fetch.user_agent", "text", _WHO, "UA"),
@@ -70,6 +80,8 @@ FLAGS: tuple[Flag, ...] = (
 )
 
 
+_OF_THIS_RUN = frozenset({"limits.max_time_s"})
+"""What a flag gives for one run only; its knob is for every run without the flag."""
 _NOT_OF_A_WATCH = frozenset({"limits.max_time_s", "frontier.order", "filter.max_depth"})
 WATCH_FLAGS: tuple[Flag, ...] = (
     Flag("--rate", "watch.rate_per_s", "number", _HOW, "REQUESTS_PER_S"),
@@ -87,7 +99,13 @@ _OWN: dict[str, Shape] = {
     "--verbose": "switch",
 }
 """The flags that turn no knob."""
-_COUNT, _NUMBER = re.compile(r"[0-9]{1,15}"), re.compile(r"[0-9]{1,15}(\.[0-9]{1,15})?")
+_NUMBER = re.compile(r"[0-9]{1,15}(\.[0-9]{1,15})?")
+_QUANTITIES: dict[str, tuple[Callable[[str], float | None], str]] = {
+    "count": (count_of, COUNT_EXAMPLE),
+    "size": (size_of, SIZE_EXAMPLE),
+    "time": (seconds_of, TIME_EXAMPLE),
+}
+"""How a shape is read, and what it takes, in words."""
 
 
 def plain_flags(words: Sequence[str]) -> dict[str, object] | None:
@@ -139,8 +157,8 @@ def _plain_value(shape: str, value: str) -> object:
             return shape == "on"
         case "path":
             return Path(value)
-        case "count":
-            return int(value) if _COUNT.fullmatch(value) else None
+        case "count" | "size" | "time":
+            return value if _QUANTITIES[shape][0](value) is not None else None
         case "number":
             return float(value) if _NUMBER.fullmatch(value) else None
         case _:
@@ -159,18 +177,53 @@ def with_flags(
     names: dict[str, str] = {}
     for flag in flags:
         value = given.get(flag.parameter)
-        if value is None or value in ([], ()):
+        if value is None or value in ([], ()) or flag.knob in _OF_THIS_RUN:
             continue
         section, _, knob = flag.knob.rpartition(".")
         table = data[section] if section else data
         if isinstance(table, dict):
-            table[knob] = _table(flag, value) if flag.shape == "table" else value
+            table[knob] = _value(flag, value)
         names[flag.knob] = flag.name.partition("/")[0]
     try:
         return to_config(data)
     except ConfigError as error:
-        knob, _, complaint = str(error).partition(":")
-        raise ConfigError(f"{names.get(knob, knob)}:{complaint}") from None
+        raise named_by_flag(error, names) from None
+
+
+def given_knobs(given: Mapping[str, object]) -> dict[str, str]:
+    """Return the flag of `gossamer crawl` that was given for each knob."""
+    found = ((flag.knob, flag.name.partition("/")[0], given.get(flag.parameter)) for flag in FLAGS)
+    return {knob: name for knob, name, value in found if value not in (None, [], ())}
+
+
+def named_by_flag(error: ConfigError, flags: Mapping[str, str]) -> ConfigError:
+    """Return an error about a knob with the name of the flag that was typed in its place."""
+    knob, mark, complaint = str(error).partition(":")
+    return ConfigError(f"{flags.get(knob, knob)}{mark}{complaint}")
+
+
+def _value(flag: Flag, value: object) -> object:
+    """Return what a flag gives its knob."""
+    if flag.shape == "table":
+        return _table(flag, value)
+    if flag.shape in _QUANTITIES and isinstance(value, str):
+        return quantity(flag.name, flag.shape, value)
+    return value
+
+
+def max_time_of(given: Mapping[str, object]) -> float | None:
+    """Return what --max-time gives for this run; None if it was not given."""
+    text = given.get("max_time")
+    return None if text is None else quantity("--max-time", "time", str(text))
+
+
+def quantity(name: str, shape: str, text: str) -> float:
+    """Return a count, size or time that was typed for a flag, or raise `ConfigError`."""
+    read, wanted = _QUANTITIES[shape]
+    value = read(text)
+    if value is None:
+        raise ConfigError(f"{name}: expected {wanted}, found {text!r}")
+    return value
 
 
 def _table(flag: Flag, items: object) -> dict[str, str]:

@@ -17,10 +17,10 @@ from gossamer.cli.options import (
     Json,
     Memory,
     Place,
-    bytes_of,
     coding_of,
     declare,
 )
+from gossamer.cli.quantities import memory_of
 from gossamer.cli.screen import as_json, harmless, out, print_json
 
 
@@ -37,7 +37,7 @@ def from_edges(**given: Any) -> None:  # noqa: ANN401 - the parser hands over wh
         nodes=given["nodes"],
         has_names=True if given["names"] else None,
         has_transpose=given["transpose"],
-        memory_bytes=bytes_of(given["memory"]),
+        memory_bytes=memory_of(given["memory"]),
         coding=coding_of(given),
     )
     aside = out(is_aside=True)

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gossamer.cli.beside import end_with
-from gossamer.cli.options import REQUIRED, Json, Memory, Option, bytes_of, declare
+from gossamer.cli.options import REQUIRED, Json, Memory, Option, declare
+from gossamer.cli.quantities import memory_of
 from gossamer.cli.screen import as_json, harmless, out, print_json
 from gossamer.cli.updating import telling
 from gossamer.errors import ConfigError
@@ -162,7 +163,7 @@ def options_of(given: dict[str, Any]) -> "IndexOptions":
         high_share=given.get("tiers"),
         organisation=given.get("organisation"),
         is_full=given.get("full", False),
-        memory_bytes=bytes_of(given["memory"]),
+        memory_bytes=memory_of(given["memory"]),
     )
 
 

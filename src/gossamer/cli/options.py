@@ -1,14 +1,11 @@
 """Options: arguments that several verbs share, and signatures made of data."""
 
-import re
 from collections.abc import Callable
 from inspect import Parameter, Signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
-
-from gossamer.errors import ConfigError
 
 if TYPE_CHECKING:
     from gossamer import Coding
@@ -65,8 +62,6 @@ CODING: tuple[Option, ...] = (
     ),
 )
 """How a graph is compressed."""
-_SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([kmgt]?)(?:i?b)?", re.IGNORECASE)
-_POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
 
 
 def declare(verb: Verb, *options: Option) -> None:
@@ -91,11 +86,3 @@ def coding_of(given: dict[str, Any]) -> "Coding":
         min_interval=given["min_interval"],
         zeta_k=given["zeta"],
     )
-
-
-def bytes_of(text: str) -> int:
-    """Return a size such as 512MiB as bytes."""
-    found = _SIZE.fullmatch(text.strip())
-    if not found:
-        raise ConfigError(f"--memory: expected a size such as 512MiB or 2GiB, found {text!r}")
-    return int(float(found[1]) * 1024 ** _POWERS[found[2].lower()])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from gossamer.cli.flags import with_flags
+from gossamer.cli.flags import given_knobs, max_time_of, named_by_flag, with_flags
 from gossamer.cli.screen import FailedSeeds, as_json, harmless, out, print_json, progress, summary
 from gossamer.config import Config
 from gossamer.errors import ConfigError
@@ -51,7 +51,10 @@ def start(given: Mapping[str, Any]) -> int:
     old, new = settle(arguments, given)
     is_new = not (arguments.into / "crawl.toml").exists()
     changes = [] if is_new else changed_since_last_start(arguments.into, old, new)
-    return _run(arguments, new, changes)
+    try:
+        return _run(arguments, new, changes, max_time_of(given))
+    except ConfigError as error:
+        raise named_by_flag(error, given_knobs(given)) from None
 
 
 def settle(arguments: CrawlArguments, given: Mapping[str, object]) -> tuple[Config, Config]:
@@ -67,14 +70,19 @@ def settle(arguments: CrawlArguments, given: Mapping[str, object]) -> tuple[Conf
     return old, with_flags(replace(base, seeds=seeds), given)
 
 
-def _run(arguments: CrawlArguments, config: Config, changes: Sequence[str]) -> int:
+def _run(
+    arguments: CrawlArguments, config: Config, changes: Sequence[str], max_time_s: float | None
+) -> int:
     if not (
         arguments.seed
         or arguments.seeds
         or config.seeds
         or (arguments.into / "crawl.toml").exists()
     ):
-        raise ConfigError("nothing to start from: give a SEED, or --seeds FILE")
+        raise ConfigError(
+            f"nothing to start from: there is no crawl in {arguments.into} yet; give a URL, or "
+            "--seeds FILE"
+        )
     _expect_no_other_index(arguments.into)
     from gossamer import Crawl, Seed, read_seeds
 
@@ -100,7 +108,7 @@ def _run(arguments: CrawlArguments, config: Config, changes: Sequence[str]) -> i
                 show(status)
                 indexer.tick()
 
-            ending = Crawl(arguments.into, seeds, config).run(tell, saved)
+            ending = Crawl(arguments.into, seeds, config).run(tell, saved, max_time_s)
         indexer.finish(is_stopped=ending.reason == "stopped")
     (aside if arguments.json else out()).print(
         summary(ending.reason, ending.status, arguments.into, _failed_seeds(arguments.into, ending))

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,12 +19,43 @@ from gossamer.log import counted
 if TYPE_CHECKING:
     from gossamer import BuildProgress, BuildStep
 
+_ABOVE = 3
+"""So many folders above are looked at: archive/, state/ and the like are given by mistake."""
+
 
 def crawl_folder(folder: Path) -> Path:
     """Return the folder if there is a crawl in it."""
     if not any((folder / name).exists() for name in ("crawl.toml", "archive", "state")):
-        raise ConfigError(f"{folder} is not a crawl folder: there is no crawl.toml in it")
+        raise no_crawl_in(folder)
     return folder
+
+
+def no_crawl_in(folder: Path) -> ConfigError:
+    """Return the error about a folder without a crawl, with the one that may be meant."""
+    wrong = f"{folder} is not a crawl folder: there is no crawl.toml in it"
+    if not folder.is_dir():
+        found = "is a file" if folder.exists() else "does not exist"
+        wrong = f"{folder} is not a crawl folder: it {found}"
+    near = folder.absolute()
+    for above in near.parents[:_ABOVE]:
+        if (above / "crawl.toml").exists():
+            return ConfigError(f"{wrong}; did you mean {above}?")
+    if (meant := _crawl_below(near)) is not None:
+        return ConfigError(f"{wrong}; did you mean {meant}?")
+    return ConfigError(f"{wrong}; give the DIR of a `gossamer crawl URL --into DIR`")
+
+
+def _crawl_below(folder: Path) -> Path | None:
+    """Return a crawl in a folder, or beside one that does not exist and under a name like it."""
+    try:
+        crawls = {found.parent.name: found.parent for found in folder.glob("*/crawl.toml")}
+        if len(crawls) == 1:
+            return next(iter(crawls.values()))
+        beside = {found.parent.name: found.parent for found in folder.parent.glob("*/crawl.toml")}
+    except OSError:
+        return None
+    names = get_close_matches(folder.name, beside, n=1) if not folder.exists() else []
+    return beside[names[0]] if names else None
 
 
 def bring_graph_up_to_date(folder: Path, *, is_full: bool = False) -> None:

@@ -16,4 +16,4 @@ from gossamer.crawl.mend import (
     expect_stopped,
     write_indexes,
 )
-from gossamer.crawl.seeds import Seed, read_seeds
+from gossamer.crawl.seeds import Seed, check_seeds, read_seeds

@@ -33,9 +33,9 @@ from gossamer.crawl.running import (
     retry_running,
     with_seeds,
 )
-from gossamer.crawl.seeds import Planted, Seed, plant, url_of_seed
+from gossamer.crawl.seeds import Planted, Seed, check_seeds, plant, url_of_seed
 from gossamer.errors import ConfigError
-from gossamer.filter import UrlFilter, named_filter
+from gossamer.filter import UrlFilter, check_patterns, named_filter
 from gossamer.frontier import choose_order, named_score
 from gossamer.log import tell
 from gossamer.process import Processor
@@ -93,18 +93,17 @@ class Crawl:
         self._extras = Extras(processors=processors, filters=filters)
         self._stop: Callable[[str], None] | None = None
         self._is_stopping = False
-        self._max_time_s: float | None = None
-        """Of a watch; a crawl's is in its configuration."""
 
     def run(
         self,
         on_progress: Progress | None = None,
         on_saved: Callable[[], None] = lambda: None,
+        max_time_s: float | None = None,
     ) -> Ending:
         """Crawl until nothing is left, a limit is reached, or a signal asks for a stop.
 
         `on_progress` is told the status once a second; `on_saved` is called when the folder is
-        ours and its crawl.toml says what was asked.
+        ours and its crawl.toml says what was asked. `max_time_s` is for this run only.
         """
         _expect_no_loop("run")
         config = self._settled_config()
@@ -117,8 +116,8 @@ class Crawl:
                 tell("config.changed", change=line)
             save_crawl_config(self.folder, config)
             on_saved()
-            if self._extras.is_watching:
-                limits = changed(config.limits, max_time_s=self._max_time_s)
+            if self._extras.is_watching or max_time_s is not None:
+                limits = changed(config.limits, max_time_s=max_time_s)
                 config = changed(config, limits=limits)
             make_loop = uvloop.new_event_loop if shards == 1 else asyncio.new_event_loop
             with asyncio.Runner(loop_factory=make_loop) as runner:
@@ -129,7 +128,9 @@ class Crawl:
                 except BaseExceptionGroup as group:
                     raise first_cause(group) from group
 
-    async def run_async(self, on_progress: Progress | None = None) -> Ending:
+    async def run_async(
+        self, on_progress: Progress | None = None, max_time_s: float | None = None
+    ) -> Ending:
         """Crawl inside a running event loop, in a thread of its own and as one shard.
 
         `on_progress` is called in the loop. To cancel the task stops the crawl cleanly.
@@ -145,7 +146,7 @@ class Crawl:
             if on_progress is not None:
                 loop.call_soon_threadsafe(on_progress, status)
 
-        running = asyncio.ensure_future(asyncio.to_thread(self.run, tell))
+        running = asyncio.ensure_future(asyncio.to_thread(self.run, tell, max_time_s=max_time_s))
         try:
             return await asyncio.shield(running)
         except asyncio.CancelledError:
@@ -167,8 +168,7 @@ class Crawl:
         if not CrawlFolder(self.folder).config_path.exists():
             raise ConfigError(f"{self.folder} is not a crawl folder; run `gossamer crawl` first")
         self._extras = dataclasses.replace(self._extras, is_watching=True)
-        self._max_time_s = max_time_s
-        return self.run(on_progress, on_saved)
+        return self.run(on_progress, on_saved, max_time_s)
 
     def stop(self, reason: str = "stopped") -> None:
         """Ask for no more pages; what is under way is kept."""
@@ -251,7 +251,7 @@ class Crawl:
         async def reply(question: Mapping[str, object]) -> dict[str, object]:
             said = await answer(shard, question)
             if question.get("ask") == "add":  # a later start must know these seeds too
-                limits = load_crawl_config(self.folder).limits  # a watch has limits of its own
+                limits = load_crawl_config(self.folder).limits  # this run may have another
                 save_crawl_config(self.folder, changed(engine.config, limits=limits))
             return said
 
@@ -311,6 +311,8 @@ class Crawl:
             named_score(settled.frontier.score)
         for name in settled.filter.user_filters:
             named_filter(name)
+        check_patterns(settled.filter, settled.traps.trust)
+        check_seeds(self._seeds)
         for text in settled.seeds:
             url_of_seed(text, settled.urls)
         return settled

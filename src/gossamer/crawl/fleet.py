@@ -30,7 +30,7 @@ from gossamer.report import (
     sum_counters,
     unnamed_original,
 )
-from gossamer.settings import save_crawl_config
+from gossamer.settings import load_crawl_config, save_crawl_config
 from gossamer.store import CrawlFolder
 from gossamer.urls import parse
 
@@ -205,7 +205,8 @@ class Fleet:
         # Known to us first: a shard that dies over them finds them in its orders.
         self.seeds = [*self.seeds, *seeds]
         self.config = with_seeds(self.config, seeds)
-        save_crawl_config(self.folder.root, self.config)
+        limits = load_crawl_config(self.folder.root).limits  # this run may have another
+        save_crawl_config(self.folder.root, replace(self.config, limits=limits))
         answers = await self._ask_all(question)
         if (refusal := _error_in(answers)) is not None:
             return refusal

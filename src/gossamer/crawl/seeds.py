@@ -1,6 +1,8 @@
 """Seeds: where a crawl begins, and how more are added to a running one."""
 
+import re
 from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 
 from msgspec import Struct, field
@@ -14,6 +16,10 @@ from gossamer.report import Added
 from gossamer.store import ArchiveEntry
 from gossamer.urls import join, parse, without_credentials
 
+SCHEMES = ("http", "https", "ftp", "file")
+"""Of seeds; the filters and the fetcher know the same."""
+_HOST = re.compile(r"(localhost|[^\s/:@]+\.[^\s/:@]+)(:[0-9]+)?([/?#]|$)")
+
 
 class Seed(Struct, frozen=True):
     """A URL to start from, with the topic or region that its owner gave it."""
@@ -23,24 +29,73 @@ class Seed(Struct, frozen=True):
 
 
 def read_seeds(path: Path | str) -> list[Seed]:
-    """Read a seeds file: one URL per line, then blanks and an optional label; # comments."""
+    """Read a seeds file: one URL per line, then blanks and an optional label; # comments.
+
+    A line that is no URL is refused with its number, and so is a file without any seed.
+    """
     try:
-        lines = Path(path).read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"cannot read the seeds file {path}: {error}") from error
-    parts = [line.split(maxsplit=1) for line in lines if line.strip() and line.lstrip()[0] != "#"]
-    return [Seed(url=words[0], label=words[1].strip() if words[1:] else "") for words in parts]
+        lines = Path(path).read_text(encoding="utf-8-sig").splitlines()
+    except OSError as error:
+        raise ConfigError(f"cannot read the seeds file {path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise ConfigError(
+            f"cannot read the seeds file {path}: it is not UTF-8 text; expected a URL per line"
+        ) from error
+    seeds: list[Seed] = []
+    for number, line in enumerate(lines, 1):
+        words = line.split(maxsplit=1)
+        if not words or words[0].startswith("#"):
+            continue
+        if complaint := seed_complaint(words[0]):
+            raise ConfigError(f"{path}, line {number}: {complaint}")
+        seeds.append(Seed(url=words[0], label=words[1].strip() if words[1:] else ""))
+    if not seeds:
+        raise ConfigError(f"the seeds file {path} has no seeds; expected a URL per line")
+    return seeds
+
+
+def seed_complaint(text: str) -> str:
+    """Return what is wrong with a URL that somebody gave as a seed, and what to write; or ""."""
+    url = parse(text, UrlConfig())
+    shown = without_credentials(text)
+    if url is None or not url.origin:
+        return f"{shown!r} is not a valid URL; {_meant(shown)}"
+    if url.scheme in SCHEMES:
+        return ""
+    near = get_close_matches(url.scheme, SCHEMES, n=1)
+    rest = shown.partition(":")[2]
+    if near and rest.startswith("//"):
+        return f"{shown!r} has the unknown scheme {url.scheme!r}; did you mean {near[0]}:{rest}?"
+    if not rest.startswith("//") and (meant := _meant(shown)).startswith("did"):
+        return f"{shown!r} is not a valid URL; {meant}"
+    return f"{shown!r} cannot be crawled; expected a URL with http://, https://, ftp:// or file://"
+
+
+def _meant(text: str) -> str:
+    """Return what to write instead of a text that is no URL."""
+    if Path(text).is_file():
+        return f"it is a file: give --seeds {text} to read seeds from it"
+    if text.startswith("/"):
+        return f"did you mean file://{text}?"
+    if (found := _HOST.match(text)) and parse(f"http://{text}", UrlConfig()) is not None:
+        scheme = "http" if found[1] == "localhost" or found[2] else "https"
+        return f"did you mean {scheme}://{text}?"
+    return "expected one such as https://example.com/"
 
 
 def url_of_seed(text: str, rules: UrlConfig) -> Url:
     """Return the URL of a seed; what is none is a mistake of whoever gave it."""
     url = parse(text, rules)
     if url is None or not url.origin:
-        shown = without_credentials(text)
-        raise ConfigError(
-            f"{shown!r} is not a valid URL; expected one such as https://example.com/"
-        )
+        raise ConfigError(seed_complaint(text) or f"{without_credentials(text)!r} is not a URL")
     return url
+
+
+def check_seeds(seeds: Iterable[Seed]) -> None:
+    """Raise `ConfigError` for a seed that cannot be meant, before anything is written."""
+    for seed in seeds:
+        if complaint := seed_complaint(seed.url):
+            raise ConfigError(complaint)
 
 
 class Planted(Struct, kw_only=True):

@@ -9,7 +9,7 @@ Not for: what a server permits (`fetch.robots`), what a document holds (`process
 sites that have no end (`traps`).
 """
 
-from gossamer.filter.chain import FilterChain, build_chain
+from gossamer.filter.chain import FilterChain, build_chain, check_patterns
 from gossamer.filter.rules import (
     UrlFilter,
     UserFilter,

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from gossamer.config import FilterConfig
+from gossamer.errors import ConfigError
 from gossamer.filter.rules import (
     OriginFilter,
     Scope,
@@ -140,3 +141,17 @@ def _by_others(config: FilterConfig) -> list[UrlFilter]:
 
 def _blocklist(config: FilterConfig) -> Sequence[str]:
     return read_blocklist(Path(config.blocklist)) if config.blocklist else ()
+
+
+def check_patterns(config: FilterConfig, trusted: Sequence[str]) -> None:
+    """Raise `ConfigError` for a pattern that cannot be read, with the setting it belongs to."""
+    for name, patterns in (
+        ("traps.trust", trusted),
+        ("filter.allow", config.allow),
+        ("filter.block", config.block),
+        ("filter.blocklist", _blocklist(config)),
+    ):
+        try:
+            Patterns(patterns)
+        except ConfigError as error:
+            raise ConfigError(f"{name}: {error}") from None

@@ -228,8 +228,10 @@ def read_blocklist(path: Path) -> Sequence[str]:
     try:
         lines = path.read_text("utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         raise ConfigError(
-            f"filter.blocklist: expected a text file with one host or pattern per line: {error}"
+            f"filter.blocklist: cannot read {path}: {why}; "
+            "expected a text file with one host or pattern per line"
         ) from None
     found = (line.partition("#")[0].strip() for line in lines)
     return [pattern for pattern in found if pattern]

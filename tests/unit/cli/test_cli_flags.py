@@ -9,7 +9,7 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 from gossamer.cli.app import app
-from gossamer.cli.flags import FLAGS, plain_flags, with_flags
+from gossamer.cli.flags import FLAGS, max_time_of, plain_flags, with_flags
 from gossamer.config import Config, FilterConfig, LimitsConfig
 from gossamer.errors import ConfigError
 from gossamer.settings import describe_knobs
@@ -68,6 +68,11 @@ def test_a_delay_of_zero_is_given_and_not_forgotten() -> None:
         ({"allow_net": ["10.0.0.0/99"]}, "--allow-net: expected a network"),
         ({"concurrency": 0}, "--concurrency: expected an integer from 1 to 4096, found 0"),
         ({"delay": float("nan")}, "--delay: expected a number ≥ 0"),
+        ({"max_pages": "many"}, "--max-pages: expected a whole number such as 10000, 10k or 2M"),
+        ({"max_pages": "1.0001k"}, "--max-pages: expected a whole number"),
+        ({"max_bytes": "10XB"}, "--max-bytes: expected a size in bytes such as 500000, 10M"),
+        ({"delay": "soon"}, "--delay: expected seconds, or a time such as 90s, 5m, 2h"),
+        ({"delay": "-1"}, "--delay: expected seconds, or a time"),
     ],
 )
 def test_a_wrong_value_is_named_by_its_flag(given: dict[str, object], complaint: str) -> None:
@@ -97,6 +102,9 @@ WORDS = st.sampled_from(
         "a=b:c",
         "h:1",
         "x y",
+        "10k",
+        "2GiB",
+        "5m",
     ]
 )
 NAMES = sorted({name for flag in FLAGS for name in flag.name.split("/")})
@@ -134,8 +142,8 @@ def test_a_usual_line_is_read_plainly() -> None:
         "into": Path("D"),
         "scope": "any",
         "allow": ["*.test"],
-        "delay": 0.0,
-        "max_pages": 5,
+        "delay": "0",
+        "max_pages": "5",
         "json": True,
         "sitemaps": False,
     }
@@ -147,3 +155,36 @@ def test_a_usual_line_is_read_plainly() -> None:
 )
 def test_whatever_is_not_plain_is_left_to_the_parser(line: str) -> None:
     assert plain_flags(line.split()) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [("7", 7), ("10k", 10_000), ("2M", 2_000_000), ("1.5k", 1500), ("10,000", 10_000)],
+)
+def test_counts_are_read_with_their_suffixes(text: str, count: int) -> None:
+    assert with_flags(Config(), {"max_pages": text}).limits.max_pages == count
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [
+        *(("500", 500), ("500B", 500), ("10k", 10 * 1024), ("2M", 2 * 1024**2)),
+        *(("2MiB", 2 * 1024**2), ("10GB", 10**10), ("1.5 kB", 1500), ("1T", 1024**4)),
+    ],
+)
+def test_sizes_are_read_as_curl_and_wget_read_them(text: str, size: int) -> None:
+    assert with_flags(Config(), {"max_bytes": text}).limits.max_bytes == size
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [("90", 90.0), ("0.5", 0.5), ("90s", 90.0), ("5m", 300.0), ("1h30m", 5400.0), ("1d", 86400.0)],
+)
+def test_times_are_read_with_their_units(text: str, seconds: float) -> None:
+    assert max_time_of({"max_time": text}) == seconds
+    assert with_flags(Config(), {"delay": text}).politeness.delay_s == seconds
+
+
+def test_a_time_limit_of_one_run_is_not_a_setting() -> None:
+    assert with_flags(Config(), {"max_time": "90s"}) == Config()
+    assert max_time_of({}) is None
