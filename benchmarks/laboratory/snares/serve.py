@@ -5,28 +5,39 @@ import contextlib
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
 
+from gossamer.testing.responses import Web
 from gossamer.testing.server import FakeServer, ServerOptions
 from laboratory.crowd import NameServer
-from laboratory.snares.web import SnareWeb
+
+
+class NamedWeb(Web, Protocol):
+    """A web that knows the addresses of hosts when they are asked for."""
+
+    def address_of(self, name: str) -> str | None:
+        """Return the address of a host, if there is such a host."""
+
+
+W = TypeVar("W", bound=NamedWeb)
 
 
 @dataclass(frozen=True, slots=True)
-class ServedSnares:
+class ServedSnares(Generic[W]):
     """A web of snares that is being served."""
 
-    server: FakeServer[SnareWeb]
+    server: FakeServer[W]
     nameserver: str
     """ADDR:PORT, as the crawler's `nameservers` wants it."""
 
     @property
-    def web(self) -> SnareWeb:
+    def web(self) -> W:
         """The web as it is served: with its port."""
         return self.server.web
 
 
 @contextlib.contextmanager
-def serve_snares(web: SnareWeb) -> Iterator[ServedSnares]:
+def serve_snares(web: W) -> Iterator[ServedSnares[W]]:
     """Serve a web of snares for the length of a block."""
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, name="snares", daemon=True)
@@ -44,7 +55,7 @@ def serve_snares(web: SnareWeb) -> Iterator[ServedSnares]:
         loop.close()
 
 
-async def _stop(server: FakeServer[SnareWeb], names: NameServer) -> None:
+async def _stop(server: FakeServer[W], names: NameServer) -> None:
     await server.stop()
     names.close()
     # A closed transport lets go of its socket in the loop's next round.

@@ -1,0 +1,216 @@
+"""Sites of pictures, news and events, and companies with many branches."""
+
+from datetime import date, timedelta
+
+from laboratory.families.family import Family, scaled
+from laboratory.families.page import (
+    Frame,
+    Link,
+    anchor,
+    around,
+    count_in,
+    inline,
+    listed,
+    number_of,
+    para,
+    phrase,
+    query_of,
+    rng_of,
+    slug,
+)
+
+
+def franchises(scale: float) -> Family:
+    """Return twenty domains with one front page and one imprint, and pages of their own."""
+    count = scaled(20, scale, 4)
+    towns = [slug(1, "town", number) + str(number) for number in range(count)]
+    hosts = [f"www.bakehouse-{town}.test" for town in towns]
+    shared = Frame("The Bakehouse", (Link("/", "Bakehouse"), Link("/hours", "Hours")), ("imprint",))
+    common = ("hours", "team", "bread", "cakes", "directions", "jobs", "history", "offers")
+    more = ("catering", "courses")
+
+    def own(number: int) -> tuple[str, ...]:
+        return common + more[: number % 3]
+
+    def answer(host: str, target: str) -> str | None:
+        if target == "/":
+            entries = listed(Link(f"/{name}", name.capitalize()) for name in common)
+            branches = listed(
+                Link(f"//{other}/", town) for other, town in zip(hosts, towns, strict=True)
+            )
+            return shared.page("Fresh every day", para(120, "bakehouse"), entries, branches)
+        if target == "/imprint":
+            return shared.notice(target)
+        number = hosts.index(host)
+        name = target.removeprefix("/")
+        if name not in own(number):
+            return None
+        beside = [Link(f"/{other}", other) for other in own(number) if other in more]
+        town = towns[number].capitalize()
+        text = para(70, "branch", number, name)
+        return shared.page(f"{name.capitalize()} in {town}", text, inline(beside))
+
+    pages = sum(2 + len(own(number)) for number in range(count))
+    pattern = r"www\.bakehouse-[a-z]+[0-9]+\.test"
+    return Family("franchises", (f"//{hosts[0]}/",), answer, pages, hosts=pattern)
+
+
+def gallery(scale: float) -> Family:
+    """Return albums of photographs: a page per photograph, with few words, and a larger view."""
+    albums, photos = scaled(40, scale), scaled(25, scale**0.25, 4)
+    frame = Frame("Light & Slate", (Link("/", "Albums"),), ("about",))
+
+    def album(number: int) -> Link:
+        return Link(f"/album/{number + 1}/", phrase(2, "album", number).title())
+
+    def photo(number: int, at: int) -> Link:
+        name = f"IMG_{1000 + number_of('img', number) % 4000 + at * 3}"
+        return Link(f"{album(number).href}{name}.html", name)
+
+    def photo_page(number: int, at: int, size: str) -> str:
+        rng = rng_of("photo", number, at)
+        aperture, speed = rng.choice((2.8, 4, 5.6, 8)), rng.randrange(20, 900)
+        facts = f"f/{aperture}, 1/{speed} s, ISO {rng.randrange(1, 32) * 100}"
+        words = phrase(3 + rng.randrange(5), "caption", number, at)
+        beside = [photo(number, n) for n in around(at, photos)]
+        link = photo(number, at)
+        view = Link(link.href, "smaller") if size else Link(f"{link.href}?size=large", "larger")
+        here = f"{photos} x {at + 1}: {link.text}" + (f" ({size})" if size else "")
+        up = [album(number), view, *beside]
+        return frame.page(here, f"<figure>{words}</figure>", f"<p>{facts}</p>", inline(up))
+
+    def answer(_host: str, target: str) -> str | None:
+        if target == "/":
+            return frame.page("Albums", listed(album(n) for n in range(albums)))
+        path, asked = query_of(target)
+        parts = path.split("/")
+        value = count_in(parts[2], below=albums + 1, start=1) if len(parts) == 4 else None
+        if value is None or parts[1] != "album":
+            return frame.notice(target)
+        number = value - 1
+        if not parts[3]:
+            text = para(15, "album", number)
+            return frame.page(
+                album(number).text, text, listed(photo(number, at) for at in range(photos))
+            )
+        names = [photo(number, at).href for at in range(photos)]
+        size = asked.get("size", "")
+        if path not in names or size not in {"", "large"}:
+            return None
+        return photo_page(number, names.index(path), size)
+
+    return Family(
+        "gallery", ("//photos.lightandslate.test/",), answer, 1 + albums + 2 * albums * photos + 1
+    )
+
+
+def news(scale: float) -> Family:
+    """Return a newspaper's archive: months, days, articles; days without news are not linked."""
+    days = scaled(800, scale, 40)
+    first = date(2019, 3, 1)
+    frame = Frame("The Weir Herald", (Link("/", "Today"), Link("/archive", "Archive")))
+
+    def articles(day: date) -> int:
+        return number_of("articles", day.isoformat()) % 4
+
+    all_days = [day for n in range(days) if articles(day := first + timedelta(days=n))]
+    all_months = sorted({day.replace(day=1) for day in all_days})
+    positions = {day: number for number, day in enumerate(all_days)}
+
+    def place(day: date) -> str:
+        return f"/{day:%Y/%m/%d}"
+
+    def article(day: date, at: int) -> Link:
+        seeds = ("article", day.isoformat(), at)
+        return Link(f"{place(day)}/{slug(5, *seeds)}.html", phrase(5, *seeds).capitalize())
+
+    def day_page(day: date) -> str:
+        beside = [all_days[n] for n in around(positions[day], len(all_days))]
+        shown = listed(article(day, at) for at in range(articles(day)))
+        return frame.page(
+            f"{day:%A}, {day}", shown, inline(Link(place(d) + "/", str(d)) for d in beside)
+        )
+
+    def article_page(day: date, target: str) -> str | None:
+        for at in range(articles(day)):
+            link = article(day, at)
+            if link.href == target:
+                up = [Link(place(day) + "/", f"{day}"), Link(f"/{day:%Y/%m}/", f"{day:%B %Y}")]
+                return frame.page(link.text, para(160, "news", target), inline(up))
+        return None
+
+    def answer(_host: str, target: str) -> str | None:
+        if target in {"/", "/archive"}:
+            recent = [Link(place(day) + "/", str(day)) for day in all_days[-5:]]
+            months = [Link(f"/{month:%Y/%m}/", f"{month:%B %Y}") for month in all_months]
+            return frame.page(
+                target[1:].capitalize() or "Today", listed(recent if target == "/" else months)
+            )
+        for month in all_months:
+            if target == f"/{month:%Y/%m}/":
+                inside = [day for day in all_days if day.replace(day=1) == month]
+                return frame.page(
+                    f"{month:%B %Y}", listed(Link(place(d) + "/", str(d)) for d in inside)
+                )
+        try:
+            day = date.fromisoformat(target[1:11].replace("/", "-"))
+        except ValueError:
+            return frame.notice(target)
+        if day not in positions:
+            return None
+        return day_page(day) if target == place(day) + "/" else article_page(day, target)
+
+    pages = 2 + len(all_months) + len(all_days) + sum(map(articles, all_days)) + 3
+    return Family("news", ("//www.weirherald.test/",), answer, pages)
+
+
+def programme(scale: float) -> Family:
+    """Return a theatre's calendar: months with events, from the first season to the next one."""
+    months = scaled(72, scale, 6)
+    frame = Frame("Old Granary Theatre", (Link("/programme", "Programme"),), ("visit", "imprint"))
+
+    def month(number: int) -> Link:
+        year, of_year = divmod(number + 8, 12)
+        return Link(
+            f"/programme?year={2021 + year}&month={of_year + 1}", f"{of_year + 1}/{2021 + year}"
+        )
+
+    known = {(2021 + (n + 8) // 12, (n + 8) % 12 + 1): n for n in range(months)}
+
+    def events(number: int) -> list[Link]:
+        return [
+            Link(f"/event/{number * 40 + n + 1}", phrase(3, "event", number, n).capitalize())
+            for n in range(4 + number_of("events", number) % 12)
+        ]
+
+    def month_page(number: int) -> str:
+        rows = [
+            f"<p>{1 + number_of('day', link.href) % 28}: {anchor(link)}</p>"
+            for link in events(number)
+        ]
+        return frame.page(month(number).text, *rows, inline(map(month, around(number, months))))
+
+    def event_page(value: int) -> str | None:
+        number, at = divmod(value - 1, 40)
+        shown = events(number)
+        if at >= len(shown):
+            return None
+        text = para(80, "event", value)
+        return frame.page(
+            shown[at].text, text, inline([month(number)]), f"<p>Tickets: {5 + value % 30}</p>"
+        )
+
+    def answer(_host: str, target: str) -> str | None:
+        path, asked = query_of(target)
+        if target == "/programme":
+            now = [month(n) for n in range(months // 2, months // 2 + 2)]
+            return frame.page("Programme", para(40, "theatre"), listed(now))
+        year = count_in(asked.get("year", ""), below=3000)
+        of_year = count_in(asked.get("month", ""), below=13)
+        if path == "/programme" and year and of_year and (year, of_year) in known:
+            return month_page(known[year, of_year])
+        value = count_in(target.removeprefix("/event/"), below=months * 40 + 1, start=1)
+        return frame.notice(target) if value is None else event_page(value)
+
+    pages = 1 + months + sum(len(events(n)) for n in range(months)) + 2
+    return Family("programme", ("//www.oldgranary.test/programme",), answer, pages)
