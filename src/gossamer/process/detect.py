@@ -6,14 +6,17 @@ image), a declared text stays text (HTML sent as text/plain was meant to be show
 apart by its root element.
 
 The encoding is that of the byte-order mark, of the declaration, UTF-8, or a guess. The order is
-WHATWG's, with two additions that cost nothing on ordinary pages: UTF-32 and UTF-16 without a mark
-are recognised, and so are the two stateful encodings that browsers refuse. UTF-7 is never
-recognised. Nothing here raises.
+WHATWG's, with additions that cost nothing on ordinary pages: UTF-32 and UTF-16 without a mark are
+recognised, and so are the two stateful encodings that browsers refuse; a declared encoding that
+browsers do not know (EBCDIC, DOS and Macintosh code pages) is used if Python has it. UTF-7 is never
+recognised. Whether bytes are text is asked of the characters that they stand for. Nothing here
+raises.
 """
 
 import codecs
 import re
 import zlib
+from functools import lru_cache
 from typing import NamedTuple
 
 import pycld2
@@ -86,6 +89,9 @@ _HTML_TAGS = frozenset(
     b"html head script iframe h1 div font table a style title b body br p meta link base".split()
 )
 _CONTROLS = bytes({*range(9), 0x0B, *range(0x0E, 0x1B), *range(0x1C, 0x20)})
+_NO_TEXT = frozenset(map(chr, (*_CONTROLS, *range(0x7F, 0x85), *range(0x86, 0xA0), 0xFFFD)))
+_ODD_SHARE = 100
+"""Of so many characters one may be such a control character, or a character that is none."""
 _BYTE_ORDER_MARKS = (b"\xef\xbb\xbf", b"\xfe\xff", b"\xff\xfe", b"\x00\x00\xfe\xff")
 
 
@@ -137,7 +143,7 @@ def _of_gzip(head: bytes, document: Document) -> str:
 def _of_untyped(head: bytes, document: Document) -> str:
     if found := _of_xml(head):
         return found
-    if is_binary(head):
+    if is_binary(head, document.charset):
         return BINARY
     root = _ROOT.search(head)
     if (
@@ -155,7 +161,7 @@ def _of_declared(declared: str, head: bytes, document: Document) -> str:
     if declared in _MARKUPS or declared.endswith("+xml"):
         return _of_markup(declared, head)
     if declared == PLAIN:
-        if is_binary(head):
+        if is_binary(head, document.charset):
             return BINARY
         return _of_text_sitemap(head, document.url.target) or PLAIN
     if declared in {"application/json", "text/json"}:
@@ -198,11 +204,26 @@ def _of_json(head: bytes) -> str:
     return JSON_FEED if b"jsonfeed.org/version" in head else "application/json"
 
 
-def is_binary(head: bytes) -> bool:
-    """Return True if bytes cannot be text: they hold control characters, and no byte-order mark."""
-    if head.startswith(_BYTE_ORDER_MARKS):
+def is_binary(head: bytes, charset: str = "") -> bool:
+    """Return True if the first bytes of a document cannot be text.
+
+    Control characters speak for that, unless they are bytes of an encoding that has others: one
+    that was declared, UTF-16, UTF-32 or ISO-2022-KR. Then the characters are asked.
+    """
+    if head.startswith(_BYTE_ORDER_MARKS) or not _has_controls(head):
         return False
+    return not _is_text(_decoded(head, encoding_of(head, charset, is_cut=True)))
+
+
+def _has_controls(head: bytes) -> bool:
     return len(head.translate(None, _CONTROLS)) != len(head)
+
+
+def _is_text(text: str) -> bool:
+    """Return True if characters can be somebody's text; the last may have been cut."""
+    whole = text.removeprefix("\ufeff")[:-1]
+    odd = sum(1 for character in whole if character in _NO_TEXT)
+    return bool(whole) and odd * _ODD_SHARE <= len(whole) and "\x00" not in whole
 
 
 UTF_8 = "utf-8"
@@ -225,25 +246,93 @@ _DECLARED = re.compile(
 )
 _ZEROES_WIDE = 32
 """At least one in so many of the first bytes is NUL in wide text, none in narrow text."""
+_NUL_BYTES = 64
 _LAST_PLANE = 0x10
+_HEAD_UNITS, _LEAST_UNITS = 256, 8
+_LETTERS, _MOSTLY, _CLEARLY = 0.97, 0.9, 0.1
+_ROWS = (*range(0x19), *range(0x1E, 0x28), *range(0x30, 0x33), *range(0x4E, 0xA0))
+_SCRIPTS = bytes(row in {*_ROWS, *range(0xAC, 0xD8), 0xFB, 0xFE, 0xFF} for row in range(256))
+"""Rows of 256 characters that living scripts are written in."""
 _STATEFUL = (
     (re.compile(rb"\x1b\$\)C"), "iso2022_kr"),
     (re.compile(rb"\x1b\$[@B]|\x1b\([IJ]"), "iso-2022-jp"),
     (re.compile(rb"~\{(?:[!-w][!-~]){2,999}+~\}"), "hz"),
 )
 """Encodings that look like ASCII but for their shifts."""
+_REFUSED = {
+    "csiso2022kr": "iso2022_kr",
+    "iso-2022-kr": "iso2022_kr",
+    "hz-gb-2312": "hz",
+    **dict.fromkeys(("iso-2022-cn", "iso-2022-cn-ext", "replacement", "utf-32le", "utf-32be"), ""),
+}
+"""Labels for which browsers show one replacement character, and what Python calls them."""
+_EBCDIC_SPACE = b"\x40"
+_EBCDIC = frozenset(["cp037", "cp273", "cp424", "cp500", "cp875", "cp1026", "cp1140"])
+_BEYOND_WEB = frozenset(
+    {
+        *_EBCDIC,
+        *("cp437", "cp720", "cp737", "cp775", "cp850", "cp852", "cp855", "cp856", "cp857"),
+        *("cp858", "cp860", "cp861", "cp862", "cp863", "cp864", "cp865", "cp869", "cp932"),
+        *("cp949", "cp950", "cp1006", "cp1125"),
+        *("mac-arabic", "mac-croatian", "mac-cyrillic", "mac-farsi", "mac-greek", "mac-iceland"),
+        *("mac-latin2", "mac-roman", "mac-romanian", "mac-turkish"),
+        *("euc_jis_2004", "euc_jisx0213", "iso8859-16", "iso2022_jp_1", "iso2022_jp_2"),
+        *("iso2022_jp_2004", "iso2022_jp_3", "iso2022_jp_ext", "iso2022_kr", "shift_jis_2004"),
+        *("shift_jisx0213", "utf-16", "utf-16-be", "utf-16-le", "utf-32", "utf-32-be"),
+        *("utf-32-le", "utf-8-sig"),
+        *("big5hkscs", "hp-roman8", "hz", "johab", "koi8-t", "kz1048", "palmos", "ptcp154"),
+        "tis-620",
+    }
+)
+"""Codecs of Python's that a label may name besides the web's: no code for programs, no UTF-7."""
+_SHIFTS = b"\x1b~"
 
 
+@lru_cache(maxsize=1024)
 def known(label: str) -> str:
-    """Return a label that the decoders understand, or "" for one that they do not."""
+    """Return a label of the web's that the decoders understand, or "" for one that they do not."""
     label = label.strip().lower()
     if label in {UTF_8, ""}:
         return label
+    if label in _REFUSED:
+        return ""
     try:
         codecs.lookup(f"whatwg-{label[:_LABEL_CHARS]}")
     except (LookupError, ValueError):
         return ""
     return label
+
+
+@lru_cache(maxsize=1024)
+def _python_codec(label: str) -> str:
+    """Return the codec that a label names and the web does not know, or ""."""
+    label = label.strip().lower()[:_LABEL_CHARS]
+    if not label or known(label):
+        return ""
+    try:
+        name = codecs.lookup(_REFUSED.get(label) or label).name
+    except (LookupError, ValueError):
+        return ""
+    return name if name in _BEYOND_WEB else ""
+
+
+def beyond_web(declared: str, body: bytes) -> str:
+    """Return the codec of an encoding that was declared and that browsers do not know, or "".
+
+    Not if the bytes speak against it: UTF-8 is seldom an accident, and what is ASCII throughout
+    is EBCDIC only if its spaces are, and means the same in all others but those with shifts.
+    """
+    codec = _python_codec(declared) if declared else ""
+    if not codec:
+        return ""
+    head = body[:_GUESSED_BYTES]
+    if codec.startswith(("utf-16", "utf-32")):
+        return codec if 0 in head or _has_controls(head) else ""
+    if codec in _EBCDIC:
+        return codec if head.count(_EBCDIC_SPACE) > head.count(b" ") else ""
+    if head.isascii():
+        return codec if any(shift in head for shift in _SHIFTS) else ""
+    return "" if _is_utf_8(head, is_cut=True) else codec
 
 
 def marked(body: bytes) -> str:
@@ -263,17 +352,43 @@ def _is_utf_32(body: bytes) -> bool:
 def wide(body: bytes) -> str:
     """Return the encoding of unmarked UTF-16 or UTF-32, told by where its NULs are, or ""."""
     head = body[:512]
+    if len(head) % 2:
+        return ""
     a, b, c, d = (head[lane::4].count(0) for lane in range(4))
     few, lane = max(1, len(head) // _ZEROES_WIDE), len(head) // 4
     if a + b + c + d < few or lane == 0:
-        return ""
+        return _wide_letters(body)
     if c >= lane and d >= lane and a < lane:
         return "utf-32-le"
     if a >= lane and b >= lane and d < lane:
         return "utf-32-be"
+    label = ""
     if (a + c) * 8 < b + d:
-        return "utf-16-le"
-    return "utf-16-be" if (b + d) * 8 < a + c else ""
+        label = "utf-16-le"
+    elif (b + d) * 8 < a + c:
+        label = "utf-16-be"
+    return label if label and _share_of_letters(head, label) >= _MOSTLY else ""
+
+
+def _wide_letters(body: bytes) -> str:
+    """Return the byte order of unmarked UTF-16 that has hardly any NUL (Chinese, Thai), or "".
+
+    Its letters are of few scripts; read in the other order they are from everywhere. Encodings of
+    single bytes, or of two, have no control characters.
+    """
+    head = body[: _HEAD_UNITS * 2]
+    if len(head) < _LEAST_UNITS * 2 or not _has_controls(head):
+        return ""
+    shares = {label: _share_of_letters(head, label) for label in ("utf-16-le", "utf-16-be")}
+    best, other = sorted(shares, key=shares.__getitem__, reverse=True)
+    is_clear = shares[best] >= _LETTERS and shares[other] < shares[best] - _CLEARLY
+    return best if is_clear else ""
+
+
+def _share_of_letters(head: bytes, label: str) -> float:
+    text = head.decode(label, "replace")
+    units = sum(_SCRIPTS[min(ord(character) >> 8, 0xFF)] for character in text)
+    return units / len(text)
 
 
 def guess(body: bytes) -> str:
@@ -307,7 +422,7 @@ def _is_utf_8(body: bytes, *, is_cut: bool) -> bool:
 
 def _decoded(body: bytes, label: str) -> str:
     for codec in (label, f"whatwg-{label}"):
-        if codec.startswith(("whatwg-", "utf-16-", "utf-32-", "iso2022_kr", "hz")):
+        if codec.startswith("whatwg-") or codec in _BEYOND_WEB:
             try:
                 return body.decode(codec, "replace")
             except (LookupError, ValueError):
@@ -316,8 +431,13 @@ def _decoded(body: bytes, label: str) -> str:
 
 
 def encoding_of(body: bytes, declared: str, *, is_cut: bool = False) -> str:
-    """Return the encoding of a text: its mark, its declaration, UTF-8, or a guess."""
-    if label := marked(body) or known(declared) or wide(body) or _declared(body):
+    """Return the encoding of a text: its mark, its declaration, UTF-8, or a guess.
+
+    NULs where only UTF-16 and UTF-32 have them beat a declaration.
+    """
+    if label := marked(body) or (wide(body) if 0 in body[:_NUL_BYTES] else "") or known(declared):
+        return label
+    if label := beyond_web(declared, body) or wide(body) or _declared(body):
         return label
     if _is_utf_8(body, is_cut=is_cut):
         return _stateful(body) or UTF_8

@@ -17,7 +17,7 @@ from turbohtml import Document as Tree
 
 from gossamer.model import Document, Extraction, Link, LinkKind, Url
 from gossamer.process.api import RawLink, Tools, processor
-from gossamer.process.detect import UTF_8, decode, known, language_of
+from gossamer.process.detect import UTF_8, beyond_web, decode, known, language_of
 from gossamer.process.references import (
     MAX_FINDS,
     css_urls,
@@ -37,6 +37,8 @@ _MOST_HEADINGS, _HEADING_CHARS = 24, 160
 """Of each kind; a page of nothing but headings has none that says what it is about."""
 _MAX_INNER_CHARS = 100_000
 """Markup inside of attributes that is read, all together."""
+_ISO_2022_KR = b"\x1b$)C"
+"""At the start of a page in that encoding (RFC 1557), which browsers refuse."""
 _FRAME = re.compile(
     rb"""<frame\s[^<>]{0,200}?src\s{0,9}=\s{0,9}["']?([^\s"'<>]{1,2000})""", re.IGNORECASE
 )
@@ -64,11 +66,12 @@ def read(document: Document, tools: Tools) -> Extraction:
 
 
 def _parsed(document: Document) -> Tree:
-    body = document.body.decoded()
-    if 0 in body[:64]:
-        text, _ = decode(body, document.charset)
+    body, declared = document.body.decoded(), document.charset
+    label = known(declared)
+    is_odd = 0 in body[:64] or _ISO_2022_KR in body[:64]
+    if is_odd or (declared and not label and beyond_web(declared, body)):
+        text, _ = decode(body, declared)
         return parse(text, positions=False)
-    label = known(document.charset)
     if label:
         return parse(body, encoding=label, positions=False)
     return parse(body, detect_encoding=True, positions=False)
