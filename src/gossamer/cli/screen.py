@@ -41,6 +41,12 @@ MIB = 1024 * 1024
 _TRAILING_BLANKS = re.compile(r" +$", re.MULTILINE)
 UNWRAPPED = 1_000_000
 """Columns of a console that is no terminal; more than any line has."""
+LABELLED = {
+    "challenge": "behind a login or challenge page",
+    "needs_javascript": "that need JavaScript",
+    "soft_not_found": "that say they were not found",
+}
+"""Labels of pages, in words."""
 ALIKE = {"exact": "say exactly the same", "duplicate": "nearly the same", "similar": "are similar"}
 """What the levels of copies mean."""
 
@@ -309,6 +315,9 @@ def _numbers(status: "Status", folder: Path) -> Table:
         f"{status.pages:,} stored, {status.html_pages:,} of them HTML, "
         f"{counted(status.revisits, 'copy', 'copies')}",
     )
+    if status.labels:
+        told = (f"{count:,} {LABELLED.get(label, label)}" for label, count in status.labels.items())
+        table.add_row("labelled", ", ".join(told))
     if status.copies:
         told = (f"{status.copies.get(level, 0):,} {words}" for level, words in ALIKE.items())
         table.add_row("alike", ", ".join(told))

@@ -16,6 +16,7 @@ from gossamer.frontier import FailedTry, HostAnswer, HostFailure, host_failure
 from gossamer.model import (
     EMBEDDED,
     FOLLOWED,
+    NO_CONTENT,
     CopyOf,
     Document,
     Extraction,
@@ -183,7 +184,8 @@ def parents(links: Collection[Link], at: Stations) -> Iterator[Link]:
 def followed_links(task: Task, reading: Reading, at: Stations) -> list[Link]:
     """Return the links of a page that may lead to other pages."""
     found = reading.found
-    if found.is_nofollow or reading.label or is_mirror_in_place(task, reading.copy_of):
+    is_empty = reading.label in NO_CONTENT
+    if found.is_nofollow or is_empty or is_mirror_in_place(task, reading.copy_of):
         return []
     if found.media_type in SITEMAPS:
         return [link for link in found.links if sitemap_may_name(task, link)]

@@ -20,6 +20,7 @@ from gossamer.model.document import (
 )
 from gossamer.model.ledger import (
     FINAL,
+    NO_CONTENT,
     CopyOf,
     Counters,
     RevisitResult,

@@ -187,6 +187,8 @@ class Extraction(Struct, kw_only=True):
     robots: tuple[str, ...] = ()
     """Directives of <meta name=robots> and X-Robots-Tag that apply to us, e.g. "nofollow"."""
     links: list[Link] = field(default_factory=list)
+    is_shell: bool = False
+    """An empty application shell: its content would be brought by its script."""
     notes: dict[str, Any] = field(default_factory=dict)
     """Further facts by name, such as an image's width or a PDF's page count: any JSON value."""
     errors: tuple[str, ...] = ()

@@ -13,6 +13,11 @@ Row: TypeAlias = tuple[bytes, bytes | None]
 """A row that a station wants written: key and value, or None to delete the key."""
 
 
+NO_CONTENT = frozenset({"soft_not_found", "challenge"})
+"""Labels of pages that are not followed and prove nothing of their site; a page that needs
+JavaScript is stored, followed and counted like any other."""
+
+
 class StoreRef(Struct, frozen=True, gc=False, array_like=True):
     """Where a record lies in the archive: file name, offset and length of its gzip member."""
 

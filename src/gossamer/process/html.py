@@ -18,6 +18,7 @@ from turbohtml import Document as Tree
 from gossamer.model import Document, Extraction, Link, LinkKind, Url
 from gossamer.process.api import RawLink, Tools, processor
 from gossamer.process.detect import UTF_8, beyond_web, decode, known, language_of
+from gossamer.process.labels import is_shell
 from gossamer.process.references import (
     MAX_FINDS,
     css_urls,
@@ -62,6 +63,7 @@ def read(document: Document, tools: Tools) -> Extraction:
         charset=(tree.encoding or UTF_8).lower(),
         robots=_robots_of(tree, tools.robots_agent.lower()),
         links=links,
+        is_shell=is_shell(tree, text, links),
     )
 
 

@@ -196,6 +196,7 @@ def _merged(first: Extraction, second: Extraction) -> Extraction:
         charset=first.charset or second.charset,
         robots=tuple(dict.fromkeys((*first.robots, *second.robots))),
         links=distinct_links(first.links + second.links) if first.links else second.links,
+        is_shell=(first.is_shell and not second.text) or (second.is_shell and not first.text),
         notes={**second.notes, **first.notes},
         errors=first.errors + second.errors,
         user_errors={**second.user_errors, **first.user_errors},

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from gossamer.config import TrapsConfig
-from gossamer.model import Fetched, Task, Turn, Url
+from gossamer.model import NO_CONTENT, Fetched, Task, Turn, Url
 from gossamer.traps.held import HeldQueues, closed_because
 from gossamer.traps.hosts import Domains, Mirrors
 from gossamer.traps.observations import (
@@ -87,7 +87,8 @@ class Probations:
         names = units_of(url)
         trail = self.end_probe(url, names)
         self._last = _LastPage(url.text, trail, "")
-        if isinstance(turn.outcome, Fetched) and not turn.label and not is_redirect_page(turn):
+        is_content = isinstance(turn.outcome, Fetched) and turn.label not in NO_CONTENT
+        if is_content and not is_redirect_page(turn):
             self._observe_page(observation_of(turn), names, trail)
             self._observe_copy(turn, self._registry.get(names[-1]))
 
