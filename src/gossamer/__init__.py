@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         FetchConfig,
         FilterConfig,
         FrontierConfig,
+        HostConfig,
         LimitsConfig,
         OutageConfig,
         PolitenessConfig,
@@ -165,6 +166,7 @@ __all__ = [
     "GraphInfo",
     "GraphOptions",
     "Hit",
+    "HostConfig",
     "HostLinks",
     "HostRanking",
     "HostRow",
@@ -254,9 +256,9 @@ _HOMES = {
     "api.linkgraph": "LinkGraph LinkPicture graph_from_edges open_graph",
     "api.options": "CrawlOptions",
     "config": (
-        "Config DedupeConfig FetchConfig FilterConfig FrontierConfig LimitsConfig PolitenessConfig "
-        "OutageConfig ProcessConfig RobotsConfig SeenConfig StoreConfig TrapsConfig UrlConfig "
-        "WatchConfig"
+        "Config DedupeConfig FetchConfig FilterConfig FrontierConfig HostConfig LimitsConfig "
+        "OutageConfig PolitenessConfig ProcessConfig RobotsConfig SeenConfig StoreConfig "
+        "TrapsConfig UrlConfig WatchConfig"
     ),
     "crawl": "Crawl Ending NearTotals RebuiltState Seed build_near build_state read_seeds",
     "errors": "Bug CannotGoOn ConfigError CorruptFile GossamerError",

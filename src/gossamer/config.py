@@ -52,13 +52,20 @@ class FetchConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     contact: str = ""
     """Your email address or URL, included in the User-Agent header."""
     headers: tuple[str, ...] = ()
-    """Additional request headers, as "Name: value"; never stored in the archive."""
+    """Additional request headers, as "Name: value", for the hosts of the seeds given with them:
+    they are kept in [host] tables, and secret values in secrets.toml. "Name: env:VARIABLE" takes
+    the value from the environment."""
+    header_everywhere: bool = False
+    """Send these headers to every host instead."""
     auth: dict[str, str] = field(default_factory=dict)
-    """Basic authentication credentials, as USER:PASS, by host (with the scheme and port of its
-    seeds, otherwise https) or origin (http://host:8080); sent only there, never stored."""
+    """Basic authentication credentials, as USER:PASS or env:VARIABLE, by host (with the scheme and
+    port of its seeds, otherwise https) or origin (http://host:8080); kept in [host] tables."""
+    secrets: tuple[str, ...] = ()
+    """Names of headers for every host, or "proxy", whose values are in secrets.toml."""
     proxy: str = ""
-    """Proxy URL (http, https, socks5 or socks5h) for all requests; "" means no proxy. Names are
-    then resolved by the proxy alone."""
+    """Proxy URL (http, https, socks5 or socks5h) for all requests, or env:VARIABLE; "" means no
+    proxy. Names are then resolved by the proxy alone. With a password it is kept in
+    secrets.toml."""
     cookies: bool = False
     """Accept and send cookies, per host, for the duration of a run."""
     insecure: bool = False
@@ -279,6 +286,31 @@ class LimitsConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """Maximum size of the archive."""
 
 
+class HostConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Settings of one host, by its name, with a port ("x.org:8080") or as an origin.
+
+    What is secret is in secrets.toml, which has such tables too, and its names are here. It is sent
+    to the origin that the name says, or to those of the host's seeds, otherwise by https; also up
+    to https and with or without "www.", never down to http and never to another port.
+    """
+
+    delay_s: Annotated[float, Meta(ge=0.0)] | None = None
+    """A fixed delay between two requests to this host, instead of the rules in [politeness]."""
+    scope: Literal["any", "domain", "host", "prefix"] | None = None
+    """What filter.scope says of all hosts: which URLs of this host are in scope and, if it is a
+    seed's, how far the crawl may go from that."""
+    insecure: bool | None = None
+    """Accept this host's certificate even if it is not valid; it is recorded."""
+    headers: tuple[str, ...] = ()
+    """Additional request headers, as "Name: value" or "Name: env:VARIABLE"."""
+    cookies: str = ""
+    """Value of the Cookie header, such as "a=1; b=2", or env:VARIABLE."""
+    auth: str = ""
+    """Basic authentication credentials, as USER:PASS or env:VARIABLE."""
+    secrets: tuple[str, ...] = ()
+    """Names of headers, "cookies" or "auth" that are in secrets.toml: no start without them."""
+
+
 class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The whole of `crawl.toml`."""
 
@@ -302,3 +334,5 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     store: StoreConfig = field(default_factory=StoreConfig)
     limits: LimitsConfig = field(default_factory=LimitsConfig)
     watch: WatchConfig = field(default_factory=WatchConfig)
+    host: dict[str, HostConfig] = field(default_factory=dict)
+    """Settings of single hosts, each a table of its own such as [host."x.org"]."""

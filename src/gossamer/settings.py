@@ -1,9 +1,9 @@
 """crawl.toml: reading, checking, writing and documenting it.
 
 What we write begins with its format and ends with a closing line, so that a file that lost its end
-is not taken for one with fewer settings. The settings of the last start, but for secrets, are also
-kept in `state/crawl.toml`: what has changed since then, by whoever's hand, is told, and a damaged
-file can be put back.
+is not taken for one with fewer settings. The settings of the last start are also kept in
+`state/crawl.toml`: what has changed since then, by whoever's hand, is told, and a damaged file can
+be put back. Secrets are in neither: they are in `secrets.toml` (see `secrets.py`).
 
 The settings themselves, their types, ranges and descriptions are in `config.py`.
 """
@@ -16,7 +16,7 @@ import json
 import re
 import textwrap
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from itertools import chain, pairwise
@@ -29,18 +29,28 @@ from msgspec import Struct, structs
 from msgspec import inspect as types
 
 from gossamer import config as knobs_module
-from gossamer.config import Config
+from gossamer.config import Config, HostConfig
 from gossamer.durable import replace_file
 from gossamer.errors import CannotGoOn, ConfigError
+from gossamer.secrets import (
+    FILE,
+    MODE,
+    Secrets,
+    check_secrets,
+    read_secrets,
+    separate,
+    toml_value,
+    with_secrets,
+    write_secrets,
+)
 
 SECRET_KNOBS = frozenset({"fetch.auth", "fetch.headers", "fetch.proxy"})
 """Knobs whose values are never printed, and which close crawl.toml to other users."""
-
-SECRET_MODE = 0o600
+_HOST = "host"
+_SECRET_OF_HOST = frozenset({"auth", "cookies", "headers"})
 _SECRETS = "# checksums of secrets: "
-_PROXY_SCHEMES = ("http", "https", "socks5", "socks5h")
-_HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+:[^\r\n\0]*")
 _USER_INFO = re.compile(r"(?<=://)[^/?#\s]*@")
+_UNKNOWN = re.compile(r"unknown field `(.*)`")
 _COMMENT_COLUMN = 34
 _WIDTH = 100
 FORMAT = 2
@@ -84,6 +94,13 @@ def describe_knobs() -> list[Knob]:
     return found
 
 
+def describe_host_knobs() -> list[Knob]:
+    """Return every knob of a [host] table."""
+    words = _docs_by_class()[HostConfig.__name__]
+    found = _fields(HostConfig)
+    return [Knob(_HOST, name, kind, default, words[name]) for name, kind, default in found]
+
+
 def describe_sections() -> dict[str, str]:
     """Return what each table of crawl.toml is about, by its name."""
     return {name: inspect.cleandoc(s.__doc__ or "") for name, s in _sections().items() if name}
@@ -116,11 +133,15 @@ def load_crawl_config(folder: Path, default: Config | None = None) -> Config:
     return found.config
 
 
-def refuse_damaged(folder: Path) -> None:
-    """Raise for a crawl.toml that is damaged: one that is given in its place lacks its seeds."""
+def stored_config(folder: Path) -> Config | None:
+    """Return what the crawl.toml of a folder says; None if there is none.
+
+    Raise for one that is damaged: settings that are given in its place lack its seeds.
+    """
     with suppress(OSError):  # a folder that cannot be looked at is told when it is made ours
         if (folder / "crawl.toml").exists():
-            load_crawl_config(folder)
+            return load_crawl_config(folder)
+    return None
 
 
 class _Settings(NamedTuple):
@@ -207,26 +228,7 @@ def check(config: Config) -> None:
             "frontier.ranks needs frontier.order best or opic, without frontier.score: "
             "add --order best"
         )
-    _check_secrets(config)
-
-
-def _check_secrets(config: Config) -> None:
-    """Check the knobs whose values may not be shown."""
-    for line in config.fetch.headers:
-        if not _HEADER.fullmatch(line):
-            raise ConfigError(
-                'fetch.headers: expected "Name: value" on one line '
-                "(the value is secret and not shown)"
-            )
-    for host, words in config.fetch.auth.items():
-        if ":" not in words:
-            raise ConfigError(
-                f"fetch.auth: expected USER:PASS for {host} (the value is secret and not shown)"
-            )
-    proxy = config.fetch.proxy
-    if proxy and proxy.partition("://")[0] not in _PROXY_SCHEMES:
-        wanted = ", ".join(_PROXY_SCHEMES)
-        raise ConfigError(f"fetch.proxy: expected a URL with one of the schemes {wanted}")
+    check_secrets(config)
 
 
 def _network(text: str) -> object:
@@ -252,23 +254,45 @@ def to_toml(config: Config) -> str:
             section = knob.section
             lines.extend(["", *_beside(f"[{section}]", about[section])])
         lines.extend(_knob_lines(knob, values[knob.path]))
+    lines.extend(_host_lines(config))
     lines.extend(["", f"{CLOSING} (keep this line: without it the file counts as cut)"])
     return "\n".join(lines) + "\n"
 
 
-def save_crawl_config(folder: Path, config: Config) -> None:
+def _host_lines(config: Config) -> list[str]:
+    """Return the [host] tables, with what they set."""
+    comment = """\
+# A table such as [host."www.example.org"] sets delay_s, scope, insecure, headers, cookies and auth
+# of one host. Secret values are moved to secrets.toml, and `secrets` names them."""
+    lines = ["", *comment.splitlines()]
+    for name, table in config.host.items():
+        values = {knob: getattr(table, knob) for knob, _, _ in _fields(HostConfig)}
+        said = {knob: value for knob, value in values.items() if value not in (None, "", ())}
+        lines.extend(["", f"[{_HOST}.{toml_value(name)}]"])
+        lines.extend(f"{knob} = {toml_value(value)}" for knob, value in said.items())
+    return lines
+
+
+def save_crawl_config(folder: Path, config: Config) -> Config:
     """Let the crawl.toml of a folder, and the copy of the last start, say these settings.
 
-    One that says so already is left as it is, with what people wrote into it.
+    Secrets among them go to its secrets.toml, which is on the disk before crawl.toml is replaced;
+    return the settings without them. A file that says so already is left as it is, with what people
+    wrote into it.
     """
     path, copy = folder / "crawl.toml", _copy_of(folder)
-    if not _says(path, config):
-        save_config(path, config)
-    start = _LastStart(_without_secrets(config), _digests(config))
+    kept = read_secrets(folder)
+    public, secrets = separate(with_secrets(config, kept))
+    if secrets != kept:
+        write_secrets(folder, secrets)
+    if not _says(path, public):
+        save_config(path, public)
+    start = _LastStart(public, _digests(secrets))
     if _last_start(folder) != start:
         copy.parent.mkdir(exist_ok=True)
         digests = f"{_SECRETS}{json.dumps(start.secrets)}\n"
-        _write(copy, to_toml(start.config) + digests, mode=SECRET_MODE)
+        _write(copy, to_toml(start.config) + digests, mode=MODE)
+    return public
 
 
 def _says(path: Path, config: Config) -> bool:
@@ -281,7 +305,7 @@ def _says(path: Path, config: Config) -> bool:
 
 def save_config(path: Path, config: Config) -> None:
     """Write crawl.toml so that it is whole at any moment; closed to others if it holds secrets."""
-    mode = SECRET_MODE if _digests(config) else 0o644
+    mode = MODE if separate(config).secrets != Secrets() else 0o644
     _write(path, to_toml(config), mode=mode)
 
 
@@ -298,22 +322,35 @@ def changed(old: Config, new: Config) -> list[str]:
     """Return one line for each knob that differs, such as "fetch.insecure: false -> true"."""
     before, after = _values(old), _values(new)
     return [
-        _change(name, before[name], after[name]) for name in before if before[name] != after[name]
+        _change(name, before.get(name), after.get(name))
+        for name in dict.fromkeys((*before, *after))
+        if before.get(name) != after.get(name)
     ]
 
 
 def changed_since_last_start(folder: Path, old: Config, new: Config) -> list[str]:
     """Return one line for each knob that differs from those of the last start of a crawl.
 
-    Where these are not known, which differ from `old`.
+    Where these are not known, which differ from `old`. Secrets in `old` are moved to secrets.toml.
     """
+    moved = [name for name, value in _values(old).items() if value and _holds_secret(name, old)]
+    told = [f"{name}: moved to {FILE}" for name in moved]
     last = _last_start(folder)
+    kept = read_secrets(folder)
+    public, secrets = separate(with_secrets(new, kept))
     if last is None:
-        return changed(old, new)
-    secrets = _digests(new)
-    lines = changed(last.config, _without_secrets(new))
-    names = sorted(name for name in SECRET_KNOBS if last.secrets.get(name) != secrets.get(name))
-    return lines + [_change(name, None, None) for name in names]
+        return told + changed(separate(with_secrets(old, kept)).config, public)
+    digests = _digests(secrets)
+    names = sorted(name for name in {*last.secrets, *digests} if name not in moved)
+    names = [name for name in names if last.secrets.get(name) != digests.get(name)]
+    lines = told + changed(last.config, public)
+    return lines + [f"{name}: changed (not shown)" for name in names]
+
+
+def _holds_secret(name: str, config: Config) -> bool:
+    """Return True if a knob has a value that belongs into secrets.toml."""
+    public = separate(config).config
+    return _is_secret(name) and _values(public).get(name) != _values(config).get(name)
 
 
 class _LastStart(NamedTuple):
@@ -334,28 +371,31 @@ def _last_start(folder: Path) -> _LastStart | None:
         return None
 
 
-def _digests(config: Config) -> dict[str, str]:
-    """Return a checksum of each secret that is set: enough to notice that it has changed."""
-    values = _values(config)
-    secrets = {name: values[name] for name in sorted(SECRET_KNOBS) if values[name]}
-    return {name: f"{crc32(msgspec.json.encode(one)):08x}" for name, one in secrets.items()}
+def _digests(secrets: Secrets) -> dict[str, str]:
+    """Return a checksum of each secret: enough to notice that it has changed."""
+    found: dict[str, object] = {}
+    for name in secrets.fetch.__struct_fields__:
+        found[f"fetch.{name}"] = getattr(secrets.fetch, name)
+    for host, table in secrets.host.items():
+        for name in table.__struct_fields__:
+            found[f"{_HOST}.{toml_value(host)}.{name}"] = getattr(table, name)
+    return {name: f"{crc32(msgspec.json.encode(one)):08x}" for name, one in found.items() if one}
 
 
-def _without_secrets(config: Config) -> Config:
-    plain = Config().fetch
-    names = (name.removeprefix("fetch.") for name in SECRET_KNOBS)
-    fetch = structs.replace(config.fetch, **{name: getattr(plain, name) for name in names})
-    return structs.replace(config, fetch=fetch)
+def _is_secret(name: str) -> bool:
+    """Return True if the value of a knob is never printed."""
+    is_of_host = name.startswith(f"{_HOST}.") and name.rpartition(".")[2] in _SECRET_OF_HOST
+    return name in SECRET_KNOBS or is_of_host
 
 
 def _change(name: str, before: object, after: object) -> str:
-    if name in SECRET_KNOBS:
+    if _is_secret(name):
         return f"{name}: changed (not shown)"
     return f"{name}: {_shown(before)} -> {_shown(after)}"
 
 
 def _shown(value: object) -> str:
-    return "not set" if value is None else _toml(value)
+    return "not set" if value is None else toml_value(value)
 
 
 # What config.py says
@@ -378,7 +418,7 @@ def _fields(struct: type[Struct]) -> tuple[tuple[str, str, object], ...]:
     return tuple(
         (field.name, _words(field.type), getattr(defaults, field.name))
         for field in (info.fields if isinstance(info, types.StructType) else ())
-        if not isinstance(field.type, types.StructType)
+        if not isinstance(field.type, types.StructType) and field.name != _HOST
     )
 
 
@@ -439,19 +479,45 @@ def _explained(found: str, data: Mapping[str, object]) -> str:
     """Return msgspec's complaint with the knob's full name, what it takes, and what was found."""
     complaint, _, place = found.partition(" - at `$.")
     path = place.rstrip("`").partition("[")[0]
-    unknown = re.search(r"unknown field `(.*)`", complaint)
+    tables = data.get(_HOST)
+    if path == _HOST and isinstance(tables, Mapping):
+        return _explained_table(complaint, place.rstrip("`").partition("].")[2], tables)
     kinds = {knob.path: knob.kind for knob in describe_knobs()}
-    if unknown:
+    if unknown := _UNKNOWN.search(complaint):
         name = f"{path}.{unknown[1]}" if path else unknown[1]
-        near = difflib.get_close_matches(name, [*kinds, *_sections()], n=1)
-        return f"{name}: unknown setting" + (f"; did you mean {near[0]}?" if near else "")
-    if path in SECRET_KNOBS:
-        wanted = _with_article(kinds[path])
-        return f"{path}: expected {wanted} (the value found is secret and not shown)"
+        return _unknown(name, [*kinds, *_sections(), _HOST])
     value: object = data
     for name in path.split("."):
         value = value.get(name) if isinstance(value, Mapping) else None
-    return str(_wrong(path, _with_article(kinds.get(path, "table")), value))
+    return _expected(path, kinds.get(path, "table"), value)
+
+
+def _explained_table(complaint: str, name: str, tables: Mapping[object, object]) -> str:
+    """Return the same for one of the [host] tables: the first that cannot be read."""
+    kinds = {knob.name: knob.kind for knob in describe_host_knobs()}
+    name = name.partition("[")[0]
+    for host, table in tables.items():
+        where = f"{_HOST}.{toml_value(str(host))}"
+        try:
+            msgspec.convert(table, HostConfig)
+        except msgspec.ValidationError:
+            if unknown := _UNKNOWN.search(complaint):
+                return _unknown(f"{where}.{unknown[1]}", [f"{where}.{knob}" for knob in kinds])
+            value = table.get(name) if isinstance(table, Mapping) else table
+            return _expected(f"{where}.{name}" if name else where, kinds.get(name, "table"), value)
+    return f"{_HOST}: {complaint}"
+
+
+def _unknown(name: str, known: Sequence[str]) -> str:
+    near = difflib.get_close_matches(name, known, n=1)
+    return f"{name}: unknown setting" + (f"; did you mean {near[0]}?" if near else "")
+
+
+def _expected(path: str, kind: str, value: object) -> str:
+    wanted = _with_article(kind)
+    if _is_secret(path):
+        return f"{path}: expected {wanted} (the value found is secret and not shown)"
+    return str(_wrong(path, wanted, value))
 
 
 def _with_article(kind: str) -> str:
@@ -477,6 +543,11 @@ def _values(config: Config) -> dict[str, object]:
             found[f"{section}.{name}" if section else name] = getattr(holder, name)
     if config.seeds:
         found["seeds"] = tuple(_USER_INFO.sub("", seed) for seed in config.seeds)
+    plain = HostConfig()
+    for host, table in config.host.items():
+        for name, _, _ in _fields(HostConfig):
+            if (value := getattr(table, name)) != getattr(plain, name):
+                found[f"{_HOST}.{toml_value(host)}.{name}"] = value
     return found
 
 
@@ -485,12 +556,12 @@ def _knob_lines(knob: Knob, value: object) -> list[str]:
     mark = "#" if value == knob.default else ""
     if value is None:
         return _beside(f"{mark}{knob.name} =", f"(not set) {knob.doc}")
-    left = f"{mark}{knob.name} = {_toml(value)}"
+    left = f"{mark}{knob.name} = {toml_value(value)}"
     if len(left) < _COMMENT_COLUMN:
         return _beside(left, knob.doc)
     comment = [f"# {line}" for line in textwrap.wrap(knob.doc, _WIDTH - 2)]
     if isinstance(value, tuple) and len(left) > _WIDTH:
-        words = " ".join(_toml(item).replace(" ", "\0") + "," for item in value)
+        words = " ".join(toml_value(item).replace(" ", "\0") + "," for item in value)
         # A value is one word, however long: broken, it would not be TOML any more.
         items = textwrap.wrap(words, 92, break_long_words=False, break_on_hyphens=False)
         lines = [f"{mark}{knob.name} = [", *(f"{mark}    {line}" for line in items), f"{mark}]"]
@@ -505,21 +576,3 @@ def _beside(left: str, words: str) -> list[str]:
     return [
         f"{start:<{_COMMENT_COLUMN}}# {line}" for start, line in zip(lefts, meaning, strict=True)
     ]
-
-
-def _toml(value: object) -> str:
-    match value:
-        case bool():
-            return "true" if value else "false"
-        case int():
-            return f"{value:_}"
-        case str():
-            # TOML's basic strings are JSON's, but for the DEL character.
-            return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-        case tuple():
-            return "[" + ", ".join(_toml(item) for item in value) + "]"
-        case dict():
-            pairs = (f"{_toml(name)} = {_toml(item)}" for name, item in value.items())
-            return "{" + ", ".join(pairs) + "}"
-        case _:
-            return repr(value)

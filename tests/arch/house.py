@@ -20,6 +20,7 @@ GROUND = frozenset(
         "log",
         "native",
         "ranks",
+        "secrets",
         "settings",
     }
 )

@@ -5,11 +5,13 @@ The parts stand between comments; everything else on that page is written by han
 
 import re
 from collections.abc import Iterator, Mapping
+from itertools import groupby
 from pathlib import Path
 
 from gossamer.cli.flags import FLAGS
 from gossamer.cli.words import EXIT_CODES, FAILURES, FETCH_REFUSALS, LINK_REFUSALS, Gloss
-from gossamer.settings import describe_knobs, describe_sections
+from gossamer.config import HostConfig
+from gossamer.settings import Knob, describe_host_knobs, describe_knobs, describe_sections
 
 PATH = Path(__file__).parents[2] / "docs" / "OPERATING.md"
 _PART = re.compile(r"(<!-- generated: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -33,16 +35,23 @@ def generated() -> str:
 def _knobs() -> Iterator[str]:
     flags = {flag.knob: flag.name.partition("/")[0] for flag in FLAGS}
     about = {"": "The top of the file.", **describe_sections()}
-    section = None
-    for knob in describe_knobs():
-        if knob.section != section:
-            section = knob.section
-            title = f"\n### [{section}]\n" if section else "### The top\n"
-            yield f"{title}\n{about[section]}\n\n| setting | takes | default | meaning | flag |"
-            yield "|---|---|---|---|---|"
-        flag = f"`{flags[knob.path]}`" if knob.path in flags else ""
-        kind = _cell(knob.kind)
-        yield f"| `{knob.name}` | {kind} | {_default(knob.default)} | {_cell(knob.doc)} | {flag} |"
+    for section, knobs in groupby(describe_knobs(), key=lambda knob: knob.section):
+        yield from _table(f"[{section}]" if section else "The top", about[section])
+        yield from (_row(knob, flags) for knob in knobs)
+    yield from _table('[host."NAME"]', " ".join((HostConfig.__doc__ or "").split()))
+    yield from (_row(knob, flags) for knob in describe_host_knobs())
+
+
+def _table(title: str, about: str) -> Iterator[str]:
+    start = "" if title == "The top" else "\n"
+    yield f"{start}### {title}\n\n{about}\n\n| setting | takes | default | meaning | flag |"
+    yield "|---|---|---|---|---|"
+
+
+def _row(knob: Knob, flags: Mapping[str, str]) -> str:
+    flag = f"`{flags[knob.path]}`" if knob.path in flags else ""
+    kind = _cell(knob.kind)
+    return f"| `{knob.name}` | {kind} | {_default(knob.default)} | {_cell(knob.doc)} | {flag} |"
 
 
 def _default(value: object) -> str:

@@ -77,7 +77,7 @@ PARTS: dict[str, tuple[str, ...]] = {
             "FilterConfig",
         ),
         *("UrlConfig", "ProcessConfig", "DedupeConfig", "TrapsConfig", "FrontierConfig"),
-        *("SeenConfig", "StoreConfig", "WatchConfig"),
+        *("SeenConfig", "StoreConfig", "WatchConfig", "HostConfig"),
     ),
     "errors": ("GossamerError", "ConfigError", "CannotGoOn", "CorruptFile", "Bug"),
     "short": ("status", "why", "show", "add", "build_state", "build_near"),

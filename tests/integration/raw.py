@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 
 from gossamer.clock import SystemClock
 from gossamer.config import FetchConfig, UrlConfig
-from gossamer.fetch import Fetcher, Validators
+from gossamer.fetch import Fetcher, HostRules, Validators
 from gossamer.model import FetchOutcome, Url
 from gossamer.urls import parse
 
@@ -63,9 +63,9 @@ def says(*answers: bytes, then_close: bool = True) -> Talk:
 
 
 @asynccontextmanager
-async def fetching(**knobs: object) -> AsyncIterator[Fetcher]:
+async def fetching(rules: HostRules | None = None, **knobs: object) -> AsyncIterator[Fetcher]:
     config = FetchConfig(**{"allow_net": ("127.0.0.0/8",), **knobs})  # type: ignore[arg-type]
-    fetcher = Fetcher(config, SystemClock())
+    fetcher = Fetcher(config, SystemClock(), rules)
     try:
         yield fetcher
     finally:

@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 
 from gossamer.config import Config, FetchConfig, FilterConfig, LimitsConfig, PolitenessConfig
 from gossamer.errors import CannotGoOn, ConfigError
+from gossamer.secrets import read_secrets, separate, with_secrets
 from gossamer.settings import (
+    CLOSING,
     changed,
     changed_since_last_start,
     check,
@@ -19,9 +21,9 @@ from gossamer.settings import (
     describe_sections,
     load_config,
     load_crawl_config,
-    refuse_damaged,
     save_config,
     save_crawl_config,
+    stored_config,
     to_config,
     to_toml,
 )
@@ -341,16 +343,63 @@ def test_a_file_that_was_edited_by_hand_is_read_and_left_as_it_is(begun: Path) -
 def test_of_secrets_only_a_checksum_is_kept_beside_the_state(begun: Path) -> None:
     fetch = FetchConfig(auth={"a.test": "u:SECRET"}, headers=("X: SECRET",))
     config = Config(seeds=KEPT.seeds, fetch=fetch)
-    save_crawl_config(begun, config)
+    public = save_crawl_config(begun, config)
     copy = begun / "state" / "crawl.toml"
     assert "SECRET" not in copy.read_text()
     assert stat.S_IMODE(copy.stat().st_mode) == 0o600
-    assert changed_since_last_start(begun, config, config) == []
+    assert changed_since_last_start(begun, public, config) == []
     other = Config(seeds=KEPT.seeds, fetch=FetchConfig(headers=("X: SECRET2",)))
-    assert changed_since_last_start(begun, other, other) == [
-        "fetch.auth: changed (not shown)",
+    assert changed_since_last_start(begun, public, other) == [
         "fetch.headers: changed (not shown)",
     ]
+
+
+def test_secrets_move_out_of_crawl_toml_and_that_is_told(begun: Path) -> None:
+    path = written(
+        begun,
+        'format = 2\nseeds = ["http://a.test/"]\n'
+        '[fetch]\nheaders = ["X: SECRET", "Accept-Language: de", "Y: env:Y"]\n'
+        'proxy = "http://me:SECRET@proxy.test:3128/"\n'
+        '[host."a.test"]\nauth = "u:SECRET"\ncookies = "c=SECRET"\n'
+        f"{CLOSING}\n",
+    )
+    old = load_crawl_config(begun)
+    assert [line for line in changed_since_last_start(begun, old, old) if "moved" in line] == [
+        "fetch.headers: moved to secrets.toml",
+        "fetch.proxy: moved to secrets.toml",
+        'host."a.test".cookies: moved to secrets.toml',
+        'host."a.test".auth: moved to secrets.toml',
+    ]
+    public = save_crawl_config(begun, old)
+    kept = begun / "secrets.toml"
+    assert kept.read_text().count("SECRET") == 4
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o600
+    for file in (path, begun / "state" / "crawl.toml"):
+        assert "SECRET" not in file.read_text()
+    assert load_crawl_config(begun) == public
+    assert public.fetch.headers == ("Accept-Language: de", "Y: env:Y")
+    assert public.fetch.proxy == "http://proxy.test:3128/"
+    assert public.fetch.secrets == ("X", "proxy")
+    assert public.host["a.test"].secrets == ("cookies", "auth")
+    whole = with_secrets(public, read_secrets(begun))
+    assert separate(whole) == separate(old)
+    assert changed_since_last_start(begun, public, public) == []
+
+
+def test_a_kill_between_the_two_files_leaves_every_secret_somewhere(begun: Path) -> None:
+    text = 'format = 2\nseeds = ["http://a.test/"]\n[fetch]\nauth = {"a.test" = "u:SECRET"}\n'
+    path = written(begun, f"{text}{CLOSING}\n")
+    old = load_crawl_config(begun)
+    path.chmod(0o400)
+    (begun / "crawl.toml.tmp").mkdir()  # so that crawl.toml cannot be replaced
+    with pytest.raises(CannotGoOn, match=r"crawl\.toml cannot be written"):
+        save_crawl_config(begun, old)
+    assert load_crawl_config(begun) == old
+    assert read_secrets(begun).fetch.auth == {"a.test": "u:SECRET"}
+    (begun / "crawl.toml.tmp").rmdir()
+    save_crawl_config(begun, load_crawl_config(begun))
+    assert "SECRET" not in path.read_text()
+    assert read_secrets(begun).fetch.auth == {"a.test": "u:SECRET"}
 
 
 def test_a_damaged_copy_of_the_last_start_says_nothing_and_is_replaced(begun: Path) -> None:
@@ -364,9 +413,9 @@ def test_a_damaged_copy_of_the_last_start_says_nothing_and_is_replaced(begun: Pa
 
 
 def test_a_damaged_file_is_not_replaced_by_settings_that_are_given(begun: Path) -> None:
-    refuse_damaged(begun)
+    assert stored_config(begun) == KEPT
     (begun / "crawl.toml").write_bytes(b"")
     with pytest.raises(CannotGoOn, match="has no seeds"):
-        refuse_damaged(begun)
+        stored_config(begun)
     (begun / "crawl.toml").unlink()
-    refuse_damaged(begun)
+    assert stored_config(begun) is None

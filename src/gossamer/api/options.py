@@ -36,6 +36,7 @@ class CrawlOptions(TypedDict, total=False):
     user_agent: str
     contact: str
     header: Sequence[str]
+    header_everywhere: bool
     auth: Mapping[str, str]
     proxy: str
     resolve: Mapping[str, str]
@@ -67,6 +68,7 @@ KNOBS: Mapping[str, str] = {
     "user_agent": "fetch.user_agent",
     "contact": "fetch.contact",
     "header": "fetch.headers",
+    "header_everywhere": "fetch.header_everywhere",
     "auth": "fetch.auth",
     "proxy": "fetch.proxy",
     "resolve": "fetch.resolve",

@@ -12,7 +12,7 @@ from gossamer.cli.screen import as_json, out, print_json, progress, summary, wat
 from gossamer.cli.start import start
 from gossamer.cli.updating import no_crawl_in
 from gossamer.log import escape, redact, set_up
-from gossamer.settings import Knob, changed_since_last_start, describe_knobs, load_crawl_config
+from gossamer.settings import Knob, describe_knobs, load_crawl_config
 
 _TYPES: dict[str, object] = {
     "number": float | None,
@@ -150,19 +150,17 @@ def watch(**given: Any) -> int:  # noqa: ANN401 - the parser hands over what `_w
     set_up(verbose=given["verbose"])
     if not (folder / "crawl.toml").exists():
         raise no_crawl_in(folder)
-    old = load_crawl_config(folder)
-    new = with_flags(old, given, WATCH_FLAGS)
-    changes = changed_since_last_start(folder, old, new)
+    new = with_flags(load_crawl_config(folder), given, WATCH_FLAGS)
     from gossamer import Crawl
 
-    aside = out(is_aside=True)
+    crawl, aside = Crawl(folder, (), new), out(is_aside=True)
 
     def tell_changes() -> None:
-        for line in changes:
+        for line in crawl.changes:
             aside.print(f"crawl.toml changed: {escape(redact(line))}", markup=False)
 
     with progress(aside, is_live=not given["verbose"], line=watch_line) as tell:
-        ending = Crawl(folder, (), new).watch(max_time_s, tell, tell_changes)
+        ending = crawl.watch(max_time_s, tell, tell_changes)
     shown = aside if given["json"] else out()
     shown.print(watch_line(ending.status))
     reason = "watched" if ending.reason == "max_time" else ending.reason

@@ -72,6 +72,7 @@ FLAGS: tuple[Flag, ...] = (
     Flag("--user-agent", "fetch.user_agent", "text", _WHO, "UA"),
     Flag("--contact", "fetch.contact", "text", _WHO, "MAIL-OR-URL"),
     Flag("--header", "fetch.headers", "list", _WHO, "'K: V'"),
+    Flag("--header-everywhere/--no-header-everywhere", "fetch.header_everywhere", "switch", _WHO),
     Flag("--auth", "fetch.auth", "table", _WHO, "HOST=USER:PASS"),
     Flag("--proxy", "fetch.proxy", "text", _WHERE, "URL"),
     Flag("--resolve", "fetch.resolve", "table", _WHERE, "HOST:ADDR"),

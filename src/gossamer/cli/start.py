@@ -1,6 +1,6 @@
 """Start a crawl, or go on with one: what `gossamer crawl` does once its arguments are read."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,8 @@ from gossamer.cli.screen import FailedSeeds, as_json, harmless, out, print_json,
 from gossamer.config import Config
 from gossamer.errors import ConfigError
 from gossamer.log import set_up
-from gossamer.settings import changed_since_last_start, load_config, load_crawl_config
+from gossamer.secrets import read_secrets, with_secrets
+from gossamer.settings import load_config, load_crawl_config
 
 if TYPE_CHECKING:
     from gossamer import Ending, Status
@@ -48,31 +49,26 @@ def start(given: Mapping[str, Any]) -> int:
         **{name: given[name] for name in CrawlArguments.__struct_fields__ if name in given}
     )
     set_up(verbose=arguments.verbose)
-    old, new = settle(arguments, given)
-    is_new = not (arguments.into / "crawl.toml").exists()
-    changes = [] if is_new else changed_since_last_start(arguments.into, old, new)
+    new = settle(arguments, given)
     try:
-        return _run(arguments, new, changes, max_time_of(given))
+        return _run(arguments, new, max_time_of(given))
     except ConfigError as error:
         raise named_by_flag(error, given_knobs(given)) from None
 
 
-def settle(arguments: CrawlArguments, given: Mapping[str, object]) -> tuple[Config, Config]:
-    """Return what the folder says now, and what it shall say: --config FILE, then the flags."""
+def settle(arguments: CrawlArguments, given: Mapping[str, object]) -> Config:
+    """Return what the folder shall say: what it says now, or --config FILE, and then the flags."""
     if arguments.config is None:
-        old = load_crawl_config(arguments.into, Config())
-        return old, with_flags(old, given)
-    base = load_config(arguments.config)
+        return with_flags(load_crawl_config(arguments.into, Config()), given)
+    base = with_secrets(load_config(arguments.config), read_secrets(arguments.config.parent))
     is_there = (arguments.into / "crawl.toml").exists()
     old = load_crawl_config(arguments.into) if is_there else Config()
     # What was planted stays a seed: the scope is measured from it.
     seeds = tuple(dict.fromkeys((*old.seeds, *base.seeds)))
-    return old, with_flags(replace(base, seeds=seeds), given)
+    return with_flags(replace(base, seeds=seeds), given)
 
 
-def _run(
-    arguments: CrawlArguments, config: Config, changes: Sequence[str], max_time_s: float | None
-) -> int:
+def _run(arguments: CrawlArguments, config: Config, max_time_s: float | None) -> int:
     if not (
         arguments.seed
         or arguments.seeds
@@ -88,6 +84,7 @@ def _run(
 
     seeds = [Seed(url=url) for url in arguments.seed or ()]
     seeds += read_seeds(arguments.seeds) if arguments.seeds else []
+    crawl = Crawl(arguments.into, seeds, config)
     aside = out(is_aside=True)
 
     def say(line: str) -> None:
@@ -96,7 +93,7 @@ def _run(
     with _indexing(arguments, say) as indexer:
 
         def saved() -> None:
-            for line in changes:
+            for line in crawl.changes:
                 say(f"crawl.toml changed: {line}")
             if config.fetch.proxy:
                 say(BY_PROXY)
@@ -108,7 +105,7 @@ def _run(
                 show(status)
                 indexer.tick()
 
-            ending = Crawl(arguments.into, seeds, config).run(tell, saved, max_time_s)
+            ending = crawl.run(tell, saved, max_time_s)
         indexer.finish(is_stopped=ending.reason == "stopped")
     (aside if arguments.json else out()).print(
         summary(ending.reason, ending.status, arguments.into, _failed_seeds(arguments.into, ending))

@@ -4,6 +4,7 @@ Read `_assemble_on` from top to bottom: it is the object graph of a crawl. What 
 behind is repaired on the way, before anything can be dispatched.
 """
 
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -34,12 +35,13 @@ from gossamer.crawl.reading import DocumentReader
 from gossamer.crawl.recovery import recover
 from gossamer.crawl.revisit import RevisitTurns
 from gossamer.crawl.worker import Requester, Worker
-from gossamer.fetch import Fetcher, Resolver, auth_by_origin
+from gossamer.fetch import Fetcher, Resolver, host_rules, with_proxy
 from gossamer.filter import UrlFilter
 from gossamer.frontier import AddressClocks, address_gap_s
 from gossamer.model import Counters, UrlRecord
 from gossamer.process import Processor, Registry, Tools
 from gossamer.report import COUNTERS, URL, decode_counters, decode_record, seed_urls
+from gossamer.secrets import read_secrets, with_secrets
 from gossamer.store import (
     ROW_PREFIX,
     Archive,
@@ -291,14 +293,16 @@ def _open_peers(
 def _open_requester(
     place: ShardFolder, config: Config, time: CrawlTime, counters: Counters
 ) -> Requester:
-    """Return what reaches the network."""
-    auth = auth_by_origin(config.fetch.auth, seed_urls(config))
+    """Return what reaches the network. Secrets are nowhere else."""
+    whole = with_secrets(config, read_secrets(place.folder.root))
+    rules = host_rules(whole, seed_urls(config), os.environ)
+    fetch = with_proxy(whole.fetch, os.environ)
     return Requester(
         time=time,
         # Each shard knows its own requests only: with n of them each keeps n times the gap.
         addresses=AddressClocks(address_gap_s(config.politeness) * place.ring.shards),
-        resolver=Resolver(config.fetch, time.clock),
-        fetcher=Fetcher(replace(config.fetch, auth=auth), time.clock),
+        resolver=Resolver(fetch, time.clock),
+        fetcher=Fetcher(fetch, time.clock, rules),
         counters=counters,
     )
 

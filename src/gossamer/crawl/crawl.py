@@ -33,7 +33,15 @@ from gossamer.crawl.running import (
     retry_running,
     with_seeds,
 )
-from gossamer.crawl.seeds import Planted, Seed, check_seeds, plant, url_of_seed
+from gossamer.crawl.seeds import (
+    Planted,
+    Seed,
+    check_seeds,
+    expect_secrets,
+    plant,
+    settle_secrets,
+    url_of_seed,
+)
 from gossamer.errors import ConfigError
 from gossamer.filter import UrlFilter, check_patterns, named_filter
 from gossamer.frontier import choose_order, named_score
@@ -44,8 +52,8 @@ from gossamer.settings import (
     changed_since_last_start,
     check,
     load_crawl_config,
-    refuse_damaged,
     save_crawl_config,
+    stored_config,
 )
 from gossamer.store import CrawlFolder, State
 
@@ -93,6 +101,8 @@ class Crawl:
         self._extras = Extras(processors=processors, filters=filters)
         self._stop: Callable[[str], None] | None = None
         self._is_stopping = False
+        self.changes: list[str] = []
+        """What has changed in crawl.toml since the last start, in words; known when it is saved."""
 
     def run(
         self,
@@ -112,9 +122,7 @@ class Crawl:
         self._is_stopping = False
         with lock_folder(folder, SystemClock()) as lock:
             ensure_shards(folder, config, shards, lock)
-            for line in changed_since_last_start(self.folder, config, config):
-                tell("config.changed", change=line)
-            save_crawl_config(self.folder, config)
+            config = self._save(config)
             on_saved()
             if self._extras.is_watching or max_time_s is not None:
                 limits = changed(config.limits, max_time_s=max_time_s)
@@ -186,7 +194,7 @@ class Crawl:
         ):
             shards = read_charter(folder.charter_path).shards
             ensure_shards(folder, config, shards, lock)
-            save_crawl_config(self.folder, config)  # first: a state without it would be refused
+            config = self._save(config)  # first: a state without it would be refused
             told = Planted()
             for shard in range(shards):
                 told.add(runner.run(self._add_to(config, Ring(shards), shard)))
@@ -295,13 +303,26 @@ class Crawl:
             status = changed(status, copies=copies)
         return _ending(reason, status, fleet.refused_seeds(), counters.seeds_fetched)
 
+    def _save(self, config: Config) -> Config:
+        """Let the folder say these settings, and return them without their secrets."""
+        before = stored_config(self.folder)
+        self.changes = []
+        if before is not None:
+            self.changes = changed_since_last_start(self.folder, before, config)
+        for line in self.changes:
+            tell("config.changed", change=line)
+        return save_crawl_config(self.folder, config)
+
     def _settled_config(self) -> Config:
-        """Return the configuration: what was given, or what the folder remembers."""
+        """Return the configuration: what was given, or what the folder remembers.
+
+        Its secrets are in it, and each header is in the table of the hosts that get it.
+        """
+        stored = stored_config(self.folder)
         config = self._config
         if config is None:
             config = load_crawl_config(self.folder, Config())
-        else:
-            refuse_damaged(self.folder)
+        config = settle_secrets(config, stored or Config(), self._seeds, self.folder)
         settled = with_seeds(config, self._seeds)
         check(settled)
         # What cannot be read or imported is told before crawl.toml says it.
@@ -315,6 +336,7 @@ class Crawl:
         check_seeds(self._seeds)
         for text in settled.seeds:
             url_of_seed(text, settled.urls)
+        expect_secrets(settled, self.folder)
         return settled
 
     def _listen_to_signals(self, stop: Callable[[str], None]) -> None:

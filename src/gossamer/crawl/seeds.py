@@ -1,5 +1,6 @@
-"""Seeds: where a crawl begins, and how more are added to a running one."""
+"""Seeds: where a crawl begins, how more are added to a running one, and whose headers they get."""
 
+import os
 import re
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
@@ -7,14 +8,23 @@ from pathlib import Path
 
 from msgspec import Struct, field
 
-from gossamer.config import UrlConfig
+from gossamer.config import Config, UrlConfig
 from gossamer.crawl.assembly import Shard
 from gossamer.crawl.requeue import RETRIED, requeue
 from gossamer.errors import ConfigError
+from gossamer.fetch import RequestHeaders, host_of, host_rules, with_proxy
 from gossamer.model import FINAL, Link, LinkKind, Task, Url, UrlRecord
-from gossamer.report import Added
+from gossamer.report import Added, seed_urls
+from gossamer.secrets import (
+    FILE,
+    bind_headers,
+    missing_secrets,
+    read_secrets,
+    tables_with,
+    with_secrets,
+)
 from gossamer.store import ArchiveEntry
-from gossamer.urls import join, parse, without_credentials
+from gossamer.urls import join, parse, registrable_domain, without_credentials
 
 SCHEMES = ("http", "https", "ftp", "file")
 """Of seeds; the filters and the fetcher know the same."""
@@ -197,3 +207,44 @@ def _new(shard: Shard, tasks: Iterable[Task]) -> list[Task]:
             shard.core.url_seen.add([task.url.key])
             fresh.append(task)
     return fresh
+
+
+# Whose headers
+
+_WEB = frozenset({"http", "https"})
+
+
+def settle_secrets(config: Config, stored: Config, given: Sequence[Seed], folder: Path) -> Config:
+    """Return settings with all their secrets, each header in the tables of whom it is for.
+
+    `stored` is what crawl.toml says, `given` the seeds of this command. Headers that crawl.toml
+    holds are for its own seeds. New ones are for the seeds that come with them; without any, for
+    whoever has such a header now, otherwise for all seeds. Seeds that are added later get none.
+    """
+    is_new = config.fetch.headers != stored.fetch.headers
+    whole = with_secrets(config, read_secrets(folder))
+    if not is_new:
+        return bind_headers(whole, _origins(stored.seeds or config.seeds, config))
+    more = [text for text in config.seeds if text not in stored.seeds]
+    origins = _origins([*(seed.url for seed in given), *more], config)
+    if not origins:
+        tables = tables_with(whole)
+        origins = {name: registrable_domain(host_of(name)) for name in tables}
+    return bind_headers(whole, origins or _origins(config.seeds, config))
+
+
+def _origins(seeds: Sequence[str], config: Config) -> dict[str, str]:
+    """Return the origins of seeds, each with its registrable domain."""
+    urls = [url_of_seed(text, config.urls) for text in seeds]
+    return {url.origin: registrable_domain(url.host) for url in urls if url.scheme in _WEB}
+
+
+def expect_secrets(config: Config, folder: Path) -> None:
+    """Raise `ConfigError` if a secret is missing, or cannot be sent: before anything is written."""
+    if missing := missing_secrets(config):
+        raise ConfigError(
+            f"{folder / FILE} lacks {', '.join(missing)}, which crawl.toml names; put it back, or "
+            "remove the name from `secrets` in crawl.toml"
+        )
+    rules = host_rules(config, seed_urls(config), os.environ)
+    RequestHeaders(with_proxy(config.fetch, os.environ), rules)

@@ -86,7 +86,8 @@ class CurlHandle:
             "excess_bytes",
             "has_own_headers",
         ),
-        *("is_full", "is_new", "is_repeat", "lines", "problem", "refusal", "share", "spool"),
+        *("is_full", "is_insecure", "is_new", "is_repeat", "lines", "problem", "refusal"),
+        *("share", "spool"),
     )
 
     def __init__(
@@ -110,6 +111,7 @@ class CurlHandle:
         self.lines: list[bytes] = []
         self.connect_to = ""
         self.has_own_headers = False
+        self.is_insecure = config.insecure
         self.share: Foreign = None
         self._socket: socket.socket | None = None
         self.begin(0, 0.0)

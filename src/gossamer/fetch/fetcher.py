@@ -10,6 +10,7 @@ from gossamer.clock import Clock
 from gossamer.config import FetchConfig
 from gossamer.fetch.curl import CurlLoop, TransferWatch
 from gossamer.fetch.files import Files, Ftp
+from gossamer.fetch.grants import HostRules
 from gossamer.fetch.guard import AddressGuard
 from gossamer.fetch.headers import Validators
 from gossamer.fetch.http import FetchRequest, Http
@@ -28,11 +29,11 @@ class Fetcher:
     its addresses and ports are checked.
     """
 
-    def __init__(self, config: FetchConfig, clock: Clock) -> None:
+    def __init__(self, config: FetchConfig, clock: Clock, rules: HostRules | None = None) -> None:
         self._config = config
         self._guard = AddressGuard(config)
         self._curls = (CurlLoop(clock, ends_idle=True), CurlLoop(clock, ends_idle=False))
-        self._http = Http(config, clock, self._guard, self._curls[0])
+        self._http = Http(config, clock, self._guard, self._curls[0], rules or HostRules())
         self._ftp = Ftp(config, clock, self._guard, self._curls[1])
         self._files = Files(config, clock)
         self._protocols: dict[str, FetchBy] = {

@@ -1,15 +1,16 @@
 """Header lines: those of a request, what the archive may keep of them, and a response's head. Pure.
 
 Of a request, Host comes first, then what is written here, in this order; libcurl adds nothing.
-Headers that the operator gave, credentials and cookies are secrets: they go over the wire and
-nowhere else. A response's head is read as it came, and its oddities are noted.
+Which origins get headers of the operator's, credentials and cookies is in `grants`; the archive
+gets `***` in place of their values. A response's head is read as it came, and its oddities are
+noted.
 """
 
 import re
-from base64 import b64encode
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Sequence
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
+from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -18,6 +19,7 @@ from gossamer.config import FetchConfig
 from gossamer.errors import ConfigError
 from gossamer.fetch.body import Framing
 from gossamer.fetch.decoding import CHUNKED_AGAIN, codings_of
+from gossamer.fetch.grants import HeaderLine, HostRules
 from gossamer.model import Url
 
 ACCEPT = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
@@ -52,21 +54,6 @@ def user_agent(config: FetchConfig) -> str:
     return f"gossamer/{__version__}{contact}"
 
 
-def auth_by_origin(auth: Mapping[str, str], seeds: Iterable[Url]) -> dict[str, str]:
-    """Return credentials with every bare host bound to scheme and port: those of its seeds.
-
-    A page must not get a password sent by leading to another port, or from https down to http.
-    A host without a seed is sent it over https only.
-    """
-    bound: dict[str, str] = {}
-    known = tuple(seeds)
-    for name, words in auth.items():
-        names = [u.origin for u in known if name in {u.host, u.origin.partition("://")[2]}]
-        usual = name if "://" in name else f"https://{name}"
-        bound |= dict.fromkeys(names or [usual], words)
-    return bound
-
-
 def wire_text(url: Url) -> str:
     """Return a URL that cannot break out of its request line, whatever it was made of."""
     text = url.text
@@ -79,57 +66,113 @@ def _percent(match: re.Match[str]) -> str:
     return "".join(f"%{octet:02X}" for octet in match.group().encode("utf-8", "surrogatepass"))
 
 
+HIDDEN = "***"
+"""Stands in the archive for the value of a secret header."""
+
+
+class _OriginHeaders(NamedTuple):
+    """The header lines of requests to one origin, or to all that have none of their own."""
+
+    before: list[str]
+    """Ours, but for those that the operator's replace."""
+    own: list[str]
+    """The operator's, the cookie left out."""
+    cookie: str
+    shown: list[str]
+    """The operator's as archived."""
+    redacted: str
+    """The names of those that are archived without their values."""
+    wire: list[bytes]
+    tail: str
+    """All of them as archived, up to the end of the head."""
+
+
+class ArchivedRequest(NamedTuple):
+    """A request as the archive may have it."""
+
+    head: bytes
+    redacted: str
+    """Names of headers whose values are hidden, separated by commas."""
+
+
 class RequestHeaders:
     """Writes the header lines of requests for one configuration."""
 
-    def __init__(self, config: FetchConfig) -> None:
+    def __init__(self, config: FetchConfig, rules: HostRules | None = None) -> None:
+        rules = rules or HostRules()
         agent = user_agent(config)
         if _CONTROL.search(agent):
             raise ConfigError(f"fetch.user_agent: {agent!r} contains control characters")
-        own = [_checked(line) for line in config.headers]
-        replaced = {name.lower() for name, _ in own}
         ours = (("User-Agent", agent), ("Accept", ACCEPT), ("Accept-Encoding", ACCEPT_ENCODING))
-        self._open = [f"{name}: {value}" for name, value in ours if name.lower() not in replaced]
-        self._secret = [f"{name}: {value}" for name, value in own]
-        self._auth = {host.lower(): _basic(host, text) for host, text in config.auth.items()}
-        self._tail = _block(self._open)
-        self.usual = _wire([*self._open, *self._secret])
+        self._usual = _headers_of(ours, rules.everywhere)
+        self._by_origin = {
+            origin: _headers_of(ours, [*_others(rules.everywhere, lines), *lines])
+            for origin, lines in rules.headers.items()
+        }
+        self.usual = self._usual.wire
         """The header lines of a request that has nothing special about it."""
 
     def special(self, url: Url, validators: Validators | None, cookie: str) -> list[bytes] | None:
-        """Return the header lines of a request that differs from the usual; None if it does not."""
+        """Return the header lines of a request that differs from the usual; None if it does not.
+
+        `cookie` is what the server has set.
+        """
+        block = self._by_origin.get(url.origin, self._usual) if self._by_origin else self._usual
+        if validators is None and not cookie:
+            return block.wire if block is not self._usual else None
         extra = validators.fields() if validators is not None else []
-        if self._auth:
-            authority = url.origin.partition("://")[2]
-            known = self._auth
-            auth = known.get(url.origin) or known.get(authority) or known.get(url.host)
-            extra += [auth] if auth else []
-        if cookie:
-            extra.append(f"Cookie: {cookie}")
-        return _wire([*self._open, *extra, *self._secret]) if extra else None
+        return _wire([*block.before, *extra, *block.own, *_cookie(block.cookie, cookie)])
 
-    def archived(self, url: Url, target: str, validators: Validators | None) -> bytes:
-        """Return the request as sent, without its secrets."""
-        tail = self._tail
-        if validators is not None:
-            tail = _block([*self._open, *validators.fields()])
+    def archived(
+        self, url: Url, target: str, validators: Validators | None, *, has_cookie: bool = False
+    ) -> ArchivedRequest:
+        """Return the request as sent, but for the values of secrets."""
+        block = self._by_origin.get(url.origin, self._usual) if self._by_origin else self._usual
+        tail, redacted = block.tail, block.redacted
+        if validators is not None or has_cookie:
+            extra = validators.fields() if validators is not None else []
+            hidden = _cookie(HIDDEN if has_cookie or block.cookie else "", "")
+            tail = _block([*block.before, *extra, *block.shown, *hidden])
+            if has_cookie and not block.cookie:
+                redacted = f"{redacted},Cookie" if redacted else "Cookie"
         authority = url.origin.partition("://")[2]
-        return f"GET {target} HTTP/1.1\r\nHost: {authority}\r\n{tail}".encode("utf-8", "replace")
+        head = f"GET {target} HTTP/1.1\r\nHost: {authority}\r\n{tail}".encode("utf-8", "replace")
+        return ArchivedRequest(head, redacted)
 
 
-def _checked(line: str) -> tuple[str, str]:
-    field = _FIELD.fullmatch(line.strip())
-    if field is None:
-        raise ConfigError('fetch.headers: expected "Name: value"')
-    if field.group(1).lower() in _OURS_ALONE:
-        raise ConfigError(f"fetch.headers: {field.group(1)} cannot be set")
-    return field.group(1), field.group(2)
+def _headers_of(ours: Iterable[tuple[str, str]], own: Sequence[HeaderLine]) -> _OriginHeaders:
+    for line in own:
+        _check(line)
+    names = {line.name.lower() for line in own}
+    before = [f"{name}: {value}" for name, value in ours if name.lower() not in names]
+    lines = [line for line in own if line.name.lower() != "cookie"]
+    cookie = "; ".join(line.value for line in own if line.name.lower() == "cookie")
+    sent = [f"{line.name}: {line.value}" for line in lines]
+    shown = [f"{line.name}: {HIDDEN if line.is_secret else line.value}" for line in lines]
+    hidden = [line.name for line in lines if line.is_secret] + (["Cookie"] if cookie else [])
+    tail = _block([*before, *shown, *_cookie(HIDDEN if cookie else "", "")])
+    wire = _wire([*before, *sent, *_cookie(cookie, "")])
+    redacted = ",".join(dict.fromkeys(hidden))
+    return _OriginHeaders(before, sent, cookie, shown, redacted, wire, tail)
 
 
-def _basic(host: str, credentials: str) -> str:
-    if ":" not in credentials:
-        raise ConfigError(f"fetch.auth: expected USER:PASS for {host}")
-    return f"Authorization: Basic {b64encode(credentials.encode()).decode()}"
+def _others(lines: Iterable[HeaderLine], own: Iterable[HeaderLine]) -> list[HeaderLine]:
+    """Return header lines whose names are not among an origin's own."""
+    names = {line.name.lower() for line in own}
+    return [line for line in lines if line.name.lower() not in names]
+
+
+def _cookie(own: str, theirs: str) -> list[str]:
+    """Return the one Cookie line (RFC 6265, 5.4) of what the operator gave and the server set."""
+    value = "; ".join(part for part in (own, theirs) if part)
+    return [f"Cookie: {value}"] if value else []
+
+
+def _check(line: HeaderLine) -> None:
+    if _FIELD.fullmatch(f"{line.name}: {line.value}") is None:
+        raise ConfigError('headers: expected "Name: value" on one line')
+    if line.name.lower() in _OURS_ALONE:
+        raise ConfigError(f"headers: {line.name} cannot be set")
 
 
 def _block(lines: Iterable[str]) -> str:

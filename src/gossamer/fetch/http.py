@@ -25,6 +25,7 @@ from gossamer.fetch.decoding import (
     is_chunk_code_loaded,
     load_chunk_code,
 )
+from gossamer.fetch.grants import HostRules
 from gossamer.fetch.guard import AddressGuard
 from gossamer.fetch.headers import (
     BadResponseHead,
@@ -125,24 +126,31 @@ class _Asked(Struct, frozen=True):
     text: str
     at: float
     took_s: float
+    has_cookie: bool
+    """What the server had set was sent."""
 
 
 class Http:
     """Asks http and https servers. Connections and handles are kept and used again."""
 
     def __init__(
-        self, config: FetchConfig, clock: Clock, guard: AddressGuard, curl: CurlLoop
+        self,
+        config: FetchConfig,
+        clock: Clock,
+        guard: AddressGuard,
+        curl: CurlLoop,
+        rules: HostRules,
     ) -> None:
         self._config = config
         self._clock = clock
         self._guard = guard
         self._curl = curl
-        self._headers = RequestHeaders(config)
+        self._headers = RequestHeaders(config, rules)
+        self._insecure = rules.insecure
         self._cookies = CookieJar() if config.cookies else None
         self._caps = Caps(config.max_decoded_bytes, config.max_ratio)
         self._options = http_options(config, self._headers.usual)
-        # What was agreed on with a server that nobody vouched for is not worth remembering.
-        self._sessions = TlsSessions() if not config.insecure else None
+        self._sessions = TlsSessions()
         self._memory = BodyMemory(config.body_memory_bytes)
         self._idle: list[CurlHandle] = []
         self._loading = asyncio.Lock()
@@ -153,15 +161,17 @@ class Http:
         is_reusable = False
         asked_at = self._clock.wall()
         text = wire_text(request.url)
+        cookie = self._cookies.header(request.url) if self._cookies is not None else ""
         try:
-            self._prepare(handle, request, text)
+            self._prepare(handle, request, text, cookie)
             if request.watch is not None:
                 request.watch.follow(self._curl, handle, request.url.host)
             ended = await self._curl.start(handle)
             took_s = self._clock.steady() - handle.began_at
             if handle.spool.size >= COMPILED_FROM_BYTES and not is_chunk_code_loaded():
                 await self._load_chunk_code(handle)
-            outcome = self._outcome(_Asked(request, text, asked_at, took_s), handle, ended)
+            asked = _Asked(request, text, asked_at, took_s, bool(cookie))
+            outcome = self._outcome(asked, handle, ended)
             is_reusable = len(self._idle) < _MAX_IDLE
         finally:
             self._curl.leave(handle)
@@ -193,7 +203,7 @@ class Http:
     def _new_handle(self) -> CurlHandle:
         return CurlHandle(self._config, self._guard, self._options, self._memory, self._curl.ended)
 
-    def _prepare(self, handle: CurlHandle, request: FetchRequest, text: str) -> None:
+    def _prepare(self, handle: CurlHandle, request: FetchRequest, text: str, cookie: str) -> None:
         handle.begin(request.max_body_bytes, self._clock.steady())
         curl = handle.curl
         curl.setopt(pycurl.URL, text)
@@ -202,17 +212,31 @@ class Http:
             handle.connect_to = address
             host = f"[{address}]" if ":" in address else address
             curl.setopt(pycurl.CONNECT_TO, [f"::{host}:"] if address else [])
-        if self._sessions is not None and text.startswith("https"):
-            share = self._sessions.share_of(request.url.host)
-            if share is not handle.share:
-                handle.share = share
-                curl.unsetopt(pycurl.SHARE)
-                curl.setopt(pycurl.SHARE, share)
-        cookie = self._cookies.header(request.url) if self._cookies is not None else ""
+        if text.startswith("https"):
+            self._prepare_tls(handle, request.url.host)
         own = self._headers.special(request.url, request.validators, cookie)
         if own is not None or handle.has_own_headers:
             curl.setopt(pycurl.HTTPHEADER, own if own is not None else self._headers.usual)
             handle.has_own_headers = own is not None
+
+    def _prepare_tls(self, handle: CurlHandle, host: str) -> None:
+        curl, is_insecure = handle.curl, self._is_insecure(host)
+        if is_insecure != handle.is_insecure:
+            handle.is_insecure = is_insecure
+            for option, value in verification(is_insecure=is_insecure).items():
+                curl.setopt(option, value)
+        # What was agreed on with a server that nobody vouched for is not worth remembering.
+        share = None if is_insecure else self._sessions.share_of(host)
+        if share is not handle.share:
+            handle.share = share
+            curl.unsetopt(pycurl.SHARE)
+            if share is not None:
+                curl.setopt(pycurl.SHARE, share)
+
+    def _is_insecure(self, host: str) -> bool:
+        """Return True if the certificate of a host need not be valid."""
+        usual = self._config.insecure
+        return self._insecure.get(host, usual) if self._insecure else usual
 
     def _outcome(self, asked: _Asked, handle: CurlHandle, ended: TransferEnd) -> FetchOutcome:
         """Return what an ended transfer amounts to: by its head, then its body, then its status."""
@@ -230,7 +254,7 @@ class Http:
         body = SpooledBody(spool.contents(), spool.size, head.framing, self._caps, spool.claim())
         document = self._document(asked, head, body)
         document.truncated = "length" if handle.is_full else ""
-        if self._config.insecure and (error := handle.curl.getinfo(pycurl.SSL_VERIFYRESULT)):
+        if handle.is_insecure and (error := handle.curl.getinfo(pycurl.SSL_VERIFYRESULT)):
             document.oddities += (f"the certificate is not valid (error {error})",)
         if head.framing.is_chunked:
             failed = _check_chunks(document, body, failed)
@@ -275,13 +299,16 @@ class Http:
         url = asked.request.url
         media_type, charset = media_type_of(head.get("content-type"))
         target = asked.text[len(url.origin) :] or "/"
+        validators, has_cookie = asked.request.validators, asked.has_cookie
+        request, redacted = self._headers.archived(url, target, validators, has_cookie=has_cookie)
         return Document(
             url=url,
             status=head.status,
             head=head.raw,
             headers=head.headers,
             body=body,
-            request=self._headers.archived(url, target, asked.request.validators),
+            request=request,
+            redacted=redacted,
             address=asked.request.address,
             fetched_at=asked.at,
             latency_s=asked.took_s,
@@ -389,8 +416,7 @@ def _has_excess(handle: CurlHandle, head: ResponseHead, request: FetchRequest) -
 
 def http_options(config: FetchConfig, headers: list[bytes]) -> dict[int, Any]:
     """Return the options that are equal for all requests."""
-    verify = 0 if config.insecure else 1
-    options = base_options(config)
+    options = base_options(config) | verification(is_insecure=config.insecure)
     options |= {
         pycurl.PROTOCOLS: pycurl.PROTO_HTTP | pycurl.PROTO_HTTPS,
         pycurl.HTTP_VERSION: pycurl.CURL_HTTP_VERSION_1_1,
@@ -400,10 +426,7 @@ def http_options(config: FetchConfig, headers: list[bytes]) -> dict[int, Any]:
         pycurl.FOLLOWLOCATION: 0,
         pycurl.PATH_AS_IS: 1,
         pycurl.HTTPHEADER: headers,
-        pycurl.SSL_VERIFYPEER: verify,
-        pycurl.SSL_VERIFYHOST: 2 * verify,
         pycurl.SSL_EC_CURVES: _CURVES,
-        pycurl.SSL_SESSIONID_CACHE: verify,
     }
     authorities = ssl.get_default_verify_paths()
     if authorities.cafile:
@@ -411,6 +434,16 @@ def http_options(config: FetchConfig, headers: list[bytes]) -> dict[int, Any]:
     if authorities.capath:
         options[pycurl.CAPATH] = authorities.capath
     return options
+
+
+def verification(*, is_insecure: bool) -> dict[int, int]:
+    """Return the options that say whether a certificate must be valid."""
+    verify = 0 if is_insecure else 1
+    return {
+        pycurl.SSL_VERIFYPEER: verify,
+        pycurl.SSL_VERIFYHOST: 2 * verify,
+        pycurl.SSL_SESSIONID_CACHE: verify,
+    }
 
 
 def base_options(config: FetchConfig) -> dict[int, Any]:

@@ -56,7 +56,7 @@ class Document:
     """Header fields in order; names in lower case, values trimmed and decoded as latin-1."""
     body: Body
     request: bytes
-    """The request as sent, secrets removed."""
+    """The request as sent, but for the values of secret headers, which are `***`."""
     address: str
     fetched_at: float
     """Wall-clock second at which the request was sent."""
@@ -70,6 +70,8 @@ class Document:
     """Why the body is not whole: "length", "time", "disconnect", "unspecified", or "" if it is."""
     oddities: tuple[str, ...] = ()
     """Deviations from the protocol that were tolerated; recorded with the page."""
+    redacted: str = ""
+    """Names of the headers of the request whose values are hidden, separated by commas."""
 
     def note_oddity(self, oddity: str) -> None:
         """Note something odd about the document; it is recorded with the page."""

@@ -255,7 +255,7 @@ class TurnWriter:
 
     def _pages(self, document: Document, name: _Name, copy_of: CopyOf | None) -> ArchiveEntry:
         asked, block, payload, payload_bytes = _digests(document)
-        request = self._request(document.request, name, asked) if document.request else b""
+        request = self._request(document, name, asked) if document.request else b""
         profile = _profile(document, payload, copy_of)
         is_revisit = profile != ""
         if profile == NOT_MODIFIED:
@@ -282,10 +282,12 @@ class TurnWriter:
         entry.page_length = len(member)
         return entry
 
-    def _request(self, block: bytes, name: _Name, digest: str) -> bytes:
+    def _request(self, document: Document, name: _Name, digest: str) -> bytes:
+        block, hidden = document.request, document.redacted
+        redacted = f"WARC-Redacted-Headers: {plain(hidden)}\r\n" if hidden else ""
         lines = (
             f"{name.where}WARC-Concurrent-To: {name.page_id}\r\nWARC-Block-Digest: {digest}\r\n"
-            "Content-Type: application/http;msgtype=request\r\n"
+            f"{redacted}Content-Type: application/http;msgtype=request\r\n"
         )
         return pack(header("request", self._ids.next(), name.date, lines, len(block)), block)
 

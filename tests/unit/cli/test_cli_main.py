@@ -89,16 +89,14 @@ def test_help_does_not_load_what_only_a_crawl_needs() -> None:
 
 
 def test_a_new_folder_starts_from_the_defaults(tmp_path: Path) -> None:
-    old, new = settle(CrawlArguments(into=tmp_path / "c"), {"max_pages": 5})
-    assert old == Config()
+    new = settle(CrawlArguments(into=tmp_path / "c"), {"max_pages": 5})
     assert new == Config(limits=LimitsConfig(max_pages=5))
 
 
 def test_a_resumed_crawl_keeps_what_no_flag_changes(tmp_path: Path) -> None:
     kept = Config(fetch=FetchConfig(insecure=True), limits=LimitsConfig(max_pages=5))
     save_config(tmp_path / "crawl.toml", kept)
-    old, new = settle(CrawlArguments(into=tmp_path), {"max_pages": 9})
-    assert old == kept
+    new = settle(CrawlArguments(into=tmp_path), {"max_pages": 9})
     assert new == Config(fetch=FetchConfig(insecure=True), limits=LimitsConfig(max_pages=9))
 
 
@@ -106,4 +104,4 @@ def test_a_config_file_stands_in_for_the_folders_own(tmp_path: Path) -> None:
     save_config(tmp_path / "crawl.toml", Config(limits=LimitsConfig(max_pages=5)))
     save_config(tmp_path / "other.toml", Config(limits=LimitsConfig(max_bytes=6)))
     wish = CrawlArguments(into=tmp_path, config=tmp_path / "other.toml")
-    assert settle(wish, {})[1] == Config(limits=LimitsConfig(max_bytes=6))
+    assert settle(wish, {}) == Config(limits=LimitsConfig(max_bytes=6))

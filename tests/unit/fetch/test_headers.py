@@ -6,6 +6,7 @@ from gossamer import __version__
 from gossamer.config import FetchConfig
 from gossamer.errors import ConfigError
 from gossamer.fetch import user_agent
+from gossamer.fetch.grants import HeaderLine, HostRules
 from gossamer.fetch.headers import (
     MAX_COOKIES,
     MAX_HOSTS,
@@ -13,6 +14,7 @@ from gossamer.fetch.headers import (
     CookieJar,
     RequestHeaders,
     ResponseHead,
+    Validators,
     media_type_of,
     read_head,
     retry_after_s,
@@ -32,14 +34,66 @@ def test_the_user_agent_names_us_and_the_operator() -> None:
     "line", ["no colon", "Bad Name: x", "Host: evil", "X: a\r\nY: b", "Content-Length: 5"]
 )
 def test_a_header_that_cannot_be_sent_is_an_operator_error(line: str) -> None:
+    name, _, value = line.partition(":")
     with pytest.raises(ConfigError, match="headers"):
-        RequestHeaders(FetchConfig(headers=(line,)))
+        RequestHeaders(FetchConfig(), HostRules((HeaderLine(name, value.strip(), True),)))  # noqa: FBT003
 
 
-def test_credentials_without_a_colon_are_an_operator_error() -> None:
-    with pytest.raises(ConfigError, match="USER:PASS") as caught:
-        RequestHeaders(FetchConfig(auth={"a.test": "s3cret"}))
-    assert "s3cret" not in str(caught.value)
+def own(name: str, value: str, *, is_secret: bool = True) -> HeaderLine:
+    return HeaderLine(name, value, is_secret)
+
+
+def lines_of(headers: RequestHeaders, url: Url, cookie: str = "") -> list[str]:
+    """Return the header lines of a request but for those that everybody sends."""
+    sent = headers.special(url, None, cookie) or headers.usual
+    usual = ("User-Agent", "Accept:", "Accept-Encoding")
+    return [line.decode() for line in sent if not line.decode().startswith(usual)]
+
+
+ELSEWHERE = Url("http://b.test/", "b.test", "http://b.test", 0)
+
+
+def test_an_origin_gets_its_own_headers_and_others_get_none() -> None:
+    headers = RequestHeaders(FetchConfig(), HostRules((), {HERE.origin: (own("X-Key", "k"),)}))
+    assert lines_of(headers, HERE) == ["X-Key: k"]
+    assert lines_of(headers, ELSEWHERE) == []
+    assert headers.special(ELSEWHERE, None, "") is None
+    assert lines_of(headers, ELSEWHERE, "a=1") == ["Cookie: a=1"]
+    assert lines_of(headers, HERE, "a=1") == ["X-Key: k", "Cookie: a=1"]
+
+
+def test_an_origins_own_header_takes_the_place_of_one_for_every_host() -> None:
+    usual = (own("X-Key", "all"), own("X-Tag", "t"))
+    headers = RequestHeaders(FetchConfig(), HostRules(usual, {HERE.origin: (own("x-key", "k"),)}))
+    assert lines_of(headers, HERE) == ["X-Tag: t", "x-key: k"]
+    assert lines_of(headers, ELSEWHERE) == ["X-Key: all", "X-Tag: t"]
+
+
+def test_the_archive_gets_stars_for_secrets_and_their_names() -> None:
+    mine = (
+        own("X-Key", "S3CRET"),
+        own("Accept-Language", "de", is_secret=False),
+        own("Cookie", "c=S3CRET"),
+    )
+    headers = RequestHeaders(FetchConfig(), HostRules((), {HERE.origin: mine}))
+    assert lines_of(headers, HERE, "d=1")[-1] == "Cookie: c=S3CRET; d=1"
+    for validators in (None, Validators(etag='"e"')):
+        for has_cookie in (False, True):
+            head, redacted = headers.archived(HERE, "/x", validators, has_cookie=has_cookie)
+            assert b"S3CRET" not in head
+            assert b"\r\nX-Key: ***\r\nAccept-Language: de\r\nCookie: ***\r\n\r\n" in head
+            assert redacted == "X-Key,Cookie"
+    assert headers.archived(ELSEWHERE, "/", None).redacted == ""
+    head, redacted = headers.archived(ELSEWHERE, "/", None, has_cookie=True)
+    assert (head.endswith(b"\r\nCookie: ***\r\n\r\n"), redacted) == (True, "Cookie")
+
+
+def test_a_header_of_ones_own_takes_the_place_of_ours() -> None:
+    mine = (own("accept", "text/plain", is_secret=False),)
+    headers = RequestHeaders(FetchConfig(), HostRules((), {HERE.origin: mine}))
+    head = headers.archived(HERE, "/", None).head
+    assert head.lower().count(b"\r\naccept: ") == 1
+    assert b"\r\naccept: text/plain\r\n" in head
 
 
 @pytest.mark.parametrize("control", [chr(n) for n in (*range(9), *range(10, 32), 127)])
