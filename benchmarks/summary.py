@@ -56,9 +56,22 @@ AIMS = (
         "watch", "of_foretold", "freshness over sockets, share of the forecast", 0.95, is_floor=True
     ),
     Aim("watch", "short_gaps", "gaps too short in a watch, a kill included", 0),
-    Aim("traps", "honest_coverage", "share of the honest pages, beside traps", 1.0, is_floor=True),
-    Aim("traps", "trap_share", "share of all requests that went to traps", 0.2),
-    Aim("traps", "most_per_trap_host", "requests to one trap", 500),
+    *(
+        Aim("traps", f"{group}.{figure}", about.replace("…", words), bound, is_floor)
+        for group, words in (("held_out", "held-out families"), ("snares", "older snares"))
+        for figure, about, bound, is_floor in (
+            ("honest_coverage", "share of the honest pages, …", 1.0, True),
+            ("trap_share", "share of requests to traps up to the last honest page, …", 0.2, False),
+            (
+                "after_share",
+                "requests to a trap's domain after it, over the allowance, …",
+                1,
+                False,
+            ),
+            ("unfinished", "crawls that did not end by themselves, …", 0, False),
+            ("unlisted", "traps that status does not list, …", 0, False),
+        )
+    ),
     Aim(
         "traps", "archive_coverage", "share of {archive_pages:,} numbered pages", 1.0, is_floor=True
     ),

@@ -3,7 +3,7 @@
 They were written from how such sites look, without regard to the rules that detect traps. Half of
 each, drawn at random, is `HELD_OUT`: no rule may be tuned on it, and `make bench-traps` reports on
 it. All pages are functions of host and target. `FamilyWeb` puts families together, with or without
-a hub that links them; `serve_snares` serves it.
+a hub that links them; `serve_snares` serves it, and `tally` judges a crawl by the server's log.
 
 Neighbours: `laboratory.snares` (older, smaller snares). Not for: single faults (`testing.faults`).
 """
@@ -19,6 +19,7 @@ from laboratory.families.family import (
     reachable,
     spot,
 )
+from laboratory.families.judge import CrawlTally, tally
 from laboratory.families.web import (
     FOLDER_TRAPS,
     HELD_OUT,
@@ -32,6 +33,7 @@ __all__ = [
     "HELD_OUT",
     "HONEST_FAMILIES",
     "TRAP_FAMILIES",
+    "CrawlTally",
     "Family",
     "FamilyWeb",
     "Moved",
@@ -42,4 +44,5 @@ __all__ = [
     "links_of",
     "reachable",
     "spot",
+    "tally",
 ]

@@ -16,9 +16,10 @@ from laboratory.families import (
     links_of,
     reachable,
     spot,
+    tally,
 )
 
-from gossamer.testing import Request
+from gossamer.testing import LoggedRequest, Request
 
 SMALL = 0.03
 ALL = FamilyWeb(honest=tuple(HONEST_FAMILIES), traps=TRAP_FAMILIES, scale=SMALL, port=8080)
@@ -133,3 +134,49 @@ def test_a_maze_that_borrows_links_pages_that_are_honest() -> None:
     outside = [where for where in links_of(page, "") if not family.owns(where.host)]
     assert outside
     assert set(outside) & ALL.expected
+
+
+def logged(url: str, status: int = 200) -> LoggedRequest:
+    host, _, rest = url.partition("/")
+    return LoggedRequest(
+        at=0.0,
+        host=host,
+        method="GET",
+        target="/" + rest,
+        status=status,
+        user_agent="",
+        connection_id=1,
+        open_connections_of_host=1,
+    )
+
+
+def trap_of(host: str, _target: str) -> str:
+    return "maze" if host.endswith("maze.test") else ""
+
+
+def test_a_log_is_split_at_the_last_honest_page_that_was_not_sent_before() -> None:
+    log = [
+        logged("a.test/robots.txt", 404),
+        logged("a.test/"),
+        logged("www.maze.test/robots.txt", 404),
+        logged("www.maze.test/1"),
+        logged("a.test/x?b=1&a=2"),
+        logged("x.maze.test/2"),
+        logged("y.maze.test/robots.txt", 404),
+        logged("a.test/"),
+        logged("a.test/gone", 404),
+    ]
+    seen = tally(log, trap_of)
+    assert seen.fetched == {Spot("a.test", "/"), Spot("a.test", "/x?a=2&b=1")}
+    assert seen.requests_before == 5
+    assert seen.before == {"maze": 2}
+    assert seen.share_before == 0.4
+    assert seen.after == {"maze.test": 1}
+    assert seen.by_trap == {"maze": 4}
+
+
+def test_pages_that_are_not_expected_do_not_count() -> None:
+    log = [logged("a.test/"), logged("x.maze.test/2"), logged("a.test/extra")]
+    seen = tally(log, trap_of, {Spot("a.test", "/")})
+    assert seen.fetched == {Spot("a.test", "/")}
+    assert seen.after == {"maze.test": 1}
