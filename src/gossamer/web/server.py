@@ -1,8 +1,10 @@
 """The server process: a socket, and uvicorn on it."""
 
 import errno
+import resource
 import socket
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import uvicorn
@@ -10,9 +12,19 @@ import uvicorn
 from gossamer.errors import ConfigError
 from gossamer.web.app import make_app
 from gossamer.web.door.guard import HEADERS, is_loopback
-from gossamer.web.door.patience import Patient
+from gossamer.web.door.patience import OpenConnections, Patient
 
 MOST_CONNECTIONS = 512
+"""That are open; beyond, the one that was idle for longest is dropped."""
+ASKED_AT_ONCE = 64
+"""Places beside, for the case that none of the others is idle."""
+OTHER_DESCRIPTORS = 128
+"""Kept for the index, the graph and whatever else is open."""
+
+
+def connections_in(descriptors: int) -> int:
+    """Return how many connections may be open with so many descriptors."""
+    return min(MOST_CONNECTIONS, max(16, descriptors - ASKED_AT_ONCE - OTHER_DESCRIPTORS))
 
 
 def serve(
@@ -32,13 +44,15 @@ def serve(
         name = listening.getsockname()[0]
         shown = f"[{name}]" if ":" in name else name
         app = make_app(folder, is_local=is_loopback(name), is_shard=is_shard)
+        most = connections_in(resource.getrlimit(resource.RLIMIT_NOFILE)[0])
+        others = OpenConnections(most)
         config = uvicorn.Config(
             app,
             loop="uvloop",
-            http=Patient,  # type: ignore[arg-type]  # it has the methods of a protocol
+            http=partial(Patient, others=others),  # type: ignore[arg-type]  # it makes a protocol
             ws="none",
             lifespan="off",
-            limit_concurrency=MOST_CONNECTIONS,
+            limit_concurrency=most + ASKED_AT_ONCE,
             access_log=False,
             log_level="warning",
             server_header=False,

@@ -1,8 +1,10 @@
 """Clients that mean harm: none of them keeps others from answers, or learns of its files."""
 
 import os
+import resource
 import socket
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from threading import Event, Thread
 from urllib.parse import urlsplit
@@ -13,6 +15,7 @@ from gossamer.web.door.guard import is_loopback
 from gossamer.web.door.patience import MOST_REQUEST_BYTES
 from gossamer.web.door.turns import MOST_WAITING, Busy
 from gossamer.web.engine import Engine
+from gossamer.web.server import MOST_CONNECTIONS, connections_in
 from tests.unit.web.served import PATIENCE_S, A, Served, crawled, serving
 
 
@@ -56,6 +59,56 @@ def test_many_questions_in_one_piece_are_all_answered(server: Served) -> None:
     one = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
     last = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
     assert said(server, one * 3000, last).count(b"200 OK") == 3001
+
+
+HALF_QUESTIONS = {
+    "silent": b"",
+    "half a line": b"GET /healthz",
+    "half a head": b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n",
+    "no body": b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n",
+}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def descriptors() -> Iterator[None]:
+    """Let this process have a thousand connections."""
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(4096, before[1]), before[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_NOFILE, before)
+
+
+@pytest.mark.parametrize("name", HALF_QUESTIONS)
+def test_a_thousand_half_open_connections_shut_nobody_out(server: Served, name: str) -> None:
+    place = urlsplit(server.address)
+    with ExitStack() as held:
+        for n in range(1000):
+            line = socket.create_connection((place.hostname, place.port), PATIENCE_S)
+            held.enter_context(line)
+            line.sendall(HALF_QUESTIONS[name])
+            if n % 50 == 0:
+                assert server.get("/healthz").status == 200
+        for _ in range(20):
+            assert server.get("/healthz").status == 200
+            assert server.ask("/api/links", url=A).status == 200
+
+
+def test_the_connection_that_was_idle_for_longest_goes_first(server: Served) -> None:
+    place = urlsplit(server.address)
+    with ExitStack() as held:
+        lines = [
+            held.enter_context(socket.create_connection((place.hostname, place.port), PATIENCE_S))
+            for _ in range(MOST_CONNECTIONS + 10)
+        ]
+        assert lines[0].recv(1) == b""
+        lines[-1].sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert b"200 OK" in lines[-1].recv(1 << 16)
+
+
+def test_few_descriptors_mean_few_connections() -> None:
+    assert connections_in(20_000) == MOST_CONNECTIONS
+    assert connections_in(256) == 64
+    assert connections_in(64) == 16
 
 
 def test_answers_to_what_is_no_request_carry_the_rules_too(server: Served) -> None:
