@@ -9,7 +9,15 @@ from itertools import groupby
 from pathlib import Path
 
 from gossamer.cli.flags import FLAGS
-from gossamer.cli.words import EXIT_CODES, FAILURES, FETCH_REFUSALS, LINK_REFUSALS, Gloss
+from gossamer.cli.words import (
+    EXIT_CODES,
+    FAILURES,
+    FETCH_REFUSALS,
+    LINK_REFUSALS,
+    STATUSES,
+    Gloss,
+    gloss_of,
+)
 from gossamer.config import HostConfig
 from gossamer.settings import Knob, describe_host_knobs, describe_knobs, describe_sections
 
@@ -24,7 +32,7 @@ def generated() -> str:
         "knobs": _knobs(),
         "links": _reasons(LINK_REFUSALS),
         "refusals": _reasons(FETCH_REFUSALS),
-        "failures": _reasons(FAILURES),
+        "failures": _reasons({**FAILURES, **_statuses()}),
         "codes": _codes(),
     }
     parts = {name: "\n".join(some) for name, some in lines.items()}
@@ -75,6 +83,12 @@ def _reasons(table: Mapping[str, Gloss]) -> Iterator[str]:
     yield "|---|---|---|"
     for reason, gloss in table.items():
         yield f"| `{reason}` | {_cell(gloss.meaning)} | {_cell(gloss.advice)} |"
+
+
+def _statuses() -> dict[str, Gloss]:
+    """Return the rows of those HTTP statuses that have no name of their own."""
+    glosses = ((f"http_{status}", gloss_of(f"http_{status}")) for status in STATUSES)
+    return {name: gloss for name, gloss in glosses if gloss is not None}
 
 
 def _codes() -> Iterator[str]:

@@ -43,6 +43,7 @@ async def test_a_certificate_that_nobody_vouches_for_is_refused_unless_told(tmp_
         outcome = await fetcher.fetch(secure(raw), LOOPBACK)
     assert isinstance(outcome, Failed)
     assert outcome.kind is FailureKind.TLS_CERTIFICATE
+    assert outcome.detail.startswith("the certificate is self-signed")
     async with fetching(insecure=True) as fetcher:
         connections = []
         for _ in range(2):

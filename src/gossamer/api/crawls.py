@@ -1,6 +1,8 @@
 """OpenCrawl: everything that can be asked of a crawl's folder, and done with it."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from random import Random
 from threading import Event
@@ -417,11 +419,16 @@ def _check_reasons(reasons: Iterable[str]) -> None:
     """Refuse names that no URL fails, or is refused, for."""
     from gossamer.model import FailureKind, RefusalKind
 
-    known = [*FailureKind, *RefusalKind]
+    known = list(dict.fromkeys(one.value for one in (*FailureKind, *RefusalKind)))
     for reason in reasons:
-        if reason not in known:
-            names = ", ".join(dict.fromkeys(one.value for one in known))
-            raise ConfigError(f"there is no reason {reason!r}; expected one of {names}")
+        if reason not in known and not re.fullmatch("http_[45][0-9][0-9]", reason):
+            near = get_close_matches(reason, known, n=1)
+            meant = f"did you mean {near[0]}?" if near else "`gossamer status` counts by reason;"
+            names = ", ".join(known)
+            raise ConfigError(
+                f"there is no reason {reason!r}; {meant} Expected http_403 or the like, or one of "
+                f"{names}"
+            )
 
 
 def _pause(seconds: float) -> None:

@@ -15,7 +15,14 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from gossamer.cli.words import ENDINGS, FAILED_HOSTS, PAUSES, meaning_of
+from gossamer.cli.words import (
+    CERTIFICATES,
+    ENDINGS,
+    FAILED_HOSTS,
+    PAUSES,
+    advice_on,
+    meaning_of,
+)
 from gossamer.log import counted, escape, plural, redact
 
 if TYPE_CHECKING:
@@ -192,7 +199,11 @@ def summary(
     """Return the end of a run: what was stored and where, what was not, what to do next."""
     parts: list[RenderableType] = [
         Text(ENDINGS.get(ending, f"Stopped: {harmless(ending)}."), "bold"),
-        *(_seed_lines(failed_seeds, folder) if failed_seeds and failed_seeds.first else ()),
+        *(
+            _seed_lines(failed_seeds, folder, status.seed_failures)
+            if failed_seeds and failed_seeds.first
+            else ()
+        ),
         _numbers(status, folder),
         *_reasons(status),
         *_retry_line(status, folder),
@@ -204,16 +215,30 @@ def summary(
 class FailedSeeds(NamedTuple):
     """Seeds of which none could be fetched: what is known of the first, and how many there are."""
 
-    first: "Sequence[Why]"
+    first: "Sequence[FailedSeed]"
     total: int
 
 
-def _seed_lines(seeds: FailedSeeds, folder: Path) -> Iterator[Text]:
-    for why in seeds.first:
-        yield Text.assemble(f"  {harmless(why.url)}  ", _explained(why))
+class FailedSeed(NamedTuple):
+    """A seed, and what is known of where it leads: itself, or what it redirects to in the end."""
+
+    url: str
+    why: "Why"
+
+
+def _seed_lines(seeds: FailedSeeds, folder: Path, failures: Mapping[str, str]) -> Iterator[Text]:
+    for url, why in seeds.first:
+        led = f"redirects to {harmless(why.url)}. " if why.url != url else ""
+        told = Text.assemble(f"  {harmless(url)}  {led}", _explained(why))
+        if not why.reason and (cause := failures.get(why.url, "")):
+            reason, _, detail = cause.removeprefix("robots.txt: ").partition(": ")
+            advice = advice_on(reason, detail)
+            told.append(f" It failed: {harmless(cause)}.")
+            told.append(f" What to do: {harmless(advice)}." if advice else "")
+        yield told
     if more := seeds.total - len(seeds.first):
         yield Text(f"  and {more:,} more")
-    command = f"gossamer why {shlex.quote(str(folder))} {shlex.quote(seeds.first[0].url)}"
+    command = f"gossamer why {shlex.quote(str(folder))} {shlex.quote(seeds.first[0].why.url)}"
     yield Text(f"`{harmless(command)}` says more.\n")
 
 
@@ -243,6 +268,8 @@ def _explained(why: "Why", style: str = "") -> Text:
     told = Text(harmless(why.explanation), style)
     if meaning := meaning_of(why.reason):
         told.append(f" ({why.reason}: {meaning}.)", "not bold")
+    if why.state in {"failed", "refused"} and (advice := advice_on(why.reason, why.detail)):
+        told.append(f" What to do: {harmless(advice)}.", "not bold")
     return told
 
 
@@ -354,11 +381,26 @@ def _reasons(status: "Status") -> Iterator[RenderableType]:
             table.add_column(justify="right")
             table.add_column(no_wrap=True, style="yellow" if name == "refused" else "red")
             table.add_column(style="dim", overflow="fold")
-            for reason, count in sorted(counts.items(), key=lambda pair: -pair[1]):
-                table.add_row(f"{count:,}", Text(escape(reason)), meaning_of(reason))
+            for reason, count, meaning in _reason_rows(counts, status.certificates):
+                table.add_row(f"{count:,}", Text(escape(reason)), meaning)
             yield table
     if status.user_errors:
         yield _user_errors(status.user_errors)
+
+
+def _reason_rows(
+    counts: Mapping[str, int], certificates: Mapping[str, int]
+) -> Iterator[tuple[str, int, str]]:
+    """Give reason, count and meaning, the most frequent first; one row per kind of certificate."""
+    for reason, count in sorted(counts.items(), key=lambda pair: -pair[1]):
+        left = count
+        if reason == "tls_certificate":
+            for problem, words in CERTIFICATES.items():
+                if found := certificates.get(problem, 0):
+                    left -= found
+                    yield reason, found, words
+        if left > 0:
+            yield reason, left, meaning_of(reason)
 
 
 def _user_errors(told: "Mapping[str, UserErrors]") -> Table:
@@ -387,8 +429,13 @@ def _next_steps(ending: str, folder: Path) -> Text:
     steps += [f"gossamer search {where} WORDS", f"gossamer serve {where}   (in a browser)"]
     if ending == "watched":
         steps.insert(0, f"gossamer watch {where}   (goes on)")
+    elif ending in {"max_pages", "max_bytes"}:
+        more = "--max-pages N" if ending == "max_pages" else "--max-bytes SIZE"
+        steps.insert(0, f"gossamer crawl --into {where} {more}   (goes on)")
     elif ending not in {"finished", "no_seed"}:
         steps.insert(0, f"gossamer crawl --into {where}   (goes on)")
+    if ending.startswith("no_seed"):
+        steps = [step for step in steps if "crawl" in step or "status" in step or "why" in step]
     return Text("\nnext:  " + "\n       ".join(steps), "dim")
 
 

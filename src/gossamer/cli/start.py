@@ -9,7 +9,16 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from gossamer.cli.flags import given_knobs, max_time_of, named_by_flag, with_flags
-from gossamer.cli.screen import FailedSeeds, as_json, harmless, out, print_json, progress, summary
+from gossamer.cli.screen import (
+    FailedSeed,
+    FailedSeeds,
+    as_json,
+    harmless,
+    out,
+    print_json,
+    progress,
+    summary,
+)
 from gossamer.config import Config
 from gossamer.errors import ConfigError
 from gossamer.log import set_up
@@ -17,7 +26,7 @@ from gossamer.secrets import read_secrets, with_secrets
 from gossamer.settings import load_config, load_crawl_config
 
 if TYPE_CHECKING:
-    from gossamer import Ending, Status
+    from gossamer import Ending, OpenCrawl, Status
     from gossamer.cli.beside import Indexer
 
 
@@ -107,8 +116,10 @@ def _run(arguments: CrawlArguments, config: Config, max_time_s: float | None) ->
 
             ending = crawl.run(tell, saved, max_time_s)
         indexer.finish(is_stopped=ending.reason == "stopped")
+    is_early = ending.reason == "no_seed" and not ending.is_finished
+    how = "no_seed_yet" if is_early else ending.reason
     (aside if arguments.json else out()).print(
-        summary(ending.reason, ending.status, arguments.into, _failed_seeds(arguments.into, ending))
+        summary(how, ending.status, arguments.into, _failed_seeds(arguments.into, ending))
     )
     if arguments.json:
         print_json({**as_json(ending.status), "reason": ending.reason})
@@ -123,7 +134,17 @@ def _failed_seeds(folder: Path, ending: "Ending") -> FailedSeeds | None:
 
     crawl = OpenCrawl(folder)
     seeds = crawl.config().seeds
-    return FailedSeeds([crawl.why(seed) for seed in seeds[:SEEDS_TOLD]], len(seeds))
+    return FailedSeeds([_failed_seed(crawl, seed) for seed in seeds[:SEEDS_TOLD]], len(seeds))
+
+
+def _failed_seed(crawl: "OpenCrawl", seed: str) -> FailedSeed:
+    """Return a seed with what became of the last URL that it leads to."""
+    why = crawl.why(seed)
+    url, met = why.url, {why.url}
+    while why.state == "redirected" and why.target not in met:
+        met.add(why.target)
+        why = crawl.why(why.target)
+    return FailedSeed(url, why)
 
 
 def _expect_no_other_index(into: Path) -> None:

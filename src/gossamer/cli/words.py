@@ -4,7 +4,14 @@ The keys are the values of `Reject`, `RefusalKind` and `FailureKind`; a test hol
 `docs/OPERATING.md` and the summary of a crawl are made from this table.
 """
 
+import re
+
 from msgspec import Struct
+
+_STATUS = re.compile("http_[45][0-9][0-9]")
+_THEIR_FAULT = 500
+_NETWORK = re.compile(r"\(([0-9a-fA-F.:]+/[0-9]+)\)$")
+"""The network at the end of the detail of a private address."""
 
 
 class Gloss(Struct, frozen=True):
@@ -20,7 +27,11 @@ LINK_REFUSALS: dict[str, Gloss] = {
         "nothing: mailto:, javascript: and the like lead to no page; file: and ftp: only as seeds",
     ),
     "off_scope": Gloss("it leads outside the scope of the seeds", "--scope any, or more seeds"),
-    "not_allowed": Gloss("it matches none of the --allow patterns", "add an --allow pattern"),
+    "not_allowed": Gloss(
+        "it matches none of the --allow patterns",
+        "add an --allow pattern; * stands for any characters (https://h.example/docs/*), and "
+        "there are no regular expressions",
+    ),
     "blocked": Gloss(
         "it matches a --block pattern or a line of filter.blocklist",
         "remove that pattern; `gossamer why` names it",
@@ -89,11 +100,22 @@ FETCH_REFUSALS: dict[str, Gloss] = {
 FAILURES: dict[str, Gloss] = {
     "dns_no_such_host": Gloss("there is no host of that name", "check the spelling"),
     "dns_unreachable": Gloss("the name servers did not answer", "check the network; it is retried"),
-    "connect_failed": Gloss("nothing listens there, or a network is down", "its host is probed"),
-    "connect_timeout": Gloss("no connection within fetch.connect_s", "its host is probed"),
-    "tls_failed": Gloss("the TLS handshake failed", "look at the detail in `gossamer why`"),
+    "connect_failed": Gloss(
+        "nothing listens there, or a network is down",
+        "check host, port and network; its host is probed, and the same command asks it again",
+    ),
+    "connect_timeout": Gloss(
+        "no connection within fetch.connect_s",
+        "check host, port and network; its host is probed, and the same command asks it again",
+    ),
+    "tls_failed": Gloss(
+        "the TLS handshake failed",
+        "look at the detail in `gossamer why`; does it speak http:// at that port?",
+    ),
     "tls_certificate": Gloss(
-        "the certificate is not valid for that host", "--insecure, if you accept that"
+        "the certificate is not valid: expired, self-signed, for another name, or of an unknown "
+        "authority; `why` and the summary say which",
+        "--insecure, if you accept that",
     ),
     "first_byte_timeout": Gloss("no answer within fetch.first_byte_s", "retried; raise the limit"),
     "total_timeout": Gloss("not complete within fetch.total_s", "raise the limit"),
@@ -106,15 +128,26 @@ FAILURES: dict[str, Gloss] = {
     "header_too_large": Gloss(
         "more header than fetch.max_header_bytes or max_header_lines", "raise the limit"
     ),
-    "too_many_redirects": Gloss("more hops than fetch.max_redirects", "most often a loop"),
-    "bad_redirect": Gloss("a redirect to nowhere, or to a scheme that is not followed", "nothing"),
+    "too_many_redirects": Gloss(
+        "a redirect loop, or more hops than fetch.max_redirects",
+        "sites that set a cookie first often do so: try --cookies",
+    ),
+    "bad_redirect": Gloss(
+        "a redirect to nowhere, to itself, or to a scheme that is not followed",
+        "nothing; if it leads to itself, try --cookies",
+    ),
     "proxy_failed": Gloss("the proxy did not do its work", "check --proxy"),
     "not_found": Gloss("the server has no such page (404)", "a broken link; `why` names the page"),
     "gone": Gloss("the server says that the page is gone (410)", "nothing"),
-    "unauthorized": Gloss("the server wants to know who asks (401, 407)", "--auth or --header"),
-    "http_4xx": Gloss("another answer from 400 to 499", "look at the status in `gossamer why`"),
+    "unauthorized": Gloss("the server wants to know who asks (401)", "--auth or --header"),
+    "http_4xx": Gloss(
+        "another status from 400 to 499: counted one by one, as `http_403`",
+        "see below; `--reason http_4xx` of `gossamer retry` means all of them",
+    ),
     "throttled": Gloss("the server asked us to slow down (429, 503)", "the host was slowed down"),
-    "http_5xx": Gloss("the server failed (500 to 599)", "retried; then final"),
+    "http_5xx": Gloss(
+        "the server failed (500 to 599): counted one by one, as `http_500`", "retried; then final"
+    ),
     "unreadable_file": Gloss("a file: seed that cannot be read", "check its permissions"),
     "killed_us": Gloss(
         "the crawl died while its page was being read, then the helper process that read it alone",
@@ -124,16 +157,45 @@ FAILURES: dict[str, Gloss] = {
 }
 """Asked for, and not had."""
 
+_BLOCKED = "it is refused to us: perhaps to any crawler, or without --auth, --header or --cookies"
+_BUSY = "retried; then final: try again later"
+STATUSES: dict[int, Gloss] = {
+    400: Gloss("Bad Request", "does the URL have odd characters?"),
+    403: Gloss("Forbidden", _BLOCKED),
+    405: Gloss("Method Not Allowed", "nothing: it is no page to be read"),
+    406: Gloss("Not Acceptable", "--header 'Accept: ...' may help"),
+    407: Gloss("Proxy Authentication Required", "--proxy http://USER:PASS@HOST:PORT"),
+    408: Gloss("Request Timeout", "try again later"),
+    451: Gloss("Unavailable For Legal Reasons", "nothing"),
+    500: Gloss("Internal Server Error", _BUSY),
+    501: Gloss("Not Implemented", _BUSY),
+    502: Gloss("Bad Gateway", _BUSY),
+    503: Gloss("Service Unavailable", _BUSY),
+    504: Gloss("Gateway Timeout", _BUSY),
+}
+"""HTTP statuses that are counted as `http_NNN` and often met."""
+
+CERTIFICATES: dict[str, str] = {
+    "expired": "the certificate has expired",
+    "not_yet_valid": "the certificate is not valid yet",
+    "self_signed": "the certificate is self-signed",
+    "other_name": "the certificate is for another name",
+    "untrusted": "the certificate is signed by an unknown authority",
+    "invalid": "the certificate is not valid; `gossamer why` says more",
+}
+"""What may be wrong with a certificate: the rows of `tls_certificate`."""
+
 ENDINGS: dict[str, str] = {
     "finished": "Finished: nothing is left to fetch.",
     "watched": "Watched until --max-time; run it again to go on.",
-    "max_pages": "Stopped at --max-pages; there is more to fetch.",
+    "max_pages": "Stopped at --max-pages; there is more to fetch, and a larger one goes on.",
     "max_time": "Stopped at --max-time; there is more to fetch.",
-    "max_bytes": "Stopped at --max-bytes; there is more to fetch.",
+    "max_bytes": "Stopped at --max-bytes; there is more to fetch, and a larger one goes on.",
     "parked": "Hosts that are down were waited for; the same command goes on with them.",
     "stopped": "Stopped on request; nothing is lost.",
     "requested": "Stopped on request; nothing is lost.",
     "no_seed": "No seed could be fetched.",
+    "no_seed_yet": "No seed could be fetched within --max-time; the same command tries again.",
 }
 
 PAUSES: dict[str, str] = {
@@ -162,17 +224,38 @@ FAILED_HOSTS: dict[str, str] = {
 EXIT_CODES: dict[int, str] = {
     0: "done: finished, or a limit (--max-pages, --max-time, --max-bytes) was reached, or only "
     "hosts that are down are left",
-    1: "no seed could be fetched; for `show`, `links`, `graph`: this URL is not known there (`why` "
-    "says so and ends with 0); for `index`: something could not be read, the rest is indexed",
+    1: "no seed could be fetched (or, all of them failing, not within --max-time); for `show`, "
+    "`links`, `graph`: this URL is not known there (`why` says so and ends with 0); for `index`: "
+    "something could not be read, the rest is indexed",
     2: "wrong usage or configuration; one line says what",
     3: "stopped early on request (Ctrl-C, SIGTERM); run again to go on",
     4: "could not go on (disk, lock, state); the line says what to do",
 }
 
 
-def meaning_of(reason: str) -> str:
-    """Return what a reason means, or "" for one that is not in the tables."""
+def gloss_of(reason: str) -> Gloss | None:
+    """Return a reason in words; None if it is not in the tables."""
     for table in (LINK_REFUSALS, FETCH_REFUSALS, FAILURES):
         if reason in table:
-            return table[reason].meaning
-    return ""
+            return table[reason]
+    status = int(reason[5:]) if _STATUS.fullmatch(reason) else 0
+    if not status:
+        return None
+    known = STATUSES.get(status, Gloss("", _BUSY if status >= _THEIR_FAULT else "nothing"))
+    return Gloss(f"the server answered {status} {known.meaning}".rstrip(), known.advice)
+
+
+def meaning_of(reason: str) -> str:
+    """Return what a reason means, or "" for one that is not in the tables."""
+    gloss = gloss_of(reason)
+    return gloss.meaning if gloss is not None else ""
+
+
+def advice_on(reason: str, detail: str) -> str:
+    """Return what to do about a URL that was not had, or ""."""
+    gloss = gloss_of(reason)
+    if reason == "private_address" and (found := _NETWORK.search(detail)):
+        return f"--allow-net {found[1]} allows it, if that network is yours"
+    if gloss is None or gloss.advice.startswith("nothing"):
+        return ""
+    return gloss.advice

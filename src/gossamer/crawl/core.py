@@ -233,6 +233,7 @@ def build_core(
         max_redirects=config.fetch.max_redirects,
         retry_at=next_try_at,
         join=join,
+        redirect_of=lambda key: _redirect_of(state, key),
     )
     return Core(
         state=state,
@@ -250,6 +251,13 @@ def build_core(
         splitter=splitter,
         outbox=outbox,
     )
+
+
+def _redirect_of(state: State, key: int) -> str:
+    """Return where a URL redirects to, by its record; "" if it does not, or has none here."""
+    value = state.get(url_row_key(key))
+    record = decode_record(value) if value is not None else None
+    return record.target if record is not None and record.state is UrlState.REDIRECTED else ""
 
 
 def _open_seen(state: State, config: Config) -> UrlSeen:

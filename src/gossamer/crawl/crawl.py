@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from random import Random, SystemRandom
+from typing import NamedTuple
 
 import uvloop
 from msgspec import Struct
@@ -46,6 +47,7 @@ from gossamer.errors import ConfigError
 from gossamer.filter import UrlFilter, check_patterns, named_filter
 from gossamer.frontier import choose_order, named_score
 from gossamer.log import tell
+from gossamer.model import Counters
 from gossamer.process import Processor
 from gossamer.report import Added, ControlSocket, Retried, Status
 from gossamer.settings import (
@@ -272,7 +274,8 @@ class Crawl:
                 freeze()
                 is_finished = await engine.run()
             reason = "" if is_finished else engine.run_state.stop_reason or engine.limit_reached()
-            return _ending(reason, live_status(shard), refused, shard.ledger.counters.seeds_fetched)
+            seeds = _SeedTotals(shard.ledger.counters, engine.failing_seeds, refused)
+            return _ending(reason, live_status(shard), seeds)
         finally:
             control.close()
             await shard.close()
@@ -301,7 +304,8 @@ class Crawl:
         if reason and config.dedupe.near:  # they were stopped in the middle of their letters
             copies = await label_rest_aside(fleet.folder, lock, fleet.clock) or status.copies
             status = changed(status, copies=copies)
-        return _ending(reason, status, fleet.refused_seeds(), counters.seeds_fetched)
+        seeds = _SeedTotals(counters, fleet.failing_seeds(), fleet.refused_seeds())
+        return _ending(reason, status, seeds)
 
     def _save(self, config: Config) -> Config:
         """Let the folder say these settings, and return them without their secrets."""
@@ -394,12 +398,33 @@ def how_many_shards(config: Config, extras: Extras) -> int:
     return 1 if is_ours_alone or not is_plain else len(os.sched_getaffinity(0))
 
 
-def _ending(reason: str, status: Status, refused: Mapping[str, str], seeds_fetched: int) -> Ending:
+class _SeedTotals(NamedTuple):
+    """What became of the seeds."""
+
+    counters: Counters
+    failing: int
+    """Of how many a try has failed in this run."""
+    refused: Mapping[str, str]
+
+    @property
+    def is_none_fetched(self) -> bool:
+        """Return True if no seed brought a page; redirects may have led to none."""
+        counters = self.counters
+        return not counters.seeds_fetched or (counters.redirects > 0 and not counters.pages)
+
+    @property
+    def are_all_failing(self) -> bool:
+        """Return True if every seed that is queued has failed at least once."""
+        return self.is_none_fetched and 0 < self.counters.seeds <= self.failing
+
+
+def _ending(reason: str, status: Status, seeds: _SeedTotals) -> Ending:
     status = changed(status, running=False)
     is_finished = not reason
-    if is_finished and not seeds_fetched:
-        status = changed(status, refused_seeds=dict(refused))
-        return Ending(is_finished=True, reason="no_seed", exit_code=1, status=status)
+    is_late = reason == "max_time" and seeds.are_all_failing
+    if is_late or (is_finished and seeds.is_none_fetched):
+        status = changed(status, refused_seeds=dict(seeds.refused))
+        return Ending(is_finished=is_finished, reason="no_seed", exit_code=1, status=status)
     if is_finished:
         return Ending(is_finished=True, reason="finished", exit_code=0, status=status)
     exit_code = 0 if reason in EXPECTED else 3

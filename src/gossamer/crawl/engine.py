@@ -309,6 +309,11 @@ class Engine:
         return self._worker.seed_failures
 
     @property
+    def failing_seeds(self) -> int:
+        """Return of how many seeds a try has failed in this run, or that were refused."""
+        return len(self._worker.failing_seeds)
+
+    @property
     def paused(self) -> str:
         """Return why no request is allowed at the moment; "" if some are."""
         return self.run_state.paused or ("no_network" * self._outage_duty.is_network_away)

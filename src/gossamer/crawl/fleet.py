@@ -154,6 +154,10 @@ class Fleet:
         restarts = sum(max(0, member.starts - 1) for member in self.supervisor.members)
         return replace(answer, finished=is_finished, restarts=restarts)
 
+    def failing_seeds(self) -> int:
+        """Return of how many seeds a try has failed in this run, or that were refused."""
+        return sum(_standing(member).failing_seeds for member in self.supervisor.members)
+
     def refused_seeds(self) -> dict[str, str]:
         """Return the seeds that no shard wanted, with the reasons."""
         return {url: why for m in self.supervisor.members for url, why in m.refused.items()}

@@ -249,9 +249,9 @@ def judgement(turn: Turn) -> tuple[UrlState, str, str, str]:
         case Redirected(target=target):
             found = turn.found.links[0].target.text if turn.found and turn.found.links else target
             return UrlState.REDIRECTED, "redirect", "", found
-        case Failed(kind=kind, detail=detail):
+        case Failed(reason=reason, detail=detail):
             state = UrlState.FAILED if turn.retry_at is None else UrlState.WAITING
-            return state, kind.value, detail, ""
+            return state, reason, detail, ""
         case Refused(kind=refusal, detail=detail):
             return UrlState.REFUSED, refusal.value, detail, ""
 
@@ -278,8 +278,8 @@ def count(counters: Counters, turn: Turn) -> None:
             )
         case Redirected():
             counters.count_redirect(is_seed=is_seed)
-        case Failed(kind=kind):
-            counters.count_failure(kind.value, is_final=turn.retry_at is None)
+        case Failed(reason=reason, detail=detail):
+            counters.count_failure(reason, detail, is_final=turn.retry_at is None)
         case Refused(kind=refusal):
             counters.count_refused({refusal.value: 1})
 

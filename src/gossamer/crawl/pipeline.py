@@ -229,10 +229,17 @@ def follow_redirect(
             else FailureKind.BAD_REDIRECT
         )
         detail = without_credentials(outcome.target)[:200]
+        if target is not None and target.key == task.url.key:
+            detail = f"it redirects to itself: {detail}"
         failed = Failed(kind=kind, detail=detail, document=outcome.document)
         return Turn(task=task, outcome=failed, at=now, importance=importance)
     link = Link(target=target, kind=LinkKind.REDIRECT)
     new, promoted, refused = next_tasks(task, [link], at)
+    if not new and (loop := redirect_loop(task, target, at)):
+        detail = f"a redirect loop: {' -> '.join(loop)}"[:DETAIL_CHARS]
+        kind = FailureKind.TOO_MANY_REDIRECTS
+        failed = Failed(kind=kind, detail=detail, document=outcome.document)
+        return Turn(task=task, outcome=failed, at=now, importance=importance)
     return Turn(
         task=task,
         outcome=outcome,
@@ -243,6 +250,29 @@ def follow_redirect(
         promoted=promoted,
         refused=refused,
     )
+
+
+def redirect_loop(task: Task, target: Url, at: Stations) -> list[str]:
+    """Return the URLs of a loop that a redirect closes, its own first and last; [] if it does not.
+
+    Its target is known. Redirects of other shards are not known here, but for the last one.
+    """
+    own = task.url.text
+    if task.kind is LinkKind.REDIRECT and task.via == target.text:
+        return [own, target.text, own]
+    path, key = [own, target.text], target.key
+    for _ in range(at.max_redirects):
+        text = at.redirect_of(key)
+        if not text:
+            return []
+        path.append(text)
+        if text == own:
+            return path
+        url = at.join(text, "", at.urls)
+        if url is None:
+            return []
+        key = url.key
+    return []
 
 
 # What an outcome means for the host, for the task, and for what is asked next. Pure.

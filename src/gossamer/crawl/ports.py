@@ -67,6 +67,8 @@ class Stations:
     retry_at: Callable[[Failed, int, float], float | None]
     """When a task that failed after so many attempts is tried again; None means never."""
     join: Callable[[str, str, UrlConfig], Url | None]
+    redirect_of: Callable[[int], str] = lambda _key: ""
+    """Where the URL of a key redirects to, as far as this shard knows; "" if it does not."""
 
 
 class Committing(Protocol):

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from gossamer.crawl.core import Core
 from gossamer.crawl.ledger import Ledger
-from gossamer.model import FailureKind, LinkKind, RefusalKind, Task, UrlRecord, UrlState
+from gossamer.model import FAMILIES, FailureKind, LinkKind, RefusalKind, Task, UrlRecord, UrlState
 from gossamer.report import URL, decode_record, encode_record, url_row_key
 from gossamer.urls import parse, ring_of
 
@@ -66,13 +66,20 @@ def _prefixes(hosts: Sequence[str]) -> list[bytes]:
 
 
 def _is_meant(record: UrlRecord, request: RetryRequest) -> bool:
-    is_named = bool(request.urls) or record.reason in request.reasons
+    has_reason = is_among(record.reason, request.reasons)
+    is_named = bool(request.urls) or has_reason
     is_named = is_named or record.reason == RefusalKind.ROBOTS_UNREACHABLE
     if record.state is not UrlState.FAILED and not (record.state is UrlState.REFUSED and is_named):
         return False
-    if request.reasons and record.reason not in request.reasons:
+    if request.reasons and not has_reason:
         return False
     return not request.hosts or _host_of(record.url) in request.hosts
+
+
+def is_among(reason: str, named: Sequence[str]) -> bool:
+    """Return True if a reason is named, or its family: http_4xx means http_403, too."""
+    families = (FAMILIES[name] for name in named if name in FAMILIES)
+    return reason in named or reason.startswith(tuple(families))
 
 
 def _host_of(text: str) -> str:
@@ -94,7 +101,7 @@ def requeue(core: Core, ledger: Ledger, found: Sequence[Found], now: float) -> C
             continue
         tasks.append(task)
         told[record.reason] += 1
-        core.counters.uncount(record.state.value, record.reason)
+        core.counters.uncount(record.state.value, record.reason, record.detail)
         again = replace(record, state=UrlState.QUEUED, retry_at=None)
         ledger.add_rows([(url_row_key(key), encode_record(again))])
         if record.reason == FailureKind.KILLED_US:

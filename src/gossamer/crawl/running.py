@@ -50,6 +50,7 @@ def standing_of(shard: Shard) -> Standing:
         suspects=len(core.suspects),
         waits_for=None if run.in_flight else core.frontier.waits_for(shard.engine.time.now()),
         seed_failures=shard.engine.seed_failures,
+        failing_seeds=shard.engine.failing_seeds,
     )
 
 

@@ -162,6 +162,8 @@ class Worker:
     """All seeds are of one host."""
     seed_failures: dict[str, str] = field(default_factory=dict)
     """Why seeds could not be fetched in their first try; some of them."""
+    failing_seeds: set[int] = field(default_factory=set)
+    """Keys of seeds of which a try has failed in this run, or that were refused."""
     _holding: set[int] = field(default_factory=set)
     """Tasks whose host is still busy with them: settled once, whatever fails."""
 
@@ -359,8 +361,9 @@ class Worker:
 
         It is asked for next, over a new connection, so that it cannot happen to it for ever.
         """
-        self.ledger.counters.count_failure(FailureKind.STALE_CONNECTION.value, is_final=False)
-        self.core.frontier.put_back(task, 0.0, FailureKind.STALE_CONNECTION.value)
+        reason = FailureKind.STALE_CONNECTION.value
+        self.ledger.counters.count_failure(reason, "", is_final=False)
+        self.core.frontier.put_back(task, 0.0, reason)
         answer = answer_of(came.outcome, came.elapsed_s, None)
         return replace(answer, is_whole=False) if answer is not None else None
 
@@ -476,7 +479,7 @@ class Worker:
         turn = self._take_turn(task, outcome, reading, now)
         tried: FailedTry | None = None
         if isinstance(outcome, Failed):
-            self._note_seed(task, f"{outcome.kind.value}: {outcome.detail}")
+            self._note_seed(task, f"{outcome.reason}: {outcome.detail}")
         if isinstance(outcome, Failed) and turn.revisit is None:
             if outcome.kind is FailureKind.DNS_UNREACHABLE:
                 turn = replace(turn, retry_at=self._next_look_up_at(task, now))
@@ -505,6 +508,8 @@ class Worker:
     def _note_seed(self, task: Task, why: str) -> None:
         """Keep why a seed could not be fetched, if so, in its first try: to be told at once."""
         is_new = task.kind is LinkKind.SEED and task.url.text not in self.seed_failures
+        if why and task.kind is LinkKind.SEED:
+            self.failing_seeds.add(task.url.key)
         if why and is_new and len(self.seed_failures) < SEEDS_TOLD:
             self.seed_failures[task.url.text] = why[:DETAIL_CHARS].rstrip(": ")
 
@@ -554,6 +559,8 @@ class Worker:
         The links come first: what the seen test has taken in must not depend on what fails below.
         """
         core = self.core
+        if task.kind is LinkKind.SEED and isinstance(turn.outcome, Failed | Refused):
+            self.failing_seeds.add(task.url.key)
         try:
             core.traps.observe(turn)
         finally:

@@ -40,7 +40,9 @@ from gossamer.fetch.headers import (
     wire_text,
 )
 from gossamer.model import (
+    CERTIFICATES,
     CONNECTION_REFUSED,
+    CertificateProblem,
     Document,
     Failed,
     FailureKind,
@@ -64,7 +66,6 @@ _REDIRECTS = frozenset({300, 301, 302, 303, 307, 308})
 _STATUS: dict[int, FailureKind] = {
     401: FailureKind.UNAUTHORIZED,
     404: FailureKind.NOT_FOUND,
-    407: FailureKind.UNAUTHORIZED,
     410: FailureKind.GONE,
     429: FailureKind.THROTTLED,
     503: FailureKind.THROTTLED,
@@ -98,6 +99,20 @@ _MESSAGES = (("header", FailureKind.HEADER_TOO_LARGE), ("chunk", FailureKind.BAD
 `tests/integration/test_libcurl_messages.py` fails if a release words them otherwise."""
 
 _WEIRD_REPLY = 8
+_CERTIFICATES: dict[int, CertificateProblem] = {
+    9: CertificateProblem.NOT_YET_VALID,
+    10: CertificateProblem.EXPIRED,
+    18: CertificateProblem.SELF_SIGNED,
+    19: CertificateProblem.SELF_SIGNED,
+    20: CertificateProblem.UNTRUSTED,
+    21: CertificateProblem.UNTRUSTED,
+    62: CertificateProblem.OTHER_NAME,
+    64: CertificateProblem.OTHER_NAME,
+}
+"""OpenSSL's results of verification: X509_V_ERR_... 19 is of a chain that ends in such a one."""
+_OTHER_NAME = "certificate subject name"
+"""In libcurl's message if its own check of the name fails; the chain was verified then."""
+
 _TIMED_OUT = 28
 _TRUNCATED: dict[FailureKind, str] = {
     FailureKind.TOTAL_TIMEOUT: "time",
@@ -370,6 +385,8 @@ def _failure(handle: CurlHandle, ended: TransferEnd) -> Failed:
     if kind is FailureKind.DISCONNECTED:
         kind = next((meaning for word, meaning in _MESSAGES if word in ended.message), kind)
     detail = ended.message
+    if kind is FailureKind.TLS_CERTIFICATE:
+        detail = _certificate_detail(handle.curl.getinfo(pycurl.SSL_VERIFYRESULT), detail)
     if kind is FailureKind.CONNECT_FAILED and (number := handle.curl.getinfo(pycurl.OS_ERRNO)):
         # libcurl's own words do not say why.
         why = CONNECTION_REFUSED if number == errno.ECONNREFUSED else os.strerror(number)
@@ -380,6 +397,14 @@ def _failure(handle: CurlHandle, ended: TransferEnd) -> Failed:
 def _is_blank(lines: list[bytes]) -> bool:
     """Return True if all that came of an answer are blank lines."""
     return bool(lines) and not b"".join(lines).strip()
+
+
+def _certificate_detail(verify_result: int, message: str) -> str:
+    """Return what is wrong with a certificate: in our words, then in those of the library."""
+    problem = _CERTIFICATES.get(verify_result)
+    if problem is None and _OTHER_NAME in message:
+        problem = CertificateProblem.OTHER_NAME
+    return message if problem is None else f"{CERTIFICATES[problem]} ({message})"
 
 
 def _timeout_of(ended: TransferEnd) -> FailureKind:

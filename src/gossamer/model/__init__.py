@@ -5,9 +5,12 @@ Neighbours: everyone. Not for: rules (those live in the room that applies them).
 
 from gossamer.model.checks import CheckedFolder, CheckFinding, CheckScope, FindingKind, Remedy
 from gossamer.model.document import (
+    CERTIFICATES,
     CONNECTION_REFUSED,
     CUT_FOR_OTHERS,
+    FAMILIES,
     Body,
+    CertificateProblem,
     Document,
     Extraction,
     Failed,
@@ -17,6 +20,7 @@ from gossamer.model.document import (
     Redirected,
     RefusalKind,
     Refused,
+    certificate_problem,
 )
 from gossamer.model.ledger import (
     FINAL,

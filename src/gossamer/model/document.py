@@ -123,6 +123,40 @@ class FailureKind(StrEnum):
     """Our own code failed on this URL; the detail says how. Please report it."""
 
 
+_BY_STATUS = frozenset({FailureKind.HTTP_4XX, FailureKind.HTTP_5XX})
+FAMILIES: dict[str, str] = {kind.value: kind.value[:6] for kind in _BY_STATUS}
+"""How the reasons begin that a family of HTTP statuses is counted under: http_4xx has http_403."""
+
+
+class CertificateProblem(StrEnum):
+    """What is wrong with a certificate; the value is what `status` counts."""
+
+    EXPIRED = "expired"
+    NOT_YET_VALID = "not_yet_valid"
+    SELF_SIGNED = "self_signed"
+    OTHER_NAME = "other_name"
+    UNTRUSTED = "untrusted"
+    """Whoever signed it is not among those that we trust."""
+    INVALID = "invalid"
+    """Anything else."""
+
+
+CERTIFICATES: dict[CertificateProblem, str] = {
+    CertificateProblem.EXPIRED: "the certificate has expired",
+    CertificateProblem.NOT_YET_VALID: "the certificate is not valid yet",
+    CertificateProblem.SELF_SIGNED: "the certificate is self-signed",
+    CertificateProblem.OTHER_NAME: "the certificate is for another name",
+    CertificateProblem.UNTRUSTED: "the certificate is signed by an unknown authority",
+}
+"""How the detail of a failure begins that is due to a certificate."""
+
+
+def certificate_problem(detail: str) -> CertificateProblem:
+    """Return what the detail of a failure says about a certificate."""
+    found = (problem for problem, words in CERTIFICATES.items() if detail.startswith(words))
+    return next(found, CertificateProblem.INVALID)
+
+
 class RefusalKind(StrEnum):
     """What we declined to ask for, or to keep, although the URL was queued."""
 
@@ -165,6 +199,16 @@ class Failed(Struct, frozen=True, kw_only=True):
     detail: str = ""
     retry_after_s: float | None = None
     document: Document | None = None
+
+    @property
+    def reason(self) -> str:
+        """Return the name under which it is counted: its HTTP status if it has no name of its own.
+
+        The status is the first word of the detail, wherever the failure was kept meanwhile.
+        """
+        if self.kind in _BY_STATUS and (status := self.detail[:3]).isdecimal():
+            return f"http_{status}"
+        return self.kind.value
 
 
 CUT_FOR_OTHERS = "cut for others"

@@ -6,7 +6,12 @@ from typing import TypeAlias
 
 from msgspec import Struct, field
 
-from gossamer.model.document import Extraction, FetchOutcome
+from gossamer.model.document import (
+    Extraction,
+    FailureKind,
+    FetchOutcome,
+    certificate_problem,
+)
 from gossamer.model.link import Task
 
 Row: TypeAlias = tuple[bytes, bytes | None]
@@ -183,6 +188,8 @@ class Counters(Struct, kw_only=True):
     archive_bytes: int = 0
     refused: dict[str, int] = field(default_factory=dict)
     failed: dict[str, int] = field(default_factory=dict)
+    certificates: dict[str, int] = field(default_factory=dict)
+    """Of the failures, those due to a certificate, by what is wrong with it."""
     retries: dict[str, int] = field(default_factory=dict)
     copies: dict[str, int] = field(default_factory=dict)
     """Pages that say what an older one says: exact, duplicate, similar."""
@@ -249,19 +256,19 @@ class Counters(Struct, kw_only=True):
         self.redirects += 1
         self.seeds_fetched += is_seed
 
-    def count_failure(self, kind: str, *, is_final: bool) -> None:
+    def count_failure(self, reason: str, detail: str, *, is_final: bool) -> None:
         """Count a failure: of the URL if it is final, else of one try."""
         tally = self.failed if is_final else self.retries
-        tally[kind] = tally.get(kind, 0) + 1
+        tally[reason] = tally.get(reason, 0) + 1
+        if is_final and reason == FailureKind.TLS_CERTIFICATE:
+            problem = certificate_problem(detail)
+            self.certificates[problem] = self.certificates.get(problem, 0) + 1
 
-    def uncount(self, state: str, reason: str) -> None:
+    def uncount(self, state: str, reason: str, detail: str = "") -> None:
         """Take back a failure, or a refusal, of a URL: it is queued again, or was mended."""
-        tally = self.failed if state == UrlState.FAILED else self.refused
-        left = tally.get(reason, 0) - 1
-        if left > 0:
-            tally[reason] = left
-        else:
-            tally.pop(reason, None)
+        _take_one(self.failed if state == UrlState.FAILED else self.refused, reason)
+        if state == UrlState.FAILED and reason == FailureKind.TLS_CERTIFICATE:
+            _take_one(self.certificates, certificate_problem(detail))
 
     def count_retried(self, urls: int) -> None:
         """Count URLs that were queued again."""
@@ -298,6 +305,14 @@ class Counters(Struct, kw_only=True):
     def note_watched(self, pages: int) -> None:
         """Note how many pages are on the watchlist."""
         self.watched = pages
+
+
+def _take_one(tally: dict[str, int], name: str) -> None:
+    left = tally.get(name, 0) - 1
+    if left > 0:
+        tally[name] = left
+    else:
+        tally.pop(name, None)
 
 
 class TrapNote(Struct, frozen=True):
@@ -349,3 +364,5 @@ class Standing(Struct, kw_only=True, frozen=True):
     waits_for: WaitsFor | None = None
     seed_failures: dict[str, str] = field(default_factory=dict)
     """Why seeds could not be fetched in their first try; some of them."""
+    failing_seeds: int = 0
+    """Seeds of which a try has failed in this run, or that were refused."""

@@ -38,7 +38,7 @@ class Status(Struct, frozen=True, kw_only=True, omit_defaults=True):
     labels: dict[str, int]
     """Stored pages that are not content, by what they are instead."""
     failed: dict[str, int]
-    """URLs that were given up, by kind of failure."""
+    """URLs that were given up, by kind of failure or HTTP status."""
     finished: bool
     """Nothing is queued or in flight."""
     running: bool
@@ -76,6 +76,8 @@ class Status(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """URLs whose page was being read when the crawl died: each is read alone."""
     waits_for: WaitsFor | None = None
     """What a crawl waits for that has nothing under way; None if it waits for nothing."""
+    certificates: dict[str, int] = field(default_factory=dict)
+    """Of those that failed, how many did so for what is wrong with a certificate."""
     seed_failures: dict[str, str] = field(default_factory=dict)
     """Why seeds could not be fetched in their first try in this run; some of them."""
     restarts: int | None = None
@@ -105,6 +107,7 @@ def merge_standings(parts: Sequence[Standing]) -> Standing:
         suspects=sum(part.suspects for part in parts),
         waits_for=_first_wait(parts),
         seed_failures={url: why for part in parts for url, why in part.seed_failures.items()},
+        failing_seeds=sum(part.failing_seeds for part in parts),
     )
 
 
@@ -138,6 +141,7 @@ def status_of(counters: Counters, standing: Standing) -> Status:
         refused=dict(sorted(counters.refused.items())),
         labels=dict(sorted(counters.labels.items())),
         failed=dict(sorted(counters.failed.items())),
+        certificates=dict(sorted(counters.certificates.items())),
         finished=not to_do and has_begun,
         running=standing.is_running,
         active_hosts=standing.active_hosts,

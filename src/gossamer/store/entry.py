@@ -472,9 +472,9 @@ def _ending(turn: Turn) -> tuple[str, str, str]:
             return "redirected", "", without_credentials(target)
         case Refused(kind=refusal, detail=detail):
             return "refused", refusal.value, detail
-        case Failed(kind=failure, detail=detail):
+        case Failed(reason=reason, detail=detail):
             is_gone = turn.revisit is RevisitResult.GONE
-            return "gone" if is_gone else "failed", failure.value, detail
+            return "gone" if is_gone else "failed", reason, detail
         case _:
             assert_never(turn.outcome)
 

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from rich.console import Console, RenderableType
 
 from gossamer.cli.screen import (
+    FailedSeed,
     FailedSeeds,
     harmless,
     out,
@@ -135,11 +136,39 @@ def test_when_no_seed_was_fetched_the_first_are_named_with_their_reasons() -> No
         )
         for name in "abc"
     ]
-    text = seen(summary("no_seed", STATUS, Path("my crawl"), FailedSeeds(whys, 5)), width=200)
+    seeds = [FailedSeed(why.url, why) for why in whys]
+    text = seen(summary("no_seed", STATUS, Path("my crawl"), FailedSeeds(seeds, 5)), width=200)
     assert text.startswith("No seed could be fetched.")
     assert all(f"{why.url}  Given up after 1 attempt" in text for why in whys)
     assert "and 2 more\n`gossamer why 'my crawl' http://a.test/` says more." in text
-    assert " more\n" not in seen(summary("no_seed", STATUS, Path("c"), FailedSeeds(whys, 3)))
+    assert " more\n" not in seen(summary("no_seed", STATUS, Path("c"), FailedSeeds(seeds, 3)))
+
+
+def test_a_seed_that_only_leads_elsewhere_is_told_with_what_became_of_that() -> None:
+    end = Why(url="http://b.test/", canonical="http://b.test/", state="failed", reason="http_403")
+    seeds = FailedSeeds([FailedSeed("http://a.test/", end)], 1)
+    text = seen(summary("no_seed", STATUS, Path("c"), seeds), width=200)
+    assert "http://a.test/  redirects to http://b.test/. " in text
+    assert "the server answered 403 Forbidden.) What to do: " in text
+
+
+def test_a_seed_that_is_still_queued_is_told_with_its_failure() -> None:
+    why = Why(url="http://a.test/", canonical="http://a.test/", state="queued")
+    status = replace(STATUS, seed_failures={"http://a.test/": "connect_failed: refused"})
+    seeds = FailedSeeds([FailedSeed(why.url, why)], 1)
+    text = seen(summary("no_seed_yet", status, Path("c"), seeds), width=300)
+    assert "within --max-time" in text
+    assert "It failed: connect_failed: refused. What to do: check host, port and network" in text
+
+
+def test_certificates_have_a_row_for_what_is_wrong_with_them() -> None:
+    certificates = {"expired": 2, "other_name": 1}
+    status = replace(STATUS, failed={"tls_certificate": 4}, certificates=certificates)
+    lines = [line.rstrip() for line in seen(status_view(status, Path("c"))).splitlines()]
+    rows = [line.split(maxsplit=2) for line in lines]
+    assert ["2", "tls_certificate", "the certificate has expired"] in rows
+    assert ["1", "tls_certificate", "the certificate is for another name"] in rows
+    assert [row[0] for row in rows if "tls_certificate" in row] == ["2", "1", "1"]
 
 
 def test_lines_of_a_table_have_no_blanks_at_their_end_in_a_pipe(

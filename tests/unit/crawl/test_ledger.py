@@ -702,11 +702,11 @@ def test_a_failure_that_is_tried_again_is_waiting_and_leaves_no_record_in_the_ar
 ) -> None:
     books.commit(failed(A, FailureKind.HTTP_5XX, retry_at=160.0, detail="502"))
     record = books.of(A)
-    assert (record.state, record.reason, record.detail) == (UrlState.WAITING, "http_5xx", "502")
+    assert (record.state, record.reason, record.detail) == (UrlState.WAITING, "http_502", "502")
     assert (record.retry_at, record.attempts) == (160.0, 1)
     assert books.events == ["write", "committed"]
     totals = books.state.totals()
-    assert (totals.failed, totals.retries) == ({}, {"http_5xx": 1})
+    assert (totals.failed, totals.retries) == ({}, {"http_502": 1})
 
 
 def test_a_failure_that_is_final_is_failed(books: Books) -> None:

@@ -178,6 +178,37 @@ def test_a_redirect_to_itself_and_one_too_many_are_failures(at: Stations) -> Non
     assert turn.outcome.kind is FailureKind.TOO_MANY_REDIRECTS
 
 
+def test_a_redirect_that_closes_a_loop_is_a_failure_that_names_it(at: Stations) -> None:
+    hops = {url("http://a.test/1").key: "http://a.test/2"}
+    at = replace(at, redirect_of=lambda key: hops.get(key, ""))
+    at.url_seen.add([url("http://a.test/1").key])
+    closing = Redirected(document=document("http://a.test/2"), target="/1")
+    turn = take_turn(Task(url=url("http://a.test/2")), closing, None, at, 0.0)
+    assert isinstance(turn.outcome, Failed)
+    assert turn.outcome.kind is FailureKind.TOO_MANY_REDIRECTS
+    assert turn.outcome.detail == (
+        "a redirect loop: http://a.test/2 -> http://a.test/1 -> http://a.test/2"
+    )
+
+
+def test_a_redirect_back_to_where_it_came_from_is_a_loop_whoever_knows_the_other(
+    at: Stations,
+) -> None:
+    at.url_seen.add([url("http://b.test/").key])
+    back = Task(url=PAGE.url, via="http://b.test/", kind=LinkKind.REDIRECT, hops=1)
+    moved = Redirected(document=document(PAGE.url.text), target="http://b.test/")
+    turn = take_turn(back, moved, None, at, 0.0)
+    assert isinstance(turn.outcome, Failed)
+    assert turn.outcome.detail.startswith("a redirect loop: ")
+
+
+def test_a_redirect_to_a_known_page_is_no_loop(at: Stations) -> None:
+    at.url_seen.add([url("http://a.test/1").key])
+    moved = Redirected(document=document("http://a.test/2"), target="/1")
+    turn = take_turn(Task(url=url("http://a.test/2")), moved, None, at, 0.0)
+    assert isinstance(turn.outcome, Redirected)
+
+
 def test_a_redirect_to_a_file_is_refused_by_its_scheme(at: Stations) -> None:
     moved = Redirected(document=document("http://a.test/dir/page"), target="file:///etc/passwd")
     turn = take_turn(PAGE, moved, None, at, 0.0)

@@ -57,6 +57,26 @@ def again(engine: Engine, **request: Any) -> dict[str, int]:
     return told
 
 
+async def test_a_family_of_statuses_can_be_named(own: Engine) -> None:
+    await fail(own, A, outcome=Failed(kind=FailureKind.HTTP_4XX, detail="403"))
+    await fail(own, B, outcome=Failed(kind=FailureKind.HTTP_4XX, detail="451 (challenge)"))
+    assert own.core.counters.failed == {"http_403": 1, "http_451": 1}
+    assert meant(own, reasons=("http_451",)) == [B]
+    assert set(meant(own, reasons=("http_4xx",))) == {A, B}
+    assert meant(own, reasons=("http_5xx",)) == []
+
+
+async def test_what_is_wrong_with_certificates_is_counted_until_they_are_queued_again(
+    own: Engine,
+) -> None:
+    expired = Failed(kind=FailureKind.TLS_CERTIFICATE, detail="the certificate has expired (10)")
+    await fail(own, A, outcome=expired)
+    await fail(own, B)
+    assert own.core.counters.certificates == {"expired": 1, "invalid": 1}
+    again(own, urls=(A,))
+    assert own.core.counters.certificates == {"invalid": 1}
+
+
 async def test_a_failure_is_queued_again_and_counted_no_longer(own: Engine) -> None:
     await fail(own, A, B)
     assert own.core.counters.failed == {"tls_certificate": 2}

@@ -492,10 +492,10 @@ async def test_a_page_that_fails_while_others_are_answered_is_final_after_its_tr
         own.ledger.commit()
         own.clock.advance(1.0)
     record = own.of(PAGE)
-    assert (record.state, record.reason, record.attempts) == (UrlState.FAILED, "http_5xx", 4)
+    assert (record.state, record.reason, record.attempts) == (UrlState.FAILED, "http_500", 4)
     assert record.detail == "500"
     totals = own.state.totals()
-    assert (totals.failed["http_5xx"], totals.retries) == (1, {"http_5xx": 3})
+    assert (totals.failed["http_500"], totals.retries) == (1, {"http_500": 3})
     assert own.core.frontier.parked == Parked(hosts=0, urls=0)
 
 

@@ -271,7 +271,7 @@ def _settle(found: FoundPage, folder: CrawlFolder, core: Core) -> None:
         _count(links, state, counters, is_new=old is None)
     record = _record(links, state, ref)
     if old is not None and old.state in RETRIED:
-        counters.uncount(old.state.value, old.reason)
+        counters.uncount(old.state.value, old.reason, old.detail)
         record.visits[:0] = old.visits[1 - VISITS_KEPT :]
     elif old is not None:
         has_same = links.fp is not None and links.fp == old.fingerprint
@@ -376,7 +376,7 @@ def _count(links: LinksRecord, state: UrlState, counters: Counters, *, is_new: b
         case UrlState.REDIRECTED:
             counters.count_redirect(is_seed=is_seed)
         case UrlState.FAILED:
-            counters.count_failure(links.reason, is_final=True)
+            counters.count_failure(links.reason, links.detail, is_final=True)
         case _:
             counters.count_refused({links.reason: 1})
     if is_seed and is_new:

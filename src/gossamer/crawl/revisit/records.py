@@ -7,7 +7,9 @@ from gossamer.model import (
     Document,
     Failed,
     Fetched,
+    FetchOutcome,
     Redirected,
+    Refused,
     RevisitResult,
     Turn,
     UrlRecord,
@@ -26,7 +28,7 @@ def next_record(
 ) -> UrlRecord:
     """Return the record of a page after a revisit; `is_stored` if its content lies there now."""
     result = turn.revisit or RevisitResult.NO_ANSWER
-    reason = turn.outcome.kind.value if not isinstance(turn.outcome, Fetched | Redirected) else ""
+    reason = reason_of(turn.outcome)
     status = document.status if document is not None else 0
     is_conclusive = result in CONCLUSIVE
     record = replace(
@@ -53,17 +55,28 @@ def next_record(
                 fingerprint=None,
                 words=None,
             )
-        case Failed(kind=kind, detail=detail) if result is RevisitResult.GONE:
+        case Failed(reason=why, detail=detail) if result is RevisitResult.GONE:
             return replace(
                 record,
                 state=UrlState.GONE,
-                reason=kind.value,
+                reason=why,
                 detail=detail,
                 fingerprint=None,
                 words=None,
             )
         case _:
             return record
+
+
+def reason_of(outcome: FetchOutcome) -> str:
+    """Return the name of a failure or refusal; "" for an answer."""
+    match outcome:
+        case Failed():
+            return outcome.reason
+        case Refused():
+            return outcome.kind.value
+        case _:
+            return ""
 
 
 def _found(record: UrlRecord, turn: Turn, answer: Document, *, is_stored: bool) -> UrlRecord:
