@@ -99,8 +99,10 @@ def catalogue(scale: float) -> Family:
     filters = {name: values[: kept + 1] for name, values in _FILTERS.items()}
     frame = Frame("Ostrava Furniture", (Link("/", "Home"), Link("/catalogue", "Catalogue")))
 
-    def has(number: int, name: str) -> str:
-        return pick(filters[name], "has", number, name)
+    traits = [
+        {name: pick(values, "has", number, name) for name, values in filters.items()}
+        for number in range(items)
+    ]
 
     def url(chosen: dict[str, str]) -> str:
         pairs = [f"{name}={chosen[name]}" for name in filters if name in chosen]
@@ -111,7 +113,7 @@ def catalogue(scale: float) -> Family:
 
     def fitting(chosen: dict[str, str]) -> list[int]:
         wanted = [(name, value) for name, value in chosen.items() if name != "sort"]
-        return [n for n in range(items) if all(has(n, name) == value for name, value in wanted)]
+        return [n for n in range(items) if all(traits[n][name] == value for name, value in wanted)]
 
     def list_page(chosen: dict[str, str]) -> str:
         found = fitting(chosen)
@@ -141,7 +143,7 @@ def catalogue(scale: float) -> Family:
             return list_page(asked)
         number = count_in(target.removeprefix("/piece/"), below=items)
         if number is not None and target.startswith("/piece/"):
-            facts = listed(Link(url({name: has(number, name)}), name) for name in filters)
+            facts = listed(Link(url({name: traits[number][name]}), name) for name in filters)
             return frame.page(piece(number).text, para(70, "piece", number), facts)
         return frame.notice(target)
 

@@ -20,6 +20,13 @@ class Sitemap(NamedTuple):
     text: str
 
 
+def sitemap_of(tag: str, entry: str, urls: list[str]) -> Sitemap:
+    """Return a sitemap (urlset of url) or an index (sitemapindex of sitemap)."""
+    inside = "".join(f"<{entry}><loc>{url}</loc></{entry}>" for url in urls)
+    space = 'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'
+    return Sitemap(f'<?xml version="1.0" encoding="UTF-8"?><{tag} {space}>{inside}</{tag}>')
+
+
 Answer: TypeAlias = str | Moved | Sitemap
 
 
@@ -95,7 +102,10 @@ def links_of(answer: Answer, host: str) -> list[Spot]:
 
 
 def reachable(family: Family, most: int = 100_000) -> set[Spot]:
-    """Return what can be reached from the doors without leaving the family, breadth first."""
+    """Return the pages that can be reached from doors and sitemaps within the family.
+
+    Breadth first; sitemaps are no pages.
+    """
     queue = deque(spot_of(door, "") for door in family.doors)
     if family.robots:
         queue.append(spot_of("/sitemap.xml", queue[0].host))
@@ -106,7 +116,8 @@ def reachable(family: Family, most: int = 100_000) -> set[Spot]:
         answer = family.answer(here.host, here.target)
         if answer is None:
             continue
-        found.add(here)
+        if not isinstance(answer, Sitemap):
+            found.add(here)
         new = {other for other in links_of(answer, here.host) if family.owns(other.host)} - known
         queue.extend(sorted(new))
         known |= new

@@ -2,7 +2,7 @@
 
 from datetime import date, timedelta
 
-from laboratory.families.family import Family, scaled
+from laboratory.families.family import Answer, Family, scaled, sitemap_of
 from laboratory.families.page import (
     Frame,
     Link,
@@ -214,3 +214,95 @@ def programme(scale: float) -> Family:
 
     pages = 1 + months + sum(len(events(n)) for n in range(months)) + 2
     return Family("programme", ("//www.oldgranary.test/programme",), answer, pages)
+
+
+def listings(scale: float) -> Family:
+    """Return notices that only sitemaps name: the site itself has but a search form."""
+    files, per_file = scaled(30, scale), 40
+    host = "www.parish-notices.test"
+    count = files * per_file
+    frame = Frame("Parish notices", (Link("/", "Search"),))
+
+    def notice(number: int) -> str:
+        return f"/notice/{number_of('notice', number) % 10**9:09d}-{number}"
+
+    def sitemap(target: str) -> Answer | None:
+        if target == "/sitemap.xml":
+            inside = [f"//{host}/sitemaps/{n + 1}.xml" for n in range(files)]
+            return sitemap_of("sitemapindex", "sitemap", inside)
+        asked = target.removeprefix("/sitemaps/").removesuffix(".xml")
+        number = count_in(asked, below=files + 1, start=1)
+        if number is None:
+            return None
+        named = range((number - 1) * per_file, number * per_file)
+        return sitemap_of("urlset", "url", [f"//{host}{notice(n)}" for n in named])
+
+    def answer(_host: str, target: str) -> Answer | None:
+        if target == "/":
+            form = "<form action=/find method=post><input name=words></form>"
+            return frame.page("Find a notice", para(30, "notices"), form)
+        if target.endswith(".xml"):
+            return sitemap(target)
+        number = count_in(target.rpartition("-")[2], below=count)
+        if number is None or target != notice(number):
+            return frame.notice(target)
+        return frame.page(phrase(4, "notice", number).capitalize(), para(70, "notice", number))
+
+    robots = f"User-agent: *\nDisallow: /find\nSitemap: //{host}/sitemap.xml\n"
+    return Family("listings", (f"//{host}/",), answer, 1 + count + 3, robots=robots)
+
+
+def stations(scale: float) -> Family:
+    """Return timetables: lines, stops, and a table of times for every stop of every line."""
+    lines, stops = scaled(40, scale, 3), scaled(300, scale, 12)
+    per_line = 20
+    frame = Frame("Valley buses", (Link("/lines", "Lines"),), ("fares", "imprint"))
+
+    def stops_of(line: int) -> list[int]:
+        along = (line * 13 + n * (1 + line % 3) for n in range(min(per_line, stops // 3)))
+        return sorted({stop % stops for stop in along})
+
+    def stop_link(stop: int) -> Link:
+        return Link(f"/stop/{stop + 1000}", phrase(2, "stop", stop).title())
+
+    def line_link(line: int) -> Link:
+        return Link(f"/line/{line + 1}", f"Line {line + 1}")
+
+    def times_link(line: int, stop: int) -> Link:
+        return Link(f"/times?line={line + 1}&stop={stop + 1000}", "Departures")
+
+    served = {stop: [n for n in range(lines) if stop in stops_of(n)] for stop in range(stops)}
+
+    def times_page(line: int, stop: int) -> str:
+        rng = rng_of("times", line, stop)
+        past = rng.randrange(60)
+        rows = "".join(
+            f"<tr><td>{hour}</td><td>{past:02d} {(past + 20 + hour) % 60:02d}</td></tr>"
+            for hour in range(5, 23)
+        )
+        title = f"{line_link(line).text} at {stop_link(stop).text}"
+        return frame.page(
+            title, f"<table>{rows}</table>", inline([line_link(line), stop_link(stop)])
+        )
+
+    def answer(_host: str, target: str) -> str | None:
+        path, asked = query_of(target)
+        if target == "/lines":
+            return frame.page("Lines", listed(line_link(n) for n in range(lines)))
+        kind, _, rest = path[1:].partition("/")
+        line = count_in(asked.get("line", rest), below=lines + 1, start=1)
+        stop = count_in(asked.get("stop", rest), below=1000 + stops, start=1000)
+        if kind == "line" and line is not None:
+            along = stops_of(line - 1)
+            rows = [f"{anchor(stop_link(n))} {anchor(times_link(line - 1, n))}" for n in along]
+            return frame.page(line_link(line - 1).text, "<br>".join(rows))
+        if kind == "stop" and stop is not None and served[stop - 1000]:
+            links = [times_link(n, stop - 1000) for n in served[stop - 1000]]
+            return frame.page(stop_link(stop - 1000).text, para(8, "stop", stop), listed(links))
+        if path == "/times" and line and stop and line - 1 in served[stop - 1000]:
+            return times_page(line - 1, stop - 1000)
+        return frame.notice(target)
+
+    used = [stop for stop in range(stops) if served[stop]]
+    pages = 1 + lines + len(used) + sum(len(stops_of(n)) for n in range(lines)) + 2
+    return Family("stations", ("//timetable.valleybuses.test/lines",), answer, pages)

@@ -265,18 +265,17 @@ def commits(scale: float) -> Family:
         for n in range(count)
     ]
     numbers = {name: number for number, name in enumerate(names)}
-    frame = Frame("lathe.git", (Link("/lathe.git/", "summary"),), ())
+    frame = Frame("lathe", (Link("/lathe", "summary"),), ())
 
     def commit(number: int) -> Link:
-        return Link(f"/lathe.git/commit/?id={names[number]}", names[number][:10])
+        return Link(f"/lathe/commit/{names[number]}", names[number][:10])
 
     def answer(_host: str, target: str) -> str | None:
-        path, asked = query_of(target)
-        if target == "/lathe.git/":
+        if target == "/lathe":
             head = f"<p>master: {anchor(commit(0))}</p>"
-            return frame.page("lathe.git", para(25, "repository"), head)
-        number = numbers.get(asked.get("id", ""))
-        if path != "/lathe.git/commit/" or number is None or len(asked) > 1:
+            return frame.page("lathe", para(25, "repository"), head)
+        number = numbers.get(target.removeprefix("/lathe/commit/"))
+        if number is None or not target.startswith("/lathe/commit/"):
             return None
         parents = [number + 1] if number + 1 < count else []
         if number % 9 == 4 and number + 4 < count:
@@ -290,4 +289,4 @@ def commits(scale: float) -> Family:
         body = para(number % 30, "why", number) + f"<pre>{lines}</pre>"
         return frame.page(names[number][:10], said, body, "parent ", inline(map(commit, parents)))
 
-    return Family("commits", ("//git.lathe-source.test/lathe.git/",), answer, 1 + count)
+    return Family("commits", ("//git.lathe-source.test/lathe",), answer, 1 + count)

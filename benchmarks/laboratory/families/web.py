@@ -49,6 +49,8 @@ HONEST_FAMILIES: Mapping[str, Callable[[float], Family]] = {
     "gallery": media.gallery,
     "news": media.news,
     "programme": media.programme,
+    "listings": media.listings,
+    "stations": media.stations,
 }
 """Scale → the family; at scale 1 each has hundreds to thousands of pages."""
 
@@ -84,7 +86,7 @@ TRAP_FAMILIES = (*FOLDER_TRAPS, *_WIDE_TRAPS)
 HELD_OUT = frozenset(
     (
         *("catalogue", "docs", "forum", "franchises", "genealogy"),
-        *("news", "questions", "registry", "shop", "wiki"),
+        *("news", "questions", "registry", "shop", "stations", "wiki"),
         *("borrowing_maze", "crossed_hosts", "deepening", "empty_calendar", "false_people"),
         *("paged_items", "searches", "uuid_items", "wildcard", "word_maze"),
     )

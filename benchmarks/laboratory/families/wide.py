@@ -1,6 +1,6 @@
 """Traps that need hosts of their own: sitemaps, pairs of hosts, made-up hosts and domains."""
 
-from laboratory.families.family import Answer, Family, Sitemap
+from laboratory.families.family import Answer, Family, sitemap_of
 from laboratory.families.page import (
     RARE,
     Frame,
@@ -15,12 +15,6 @@ from laboratory.families.page import (
 )
 
 
-def _xml(tag: str, entry: str, urls: list[str]) -> Sitemap:
-    inside = "".join(f"<{entry}><loc>{url}</loc></{entry}>" for url in urls)
-    space = 'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'
-    return Sitemap(f'<?xml version="1.0" encoding="UTF-8"?><{tag} {space}>{inside}</{tag}>')
-
-
 def endless_sitemaps(host: str) -> Family:
     """Return sitemap indexes that name further indexes, and pages with their own text."""
     frame = Frame("Stock photos", (Link("/", "Stock photos"),), ())
@@ -30,9 +24,9 @@ def endless_sitemaps(host: str) -> Family:
         if target == "/sitemap.xml" or target.startswith("/sitemaps/index-"):
             indexes = [f"//{host}/sitemaps/index-{rng.getrandbits(40):x}.xml" for _ in range(12)]
             files = [f"//{host}/sitemaps/urls-{rng.getrandbits(40):x}.xml" for _ in range(3)]
-            return _xml("sitemapindex", "sitemap", indexes + files)
+            return sitemap_of("sitemapindex", "sitemap", indexes + files)
         if target.startswith("/sitemaps/"):
-            return _xml(
+            return sitemap_of(
                 "urlset",
                 "url",
                 [f"//{host}/photo/{slug(3, rng.getrandbits(64))}" for _ in range(30)],
