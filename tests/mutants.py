@@ -51,6 +51,7 @@ MODULES: dict[str, tuple[str, tuple[str, ...]]] = {
     "repair": ("store/repairing.py", ("tests/unit/store/test_store_repair*.py",)),
     "ends": ("store/ends.py", ("tests/unit/store/test_store_ends.py",)),
     "guard": ("fetch/guard.py", ("tests/unit/fetch/test_guard.py",)),
+    "mirrors": ("traps/mirrors.py", ("tests/unit/traps/test_mirrors.py",)),
     "seen": (
         "seen/url_seen.py",
         ("tests/unit/seen/test_seen_url_seen.py", "tests/unit/seen/test_new_among.py"),

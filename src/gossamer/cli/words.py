@@ -67,7 +67,7 @@ LINK_REFUSALS: dict[str, Gloss] = {
         "its domain makes up new hosts without an end", "if it is honest, name it in traps.trust"
     ),
     "mirror_host": Gloss(
-        "its host has the same pages as another, as have several more",
+        "its host has shown nothing but the pages of another, as have several more",
         "if it is wanted all the same, name it in traps.trust",
     ),
     "user": Gloss("a filter of your own objected", "look at the filter; `why` quotes it"),

@@ -17,6 +17,7 @@ from gossamer.model import (
     EMBEDDED,
     FOLLOWED,
     NO_CONTENT,
+    SITEMAP_TYPES,
     CopyOf,
     Document,
     Extraction,
@@ -35,7 +36,6 @@ from gossamer.model import (
 )
 from gossamer.urls import without_credentials
 
-SITEMAPS = frozenset({"application/sitemap+xml", "text/x-sitemap"})
 MAX_NESTING = 3
 """So many indexes of sitemaps in a row are followed: an endless chain of them is a trap."""
 DETAIL_CHARS = 200
@@ -187,7 +187,7 @@ def followed_links(task: Task, reading: Reading, at: Stations) -> list[Link]:
     is_empty = reading.label in NO_CONTENT
     if found.is_nofollow or is_empty or is_mirror_in_place(task, reading.copy_of):
         return []
-    if found.media_type in SITEMAPS:
+    if found.media_type in SITEMAP_TYPES:
         return [link for link in found.links if sitemap_may_name(task, link)]
     kinds = FOLLOWED | EMBEDDED if at.process.embeds else FOLLOWED
     return [link for link in found.links if link.kind in kinds]

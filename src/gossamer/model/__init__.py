@@ -9,6 +9,7 @@ from gossamer.model.document import (
     CONNECTION_REFUSED,
     CUT_FOR_OTHERS,
     FAMILIES,
+    SITEMAP_TYPES,
     Body,
     CertificateProblem,
     Document,

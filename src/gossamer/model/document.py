@@ -215,6 +215,9 @@ CUT_FOR_OTHERS = "cut for others"
 """The detail of a failure that was ours: a slow request that was broken off for the sake of others.
 It says little about the host."""
 
+SITEMAP_TYPES = frozenset({"application/sitemap+xml", "text/x-sitemap"})
+"""Media types, after sniffing, of lists of pages."""
+
 FetchOutcome: TypeAlias = Fetched | Redirected | Refused | Failed
 
 

@@ -7,6 +7,7 @@ from typing import TypeAlias
 from msgspec import Struct, field
 
 from gossamer.model.document import (
+    SITEMAP_TYPES,
     Extraction,
     FailureKind,
     FetchOutcome,
@@ -84,6 +85,11 @@ class Turn(Struct, frozen=True, kw_only=True):
     """How many links of this page each filter reason refused."""
     retry_at: float | None = None
     """When the URL is tried again; None when this outcome is final."""
+
+    @property
+    def is_sitemap(self) -> bool:
+        """Return True if a sitemap came: a list of pages, not a page."""
+        return self.found is not None and self.found.media_type in SITEMAP_TYPES
 
 
 class UrlState(StrEnum):

@@ -1,4 +1,4 @@
-"""Made-up hosts and mirrors: judged by hosts instead of pages."""
+"""Made-up hosts: judged by hosts instead of pages."""
 
 from collections.abc import Callable, Iterable
 
@@ -8,16 +8,11 @@ from gossamer.config import TrapsConfig
 from gossamer.model import Fetched, Objection, Reject, Task, Turn
 from gossamer.traps.registry import UnitRegistry
 from gossamer.traps.rules import KNOWN_DOMAINS, LEAF_SHARE, Decision, decide_on_hosts
-from gossamer.traps.unit import Unit, address_of, domain_unit, host_of, units_of
+from gossamer.traps.unit import Unit, domain_unit, host_of, units_of
 from gossamer.urls import registrable_domain
 
 HOSTS_PER_LEAF = 4
 ANSWERED_KEPT = 256
-
-MIRROR_HOSTS = 4
-"""Hosts whose first pages are all copies of one other host's, from which on they are closed."""
-SURE_PAGES = 2
-FOLLOWERS_KEPT = 4096
 
 
 class Domains:
@@ -73,7 +68,7 @@ class Domains:
 
     def _note_linking_domain(self, task: Task, domain: str) -> None:
         """Remember that another domain links a host: somebody thinks that it is worth it."""
-        linker = registrable_domain(_host_in(task.via))
+        linker = registrable_domain(host_in(task.via))
         if linker not in {domain, ""}:
             unit = self._registry.get(units_of(task.url)[-1])
             if len(unit.linking_domains) < KNOWN_DOMAINS:
@@ -81,7 +76,7 @@ class Domains:
 
     def generation(self, unit: Unit, task: Task) -> int:
         """Return how many hosts in a row, each named by the one before, led to a task's host."""
-        return unit.answered.get(_host_in(task.via), 0)
+        return unit.answered.get(host_in(task.via), 0)
 
     def objection_to_unanswered(self, task: Task) -> Objection | None:
         """Object to a host that was let in before its domain was closed, and never answered."""
@@ -130,45 +125,6 @@ class Domains:
         return sum(registrable_domain(other) == domain and self.is_new(other) for other in others)
 
 
-def _host_in(text: str) -> str:
+def host_in(text: str) -> str:
     """Return the host of a URL's text; "" if there is none."""
     return host_of(text.partition("://")[2])
-
-
-class Mirrors:
-    """Do several hosts have nothing but the pages of another?
-
-    One copy of a site may be wanted; the fourth is not. A host is a follower of another as long as
-    all its pages are copies of that one's pages under the same paths. When enough followers have
-    shown two pages, all followers are closed, and later ones at their first page.
-
-    Kept in memory only: a verdict is kept with its unit.
-    """
-
-    def __init__(self) -> None:
-        self._followers: dict[str, dict[str, Unit]] = {}
-        self._is_mirrored: set[str] = set()
-
-    def observe(self, turn: Turn, host: Unit) -> tuple[str, list[Unit]]:
-        """Count a page of a host; return the original, and the hosts to be closed as mirrors."""
-        if turn.copy_of is None:
-            return "", []
-        address = turn.copy_of.url.partition("://")[2]
-        name = address.partition("/")[0] + "/"
-        own = address_of(turn.task.url)
-        if name == host.name or address[len(name) :] != own[len(host.name) :]:
-            return "", []
-        host.copies += 1
-        if host.copies < host.pages:  # it has pages of its own
-            self._followers.get(name, {}).pop(host.name, None)
-            return "", []
-        followers = self._followers.setdefault(name, {})
-        if len(followers) < FOLLOWERS_KEPT:
-            followers[host.name] = host
-        sure = sum(other.copies >= SURE_PAGES for other in followers.values())
-        if name not in self._is_mirrored and sure < MIRROR_HOSTS:
-            return "", []
-        self._is_mirrored.add(name)
-        found = [other for other in followers.values() if other.copies == other.pages]
-        followers.clear()
-        return name, found

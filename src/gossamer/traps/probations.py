@@ -6,7 +6,8 @@ from typing import NamedTuple
 from gossamer.config import TrapsConfig
 from gossamer.model import NO_CONTENT, Fetched, Task, Turn, Url
 from gossamer.traps.held import HeldQueues, closed_because
-from gossamer.traps.hosts import Domains, Mirrors
+from gossamer.traps.hosts import Domains
+from gossamer.traps.mirrors import Mirrors
 from gossamer.traps.observations import (
     Observation,
     count_page,
@@ -61,7 +62,7 @@ class Probations:
         self._config, self._registry, self._queues = config, registry, queues
         self.domains = Domains(config, registry, host_count)
         self._seeds = [address_of(seed) for seed in seeds]
-        self._mirrors = Mirrors()
+        self._mirrors = Mirrors(host_count)
         self._last = _LastPage("", NO_TRAIL, "")
         self._touched: dict[str, None] = {}
         self._refused: dict[str, int] = {}
@@ -88,9 +89,10 @@ class Probations:
         trail = self.end_probe(url, names)
         self._last = _LastPage(url.text, trail, "")
         is_content = isinstance(turn.outcome, Fetched) and turn.label not in NO_CONTENT
-        if is_content and not is_redirect_page(turn):
+        is_page = is_content and not is_redirect_page(turn)
+        if is_page:
             self._observe_page(observation_of(turn), names, trail)
-            self._observe_copy(turn, self._registry.get(names[-1]))
+        self._observe_copy(turn, self._registry.get(names[-1]), is_page=is_page)
 
     def trail_to(self, unit: Unit, task: Task) -> Trail:
         """Return how many pages of a probation led to a new task, and how many in its child."""
@@ -136,9 +138,9 @@ class Probations:
         elif decision is Decision.HOSTS:
             self._close(unit, unit.probation, decision)
 
-    def _observe_copy(self, turn: Turn, host: Unit) -> None:
+    def _observe_copy(self, turn: Turn, host: Unit, *, is_page: bool) -> None:
         """Close hosts that have nothing but another's pages, if there are several."""
-        original, mirrors = self._mirrors.observe(turn, host)
+        original, mirrors = self._mirrors.observe(turn, host, is_page=is_page)
         for mirror in mirrors:
             if not mirror.verdict and not self._is_home(mirror):
                 probation = Probation(suspicion=f"its pages are those of {original}")

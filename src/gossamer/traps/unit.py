@@ -107,7 +107,7 @@ class Unit(Struct, kw_only=True, omit_defaults=True):
     leaves: int = 0
     """Of a domain: hosts that named no new host."""
     copies: int = 0
-    """Of a host: pages that are copies of another host's pages under the same paths."""
+    """Of a host: pages that another host has, too, under the same paths."""
     probation: Probation | None = field(default=None, name="trial")
     verdict: str = ""
     """The reason for which the unit is closed; "" while it is not."""

@@ -8,7 +8,6 @@ from email.utils import parsedate_to_datetime
 from msgspec.structs import astuple
 
 from gossamer.config import WatchConfig
-from gossamer.crawl.pipeline import SITEMAPS
 from gossamer.crawl.revisit.records import CONCLUSIVE
 from gossamer.frontier.revisit import Belief, Watchlist, first_belief, prior_of
 from gossamer.model import Fetched, Link, Redirected, RevisitResult, Turn, UrlRecord, UrlState
@@ -110,7 +109,7 @@ class WatchedPages:
 
     def _hear_claims(self, turn: Turn) -> None:
         """Hear how often the new pages of a sitemap are said to change."""
-        if turn.found is None or turn.found.media_type not in SITEMAPS:
+        if turn.found is None or not turn.is_sitemap:
             return
         new = {task.url.key for task in turn.new_tasks}
         for link in turn.found.links:
@@ -139,7 +138,7 @@ class WatchedPages:
 
     def _hear_sitemap(self, turn: Turn, old: UrlRecord) -> None:
         """Hear which pages have changed since the sitemap was last read."""
-        if turn.found is None or turn.found.media_type not in SITEMAPS:
+        if turn.found is None or not turn.is_sitemap:
             return
         for link in turn.found.links:
             modified_at = last_modified(link)
