@@ -122,9 +122,9 @@ class Endured(NamedTuple):
         return f"{self.name:24} {figures} {self.status.get('held', 0):>8} {ended}{told}{unlisted}"
 
 
-def crawl(seed: str, folder: Path, *flags: str) -> dict[str, object]:
+def crawl(seeds: tuple[str, ...], folder: Path, *flags: str) -> dict[str, object]:
     """Crawl to the end and return the status."""
-    command = [sys.executable, "-m", "gossamer", "crawl", seed, "--into", str(folder), *FLAGS]
+    command = [sys.executable, "-m", "gossamer", "crawl", *seeds, "--into", str(folder), *FLAGS]
     done = subprocess.run(
         [*command, "--shards", "1", "--json", *flags],
         capture_output=True,
@@ -134,13 +134,13 @@ def crawl(seed: str, folder: Path, *flags: str) -> dict[str, object]:
     )
     lines = done.stdout.splitlines()
     if not lines:
-        sys.exit(f"the crawl of {seed} failed with exit code {done.returncode}\n{done.stderr}")
+        sys.exit(f"the crawl of {seeds[0]} failed with exit code {done.returncode}\n{done.stderr}")
     found: dict[str, object] = json.loads(lines[-1])
     return found
 
 
 def endure(name: str, web: FamilyWeb | SnareWeb, knobs: Knobs) -> Endured:
-    """Crawl a web from its first seed."""
+    """Crawl a web from its seeds."""
     with serve_snares(web) as served, tempfile.TemporaryDirectory() as place:
         lines = [f'[fetch]\nnameservers = ["{served.nameserver}"]']
         for section, values in knobs.items():
@@ -148,13 +148,11 @@ def endure(name: str, web: FamilyWeb | SnareWeb, knobs: Knobs) -> Endured:
         config = Path(place) / "knobs.toml"
         config.write_text("\n".join(lines) + "\n")
         flags = ("--config", str(config), "--max-time", str(TIME_S))
-        status = crawl(served.web.seeds[0], Path(place) / "crawl", *flags)
+        status = crawl(served.web.seeds, Path(place) / "crawl", *flags)
         requests = served.server.requests
-    seed_host = str(urlsplit(served.web.seeds[0]).hostname)
-    allowed = {
-        "": knobs.get("traps", {}).get("allowance", 12_000),
-        domain_of(seed_host): knobs.get("filter", {}).get("max_urls_per_host", 100_000),
-    }
+    at_home = {domain_of(str(urlsplit(seed).hostname)) for seed in served.web.seeds}
+    allowed = dict.fromkeys(at_home, knobs.get("filter", {}).get("max_urls_per_host", 100_000))
+    allowed[""] = knobs.get("traps", {}).get("allowance", 12_000)
     if isinstance(web, FamilyWeb):
         seen = tally(requests, web.trap_of, web.expected)
         return Endured(name, len(web.expected), seen, allowed, family_marks(web), status)
@@ -284,7 +282,7 @@ def parts_of(which: str) -> Iterator[Endured]:
 def false_stops() -> int:
     """Crawl a part of the real web; return how many parts of it were closed or held."""
     with tempfile.TemporaryDirectory() as place:
-        status = crawl(SEED, Path(place) / "crawl", "--max-pages", str(REAL_PAGES))
+        status = crawl((SEED,), Path(place) / "crawl", "--max-pages", str(REAL_PAGES))
     notes = status["traps"]
     assert isinstance(notes, list)
     stopped = [note for note in notes if note["reason"]]

@@ -25,7 +25,8 @@ def franchises(scale: float) -> Family:
     count = scaled(20, scale, 4)
     towns = [slug(1, "town", number) + str(number) for number in range(count)]
     hosts = [f"www.bakehouse-{town}.test" for town in towns]
-    shared = Frame("The Bakehouse", (Link("/", "Bakehouse"), Link("/hours", "Hours")), ("imprint",))
+    menu = (Link("/", "Bakehouse"), Link("/imprint", "Imprint"), Link("/hours", "Hours"))
+    shared = Frame("The Bakehouse", menu, ("imprint",))
     common = ("hours", "team", "bread", "cakes", "directions", "jobs", "history", "offers")
     more = ("catering", "courses")
 
@@ -52,7 +53,8 @@ def franchises(scale: float) -> Family:
 
     pages = sum(2 + len(own(number)) for number in range(count))
     pattern = r"www\.bakehouse-[a-z]+[0-9]+\.test"
-    return Family("franchises", (f"//{hosts[0]}/",), answer, pages, hosts=pattern)
+    doors = tuple(f"//{host}/" for host in hosts)
+    return Family("franchises", doors, answer, pages, hosts=pattern)
 
 
 def gallery(scale: float) -> Family:

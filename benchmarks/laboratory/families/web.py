@@ -117,10 +117,11 @@ class FamilyWeb:
 
     @property
     def seeds(self) -> tuple[str, ...]:
-        """Where to start: at the hub, or at the door of each honest family."""
+        """Where to start: at the hub, or at the doors of the honest families."""
         if self.has_hub:
             return (origin_of(self.scheme, HUB, self.port) + "/",)
-        return tuple(self._absolute(family.doors[0]) for family in self.honest_families)
+        doors = (door for family in self.honest_families for door in family.doors)
+        return tuple(self._absolute(door) for door in doors)
 
     @cached_property
     def honest_families(self) -> tuple[Family, ...]:
