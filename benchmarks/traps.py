@@ -37,7 +37,7 @@ from laboratory.families import (
 )
 from laboratory.snares import SnareWeb, serve_snares
 from realweb import FLAGS, SEED, bring_up, save
-from summary import AIMS, figure_of
+from summary import AIMS, figure_of, misses
 
 PAGES = int(os.environ.get("PAGES", "10000"))
 REAL_PAGES = int(os.environ.get("REAL_PAGES", "20000"))
@@ -51,6 +51,8 @@ HALVES = {"": ("held_out", "tuned"), "1": ("held_out",), "0": ("tuned",)}[
 
 MIX_SCALE = 0.3
 SMALL_SCALE = 0.05
+PER_ADDRESS = 10
+"""An address may take as many times the allowance of a domain."""
 ROOM = 1.2
 """The allowance of a mix, over the pages of its largest honest domain."""
 MADE_UP_HOSTS = ("many_domains", "wildcard", "crossed_hosts", "endless_sitemaps")
@@ -92,9 +94,11 @@ class Endured(NamedTuple):
 
     @property
     def after_share(self) -> float:
-        """Return the most requests to a trap's domain afterwards, over what is allowed."""
-        after, other = self.seen.after, self.allowed[""]
-        return max((n / self.allowed.get(name, other) for name, n in after.items()), default=0.0)
+        """Return the most requests to a trap's domain or address later, over what is allowed."""
+        other = self.allowed[""]
+        shares = [n / self.allowed.get(name, other) for name, n in self.seen.after.items()]
+        most = max(PER_ADDRESS * other, *self.allowed.values())
+        return max([*shares, *(n / most for n in self.seen.after_by_trap.values())], default=0.0)
 
     @property
     def is_finished(self) -> bool:
@@ -319,10 +323,14 @@ def main() -> None:
         save("traps", result)
         return
     print(json.dumps(result))
-    for aim in AIMS:
-        value = figure_of(result, aim.figure) if aim.result == "traps" else None
-        if value is not None and not aim.is_reached(value):
-            sys.exit(f"traps: {aim.figure} is {value:,g}, and should be {aim.words()}")
+    measured = {
+        aim.figure
+        for aim in AIMS
+        if aim.result == "traps" and figure_of(result, aim.figure) is not None
+    }
+    missed = [line for line in misses("traps", result) if line.split()[1] in measured]
+    if missed:
+        sys.exit("\n".join(missed))
 
 
 if __name__ == "__main__":

@@ -19,6 +19,8 @@ class CrawlTally(NamedTuple):
     """Those of them that went to traps, by trap, robots.txt included."""
     after: Counter[str]
     """Requests to traps after that page, by registrable domain."""
+    after_by_trap: Counter[str]
+    """The same by trap: those of one trap share an address."""
     by_trap: Counter[str]
     """All requests to traps."""
 
@@ -45,9 +47,16 @@ def tally(
             fetched.add(where)
             last = number
     before = Counter(trap for trap in traps[: last + 1] if trap)
-    after = Counter(
-        domain_of(request.host)
+    later = [
+        (domain_of(request.host), trap)
         for request, trap in zip(log[last + 1 :], traps[last + 1 :], strict=True)
         if trap and request.path != "/robots.txt"
+    ]
+    return CrawlTally(
+        fetched=fetched,
+        requests_before=last + 1,
+        before=before,
+        after=Counter(domain for domain, _ in later),
+        after_by_trap=Counter(trap for _, trap in later),
+        by_trap=Counter(trap for trap in traps if trap),
     )
-    return CrawlTally(fetched, last + 1, before, after, Counter(trap for trap in traps if trap))

@@ -172,6 +172,7 @@ def test_a_log_is_split_at_the_last_honest_page_that_was_not_sent_before() -> No
     assert seen.before == {"maze": 2}
     assert seen.share_before == 0.4
     assert seen.after == {"maze.test": 1}
+    assert seen.after_by_trap == {"maze": 1}
     assert seen.by_trap == {"maze": 4}
 
 
