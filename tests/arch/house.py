@@ -18,6 +18,7 @@ GROUND = frozenset(
         "durable",
         "errors",
         "log",
+        "machine",
         "native",
         "ranks",
         "secrets",

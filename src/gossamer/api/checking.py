@@ -24,6 +24,8 @@ class CheckReport(Struct, frozen=True, kw_only=True):
     """Records of the archive, and rows of the state, that were read."""
     pages: int
     """Page records that are sound; 0 if not all were read."""
+    dated_back: int
+    """Of these, those that are marked because the clock had been set back: no damage."""
     bytes_read: int
     bytes_all: int
     """Of the archive, as far as it counts."""
@@ -61,6 +63,7 @@ def check_folder(
         files=found.files,
         records=found.records,
         pages=found.pages,
+        dated_back=found.dated_back,
         bytes_read=found.bytes_read,
         bytes_all=found.bytes_all,
         seconds=clock.steady() - began,

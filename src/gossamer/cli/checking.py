@@ -75,6 +75,11 @@ def _show(found: "CheckReport", folder: str, *, is_part: bool) -> None:
         f"{counted(found.files, 'archive file')}, {counted(found.records, 'record')}, "
         f"{size:,.1f} MiB read{share} in {found.seconds:,.1f} s ({speed:,.0f} MiB/s)"
     )
+    if found.dated_back:
+        screen.print(
+            f"{counted(found.dated_back, 'page')} dated before others that were stored earlier: "
+            "the clock had been set back, and they are marked (WARC-Clock-Set-Back-From)."
+        )
     if found.is_running:
         screen.print("The crawl runs: what it stores meanwhile was not looked at.")
     problems = counted(len(found.findings), "finding")

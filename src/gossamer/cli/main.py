@@ -4,18 +4,28 @@ Nothing slow is imported before `run` listens for signals: until then Python's o
 death by the signal, is what a stop gets.
 """
 
+import errno
 import os
 import signal
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from gossamer.errors import GossamerError
 
 USAGE, STOPPED, CANNOT_GO_ON = 2, 3, 4
 _INTERRUPTED = 130
 """What typer makes of Ctrl-C."""
+
+_REMEDIES: dict[int | None, str] = {
+    errno.ENOSPC: "free some space, then run the command again",
+    errno.EDQUOT: "free some space, then run the command again",
+    errno.EACCES: "check its permissions",
+    errno.EPERM: "check its permissions",
+    errno.EROFS: "give a place that can be written",
+    errno.ENOENT: "check the spelling",
+    errno.EISDIR: "give a file",
+    errno.ENOTDIR: "give a folder",
+    errno.EMFILE: "raise the limit on open files (`ulimit -n 1024`), then run the command again",
+}
+"""What to do about errors of the system that no one else has explained."""
 
 
 def run() -> None:
@@ -39,10 +49,16 @@ def exit_code(arguments: Sequence[str]) -> int:
 def _exit_code(words: list[str]) -> int:
     from gossamer.errors import GossamerError
     from gossamer.log import escape, redact
+    from gossamer.machine import expect_memory, is_out_of_memory, raise_open_files
 
     try:
+        if not words[0].startswith("-"):
+            expect_memory()
+        raise_open_files()
         ended = _ended(words)
-    except (GossamerError, OSError, MemoryError) as error:
+    except (GossamerError, OSError, MemoryError, ImportError, RuntimeError) as error:
+        if isinstance(error, ImportError | RuntimeError) and not is_out_of_memory(error):
+            raise
         message, code = explained(error)
         if message:
             line = escape(redact(" ".join(message.split())))
@@ -78,10 +94,13 @@ def _ended(words: list[str]) -> object:
     return parse_and_run(words)
 
 
-def explained(error: "GossamerError | OSError | MemoryError") -> tuple[str, int]:
+def explained(error: Exception) -> tuple[str, int]:
     """Return what to tell of an error, and the exit code that it means."""
     from gossamer.errors import CannotGoOn, ConfigError, CorruptFile, GossamerError
+    from gossamer.machine import is_out_of_memory, memory_words
 
+    if not isinstance(error, GossamerError) and is_out_of_memory(error):
+        return f"{memory_words()}: {error}".rstrip(": "), CANNOT_GO_ON
     match error:
         case ConfigError():
             return str(error), USAGE
@@ -95,9 +114,11 @@ def explained(error: "GossamerError | OSError | MemoryError") -> tuple[str, int]
             return f"this is a bug, please report it: {error}", CANNOT_GO_ON
         case BrokenPipeError():
             return "", 0  # the reader has seen enough
-        case MemoryError():
-            return f"not enough memory for this: {error}", CANNOT_GO_ON
         case OSError():
             where = f"{error.filename}: " if error.filename else ""
+            remedy = f"; {_REMEDIES[error.errno]}" if error.errno in _REMEDIES else ""
             # numpy tells only how much of an array was written
-            return f"{where}{error.strerror or f'{error}: is the disk full?'}", CANNOT_GO_ON
+            said = error.strerror or f"{error}: is the disk full?"
+            return f"{where}{said}{remedy}", CANNOT_GO_ON
+        case _:
+            return f"this is a bug, please report it: {error!r}", CANNOT_GO_ON

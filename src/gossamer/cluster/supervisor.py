@@ -1,6 +1,7 @@
 """The supervisor: starts the shards, watches them, starts them again, and ends them together."""
 
 import asyncio
+import signal
 import socket
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -30,7 +31,10 @@ from gossamer.cluster.processes import ShardChild, start_child
 from gossamer.cluster.termination import Termination
 from gossamer.errors import CannotGoOn, ConfigError
 from gossamer.log import tell
+from gossamer.machine import memory_words
 
+OF_MEMORY = frozenset({-signal.SIGKILL, -signal.SIGABRT, -signal.SIGSEGV})
+"""How a process ends that gets no memory: by the kernel's hand, or that of a library."""
 MAX_DEATHS = 8
 """Deaths of one shard in a row, without a commit in between, after which we stop."""
 FIRST_COMMITS = 2
@@ -156,9 +160,10 @@ class Supervisor:
         member.deaths += 1
         tell("shard.died", shard=member.shard, pid=child.pid, code=code, deaths=member.deaths)
         if member.deaths >= MAX_DEATHS:
+            memory = f"; perhaps there is {memory_words()}" if code in OF_MEMORY else ""
             raise CannotGoOn(
                 f"shard {member.shard} crashed {member.deaths} times in a row without progress "
-                f"(last exit code {code}); see its output above, then run the crawl again"
+                f"(last exit code {code}){memory}; see its output above, then run the crawl again"
             )
         self.termination.lost(member.shard)
         self.outages.lost(member.shard)

@@ -47,6 +47,7 @@ from gossamer.errors import ConfigError
 from gossamer.filter import UrlFilter, check_patterns, named_filter
 from gossamer.frontier import choose_order, named_score
 from gossamer.log import tell
+from gossamer.machine import expect_open_files
 from gossamer.model import Counters
 from gossamer.process import Processor
 from gossamer.report import Added, ControlSocket, Retried, Status
@@ -122,6 +123,7 @@ class Crawl:
         shards = how_many_shards(config, self._extras)
         folder = CrawlFolder(self.folder)
         self._is_stopping = False
+        expect_open_files()
         with lock_folder(folder, SystemClock()) as lock:
             ensure_shards(folder, config, shards, lock)
             config = self._save(config)

@@ -20,6 +20,7 @@ from gossamer.errors import GossamerError
 from gossamer.fetch import TransferWatch, connection_room
 from gossamer.frontier import Frontier
 from gossamer.log import tell, warn
+from gossamer.machine import open_files
 from gossamer.model import CUT_FOR_OTHERS, Counters, Row, Task
 from gossamer.seen import RunJob, UrlSeen
 
@@ -136,6 +137,8 @@ async def in_thread(work: Callable[[], object]) -> None:
         raise
 
 
+FEW_CONNECTIONS = 64
+"""Fewer than that, for want of descriptors, are told."""
 GIVE_UP_AT_ONCE = 1000
 OVERDUE_EVERY = 60
 """Rounds between two searches for hosts that have been down for too long."""
@@ -260,6 +263,14 @@ class Engine:
         self._source = revisits or core.frontier
         # Beyond that libcurl would let requests wait, and they would look slow.
         self._slots = min(config.concurrency, connection_room())
+        if self._slots < min(config.concurrency, FEW_CONNECTIONS):
+            warn(
+                "open_files.low",
+                limit=open_files(),
+                connections=self._slots,
+                concurrency=config.concurrency,
+                advice="a higher `ulimit -n` allows more",
+            )
         self._lanes = Lanes(self._slots)
         self._sweep_at = 0.0
         """When to look for slow requests next."""

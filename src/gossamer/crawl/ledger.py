@@ -15,7 +15,9 @@ from dataclasses import dataclass, field
 
 from gossamer.crawl.ports import Committing
 from gossamer.crawl.revisit.records import STORED, count_revisit, next_record, outdated
+from gossamer.log import warn
 from gossamer.model import (
+    CLOCK_SET_BACK,
     CopyOf,
     Counters,
     Document,
@@ -32,9 +34,11 @@ from gossamer.model import (
     Visit,
 )
 from gossamer.report import COUNTERS, decode_record, encode_counters, encode_record, url_row_key
-from gossamer.store import Archive, ArchiveEntry, EndsFile, State, TurnWriter
+from gossamer.store import Archive, ArchiveEntry, EndsFile, State, TurnWriter, date_text
 
 VISITS_KEPT = 8
+DISORDER_S = 60.0
+"""A document that is read in the helper process is recorded so much later than others at most."""
 REMARK_CHARS = 500
 
 
@@ -60,12 +64,16 @@ class Ledger:
     """When the oldest turn of the group was recorded."""
     _rows: list[Row] = field(default_factory=list)
     _entries: list[ArchiveEntry] = field(default_factory=list)
+    _is_clock_back: bool = False
+    """The dates of what is recorded go back, and that was told."""
     _is_urgent: bool = False
     """A turn must not wait for its group: the host asked us to slow down."""
 
     def record(self, turn: Turn, now: float) -> None:
         """Take a turn into the group; its records are made now, while the body is at hand."""
         leaves_record = turn.revisit is None or turn.revisit in STORED
+        if turn.retry_at is None and (document := document_of(turn)) is not None:
+            self._mark_date(document)
         entry = self.writer.entry(turn) if turn.retry_at is None and leaves_record else None
         if entry is not None and (entry.plain_text or turn.copy_of or turn.revisit):
             self.offer(turn, entry.plain_text)
@@ -78,6 +86,21 @@ class Ledger:
             if original is not None and turn.fingerprint is not None:
                 self.forget_content(turn.fingerprint, original.url)
             raise
+
+    def _mark_date(self, document: Document) -> None:
+        """Mark a document whose date is before that of others in the archive.
+
+        Answers are recorded in the order in which they end, give or take the reading of one.
+        """
+        ended_at, latest = document.fetched_at + document.latency_s, self.counters.latest_at
+        if ended_at >= latest - DISORDER_S:
+            self.counters.note_latest(ended_at)
+            self._is_clock_back = False
+            return
+        document.note_oddity(f"{CLOCK_SET_BACK}{date_text(latest)}")
+        if not self._is_clock_back:
+            self._is_clock_back = True
+            warn("clock.set_back", date=date_text(ended_at), latest=date_text(latest))
 
     def record_bare(self, turn: Turn, now: float) -> None:
         """Take a turn into the group without a record in the archive: none could be made."""

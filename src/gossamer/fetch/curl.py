@@ -7,7 +7,6 @@ Callbacks that libcurl makes must not raise: it would report error 11 without a 
 
 import asyncio
 import os
-import resource
 import select
 import socket
 import struct
@@ -24,6 +23,7 @@ from gossamer.config import FetchConfig
 from gossamer.fetch.body import BodyMemory, BodySpool
 from gossamer.fetch.guard import AddressGuard
 from gossamer.fetch.headers import split_answer
+from gossamer.machine import open_files
 
 Foreign: TypeAlias = Any
 """What comes from pycurl, or goes to it: it has no types."""
@@ -36,6 +36,8 @@ SHARES = 64
 64 kB long, so that the worst case is 200 MB."""
 OTHER_DESCRIPTORS = 128
 """Kept for the state, the archive, other processes and whatever is open for a moment."""
+FEWEST_OTHERS = 44
+"""The same where there are few: a state of few files, and nothing else beside the crawl."""
 MAX_CONNECTIONS = 4096
 MAX_KEPT = 2048
 """Connections kept for a next request, busy ones included: at 1,000 pages a second and a gap of a
@@ -51,12 +53,13 @@ _DRAIN_BYTES = 65_536
 
 def connection_room() -> int:
     """Return how many connections may be open with the descriptors that this process may have."""
-    return room_in(resource.getrlimit(resource.RLIMIT_NOFILE)[0])
+    return room_in(open_files())
 
 
 def room_in(descriptors: int) -> int:
     """Return for how many connections there is room: each takes two, libcurl's and our own."""
-    return min(MAX_CONNECTIONS, max(16, (descriptors - OTHER_DESCRIPTORS) // 2))
+    others = min(OTHER_DESCRIPTORS, max(FEWEST_OTHERS, descriptors * 3 // 4))
+    return min(MAX_CONNECTIONS, max(2, (descriptors - others) // 2))
 
 
 class TransferEnd(Struct, frozen=True):

@@ -6,6 +6,7 @@ Neighbours: everyone. Not for: rules (those live in the room that applies them).
 from gossamer.model.checks import CheckedFolder, CheckFinding, CheckScope, FindingKind, Remedy
 from gossamer.model.document import (
     CERTIFICATES,
+    CLOCK_SET_BACK,
     CONNECTION_REFUSED,
     CUT_FOR_OTHERS,
     FAMILIES,

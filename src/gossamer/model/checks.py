@@ -57,6 +57,8 @@ class CheckedFolder(Struct, frozen=True, kw_only=True):
     records: int
     pages: int
     """Page records among them that are sound."""
+    dated_back: int
+    """Of these, those that were stored after the clock had been set back."""
     bytes_read: int
     bytes_all: int
     """Of the archive, as far as it counts."""

@@ -85,6 +85,8 @@ class Document:
         return ""
 
 
+CLOCK_SET_BACK = "the clock was set back: an earlier record is of "
+"""How an oddity begins that is followed by the latest date that was archived before."""
 CONNECTION_REFUSED = "Connection refused"
 """What the detail of a failure says if nothing listens at the host, which itself is there."""
 

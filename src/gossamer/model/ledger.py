@@ -205,6 +205,8 @@ class Counters(Struct, kw_only=True):
     seeds_fetched: int = 0
     seconds: float = 0.0
     """Time spent crawling, all runs together."""
+    latest_at: float = 0.0
+    """The latest wall-clock second at which an archived answer ended."""
     looks: int = 0
     """Visits to pages that we have, whatever came of them."""
     changed: int = 0
@@ -307,6 +309,10 @@ class Counters(Struct, kw_only=True):
     def note_time(self, seconds: float) -> None:
         """Note the time spent crawling, all runs together."""
         self.seconds = seconds
+
+    def note_latest(self, at: float) -> None:
+        """Note when an archived answer ended, by the wall clock."""
+        self.latest_at = max(self.latest_at, at)
 
     def note_watched(self, pages: int) -> None:
         """Note how many pages are on the watchlist."""

@@ -29,6 +29,8 @@ class CheckedPages:
     bad: list[BadRecord] = field(default_factory=list)
     bare: set[int] = field(default_factory=set)
     """Offsets of revisits of which the record with their payload is not there."""
+    dated_back: int = 0
+    """Pages that are marked: their date is before that of others that were stored earlier."""
 
     def add(self, record: Record, file_name: str) -> None:
         """Take in the next page record of the file."""
@@ -36,6 +38,7 @@ class CheckedPages:
         self.lengths.append(record.length)
         self.urls.append(hash_text(record.headers.get("warc-target-uri", "")))
         self.lines.append(hash_bytes(cdxj_line(record, file_name) + b"\n"))
+        self.dated_back += "warc-clock-set-back-from" in record.headers
 
     def at(self, offset: int) -> int:
         """Return which page begins at an offset; -1 if none does."""

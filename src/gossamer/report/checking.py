@@ -84,6 +84,7 @@ def check(root: Path, scope: CheckScope, rng: Random, on_progress: BuildProgress
         files=done.files,
         records=done.records,
         pages=sum(len(table.offsets) for table in done.tables.values()),
+        dated_back=sum(table.dated_back for table in done.tables.values()),
         bytes_read=done.bytes_read,
         bytes_all=done.bytes_all,
         is_running=done.is_running,

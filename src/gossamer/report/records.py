@@ -101,5 +101,7 @@ def sum_counters(parts: Iterable[Counters]) -> Counters:
                 for reason, count in new.items():
                     old[reason] = old.get(reason, 0) + count
             else:
-                setattr(total, name, max(old, new) if name == "seconds" else old + new)
+                setattr(
+                    total, name, max(old, new) if name in {"seconds", "latest_at"} else old + new
+                )
     return total

@@ -6,6 +6,7 @@ record in the links file, which names its page and says what became of the URL: 
 """
 
 import random
+from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha1
 from itertools import chain
@@ -17,6 +18,7 @@ from msgspec import Struct, field
 
 from gossamer.errors import CannotGoOn
 from gossamer.model import (
+    CLOCK_SET_BACK,
     CopyOf,
     Document,
     Extraction,
@@ -194,7 +196,17 @@ class _Name(Struct, frozen=True, gc=False):
             if address
             else f"WARC-Target-URI: {target}\r\n"
         )
+        if document.oddities:
+            where += _clock_line(document.oddities)
         return cls(page_id, date_text(document.fetched_at), target, where)
+
+
+def _clock_line(oddities: Sequence[str]) -> str:
+    """Return the header line that marks a date that goes back; "" if it does not."""
+    for oddity in oddities:
+        if oddity.startswith(CLOCK_SET_BACK):
+            return f"WARC-Clock-Set-Back-From: {plain(oddity.removeprefix(CLOCK_SET_BACK))}\r\n"
+    return ""
 
 
 class TurnWriter:

@@ -35,6 +35,7 @@ from rocksdict import (
 
 from gossamer.durable import linked_files
 from gossamer.errors import CannotGoOn, rebuild_state_command
+from gossamer.machine import open_files
 from gossamer.model import Row
 from gossamer.store.ends import StateEnd
 
@@ -335,7 +336,7 @@ def _options() -> Options:
     options.set_memtable_prefix_bloom_ratio(MEMORY_FILTER)
     options.set_memtable_whole_key_filtering(True)
     options.set_max_background_jobs(2)
-    options.set_max_open_files(OPEN_FILES)
+    options.set_max_open_files(min(OPEN_FILES, open_files() // 4))
     options.set_target_file_size_base(FILE_BYTES)
     options.set_bytes_per_sync(MIB)
     options.set_keep_log_file_num(2)

@@ -57,7 +57,13 @@ def test_each_kind_of_error_has_its_exit_code() -> None:
     assert explained(CannotGoOn("x")) == ("x", 4)
     assert explained(CorruptFile(Path("f"), 3, "x"))[1] == 4
     assert explained(Bug("x")) == ("this is a bug, please report it: x", 4)
-    assert explained(PermissionError(13, "Permission denied", "f")) == ("f: Permission denied", 4)
+    told = "f: Permission denied; check its permissions"
+    assert explained(PermissionError(13, "Permission denied", "f")) == (told, 4)
+    full = OSError(28, "No space left on device", "f")
+    assert explained(full)[0].startswith("f: No space left on device; free some space")
+    for error in (MemoryError(), OSError(12, "x"), RuntimeError("can't start new thread")):
+        message, code = explained(error)
+        assert (message.startswith("not enough memory"), code) == (True, 4)
     assert explained(BrokenPipeError()) == ("", 0)
 
 

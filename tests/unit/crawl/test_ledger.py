@@ -19,6 +19,7 @@ from tests.unit.crawl.harness import (
     url,
 )
 
+from gossamer.crawl.ledger import DISORDER_S
 from gossamer.errors import CannotGoOn
 from gossamer.model import (
     CopyOf,
@@ -692,6 +693,37 @@ def test_a_first_try_has_no_history(books: Books) -> None:
 def test_a_second_try_of_a_url_without_a_record_begins_its_history(books: Books) -> None:
     books.commit(fetched(A, at=50.0, task=task_of(A, attempt=1)))
     assert [visit.at for visit in books.of(A).visits] == [50.0]
+
+
+# Dates
+
+
+def marked(books: Books, text: str, at: float) -> bool:
+    """Commit a page that was fetched at a moment; return True if its date is marked."""
+    books.commit(fetched(text, document=document(text, fetched_at=at)))
+    return "the clock was set back: an earlier record is of " in books.of(text).detail
+
+
+def test_a_page_that_is_dated_before_what_was_stored_is_marked(books: Books) -> None:
+    assert not marked(books, A, 10_000.0)
+    assert marked(books, B, 6_400.0)
+    assert "1970-01-01T02:46:40" in books.of(B).detail
+    assert books.state.totals().latest_at == 10_000.0
+    assert not marked(books, C, 10_001.0)
+
+
+def test_answers_that_end_a_little_out_of_order_are_not_marked(books: Books) -> None:
+    assert not marked(books, A, 10_000.0)
+    assert not marked(books, B, 10_000.0 - DISORDER_S)
+    assert books.state.totals().latest_at == 10_000.0
+
+
+def test_a_slow_answer_counts_by_its_end(books: Books) -> None:
+    assert not marked(books, A, 10_000.0)
+    slow = document(B, fetched_at=9_000.0)
+    slow.latency_s = 1_000.0
+    books.commit(fetched(B, document=slow))
+    assert books.of(B).detail == ""
 
 
 # What is written down about a URL

@@ -13,6 +13,7 @@ import pytest
 from store_samples import AT, HEAD, REQUEST, Sent, document, gzipped, turn, url, writer
 
 from gossamer.model import (
+    CLOCK_SET_BACK,
     CopyOf,
     Extraction,
     Failed,
@@ -223,6 +224,15 @@ def test_a_seed_is_remembered_with_its_label() -> None:
 def test_a_cut_body_says_so_in_a_word_of_the_standard(said: str, stored: str) -> None:
     entry = writer().entry(turn(document(truncated=said)))
     assert f"\r\nWARC-Truncated: {stored}\r\n".encode() in gzip.decompress(entry.pages)
+
+
+def test_a_date_that_goes_back_is_marked_in_every_record_of_the_page() -> None:
+    back = f"{CLOCK_SET_BACK}2030-01-01T00:00:00Z"
+    entry = writer().entry(turn(document(oddities=("odd", back))))
+    mark = b"\r\nWARC-Clock-Set-Back-From: 2030-01-01T00:00:00Z\r\n"
+    assert gzip.decompress(entry.pages).count(mark) == 2  # the request's, and the response's
+    plain_entry = writer().entry(turn(document(oddities=("odd",))))
+    assert b"Clock-Set-Back" not in gzip.decompress(plain_entry.pages)
 
 
 def test_a_protocol_without_headers_becomes_a_resource_record() -> None:

@@ -362,6 +362,7 @@ def _detail(links: LinksRecord, state: UrlState) -> str:
 
 def _count(links: LinksRecord, state: UrlState, counters: Counters, *, is_new: bool) -> None:
     """Add one URL to the totals, as the ledger did when it was fetched."""
+    counters.note_latest(links.at if links.page else 0.0)
     is_seed = links.kind == LinkKind.SEED
     match state:
         case UrlState.ARCHIVED:
