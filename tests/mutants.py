@@ -52,6 +52,8 @@ MODULES: dict[str, tuple[str, tuple[str, ...]]] = {
     "ends": ("store/ends.py", ("tests/unit/store/test_store_ends.py",)),
     "guard": ("fetch/guard.py", ("tests/unit/fetch/test_guard.py",)),
     "mirrors": ("traps/mirrors.py", ("tests/unit/traps/test_mirrors.py",)),
+    "grants": ("fetch/grants.py", ("tests/unit/fetch/test_grants.py",)),
+    "secrets": ("secrets.py", ("tests/unit/test_secrets.py", "tests/unit/test_settings.py")),
     "seen": (
         "seen/url_seen.py",
         ("tests/unit/seen/test_seen_url_seen.py", "tests/unit/seen/test_new_among.py"),

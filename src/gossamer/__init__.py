@@ -96,6 +96,7 @@ if TYPE_CHECKING:
         CopyCluster,
         CopyClusters,
         FilterVerdict,
+        HostSettings,
         NearCopy,
         Page,
         PastVisit,
@@ -170,6 +171,7 @@ __all__ = [
     "HostLinks",
     "HostRanking",
     "HostRow",
+    "HostSettings",
     "HostTable",
     "HostWeight",
     "IndexFacts",
@@ -274,7 +276,8 @@ _HOMES = {
     ),
     "process": "Processor Tools processor",
     "report": (
-        "Added ClusterMember CopyCluster CopyClusters FilterVerdict NearCopy Page PastVisit "
+        "Added ClusterMember CopyCluster CopyClusters FilterVerdict HostSettings NearCopy Page "
+        "PastVisit "
         "RecordLocation Retried Revisits RobotsAnswer Status WatchTotals Why add show status why"
     ),
     "search": "BadMessage ShardServer Answer Hit IndexFacts IndexOptions Published Segment",

@@ -84,6 +84,8 @@ def read_secrets(folder: Path) -> Secrets:
     done so.
     """
     path = folder / FILE
+    if not os.path.isdir(folder):  # noqa: PTH112 - False for whatever is wrong with it: told later
+        return Secrets()
     try:
         with path.open("rb") as file:
             mode = os.fstat(file.fileno()).st_mode & 0o777

@@ -38,6 +38,7 @@ PARTS: dict[str, tuple[str, ...]] = {
     "answers": (
         *("Status", "WatchTotals", "TrapNote", "UserErrors", "WaitsFor"),
         *("Why", "RobotsAnswer", "FilterVerdict", "RecordLocation", "PastVisit", "Revisits"),
+        "HostSettings",
         *("NearCopy", "CopyClusters", "CopyCluster", "ClusterMember"),
         *(
             "Page",

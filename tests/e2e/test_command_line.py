@@ -84,12 +84,13 @@ def test_flags_of_a_later_run_change_the_file_and_are_told(
     said(*crawl_words(server, folder, "--delay", "0", "--max-pages", "3"))
     ended = said("crawl", "--into", folder, "--max-pages", "6", "--auth", "a.test=u:SECRET")
     assert "crawl.toml changed: limits.max_pages: 3 -> 6" in ended.stderr
-    assert "crawl.toml changed: fetch.auth: changed (not shown)" in ended.stderr
+    assert 'crawl.toml changed: host."a.test".auth: changed (not shown)' in ended.stderr
     assert "SECRET" not in ended.stderr + ended.stdout
     text = (folder / "crawl.toml").read_text()
     assert "\nmax_pages = 6 " in text
     assert "\ndelay_s = 0.0 " in text
-    assert stat.S_IMODE((folder / "crawl.toml").stat().st_mode) == 0o600
+    assert "SECRET" not in text
+    assert stat.S_IMODE((folder / "secrets.toml").stat().st_mode) == 0o600
     assert json.loads(said("status", folder, "--json").stdout)["pages"] == 6
 
 

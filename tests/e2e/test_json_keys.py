@@ -35,6 +35,7 @@ MAYBE = {
     "traps": ["unit", "reason", "pages", "held", "refused", "detail"],
     "near": ["level", "bins", "original", "key"],
     "robots": ["allowed", "line", "number", "crawl_delay_s"],
+    "settings": ["delay_s", "scope", "insecure", "headers"],
     "filter": ["reason", "detail"],
     "page": ["file", "offset", "length"],
     "visits": ["at", "state", "reason", "status", "file", "offset", "length"],

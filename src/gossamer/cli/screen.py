@@ -28,7 +28,7 @@ from gossamer.log import counted, escape, plural, redact
 if TYPE_CHECKING:
     from msgspec import Struct
 
-    from gossamer import CopyClusters, PastVisit, Status, UserErrors, WaitsFor, Why
+    from gossamer import CopyClusters, HostSettings, PastVisit, Status, UserErrors, WaitsFor, Why
 
 PLAIN_EVERY = 5
 """Without a terminal, a line of progress is written at every fifth call (about five seconds)."""
@@ -322,8 +322,21 @@ def _verdict_rows(why: "Why") -> Iterator[tuple[str, object]]:
         line = f" by line {robots.number}: {robots.line}" if robots.line else ""
         delay = f", crawl-delay {robots.crawl_delay_s} s" if robots.crawl_delay_s else ""
         yield "robots", verdict + line + delay
+    if why.settings is not None:
+        yield "host", _settings(why.settings)
     if why.filter is not None:
         yield "filter", f"{why.filter.reason}: {why.filter.detail}".rstrip(": ")
+
+
+def _settings(found: "HostSettings") -> str:
+    """Return what crawl.toml says about a host."""
+    words = [
+        f"delay {found.delay_s:g} s" if found.delay_s is not None else "",
+        f"scope {found.scope}" if found.scope is not None else "",
+        {None: "", True: "any certificate", False: "valid certificate"}[found.insecure],
+        f"sends {', '.join(found.headers)}" if found.headers else "",
+    ]
+    return "; ".join(word for word in words if word)
 
 
 def _visit(visit: "PastVisit") -> str:

@@ -37,7 +37,7 @@ from gossamer.crawl.revisit import RevisitTurns
 from gossamer.crawl.worker import Requester, Worker
 from gossamer.fetch import Fetcher, Resolver, host_rules, with_proxy
 from gossamer.filter import UrlFilter
-from gossamer.frontier import AddressClocks, address_gap_s
+from gossamer.frontier import AddressClocks, HostDelays
 from gossamer.model import Counters, UrlRecord
 from gossamer.process import Processor, Registry, Tools
 from gossamer.report import COUNTERS, URL, decode_counters, decode_record, seed_urls
@@ -150,7 +150,7 @@ def _assemble_on(
     copies.recover()
 
     watcher = _open_watcher(config, core, peers, time, run) if extras.is_watching else None
-    requester = _open_requester(place, config, time, counters)
+    requester = _open_requester(place, config, time, counters, core.frontier.delays)
     reader = _open_reader(config, extras.processors, mark, time)
     worker = Worker(
         time=time,
@@ -291,7 +291,7 @@ def _open_peers(
 
 
 def _open_requester(
-    place: ShardFolder, config: Config, time: CrawlTime, counters: Counters
+    place: ShardFolder, config: Config, time: CrawlTime, counters: Counters, delays: HostDelays
 ) -> Requester:
     """Return what reaches the network. Secrets are nowhere else."""
     whole = with_secrets(config, read_secrets(place.folder.root))
@@ -299,8 +299,7 @@ def _open_requester(
     fetch = with_proxy(whole.fetch, os.environ)
     return Requester(
         time=time,
-        # Each shard knows its own requests only: with n of them each keeps n times the gap.
-        addresses=AddressClocks(address_gap_s(config.politeness) * place.ring.shards),
+        addresses=AddressClocks(delays, place.ring.shards),
         resolver=Resolver(fetch, time.clock),
         fetcher=Fetcher(fetch, time.clock, rules),
         counters=counters,

@@ -13,7 +13,7 @@ from gossamer.crawl.lanes import lane_sizes
 from gossamer.crawl.opening import ShardFolder, load_credit
 from gossamer.crawl.ports import Stations
 from gossamer.dedupe import ContentSeen
-from gossamer.fetch import RobotsCache, next_try_at
+from gossamer.fetch import RobotsCache, by_host, next_try_at
 from gossamer.filter import FilterChain, UrlFilter, as_user_filter, build_chain
 from gossamer.frontier import Frontier, LinkRanker, choose_order, named_score, queued_tasks
 from gossamer.log import OnUserError
@@ -218,7 +218,14 @@ def build_core(
     traps = TrapDetector(config.traps, state.scan, seeds, known_urls)
     extra: list[UrlFilter] = [*map(as_user_filter, filters), traps.object_to]
     embeds = config.process.embeds
-    chain = build_chain(config.filter, seeds, known_urls, follow_embeds=embeds, extra=extra)
+    chain = build_chain(
+        config.filter,
+        seeds,
+        known_urls,
+        follow_embeds=embeds,
+        extra=extra,
+        scopes=by_host(config, lambda table: table.scope),
+    )
     chain = chain.reporting_to(counters.add_user_error)
     is_split = place.ring.shards > 1
     splitter = Splitter(place.ring, place.shard, url_seen) if is_split else None
@@ -285,6 +292,7 @@ def _build_frontier(state: State, config: Config, random: Random) -> Frontier:
         order,
         at_least=BACK_QUEUES * lane_sizes(config.concurrency).fast,
         is_settled=has_had_its_turn,
+        own_delays=by_host(config, lambda table: table.delay_s),
     )
     load_credit(state, order)
     frontier.promote(order.lift(queued_tasks(state)))

@@ -117,7 +117,7 @@ class Requester:
         if isinstance(addresses, Failed):
             return Requested(addresses, 0.0, self.time.now())
         began_at = self.time.now()
-        if (until := self.addresses.take(addresses, began_at)) is not None:
+        if (until := self.addresses.take(addresses, began_at, url.host)) is not None:
             return NotDue(until)
         outcome = await self.fetcher.fetch(
             url, addresses, max_body_bytes=max_body_bytes, validators=validators, watch=watch
@@ -125,7 +125,7 @@ class Requester:
         self.counters.count_request()
         now = self.time.now()
         if addresses:
-            self.addresses.touch(addresses[0], now)
+            self.addresses.touch(addresses[0], now, url.host)
         return Requested(outcome, now - began_at, now)
 
     async def _addresses(self, url: Url) -> tuple[str, ...] | Failed:

@@ -6,8 +6,8 @@ redirect, a robots.txt, a retry, a revisit) has an origin, and nothing else is a
 """
 
 from base64 import b64encode
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple, TypeVar
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -15,11 +15,14 @@ from msgspec.structs import replace
 from gossamer.config import Config, FetchConfig, HostConfig, UrlConfig
 from gossamer.errors import ConfigError
 from gossamer.model import Url
-from gossamer.secrets import ENVIRONMENT, HARMLESS, is_reference, toml_value
+from gossamer.secrets import ENVIRONMENT, HARMLESS, header_name, is_reference, toml_value
 from gossamer.urls import parse, registrable_domain
 
 _WEB = ("http", "https")
 _WWW = "www."
+_ANY = "***"
+
+T = TypeVar("T")
 
 
 class HeaderLine(NamedTuple):
@@ -85,6 +88,16 @@ def host_of(name: str) -> str:
     return _url(name, name if "://" in name else f"https://{name}").host
 
 
+def by_host(config: Config, knob: Callable[[HostConfig], T | None]) -> dict[str, T]:
+    """Return what [host] tables say about something, by host; two must not contradict."""
+    found: dict[str, T] = {}
+    for name, table in config.host.items():
+        value = knob(table)
+        if value is not None and found.setdefault(host_of(name), value) != value:
+            raise ConfigError(f"host.{toml_value(name)}: another table of this host says otherwise")
+    return found
+
+
 def _url(name: str, text: str) -> Url:
     url = parse(f"{text}/", UrlConfig())
     if url is None or url.scheme not in _WEB or url.target != "/":
@@ -111,11 +124,7 @@ def host_rules(config: Config, seeds: Sequence[Url], environment: Mapping[str, s
         for origin, lines in sources:
             for place in reach(origin)[:1] if is_own else reach(origin)[1:]:
                 _put(wanted.setdefault(place, {}), lines)
-    insecure = {
-        host_of(name): table.insecure
-        for name, table in config.host.items()
-        if table.insecure is not None
-    }
+    insecure = by_host(config, lambda table: table.insecure)
     headers = {
         place: tuple(line for lines in by_name.values() for line in lines)
         for place, by_name in wanted.items()
@@ -157,6 +166,31 @@ def _sources(
         lines = _lines("fetch.headers", config.fetch.headers, environment)
         for seed in seeds:
             yield seed.origin, lines
+
+
+def header_names(config: Config, seeds: Sequence[Url]) -> HostRules:
+    """Return the same without looking at any secret: the names are right, the values are not."""
+    fetch = config.fetch
+    masked = replace(
+        fetch,
+        headers=_masked(fetch.headers, [name for name in fetch.secrets if name != "proxy"]),
+        auth=dict.fromkeys(fetch.auth, f":{_ANY}"),
+    )
+    tables = {
+        name: replace(
+            table,
+            headers=_masked(table.headers, set(table.secrets) - {"auth", "cookies"}),
+            auth=f":{_ANY}" if table.auth or "auth" in table.secrets else "",
+            cookies=_ANY if table.cookies or "cookies" in table.secrets else "",
+        )
+        for name, table in config.host.items()
+    }
+    return host_rules(replace(config, fetch=masked, host=tables), seeds, {})
+
+
+def _masked(lines: Iterable[str], names: Iterable[str]) -> tuple[str, ...]:
+    named = dict.fromkeys([*map(header_name, lines), *sorted(names)])
+    return tuple(f"{name}: {_ANY}" for name in named)
 
 
 def with_proxy(config: FetchConfig, environment: Mapping[str, str]) -> FetchConfig:

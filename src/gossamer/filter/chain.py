@@ -1,12 +1,13 @@
 """FilterChain: the filters of a crawl, in the order in which they are asked."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from gossamer.config import FilterConfig
 from gossamer.errors import ConfigError
 from gossamer.filter.rules import (
     OriginFilter,
+    Reach,
     Scope,
     UrlFilter,
     UserFilter,
@@ -105,12 +106,14 @@ def build_chain(
     *,
     follow_embeds: bool,
     extra: Sequence[UrlFilter] = (),
+    scopes: Mapping[str, Reach] | None = None,
 ) -> FilterChain:
     """Return the chain for a configuration; ConfigError if a pattern or a filter is invalid.
 
     `host_count` returns how many URLs of a host were queued. `extra` filters are asked last.
+    `scopes` are those of hosts that have one of their own.
     """
-    scope = Scope(config.scope, seeds)
+    scope = Scope(config.scope, seeds, scopes)
     origins = OriginFilter(
         [
             scheme,

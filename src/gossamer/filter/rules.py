@@ -240,29 +240,42 @@ def read_blocklist(path: Path) -> Sequence[str]:
 class Scope:
     """How far from the seeds the crawl may go: their domains, hosts or folders, as an origin rule.
 
-    More seeds widen it.
+    More seeds widen it. A host may have a reach of its own: that decides about its URLs and, if it
+    is a seed's, how far the crawl may go from that seed.
     """
 
-    def __init__(self, reach: Reach, seeds: Iterable[Url]) -> None:
+    def __init__(
+        self, reach: Reach, seeds: Iterable[Url], own: Mapping[str, Reach] | None = None
+    ) -> None:
         self._reach = reach
+        self._own = own or {}
         self._domains: set[str] = set()
+        self._open_domains: set[str] = set()
+        """Domains of seeds from which all their hosts may be reached."""
         self._folders: dict[str, set[str]] = {}
         for seed in seeds:
             self.add_seed(seed)
 
     def add_seed(self, seed: Url) -> None:
         """Widen the scope by one seed."""
-        self._domains.add(registrable_domain(seed.host))
+        domain = registrable_domain(seed.host)
+        self._domains.add(domain)
+        if self._own.get(seed.host, self._reach) == "domain":
+            self._open_domains.add(domain)
         self._folders.setdefault(seed.host, set()).add(folder_of(seed))
 
     def __call__(self, url: Url) -> Objection | LinkTest | None:
         """Return what the scope has against an origin, or the test for its URLs."""
-        match self._reach:
+        own = self._own.get(url.host)
+        if own is None and registrable_domain(url.host) in self._open_domains:
+            return None
+        match own or self._reach:
             case "any":
                 return None
             case "domain":
                 domain = registrable_domain(url.host)
-                return None if domain in self._domains else Objection(Reject.OFF_SCOPE, domain)
+                is_near = own is not None and domain in self._domains
+                return None if is_near else Objection(Reject.OFF_SCOPE, domain)
             case "host":
                 return None if url.host in self._folders else _off(url.host)
             case "prefix":

@@ -18,7 +18,7 @@ from gossamer.frontier.outage import (
     robots_failure,
 )
 from gossamer.frontier.parking import LostTask
-from gossamer.frontier.politeness import AddressClocks, HostAnswer, address_gap_s
+from gossamer.frontier.politeness import AddressClocks, HostAnswer, HostDelays
 from gossamer.frontier.queues import ReadRows
 from gossamer.frontier.rows import FailedTry, HostOutage
 from gossamer.frontier.view import WaitingUrl, count_waiting, find_host, find_waiting, queued_tasks

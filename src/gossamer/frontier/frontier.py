@@ -6,7 +6,7 @@ There, rows are moved into a lease; once that is committed, `next` gives the URL
 its host go, and `conclude` ends its lease. `delay` takes it off for a later try.
 """
 
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from random import Random
 
 from msgspec.structs import replace
@@ -16,7 +16,7 @@ from gossamer.frontier.leases import EnqueueBuffer
 from gossamer.frontier.order import GRADES, Order, breadth_first
 from gossamer.frontier.outage import Parked
 from gossamer.frontier.parking import Parking
-from gossamer.frontier.politeness import HostAnswer, note_answer, note_restart
+from gossamer.frontier.politeness import HostAnswer, HostDelays, note_answer, note_restart
 from gossamer.frontier.queues import FrontQueues, HostQueues, IsSettled, ReadRows
 from gossamer.frontier.rows import HOST, LEASE, HostRow, pack_tasks, unpack_tasks
 from gossamer.frontier.workbench import ALL_HOSTS, ActiveHost, HostKind, Openings, kind_of
@@ -47,13 +47,16 @@ class Frontier:
         *,
         at_least: int = 1,
         is_settled: IsSettled = lambda _task: False,
+        own_delays: Mapping[str, float] | None = None,
     ) -> None:
         """Keep `at_least` hosts active while there are any (Mercator: three per fetch in flight).
 
         `is_settled` is asked of tasks whose URL may be queued twice; only an order with credit
-        does that.
+        does that. `own_delays` are fixed delays of single hosts.
         """
-        self._config, self._rules, self._rows = config, rules, rows
+        self._config, self._rows = config, rows
+        self.delays = HostDelays(rules, own_delays)
+        """How long hosts are left alone."""
         self._at_least = at_least
         self.order = order or breadth_first(config.grades)
         self._front = FrontQueues(
@@ -88,7 +91,9 @@ class Frontier:
         for host, row in self.hosts.load(self._rows.scan(HOST)):
             self._queues.load(row)
             self.order.note_known(int.from_bytes(host[:3], "big"), row.known)
-            if note_restart(row, self._rules, now, must_wait=all_wait or host in with_lease):
+            if note_restart(
+                row, self.delays.of(row.name), now, must_wait=all_wait or host in with_lease
+            ):
                 self.hosts.change(host, row)
             self.parking.load(host, row)
             if not row.is_parked and (grade := row.best_grade()):
@@ -239,7 +244,7 @@ class Frontier:
             self._bench.release(host)
             return
         had_answered = host.row.answered_at > 0.0
-        note_answer(host.row, self._rules, now, answer)
+        note_answer(host.row, self.delays.of(host.row.name), now, answer)
         self.hosts.change(host.key, host.row)
         self.parking.note_answer(host, task, answer, now, had_answered=had_answered)
         self._bench.release(host)

@@ -1,8 +1,9 @@
 """When may this host, or this address, be asked again?"""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from gossamer.config import PolitenessConfig
 from gossamer.frontier.outage import HostFailure, note_throttle
@@ -119,6 +120,23 @@ def note_restart(row: HostRow, rules: PolitenessConfig, now: float, *, must_wait
     return True
 
 
+class HostDelays:
+    """The rules of politeness, and those of hosts that have a fixed delay of their own."""
+
+    def __init__(self, rules: PolitenessConfig, own: Mapping[str, float] | None = None) -> None:
+        self.usual = rules
+        self._own = {host: replace(rules, delay_s=gap_s) for host, gap_s in (own or {}).items()}
+
+    def of(self, host: str) -> PolitenessConfig:
+        """Return the rules for a host."""
+        return self._own.get(host, self.usual) if self._own else self.usual
+
+    @property
+    def own(self) -> Mapping[str, PolitenessConfig]:
+        """The rules of each host that has its own."""
+        return self._own
+
+
 def address_gap_s(rules: PolitenessConfig) -> float:
     """Return the gap between two requests to one address: smaller than the host's."""
     if rules.delay_s is None:
@@ -132,24 +150,27 @@ class AddressClocks:
     Kept in memory, within one shard. Moments in the past are dropped when the table is full.
     """
 
-    def __init__(self, gap_s: float) -> None:
-        self._gap_s = gap_s
+    def __init__(self, delays: HostDelays, shards: int = 1) -> None:
+        """Each shard knows its own requests only: with n of them each keeps n times the gap."""
+        self._gap_s = address_gap_s(delays.usual) * shards
+        self._own = {host: address_gap_s(own) * shards for host, own in delays.own.items()}
         self._next_at: dict[str, float] = {}
 
-    def take(self, addresses: Sequence[str], now: float) -> float | None:
+    def take(self, addresses: Sequence[str], now: float, host: str = "") -> float | None:
         """Take a host's first address; if it is not yet due, return the moment to wait for."""
         if not addresses:
             return None
         until = self._next_at.get(addresses[0], 0.0)
         if until > now:
             return until
-        self.touch(addresses[0], now)
+        self.touch(addresses[0], now, host)
         return None
 
-    def touch(self, address: str, now: float) -> None:
-        """Note that the address is being asked, or has just answered."""
-        if not self._gap_s:
+    def touch(self, address: str, now: float, host: str = "") -> None:
+        """Note that the address is being asked, or has just answered, for a host."""
+        gap_s = self._own.get(host, self._gap_s) if self._own else self._gap_s
+        if not gap_s:
             return
         if len(self._next_at) >= ADDRESSES_KEPT:
             self._next_at = {a: at for a, at in self._next_at.items() if at > now}
-        self._next_at[address] = now + self._gap_s
+        self._next_at[address] = now + gap_s

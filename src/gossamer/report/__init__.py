@@ -19,6 +19,7 @@ from gossamer.report.clusters import (
 from gossamer.report.control import ControlSocket
 from gossamer.report.explanation import (
     FilterVerdict,
+    HostSettings,
     PastVisit,
     RecordLocation,
     Revisits,

@@ -95,6 +95,16 @@ class Revisits(Struct, frozen=True, kw_only=True):
     """When the next visit is planned, in seconds since 1970."""
 
 
+class HostSettings(Struct, frozen=True, kw_only=True):
+    """What the [host] tables of crawl.toml say about requests to the host of a URL."""
+
+    delay_s: float | None
+    scope: str | None
+    insecure: bool | None
+    headers: list[str]
+    """Names of the operator's own headers that a request for the URL carries; never values."""
+
+
 class Why(Struct, frozen=True, kw_only=True):
     """Everything known and decided about one URL."""
 
@@ -141,6 +151,8 @@ class Why(Struct, frozen=True, kw_only=True):
     """By the file of ranks that the crawl was given; 1.0 is the mean."""
     robots: RobotsAnswer | None = None
     """None if robots.txt of its host is not known."""
+    settings: HostSettings | None = None
+    """None if its host is like any other."""
     explanation: str = ""
     """All of it in a sentence or two."""
 
@@ -172,6 +184,7 @@ class Sources(Struct, kw_only=True):
     robots: Callable[[Url], RobotsAnswer | None]
     find_linker: Callable[[str], Linker | None]
     is_seed: Callable[[Url], bool]
+    settings_of: Callable[[Url], HostSettings | None]
     who_holds: Callable[[Url], str]
     """Says which part of its site, on trial, holds a URL back; "" if none does."""
     rank_of: Callable[[Url], float | None] = lambda _url: None
@@ -196,6 +209,7 @@ def explain_url(text: str, sources: Sources) -> Why:
         ring=ring_of(url.host),
         rank=sources.rank_of(url),
         robots=sources.robots(url),
+        settings=sources.settings_of(url),
     )
     if found.state == UrlState.ARCHIVED:
         found = replace(found, near=near_copy(sources.rows.get, url.key))

@@ -1,6 +1,6 @@
 """Questions about a crawl in a folder, whether it runs or not: status, why, show, add."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from msgspec import Struct
 from gossamer.cluster import OUTBOX, Charter, Ring, outbox_rows, read_charter
 from gossamer.config import Config
 from gossamer.errors import CannotGoOn, ConfigError, CorruptFile
-from gossamer.fetch import RobotsCache
+from gossamer.fetch import RobotsCache, by_host, header_names
 from gossamer.filter import build_chain
 from gossamer.frontier import count_waiting, find_host
 from gossamer.model import FINAL, Counters, LinkKind, Standing, StoreRef, Task, Url
@@ -18,6 +18,7 @@ from gossamer.ranks import RankFile
 from gossamer.report.clusters import CopyClusters, clusters_of, name_in
 from gossamer.report.control import ask_running
 from gossamer.report.explanation import (
+    HostSettings,
     Linker,
     PastVisit,
     RecordLocation,
@@ -219,7 +220,14 @@ def why_sources(folder: CrawlFolder, config: Config, rows: Rows) -> Sources:
 
     traps = TrapDetector(config.traps, rows.scan, seeds, known)
     embeds, extra = config.process.embeds, [traps.object_to]
-    chain = build_chain(config.filter, seeds, known, follow_embeds=embeds, extra=extra)
+    chain = build_chain(
+        config.filter,
+        seeds,
+        known,
+        follow_embeds=embeds,
+        extra=extra,
+        scopes=by_host(config, lambda table: table.scope),
+    )
     robots = RobotsCache(config.robots, config.fetch.robots_agent, rows.get)
 
     def robots_says(url: Url) -> RobotsAnswer | None:
@@ -241,9 +249,30 @@ def why_sources(folder: CrawlFolder, config: Config, rows: Rows) -> Sources:
         robots=robots_says,
         find_linker=lambda text: find_linker(folder, text),
         is_seed=lambda url: url.key in keys,
+        settings_of=_settings_of(config, seeds),
         who_holds=lambda url: held_because(rows.get, url),
         rank_of=lambda url: _rank(config.frontier.ranks, url),
     )
+
+
+def _settings_of(config: Config, seeds: Sequence[Url]) -> Callable[[Url], HostSettings | None]:
+    """Return what tells the settings of a URL's host, without a look at any secret."""
+    delays = by_host(config, lambda table: table.delay_s)
+    scopes = by_host(config, lambda table: table.scope)
+    rules = header_names(config, seeds)
+
+    def settings(url: Url) -> HostSettings | None:
+        names = [line.name for line in (*rules.everywhere, *rules.headers.get(url.origin, ()))]
+        found = HostSettings(
+            delay_s=delays.get(url.host),
+            scope=scopes.get(url.host),
+            insecure=rules.insecure.get(url.host),
+            headers=list(dict.fromkeys(names)),
+        )
+        is_usual = found == HostSettings(delay_s=None, scope=None, insecure=None, headers=[])
+        return None if is_usual else found
+
+    return settings
 
 
 def _rank(name: str, url: Url) -> float | None:

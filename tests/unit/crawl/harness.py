@@ -41,7 +41,7 @@ from gossamer.dedupe import ContentSeen
 from gossamer.errors import CannotGoOn
 from gossamer.fetch import AddressGuard, TransferWatch, Validators
 from gossamer.fetch.curl import CurlHandle
-from gossamer.frontier import AddressClocks, address_gap_s
+from gossamer.frontier import AddressClocks, HostDelays
 from gossamer.model import (
     Counters,
     Document,
@@ -829,7 +829,7 @@ def open_engine(
         ledger=ledger,
         requester=Requester(
             time=time,
-            addresses=AddressClocks(address_gap_s(rules.politeness)),
+            addresses=AddressClocks(HostDelays(rules.politeness)),
             resolver=names,  # type: ignore[arg-type]
             fetcher=web,  # type: ignore[arg-type]
             counters=core.counters,

@@ -4,7 +4,7 @@ import pytest
 
 from gossamer.config import Config, FetchConfig, HostConfig, UrlConfig
 from gossamer.errors import ConfigError
-from gossamer.fetch import host_rules, with_proxy
+from gossamer.fetch import by_host, header_names, host_rules, with_proxy
 from gossamer.fetch.grants import HeaderLine, host_of, origins_of, reach
 from gossamer.model import Url
 from gossamer.urls import parse
@@ -213,3 +213,38 @@ def test_certificates_are_trusted_by_host_whatever_the_port() -> None:
     rules = host_rules(config, [], {})
     assert rules.insecure == {"x.org": True, "y.org": False}
     assert rules.headers == {}
+
+
+def test_two_tables_of_one_host_must_not_contradict() -> None:
+    both = {"x.org": HostConfig(delay_s=1.0), "https://x.org": HostConfig(delay_s=2.0)}
+    with pytest.raises(ConfigError, match="another table of this host says otherwise"):
+        by_host(Config(host=both), lambda table: table.delay_s)
+    same = {**both, "https://x.org": HostConfig(delay_s=1.0, insecure=True)}
+    assert by_host(Config(host=same), lambda table: table.delay_s) == {"x.org": 1.0}
+    zero = {"x.org": HostConfig(delay_s=0.0, insecure=False), "y.org": HostConfig()}
+    assert by_host(Config(host=zero), lambda table: table.delay_s) == {"x.org": 0.0}
+    assert by_host(Config(host=zero), lambda table: table.insecure) == {"x.org": False}
+
+
+def test_the_names_of_what_is_sent_are_known_without_any_secret() -> None:
+    config = Config(
+        fetch=FetchConfig(
+            headers=("U: env:GONE",),
+            secrets=("T", "proxy"),
+            header_everywhere=True,
+            auth={"https://y.org": "u:SECRET"},
+        ),
+        host={
+            "https://x.org": HostConfig(
+                headers=("Accept: SECRET", "K: env:GONE"), secrets=("X-Key", "auth", "cookies")
+            ),
+            "https://z.org": HostConfig(auth="env:GONE", cookies="env:GONE"),
+        },
+    )
+    rules = header_names(config, [])
+    names = {origin: [line.name for line in lines] for origin, lines in rules.headers.items()}
+    assert names["https://x.org"] == ["Accept", "K", "X-Key", "Cookie", "Authorization"]
+    assert names["https://y.org"] == ["Authorization"]
+    assert names["https://z.org"] == ["Cookie", "Authorization"]
+    assert [line.name for line in rules.everywhere] == ["U", "T"]
+    assert "SECRET" not in repr(rules)

@@ -426,3 +426,54 @@ def test_a_bad_pattern_or_filter_is_a_clear_configuration_error(
     with pytest.raises(ConfigError, match=words) as caught:
         chain(**knobs)
     assert "\n" not in str(caught.value)
+
+
+OWN_SEEDS = ("http://x.org/docs/a", "http://y.org/b/", "http://www.z.org/")
+OWN = ("http://x.org/docs/2", "http://x.org/q", "http://sub.x.org/", "http://y.org/q")
+OWN += ("http://sub.y.org/", "http://z.org/", "http://www.z.org/2", "http://v.org/")
+
+
+@pytest.mark.parametrize(
+    ("usual", "own", "wanted"),
+    [
+        ("domain", {}, "111 1111 0"),
+        ("domain", {"x.org": "prefix"}, "100 1111 0"),
+        ("domain", {"x.org": "host"}, "110 1111 0"),
+        ("domain", {"x.org": "domain"}, "111 1111 0"),
+        ("domain", {"x.org": "any"}, "110 1111 0"),
+        ("domain", {"v.org": "any"}, "111 1111 1"),
+        ("domain", {"v.org": "domain"}, "111 1111 0"),
+        ("domain", {"sub.x.org": "host"}, "110 1111 0"),
+        ("domain", {"sub.x.org": "prefix"}, "110 1111 0"),
+        ("host", {}, "110 1001 0"),
+        ("host", {"x.org": "domain"}, "111 1001 0"),
+        ("host", {"sub.y.org": "domain"}, "110 1101 0"),
+        ("host", {"www.z.org": "domain"}, "110 1011 0"),
+        ("prefix", {}, "100 0001 0"),
+        ("prefix", {"y.org": "host"}, "100 1001 0"),
+        ("prefix", {"y.org": "domain", "sub.y.org": "host"}, "100 1001 0"),
+        ("any", {}, "111 1111 1"),
+        ("any", {"x.org": "prefix", "v.org": "host"}, "101 1111 0"),
+    ],
+)
+def test_a_host_may_have_a_scope_of_its_own(usual: Any, own: dict[str, Any], wanted: str) -> None:
+    seeds = [url(seed) for seed in OWN_SEEDS]
+    filters = build_chain(
+        FilterConfig(scope=usual), seeds, lambda _host: 0, follow_embeds=False, scopes=own
+    )
+    found = "".join("01"[filters.judge(link(text), 1, SEED) is None] for text in OWN)
+    assert found == wanted.replace(" ", "")
+
+
+def test_a_seed_that_is_added_widens_the_scope_by_its_own() -> None:
+    filters = build_chain(
+        FilterConfig(scope="domain"),
+        [url(SEED)],
+        lambda _host: 0,
+        follow_embeds=False,
+        scopes={"x.org": "host"},
+    )
+    assert reason(filters, "http://x.org/") is Reject.OFF_SCOPE
+    filters.add_seed(url("http://x.org/a/"))
+    assert reason(filters, "http://x.org/") is None
+    assert reason(filters, "http://sub.x.org/") is Reject.OFF_SCOPE

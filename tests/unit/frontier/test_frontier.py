@@ -360,3 +360,25 @@ def test_after_a_death_hosts_that_were_under_way_come_first() -> None:
     assert reborn.next(50.0) is None
     assert reborn.active_hosts
     assert set(reborn._bench.hosts) <= active
+
+
+def test_a_host_with_a_delay_of_its_own_waits_that_long_and_after_a_restart_too() -> None:
+    rows = DictRows()
+
+    def made() -> Frontier:
+        rules = PolitenessConfig(delay_s=1.0)
+        return Frontier(FrontierConfig(), rules, rows, Random(7), own_delays={"a.test": 5.0})
+
+    f = made()
+    f.add([task(f"http://{host}.test/{n}") for host in "ab" for n in range(3)])
+    for _ in range(2):
+        found = take(f, rows, 0.0)
+        assert found is not None
+        f.settle(found, 0.0, QUICK)
+    commit(f, rows)
+    due = {name: f.hosts.row(name).next_at for name in ("a.test", "b.test")}
+    assert due == {"a.test": 5.0, "b.test": 1.0}
+    again = made()
+    again.recover(100.0, lambda _task: False, all_wait=True)
+    due = {name: again.hosts.row(name).next_at for name in ("a.test", "b.test")}
+    assert due == {"a.test": 105.0, "b.test": 101.0}

@@ -3,7 +3,9 @@ import pytest
 from gossamer.config import PolitenessConfig
 from gossamer.frontier.outage import FailureClass, HostFailure
 from gossamer.frontier.politeness import (
+    AddressClocks,
     HostAnswer,
+    HostDelays,
     address_gap_s,
     gap_after_fetch,
     gap_after_throttle,
@@ -79,3 +81,26 @@ def test_a_host_that_sends_only_server_errors_has_never_answered(
     failure = HostFailure("some", kind, "http://a.test")
     note_answer(row, PolitenessConfig(), 5.0, HostAnswer(latency_s=0.1, failure=failure))
     assert row.answered_at == answered_at
+
+
+def test_a_host_may_have_a_delay_of_its_own() -> None:
+    delays = HostDelays(PolitenessConfig(min_delay_s=3.0), {"a.test": 0.0, "b.test": 9.0})
+    assert delays.of("a.test") == PolitenessConfig(min_delay_s=3.0, delay_s=0.0)
+    assert delays.of("b.test").delay_s == 9.0
+    assert delays.of("c.test") is delays.usual
+    assert HostDelays(PolitenessConfig()).of("a.test") == PolitenessConfig()
+    assert set(delays.own) == {"a.test", "b.test"}
+
+
+def test_an_address_is_left_alone_as_long_as_its_host_wants() -> None:
+    rules = PolitenessConfig(address_delay_s=0.25)
+    clocks = AddressClocks(HostDelays(rules, {"quick.test": 0.0, "tenth.test": 0.1}), shards=2)
+    here = ("127.0.0.1",)
+    assert clocks.take(here, 0.0, "quick.test") is None
+    assert clocks.take(here, 0.0, "tenth.test") is None
+    assert clocks.take(here, 0.1, "other.test") == 0.2
+    assert clocks.take(here, 0.2, "other.test") is None
+    assert clocks.take(here, 0.3, "quick.test") == 0.7
+    clocks.touch(here[0], 1.0)
+    assert clocks.take(here, 1.0) == 1.5
+    assert clocks.take((), 1.0, "quick.test") is None

@@ -50,6 +50,8 @@ class Watcher:
     _out_of_host: Counter[str] = field(default_factory=Counter)
     _gaps: dict[int, float] = field(default_factory=dict)
     """How long each host is left alone between two requests, as last seen."""
+    _own_delays: dict[int, float] = field(default_factory=dict)
+    """Of hosts that have a fixed delay of their own."""
     _plan_at: float = 0.0
     _feed_at: float = 0.0
 
@@ -134,6 +136,8 @@ class Watcher:
                 del self._out_of_host[host]
 
     def _plan(self, now: float) -> None:
+        for host, rules in self.frontier.delays.own.items():
+            self._own_delays[host_number(host)] = rules.delay_s or 0.0
         self._plan_at = now + self.config.watch.replan_s
         rate_per_s = self.budget.for_revisits(has_new=self._has_new)
         expected = self.pages.plan(now, rate_per_s, self._most_per_s)
@@ -145,7 +149,7 @@ class Watcher:
         """Return how many revisits a second a host's politeness leaves room for."""
         rules = self.config.politeness
         usual_s = rules.min_delay_s if rules.delay_s is None else rules.delay_s
-        gap_s = max(self._gaps.get(host, 0.0), usual_s)
+        gap_s = max(self._gaps.get(host, 0.0), self._own_delays.get(host, usual_s))
         return BUSY_SHARE / gap_s if gap_s > 0.0 else inf
 
     @property
