@@ -204,7 +204,7 @@ class ProcessConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """Maximum number of links of one document that are stored."""
     helper_seconds: Seconds = 10.0
     """CPU and wall-clock time limit for a document parsed in the helper process."""
-    helper_memory_bytes: AtLeastOne = 1024 * MIB
+    helper_memory_bytes: AtLeastOne = 512 * MIB
     """Memory limit of the helper process."""
 
 

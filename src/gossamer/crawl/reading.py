@@ -27,6 +27,8 @@ from gossamer.process import (
 from gossamer.store import ReadingMark
 
 _LENGTH = struct.Struct(">I")
+_PIECE_BYTES = 256 * 1024
+"""Sent at a time: what the pipe does not take at once is copied."""
 STARTUP_S = 30.0
 _Answer = TypeVar("_Answer", bound=Struct)
 
@@ -166,8 +168,10 @@ async def _send(process: asyncio.subprocess.Process, message: bytes) -> None:
     if process.stdin is None:
         raise EOFError
     process.stdin.write(_LENGTH.pack(len(message)))
-    process.stdin.write(message)
-    await process.stdin.drain()
+    whole = memoryview(message)
+    for at in range(0, len(message), _PIECE_BYTES):
+        process.stdin.write(whole[at : at + _PIECE_BYTES])
+        await process.stdin.drain()
 
 
 async def _receive(process: asyncio.subprocess.Process) -> bytes:

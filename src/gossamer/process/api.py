@@ -18,11 +18,14 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from gossamer.config import ProcessConfig, UrlConfig
+from gossamer.config import MIB, ProcessConfig, UrlConfig
 from gossamer.model import Document, Extraction, Link, LinkKind, Url
 from gossamer.urls import join_all
 
 MAX_HREF_CHARS = 8192
+MAX_LINKS_CHARS = 16 * MIB
+"""Of all links of a document together, once they are absolute."""
+_MANY_LINKS = 1_000
 """Longer references are no links but data in disguise."""
 
 RawLink: TypeAlias = tuple[str, LinkKind, str, str]
@@ -47,7 +50,23 @@ class Tools(Struct, frozen=True, kw_only=True):
         if not _is_tidy(hrefs, self.process.max_links):
             kept = _distinct(kept, self.process.max_links)
             hrefs = [raw[0] for raw in kept]
+        if len(hrefs) > _MANY_LINKS:
+            room = _room_for(hrefs, len(base if isinstance(base, str) else base.text))
+            kept, hrefs = kept[:room], hrefs[:room]
         return _first_links(join_all(base, hrefs, self.urls), kept)
+
+
+def _room_for(hrefs: list[str], base_chars: int) -> int:
+    """Return how many of some references may be joined to a base of so many characters.
+
+    A base of 2,000 characters would make 100 MB of the 50,000 links of a page of a megabyte.
+    """
+    room = MAX_LINKS_CHARS
+    for number, href in enumerate(hrefs):
+        room -= base_chars + len(href)
+        if room < 0:
+            return number
+    return len(hrefs)
 
 
 def _is_tidy(hrefs: list[str], limit: int) -> bool:

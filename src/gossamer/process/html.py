@@ -36,6 +36,7 @@ _TITLE_CHARS = 500
 _HEADINGS = ("h1", "h2", "h3")
 _MOST_HEADINGS, _HEADING_CHARS = 24, 160
 """Of each kind; a page of nothing but headings has none that says what it is about."""
+_START_BYTES = 1024 * 1024
 _MAX_INNER_CHARS = 100_000
 """Markup inside of attributes that is read, all together."""
 _ISO_2022_KR = b"\x1b$)C"
@@ -46,12 +47,24 @@ _FRAME = re.compile(
 
 
 def read(document: Document, tools: Tools) -> Extraction:
-    """Return what an HTML page says and where it points."""
-    tree = _parsed(document)
+    """Return what an HTML page says and where it points; of one too large to be read, its start."""
+    body = document.body.decoded()
+    try:
+        return _read(document, body, tools)
+    except MemoryError:
+        if len(body) <= _START_BYTES:
+            raise
+    found = _read(document, body[:_START_BYTES], tools)
+    found.errors = (f"html: out of memory: only the first {_START_BYTES} bytes were read",)
+    return found
+
+
+def _read(document: Document, body: bytes, tools: Tools) -> Extraction:
+    tree = _parsed(body, document.charset)
     if tree.find_all("template"):  # by index; `find` would walk the whole tree in vain
         tree.remove("template")
     base = _base_of(tree, document, tools)
-    links = tools.links(base, _raw_links(tree, document.body.decoded()))
+    links = tools.links(base, _raw_links(tree, body))
     text = tree.to_text()[: tools.process.max_text_chars]
     root = next(iter(tree.find_all("html")), None)
     return Extraction(
@@ -67,8 +80,7 @@ def read(document: Document, tools: Tools) -> Extraction:
     )
 
 
-def _parsed(document: Document) -> Tree:
-    body, declared = document.body.decoded(), document.charset
+def _parsed(body: bytes, declared: str) -> Tree:
     label = known(declared)
     is_odd = 0 in body[:64] or _ISO_2022_KR in body[:64]
     if is_odd or (declared and not label and beyond_web(declared, body)):

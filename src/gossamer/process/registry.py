@@ -23,8 +23,9 @@ from gossamer.process.references import header_links, header_robots
 from gossamer.urls import join_all
 
 GROUP = "gossamer.processors"
-HOSTILE_BYTES = 8 * MIB
-"""A decoded body larger than this is read in the helper process."""
+HOSTILE_BYTES = 2 * MIB
+"""A decoded body larger than this is read in the helper process: one page in 2,000. The tree of
+misnested tags takes 100 times the size of the page."""
 _MAX_ERROR_CHARS = 300
 _REMEMBERED_TYPES = 1_000
 
