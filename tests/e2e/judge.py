@@ -82,8 +82,9 @@ def settled(status: dict[str, object]) -> int:
     assert isinstance(refused, dict)
     assert isinstance(failed, dict)
     late = ("robots_disallowed", "robots_unreachable", "private_address", "content_type")
+    late += ("no_sitemap", "sitemap_limit")
     by_us = sum(refused.get(reason, 0) for reason in late)
-    numbers = [status["pages"], status["redirects"], by_us, *failed.values()]
+    numbers = [status["pages"], status["sitemaps"], status["redirects"], by_us, *failed.values()]
     return sum(n for n in numbers if isinstance(n, int))
 
 

@@ -124,7 +124,7 @@ class Ordeal:
         status = self.assert_books_balance()
         assert status["queued"] == status["in_flight"] == 0
         assert status["finished"] is True
-        assert status["pages"] == archive.page_urls.total()
+        assert status["pages"] + status["sitemaps"] == archive.page_urls.total()
         assert "killed_us" not in status["failed"], self.restarts
         for url in self.dice.sample(sorted(archive.page_urls), 4):
             assert self.crawler.why(url)["state"] == "archived", url

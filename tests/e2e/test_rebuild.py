@@ -78,7 +78,16 @@ def test_a_state_is_built_from_the_archive_of_a_finished_crawl(tmp_path: Path) -
         shutil.rmtree(crawler.folder / "state")
         crawler.ask("build", "state").expect(0)
         now = crawler.status()
-        for name in ("pages", "html_pages", "known_urls", "queued", "hosts", "failed", "finished"):
+        for name in (
+            "pages",
+            "html_pages",
+            "sitemaps",
+            "known_urls",
+            "queued",
+            "hosts",
+            "failed",
+            "finished",
+        ):
             assert now[name] == was[name], name
         crawler.run().expect(0)
         assert not [v for v in server.requests()[asked:] if not v.target.startswith("/robots")]

@@ -77,7 +77,7 @@ def test_shards_store_every_page_once_each_its_own_hosts(
     assert all(who == {owner(host, shards)} for host, who in hosts.items())
     assert {shard for who in hosts.values() for shard in who} == set(range(shards))
     status = crawler.status()
-    assert status["pages"] == archive.page_urls.total()
+    assert status["pages"] + status["sitemaps"] == archive.page_urls.total()
     assert settled(status) == status["known_urls"]
     assert (status["finished"], status["running"], status["shards"]) == (True, False, shards)
 

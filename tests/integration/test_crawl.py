@@ -98,7 +98,8 @@ def test_the_last_line_is_the_status_and_the_status_is_right(done: Done) -> None
     same = ("pages", "html_pages", "queued", "in_flight", "hosts", "known_urls", "finished")
     assert {name: done.ended.last_json[name] for name in same} == {n: status[n] for n in same}
     assert status["finished"] is True
-    assert status["pages"] == done.archive.page_urls.total()
+    assert status["pages"] + status["sitemaps"] == done.archive.page_urls.total()
+    assert status["sitemaps"] == sum("/sitemap" in url for url in done.archive.page_urls)
     truth = done.web.truth()
     html = [url for url in done.archive.page_urls if url in truth]
     assert status["html_pages"] == len(html)

@@ -353,7 +353,8 @@ def _numbers(status: "Status", folder: Path) -> Table:
     table.add_row(
         "pages",
         f"{status.pages:,} stored, {status.html_pages:,} of them HTML, "
-        f"{counted(status.revisits, 'copy', 'copies')}",
+        f"{counted(status.revisits, 'copy', 'copies')}"
+        + (f"; {counted(status.sitemaps, 'sitemap')}" if status.sitemaps else ""),
     )
     if status.labels:
         told = (f"{count:,} {LABELLED.get(label, label)}" for label, count in status.labels.items())

@@ -53,7 +53,8 @@ LINK_REFUSALS: dict[str, Gloss] = {
     "nofollow": Gloss("the page asked robots not to follow the link", "nothing: it is obeyed"),
     "not_followed": Gloss(
         "links of its kind, or of the page that holds it, are recorded and not followed",
-        "--embeds for images, scripts and styles; a sitemap may name its own host only",
+        "--embeds for images, scripts and styles; a sitemap may name its own host only, and "
+        "an index of sitemaps may be in one other index, not deeper",
     ),
     "trap_endless": Gloss(
         "its part of the site brings new URLs without an end",
@@ -94,6 +95,13 @@ FETCH_REFUSALS: dict[str, Gloss] = {
     "trap_hosts": LINK_REFUSALS["trap_hosts"],
     "mirror_host": LINK_REFUSALS["mirror_host"],
     "content_type": Gloss("its media type is not wanted", "look at process.media_types"),
+    "sitemap_limit": Gloss(
+        "the sitemaps of its host name too few new pages for their number: an endless index",
+        "if its pages are missing, add the sitemap that names them as a seed",
+    ),
+    "no_sitemap": Gloss(
+        "/sitemap.xml of a seed's host was tried, and there is no sitemap", "nothing"
+    ),
 }
 """Refused when its turn came, before or instead of keeping it."""
 

@@ -34,6 +34,7 @@ from gossamer.crawl.ports import Peers, RevisitScheduler
 from gossamer.crawl.reading import DocumentReader
 from gossamer.crawl.recovery import recover
 from gossamer.crawl.revisit import RevisitTurns
+from gossamer.crawl.sitemaps import SitemapProbes
 from gossamer.crawl.worker import Requester, Worker
 from gossamer.fetch import Fetcher, Resolver, host_rules, with_proxy
 from gossamer.filter import UrlFilter
@@ -159,6 +160,7 @@ def _assemble_on(
         requester=requester,
         reader=reader,
         revisits=_revisit_turns(place, config, core, watcher),
+        probes=SitemapProbes(core.robots, core.stations),
         robots_bytes=config.robots.max_bytes,
         has_one_host=len({url.host for url in seed_urls(config)}) == 1,
     )

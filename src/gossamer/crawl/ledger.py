@@ -292,6 +292,8 @@ def count(counters: Counters, turn: Turn) -> None:
         counters.add_user_error(f"processor {name}", error)
     is_seed = turn.task.kind.value == "seed"
     match turn.outcome:
+        case Fetched() if turn.is_sitemap:
+            counters.count_sitemap(is_copy=is_copy(turn), is_seed=is_seed)
         case Fetched():
             counters.count_page(
                 is_copy=is_copy(turn),

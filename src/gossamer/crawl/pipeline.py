@@ -36,8 +36,13 @@ from gossamer.model import (
 )
 from gossamer.urls import without_credentials
 
-MAX_NESTING = 3
-"""So many indexes of sitemaps in a row are followed: an endless chain of them is a trap."""
+MAX_NESTING = 2
+"""So many indexes of sitemaps in a row are followed. By the protocol an index names no index; one
+such step is common, more are an endless chain."""
+FIRST_SITEMAPS = 5
+"""Sitemaps of one index that are worth as much as a page; the others come after the pages."""
+LOWEST_GRADE = 1
+PROBED_SITEMAP = "/sitemap.xml"
 DETAIL_CHARS = 200
 """Of what is kept about a failure."""
 
@@ -128,7 +133,18 @@ def next_tasks(task: Task, links: Sequence[Link], at: Stations) -> NextTasks:
         for link in fresh:
             del by_key[link.target.key]
     new, promoted = at.ranking.follow(task, wanted, by_key)
+    if wanted and wanted[0].kind is LinkKind.SITEMAP:
+        new = with_late_sitemaps(new)
     return NextTasks(new, promoted, refused)
+
+
+def with_late_sitemaps(tasks: Sequence[Task]) -> list[Task]:
+    """Return the tasks of a sitemap's entries; further sitemaps, but for the first, come late."""
+    early = iter(range(FIRST_SITEMAPS))
+    return [
+        replace(task, grade=LOWEST_GRADE) if task.nesting and next(early, None) is None else task
+        for task in tasks
+    ]
 
 
 def accept(tasks: Sequence[Task], at: Stations) -> NextTasks:
@@ -207,9 +223,11 @@ def sitemap_may_name(task: Task, link: Link) -> bool:
     """Return True if a sitemap may name a link: one to its own host, or to the host that named it.
 
     A sitemap that the user gave as a seed may name anything; the scope decides. Indexes of
-    sitemaps that lead to further indexes are followed to a depth only: some have no end.
+    sitemaps that lead to further indexes are followed to a depth only, and so are sitemaps that
+    name others as if they were pages: some have no end.
     """
-    if link.is_sitemap and task.nesting >= MAX_NESTING:
+    is_listed_as_page = task.kind is LinkKind.SITEMAP and not task.nesting and task.depth > 1
+    if is_listed_as_page or (link.is_sitemap and task.nesting >= MAX_NESTING):
         return False
     host = link.target.host
     if task.kind is LinkKind.SEED or host == task.url.host:
@@ -273,6 +291,13 @@ def redirect_loop(task: Task, target: Url, at: Stations) -> list[str]:
             return []
         key = url.key
     return []
+
+
+class RobotsHop(NamedTuple):
+    """What a hop of a robots.txt means for the host that was asked, and for the task's own."""
+
+    asked: HostAnswer | None
+    of_task: HostAnswer | None
 
 
 # What an outcome means for the host, for the task, and for what is asked next. Pure.

@@ -9,6 +9,8 @@ from gossamer.crawl.pipeline import accept
 from gossamer.log import tell, warn
 from gossamer.model import (
     FINAL,
+    SITEMAP_TYPES,
+    Counters,
     Failed,
     FailureKind,
     LinkKind,
@@ -23,6 +25,7 @@ from gossamer.report import URL, decode_record, suspicion, url_row_key
 from gossamer.store import (
     CrawlFolder,
     FileRow,
+    LinksRecord,
     ReadingMark,
     Repair,
     file_row,
@@ -130,20 +133,14 @@ def _queue_lost_pages(folder: CrawlFolder, core: Core, ledger: Ledger, mended: R
         return
     lost_from = dict(mended.bad)
     lost_bytes = sum(_committed_bytes(core, file) - end for file, end in mended.bad)
-    html = _html_among_moved(folder, mended)
+    lost = _moved_links(folder, mended)
     pages = queued = 0
     for key, value in core.state.scan(URL):
         record = decode_record(value)
         if any(ref.offset >= lost_from.get(ref.file, ref.offset + 1) for ref in _needed(record)):
             ledger.add_rows([(key, None)])
             pages += record.state is UrlState.ARCHIVED
-            ledger.counters.take_back(
-                is_page=record.state is UrlState.ARCHIVED,
-                is_html=record.url in html,
-                is_copy=bool(record.copy_of),
-                is_redirect=record.state is UrlState.REDIRECTED,
-                is_seed=record.kind == LinkKind.SEED,
-            )
+            _take_back(record, lost.get(record.url), ledger.counters)
             if record.fingerprint is not None:  # or the page would be a copy of its lost self
                 core.content_seen.forget(record.fingerprint, record.url)
             if (task := _task_of(record, core)) is not None:
@@ -159,11 +156,27 @@ def _needed(record: UrlRecord) -> list[StoreRef]:
     return stored if record.page is None else [record.page, *stored]
 
 
-def _html_among_moved(folder: CrawlFolder, mended: Repair) -> set[str]:
-    """Return the URLs of HTML pages among the links records that went with their pages."""
+def _take_back(record: UrlRecord, links: LinksRecord | None, counters: Counters) -> None:
+    """Take a URL back whose record is lost; its links record may have been saved."""
+    is_page, is_seed = record.state is UrlState.ARCHIVED, record.kind == LinkKind.SEED
+    if is_page and links is not None and links.media_type in SITEMAP_TYPES:
+        counters.take_back_sitemap(is_copy=bool(record.copy_of), is_seed=is_seed)
+        return
+    counters.take_back(
+        is_page=is_page,
+        is_html=links is not None and links.html,
+        is_copy=bool(record.copy_of),
+        is_redirect=record.state is UrlState.REDIRECTED,
+        is_seed=is_seed,
+    )
+
+
+def _moved_links(folder: CrawlFolder, mended: Repair) -> dict[str, LinksRecord]:
+    """Return the links records that went with their pages, by URL, without the links."""
     paths = (folder.lost_found / one.file for one in mended.moved if one.file.startswith("links"))
     records = (record for path in paths for record in readable_records(path))
-    return {links.url for links in map(links_in, records) if links is not None and links.html}
+    found = (links for links in map(links_in, records) if links is not None)
+    return {links.url: replace(links, links=[], notes={}) for links in found}
 
 
 def _committed_bytes(core: Core, file: str) -> int:

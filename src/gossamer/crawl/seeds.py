@@ -10,6 +10,7 @@ from msgspec import Struct, field
 
 from gossamer.config import Config, UrlConfig
 from gossamer.crawl.assembly import Shard
+from gossamer.crawl.pipeline import PROBED_SITEMAP
 from gossamer.crawl.requeue import RETRIED, requeue
 from gossamer.errors import ConfigError
 from gossamer.fetch import RequestHeaders, host_of, host_rules, with_proxy
@@ -181,7 +182,7 @@ def _queue(shard: Shard, url: Url, label: str) -> bool:
     """Queue a seed, and the sitemap of its host, if they are new; return True if the seed is."""
     now = shard.engine.time.now()
     tasks = [Task(url=url, kind=LinkKind.SEED)]
-    sitemap = join(url.text, "/sitemap.xml", shard.core.stations.urls)
+    sitemap = join(url.text, PROBED_SITEMAP, shard.core.stations.urls)
     if (
         shard.core.stations.process.sitemaps
         and sitemap is not None

@@ -13,6 +13,7 @@ from gossamer.crawl.ledger import Ledger
 from gossamer.crawl.pipeline import (
     DETAIL_CHARS,
     Reading,
+    RobotsHop,
     answer_of,
     document_of,
     end_of,
@@ -29,6 +30,7 @@ from gossamer.crawl.pipeline import (
 )
 from gossamer.crawl.reading import DocumentReader, HelperDeath
 from gossamer.crawl.revisit import RevisitTurns, is_not_modified
+from gossamer.crawl.sitemaps import SitemapProbes, SitemapTally
 from gossamer.dedupe import answer_fingerprint, content_fingerprint, words_fingerprint
 from gossamer.fetch import (
     Ask,
@@ -140,13 +142,6 @@ class Requester:
         await self.resolver.close()
 
 
-class RobotsHop(NamedTuple):
-    """What a hop of a robots.txt means for the host that was asked, and for the task's own."""
-
-    asked: HostAnswer | None
-    of_task: HostAnswer | None
-
-
 @dataclass(slots=True, kw_only=True)
 class Worker:
     """Asks for one task at a time; many may run at once, never two for one host."""
@@ -164,6 +159,8 @@ class Worker:
     """Why seeds could not be fetched in their first try; some of them."""
     failing_seeds: set[int] = field(default_factory=set)
     """Keys of seeds of which a try has failed in this run, or that were refused."""
+    probes: SitemapProbes
+    sitemaps: SitemapTally = field(default_factory=SitemapTally)
     _holding: set[int] = field(default_factory=set)
     """Tasks whose host is still busy with them: settled once, whatever fails."""
 
@@ -173,6 +170,9 @@ class Worker:
         is_new = task.kind not in {LinkKind.REVISIT, LinkKind.WITNESS}
         if is_new and (why := self.core.traps.may_go(task)) is not None:
             self._stay(task, why)
+            return
+        if is_new and task.nesting and (many := self.sitemaps.excess(task.url.host)):
+            self._refuse(task, RefusalKind.SITEMAP_LIMIT, many)
             return
         now = self.time.now()
         rules: RobotsRules | None = None
@@ -382,6 +382,7 @@ class Worker:
         for lost in self.core.frontier.parking.take_lost():
             now = self.time.now()
             turn = Turn(task=lost.task, outcome=end_of(lost.reason, lost.detail), at=now)
+            turn = self.probes.end(turn, now)
             self.core.traps.observe(turn)
             self.ledger.record(turn, now)
             self.core.release_held()
@@ -393,7 +394,11 @@ class Worker:
         if task.url.key in self.core.suspects and not isinstance(outcome, Redirected):
             return await self._read_alone(outcome, document)
         if isinstance(outcome, Fetched):
-            return await self._read_page(outcome)
+            media_type = self.reader.media_type(document)
+            if self.probes.found_none(task, media_type, self.time.now()):
+                document.body.close()
+                return Refused(kind=RefusalKind.NO_SITEMAP, detail=media_type), None
+            return await self._read_page(outcome, media_type)
         if isinstance(outcome, Failed):
             outcome = with_label(outcome, is_gate(document.status, document.body.decoded()))
         return outcome, None
@@ -423,10 +428,11 @@ class Worker:
         wanted = self.core.stations.process.media_types
         return not wanted or any(fnmatchcase(media_type, pattern) for pattern in wanted)
 
-    async def _read_page(self, outcome: Fetched) -> tuple[FetchOutcome, Reading | None]:
+    async def _read_page(
+        self, outcome: Fetched, media_type: str
+    ) -> tuple[FetchOutcome, Reading | None]:
         """Read a document: is its type wanted, is it a copy, what does it say?"""
         document, stations = outcome.document, self.core.stations
-        media_type = self.reader.media_type(document)
         if not self._wants(media_type):
             document.body.close()
             return Refused(kind=RefusalKind.CONTENT_TYPE, detail=media_type), None
@@ -490,6 +496,7 @@ class Worker:
             ):
                 tried = failed_try(task, outcome, answer.failure, turn.retry_at, now)
                 turn = replace(turn, retry_at=tried.retry_at)
+        turn = self.probes.end(turn, now)
         if task.url.key in self.core.suspects:
             turn = self._judge(turn, task, now)
         self._record(turn, task, ended_at, answer, tried)
@@ -559,6 +566,7 @@ class Worker:
         The links come first: what the seen test has taken in must not depend on what fails below.
         """
         core = self.core
+        self.sitemaps.note(turn)
         if task.kind is LinkKind.SEED and isinstance(turn.outcome, Failed | Refused):
             self.failing_seeds.add(task.url.key)
         try:

@@ -172,6 +172,10 @@ class RefusalKind(StrEnum):
     TRAP_SAME = "trap_same"
     TRAP_HOSTS = "trap_hosts"
     MIRROR_HOST = "mirror_host"
+    SITEMAP_LIMIT = "sitemap_limit"
+    """The sitemaps of its host name too few pages for their number."""
+    NO_SITEMAP = "no_sitemap"
+    """/sitemap.xml was tried without being named anywhere, and is none."""
 
 
 class Fetched(Struct, frozen=True, kw_only=True):

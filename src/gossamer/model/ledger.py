@@ -186,8 +186,10 @@ class Counters(Struct, kw_only=True):
     """What `status` counts over the whole life of a crawl. One row, in every commit."""
 
     pages: int = 0
-    """Stored 2xx responses, revisits included: what --max-pages counts."""
+    """Stored 2xx responses but sitemaps, revisits included: what --max-pages counts."""
     html_pages: int = 0
+    sitemaps: int = 0
+    """Stored sitemaps, which are lists of pages; in older folders some are counted as pages."""
     revisits: int = 0
     redirects: int = 0
     requests: int = 0
@@ -240,6 +242,12 @@ class Counters(Struct, kw_only=True):
         for reason, count in reasons.items():
             self.refused[reason] = self.refused.get(reason, 0) + count
 
+    def count_sitemap(self, *, is_copy: bool, is_seed: bool) -> None:
+        """Count a stored sitemap."""
+        self.sitemaps += 1
+        self.revisits += is_copy
+        self.seeds_fetched += is_seed
+
     def count_page(self, *, is_copy: bool, is_html: bool, is_seed: bool, label: str) -> None:
         """Count a stored page."""
         self.pages += 1
@@ -248,6 +256,15 @@ class Counters(Struct, kw_only=True):
         self.seeds_fetched += is_seed
         if label:
             self.labels[label] = self.labels.get(label, 0) + 1
+
+    def take_back_sitemap(self, *, is_copy: bool, is_seed: bool) -> None:
+        """Take back a sitemap whose record is lost; an older version has counted it as a page."""
+        if self.sitemaps:
+            self.sitemaps -= 1
+        else:
+            self.pages -= 1
+        self.revisits -= is_copy
+        self.seeds_fetched -= is_seed
 
     def take_back(
         self, *, is_page: bool, is_html: bool, is_copy: bool, is_redirect: bool, is_seed: bool

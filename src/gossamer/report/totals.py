@@ -27,8 +27,10 @@ class Status(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The totals of a crawl, running or stopped. As JSON, fields with a default may be absent."""
 
     pages: int
-    """Stored 2xx responses, revisits included."""
+    """Stored 2xx responses but sitemaps, revisits included."""
     html_pages: int
+    sitemaps: int
+    """Stored sitemaps; folders of older versions have counted some as pages."""
     queued: int
     in_flight: int
     hosts: int
@@ -134,6 +136,7 @@ def status_of(counters: Counters, standing: Standing) -> Status:
     return Status(
         pages=counters.pages,
         html_pages=counters.html_pages,
+        sitemaps=counters.sitemaps,
         queued=standing.queued,
         in_flight=standing.in_flight,
         hosts=standing.hosts,

@@ -27,6 +27,7 @@ from gossamer.report import PastVisit, RobotsAnswer, Status, WatchTotals, Why
 STATUS = Status(
     pages=1234,
     html_pages=1200,
+    sitemaps=3,
     queued=56,
     in_flight=3,
     hosts=7,

@@ -36,6 +36,7 @@ from gossamer.crawl.opening import ShardFolder
 from gossamer.crawl.peers import NoPeers
 from gossamer.crawl.reading import DocumentReader
 from gossamer.crawl.revisit import RevisitTurns
+from gossamer.crawl.sitemaps import SitemapProbes
 from gossamer.crawl.worker import Requester, Worker
 from gossamer.dedupe import ContentSeen
 from gossamer.errors import CannotGoOn
@@ -835,6 +836,7 @@ def open_engine(
             counters=core.counters,
         ),
         reader=DocumentReader(Registry.load(tools, extra=processors), mark, time),
+        probes=SitemapProbes(core.robots, core.stations),
         revisits=RevisitTurns(
             rules=core.watch,
             stations=core.stations,

@@ -39,6 +39,7 @@ from gossamer.durable import sync
 from gossamer.errors import CannotGoOn
 from gossamer.log import warn
 from gossamer.model import (
+    SITEMAP_TYPES,
     BuildProgress,
     BuildStep,
     CopyOf,
@@ -365,6 +366,8 @@ def _count(links: LinksRecord, state: UrlState, counters: Counters, *, is_new: b
     counters.note_latest(links.at if links.page else 0.0)
     is_seed = links.kind == LinkKind.SEED
     match state:
+        case UrlState.ARCHIVED if links.media_type in SITEMAP_TYPES:
+            counters.count_sitemap(is_copy=bool(links.copy_of), is_seed=is_seed)
         case UrlState.ARCHIVED:
             counters.count_page(
                 is_copy=bool(links.copy_of),

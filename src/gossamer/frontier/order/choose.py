@@ -19,8 +19,8 @@ from gossamer.urls import Patterns
 
 
 def breadth_first(grades: int) -> Order:
-    """Return the order in which shallow URLs come first."""
-    return Order(grade=lambda task: max(1, grades - task.depth))
+    """Return the order in which shallow URLs come first, but for those with a grade already."""
+    return Order(grade=lambda task: task.grade or max(1, grades - task.depth))
 
 
 def choose_order(config: FrontierConfig, seeds: int = 1) -> Order:
