@@ -307,7 +307,10 @@ def check_secrets(config: Config) -> None:
     proxy = config.fetch.proxy
     if proxy and not is_reference(proxy) and proxy.partition("://")[0] not in _PROXY_SCHEMES:
         wanted = ", ".join(_PROXY_SCHEMES)
-        raise ConfigError(f"fetch.proxy: expected a URL with one of the schemes {wanted}")
+        raise ConfigError(
+            f"fetch.proxy: expected a URL such as http://localhost:3128, with one of the schemes "
+            f"{wanted}"
+        )
 
 
 def _check_headers(where: str, lines: tuple[str, ...]) -> None:

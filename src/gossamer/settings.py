@@ -158,13 +158,13 @@ def _read(path: Path) -> _Settings:
         text = path.read_text(encoding="utf-8")
         data = tomllib.loads(text)
     except FileNotFoundError:
-        raise ConfigError(f"{path} does not exist") from None
+        raise ConfigError(f"{path} does not exist; check the spelling") from None
     except OSError as error:
         raise ConfigError(f"{path} cannot be read: {error.strerror}") from error
     except UnicodeDecodeError:
         raise ConfigError(f"{path} is not UTF-8 text") from None
     except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"{path} is not valid TOML: {error}") from None
+        raise ConfigError(f"{path} is not valid TOML: {error}; mend that line") from None
     number = data.pop("format", None)
     if number is not None and (type(number) is not int or number != FORMAT):
         raise ConfigError(
@@ -214,7 +214,9 @@ def check(config: Config) -> None:
     for network in fetch.allow_net:
         if not _reads(_network, network):
             raise _wrong(
-                "fetch.allow_net", "a network in CIDR notation, such as 10.0.0.0/8", network
+                "fetch.allow_net",
+                "a network in CIDR notation, such as 10.0.0.0/8, or 127.0.0.0/8 for localhost",
+                network,
             )
     for address in fetch.resolve.values():
         if not _reads(ipaddress.ip_address, address.strip("[]")):

@@ -8,6 +8,8 @@ from collections.abc import Iterator, Mapping
 from itertools import groupby
 from pathlib import Path
 
+from mistakes import MISTAKES
+
 from gossamer.cli.flags import FLAGS
 from gossamer.cli.words import (
     EXIT_CODES,
@@ -34,6 +36,7 @@ def generated() -> str:
         "refusals": _reasons(FETCH_REFUSALS),
         "failures": _reasons({**FAILURES, **_statuses()}),
         "codes": _codes(),
+        "mistakes": _mistakes(),
     }
     parts = {name: "\n".join(some) for name, some in lines.items()}
     text = PATH.read_text(encoding="utf-8")
@@ -96,6 +99,15 @@ def _codes() -> Iterator[str]:
     yield "|---|---|"
     for code, meaning in EXIT_CODES.items():
         yield f"| {code} | {_cell(meaning)} |"
+
+
+def _mistakes() -> Iterator[str]:
+    yield "| mistake | typed after `gossamer` | code | the line says |"
+    yield "|---|---|---|---|"
+    for one in MISTAKES:
+        typed = f"`{one.words.replace(' FENCE', '')}`"
+        told = f"{one.wrong} ... {one.remedy}".replace("`", "'")
+        yield f"| {_cell(one.title)} | {_cell(typed)} | {one.code} | `{_cell(told)}` |"
 
 
 def _cell(text: str) -> str:

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from gossamer.search import Answer, IndexFacts, IndexOptions, Published
     from gossamer.store import LinksRecord
 
+_STATUS_NAMES = {"401": "unauthorized", "404": "not_found", "410": "gone", "429": "throttled"}
+"""HTTP statuses that have a name of their own among the reasons."""
+
 Wait = Callable[[float], None]
 
 
@@ -422,13 +425,11 @@ def _check_reasons(reasons: Iterable[str]) -> None:
     known = list(dict.fromkeys(one.value for one in (*FailureKind, *RefusalKind)))
     for reason in reasons:
         if reason not in known and not re.fullmatch("http_[45][0-9][0-9]", reason):
-            near = get_close_matches(reason, known, n=1)
-            meant = f"did you mean {near[0]}?" if near else "`gossamer status` counts by reason;"
-            names = ", ".join(known)
-            raise ConfigError(
-                f"there is no reason {reason!r}; {meant} Expected http_403 or the like, or one of "
-                f"{names}"
-            )
+            named = _STATUS_NAMES.get(reason, f"http_{reason}" if reason.isdecimal() else "")
+            near = [named] if named else get_close_matches(reason, known, n=1)
+            names = f"expected http_403 or the like, or one of {', '.join(known)}"
+            meant = f"did you mean {near[0]}?" if near else names
+            raise ConfigError(f"there is no reason {reason!r}; {meant}")
 
 
 def _pause(seconds: float) -> None:

@@ -108,7 +108,8 @@ def usage_error(error: typer.TyperException, words: Sequence[str]) -> str:
     """Return what is wrong with a line of arguments, and what to write instead."""
     first = words[0] if words else ""
     context = getattr(error, "ctx", None)
-    command = context.command_path if context is not None else "gossamer"
+    own = f"gossamer {first}" if any(one.name == first for one in app.registered_commands) else ""
+    command = context.command_path if context is not None else own or "gossamer"
     see = f"see `{command} --help`"
     option = getattr(error, "option_name", "")
     said = error.format_message().partition(" (Possible")[0].rstrip(".")
@@ -116,6 +117,8 @@ def usage_error(error: typer.TyperException, words: Sequence[str]) -> str:
         said += f"; did you mean {near[0]}?"
     if getattr(getattr(error, "param", None), "name", "") == "into":
         return f"{said}: give the folder to keep the crawl in, such as --into mycrawl"
+    if not said:  # its help was printed
+        return f"which of its commands? {see.capitalize()}"
     if said.startswith("No such command") and "://" in first:
         return f"{first!r} is not a command; did you mean `gossamer crawl {first} --into DIR`?"
     if option in ELSEWHERE and command.endswith(("crawl", "watch")):

@@ -20,7 +20,7 @@ from gossamer.cli.screen import (
     summary,
 )
 from gossamer.config import Config
-from gossamer.errors import ConfigError
+from gossamer.errors import CannotGoOn, ConfigError
 from gossamer.log import set_up
 from gossamer.secrets import read_secrets, with_secrets
 from gossamer.settings import load_config, load_crawl_config
@@ -58,6 +58,7 @@ def start(given: Mapping[str, Any]) -> int:
         **{name: given[name] for name in CrawlArguments.__struct_fields__ if name in given}
     )
     set_up(verbose=arguments.verbose)
+    _expect_folder(arguments.into)
     new = settle(arguments, given)
     try:
         return _run(arguments, new, max_time_of(given))
@@ -145,6 +146,16 @@ def _failed_seed(crawl: "OpenCrawl", seed: str) -> FailedSeed:
         met.add(why.target)
         why = crawl.why(why.target)
     return FailedSeed(url, why)
+
+
+def _expect_folder(into: Path) -> None:
+    """Refuse to keep a crawl in a file, or below one."""
+    for place in (into, *into.parents):
+        if place.exists() and not place.is_dir():
+            raise CannotGoOn(
+                f"--into {into}: {place} is a file and is not a folder; give the name of a new "
+                "folder, or of one with a crawl in it"
+            )
 
 
 def _expect_no_other_index(into: Path) -> None:

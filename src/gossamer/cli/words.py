@@ -48,7 +48,8 @@ LINK_REFUSALS: dict[str, Gloss] = {
         "its host has used up filter.max_urls_per_host", "raise filter.max_urls_per_host"
     ),
     "bad_port": Gloss(
-        "its port belongs to another service (mail, databases)", "nothing: browsers refuse it too"
+        "its port belongs to another service (mail, databases)",
+        "another port: browsers refuse this one, too",
     ),
     "nofollow": Gloss("the page asked robots not to follow the link", "nothing: it is obeyed"),
     "not_followed": Gloss(
@@ -78,7 +79,7 @@ LINK_REFUSALS: dict[str, Gloss] = {
 FETCH_REFUSALS: dict[str, Gloss] = {
     "robots_disallowed": Gloss(
         "robots.txt of its host forbids it",
-        "nothing, unless the host is yours: then name it in robots.own_hosts",
+        "if the host is yours, name it in robots.own_hosts; otherwise nothing",
     ),
     "robots_unreachable": Gloss(
         "robots.txt of its host could not be had, so nothing may be asked",
@@ -145,7 +146,10 @@ FAILURES: dict[str, Gloss] = {
         "nothing; if it leads to itself, try --cookies",
     ),
     "proxy_failed": Gloss("the proxy did not do its work", "check --proxy"),
-    "not_found": Gloss("the server has no such page (404)", "a broken link; `why` names the page"),
+    "not_found": Gloss(
+        "the server has no such page (404)",
+        "check the spelling, or mend the link: `why` names the page that has it",
+    ),
     "gone": Gloss("the server says that the page is gone (410)", "nothing"),
     "unauthorized": Gloss("the server wants to know who asks (401)", "--auth or --header"),
     "http_4xx": Gloss(

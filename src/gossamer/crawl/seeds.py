@@ -47,7 +47,10 @@ def read_seeds(path: Path | str) -> list[Seed]:
     try:
         lines = Path(path).read_text(encoding="utf-8-sig").splitlines()
     except OSError as error:
-        raise ConfigError(f"cannot read the seeds file {path}: {error.strerror}") from error
+        raise ConfigError(
+            f"cannot read the seeds file {path}: {error.strerror}; "
+            "expected a text file with a URL per line"
+        ) from error
     except UnicodeDecodeError as error:
         raise ConfigError(
             f"cannot read the seeds file {path}: it is not UTF-8 text; expected a URL per line"

@@ -1,0 +1,399 @@
+"""Mistakes that newcomers make, and what each is told: an exit code and words of one line.
+
+Words in capitals stand for what a test has prepared: OK is a finished crawl, NEW a folder that does
+not exist, WEB a server on loopback, CLOSED a port at which nobody listens. `docs/OPERATING.md` has
+the table that is made of this one.
+"""
+
+from typing import NamedTuple
+
+
+class Mistake(NamedTuple):
+    """What is typed, what it means for the exit code, and what the line must say."""
+
+    title: str
+    words: str
+    code: int
+    wrong: str
+    """What was wrong, as the line has it."""
+    remedy: str
+    """What to do, as the line has it."""
+
+
+MISTAKES: tuple[Mistake, ...] = (
+    # Commands and flags
+    Mistake("misspelt command", "craw WEB/", 2, "No such command 'craw'", "Did you mean 'crawl'?"),
+    Mistake("no command", "WEB/", 2, "is not a command", "did you mean `gossamer crawl WEB/"),
+    Mistake("no folder", "crawl WEB/", 2, "Missing option '--into'", "such as --into mycrawl"),
+    Mistake(
+        "no seed", "crawl --into NEW", 2, "nothing to start from", "give a URL, or --seeds FILE"
+    ),
+    Mistake(
+        "misspelt flag",
+        "crawl WEB/ --into NEW --max-page 3",
+        2,
+        "No such option: --max-page",
+        "did you mean --max-pages?",
+    ),
+    Mistake("flag of wget", "crawl WEB/ --into NEW -l 3", 2, "No such option: -l", "--max-depth N"),
+    Mistake(
+        "flag of curl", "crawl WEB/ --into NEW -k", 2, "No such option: -k", "--insecure accepts"
+    ),
+    Mistake(
+        "flag without its value",
+        "crawl WEB/ --into NEW --max-pages",
+        2,
+        "'--max-pages' requires an argument",
+        "see `gossamer crawl --help`",
+    ),
+    Mistake("no argument", "status", 2, "Missing argument 'DIR'", "see `gossamer status --help`"),
+    Mistake(
+        "one argument too many", "status OK OK", 2, "unexpected extra argument", "status --help`"
+    ),
+    # Numbers, sizes, times
+    Mistake(
+        "count in words",
+        "crawl WEB/ --into NEW --max-pages many",
+        2,
+        "--max-pages: expected a whole number",
+        "such as 10000, 10k or 2M",
+    ),
+    Mistake(
+        "size with a wrong unit",
+        "crawl WEB/ --into NEW --max-bytes 10XB",
+        2,
+        "--max-bytes: expected a size",
+        "such as 500000, 10M, 2GiB or 10GB",
+    ),
+    Mistake(
+        "time in words",
+        "crawl WEB/ --into NEW --max-time soon",
+        2,
+        "--max-time: expected seconds",
+        "such as 90s, 5m, 2h or 1d",
+    ),
+    Mistake(
+        "number out of range",
+        "crawl WEB/ --into NEW --concurrency 0",
+        2,
+        "found 0",
+        "--concurrency: expected an integer from 1 to 4096",
+    ),
+    # URLs and seeds files
+    Mistake(
+        "misspelt scheme",
+        "crawl htp://a.test/x --into NEW",
+        2,
+        "unknown scheme 'htp'",
+        "did you mean http://a.test/x?",
+    ),
+    Mistake(
+        "no scheme",
+        "crawl example.org/docs --into NEW",
+        2,
+        "'example.org/docs' is not a valid URL",
+        "did you mean https://example.org/docs?",
+    ),
+    Mistake(
+        "no scheme, with a port",
+        "crawl localhost:8000 --into NEW",
+        2,
+        "'localhost:8000' is not a valid URL",
+        "did you mean http://localhost:8000?",
+    ),
+    Mistake(
+        "mail address",
+        "crawl mailto:me@a.test --into NEW",
+        2,
+        "cannot be crawled",
+        "expected a URL with http://",
+    ),
+    Mistake(
+        "seeds file given as a seed",
+        "crawl GOOD_SEEDS --into NEW",
+        2,
+        "is not a valid URL; it is a file",
+        "give --seeds GOOD_SEEDS",
+    ),
+    Mistake(
+        "empty seeds file",
+        "crawl --seeds EMPTY --into NEW",
+        2,
+        "EMPTY has no seeds",
+        "expected a URL per line",
+    ),
+    Mistake(
+        "bad line of a seeds file",
+        "crawl --seeds BAD_SEEDS --into NEW",
+        2,
+        "BAD_SEEDS, line 3: 'htps://a.test/'",
+        "did you mean https://a.test/?",
+    ),
+    Mistake(
+        "seeds file that is not there",
+        "crawl --seeds NEW --into NEW",
+        2,
+        "cannot read the seeds file NEW: No such file",
+        "expected a text file",
+    ),
+    Mistake(
+        "seeds file that is no text",
+        "crawl --seeds BINARY --into NEW",
+        2,
+        "BINARY: it is not UTF-8 text",
+        "expected a URL per line",
+    ),
+    # Values of flags
+    Mistake(
+        "unknown scope", "crawl WEB/ --into NEW --scope site", 2, "found 'site'", '"domain", "host"'
+    ),
+    Mistake(
+        "unknown order",
+        "crawl WEB/ --into NEW --order best-first",
+        2,
+        "found 'best-first'",
+        '"bfs"',
+    ),
+    Mistake(
+        "bad pattern",
+        "crawl WEB/ --into NEW --allow [a-z]+",
+        2,
+        "--allow: expected a host without port, found '[a-z]+'",
+        "a URL pattern (*/private/*)",
+    ),
+    Mistake(
+        "header without a colon",
+        "crawl WEB/ --into NEW --header Accept",
+        2,
+        "--header: expected",
+        '"Name: value"',
+    ),
+    Mistake(
+        "proxy without a scheme",
+        "crawl WEB/ --into NEW --proxy localhost:3128",
+        2,
+        "--proxy: expected a URL",
+        "such as http://localhost:3128",
+    ),
+    Mistake(
+        "credentials without a host",
+        "crawl WEB/ --into NEW --auth me:secret",
+        2,
+        "--auth: expected",
+        "HOST=USER:PASS",
+    ),
+    Mistake(
+        "network by name",
+        "crawl WEB/ --into NEW --allow-net localhost",
+        2,
+        "--allow-net: expected a network",
+        "127.0.0.0/8 for localhost",
+    ),
+    Mistake(
+        "function that is not there",
+        "crawl WEB/ --into NEW --score nowhere:worth",
+        2,
+        "No module named 'nowhere'",
+        'expected "module:function"',
+    ),
+    # Configuration
+    Mistake(
+        "misspelt setting",
+        "crawl WEB/ --into NEW --config MISSPELT",
+        2,
+        "fetch.user_agnt: unknown setting",
+        "did you mean fetch.user_agent?",
+    ),
+    Mistake(
+        "broken TOML",
+        "crawl WEB/ --into NEW --config BROKEN",
+        2,
+        "BROKEN is not valid TOML",
+        "line 2, column 9); mend that line",
+    ),
+    Mistake(
+        "settings file that is not there",
+        "crawl WEB/ --into NEW --config NEW",
+        2,
+        "NEW does not exist",
+        "check the spelling",
+    ),
+    Mistake(
+        "size as text in a settings file",
+        "crawl WEB/ --into NEW --config TEXTUAL",
+        2,
+        "found '10k'",
+        "limits.max_pages: expected an integer",
+    ),
+    # Folders
+    Mistake(
+        "file instead of a folder",
+        "crawl WEB/ --into EMPTY",
+        4,
+        "EMPTY is a file and is not a folder",
+        "give the name of a new folder",
+    ),
+    Mistake(
+        "misspelt folder",
+        "status OKK",
+        2,
+        "OKK is not a crawl folder: it does not exist",
+        "mean OK?",
+    ),
+    Mistake(
+        "folder inside of a crawl",
+        "status OK/archive",
+        2,
+        "is not a crawl folder",
+        "did you mean OK?",
+    ),
+    Mistake(
+        "folder without a crawl",
+        "search ELSEWHERE words",
+        2,
+        "ELSEWHERE is not a crawl folder: there is no crawl.toml",
+        "`gossamer crawl URL --into DIR`",
+    ),
+    Mistake(
+        "crawl that runs already",
+        "crawl --into BUSY",
+        4,
+        "is using BUSY",
+        "stop it first, or see `gossamer status BUSY`",
+    ),
+    Mistake(
+        "settings that were cut",
+        "crawl --into CUT",
+        4,
+        "its closing line is missing; nothing was changed",
+        "Put it back",
+    ),
+    Mistake(
+        "crawl without its state",
+        "status STATELESS",
+        4,
+        "STATELESS has no state",
+        "`gossamer build STATELESS state`",
+    ),
+    # Questions
+    Mistake(
+        "page that is not stored",
+        "show OK http://elsewhere.test/",
+        1,
+        "is not in the archive",
+        "`gossamer why` says more",
+    ),
+    Mistake(
+        "status code as a reason",
+        "retry OK --reason 404",
+        2,
+        "there is no reason '404'",
+        "did you mean not_found?",
+    ),
+    Mistake(
+        "unknown thing to build",
+        "build OK idx",
+        2,
+        "found 'idx'",
+        "expected state, near, graph, index",
+    ),
+    Mistake(
+        "folder instead of files",
+        "index ELSEWHERE --into NEW",
+        2,
+        "ELSEWHERE is a folder",
+        "expected files",
+    ),
+    Mistake(
+        "port in use",
+        "serve OK --port USED --no-build",
+        2,
+        "--port USED: Address already in use",
+        "give another one",
+    ),
+    # Seeds that cannot be fetched
+    Mistake(
+        "loopback without --allow-net",
+        "crawl http://127.0.0.1:CLOSED/ --into NEW",
+        1,
+        "private_address: 127.0.0.1 is loopback",
+        "--allow-net 127.0.0.0/8 allows it",
+    ),
+    Mistake(
+        "nobody listens there",
+        "crawl http://127.0.0.1:CLOSED/ --into NEW --allow-net 127.0.0.0/8 --max-time 0.5",
+        1,
+        "Connection refused",
+        "check host, port and network",
+    ),
+    Mistake(
+        "redirect loop",
+        "crawl WEB/loop --into NEW FENCE",
+        1,
+        "too_many_redirects: a redirect loop: ",
+        "try --cookies",
+    ),
+    Mistake(
+        "redirect out of scope",
+        "crawl WEB/away --into NEW FENCE",
+        1,
+        "redirects to http://other.test/",
+        "--scope any, or more seeds",
+    ),
+    Mistake(
+        "page that is forbidden",
+        "crawl WEB/forbidden --into NEW FENCE",
+        1,
+        "http_403: the server answered 403 Forbidden",
+        "without --auth, --header or --cookies",
+    ),
+    Mistake(
+        "page that is not there",
+        "crawl WEB/nothing --into NEW FENCE",
+        1,
+        "the server has no such page (404)",
+        "check the spelling",
+    ),
+    Mistake(
+        "page that wants a password",
+        "crawl WEB/private --into NEW FENCE",
+        1,
+        "unauthorized: the server wants to know who asks",
+        "--auth or --header",
+    ),
+    Mistake(
+        "site that forbids robots",
+        "crawl SHY/ --into NEW FENCE",
+        1,
+        "robots.txt of its host forbids it",
+        "if the host is yours, name it in robots.own_hosts",
+    ),
+    Mistake(
+        "--allow that leaves the seed out",
+        "crawl WEB/ --into NEW FENCE --allow https://a.test/docs",
+        1,
+        "matches none of the --allow patterns",
+        "* stands for any characters",
+    ),
+    Mistake(
+        "port of another service",
+        "crawl http://127.0.0.1:25/ --into NEW FENCE",
+        1,
+        "bad_port: its port belongs to another service",
+        "another port",
+    ),
+    Mistake(
+        "certificate for another name",
+        "crawl OTHER_NAME/ --into NEW FENCE",
+        1,
+        "tls_certificate: the certificate is for another name",
+        "--insecure, if you accept that",
+    ),
+    Mistake(
+        "certificate that is self-signed",
+        "crawl SELF_SIGNED/ --into NEW FENCE",
+        1,
+        "tls_certificate: the certificate is self-signed",
+        "--insecure, if you accept that",
+    ),
+)
