@@ -155,7 +155,7 @@ def test_a_folder_that_is_not_there_cannot_be_written_to(tmp_path: Path) -> None
             "fetch.allow_net: expected a network in CIDR notation, such as 10.0.0.0/8",
         ),
         ('[fetch]\nresolve = {h = "x"}', "fetch.resolve: expected an IP address, found 'x'"),
-        ('[fetch]\nproxy = "gopher://x"', "fetch.proxy: expected a URL with one of the schemes"),
+        ('[fetch]\nproxy = "gopher://x"', "fetch.proxy: expected a URL such as http:"),
         ('[fetch]\ncontact = "a\\r\\nX: y"', "fetch.contact: expected printable text"),
         ("seeds = [", "is not valid TOML"),
     ],
