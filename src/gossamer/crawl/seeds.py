@@ -13,7 +13,7 @@ from gossamer.crawl.assembly import Shard
 from gossamer.crawl.pipeline import PROBED_SITEMAP
 from gossamer.crawl.requeue import RETRIED, requeue
 from gossamer.errors import ConfigError
-from gossamer.fetch import RequestHeaders, host_of, host_rules, with_proxy
+from gossamer.fetch import RequestHeaders, by_host, host_of, host_rules, with_proxy
 from gossamer.model import FINAL, Link, LinkKind, Task, Url, UrlRecord
 from gossamer.report import Added, seed_urls
 from gossamer.secrets import (
@@ -244,11 +244,16 @@ def _origins(seeds: Sequence[str], config: Config) -> dict[str, str]:
 
 
 def expect_secrets(config: Config, folder: Path) -> None:
-    """Raise `ConfigError` if a secret is missing, or cannot be sent: before anything is written."""
+    """Raise `ConfigError` if a secret is missing or cannot be sent, or if tables contradict.
+
+    Before anything is written.
+    """
     if missing := missing_secrets(config):
         raise ConfigError(
             f"{folder / FILE} lacks {', '.join(missing)}, which crawl.toml names; put it back, or "
             "remove the name from `secrets` in crawl.toml"
         )
+    by_host(config, lambda table: table.delay_s)
+    by_host(config, lambda table: table.scope)
     rules = host_rules(config, seed_urls(config), os.environ)
     RequestHeaders(with_proxy(config.fetch, os.environ), rules)

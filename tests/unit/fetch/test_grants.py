@@ -239,6 +239,7 @@ def test_the_names_of_what_is_sent_are_known_without_any_secret() -> None:
                 headers=("Accept: SECRET", "K: env:GONE"), secrets=("X-Key", "auth", "cookies")
             ),
             "https://z.org": HostConfig(auth="env:GONE", cookies="env:GONE"),
+            "https://w.org": HostConfig(headers=("T: t",)),
         },
     )
     rules = header_names(config, [])
@@ -246,5 +247,6 @@ def test_the_names_of_what_is_sent_are_known_without_any_secret() -> None:
     assert names["https://x.org"] == ["Accept", "K", "X-Key", "Cookie", "Authorization"]
     assert names["https://y.org"] == ["Authorization"]
     assert names["https://z.org"] == ["Cookie", "Authorization"]
+    assert names["https://w.org"] == ["T"]
     assert [line.name for line in rules.everywhere] == ["U", "T"]
     assert "SECRET" not in repr(rules)
