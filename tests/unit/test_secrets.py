@@ -1,6 +1,7 @@
 """secrets.toml: what goes into it, who may read it, and whose headers they are."""
 
 import os
+import re
 import stat
 from pathlib import Path
 
@@ -140,6 +141,12 @@ def test_only_secrets_are_taken_out_and_their_names_stay() -> None:
     assert (public.fetch.headers, public.fetch.auth) == (("DNT: 1",), {"b": "env:B"})
     assert public.fetch.secrets == ("X-Key",)
     assert secrets.fetch == FetchSecrets(headers=("X-Key: k",), auth={"a": "u:p"})
+
+
+def test_the_headers_that_are_known_to_be_harmless_are_those_that_the_documentation_lists() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "OPERATING.md").read_text(encoding="utf-8")
+    listed = text.partition("Known to be harmless are ")[2].partition(". ")[0]
+    assert set(re.split(r", | and ", listed.lower())) == HARMLESS
 
 
 def test_every_header_that_is_not_known_to_be_harmless_is_secret() -> None:
