@@ -147,7 +147,9 @@ _LARGE_SCRIPT_CHARS = 2_000
 
 def is_shell(tree: Tree, text: str, links: Sequence[Link]) -> bool:
     """Return True if a page is an empty application shell."""
-    if len(text) > _MOST_CHARS:
+    # Anchors come first: of most short pages nothing more is asked.
+    has_links = len(links) > _MOST_ANCHORS and links[_MOST_ANCHORS].kind is LinkKind.ANCHOR
+    if has_links or len(text) > _MOST_CHARS:
         return False
     scripts = tree.find_all("script")
     if not _has_program(scripts) or any(tree.find_all(tag) for tag in _IN_FRONT):
