@@ -52,6 +52,11 @@ class Archive:
         return self.of_kind("revisit")
 
     @property
+    def page_count(self) -> int:
+        """Pages and revisits that were stored, but for sitemaps of a fake web."""
+        return sum(times for url, times in self.page_urls.items() if "/sitemap" not in url)
+
+    @property
     def page_urls(self) -> Counter[str]:
         """How often each URL is in the archive as a page, copies included."""
         return Counter(record.url for record in [*self.pages, *self.revisits])

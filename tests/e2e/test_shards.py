@@ -151,7 +151,7 @@ def test_a_page_limit_is_met_exactly_by_all_shards_together(
     for pages in (2, 31):
         ended = crawler.run("--max-pages", str(pages)).expect(0)
         assert (ended.last_json["pages"], ended.last_json["finished"]) == (pages, False)
-        assert read_archive(crawler.folder).page_urls.total() == pages
+        assert read_archive(crawler.folder).page_count == pages
     assert crawler.run("--max-pages", "100000").expect(0).last_json["finished"] is True
     judge_of(server.web).assert_complete(read_archive(crawler.folder))
     assert max(page_hits(server.requests()).values()) == 1
@@ -175,7 +175,7 @@ def test_pages_granted_to_a_shard_that_cannot_use_them_are_used_by_others(tmp_pa
         for pages in (5, 13):
             ended = crawler.run("--max-pages", str(pages)).expect(0)
             assert ended.last_json["pages"] == pages
-            assert read_archive(crawler.folder).page_urls.total() == pages
+            assert read_archive(crawler.folder).page_count == pages
 
 
 def test_a_limit_on_time_or_bytes_ends_all_shards_and_they_can_go_on(

@@ -77,7 +77,7 @@ class Ordeal:
         assert most_connections(visits) == 1
         assert smallest_gap(visits) >= 0.95 * DELAY_S
         status = self.crawler.status()
-        assert status["pages"] == archive.page_urls.total() == ended.last_json["pages"]
+        assert status["pages"] == archive.page_count == ended.last_json["pages"]
         assert settled(status) == status["known_urls"]
         assert "killed_us" not in status["failed"]
 
@@ -156,10 +156,10 @@ def test_a_page_limit_holds_though_a_shard_that_waits_for_pages_is_killed(tmp_pa
                 slay(shards_of(process.pid)[-1:])
                 trial.note("shard at", request)
             finish(process).expect(0)
-            stored = read_archive(trial.crawler.folder).page_urls.total()
+            stored = read_archive(trial.crawler.folder).page_count
             assert stored <= limit, trial.story
             finish(trial.crawler.start("--max-pages", str(limit))).expect(0)
-            assert read_archive(trial.crawler.folder).page_urls.total() == limit, trial.story
+            assert read_archive(trial.crawler.folder).page_count == limit, trial.story
 
 
 def test_seeds_that_were_added_are_still_in_scope_after_a_shard_was_killed(tmp_path: Path) -> None:

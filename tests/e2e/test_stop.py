@@ -150,7 +150,7 @@ def test_a_page_limit_is_met_exactly_and_counts_the_whole_crawl(
         assert ended.last_json["finished"] is False
         assert ended.last_json["pages"] == pages
         assert crawler.status()["finished"] is False
-        assert read_archive(crawler.folder).page_urls.total() == pages
+        assert read_archive(crawler.folder).page_count == pages
     again = crawler.run("--max-pages", str(limit + 13)).expect(0)
     assert again.last_json["pages"] == limit + 13
     assert max(page_hits(server.requests()).values()) == 1
