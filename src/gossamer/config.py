@@ -176,17 +176,20 @@ class DedupeConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class TrapsConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How crawler traps are detected. `status` lists what has been closed."""
+    """How crawler traps are detected. A suspect part of a site goes last; `status` lists it."""
 
     enabled: bool = True
     """Detect traps."""
     trust: tuple[str, ...] = ()
-    """Host globs or URL patterns that are never throttled or closed."""
+    """Host globs or URL patterns that are never throttled, held or closed."""
+    allowance: AtLeastOne = 12_000
+    """Pages of one domain that are fetched on probation, ten times as many per IP address; what is
+    left is held. On the host of a seed, filter.max_urls_per_host is the limit instead."""
     new_hosts: AtLeastOne = 8
     """How many new hosts of one domain are crawled at once; others wait for their results."""
     unproven_pages: AtLeastOne = 80
-    """Pages on probation after which a part of a site that is not clearly either a trap or not one
-    is closed; 25 times as many on the site of a seed."""
+    """Pages on probation after which a part of a site that shows no sign of an end goes behind
+    those that may have one."""
 
 
 class ProcessConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

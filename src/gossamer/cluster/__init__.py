@@ -29,6 +29,7 @@ from gossamer.cluster.messages import (
 from gossamer.cluster.outages import OutageOrders, Outages, ShardOutages
 from gossamer.cluster.outbox import OUTBOX, PARCELS, Outbox, outbox_rows, parcel_rows
 from gossamer.cluster.page_budget import PageBudget
+from gossamer.cluster.probation_share import ProbationOrders, ProbationShare, ShardProbation
 from gossamer.cluster.processes import start_child
 from gossamer.cluster.ring import POINTS, Ring
 from gossamer.cluster.splitter import Splitter

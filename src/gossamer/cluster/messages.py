@@ -3,6 +3,7 @@
 from msgspec import Struct, field
 
 from gossamer.cluster.outages import OutageOrders, ShardOutages
+from gossamer.cluster.probation_share import ProbationOrders, ShardProbation
 from gossamer.model import Counters, Standing, Task
 
 
@@ -48,6 +49,7 @@ class ShardReport(Struct, frozen=True, tag=True):
     is_idle: bool
     """Nothing queued, leased, under way, uncommitted, or without a receipt."""
     outages: ShardOutages
+    probation: ShardProbation
     round: int = 0
     """The round of questions that this answers; 0 if nobody asked."""
 
@@ -117,4 +119,13 @@ class Dismiss(Struct, frozen=True, tag=True):
 
 PeerMessage = Hello | Mail | Receipt
 Upward = ShardJoined | ShardReport | WantPages | ReturnPages | ControlReply | ShardEnded
-Downward = GrantPages | RecallPages | RevisitShare | Probe | OutageOrders | ControlRequest | Dismiss
+Downward = (
+    GrantPages
+    | RecallPages
+    | RevisitShare
+    | Probe
+    | OutageOrders
+    | ProbationOrders
+    | ControlRequest
+    | Dismiss
+)

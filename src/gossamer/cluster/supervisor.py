@@ -27,6 +27,7 @@ from gossamer.cluster.messages import (
 )
 from gossamer.cluster.outages import OutageOrders, Outages
 from gossamer.cluster.page_budget import PageBudget
+from gossamer.cluster.probation_share import ProbationOrders, ProbationShare
 from gossamer.cluster.processes import ShardChild, start_child
 from gossamer.cluster.termination import Termination
 from gossamer.errors import CannotGoOn, ConfigError
@@ -68,6 +69,8 @@ class ShardHandle:
     refused: dict[str, str] = field(default_factory=dict)
     orders: OutageOrders = field(default_factory=OutageOrders)
     """What it was told last to do about hosts that are down."""
+    probation: ProbationOrders = field(default_factory=ProbationOrders)
+    """The same about what is on probation."""
     asked: dict[int, tuple[ControlRequest, Waiting]] = field(default_factory=dict)
     """Questions that it has not answered yet; put to it again if it dies over them."""
 
@@ -94,6 +97,7 @@ class Supervisor:
         self.budget = PageBudget(shards, max_pages)
         self.termination = Termination(shards)
         self.outages = Outages(shards, wait_at_end_s)
+        self.probation = ProbationShare(shards)
         self.end_reason: str | None = None
         """Why the shards were told to end; "" when nothing is left to do, None while they run."""
         self._on_report = on_report
@@ -167,6 +171,7 @@ class Supervisor:
             )
         self.termination.lost(member.shard)
         self.outages.lost(member.shard)
+        self.probation.lost(member.shard)
         self.budget.lost(member.shard)
 
     def _hear(self, member: ShardHandle, message: Upward) -> None:
@@ -202,7 +207,7 @@ class Supervisor:
 
     def _welcome(self, member: ShardHandle, pages: int, refused: dict[str, str]) -> None:
         member.refused = refused
-        member.orders = OutageOrders()
+        member.orders, member.probation = OutageOrders(), ProbationOrders()
         self.budget.join(member.shard, pages)
         self._grant()  # others may have asked before the last one was there
         if self.end_reason is not None and member.connection is not None:
@@ -211,6 +216,8 @@ class Supervisor:
     def _note(self, member: ShardHandle, report: ShardReport) -> None:
         member.report = report
         self.outages.note(member.shard, report.outages, self._clock.steady())
+        self.probation.note(member.shard, report.probation, self._clock.steady())
+        self._share_out()
         if report.commits > FIRST_COMMITS:
             member.deaths = 0
         self.termination.note(
@@ -236,6 +243,17 @@ class Supervisor:
                 member.connection.send(orders)
         if self.outages.seconds_to_end(now) == 0.0:
             self.dismiss("parked")
+
+    def _share_out(self) -> None:
+        """Tell the shards what they may do about what is on probation."""
+        pages = sum(one.report.counters.pages for one in self.members if one.report is not None)
+        limit = self.budget.max_pages
+        pages_left = None if limit is None else max(0, limit - pages)
+        for member in self.members:
+            orders = self.probation.orders(member.shard, pages_left)
+            if orders != member.probation and member.connection is not None:
+                member.probation = orders
+                member.connection.send(orders)
 
     def _grant(self) -> None:
         for shard, pages in self.budget.grants():

@@ -157,7 +157,7 @@ class Core:
         if self.splitter is None or self.outbox is None:
             self._queue(tasks)
         else:
-            self.splitter.route(tasks, self._queue, self.outbox.post)
+            self.splitter.route(self.traps.mark(tasks), self._queue, self.outbox.post)
 
     def _queue(self, tasks: list[Task]) -> None:
         self.frontier.add(self.traps.admit(tasks))
@@ -166,9 +166,15 @@ class Core:
         """Queue tasks that the trap detector lets go; count those it refuses."""
         self._release(self.traps.release())
 
-    def wake_held(self) -> None:
-        """Queue some of the tasks that the trap detector holds: there is nothing else to do."""
-        self._release(self.traps.wake())
+    @property
+    def has_free(self) -> bool:
+        """Return True if URLs wait that are free of suspicion, on hosts that are not down."""
+        frontier, traps = self.frontier, self.traps
+        down, out = frontier.parked.urls, traps.out
+        if down and out:
+            out = sum(not frontier.hosts.row(host).is_parked for host in traps.hosts_out())
+        left = frontier.queued - down - out
+        return left > 0 and left > frontier.unresolved_urls
 
     @property
     def has_only_suspects(self) -> bool:
@@ -215,7 +221,7 @@ def build_core(
     url_seen, content_seen = _open_seen(state, config), ContentSeen(state.get)
     frontier = _build_frontier(state, config, random)
     known_urls, seeds = frontier.hosts.known_urls, seed_urls(config)
-    traps = TrapDetector(config.traps, state.scan, seeds, known_urls)
+    traps = _build_traps(state, config, known_urls, place.ring.shards)
     extra: list[UrlFilter] = [*map(as_user_filter, filters), traps.object_to]
     embeds = config.process.embeds
     chain = build_chain(
@@ -265,6 +271,19 @@ def _redirect_of(state: State, key: int) -> str:
     value = state.get(url_row_key(key))
     record = decode_record(value) if value is not None else None
     return record.target if record is not None and record.state is UrlState.REDIRECTED else ""
+
+
+def _build_traps(
+    state: State, config: Config, known_urls: Callable[[str], int], shards: int
+) -> TrapDetector:
+    return TrapDetector(
+        config.traps,
+        state.scan,
+        seed_urls(config),
+        known_urls,
+        per_home=config.filter.max_urls_per_host,
+        shards=shards,
+    )
 
 
 def _open_seen(state: State, config: Config) -> UrlSeen:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Protocol
 
 from gossamer.clock import CrawlTime
-from gossamer.cluster import OutageOrders, ShardOutages
+from gossamer.cluster import OutageOrders, ShardOutages, ShardProbation
 from gossamer.config import Config, LimitsConfig, OutageConfig, StoreConfig
 from gossamer.crawl.core import Core
 from gossamer.crawl.lanes import SWEEP_S, Lanes
@@ -281,7 +281,7 @@ class Engine:
         self._is_acknowledging = False
 
     async def run(self) -> bool:
-        """Run; True when the crawl is finished: nothing queued, leased or held."""
+        """Run; True when the crawl is finished: nothing is left but what stays held."""
         run = self.run_state
         self._began_at = self.time.now()
         self._seconds_before = self._ledger.counters.seconds
@@ -299,7 +299,7 @@ class Engine:
                     asking.cancel()
         self.count_seconds()
         await self._core.copies.finish(self._ledger.commit, self.time.clock)
-        left = self._core.frontier.queued or self._core.traps.held
+        left = self._core.frontier.queued or self._core.traps.is_waiting
         return not (self.revisits or run.stop_reason or left)
 
     def _is_over(self) -> bool:
@@ -312,7 +312,8 @@ class Engine:
         """Return True if nothing is queued, leased, under way or uncommitted here."""
         core = self._core
         work = (self.revisits, self.run_state.in_flight, self._ledger.group, core.frontier.queued)
-        return not (any(work) or core.traps.held or self.has_uncommitted or core.copies.is_busy)
+        rest = (core.traps.is_waiting, self.has_uncommitted, core.copies.is_busy)
+        return not (any(work) or any(rest))
 
     @property
     def seed_failures(self) -> dict[str, str]:
@@ -343,9 +344,19 @@ class Engine:
 
     def outages(self, *, is_quiet: bool = True) -> ShardOutages:
         """Return how the shard stands with hosts that are down; `is_quiet` if no letter is out."""
-        rest = (self._core.traps.held, self._ledger.group, self.has_uncommitted)
+        rest = (self._core.traps.is_waiting, self._ledger.group, self.has_uncommitted)
         is_waiting = is_quiet and self._has_only_parked and not any(rest)
         return self._outage_duty.report(self.time.now(), is_waiting=is_waiting)
+
+    def probation(self) -> ShardProbation:
+        """Return how the shard stands with what is on probation."""
+        traps = self._core.traps
+        return ShardProbation(
+            is_waited=self._core.has_free,
+            wants=traps.is_waiting,
+            requests=self._ledger.counters.requests,
+            used=traps.used,
+        )
 
     @property
     def has_uncommitted(self) -> bool:
@@ -369,8 +380,8 @@ class Engine:
         """Dispatch what may go, commit what is due, then wait for something to happen."""
         run, ledger = self.run_state, self._ledger
         run.begin_step()
-        if self._has_only_parked and self._core.traps.held:
-            self._core.wake_held()
+        if self._core.traps.is_waiting:
+            self._look_at_held()
         if not run.in_flight and self._core.has_only_suspects:
             self._core.wake_suspects(self.time.now())
         self._sweep()
@@ -519,6 +530,17 @@ class Engine:
                 self._core.copies.begin()
         finally:
             self._ledger.add_rows(await runs.end())
+
+    def _look_at_held(self) -> None:
+        """Let tasks go that are on probation, as many as may."""
+        core = self._core
+        if not (core.frontier.queued or self.run_state.in_flight):
+            core.traps.wake()
+        pages = self._ledger.counters.pages
+        now = self.time.now()
+        orders = self._peers.probation_orders(self.probation(), pages, now)
+        core.traps.obey(is_open=orders.is_open, granted=orders.granted, now=now)
+        core.release_held()
 
     def _look_at_outages(self) -> None:
         """Do what is to be done about hosts that are down."""

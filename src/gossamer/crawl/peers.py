@@ -8,6 +8,8 @@ conversation with the supervisor is `shard_process`.
 import asyncio
 from collections.abc import Mapping
 
+from msgspec.structs import replace
+
 from gossamer.clock import CrawlTime
 from gossamer.cluster import (
     Connection,
@@ -18,8 +20,11 @@ from gossamer.cluster import (
     OutageOrders,
     Outages,
     Outbox,
+    ProbationOrders,
+    ProbationShare,
     ReturnPages,
     ShardOutages,
+    ShardProbation,
     WantPages,
 )
 from gossamer.crawl.core import Core
@@ -43,6 +48,7 @@ class NoPeers:
         """Be alone; the run ends when hosts that are down were waited for `wait_at_end_s`."""
         self._max_pages = UNLIMITED if max_pages is None else max_pages
         self._outages = Outages(1, wait_at_end_s)
+        self._probation = ProbationShare(1)
         self._run = run
 
     def pages_left(self, used: int, wanted: int) -> int:  # noqa: ARG002  # others may want them
@@ -73,6 +79,11 @@ class NoPeers:
         if self._outages.seconds_to_end(now) == 0.0:
             self._run.stop("parked")
         return self._outages.orders(0, now)
+
+    def probation_orders(self, told: ShardProbation, pages: int, now: float) -> ProbationOrders:
+        """Return what we may do about what is on probation; so many pages are stored."""
+        self._probation.note(0, told, now)
+        return self._probation.orders(0, self._max_pages - pages)
 
 
 class OtherShards:
@@ -114,6 +125,7 @@ class OtherShards:
         self._has_asked = False
         self._is_dismissed = False
         self._orders = OutageOrders()
+        self._probation = ProbationOrders()
 
     @property
     def is_blocked(self) -> bool:
@@ -171,13 +183,25 @@ class OtherShards:
         """Be told that nothing is left to do anywhere, or that the crawl is to end."""
         self._is_dismissed = True
 
-    def order(self, orders: OutageOrders) -> None:
-        """Be told what to do about hosts that are down."""
-        self._orders = orders
+    def order(self, orders: OutageOrders | ProbationOrders) -> None:
+        """Be told what to do about hosts that are down, or about what is on probation."""
+        if isinstance(orders, OutageOrders):
+            self._orders = orders
+        else:
+            self._probation = orders
 
     def outage_orders(self, told: ShardOutages, now: float) -> OutageOrders:  # noqa: ARG002  # it goes with our reports
         """Return what the supervisor ordered last."""
         return self._orders
+
+    def probation_orders(
+        self,
+        told: ShardProbation,
+        pages: int,  # noqa: ARG002  # they go with our reports
+        now: float,  # noqa: ARG002  # the clock of the supervisor counts
+    ) -> ProbationOrders:
+        """Return what the supervisor ordered last; it may not know that something waits here."""
+        return replace(self._probation, is_open=False) if told.is_waited else self._probation
 
     def may_leave(self) -> bool:
         """Return True if the supervisor has found that nothing is left to do anywhere."""
@@ -209,7 +233,9 @@ class OtherShards:
 def take_letter(mail: Mail, core: Core) -> None:
     """Take the tasks of a letter in; the next commit makes them ours."""
     core.copies.take(mail.parcels)
+    core.traps.note_listed(mail.tasks)
     found = accept(mail.tasks, core.stations)
     core.add(found.new)
     core.promote(found.promoted)
+    core.release_held()
     core.counters.count_refused(found.refused)

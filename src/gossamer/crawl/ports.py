@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from gossamer.cluster import OutageOrders, ShardOutages
+from gossamer.cluster import OutageOrders, ProbationOrders, ShardOutages, ShardProbation
 from gossamer.config import ProcessConfig, UrlConfig
 from gossamer.frontier import Openings
 from gossamer.model import CopyOf, Failed, Link, Row, Task, Turn, Url, UrlRecord
@@ -114,6 +114,9 @@ class Peers(Committing, Protocol):
 
     def outage_orders(self, told: ShardOutages, now: float) -> OutageOrders:
         """Return what to do about hosts that are down, given how this shard stands."""
+
+    def probation_orders(self, told: ShardProbation, pages: int, now: float) -> ProbationOrders:
+        """Return what to do about what is on probation, given how this shard stands."""
 
 
 class RevisitScheduler(Protocol):

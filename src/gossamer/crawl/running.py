@@ -33,7 +33,9 @@ def standing_of(shard: Shard) -> Standing:
     """Return how a shard that runs in this process stands."""
     run, core, revisits = shard.engine.run_state, shard.core, shard.engine.revisits
     return Standing(
-        queued=core.frontier.queued - len(run.in_flight) + core.traps.held,
+        queued=core.frontier.queued - len(run.in_flight),
+        held=core.traps.held,
+        on_probation=core.traps.left,
         in_flight=len(run.in_flight),
         hosts=core.frontier.hosts.count,
         known_urls=core.url_seen.known,

@@ -19,6 +19,7 @@ from gossamer.cluster import (
     Downward,
     GrantPages,
     OutageOrders,
+    ProbationOrders,
     Probe,
     RecallPages,
     RevisitShare,
@@ -164,6 +165,7 @@ class Conversation:
             commits=self._peers.commits,
             is_idle=self._is_idle,
             outages=self._shard.engine.outages(is_quiet=self._peers.is_quiet),
+            probation=self._shard.engine.probation(),
             round=answers,
         )
 
@@ -201,7 +203,7 @@ class Conversation:
                     self._shard.engine.revisits.set_share(part)
             case Probe(round=number):
                 self.report(is_wanted=True, answers=number)
-            case OutageOrders():
+            case OutageOrders() | ProbationOrders():
                 self._peers.order(message)
             case ControlRequest():
                 self._start(self._reply(message))

@@ -345,7 +345,7 @@ def _take_one(tally: dict[str, int], name: str) -> None:
 
 
 class TrapNote(Struct, frozen=True):
-    """A part of a site that is on probation (held back and probed) or closed."""
+    """A part of a site that is on probation (its URLs go last) or closed."""
 
     unit: str
     reason: str
@@ -377,6 +377,10 @@ class Standing(Struct, kw_only=True, frozen=True):
     parked: int = 0
     """URLs of hosts that are parked."""
     parked_hosts: int = 0
+    held: int = 0
+    """URLs that are on probation and wait; when a crawl is finished, until they are trusted."""
+    on_probation: int = 0
+    """Of these, those that will yet be fetched: an allowance is left for them."""
     is_running: bool = False
     paused: str = ""
     stop_reason: str = ""
@@ -387,7 +391,7 @@ class Standing(Struct, kw_only=True, frozen=True):
     freshness: float | None = None
     """Expected share of pages, by importance, whose stored copy is current."""
     traps: tuple[TrapNote, ...] = ()
-    """Parts of sites that are throttled or closed: some of them."""
+    """Parts of sites that are on probation or closed: some of them."""
     suspects: int = 0
     """URLs whose page was being read when the crawl died."""
     waits_for: WaitsFor | None = None

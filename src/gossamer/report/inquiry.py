@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -51,7 +52,7 @@ from gossamer.store import (
     readable_records,
     record_ids,
 )
-from gossamer.traps import TrapDetector, count_held_new, held_because, read_trap_notes
+from gossamer.traps import TrapDetector, count_held_new, held_because
 from gossamer.urls import parse
 
 
@@ -81,17 +82,17 @@ def status(folder: Path | str) -> Status:
     place = folder_of(folder)
     if (answer := ask_running(place.control_path, {"ask": "status"})) is not None:
         return msgspec.convert(answer, Status)
-    charter = _settled_charter(place)
+    charter, config = _settled_charter(place), load_crawl_config(place.root)
     counters: list[Counters] = []
     standings: list[Standing] = []
     for shard in range(charter.shards):
         with _stopped_state(place, shard) as state:
             counters += [decode_counters(value) for _, value in state.scan(COUNTERS)]
-            standings.append(_standing(state))
+            standings.append(_standing(state, config, charter.shards))
     return status_of(sum_counters(counters), merge_standings(standings))
 
 
-def _standing(state: State) -> Standing:
+def _standing(state: State, config: Config, shards: int) -> Standing:
     """Return how a stopped shard stands."""
 
     def is_settled(task: Task) -> bool:
@@ -100,17 +101,36 @@ def _standing(state: State) -> Standing:
 
     waiting = count_waiting(state, is_settled)
     outbox = sum(len(tasks) for _, tasks in outbox_rows(state.scan(OUTBOX)))
-    notes = read_trap_notes(state.scan)
+    traps = _trap_detector(state, config, shards)
     return Standing(
-        queued=waiting.urls + sum(note.held for note in notes),
+        queued=waiting.urls,
+        held=traps.held,
+        on_probation=traps.left,
         hosts=waiting.hosts,
         parked=waiting.parked.urls,
         parked_hosts=waiting.parked.hosts,
         known_urls=waiting.known + count_held_new(state.scan),
         outbox=outbox,
-        traps=notes,
+        traps=traps.notes(),
         suspects=sum(decode_suspect(value) is not None for _, value in state.scan(SUSPECT)),
     )
+
+
+def _trap_detector(rows: Rows, config: Config, shards: int) -> TrapDetector:
+    """Return the trap detector of a shard as its rows have it."""
+    return TrapDetector(
+        config.traps,
+        rows.scan,
+        seed_urls(config),
+        lambda host: _known_urls(rows, host),
+        per_home=config.filter.max_urls_per_host,
+        shards=shards,
+    )
+
+
+def _known_urls(rows: Rows, host: str) -> int:
+    row = find_host(rows, host)
+    return row.known if row is not None else 0
 
 
 def is_running(folder: Path | str) -> bool:
@@ -214,16 +234,12 @@ def why_sources(folder: CrawlFolder, config: Config, rows: Rows) -> Sources:
     seeds = seed_urls(config)
     keys = {seed.key for seed in seeds}
 
-    def known(host: str) -> int:
-        row = find_host(rows, host)
-        return row.known if row is not None else 0
-
-    traps = TrapDetector(config.traps, rows.scan, seeds, known)
+    traps = _trap_detector(rows, config, 1)
     embeds, extra = config.process.embeds, [traps.object_to]
     chain = build_chain(
         config.filter,
         seeds,
-        known,
+        partial(_known_urls, rows),
         follow_embeds=embeds,
         extra=extra,
         scopes=by_host(config, lambda table: table.scope),
@@ -250,7 +266,7 @@ def why_sources(folder: CrawlFolder, config: Config, rows: Rows) -> Sources:
         find_linker=lambda text: find_linker(folder, text),
         is_seed=lambda url: url.key in keys,
         settings_of=_settings_of(config, seeds),
-        who_holds=lambda url: held_because(rows.get, url),
+        who_holds=lambda url: held_because(rows, url),
         rank_of=lambda url: _rank(config.frontier.ranks, url),
     )
 

@@ -42,13 +42,15 @@ class Status(Struct, frozen=True, kw_only=True, omit_defaults=True):
     failed: dict[str, int]
     """URLs that were given up, by kind of failure or HTTP status."""
     finished: bool
-    """Nothing is queued or in flight."""
+    """Nothing is queued or in flight; what is held stays held."""
     running: bool
     active_hosts: int
     parked: int
     """URLs that wait because their host is down; they are queued, too."""
     parked_hosts: int
     """Hosts that are down: one request at a time tests whether they answer again."""
+    held: int
+    """URLs that are on probation and wait, not queued; see traps, and [traps] trust."""
     requests: int
     redirects: int
     revisits: int
@@ -73,7 +75,7 @@ class Status(Struct, frozen=True, kw_only=True, omit_defaults=True):
     user_errors: dict[str, UserErrors]
     """Exceptions raised by processors, filters and scores of the user's own, by name."""
     traps: tuple[TrapNote, ...]
-    """Parts of sites that are throttled or closed: some of them."""
+    """Parts of sites that are on probation or closed: some of them."""
     suspects: int
     """URLs whose page was being read when the crawl died: each is read alone."""
     waits_for: WaitsFor | None = None
@@ -98,6 +100,8 @@ def merge_standings(parts: Sequence[Standing]) -> Standing:
         active_hosts=sum(part.active_hosts for part in parts),
         parked=sum(part.parked for part in parts),
         parked_hosts=sum(part.parked_hosts for part in parts),
+        held=sum(part.held for part in parts),
+        on_probation=sum(part.on_probation for part in parts),
         is_running=any(part.is_running for part in parts),
         paused=next((part.paused for part in parts if part.paused), ""),
         stop_reason=next((part.stop_reason for part in parts if part.stop_reason), ""),
@@ -131,7 +135,7 @@ def _freshness(parts: Sequence[Standing]) -> float | None:
 def status_of(counters: Counters, standing: Standing) -> Status:
     """Return the status of a crawl."""
     seconds = counters.seconds
-    to_do = standing.queued + standing.in_flight + standing.outbox
+    to_do = standing.queued + standing.in_flight + standing.outbox + standing.on_probation
     has_begun = counters.seeds > 0 or counters.pages > 0  # the records of seeds may be lost
     return Status(
         pages=counters.pages,
@@ -150,6 +154,7 @@ def status_of(counters: Counters, standing: Standing) -> Status:
         active_hosts=standing.active_hosts,
         parked=standing.parked,
         parked_hosts=standing.parked_hosts,
+        held=standing.held,
         requests=counters.requests,
         redirects=counters.redirects,
         revisits=counters.revisits,

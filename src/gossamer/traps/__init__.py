@@ -6,4 +6,4 @@ the filters, which so refuse links into what is closed. Not for: single URLs wit
 """
 
 from gossamer.traps.detector import Hold, ReleasedTasks, TrapDetector
-from gossamer.traps.held import count_held_new, held_because, read_trap_notes
+from gossamer.traps.held import count_held_new, held_because

@@ -1,20 +1,29 @@
-"""TrapDetector: suspect parts of sites are put on probation, probed, and released or closed."""
+"""TrapDetector: suspect parts of sites are put on probation, and wait behind everything else."""
 
 from collections.abc import Callable, Iterable, Sequence
 from enum import Enum
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from gossamer.config import TrapsConfig
 from gossamer.model import Link, LinkKind, Objection, Reject, Row, Task, TrapNote, Turn, Url
+from gossamer.traps.allowance import NEW_HOST_COST, Allowance
 from gossamer.traps.held import HeldQueues, HeldTask, most_important, note_of
+from gossamer.traps.hosts import host_in
 from gossamer.traps.probations import Probations
 from gossamer.traps.registry import ScanRows, UnitRegistry
+from gossamer.traps.rules import MOST_WEIGHT, NEW_PAGES
+from gossamer.traps.turns import Turns
 from gossamer.traps.unit import NO_TRAIL, Probation, Unit, host_of, units_of
-from gossamer.urls import Patterns
+from gossamer.urls import Patterns, registrable_domain
 
 PROBES = 2
-"""Pages of a unit on probation, or new hosts of a domain, that may be in flight at once."""
+"""Pages of a unit on probation, or new hosts of a domain, that may be out while others wait."""
+OPEN_PROBES = 32
+"""The same when nothing waits that comes before: so many that a host need not pause..."""
+HOST_PROBES = 4
+"""...and so many of a domain, whose hosts are asked side by side."""
 
 
 class Hold(Enum):
@@ -42,7 +51,8 @@ class TrapDetector:
     """Holds back what belongs to units on probation. Rows in and rows out, like every station.
 
     `observe` is told of every finished task, `admit` sorts what goes to the queue, `may_go` is
-    asked before each request, and `release` gives back what may go to the queue after all.
+    asked before each request, and `release` gives back what may go to the queue after all: as much
+    as `obey` was told last.
     """
 
     def __init__(
@@ -51,7 +61,11 @@ class TrapDetector:
         scan: ScanRows,
         seeds: Iterable[Url],
         host_count: Callable[[str], int],
+        *,
+        per_home: int,
+        shards: int = 1,
     ) -> None:
+        """Read the units; `per_home` is the allowance of a seed's host."""
         self._is_on = config.enabled
         self._trusted = Patterns(config.trust)
         self._registry = UnitRegistry(scan)
@@ -59,36 +73,105 @@ class TrapDetector:
         self._queues = HeldQueues(scan, [*names, *self._registry.releasing])
         for name in self._registry.releasing:
             self._queues.release(name)
-        self._probations = Probations(config, self._registry, self._queues, seeds, host_count)
+        self._reopen()
+        self._allowance = Allowance(config, seeds, host_count, per_home=per_home, shards=shards)
+        self._probations = Probations(
+            config, self._registry, self._queues, self._allowance, host_count
+        )
         self._domains = self._probations.domains
+        self._ready: dict[str, None] = {}
+        """Units that hold tasks, and have an allowance left as far as is known."""
+        self._turns = Turns()
+        self._is_open = False
+        self._granted = self.used = 0
+        """How many tasks may go, and have gone, while others wait that are free."""
+        self._trusted_tasks: list[HeldTask] = []
+        self._free_trusted(all_units=not config.enabled)
+
+    def _reopen(self) -> None:
+        """Put units on probation that were closed by an earlier version, though not empty."""
         for unit in self._registry.watched():
-            if not config.enabled or self._trusts_unit(unit):
-                self._probations.release(unit)
+            if unit.verdict in {Reject.TRAP_ENDLESS, Reject.TRAP_HOSTS}:
+                probation = Probation(suspicion=unit.detail.partition("; overrule")[0])
+                probation.is_endless = True
+                unit.verdict = unit.detail = ""
+                self._registry.put_on_probation(unit, probation)
             elif unit.verdict:
                 self._queues.close(unit.name)
 
+    def trust(self, patterns: Sequence[str]) -> None:
+        """Let go, and never hold again, what matches patterns: all of them, the old ones too."""
+        self._trusted = Patterns(patterns)
+        self._free_trusted(all_units=False)
+
+    def add_seeds(self, seeds: Iterable[Url]) -> None:
+        """Take the hosts of further seeds for home."""
+        self._allowance.add_homes(seeds)
+        for unit in self._registry.watched():
+            self._probations.touch(unit.name)
+
+    def _free_trusted(self, *, all_units: bool) -> None:
+        for unit in self._registry.watched():
+            if all_units or self._trusts_unit(unit):
+                self._probations.release(unit)
+            elif self._trusted:
+                self._trusted_tasks += self._queues.move(unit.name, self._trusts)
+
     @property
     def held(self) -> int:
-        """Return how many tasks are held back and not decided on."""
+        """Return how many tasks are held back."""
         return self._queues.undecided
 
+    @property
+    def left(self) -> int:
+        """Return how many of the tasks that are held will yet go: an allowance is left for them."""
+        return sum(
+            self._queues.count(unit.name)
+            for unit in self._registry.watched()
+            if unit.probation is not None and self._allowance.has_room(unit, unit.probation)
+        )
+
+    @property
+    def is_waiting(self) -> bool:
+        """Return True if held tasks may yet go to the queue, as far as is known."""
+        return bool(
+            self._ready
+            or self._probations.has_touched
+            or self._queues.is_releasing
+            or self._trusted_tasks
+        )
+
+    @property
+    def out(self) -> int:
+        """Return how many tasks are queued or under way on probation."""
+        return self._probations.out
+
+    def is_out(self, url: Url) -> bool:
+        """Return True if a URL is queued or under way on probation."""
+        return self._probations.is_out(url.key)
+
+    def hosts_out(self) -> list[str]:
+        """Return the host of each task that is out on probation; of a made-up host, its domain."""
+        return [host_of(name) for name in self._probations.units_out()]
+
     def notes(self) -> tuple[TrapNote, ...]:
-        """Return the units on probation or closed, for `status`."""
-        units = self._registry.watched()
-        return most_important([note_of(unit, self._queues.count(unit.name)) for unit in units])
+        """Return the units that hold URLs or are closed, for `status`."""
+        found = [note_of(unit, self._queues.count(unit.name)) for unit in self._registry.watched()]
+        return most_important([note for note in found if note.held or note.reason])
 
     def object_to(self, link: Link, _depth: int, _source: str) -> Objection | None:
         """Refuse links into closed units: the filter of this room."""
-        url = link.target
-        unit = self._registry.governing(url)
-        if unit is not None and unit.verdict:
-            if link.kind is LinkKind.SEED:
-                return None
-            unit.refused += 1
-            return Objection(Reject(unit.verdict), unit.detail)
-        if self._registry.has_closed_domains:
-            return self._domains.objection(url.host)
-        return None
+        unit = self._registry.governing(link.target)
+        if unit is None or not unit.verdict or link.kind is LinkKind.SEED:
+            return None
+        unit.refused += 1
+        return Objection(Reject(unit.verdict), unit.detail)
+
+    def mark(self, tasks: Sequence[Task]) -> Sequence[Task]:
+        """Return tasks as other shards should know them: those that a doubtful page brought."""
+        if not tasks or self._probations.source_of(tasks[0]) is None:
+            return tasks
+        return [replace(task, is_doubtful=True) for task in tasks]
 
     def admit(self, tasks: Sequence[Task]) -> list[Task]:
         """Return those of some new tasks that may be queued; the others are held or refused."""
@@ -96,30 +179,64 @@ class TrapDetector:
             return list(tasks)
         free: set[str] = set()
         admitted: list[Task] = []
+        has_source = bool(tasks) and self._probations.source_of(tasks[0]) is not None
         for task in tasks:
             host = task.url.host
             if host in free or self._is_admitted(task):
-                admitted.append(task)
-                if not self._registry.has_watched(host) and not self._domains.is_new(host):
+                admitted.append(replace(task, is_doubtful=False) if task.is_doubtful else task)
+                is_known = not self._registry.has_watched(host) and not self._domains.is_new(host)
+                if is_known and not has_source and not task.is_doubtful:
                     free.add(host)
         return admitted
 
     def _is_admitted(self, task: Task) -> bool:
+        """Return True if a new task may be queued; else hold it, or refuse it."""
         if task.kind is LinkKind.SEED or self._trusts(task.url):
             return True
-        unit, trail = self._registry.governing(task.url), NO_TRAIL
-        if unit is not None:
-            trail = self._probations.trail_to(unit, task)
-        elif (unit := self._domains.holding(task)) is not None:
-            trail = (self._domains.generation(unit, task), 0)
-        else:
+        unit = self._holding(task)
+        if unit is None:
             return True
         if unit.verdict:
             self._probations.refuse(unit, 1)
         else:
-            self._queues.get(unit.name).put(task, trail, is_new=True)
+            trail = self._probations.trail_to(unit, task)
+            self._queues.get(unit.name).put(replace(task, is_doubtful=False), trail, is_new=True)
             self._probations.touch(unit.name)
         return False
+
+    def _holding(self, task: Task) -> Unit | None:
+        """Return the unit that holds a new task, or that refuses it; None if it is free.
+
+        What a page on probation brings is on probation, too, wherever it lies in its domain; so is
+        a new host that only such pages name.
+        """
+        url = task.url
+        unit = self._registry.governing(url)
+        if unit is not None and (unit.verdict or not self._is_listed(task, unit)):
+            return unit
+        source = self._probations.source_of(task)
+        if source is not None and ring_is_same(source, url):
+            return source
+        if (source is not None or task.is_doubtful) and self._domains.is_new(url.host):
+            host = self._registry.get(units_of(url)[-1])
+            if not host.is_watched:
+                self._probations.begin(host, "only pages on probation name it", source)
+            return host
+        return self._domains.holding(task) if unit is None else None
+
+    def _is_listed(self, task: Task, unit: Unit) -> bool:
+        """Return True if what lists a URL of a unit on probation lies outside, and is free."""
+        if task.is_doubtful or self._probations.source_of(task) is not None:
+            return False
+        source = task.via.partition("://")[2]
+        if task.kind is not LinkKind.SITEMAP:
+            if source.startswith(unit.name):
+                return False
+            if self._registry.governing_at(host_in(task.via), source) is not None:
+                return False
+        if unit.probation is not None:
+            self._probations.note_listed(unit)
+        return True
 
     def may_go(self, task: Task) -> Objection | Hold | None:
         """Return what speaks against fetching a task whose turn it is; None if nothing does.
@@ -127,23 +244,21 @@ class TrapDetector:
         A task that is held comes back by `release`.
         """
         url = task.url
-        if task.kind is LinkKind.SEED:
+        if task.kind is LinkKind.SEED or self._probations.is_out(url.key):
             return None
         unit = self._registry.governing(url)
         if unit is None:
             self._queues.forget(url)
-            return self._domains.objection_to_unanswered(task)
-        if unit.verdict:
+            unit = self._domains.holding_known(task)
+            if unit is None:
+                return None
+        elif unit.verdict:
             unit.refused += 1
             return Objection(Reject(unit.verdict), unit.detail)
-        probation, queue = unit.probation, self._queues.get(unit.name)
-        if probation is None or url.key in probation.in_flight:
+        elif self._is_listed(task, unit):
             return None
-        if not queue and len(probation.in_flight) < PROBES:
-            probation.in_flight[url.key] = NO_TRAIL
-            return None
-        self._probations.end_probe(url, units_of(url))  # of a larger unit: a smaller one has it now
-        queue.put(task, NO_TRAIL, is_new=False)
+        self._queues.get(unit.name).put(task, NO_TRAIL, is_new=False)
+        self._probations.touch(unit.name)
         return Hold.ON_PROBATION
 
     def observe(self, turn: Turn) -> None:
@@ -152,45 +267,103 @@ class TrapDetector:
         if self._is_on and is_first and not self._trusts(turn.task.url):
             self._probations.observe(turn)
 
+    def note_listed(self, tasks: Sequence[Task]) -> None:
+        """Let held URLs go that pages of other shards list, if those are free."""
+        if self._is_on and not self._registry.is_quiet:
+            self._probations.note_listed_urls(task for task in tasks if not task.is_doubtful)
+
+    def obey(self, *, is_open: bool, granted: int, now: float) -> None:
+        """Be told whether nothing else waits anywhere, or how many tasks may go meanwhile."""
+        self._is_open, self._granted = is_open, granted
+        self._turns.look(now)
+        if is_open or self.used < granted:
+            for name in self._ready:
+                self._probations.touch(name)
+
     def release(self) -> ReleasedTasks:
         """Return the tasks that may go to the queue after all."""
         released = ReleasedTasks([], [], self._probations.take_refused())
-        for name in self._probations.take_touched():
-            unit = self._registry.find(name)
-            if unit is not None and unit.probation is not None:
-                self._send_probes(unit, unit.probation, released)
-        for held in self._queues.take_released():
+        self._send(released)
+        trusted, self._trusted_tasks = self._trusted_tasks, []
+        for held in (*self._probations.take_listed(), *trusted, *self._queues.take_released()):
             released.add(held)
         for name in self._queues.take_emptied():
             if not self._registry.get(name).is_watched:  # or it is on probation again
                 self._registry.drop(name)
         return released
 
-    def _send_probes(self, unit: Unit, probation: Probation, released: ReleasedTasks) -> None:
-        """Release the next probes of a unit on probation; what is closed by now is refused."""
-        queue = self._queues.get_filled(unit.name)
-        in_flight = unit.unanswered if unit.is_domain else probation.in_flight
-        while len(in_flight) < PROBES and (held := queue.next_probe(probation)) is not None:
-            url = held.task.url
-            governing = self._registry.governing(url)
-            if governing is not None and governing.verdict:
-                self._probations.refuse(governing, 1)
+    def _send(self, released: ReleasedTasks) -> None:
+        """Let tasks go that may, from those units first whose turn it is."""
+        waiting: list[tuple[float, str, Unit, Probation]] = []
+        for name in self._probations.take_touched():
+            unit = self._registry.find(name)
+            if unit is None or unit.probation is None or not self._queues.count(name):
+                self._leave(name)
                 continue
-            if not unit.is_domain:
-                probation.in_flight[url.key] = held.trail
-            elif self._domains.is_new(url.host):
-                unit.unanswered[url.host] = held.trail[0]
-            self._registry.change(unit)
-            released.add(held)
+            self._ready[name] = None
+            clock = self._turns.join(self._allowance.account_of(unit))
+            waiting.append((clock, name, unit, unit.probation))
+        for _, name, unit, probation in sorted(waiting, key=lambda one: one[:2]):
+            if not self._send_of(unit, probation, released):
+                self._leave(name)
 
-    def wake(self) -> ReleasedTasks:
-        """Return tasks when nothing else is left to do: a probe still in flight by now is lost."""
-        for unit in self._registry.watched():
-            if unit.probation is not None and self._queues.count(unit.name):
-                unit.probation.in_flight.clear()
-                unit.unanswered.clear()
-                self._probations.touch(unit.name)
-        return self.release()
+    def _leave(self, name: str) -> None:
+        """Note that a unit has nothing to send; what is out still has its turn."""
+        self._ready.pop(name, None)
+        unit = self._registry.get(name)
+        account = self._allowance.account_of(unit)
+        if not self._allowance.has_out(unit) and not any(
+            self._allowance.account_of(self._registry.get(other)) == account
+            for other in self._ready
+        ):
+            self._turns.leave(account)
+
+    def _send_of(self, unit: Unit, probation: Probation, released: ReleasedTasks) -> bool:
+        """Let tasks of one unit go; return False if it has none left, or no allowance."""
+        is_open = self._is_open
+        room = PROBES if not is_open else HOST_PROBES if unit.is_domain else OPEN_PROBES
+        is_new = self._allowance.spent_by(unit) < NEW_PAGES
+        weight = MOST_WEIGHT if is_new else probation.weight
+        account = self._allowance.account_of(unit)
+        queue = self._queues.get_filled(unit.name)
+        while len(probation.in_flight) < room:
+            if not (self._turns.is_due(account) if is_open else self.used < self._granted):
+                return True
+            if not self._allowance.has_room(unit, probation):
+                return False
+            held = queue.next_probe(probation)
+            if held is None:
+                queue = self._queues.get_filled(unit.name)
+                if not queue:
+                    return False
+                continue
+            if self._was_moved(unit, held):
+                continue
+            is_new_host = unit.is_domain and self._domains.is_new(held.task.url.host)
+            cost = NEW_HOST_COST if is_new_host else 1
+            self.used += 0 if is_open else cost
+            self._turns.take(account, cost / weight)
+            self._probations.send(unit, probation, held)
+            released.add(held)
+        return True
+
+    def _was_moved(self, unit: Unit, held: HeldTask) -> bool:
+        """Leave a task to a smaller unit that is on probation or closed by now, if there is one."""
+        governing = self._registry.governing(held.task.url)
+        if governing is None or governing.name == unit.name:
+            return False
+        if governing.verdict:
+            self._probations.refuse(governing, 1)
+        elif len(governing.name) > len(unit.name):
+            self._queues.get(governing.name).put(held.task, held.trail, is_new=held.is_new)
+            self._probations.touch(governing.name)
+        else:
+            return False
+        return True
+
+    def wake(self) -> None:
+        """Be told that nothing is queued or under way: what is out on probation is lost."""
+        self._probations.forget_out()
 
     def rows_to_commit(self) -> list[Row]:
         """Return the rows that changed since the last call."""
@@ -205,3 +378,8 @@ class TrapDetector:
         return bool(
             self._trusted.match_host(host_of(unit.name)) or self._trusted.match_url(example)
         )
+
+
+def ring_is_same(unit: Unit, url: Url) -> bool:
+    """Return True if a URL lies in the domain of a unit."""
+    return registrable_domain(host_of(unit.name)) == registrable_domain(url.host)

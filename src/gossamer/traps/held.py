@@ -4,21 +4,20 @@ Most queues stay small. Of a large one only a part is in memory; the rest is rea
 has gone.
 """
 
-from collections import Counter
-from collections.abc import Callable, Iterable
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+from typing import NamedTuple, Protocol
 
 import msgspec
 
 from gossamer.model import Row, Task, TrapNote, Url
 from gossamer.traps.registry import (
-    PREFIX_BYTES,
+    RING_BYTES,
     TRAP_ROWS,
     ScanRows,
     decode_unit,
     is_unit_row,
     row_prefix,
-    unit_key,
 )
 from gossamer.traps.rules import Decision
 from gossamer.traps.unit import (
@@ -27,12 +26,22 @@ from gossamer.traps.unit import (
     Unit,
     address_of,
     child_of,
-    domain_unit,
     group_of,
     shape_of,
     units_of,
 )
-from gossamer.urls import registrable_domain
+from gossamer.urls import ring_of
+
+
+class ReadTrapRows(Protocol):
+    """The rows of a state."""
+
+    def get(self, key: bytes) -> bytes | None:
+        """Return the value of a key, or None."""
+
+    def scan(self, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
+        """Yield keys with a prefix and their values, in order."""
+
 
 IN_MEMORY = 4096
 RELEASED_AT_ONCE = 512
@@ -71,8 +80,10 @@ def decode_held(value: bytes) -> HeldTask:
 class HeldQueue:
     """The held tasks of one unit, the newest last."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, unit_of: dict[int, str]) -> None:
+        """Be empty; `unit_of` is told by key which tasks are in memory, and whose they are."""
         self._name = name
+        self._unit_of = unit_of
         self._prefix = row_prefix(name) + _HELD_ROW
         self._held: dict[int, HeldTask] = {}
         self._on_disk = 0
@@ -86,12 +97,12 @@ class HeldQueue:
         return len(self._held) + self._on_disk
 
     @classmethod
-    def read(cls, name: str, scan: ScanRows) -> "HeldQueue":
+    def read(cls, name: str, scan: ScanRows, unit_of: dict[int, str]) -> "HeldQueue":
         """Return a queue as its rows have it."""
-        queue = cls(name)
-        for key, value in scan(queue._prefix):
+        queue = cls(name, unit_of)
+        for _, value in scan(queue._prefix):
             if len(queue._held) < IN_MEMORY:
-                queue._held[int.from_bytes(key[-8:], "big")] = decode_held(value)
+                queue._keep(decode_held(value))
             else:
                 queue._on_disk += 1
         return queue
@@ -99,21 +110,48 @@ class HeldQueue:
     def put(self, task: Task, trail: Trail, *, is_new: bool) -> None:
         """Hold a task."""
         held = HeldTask(task, trail, is_new)
-        key = task.url.key
-        self._rows[self._row_key(key)] = _encoder.encode(held)
+        self._rows[self._row_key(task.url.key)] = _encoder.encode(held)
         if len(self._held) < IN_MEMORY:
-            self._held[key] = held
+            self._keep(held)
         else:
             self._on_disk += 1
 
     def take(self, key: int) -> HeldTask:
         """Take one task out."""
         self._rows[self._row_key(key)] = None
+        self._unit_of.pop(key, None)
         return self._held.pop(key)
+
+    def take_if_held(self, key: int, scan: ScanRows) -> HeldTask | None:
+        """Take one task out, if it is held, wherever it lies."""
+        if key in self._held:
+            return self.take(key)
+        row = self._row_key(key)
+        if not self._on_disk or self._rows.get(row, b"") is None:
+            return None
+        value = self._rows.get(row) or next((value for _, value in scan(row)), None)
+        if value is None:
+            return None
+        self._rows[row] = None
+        self._on_disk -= 1
+        return decode_held(value)
 
     def has(self, key: int) -> bool:
         """Return True if a task is held, as far as is known without reading the rows."""
         return key in self._held
+
+    @property
+    def is_partly_on_disk(self) -> bool:
+        """Return True if there is more than is in memory."""
+        return self._on_disk > 0
+
+    def items(self, scan: ScanRows) -> dict[int, HeldTask]:
+        """Return all tasks by key, those on disk included."""
+        if not self._on_disk:
+            return dict(self._held)
+        rows = {**dict(scan(self._prefix)), **self._rows}
+        found = (decode_held(value) for value in rows.values() if value is not None)
+        return {held.task.url.key: held for held in found}
 
     def refill(self, scan: ScanRows) -> None:
         """Read tasks from their rows when none is left in memory."""
@@ -121,28 +159,31 @@ class HeldQueue:
             return
         for key, value in scan(self._prefix):
             if self._rows.get(key, value) is not None:
-                self._held[int.from_bytes(key[-8:], "big")] = decode_held(value)
+                self._keep(decode_held(value))
                 if len(self._held) >= IN_MEMORY:
                     break
         self._on_disk = max(0, self._on_disk - len(self._held))
         if not self._held:  # what is left was put in since the last commit
-            for key, pending in self._rows.items():
+            for pending in self._rows.values():
                 if pending is not None:
-                    self._held[int.from_bytes(key[-8:], "big")] = decode_held(pending)
+                    self._keep(decode_held(pending))
             self._on_disk = 0
 
     def take_oldest(self, count: int) -> list[HeldTask]:
         """Take the oldest tasks out."""
-        return [self.take(key) for key in list(self._held)[:count]]
+        return [self.take(key) for key in list(islice(self._held, count))]
 
     def next_probe(self, probation: Probation) -> HeldTask | None:
         """Take out the task whose page is likely to decide most.
 
         If pages repeat each other: one that is likely to lead on, to see whether it does so for
         ever. If they bring ever more URLs: by turns one of the newest, to follow them down, and one
-        elsewhere in the unit and of another shape, to find a page that ends.
+        elsewhere in the unit and of another shape, to find a page that ends. Once that has led
+        nowhere, the oldest.
         """
-        newest = list(self._held.values())[-PROBES_CONSIDERED:]
+        if probation.is_endless:
+            return next(iter(self.take_oldest(1)), None)
+        newest = list(islice(reversed(self._held.values()), PROBES_CONSIDERED))[::-1]
         if not newest:
             return None
         if probation.same * 2 > probation.pages:
@@ -179,6 +220,11 @@ class HeldQueue:
         rows, self._rows = self._rows, {}
         return rows.items()
 
+    def _keep(self, held: HeldTask) -> None:
+        key = held.task.url.key
+        self._held[key] = held
+        self._unit_of[key] = self._name
+
     def _row_key(self, url_key: int) -> bytes:
         return self._prefix + url_key.to_bytes(8, "big")
 
@@ -204,7 +250,8 @@ class HeldQueues:
 
     def __init__(self, scan: ScanRows, names: Iterable[str]) -> None:
         self._scan = scan
-        self._queues = {name: HeldQueue.read(name, scan) for name in names}
+        self._unit_of: dict[int, str] = {}
+        self._queues = {name: HeldQueue.read(name, scan, self._unit_of) for name in names}
         self._releasing: dict[str, None] = {}
         self._emptied: list[str] = []
         self._closed: set[str] = set()
@@ -212,7 +259,7 @@ class HeldQueues:
     def get(self, name: str) -> HeldQueue:
         """Return the queue of a unit."""
         if name not in self._queues:
-            self._queues[name] = HeldQueue(name)
+            self._queues[name] = HeldQueue(name, self._unit_of)
         return self._queues[name]
 
     def get_filled(self, name: str) -> HeldQueue:
@@ -225,10 +272,34 @@ class HeldQueues:
         """Return how many tasks a unit holds."""
         return len(self._queues[name]) if name in self._queues else 0
 
+    def unit_of(self, key: int) -> str:
+        """Return the unit that holds a URL in memory; "" if none does."""
+        return self._unit_of.get(key, "")
+
+    def take_if_held(self, name: str, key: int) -> HeldTask | None:
+        """Take a task out of a unit's queue, if it is held there, in memory or not."""
+        return self._queues[name].take_if_held(key, self._scan) if name in self._queues else None
+
+    def is_partly_on_disk(self, name: str) -> bool:
+        """Return True if a unit holds more than is in memory."""
+        return name in self._queues and self._queues[name].is_partly_on_disk
+
+    def move(self, name: str, matches: Callable[[Url], bool]) -> list[HeldTask]:
+        """Take all tasks out of a unit's queue whose URLs match, those on disk included."""
+        queue = self.get(name)
+        keys = [key for key, held in queue.items(self._scan).items() if matches(held.task.url)]
+        taken = [queue.take_if_held(key, self._scan) for key in keys]
+        return [held for held in taken if held is not None]
+
     @property
     def undecided(self) -> int:
-        """Return how many tasks are held that will yet be released or refused."""
+        """Return how many tasks are held by units that are not closed."""
         return sum(len(queue) for name, queue in self._queues.items() if name not in self._closed)
+
+    @property
+    def is_releasing(self) -> bool:
+        """Return True if tasks of released units have not all been taken."""
+        return bool(self._releasing)
 
     def release(self, name: str) -> None:
         """Have all that a unit holds taken by `take_released`, by and by."""
@@ -278,39 +349,28 @@ MOST_NOTES = 100
 """So many units are named by `status`, those with the most refusals first."""
 
 
-def read_trap_notes(scan: ScanRows) -> tuple[TrapNote, ...]:
-    """Return the units of a stopped crawl that are on probation or closed."""
-    units: dict[bytes, Unit] = {}
-    held: Counter[bytes] = Counter()
-    for key, value in scan(TRAP_ROWS):
-        if is_unit_row(key):
-            units[key[:PREFIX_BYTES]] = decode_unit(value)
-        else:
-            held[key[:PREFIX_BYTES]] += 1
-    return most_important([note_of(unit, held[key]) for key, unit in units.items()])
-
-
 def count_held_new(scan: ScanRows) -> int:
     """Return how many URLs are held back, or were until they were refused, uncounted by hosts."""
     return sum(not is_unit_row(key) and decode_held(value).is_new for key, value in scan(TRAP_ROWS))
 
 
-def held_because(get: Callable[[bytes], bytes | None], url: Url) -> str:
-    """Return which unit on probation holds a URL back, and why; "" if none does."""
-    for name in [*units_of(url), domain_unit(registrable_domain(url.host))]:
-        value = get(unit_key(name))
-        if value is None or get(held_key(name, url.key)) is None:
-            continue
-        unit = decode_unit(value)
-        if unit.probation is not None:
-            return _on_probation_because(unit, unit.probation)
+def held_because(rows: ReadTrapRows, url: Url) -> str:
+    """Return which unit on probation holds a URL back, and why; "" if none does.
+
+    It may be a unit that the URL does not lie in: one of its domain whose pages alone list it.
+    """
+    ring = TRAP_ROWS + ring_of(url.host).to_bytes(RING_BYTES, "big")
+    units = [decode_unit(value) for key, value in rows.scan(ring) if is_unit_row(key)]
+    for unit in units:
+        if unit.probation is not None and rows.get(held_key(unit.name, url.key)) is not None:
+            return probation_because(unit, unit.probation)
     return ""
 
 
 def note_of(unit: Unit, held: int) -> TrapNote:
     """Return what `status` says of a unit; what a closed one holds is as good as refused."""
     probation = unit.probation
-    detail = unit.detail if probation is None else _on_probation_because(unit, probation)
+    detail = unit.detail if probation is None else probation_because(unit, probation)
     undecided = 0 if unit.verdict else held
     return TrapNote(unit.name, unit.verdict, unit.pages, undecided, unit.refused, detail)
 
@@ -323,28 +383,21 @@ def most_important(notes: list[TrapNote]) -> tuple[TrapNote, ...]:
 
 def closed_because(unit: Unit, probation: Probation, decision: Decision) -> str:
     """Return why a unit was closed, and how to overrule that."""
-    match decision:
-        case Decision.SAME:
-            because = (
-                f"{unit.pages} pages, of the last {probation.pages} {probation.same} said what "
-                f"others had said, and {probation.same_productive} of these led to new URLs"
-            )
-        case Decision.MIRROR:
-            because = f"{probation.suspicion}: {unit.copies} of {unit.pages}, under the same paths"
-        case Decision.HOSTS:
-            because = (
-                f"{probation.productive} of the last {probation.pages} new hosts named "
-                f"{probation.new_urls} newer ones"
-            )
-        case _:
-            because = (
-                f"{unit.pages} pages, of the last {probation.pages} {probation.productive} brought "
-                f"new URLs ({probation.new_urls}), {probation.depth} in a row, and "
-                f"{probation.leaves} were an end"
-            )
+    because = (
+        f"{unit.pages} pages, of the last {probation.pages} {probation.same} said what "
+        f"others had said, and {probation.same_productive} of these led to new URLs"
+    )
+    if decision is Decision.MIRROR:
+        because = f"{probation.suspicion}: {unit.copies} of {unit.pages}, under the same paths"
+    return f"{unit.name} closed: {because}; if it is honest: {_remedy(unit)}"
+
+
+def probation_because(unit: Unit, probation: Probation) -> str:
+    """Return why a unit is on probation, how far it got, and how to overrule that."""
+    so_far = f", {probation.spent} pages fetched since" if probation.spent else ""
+    return f"{unit.name} is on probation: {probation.suspicion}{so_far}; {_remedy(unit)}"
+
+
+def _remedy(unit: Unit) -> str:
     pattern = unit.name if unit.is_domain else f"{unit.name}*"
-    return f'{unit.name} closed: {because}; overrule with [traps] trust = ["{pattern}"]'
-
-
-def _on_probation_because(unit: Unit, probation: Probation) -> str:
-    return f"{unit.name} is on probation: {probation.suspicion}"
+    return f"gossamer trust DIR '{pattern}' lets it go on"

@@ -24,7 +24,7 @@ from gossamer.traps.unit import (
     shape_of,
 )
 
-NEXT_NUMBERS = 100
+FEW_NEW = 4
 SHORT_TEXT = 400
 """Pages with less text than this are told apart by their pictures too."""
 REDIRECT_LINKS = 2
@@ -36,8 +36,8 @@ LONG_TEXT = 4000
 """Longer texts are not searched for dates: no empty calendar has so much text."""
 SITE_PAGES = 1500
 """In a site of so many pages every link leads to a known page once all are known."""
-NAVIGATION = 3
-"""A page that is linked more often is in the navigation of every page."""
+NAVIGATION, NAVIGATION_SHARE = 3, 0.2
+"""A page that is linked more often, and by such a share of the pages, is in their navigation."""
 
 
 class Observation(Struct, frozen=True, kw_only=True):
@@ -58,16 +58,6 @@ class Observation(Struct, frozen=True, kw_only=True):
         addresses = {address_of(link.target) for link in self.links if link.kind in FOLLOWED}
         known = sum(address.startswith(name) for address in addresses) - new
         return known <= KNOWN_PER_PAGE + KNOWN_PER_NEW * new
-
-    def is_in_series(self) -> bool:
-        """Return True if its own number goes on in the URLs that it brought."""
-        number, shape = number_in(self.address), shape_of(self.address)
-        if number is None:
-            return False
-        return any(
-            shape_of(new) == shape and abs((number_in(new) or 0) - number) <= NEXT_NUMBERS
-            for new in self.new
-        )
 
 
 def is_redirect_page(turn: Turn) -> bool:
@@ -144,17 +134,29 @@ def count_page(unit: Unit, page: Observation) -> None:
     unit.block_same += unit.repeats(page.fingerprint)
     if not page.new:
         return
+    unit.block_brought += len(page.new)
     name = unit.name
     if new := sum([address.startswith(name) for address in page.new]):
         unit.block_productive += 1
         unit.block_new_urls += new
         unit.new_urls += new
+        if new <= FEW_NEW:  # a list of pages, whose numbers may run out
+            numbers = (number_in(address) for address in page.new if address.startswith(name))
+            unit.highest = max(unit.highest, *(number or 0 for number in numbers))
 
 
 def count_probe(
-    unit: Unit, probation: Probation, page: Observation, trail: Trail, child: str
+    unit: Unit,
+    probation: Probation,
+    page: Observation,
+    trail: Trail,
+    child: str,
+    leads_on: bool,  # noqa: FBT001  # a fact about the page
 ) -> None:
-    """Count a page of a unit on probation; a trail of pages, some in the same child, led to it."""
+    """Count a page of a unit on probation; a trail of pages, some in the same child, led to it.
+
+    It is no leaf if it leads on to what another unit holds, which brought that before.
+    """
     name = unit.name
     new = [address for address in page.new if address.startswith(name)]
     is_same = unit.repeats(page.fingerprint)
@@ -175,21 +177,24 @@ def count_probe(
         if len(probation.shapes) < SHAPES_KEPT:
             probation.shapes.add(shape_of(page.address))
         _count_new(probation, new)
-    elif not is_same:
+    elif not is_same and not leads_on:
         probation.leaves += 1
     links = _count_cross_links(name, probation, page, set(new))
     probation.expected += links * min(1.0, before / SITE_PAGES)
 
 
 def remember_half(probation: Probation) -> None:
-    """Remember the counts of a long probation in its middle."""
+    """Remember the counts of a long probation, to be compared when it is twice as long."""
+    probation.half_pages = probation.pages
     probation.half_new_urls = probation.new_urls
     probation.half_cross_links = count_cross_links(probation)
+    probation.half_number = max(probation.numbers, default=0)
 
 
 def count_cross_links(probation: Probation) -> int:
-    """Return how many known pages were linked again; those that every page links do not count."""
-    return sum(times <= NAVIGATION for times in probation.cross_links.values())
+    """Return how often known pages were linked again; what every page links does not count."""
+    most = max(NAVIGATION, NAVIGATION_SHARE * probation.pages)
+    return sum(times for times in probation.cross_links.values() if times <= most)
 
 
 def _count_new(probation: Probation, new: Sequence[str]) -> None:

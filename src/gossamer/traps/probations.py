@@ -1,12 +1,13 @@
 """Probations: counts what pages show about their units, puts units on probation, and decides."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from gossamer.config import TrapsConfig
-from gossamer.model import NO_CONTENT, Fetched, Task, Turn, Url
-from gossamer.traps.held import HeldQueues, closed_because
-from gossamer.traps.hosts import Domains
+from gossamer.model import NO_CONTENT, Fetched, Refused, Task, Turn
+from gossamer.traps.allowance import NEW_HOST_COST, Allowance
+from gossamer.traps.held import HeldQueues, HeldTask, closed_because
+from gossamer.traps.hosts import Domains, host_in
 from gossamer.traps.mirrors import Mirrors
 from gossamer.traps.observations import (
     Observation,
@@ -19,33 +20,51 @@ from gossamer.traps.observations import (
 from gossamer.traps.registry import UnitRegistry
 from gossamer.traps.rules import (
     ALL_SAME_SHARE,
+    FAST_GROWTH,
+    GROWTH_PAGES,
     STRIKES,
     SUSPECT_PAGES,
     Decision,
     decide,
     is_fast,
+    is_growing_on,
+    is_half_over,
     is_in_child,
+    is_listed_elsewhere,
     same_child,
     suspicion,
+    weight_of,
 )
 from gossamer.traps.unit import (
     NO_TRAIL,
     Probation,
     Trail,
     Unit,
-    address_of,
     child_of,
     units_of,
     word_folder_around,
 )
+from gossamer.urls import registrable_domain
+
+WEIGHED_EVERY = 8
+"""Pages of a probation after which its weight is found anew."""
 
 
 class _LastPage(NamedTuple):
     """The page that was observed last: the new tasks it brings continue its trail."""
 
-    url: str
+    url: str = ""
+    unit: str = ""
+    """The unit on whose probation it was fetched; "" if it was fetched as any other."""
+    trail: Trail = NO_TRAIL
+    child: str = ""
+
+
+class _Probe(NamedTuple):
+    """A task that went out on probation."""
+
+    unit: str
     trail: Trail
-    child: str
 
 
 class Probations:
@@ -56,20 +75,47 @@ class Probations:
         config: TrapsConfig,
         registry: UnitRegistry,
         queues: HeldQueues,
-        seeds: Iterable[Url],
+        allowance: Allowance,
         host_count: Callable[[str], int],
     ) -> None:
         self._config, self._registry, self._queues = config, registry, queues
+        self._allowance = allowance
+        self._host_count = host_count
         self.domains = Domains(config, registry, host_count)
-        self._seeds = [address_of(seed) for seed in seeds]
         self._mirrors = Mirrors(host_count)
-        self._last = _LastPage("", NO_TRAIL, "")
+        self._last = _LastPage()
         self._touched: dict[str, None] = {}
         self._refused: dict[str, int] = {}
+        self._listed: list[HeldTask] = []
+        self._out: dict[int, str] = {}
+        """Tasks that went out on probation, by key: of which unit."""
+        for unit in registry.watched():
+            if unit.probation is not None:
+                self._out.update(dict.fromkeys(unit.probation.in_flight, unit.name))
+                allowance.load(unit)
+                self.touch(unit.name)
+
+    @property
+    def out(self) -> int:
+        """Return how many tasks are out on probation, queued or under way."""
+        return len(self._out)
+
+    def units_out(self) -> Iterable[str]:
+        """Return the units that have tasks out, once for each."""
+        return self._out.values()
+
+    def is_out(self, key: int) -> bool:
+        """Return True if a URL is out on probation."""
+        return key in self._out
 
     def touch(self, name: str) -> None:
         """Note that a unit may have room for another probe."""
         self._touched[name] = None
+
+    @property
+    def has_touched(self) -> bool:
+        """Return True if there is any such unit."""
+        return bool(self._touched)
 
     def take_touched(self) -> Iterable[str]:
         """Return the units that may have room for another probe since the last call."""
@@ -77,43 +123,80 @@ class Probations:
         return touched
 
     def take_refused(self) -> dict[str, int]:
-        """Return how many tasks each reason refused since the last call."""
+        """Return how many held tasks were refused since the last call."""
         refused, self._refused = self._refused, {}
         return refused
 
+    def take_listed(self) -> list[HeldTask]:
+        """Return held tasks that were found to be listed elsewhere since the last call."""
+        listed, self._listed = self._listed, []
+        return listed
+
     def observe(self, turn: Turn) -> None:
         """Count a finished task, and decide about its units."""
-        self._observe_host(turn)
         url = turn.task.url
+        probe = self._end_probe(turn)
+        self._observe_host(turn)
         names = units_of(url)
-        trail = self.end_probe(url, names)
-        self._last = _LastPage(url.text, trail, "")
+        trail = probe.trail if probe is not None else NO_TRAIL
+        self._last = _LastPage(url.text, probe.unit if probe is not None else "", trail)
         is_content = isinstance(turn.outcome, Fetched) and turn.label not in NO_CONTENT
         is_page = is_content and not is_redirect_page(turn)
         if is_page:
             self._observe_page(observation_of(turn), names, trail)
         self._observe_copy(turn, self._registry.get(names[-1]), is_page=is_page)
+        if probe is None and turn.found is not None and not self._registry.is_quiet:
+            self._observe_listed(turn)
+
+    def source_of(self, task: Task) -> Unit | None:
+        """Return the unit on whose probation the page was fetched that brought a new task.
+
+        None if the page was fetched as any other, or is not the last one.
+        """
+        if not self._last.unit or task.via != self._last.url:
+            return None
+        unit = self._registry.find(self._last.unit)
+        return unit if unit is not None and unit.probation is not None else None
 
     def trail_to(self, unit: Unit, task: Task) -> Trail:
         """Return how many pages of a probation led to a new task, and how many in its child."""
+        if unit.is_domain:
+            return self.domains.generation(unit, task), 0
         if task.via != self._last.url:
             return NO_TRAIL
-        child = child_of(unit.name, units_of(task.url))
+        names = units_of(task.url)
+        child = child_of(unit.name, names) if unit.name in names else ""
         steps, in_child = self._last.trail
         return steps, in_child if child and child == self._last.child else 0
 
-    def end_probe(self, url: Url, names: Sequence[str]) -> Trail:
-        """Note that a page is no longer in flight; return the trail that led to it."""
-        if not self._registry.has_watched(url.host):
-            return NO_TRAIL
-        trail = NO_TRAIL
-        for name in names:
-            unit = self._registry.find(name)
-            if unit is not None and unit.probation is not None:
-                trail = max(trail, unit.probation.in_flight.pop(url.key, NO_TRAIL))
-                self.touch(name)
-                self._registry.change(unit)
-        return trail
+    def begin(self, unit: Unit, why: str, source: Unit | None = None) -> None:
+        """Put a unit on probation; the addresses of the unit that led to it count for it, too."""
+        led = source.probation if source is not None else None
+        spent_at = dict.fromkeys(led.spent_at, 0) if led is not None else {}
+        rate = unit.new_urls / max(1, unit.pages)
+        begun = Probation(suspicion=why, spent_at=spent_at, rate_before=rate)
+        self._registry.put_on_probation(unit, begun)
+        self.touch(unit.name)
+
+    def send(self, unit: Unit, probation: Probation, held: HeldTask) -> None:
+        """Note that a task goes out on probation."""
+        url = held.task.url
+        probation.in_flight[url.key] = held.trail
+        self._out[url.key] = unit.name
+        self._allowance.send(unit)
+        if unit.is_domain and self.domains.is_new(url.host):
+            unit.unanswered[url.host] = held.trail[0]
+        self._registry.change(unit)
+
+    def forget_out(self) -> None:
+        """Forget what is out on probation: nothing is queued or under way, so it is lost."""
+        for unit in self._registry.watched():
+            if (probation := unit.probation) is not None:
+                self._allowance.take_back(unit, len(probation.in_flight))
+                probation.in_flight.clear()
+                unit.unanswered.clear()
+                self.touch(unit.name)
+        self._out.clear()
 
     def refuse(self, unit: Unit, count: int) -> None:
         """Count tasks that a closed unit refuses."""
@@ -122,8 +205,72 @@ class Probations:
 
     def release(self, unit: Unit) -> None:
         """Release a unit, and all that it holds."""
+        self._end(unit)
         self._registry.release(unit)
         self._queues.release(unit.name)
+
+    def note_listed(self, unit: Unit, count: int = 1) -> None:
+        """Count URLs of a unit on probation that are listed outside; most of them release it."""
+        unit.listed += count
+        self._registry.change(unit)
+        if is_listed_elsewhere(unit, self._queues.count(unit.name)):
+            self.release(unit)
+
+    def note_listed_urls(self, tasks: Iterable[Task]) -> None:
+        """Let held URLs go that a free page lists."""
+        for task in tasks:
+            name = self._queues.unit_of(task.url.key)
+            if not name and (unit := self._registry.governing(task.url)) is not None:
+                name = unit.name if self._queues.is_partly_on_disk(unit.name) else ""
+            if not name or _lies_in(name, task.via):
+                continue
+            unit = self._registry.find(name)
+            if unit is None or unit.probation is None:
+                continue
+            if (held := self._queues.take_if_held(name, task.url.key)) is not None:
+                self._listed.append(held)
+                self.note_listed(unit)
+
+    def _end(self, unit: Unit) -> None:
+        """Forget what a unit has out and has spent: its probation ends."""
+        if unit.probation is not None:
+            self._allowance.load(unit, -1)
+            for key in unit.probation.in_flight:
+                self._out.pop(key, None)
+
+    def _end_probe(self, turn: Turn) -> _Probe | None:
+        """Note that a task that went out on probation has ended; return what it was."""
+        key = turn.task.url.key
+        unit = self._registry.find(self._out.pop(key, ""))
+        if unit is None or (probation := unit.probation) is None:
+            return None
+        trail = probation.in_flight.pop(key, NO_TRAIL)
+        self._allowance.take_back(unit)
+        if not isinstance(turn.outcome, Refused):
+            document = turn.outcome.document
+            address = document.address if document is not None else ""
+            is_first = unit.is_domain and turn.task.url.host in unit.unanswered
+            self._allowance.spend(unit, probation, address, NEW_HOST_COST if is_first else 1)
+        self.touch(unit.name)
+        self._registry.change(unit)
+        return _Probe(unit.name, trail)
+
+    def _observe_listed(self, turn: Turn) -> None:
+        """Let held URLs go that a page lists whose own units are free."""
+        task, found = turn.task, turn.found
+        has_watched = self._registry.has_watched
+        if found is None or self._registry.governing(task.url) is not None:
+            return
+        links = [link for link in found.links if has_watched(link.target.host)]
+        if domains := [
+            link for link in found.links if self._is_of_watched_domain(link.target.host)
+        ]:
+            links += domains
+        self.note_listed_urls(task.follow(link) for link in links)
+
+    def _is_of_watched_domain(self, host: str) -> bool:
+        domain = registrable_domain(host)
+        return domain != host and self._registry.has_watched(domain)
 
     def _observe_host(self, turn: Turn) -> None:
         unit = self.domains.find_unit(turn.task.url.host)
@@ -136,13 +283,13 @@ class Probations:
         if decision is Decision.RELEASE:
             self.release(unit)
         elif decision is Decision.HOSTS:
-            self._close(unit, unit.probation, decision)
+            unit.probation.is_endless = True
 
     def _observe_copy(self, turn: Turn, host: Unit, *, is_page: bool) -> None:
         """Close hosts that have nothing but another's pages, if there are several."""
         original, mirrors = self._mirrors.observe(turn, host, is_page=is_page)
         for mirror in mirrors:
-            if not mirror.verdict and not self._is_home(mirror):
+            if not mirror.verdict and not self._allowance.is_home(mirror):
                 probation = Probation(suspicion=f"its pages are those of {original}")
                 self._close(mirror, probation, Decision.MIRROR)
 
@@ -160,6 +307,8 @@ class Probations:
             is_full = unit.block_pages >= SUSPECT_PAGES
             if is_full and self._check(unit, page, may_suspect=governing is None):
                 return
+        if governing is None:
+            self._check_growth(self._registry.get(names[-1]), page.task.url.host)
 
     def _check(self, unit: Unit, page: Observation, *, may_suspect: bool) -> bool:
         """Put a unit on probation if its last block of pages is suspect; return True if it is.
@@ -169,27 +318,49 @@ class Probations:
         is_due = unit.pages >= unit.next_check and may_suspect
         why = suspicion(unit, page) if is_due else ""
         unit.block_pages = unit.block_productive = unit.block_new_urls = unit.block_same = 0
+        unit.block_brought, unit.block_number = 0, unit.highest
         if why:
             suspect = self._registry.get(word_folder_around(unit.name))
-            if not suspect.is_watched:
-                self._registry.put_on_probation(suspect, why)
-                self.touch(suspect.name)
-        return bool(why)
+            is_site = suspect.is_host and self._allowance.is_home(suspect)
+            if not suspect.is_watched and not is_site:
+                self.begin(suspect, why)
+                return True
+        return False
+
+    def _check_growth(self, host: Unit, name: str) -> None:
+        """Put a host on probation that grows as fast as ever, whoever lists its URLs."""
+        if host.pages < max(GROWTH_PAGES, 2 * host.growth_pages) or self._allowance.is_home(host):
+            return
+        if is_growing_on(host, self._host_count(name)):
+            rate = f"{host.growth_rate:.1f} new URLs for each page"
+            self.begin(host, f"{host.pages} pages, and still {rate}")
 
     def _observe_probe(
         self, unit: Unit, probation: Probation, page: Observation, trail: Trail, child: str
     ) -> None:
         """Count a page of a unit on probation, and decide."""
-        self._last = _LastPage(page.task.url.text, (trail[0] + 1, trail[1] + 1), child)
-        count_probe(unit, probation, page, trail, child)
+        self._last = self._last._replace(trail=(trail[0] + 1, trail[1] + 1), child=child)
+        leads_on = not page.new and self._leads_on(unit, probation, page)
+        count_probe(unit, probation, page, trail, child, leads_on)
         self._registry.change(unit)
+        if probation.pages % WEIGHED_EVERY == 0:
+            probation.weight = weight_of(probation)
         self._decide(unit, probation, child)
-        limit = self._config.unproven_pages
-        if probation.pages * 2 in {limit, 2 * limit}:
+        half = self._config.unproven_pages // 2
+        if probation.pages == half or is_half_over(probation, self._config):
             remember_half(probation)
 
+    def _leads_on(self, unit: Unit, probation: Probation, page: Observation) -> bool:
+        """Return True if a page leads to what another unit holds; or its own, if that grew slowly.
+
+        There one page may well have brought what the next would have.
+        """
+        holders = {self._queues.unit_of(link.target.key) for link in page.links}
+        own = unit.name if probation.rate_before >= FAST_GROWTH else ""
+        return bool(holders - {"", own})
+
     def _decide(self, unit: Unit, probation: Probation, child: str) -> None:
-        decision = decide(unit, probation, self._config, is_home=self._is_home(unit))
+        decision = decide(probation, self._config, pages=unit.pages)
         if decision is Decision.RELEASE:
             self.release(unit)
         elif decision is Decision.SAME:
@@ -197,19 +368,44 @@ class Probations:
         elif child and not probation.is_inherited and is_in_child(probation):
             self._follow_into(unit, probation, child, decision)
         elif decision is Decision.ENDLESS:
-            self._close(unit, probation, decision)
+            self._note_endless(unit, probation)
+        elif decision is Decision.EASING:
+            probation.is_easing = True
 
     def _follow_into(self, unit: Unit, probation: Probation, name: str, decision: Decision) -> None:
-        """Decide on the child that the probes have led into: its own probation, or its end."""
+        """Go on in the child that the probes have led into: it has a probation of its own."""
         child = self._registry.get(name)
-        self._registry.put_on_probation(child, probation.suspicion)
-        child.probation = Probation(
-            suspicion=probation.suspicion, depth=probation.depth, is_inherited=True
+        if child.is_watched:
+            return
+        inherited = Probation(
+            suspicion=probation.suspicion,
+            depth=probation.depth,
+            is_inherited=True,
+            rate_before=probation.rate_before,
+            spent_at=dict.fromkeys(probation.spent_at, 0),
         )
+        self._registry.put_on_probation(child, inherited)
         unit.probation = _begun_again(probation)
         self.touch(name)
+        self.touch(unit.name)
         if decision is Decision.ENDLESS and is_fast(child):
-            self._close(child, probation, decision)
+            self._note_endless(child, inherited)
+
+    def _note_endless(self, unit: Unit, probation: Probation) -> None:
+        """Let a unit go behind others; so does the unit around several, if it has no value."""
+        probation.is_easing = False
+        if probation.is_endless:
+            return
+        probation.is_endless = True
+        self._strike(unit)
+
+    def _strike(self, unit: Unit) -> None:
+        around = self._registry.on_probation_around(unit)
+        if around is None or around.probation is None:
+            return
+        around.probation.strikes += 1
+        if around.probation.strikes >= STRIKES and not around.probation.leaves:
+            self._note_endless(around, around.probation)
 
     def _close_same(self, unit: Unit, probation: Probation) -> None:
         """Close a unit that repeats itself, or the child of it that alone does so."""
@@ -218,28 +414,35 @@ class Probations:
             unit.probation = _begun_again(probation)
             suspect = self._registry.get(word_folder_around(child))
             self._close(suspect, probation, Decision.SAME)
-        elif not self._is_home(unit) or probation.same >= ALL_SAME_SHARE * probation.pages:
+        elif (
+            not self._allowance.is_home(unit) or probation.same >= ALL_SAME_SHARE * probation.pages
+        ):
             self._close(unit, probation, Decision.SAME)
 
     def _close(self, unit: Unit, probation: Probation, decision: Decision) -> None:
-        """Close a unit; several closed children close the unit around them, if it has no value."""
+        """Close a unit."""
+        self._end(unit)
         self._registry.close(unit, decision.value, closed_because(unit, probation, decision))
         self.refuse(unit, self._queues.close(unit.name))
-        around = self._registry.on_probation_around(unit)
-        if around is None or around.probation is None:
-            return
-        around.probation.strikes += 1
-        has_value = around.probation.leaves or self._is_home(around)
-        if around.probation.strikes >= STRIKES and not has_value:
-            self._close(around, probation, decision)
-
-    def _is_home(self, unit: Unit) -> bool:
-        """Return True if a seed lies in a unit."""
-        return any(seed.startswith(unit.name) for seed in self._seeds)
+        self._strike(unit)
 
 
 def _begun_again(probation: Probation) -> Probation:
     """Return the probation of a unit after its child was dealt with: the counts start anew."""
     return Probation(
-        suspicion=probation.suspicion, in_flight=probation.in_flight, strikes=probation.strikes
+        suspicion=probation.suspicion,
+        in_flight=probation.in_flight,
+        strikes=probation.strikes,
+        rate_before=probation.rate_before,
+        spent=probation.spent,
+        spent_at=probation.spent_at,
     )
+
+
+def _lies_in(name: str, text: str) -> bool:
+    """Return True if the page with a URL's text lies in a unit."""
+    if name.startswith("*."):
+        domain = name.removeprefix("*.")
+        host = host_in(text)
+        return registrable_domain(host) == domain and host.removeprefix("www.") != domain
+    return text.partition("://")[2].startswith(name)

@@ -14,7 +14,7 @@ from xxhash import xxh3_64_intdigest
 
 from gossamer.model import Row, Url
 from gossamer.traps.rules import RECHECK_FACTOR
-from gossamer.traps.unit import Probation, Unit, host_of, units_of
+from gossamer.traps.unit import Probation, Unit, address_of, host_of, units_at
 from gossamer.urls import ring_of
 
 TRAP_ROWS = b"t"
@@ -22,7 +22,7 @@ UNITS_KEPT = 50_000
 PREFIX_BYTES = 12
 """Bytes that the keys of a unit and of its held tasks have in common."""
 _UNIT_ROW = b"u"
-_RING_BYTES = 3
+RING_BYTES = 3
 
 ScanRows: TypeAlias = Callable[[bytes], Iterator[tuple[bytes, bytes]]]
 """(prefix of keys) → the committed rows, in order."""
@@ -35,7 +35,7 @@ def row_prefix(name: str) -> bytes:
     """Return what the keys of a unit and of its held tasks begin with."""
     digest = xxh3_64_intdigest(name.encode())
     ring = ring_of(host_of(name))
-    return TRAP_ROWS + ring.to_bytes(_RING_BYTES, "big") + digest.to_bytes(8, "big")
+    return TRAP_ROWS + ring.to_bytes(RING_BYTES, "big") + digest.to_bytes(8, "big")
 
 
 def unit_key(name: str) -> bytes:
@@ -63,7 +63,6 @@ class UnitRegistry:
         """Hosts (and domains) with units on probation or closed: how many."""
         self._changed: set[str] = set()
         self._gone: list[Row] = []
-        self.has_closed_domains = False
         self.releasing: list[str] = []
         """Units released before a crash, whose tasks have not all gone to the queue."""
         for key, value in scan(TRAP_ROWS):
@@ -71,15 +70,19 @@ class UnitRegistry:
                 continue
             unit = decode_unit(value)
             self._units[unit.name] = unit
-            if not unit.is_watched:
+            if unit.is_watched:
+                self._watch(unit, 1)
+            else:
                 self.releasing.append(unit.name)
-                continue
-            self._watch(unit, 1)
-            self.has_closed_domains |= unit.is_domain and bool(unit.verdict)
 
     def has_watched(self, host: str) -> bool:
         """Return True if any unit of a host, or of a domain, is on probation or closed."""
         return host in self._hosts
+
+    @property
+    def is_quiet(self) -> bool:
+        """Return True if no unit is on probation or closed."""
+        return not self._watched
 
     def get(self, name: str) -> Unit:
         """Return a unit; a new one if it was not known."""
@@ -99,10 +102,14 @@ class UnitRegistry:
 
         None if no unit of the URL is watched.
         """
-        if url.host not in self._hosts:
+        return self.governing_at(url.host, address_of(url)) if url.host in self._hosts else None
+
+    def governing_at(self, host: str, address: str) -> Unit | None:
+        """Return the unit that decides about an address; None if no unit of it is watched."""
+        if host not in self._hosts:
             return None
         on_probation = None
-        for name in units_of(url):
+        for name in units_at(address):
             unit = self._watched.get(name)
             if unit is not None and unit.verdict:
                 return unit
@@ -113,8 +120,10 @@ class UnitRegistry:
         """Return the smallest unit on probation that a unit lies in."""
         around = [
             other
-            for name, other in self._watched.items()
-            if other.probation is not None and name != unit.name and unit.name.startswith(name)
+            for name in units_at(unit.name)
+            if name != unit.name
+            and (other := self._watched.get(name)) is not None
+            and other.probation is not None
         ]
         return max(around, key=lambda other: len(other.name), default=None)
 
@@ -122,9 +131,9 @@ class UnitRegistry:
         """Yield the units on probation or closed."""
         return iter(list(self._watched.values()))
 
-    def put_on_probation(self, unit: Unit, suspicion: str) -> None:
+    def put_on_probation(self, unit: Unit, probation: Probation) -> None:
         """Begin the probation of a unit."""
-        unit.probation = Probation(suspicion=suspicion)
+        unit.probation = probation
         self._watch(unit, 1)
         self.change(unit)
 
@@ -135,6 +144,7 @@ class UnitRegistry:
         """
         unit.probation, unit.verdict, unit.detail = None, "", ""
         unit.next_check = max(1, unit.pages) * RECHECK_FACTOR
+        unit.listed = 0
         self._watch(unit, -1)
         self.change(unit)
 
@@ -148,7 +158,6 @@ class UnitRegistry:
         unit.probation, unit.verdict, unit.detail = None, verdict, detail
         self._watch(unit, 1)
         self.change(unit)
-        self.has_closed_domains |= unit.is_domain
 
     def change(self, unit: Unit) -> None:
         """Have a watched unit written with the next commit."""

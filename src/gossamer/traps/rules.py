@@ -1,11 +1,14 @@
 """When is a unit suspected, and how does its probation end? Pure rules over what was counted.
 
 Growth alone proves nothing: the first pages of any site bring new URLs, as those of a maze do. So
-a suspected unit is followed down, one page after the other. A finite site has leaves (pages with a
-text of their own and no new URLs) a few steps down; a maze has none. Where none is found, links to
-known pages (cross links) decide: in a finite site there are more and more of them.
+a suspected unit is put on probation and followed down, one page after the other. It is released by
+signs of an end: leaves (pages with a text of their own and no new URLs) a few steps down, links to
+known pages (cross links) that become more frequent, numbers that go no higher; or because most of
+its URLs are listed elsewhere. Without such a sign it stays on probation, behind everything else.
+Only what repeats the same text again and again is closed.
 """
 
+import math
 from enum import StrEnum
 
 from gossamer.config import TrapsConfig
@@ -17,7 +20,7 @@ SUSPECT_PAGES = 8
 """Pages of a unit after which it may be suspected, and put on probation."""
 ENDLESS_DEPTH = 10
 """Pages in a row, each found on the one before, that must all bring new URLs to close it."""
-SAME_PAGES = 6
+SAME_PAGES = 10
 """Pages that have a known text, and lead to new URLs, to close it."""
 PRODUCTIVE_SHARE = 0.85
 """Of a block of pages, so many bring new URLs..."""
@@ -34,23 +37,37 @@ ENOUGH_LEAVES = 3
 LEAF_SHARE = 0.12
 DENSE = 200
 """Numbers up to so many times their count are an archive's; those of a maze lie far apart."""
+FULL = 3
+"""Nearly all numbers up to the highest are known."""
 DISTINCT_SHARE = 0.8
 ENOUGH_NUMBERS = 8
 ENOUGH_EXPECTED = 4.0
 """A site of a thousand pages would have had so many cross links: that it had none is no accident.
 """
 ENOUGH_CROSS_LINKS = 5
-FINITE, LIKELY_FINITE, ENDLESS = 1.6, 1.3, 1.1
-"""Cross links of the later half of a probation for each of the first half, and what they prove."""
-FALLING = 0.75
-HOME_FACTOR = 25
-"""The unit of a seed may have so many times as many pages before it is closed."""
-LONG_CHAIN = 25
-"""Blocks of pages that lead from one to the next, without numbers, after which they are tested."""
-KNOWN_DOMAINS = 3
+RISING = 1.6
+"""Cross links of the later half of a probation for each of the first half, in a finite site."""
+FALLING = 0.92
+LONG_CHAIN = 5
+"""Blocks of pages that lead from one to the next, after which they are suspected..."""
+LONG_LIST, LISTED_PER_PAGE = 2, 4.0
+"""...or so many, if each page lists other pages besides."""
+ENOUGH_LISTED = 16
+SLOWER = 0.5
+GROWTH_PAGES = 1000
+"""A host is asked whether it grows on after so many pages, twice, four times, ... as many."""
+STEADY, LEAST_RATE = 0.9, 0.5
+DYING_OUT = 0.7
+NEW_PAGES = 24
+"""Of a domain on probation: after so many pages it is not new any more."""
+MOST_WEIGHT, LEAST_WEIGHT = 4.0, 0.05
+EASING_WEIGHT, NUMBERED_WEIGHT = 2.0, 4.0
+ENOUGH_PAGES = 16
+HARDLY_NEW = 0.25
+LEAST_GROWTH, STEEPNESS = 0.5, 1.5
 SHARE_OF_CHILD = 0.7
 STRIKES = 3
-"""So many closed children close their unit, if nothing honest was found in it."""
+"""So many endless children make their unit endless, if nothing honest was found in it."""
 FAST_GROWTH = 3
 STABLE_URL_FACTOR = 3
 """The same text under stable URLs needs so many times the pages to be believed."""
@@ -61,6 +78,8 @@ class Decision(StrEnum):
 
     UNDECIDED = "undecided"
     RELEASE = "release"
+    EASING = "easing"
+    """It is not proven finite, but goes before those that show no sign of it."""
     SAME = Reject.TRAP_SAME
     ENDLESS = Reject.TRAP_ENDLESS
     HOSTS = Reject.TRAP_HOSTS
@@ -75,27 +94,48 @@ def suspicion(unit: Unit, page: Observation) -> str:
     is_productive = unit.block_productive >= PRODUCTIVE_SHARE * pages
     is_growing = is_productive and unit.block_new_urls >= NEW_PER_PAGE * pages
     unit.growing_blocks = unit.growing_blocks + 1 if is_growing else 0
-    unit.chain_blocks = unit.chain_blocks + 1 if is_productive and not page.is_in_series() else 0
+    unit.chain_blocks = unit.chain_blocks + 1 if is_productive else 0
     is_suspect = is_growing and (
         unit.growing_blocks >= GROWING_BLOCKS or page.is_of_tree(unit.name)
     )
-    if is_suspect or (unit.chain_blocks >= LONG_CHAIN and page.is_of_tree(unit.name)):
+    others = unit.block_brought - unit.block_new_urls
+    lists_others = not is_growing and others >= LISTED_PER_PAGE * pages
+    is_long = unit.chain_blocks >= (LONG_LIST if lists_others else LONG_CHAIN)
+    if is_suspect or (is_long and unit.is_rising):
         return f"{unit.block_productive} of {pages} pages brought {unit.block_new_urls} new URLs"
     return ""
 
 
-def decide(unit: Unit, probation: Probation, config: TrapsConfig, *, is_home: bool) -> Decision:
-    """Return what follows for a unit on probation; `is_home`: a seed lies in it."""
+def decide(probation: Probation, config: TrapsConfig, *, pages: int) -> Decision:
+    """Return what follows for a unit on probation that has so many pages, those before included."""
     decision = _decide_by_text(probation)
     if decision is not Decision.UNDECIDED:
         return decision
-    if has_leaves(probation):
+    is_over = probation.pages >= ENOUGH_PAGES and probation.new_urls <= HARDLY_NEW * probation.pages
+    if (has_leaves(probation) or is_over) and is_slowing(probation):
+        return Decision.RELEASE
+    if is_half_over(probation, config) and is_dying_out(probation):
         return Decision.RELEASE
     if not is_deep(probation) or probation.productive < probation.pages * PRODUCTIVE_SHARE:
         return Decision.UNDECIDED
-    if is_numbered(probation):
-        return Decision.RELEASE
-    return _decide_by_growth(unit, probation, config, is_home=is_home)
+    return _decide_by_growth(probation, config, pages=pages)
+
+
+def is_listed_elsewhere(unit: Unit, held: int) -> bool:
+    """Return True if most of the known URLs of a unit on probation are listed outside of it."""
+    spent = unit.probation.spent if unit.probation is not None else 0
+    return unit.listed >= ENOUGH_LISTED and unit.listed > held + spent
+
+
+def is_growing_on(unit: Unit, known: int) -> bool:
+    """Return True if a host grows as fast as ever; to be asked when its pages have doubled.
+
+    Most sites bring ever fewer new URLs per page long before all of their pages are known.
+    """
+    rate = (known - unit.growth_known) / max(1, unit.pages - unit.growth_pages)
+    before, unit.growth_rate = unit.growth_rate, rate
+    unit.growth_pages, unit.growth_known = unit.pages, known
+    return before > 0.0 and rate >= LEAST_RATE and rate >= STEADY * before
 
 
 def decide_on_hosts(probation: Probation, config: TrapsConfig) -> Decision:
@@ -118,41 +158,72 @@ def _decide_by_text(probation: Probation) -> Decision:
     if max(probation.same_by_child.values(), default=0) >= wanted:
         return Decision.SAME
     is_all_same = probation.same >= ALL_SAME_SHARE * probation.pages and not probation.leaves
-    if is_all_same and probation.same_productive >= SAME_PAGES + EXTRA_SAME_PAGES:
-        return Decision.SAME
-    # So many copies, and none of them leads on: they will come to an end by themselves.
-    is_ending = probation.pages >= 2 * wanted and probation.same_productive * 4 < wanted
-    return Decision.RELEASE if is_ending else Decision.UNDECIDED
+    is_empty = is_all_same and probation.same_productive >= SAME_PAGES + EXTRA_SAME_PAGES
+    return Decision.SAME if is_empty else Decision.UNDECIDED
 
 
-def _decide_by_growth(
-    unit: Unit, probation: Probation, config: TrapsConfig, *, is_home: bool
-) -> Decision:
+def _decide_by_growth(probation: Probation, config: TrapsConfig, *, pages: int) -> Decision:
     """Decide on a unit in which no end was found, by its links to known pages."""
     is_chain = probation.new_urls < NEW_PER_PAGE * probation.pages
-    if is_chain and unit.pages < LONG_CHAIN * SUSPECT_PAGES:
+    if is_chain and pages < LONG_CHAIN * SUSPECT_PAGES:
         return Decision.UNDECIDED
-    cross_links = count_cross_links(probation)
-    is_certain = probation.expected >= ENOUGH_EXPECTED or bool(probation.strikes)
-    if not cross_links and is_certain and not is_home:
-        return Decision.ENDLESS
-    if probation.pages < config.unproven_pages:
-        return Decision.UNDECIDED
-    is_known = (is_home and cross_links > 0) or len(unit.linking_domains) >= KNOWN_DOMAINS
-    trend = cross_link_trend(probation, cross_links)
-    is_extended = probation.pages >= 2 * config.unproven_pages
-    if is_known or trend >= (LIKELY_FINITE if is_extended else FINITE):
+    if not is_half_over(probation, config):
+        is_certain = probation.expected >= ENOUGH_EXPECTED or bool(probation.strikes)
+        is_due = is_certain and not probation.is_endless
+        return (
+            Decision.ENDLESS if is_due and not count_cross_links(probation) else Decision.UNDECIDED
+        )
+    if numbers_run_out(probation):
         return Decision.RELEASE
-    is_over = is_extended or trend <= ENDLESS
-    if is_home:
-        is_over = probation.pages >= HOME_FACTOR * config.unproven_pages
-    return Decision.ENDLESS if is_over else Decision.UNDECIDED
+    return Decision.EASING if is_easing(probation) else Decision.ENDLESS
+
+
+def is_half_over(probation: Probation, config: TrapsConfig) -> bool:
+    """Return True if a long probation has twice the pages that it had at the last look."""
+    return probation.pages >= max(config.unproven_pages, 2 * probation.half_pages)
+
+
+def weight_of(probation: Probation) -> float:
+    """Return how likely a unit on probation is to end soon: its weight among others.
+
+    The fewer new URLs its pages bring, the better. A number that can always be raised is worse
+    than a name: nobody needs to have written the next page.
+    """
+    pages, new = (
+        probation.pages - probation.half_pages,
+        probation.new_urls - probation.half_new_urls,
+    )
+    if pages < ENOUGH_PAGES:
+        pages, new = max(1, probation.pages), probation.new_urls
+    weight = math.pow(max(LEAST_GROWTH, new / max(1, pages)), -STEEPNESS)
+    weight *= 1.0 + 3.0 * probation.leaves / max(1, probation.pages)
+    if probation.is_easing:
+        weight *= EASING_WEIGHT
+    if is_numbered(probation) and not numbers_run_out(probation):
+        weight /= NUMBERED_WEIGHT
+    return min(MOST_WEIGHT, max(LEAST_WEIGHT, weight))
 
 
 def has_leaves(probation: Probation) -> bool:
     """Return True if there are as many leaves as a finite site has."""
     leaves = probation.leaves
     return leaves >= ENOUGH_LEAVES and leaves >= LEAF_SHARE * probation.pages
+
+
+def is_slowing(probation: Probation) -> bool:
+    """Return True if pages bring far fewer new URLs than before the probation.
+
+    A maze may have dead ends, too; then it brings as many as ever.
+    """
+    return probation.new_urls <= SLOWER * probation.rate_before * probation.pages
+
+
+def numbers_run_out(probation: Probation) -> bool:
+    """Return True if the URLs are numbered closely, and their numbers have ceased to rise."""
+    highest = max(probation.numbers, default=0)
+    count = len(probation.numbers)
+    is_full = count < NUMBERS_KEPT and highest <= FULL * count
+    return is_full and is_numbered(probation) and 0 < highest <= probation.half_number
 
 
 def is_deep(probation: Probation) -> bool:
@@ -182,16 +253,27 @@ def same_child(probation: Probation) -> str:
     return child if by_child[child] >= SHARE_OF_CHILD * probation.same_productive else ""
 
 
-def cross_link_trend(probation: Probation, cross_links: int) -> float:
-    """Return how many cross links the later half of a long probation had per one of the first half.
+def is_dying_out(probation: Probation) -> bool:
+    """Return True if the later half of a long probation brought less than one new URL per page.
+
+    What goes on so must end, unless it grew slowly before: in a chain whose pages name the next
+    few, those brought nothing new that were passed over.
+    """
+    later = probation.new_urls - probation.half_new_urls
+    is_fast = probation.rate_before >= FAST_GROWTH
+    return is_fast and later < DYING_OUT * (probation.pages - probation.half_pages)
+
+
+def is_easing(probation: Probation) -> bool:
+    """Return True if the later half of a long probation looks more like an end than the first.
 
     The links of a finite site lead to known pages ever more often; those of a maze, whatever it
     links besides, as often as at the beginning.
     """
-    if probation.new_urls - probation.half_new_urls <= FALLING * probation.half_new_urls:
-        return FINITE
-    later = cross_links - probation.half_cross_links
-    return later / max(1, probation.half_cross_links) if later >= ENOUGH_CROSS_LINKS else 0.0
+    later = count_cross_links(probation) - probation.half_cross_links
+    is_rising = later >= max(ENOUGH_CROSS_LINKS, RISING * probation.half_cross_links)
+    new = probation.new_urls - probation.half_new_urls
+    return is_rising and new <= FALLING * probation.half_new_urls
 
 
 def is_numbered(probation: Probation) -> bool:

@@ -57,7 +57,7 @@ class Probation(Struct, kw_only=True, omit_defaults=True):
     """New URLs of the unit; of a domain, new hosts."""
     half_new_urls: int = field(default=0, name="half_fresh")
     half_cross_links: int = field(default=0, name="half_crossed")
-    """New URLs, and cross links, when half of the pages of a long probation were seen."""
+    """New URLs, and cross links, at the last look at a long probation."""
     expected: float = 0.0
     """Cross links that a finite site would have had by now."""
     cross_links: dict[int, int] = field(default_factory=dict, name="crossed")
@@ -78,6 +78,21 @@ class Probation(Struct, kw_only=True, omit_defaults=True):
     """The probation of a larger unit led here, and this one goes on from there."""
     shapes: set[int] = field(default_factory=set)
     """Shapes of URLs whose pages brought new URLs."""
+    half_pages: int = 0
+    half_number: int = 0
+    """The pages at the last look at a long probation, and the largest number among them."""
+    rate_before: float = 0.0
+    """New URLs per page when it began."""
+    weight: float = 1.0
+    """How likely it is to end soon, among others on probation."""
+    is_easing: bool = False
+    """It looks more like a finite site than it did."""
+    is_endless: bool = False
+    """No end was found where a finite site would have shown one: the others go first."""
+    spent: int = 0
+    """Requests made on probation: they count against the allowance."""
+    spent_at: dict[str, int] = field(default_factory=dict)
+    """The same by the address that answered, of a few; also those that led here, with 0."""
 
 
 class Unit(Struct, kw_only=True, omit_defaults=True):
@@ -90,6 +105,12 @@ class Unit(Struct, kw_only=True, omit_defaults=True):
     block_productive: int = field(default=0, name="block_bred")
     block_new_urls: int = field(default=0, name="block_fresh")
     block_same: int = 0
+    block_brought: int = 0
+    """New URLs of the host, in the unit or not."""
+    block_number: int = 0
+    highest: int = 0
+    """The highest number in a new URL of the unit, before this block and now; 0 if there is none.
+    """
     growing_blocks: int = field(default=0, name="blocks")
     """Blocks in a row that grew, but not as a tree does."""
     chain_blocks: int = field(default=0, name="chain")
@@ -98,8 +119,12 @@ class Unit(Struct, kw_only=True, omit_defaults=True):
     """Pages from which on the unit may be suspected again."""
     fingerprints: dict[int, int] = field(default_factory=dict, name="marks")
     """Of the last texts that were new; the value means nothing."""
-    linking_domains: set[int] = field(default_factory=set, name="domains")
-    """Foreign domains that link here, by hash: some."""
+    listed: int = 0
+    """URLs that are listed outside of it: by pages that are free, by sitemaps, by other domains."""
+    growth_pages: int = 0
+    growth_known: int = 0
+    growth_rate: float = 0.0
+    """Of a host: pages and known URLs at the last look at its growth, and new URLs per page."""
     unanswered: dict[str, int] = field(default_factory=dict, name="young")
     """Of a domain: hosts that were let in and have not answered yet, and their generation."""
     answered: dict[str, int] = field(default_factory=dict)
@@ -118,6 +143,16 @@ class Unit(Struct, kw_only=True, omit_defaults=True):
     def is_domain(self) -> bool:
         """Return True if the unit is a domain, whose pages are hosts."""
         return self.name.startswith("*.")
+
+    @property
+    def is_host(self) -> bool:
+        """Return True if the unit is a whole host."""
+        return self.name.find("/") == len(self.name) - 1
+
+    @property
+    def is_rising(self) -> bool:
+        """Return True if the numbers in its URLs rise, or there are none."""
+        return not self.highest or self.highest > self.block_number
 
     @property
     def is_watched(self) -> bool:
@@ -171,7 +206,11 @@ def domain_unit(domain: str) -> str:
 
 def units_of(url: Url) -> list[str]:
     """Return the units that a URL lies in, the smallest first, its host last."""
-    address = address_of(url)
+    return units_at(address_of(url))
+
+
+def units_at(address: str) -> list[str]:
+    """Return the units that an address lies in, the smallest first, its host last."""
     path, mark, _ = address.partition("?")
     folder, _, name = path.rpartition("/")
     names = list(_folders(folder or path))

@@ -18,6 +18,7 @@ from gossamer.cluster import (
     ShardEnded,
     ShardJoined,
     ShardOutages,
+    ShardProbation,
     ShardReport,
     Supervisor,
     supervisor,
@@ -141,6 +142,7 @@ def dies_after(commits: int) -> Run:
                 commits=commits,
                 is_idle=False,
                 outages=ShardOutages(),
+                probation=ShardProbation(),
             )
         )
         await connection.flush()

@@ -36,7 +36,7 @@ def task(tail: str, via: str = "") -> Task:
 
 
 def filled(count: int, first: int = 0) -> HeldQueue:
-    queue = HeldQueue(NAME)
+    queue = HeldQueue(NAME, {})
     for number in range(first, first + count):
         queue.put(task(f"{number}/"), (number, 0), is_new=bool(number % 2))
     return queue
@@ -45,7 +45,7 @@ def filled(count: int, first: int = 0) -> HeldQueue:
 def test_held_tasks_come_back_from_their_rows_as_they_were() -> None:
     rows = Rows()
     rows.commit(filled(4))
-    queue = HeldQueue.read(NAME, rows.scan)
+    queue = HeldQueue.read(NAME, rows.scan, {})
     taken = sorted(queue.take_oldest(9), key=lambda held: held.trail)
     assert [(one.task, one.trail, one.is_new) for one in taken] == [
         (task(f"{number}/"), (number, 0), bool(number % 2)) for number in range(4)
@@ -75,7 +75,7 @@ def test_of_a_large_queue_only_a_part_is_read(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(held, "IN_MEMORY", 3)
     rows = Rows()
     rows.commit(filled(8))
-    queue = HeldQueue.read(NAME, rows.scan)
+    queue = HeldQueue.read(NAME, rows.scan, {})
     assert len(queue) == 8
     assert len(queue.take_oldest(8)) == 3
     assert len(queue) == 5
@@ -129,14 +129,14 @@ def probes(queue: HeldQueue, probation: Probation, count: int) -> list[str]:
 
 
 def test_probes_follow_the_newest_page_down_and_look_elsewhere_by_turns() -> None:
-    queue = HeldQueue(NAME)
+    queue = HeldQueue(NAME, {})
     for tail, via in (("x/1", ""), ("y/1", ""), ("z/1", "p"), ("z/2", "q")):
         queue.put(task(tail, via), (0, 0), is_new=True)
     assert probes(queue, Probation(suspicion=""), 2) == ["z/2", "y/1"]
 
 
 def test_elsewhere_a_url_of_another_shape_is_preferred() -> None:
-    queue = HeldQueue(NAME)
+    queue = HeldQueue(NAME, {})
     for tail in ("old", "x/1", "x/2"):
         queue.put(task(tail, via="" if tail != "x/2" else "p"), (0, 0), is_new=True)
     shapes = {shape_of(f"{NAME}x/1")}
@@ -144,7 +144,7 @@ def test_elsewhere_a_url_of_another_shape_is_preferred() -> None:
 
 
 def test_where_pages_repeat_each_other_a_url_that_leads_on_is_probed() -> None:
-    queue = HeldQueue(NAME)
+    queue = HeldQueue(NAME, {})
     for tail in ("x/1", "word", "other"):
         queue.put(task(tail), (0, 0), is_new=True)
     probation = Probation(suspicion="", pages=3, same=2, shapes={shape_of(f"{NAME}x/1")})

@@ -14,13 +14,15 @@ def names_of(struct: type[msgspec.Struct]) -> list[str]:
 def test_a_unit_keeps_the_names_that_it_has_on_disk() -> None:
     assert names_of(Unit) == [
         *("name", "pages", "fresh", "block_pages", "block_bred", "block_fresh", "block_same"),
-        *("blocks", "chain", "next_look", "marks", "domains", "young", "answered", "leaves"),
+        *("block_brought", "block_number", "highest", "blocks", "chain", "next_look", "marks"),
+        *("listed", "growth_pages", "growth_known", "growth_rate", "young", "answered", "leaves"),
         *("copies", "trial", "verdict", "detail", "refused"),
     ]
     assert names_of(Probation) == [
         *("suspicion", "pages", "bred", "leaves", "same", "same_bred", "moving", "depth", "fresh"),
         *("half_fresh", "half_crossed", "expected", "crossed", "numbered", "numbers", "series"),
-        *("out", "inside", "children", "strikes", "is_heir", "shapes"),
+        *("out", "inside", "children", "strikes", "is_heir", "shapes", "half_pages", "half_number"),
+        *("rate_before", "weight", "is_easing", "is_endless", "spent", "spent_at"),
     ]
 
 

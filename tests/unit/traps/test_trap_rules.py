@@ -1,6 +1,6 @@
 """When a unit is suspected, and what follows from the pages of its probation: figure by figure."""
 
-from dataclasses import dataclass
+# ruff: noqa: FBT001 -- cases of tests
 
 import pytest
 
@@ -8,16 +8,24 @@ from gossamer.config import TrapsConfig
 from gossamer.traps.observations import Observation, observation_of
 from gossamer.traps.rules import (
     Decision,
-    cross_link_trend,
     decide,
     decide_on_hosts,
+    has_leaves,
+    is_dying_out,
+    is_easing,
     is_fast,
+    is_growing_on,
+    is_half_over,
     is_in_child,
+    is_listed_elsewhere,
     is_numbered,
+    is_slowing,
+    numbers_run_out,
     same_child,
     suspicion,
+    weight_of,
 )
-from gossamer.traps.unit import Probation, Unit
+from gossamer.traps.unit import NUMBERS_KEPT, Probation, Unit
 from tests.unit.traps.pages import page_turn
 
 CONFIG = TrapsConfig(unproven_pages=80, new_hosts=8)
@@ -33,8 +41,8 @@ def deep(**counts: object) -> Probation:
     return probation(**{"pages": 10, "productive": 10, "depth": 10, "new_urls": 20, **counts})
 
 
-def decided(on: Probation, unit: Unit | None = None, *, is_home: bool = False) -> Decision:
-    return decide(unit or Unit(name=NAME), on, CONFIG, is_home=is_home)
+def decided(on: Probation, pages: int = 10) -> Decision:
+    return decide(on, CONFIG, pages=pages)
 
 
 def test_nothing_is_decided_before_there_is_anything_to_decide_by() -> None:
@@ -42,29 +50,55 @@ def test_nothing_is_decided_before_there_is_anything_to_decide_by() -> None:
 
 
 @pytest.mark.parametrize(
-    ("leaves", "pages", "decision"),
+    ("leaves", "pages", "are_enough"),
+    [(2, 3, False), (3, 3, True), (3, 25, True), (3, 26, False), (4, 33, True), (4, 34, False)],
+)
+def test_three_leaves_and_one_in_eight_pages_are_those_of_a_finite_site(
+    leaves: int, pages: int, are_enough: bool
+) -> None:
+    on = probation(pages=pages, leaves=leaves, new_urls=pages, rate_before=2.0)
+    assert has_leaves(on) is are_enough
+    assert decided(on) is (Decision.RELEASE if are_enough else Decision.UNDECIDED)
+
+
+@pytest.mark.parametrize(("new", "is_slower"), [(10, True), (11, False)])
+def test_leaves_release_only_what_brings_half_of_the_new_urls_that_it_brought_before(
+    new: int, is_slower: bool
+) -> None:
+    on = probation(pages=10, leaves=3, new_urls=new, rate_before=2.0)
+    assert is_slowing(on) is is_slower
+    assert decided(on) is (Decision.RELEASE if is_slower else Decision.UNDECIDED)
+
+
+@pytest.mark.parametrize(
+    ("pages", "new", "decision"),
     [
-        (2, 3, Decision.UNDECIDED),
-        (3, 3, Decision.RELEASE),
-        (3, 25, Decision.RELEASE),
-        (3, 26, Decision.UNDECIDED),
-        (4, 33, Decision.RELEASE),
+        (16, 4, Decision.RELEASE),
+        (16, 5, Decision.UNDECIDED),
+        (15, 3, Decision.UNDECIDED),
+        (40, 10, Decision.RELEASE),
+        (40, 11, Decision.UNDECIDED),
     ],
 )
-def test_three_leaves_and_one_in_eight_pages_release(
-    leaves: int, pages: int, decision: Decision
+def test_a_unit_that_brings_hardly_any_new_urls_is_released_without_leaves(
+    pages: int, new: int, decision: Decision
 ) -> None:
-    assert decided(probation(pages=pages, leaves=leaves)) is decision
+    assert decided(probation(pages=pages, new_urls=new, rate_before=9.0)) is decision
+
+
+def test_a_unit_that_never_brought_more_is_not_released_for_bringing_little() -> None:
+    assert decided(probation(pages=16, new_urls=4, rate_before=0.5)) is Decision.RELEASE
+    assert decided(probation(pages=16, new_urls=4, rate_before=0.49)) is Decision.UNDECIDED
 
 
 @pytest.mark.parametrize(
     ("volatile", "repeated", "decision"),
     [
-        (7, 6, Decision.SAME),
-        (7, 5, Decision.UNDECIDED),
-        (6, 6, Decision.UNDECIDED),
-        (6, 17, Decision.UNDECIDED),
-        (6, 18, Decision.SAME),
+        (7, 10, Decision.SAME),
+        (7, 9, Decision.UNDECIDED),
+        (6, 10, Decision.UNDECIDED),
+        (6, 29, Decision.UNDECIDED),
+        (6, 30, Decision.SAME),
     ],
 )
 def test_repeated_texts_that_lead_on_close_sooner_under_volatile_urls(
@@ -78,31 +112,17 @@ def test_repeated_texts_that_lead_on_close_sooner_under_volatile_urls(
 @pytest.mark.parametrize(
     ("same", "productive", "leaves", "decision"),
     [
-        (18, 8, 0, Decision.SAME),
-        (18, 7, 0, Decision.UNDECIDED),
-        (17, 8, 0, Decision.UNDECIDED),
-        (18, 8, 1, Decision.UNDECIDED),
+        (18, 12, 0, Decision.SAME),
+        (18, 11, 0, Decision.UNDECIDED),
+        (17, 12, 0, Decision.UNDECIDED),
+        (18, 12, 1, Decision.UNDECIDED),
     ],
 )
 def test_a_unit_of_which_nearly_all_pages_are_the_same_is_closed_whatever_its_urls(
     same: int, productive: int, leaves: int, decision: Decision
 ) -> None:
-    on = probation(pages=20, same=same, same_productive=productive, leaves=leaves)
-    assert decided(on) is decision
-
-
-@pytest.mark.parametrize(
-    ("pages", "productive", "decision"),
-    [
-        (36, 4, Decision.RELEASE),
-        (36, 5, Decision.UNDECIDED),
-        (35, 4, Decision.UNDECIDED),
-    ],
-)
-def test_many_copies_that_do_not_lead_on_release(
-    pages: int, productive: int, decision: Decision
-) -> None:
-    assert decided(probation(pages=pages, same=19, same_productive=productive)) is decision
+    counts = {"same_productive": productive, "new_urls": 40}
+    assert decided(probation(pages=20, same=same, leaves=leaves, **counts)) is decision
 
 
 def test_half_of_the_pages_repeating_others_is_not_enough() -> None:
@@ -122,7 +142,12 @@ def test_a_deep_tree_without_cross_links_where_some_were_due_is_endless() -> Non
     assert decided(deep(productive=16, **share)) is Decision.UNDECIDED
 
 
-def test_a_closed_child_halves_the_depth_that_is_asked_for() -> None:
+def test_what_is_endless_already_is_looked_at_again_only_when_its_pages_have_doubled() -> None:
+    assert decided(deep(expected=4.0, is_endless=True)) is Decision.UNDECIDED
+    assert decided(deep(pages=80, productive=80, new_urls=160, is_endless=True)) is Decision.ENDLESS
+
+
+def test_an_endless_child_halves_the_depth_that_is_asked_for() -> None:
     assert decided(deep(strikes=1)) is Decision.ENDLESS
     assert decided(deep(strikes=1, depth=5)) is Decision.ENDLESS
     assert decided(deep(strikes=1, depth=4)) is Decision.UNDECIDED
@@ -134,76 +159,70 @@ def test_one_cross_link_puts_a_decision_off_and_navigation_is_none() -> None:
     assert decided(deep(expected=4.0, cross_links={1: 4})) is Decision.ENDLESS
 
 
-def test_the_unit_of_a_seed_is_closed_after_25_times_the_pages() -> None:
-    grown = {"productive": 2000, "new_urls": 4000, "expected": 9.0}
-    assert decided(deep(pages=80, **grown), is_home=True) is Decision.UNDECIDED
-    assert decided(deep(pages=1999, **grown), is_home=True) is Decision.UNDECIDED
-    assert decided(deep(pages=2000, **grown), is_home=True) is Decision.ENDLESS
-
-
-def test_the_unit_of_a_seed_is_released_by_any_cross_link() -> None:
-    on = deep(pages=80, productive=80, new_urls=160, cross_links={1: 1})
-    assert decided(on, is_home=True) is Decision.RELEASE
-    assert decided(on) is Decision.ENDLESS
-
-
-def test_links_from_three_domains_release() -> None:
-    on = deep(pages=80, productive=80, new_urls=160, cross_links={1: 1})
-    assert decided(on, Unit(name=NAME, linking_domains={1, 2, 3})) is Decision.RELEASE
-    assert decided(on, Unit(name=NAME, linking_domains={1, 2})) is Decision.ENDLESS
-
-
-def test_a_chain_is_left_alone_for_200_pages() -> None:
+def test_a_chain_is_left_alone_until_its_unit_has_40_pages() -> None:
     on = deep(new_urls=14, expected=4.0)
-    assert decided(on, Unit(name=NAME, pages=199)) is Decision.UNDECIDED
-    assert decided(on, Unit(name=NAME, pages=200)) is Decision.ENDLESS
-    assert decided(deep(new_urls=15, expected=4.0), Unit(name=NAME)) is Decision.ENDLESS
+    assert decided(on, pages=39) is Decision.UNDECIDED
+    assert decided(on, pages=40) is Decision.ENDLESS
+    assert decided(deep(new_urls=15, expected=4.0), pages=10) is Decision.ENDLESS
 
 
-@dataclass
-class Long:
-    """A long probation with cross links, ten of them in its first half."""
-
-    pages: int
-    later: int
-
-    @property
-    def probation(self) -> Probation:
-        return deep(
-            pages=self.pages,
-            productive=self.pages,
-            new_urls=400,
-            half_new_urls=100,
-            half_cross_links=10,
-            cross_links=dict.fromkeys(range(10 + self.later), 1),
-        )
+def long(pages: int = 80, **counts: object) -> Probation:
+    """Return a long probation: its first half brought 100 new URLs and ten cross links."""
+    halves = {"half_new_urls": 100, "half_cross_links": 10}
+    return deep(**{"pages": pages, "productive": pages, "new_urls": 400, **halves, **counts})
 
 
 @pytest.mark.parametrize(
-    ("pages", "later", "decision"),
+    ("pages", "half", "is_due"), [(79, 0, False), (80, 0, True), (99, 50, False), (100, 50, True)]
+)
+def test_a_long_probation_is_looked_at_after_the_pages_of_the_settings_and_twice_as_many(
+    pages: int, half: int, is_due: bool
+) -> None:
+    on = long(pages, half_pages=half)
+    assert is_half_over(on, CONFIG) is is_due
+    assert decided(on, pages=pages) is (Decision.ENDLESS if is_due else Decision.UNDECIDED)
+
+
+@pytest.mark.parametrize(
+    ("later", "new", "half_cross_links", "looks_finite"),
     [
-        (79, 40, Decision.UNDECIDED),
-        (80, 16, Decision.RELEASE),
-        (80, 15, Decision.UNDECIDED),
-        (80, 12, Decision.UNDECIDED),
-        (80, 11, Decision.ENDLESS),
-        (159, 13, Decision.UNDECIDED),
-        (160, 13, Decision.RELEASE),
-        (160, 12, Decision.ENDLESS),
+        (16, 192, 10, True),
+        (15, 192, 10, False),
+        (16, 193, 10, False),
+        (5, 192, 1, True),
+        (4, 192, 1, False),
+        (5, 192, 0, True),
     ],
 )
-def test_cross_links_that_become_more_frequent_release_and_others_close(
-    pages: int, later: int, decision: Decision
+def test_cross_links_that_become_more_frequent_while_growth_falls_are_a_sign_of_an_end(
+    later: int, new: int, half_cross_links: int, looks_finite: bool
 ) -> None:
-    assert decided(Long(pages, later).probation) is decision
+    links = dict.fromkeys(range(half_cross_links + later), 1)
+    on = long(new_urls=new, half_cross_links=half_cross_links, cross_links=links)
+    assert is_easing(on) is looks_finite
+    assert decided(on, pages=80) is (Decision.EASING if looks_finite else Decision.ENDLESS)
 
 
-def test_a_few_later_cross_links_prove_nothing_and_falling_growth_does() -> None:
-    on = deep(new_urls=400, half_new_urls=100, half_cross_links=1)
-    assert cross_link_trend(on, 5) == 0.0
-    assert cross_link_trend(on, 6) == 5.0
-    assert cross_link_trend(deep(new_urls=175, half_new_urls=100), 0) == 1.6
-    assert cross_link_trend(deep(new_urls=176, half_new_urls=100), 0) == 0.0
+@pytest.mark.parametrize(
+    ("rate", "new", "half_pages", "is_over"),
+    [
+        (3.0, 127, 40, True),
+        (3.0, 128, 40, False),
+        (2.9, 127, 40, False),
+        (3.0, 155, 0, True),
+        (3.0, 156, 0, False),
+    ],
+)
+def test_a_unit_that_grew_fast_and_brings_less_than_seven_new_urls_for_ten_pages_dies_out(
+    rate: float, new: int, half_pages: int, is_over: bool
+) -> None:
+    on = probation(
+        pages=80, new_urls=new, half_new_urls=100, half_pages=half_pages, rate_before=rate
+    )
+    assert is_dying_out(on) is is_over
+    assert decided(on, pages=80) is (Decision.RELEASE if is_over else Decision.UNDECIDED)
+    on.pages, on.new_urls = 79, 100
+    assert decided(on, pages=79) is Decision.UNDECIDED, "it is decided at the end of a half"
 
 
 def numbered(numbers: range, **counts: object) -> Probation:
@@ -211,7 +230,6 @@ def numbered(numbers: range, **counts: object) -> Probation:
 
 
 def test_closely_numbered_urls_are_those_of_an_archive() -> None:
-    assert decided(numbered(range(20), expected=9.0)) is Decision.RELEASE
     assert is_numbered(numbered(range(8), new_urls=8))
     assert not is_numbered(numbered(range(7), new_urls=7))
 
@@ -226,6 +244,41 @@ def test_numbers_that_lie_far_apart_or_repeat_or_are_few_are_no_archive() -> Non
     assert not is_numbered(numbered(range(16), new_urls=21))
 
 
+def test_numbers_beyond_those_that_are_kept_do_not_count_as_repeated() -> None:
+    assert is_numbered(numbered(range(NUMBERS_KEPT), numbered=10_000, new_urls=10_000))
+
+
+@pytest.mark.parametrize(
+    ("highest", "half", "do_run_out"),
+    [(30, 30, True), (30, 31, True), (30, 29, False), (31, 31, False), (9, 9, True)],
+)
+def test_numbers_run_out_when_nearly_all_are_known_and_none_is_higher_than_before(
+    highest: int, half: int, do_run_out: bool
+) -> None:
+    numbers = {*range(1, 10), highest, 0}
+    numbers = set(sorted(numbers)[-10:])
+    on = deep(numbers=numbers, numbered=10, new_urls=10, half_number=half)
+    assert numbers_run_out(on) is do_run_out
+
+
+def test_numbers_that_are_too_few_or_more_than_are_kept_do_not_run_out() -> None:
+    assert not numbers_run_out(numbered(range(1, 8), new_urls=7, half_number=9))
+    most = {"new_urls": NUMBERS_KEPT, "half_number": 10_000}
+    assert numbers_run_out(numbered(range(1, NUMBERS_KEPT), **most))
+    assert not numbers_run_out(numbered(range(1, NUMBERS_KEPT + 1), **most))
+    assert not numbers_run_out(probation())
+
+
+def test_numbers_that_run_out_release_at_the_end_of_a_half() -> None:
+    counts = {"new_urls": 160, "numbered": 160, "half_new_urls": 0, "half_cross_links": 0}
+    on = long(**{**counts, "numbers": set(range(1, 161)), "half_number": 160})
+    assert decided(on, pages=80) is Decision.RELEASE
+    on.half_number = 159
+    assert decided(on, pages=80) is Decision.ENDLESS
+    on.half_number, on.pages, on.productive = 160, 79, 79
+    assert decided(on, pages=79) is Decision.UNDECIDED
+
+
 @pytest.mark.parametrize(
     ("counts", "decision"),
     [
@@ -238,10 +291,79 @@ def test_numbers_that_lie_far_apart_or_repeat_or_are_few_are_no_archive() -> Non
         ({"depth": 5, "pages": 26, "productive": 26, "leaves": 3}, Decision.HOSTS),
     ],
 )
-def test_a_domain_whose_new_hosts_name_newer_ones_is_closed(
+def test_a_domain_whose_new_hosts_name_newer_ones_is_endless(
     counts: dict[str, int], decision: Decision
 ) -> None:
     assert decide_on_hosts(probation(**counts), CONFIG) is decision
+
+
+@pytest.mark.parametrize(
+    ("listed", "held", "spent", "is_released"),
+    [(16, 15, 0, True), (15, 0, 0, False), (16, 16, 0, False), (16, 10, 5, True),
+     (16, 10, 6, False), (40, 20, 19, True), (40, 20, 20, False)],
+)  # fmt: skip
+def test_a_unit_is_listed_elsewhere_if_sixteen_of_its_urls_and_most_of_them_are(
+    listed: int, held: int, spent: int, is_released: bool
+) -> None:
+    unit = Unit(name=NAME, listed=listed, probation=probation(spent=spent))
+    assert is_listed_elsewhere(unit, held) is is_released
+    assert is_listed_elsewhere(Unit(name=NAME, listed=listed), held + spent) is is_released
+
+
+def test_a_host_that_brings_as_many_new_urls_per_page_as_before_grows_on() -> None:
+    unit = Unit(name="h.test/", pages=500)
+    assert not is_growing_on(unit, 1000), "there is nothing to compare with"
+    assert (unit.growth_pages, unit.growth_known, unit.growth_rate) == (500, 1000, 2.0)
+    unit.pages = 1000
+    assert is_growing_on(unit, 1900)
+    assert (unit.growth_pages, unit.growth_known, unit.growth_rate) == (1000, 1900, 1.8)
+
+
+@pytest.mark.parametrize(
+    ("before", "known", "grows_on"),
+    [(2.0, 1180, True), (2.0, 1179, False), (0.5, 1050, True), (0.5, 1049, False),
+     (0.0, 1500, False)],
+)  # fmt: skip
+def test_a_host_grows_on_at_nine_tenths_of_its_rate_and_half_a_new_url_per_page(
+    before: float, known: int, grows_on: bool
+) -> None:
+    past = {"growth_pages": 100, "growth_known": 1000, "growth_rate": before}
+    unit = Unit(name="h.test/", pages=200, **past)  # type: ignore[arg-type] -- counts only
+    assert is_growing_on(unit, known) is grows_on
+
+
+def test_what_has_no_pages_yet_does_not_divide_by_nothing() -> None:
+    assert not is_growing_on(Unit(name="h.test/"), 0)
+    assert weight_of(probation()) == pytest.approx(0.5**-1.5)
+
+
+@pytest.mark.parametrize(
+    ("counts", "weight"),
+    [
+        ({"pages": 20, "new_urls": 20}, 1.0),
+        ({"pages": 20, "new_urls": 80}, 0.125),
+        ({"pages": 20, "new_urls": 10}, 0.5**-1.5),
+        ({"pages": 20, "new_urls": 0}, 0.5**-1.5),
+        ({"pages": 20, "new_urls": 146}, 7.3**-1.5),
+        ({"pages": 20, "new_urls": 148}, 0.05),
+        ({"pages": 20, "new_urls": 20, "leaves": 5}, 1.75),
+        ({"pages": 20, "new_urls": 20, "is_easing": True}, 2.0),
+        ({"pages": 20, "new_urls": 10, "leaves": 10, "is_easing": True}, 4.0),
+        ({"pages": 36, "half_pages": 20, "new_urls": 164, "half_new_urls": 100}, 0.125),
+        ({"pages": 35, "half_pages": 20, "new_urls": 140, "half_new_urls": 100}, 0.125),
+    ],
+)
+def test_a_unit_weighs_the_more_the_fewer_new_urls_its_pages_bring(
+    counts: dict[str, int], weight: float
+) -> None:
+    assert weight_of(probation(**counts)) == pytest.approx(weight)
+
+
+def test_numbers_that_can_always_be_raised_weigh_a_quarter() -> None:
+    numbers = {"pages": 20, "new_urls": 20, "numbered": 20, "numbers": set(range(1, 21))}
+    assert weight_of(probation(**numbers, half_number=19)) == 0.25
+    assert weight_of(probation(**numbers, half_number=20)) == 1.0
+    assert weight_of(probation(**{**numbers, "numbered": 15})) == 1.0
 
 
 def test_a_path_through_one_child_is_that_childs() -> None:
@@ -283,7 +405,7 @@ def test_a_block_that_grows_as_a_tree_is_suspect_at_once_and_others_after_three(
 
 
 def test_blocks_that_do_not_grow_start_the_count_anew() -> None:
-    unit = block()
+    unit = block(highest=7, block_number=7)
     assert [suspicion(unit, WOVEN) for _ in range(2)] == ["", ""]
     unit.block_new_urls = 11
     assert suspicion(unit, WOVEN) == ""
@@ -304,11 +426,43 @@ def test_a_block_of_repeated_texts_is_suspect_if_the_unit_grows_at_all() -> None
     assert suspicion(block(block_same=8, **{**still, "new_urls": 0}), TREE) == ""
 
 
-def test_a_chain_is_suspect_after_25_blocks_unless_it_is_numbered() -> None:
-    chain = {"block_new_urls": 8}
-    unit = block(**chain)
-    assert {suspicion(unit, TREE) for _ in range(24)} == {""}
+def chain(**counts: int) -> Unit:
+    """Return a unit whose pages brought one new URL each."""
+    return block(**{"block_new_urls": 8, **counts})
+
+
+def test_a_chain_is_suspect_after_five_blocks() -> None:
+    unit = chain()
+    assert {suspicion(unit, TREE) for _ in range(4)} == {""}
+    assert suspicion(unit, TREE) == "8 of 8 pages brought 8 new URLs"
+
+
+def test_blocks_with_two_leaves_start_a_chain_anew() -> None:
+    unit = chain()
+    assert {suspicion(unit, TREE) for _ in range(4)} == {""}
+    unit.block_productive = 6
+    assert suspicion(unit, TREE) == ""
+    unit.block_productive = 7
+    assert {suspicion(unit, TREE) for _ in range(4)} == {""}
     assert suspicion(unit, TREE)
-    series = page(new=(f"http://{NAME}page8",), address=f"{NAME}page7")
-    unit = block(**chain)
-    assert {suspicion(unit, series) for _ in range(30)} == {""}
+
+
+@pytest.mark.parametrize(("brought", "blocks"), [(40, 2), (39, 5)])
+def test_a_list_whose_pages_bring_others_besides_is_suspect_after_two_blocks(
+    brought: int, blocks: int
+) -> None:
+    unit = chain(block_brought=brought)  # eight of them its own
+    assert {suspicion(unit, TREE) for _ in range(blocks - 1)} == {""}
+    assert suspicion(unit, TREE)
+
+
+def test_a_chain_whose_numbers_have_ceased_to_rise_is_not_suspect() -> None:
+    still = chain(chain_blocks=9, highest=70, block_number=70)
+    assert suspicion(still, TREE) == ""
+    assert suspicion(chain(chain_blocks=9, highest=71, block_number=70), TREE)
+    assert suspicion(chain(chain_blocks=9, highest=0, block_number=70), TREE)
+
+
+def test_a_unit_that_grows_is_no_list_whatever_it_brings_besides() -> None:
+    unit = block(block_brought=99)
+    assert [suspicion(unit, WOVEN) for _ in range(2)] == ["", ""]

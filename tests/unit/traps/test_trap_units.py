@@ -189,11 +189,11 @@ def test_a_unit_remembers_its_last_32_texts() -> None:
     assert not unit.repeats(0)
 
 
-def probed(turns: int = 1, **page: object) -> tuple[Unit, Probation]:
+def probed(turns: int = 1, *, leads_on: bool = False, **page: object) -> tuple[Unit, Probation]:
     unit, probation = Unit(name="h.test/a/", new_urls=750), Probation(suspicion="")
     turn = page_turn(f"{HOST}a/p/7", **page)  # type: ignore[arg-type] -- whatever a test names
     for _ in range(turns):
-        count_probe(unit, probation, observation_of(turn), (3, 2), "h.test/a/p/")
+        count_probe(unit, probation, observation_of(turn), (3, 2), "h.test/a/p/", leads_on)
     return unit, probation
 
 
@@ -222,4 +222,5 @@ def test_links_to_known_pages_are_cross_links_but_not_those_to_root_parent_and_a
     assert probation.cross_links == {url(f"{HOST}a/q").key: 2}
     assert probation.expected == 2 * 750 / 1500 + 2 * 751 / 1500
     remember_half(probation)
-    assert (probation.half_cross_links, probation.half_new_urls) == (1, 2)
+    assert (probation.half_cross_links, probation.half_new_urls) == (2, 2)
+    assert (probation.half_pages, probation.half_number) == (2, 0)

@@ -1,4 +1,4 @@
-"""Traps end, honest sites do not: judged by walks without network."""
+"""Traps go last and are held in the end, honest sites are walked whole: walks without network."""
 
 import pytest
 from laboratory.snares import OTHERS, SNARES, honest_site
@@ -6,15 +6,25 @@ from laboratory.snares.sheet import Sheet, Snare
 
 from gossamer.config import TrapsConfig
 from gossamer.model import TrapNote
-from gossamer.traps import held, held_because, read_trap_notes
+from gossamer.traps import held, held_because
+from gossamer.traps.detector import HOST_PROBES
+from gossamer.traps.held import decode_held
+from gossamer.traps.registry import TRAP_ROWS, decode_unit, is_unit_row
+from gossamer.traps.rules import SUSPECT_PAGES
+from gossamer.traps.unit import Unit
 from tests.unit.traps.pages import url
 from tests.unit.traps.walk import Walk
 
 ALL = {**SNARES, **OTHERS}
+REPEATING = (
+    *("calendar", "diary", "shop", "visit", "loop", "events", "agenda", "listing", "results"),
+    "replies",
+)
+"""Traps whose pages say the same again and again: these are closed, the others are held."""
 HOME = "http://www.honest.test/"
 TRAP = "http://trap.snare.test/"
-FEW = 100
-"""Requests that a single trap may cost."""
+ALLOWED = TrapsConfig(allowance=300)
+SHARE = 0.2
 
 
 def door(*links: str) -> Snare:
@@ -25,27 +35,82 @@ def closed(walk: Walk) -> dict[str, TrapNote]:
     return {note.unit: note for note in walk.traps.notes() if note.reason}
 
 
-@pytest.mark.parametrize("name", ALL)
-def test_a_trap_on_a_host_of_its_own_is_closed(name: str) -> None:
-    walk = Walk({HOME: door(TRAP), TRAP: ALL[name]}, (HOME,)).run()
-    assert walk.hits[TRAP] <= FEW
-    assert any(unit.startswith("trap.snare.test/") for unit in closed(walk))
-    assert sum(walk.refused[reason] for reason in ("trap_endless", "trap_same"))
+def units(walk: Walk) -> list[Unit]:
+    """Return the units in the rows, as after the last commit."""
+    return [decode_unit(value) for key, value in walk.scan(TRAP_ROWS) if is_unit_row(key)]
+
+
+def held_urls(walk: Walk) -> list[str]:
+    """Return what the rows hold, as after the last commit."""
+    rows = [decode_held(value) for key, value in walk.scan(TRAP_ROWS) if not is_unit_row(key)]
+    return [one.task.url.text for one in rows]
+
+
+def spent(walk: Walk) -> int:
+    return sum(unit.probation.spent for unit in units(walk) if unit.probation is not None)
+
+
+def share_before_last(walk: Walk, trap: str, honest: str = HOME) -> float:
+    """Return the share of a trap in the requests up to the last honest page."""
+    traps = [place.startswith(trap) for place in walk.fetched]
+    ordinary = [place.startswith(honest) and not place.startswith(trap) for place in walk.fetched]
+    last = max(number for number, is_honest in enumerate(ordinary, 1) if is_honest)
+    return sum(traps[:last]) / last
+
+
+def assert_held_or_closed(walk: Walk, name: str, most: int) -> None:
+    """Insist on the end of a walk that met one trap."""
+    assert (walk.queue, walk.traps.left, walk.traps.is_waiting) == ([], 0, False)
+    if name in REPEATING:
+        assert {note.reason for note in closed(walk).values()} == {"trap_same"}
+        assert walk.traps.held == 0
+        assert sum(walk.doubtful) < most
+        assert walk.refused["trap_same"]
+    else:
+        assert closed(walk) == {}
+        assert walk.traps.held == sum(note.held for note in walk.traps.notes()) > 0
+        assert not walk.refused
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_a_trap_in_a_folder_of_an_honest_site_is_closed_and_the_site_is_not(name: str) -> None:
-    inside = f"{HOME}{name}/"
-    site = honest_site("tree", 300)
+def test_a_trap_on_a_host_of_its_own_is_held_after_its_allowance(name: str) -> None:
+    walk = Walk({HOME: door(TRAP), TRAP: ALL[name]}, (HOME,), ALLOWED).run()
+    assert_held_or_closed(walk, name, most=300)
+    if name not in REPEATING:
+        assert sum(walk.doubtful) == spent(walk) == 300
+        assert walk.hits[TRAP] == SUSPECT_PAGES + 300
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ALL)
+def test_a_trap_in_a_folder_of_a_seeds_host_is_held_and_the_site_is_walked_whole(
+    name: str,
+) -> None:
+    inside, pages, more = f"{HOME}{name}/", 1000, 300
+    site = honest_site("tree", pages)
 
     def with_door(tail: str) -> Sheet | None:
         found = site(tail)
         return found and Sheet(found.title, found.text, [*found.links, inside])
 
-    walk = Walk({HOME: with_door, inside: ALL[name]}, (HOME,)).run()
-    assert walk.hits[HOME] == 300
-    assert walk.hits[inside] <= FEW
-    assert all(f"/{name}/" in unit for unit in closed(walk))
+    places = {HOME: with_door, inside: ALL[name]}
+    walk = Walk(places, (HOME,), ALLOWED, per_home=pages + more).run()
+    assert_held_or_closed(walk, name, most=pages + more)
+    assert walk.hits[HOME] == pages
+    assert walk.hits[inside] <= more
+    assert share_before_last(walk, inside) <= SHARE
+    assert all(f"/{name}/" in note.unit for note in walk.traps.notes())
+
+
+@pytest.mark.parametrize("name", ["flat", "number", "tarpit", "calendar"])
+def test_a_trap_has_a_tenth_of_the_requests_while_an_honest_site_waits(name: str) -> None:
+    pages = [f"http://honest.test/{n}" for n in range(600)]
+    front = door(TRAP, *pages)
+    honest = lambda tail: Sheet(tail, f"The text of {tail}", ())  # noqa: E731 -- one page
+    walk = Walk({HOME: front, TRAP: ALL[name], "http://honest.test/": honest}, (HOME,), ALLOWED)
+    walk.run()
+    assert walk.hits["http://honest.test/"] == 600
+    assert share_before_last(walk, TRAP, "http://honest.test/") <= 0.1 + SUSPECT_PAGES / 600
 
 
 KINDS = ("woven", "tree", "indexed", "index_chain", "chained", "dated")
@@ -59,14 +124,15 @@ def test_an_honest_archive_is_walked_to_its_end(kind: str, base: str) -> None:
     places = {HOME: door(start), base: honest_site(kind, pages)}
     walk = Walk(places, (start if base == HOME else HOME,)).run()
     assert walk.hits[base] >= pages
-    assert closed(walk) == {}
-    assert not walk.rows, "nothing is left of the probations"
+    assert walk.traps.notes() == ()
+    assert held_urls(walk) == []
 
 
 def test_words_instead_of_numbers_do_not_make_a_site_a_maze() -> None:
     base = f"{HOME}articles/"
     walk = Walk({HOME: door(base), base: honest_site("worded", 1000)}, (HOME,)).run()
     assert walk.hits[base] == 1000
+    assert walk.traps.notes() == ()
 
 
 def test_what_is_trusted_is_never_tried() -> None:
@@ -82,23 +148,48 @@ def test_traps_that_are_not_looked_for_are_not_found() -> None:
     assert walk.hits[TRAP] == 399
 
 
-def test_a_verdict_survives_a_kill_and_is_explained() -> None:
-    walk = Walk({HOME: door(TRAP), TRAP: SNARES["flat"]}, (HOME,)).run()
-    before = read_trap_notes(walk.scan)
+def test_what_is_held_survives_a_kill_and_is_explained() -> None:
+    walk = Walk({HOME: door(TRAP), TRAP: SNARES["flat"]}, (HOME,), ALLOWED).run()
+    before, held_before = walk.traps.notes(), walk.traps.held
+    (note,) = before
+    assert (note.unit, note.reason, note.refused) == ("trap.snare.test/", "", 0)
+    assert note.held == len(held_urls(walk)) == held_before
+    assert "is on probation: 8 of 8 pages" in note.detail
+    assert "300 pages fetched since" in note.detail
+    assert "gossamer trust DIR 'trap.snare.test/*'" in note.detail
     walk.open()
-    assert [note.unit for note in before] == ["trap.snare.test/"]
-    assert before[0].reason == "trap_endless"
-    assert 'overrule with [traps] trust = ["trap.snare.test/*"]' in before[0].detail
-    assert walk.traps.notes() == before
+    assert (walk.traps.notes(), walk.traps.held, walk.traps.left) == (before, held_before, 0)
+    walk.run()
+    assert walk.hits[TRAP] == SUSPECT_PAGES + 300, "the allowance is spent"
 
 
-def test_trust_opens_what_was_closed_and_goes_on_from_there() -> None:
-    walk = Walk({HOME: door(TRAP), TRAP: SNARES["flat"]}, (HOME,)).run()
+def test_a_closed_unit_stays_closed_after_a_kill() -> None:
+    walk = Walk({HOME: door(TRAP), TRAP: SNARES["loop"]}, (HOME,)).run()
+    walk.open()
+    (note,) = walk.traps.notes()
+    assert (note.unit, note.reason, note.held) == ("trap.snare.test/", "trap_same", 0)
+    assert "gossamer trust DIR 'trap.snare.test/*'" in note.detail
+    assert (walk.traps.held, walk.traps.left) == (0, 0)
+
+
+@pytest.mark.parametrize("name", ["flat", "loop"])
+def test_trust_lets_go_what_was_held_or_closed(name: str) -> None:
+    walk = Walk({HOME: door(TRAP), TRAP: SNARES[name]}, (HOME,), ALLOWED).run()
     hits = walk.hits[TRAP]
     walk.config, walk.limit = TrapsConfig(trust=("trap.snare.test/*",)), hits + 300
     walk.open()
     walk.run()
     assert walk.hits[TRAP] >= hits + 200
+    assert walk.traps.notes() == ()
+
+
+def test_switched_off_the_detector_lets_go_what_was_held() -> None:
+    walk = Walk({HOME: door(TRAP), TRAP: SNARES["flat"]}, (HOME,), ALLOWED).run()
+    hits = walk.hits[TRAP]
+    walk.config, walk.limit = TrapsConfig(enabled=False), hits + 300
+    walk.open()
+    walk.run()
+    assert walk.hits[TRAP] == hits + 299
 
 
 @pytest.mark.parametrize("at_once", [1, 512])
@@ -119,23 +210,42 @@ def test_a_kill_at_any_commit_of_a_probation_loses_no_url(
     assert len(set(walk.fetched)) == len(walk.fetched)
 
 
-def test_a_url_that_waits_for_a_verdict_says_so() -> None:
+@pytest.mark.parametrize("name", ["flat", "deep", "crossed", "facets"])
+def test_a_kill_at_any_commit_of_a_trap_loses_no_url_and_no_count(name: str) -> None:
+    config = TrapsConfig(allowance=150)
+    walk = Walk({HOME: door(TRAP), TRAP: SNARES[name]}, (HOME,), config, limit=12).run()
+    for _ in range(60):
+        walk.limit = len(walk.fetched) + 3
+        walk.run()
+        walk.open()
+        queued = [task.url.text for *_, task in walk.queue]
+        everything = [*walk.fetched, *queued, *held_urls(walk)]
+        assert len(everything) == len(set(everything))
+        assert {url(text).key for text in everything} == walk.known
+        assert spent(walk) == sum(walk.doubtful)
+        assert walk.traps.held == len(held_urls(walk))
+    assert spent(walk) == 150
+    assert (walk.queue, walk.traps.left) == ([], 0)
+
+
+def test_a_url_that_is_held_says_so() -> None:
     walk = Walk({HOME: door(TRAP), TRAP: SNARES["flat"]}, (HOME,), limit=14).run()
-    (note,) = read_trap_notes(walk.scan)
+    (note,) = walk.traps.notes()
     assert note.reason == ""
-    assert note.held > 0
-    held = [text for text in _known_of(walk) if held_because(walk.rows.get, url(text))]
-    assert len(held) == note.held
-    assert "is on probation: 8 of 8 pages" in held_because(walk.rows.get, url(held[0]))
+    texts = held_urls(walk)
+    assert note.held == len(texts) > 0
+    why = {held_because(Rows(walk), url(text)) for text in texts}
+    assert why == {note.detail}
+    assert "trap.snare.test/ is on probation: 8 of 8 pages" in note.detail
+    assert held_because(Rows(walk), url(f"{TRAP}never-seen")) == ""
 
 
-def _known_of(walk: Walk) -> list[str]:
-    """Return what the pages that were fetched link to."""
-    found = {}
-    for text in walk.fetched:
-        sheet = SNARES["flat"](text.removeprefix(TRAP)) if text.startswith(TRAP) else None
-        found.update({TRAP + link: 0 for link in (sheet.links if sheet else ())})
-    return list(found)
+class Rows:
+    """The rows of a walk, as the state has them."""
+
+    def __init__(self, walk: Walk) -> None:
+        self.get = walk.rows.get
+        self.scan = walk.scan
 
 
 def wild(links: int) -> Snare:
@@ -151,11 +261,17 @@ def wild(links: int) -> Snare:
 
 
 @pytest.mark.parametrize("links", [1, 3, 40])
-def test_a_domain_that_makes_up_hosts_is_closed_to_new_ones(links: int) -> None:
-    walk = Walk({HOME: door("http://a.wild.test/"), "http://": wild(links)}, (HOME,)).run()
-    assert walk.hits["http://"] <= 40
-    assert walk.refused["trap_hosts"]
-    assert "*.wild.test" in closed(walk)
+def test_a_domain_that_makes_up_hosts_has_one_allowance_for_all_of_them(links: int) -> None:
+    config = TrapsConfig(allowance=60)
+    places = {HOME: door("http://a.wild.test/"), "http://": wild(links)}
+    walk = Walk(places, (HOME,), config).run()
+    assert (walk.queue, walk.traps.left) == ([], 0)
+    assert walk.traps.held > 0
+    (note,) = walk.traps.notes()
+    assert (note.unit, note.reason) == ("*.wild.test", "")
+    assert "gossamer trust DIR '*.wild.test' lets it go on" in note.detail
+    assert 60 <= spent(walk) <= 60 + HOST_PROBES, "robots.txt of each host counts, too"
+    assert walk.hits["http://"] <= 60
 
 
 def test_a_domain_with_many_honest_hosts_is_not_closed() -> None:
@@ -173,13 +289,13 @@ def test_copies_that_lead_nowhere_are_left_to_end_by_themselves() -> None:
     assert walk.hits[TRAP] == 201
 
 
-def test_a_long_chain_without_numbers_is_tried_in_the_end() -> None:
+def test_a_long_chain_without_numbers_is_suspected_after_five_blocks_of_pages() -> None:
     def chain(tail: str) -> Sheet:
         word = "".join(chr(97 + (ord(letter) - 96) % 26) for letter in tail[-6:] or "abcdef")
         return Sheet(f"On {tail}", f"Text of {tail}", [word + tail[:40]])
 
-    walk = Walk({HOME: door(TRAP), TRAP: chain}, (HOME,)).run()
-    assert walk.hits[TRAP] <= 400
+    walk = Walk({HOME: door(TRAP), TRAP: chain}, (HOME,), ALLOWED).run()
+    assert walk.hits[TRAP] == 5 * SUSPECT_PAGES + 300
 
 
 def test_hosts_that_mirror_another_are_closed_and_the_original_is_not() -> None:

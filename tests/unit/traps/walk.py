@@ -7,6 +7,7 @@ from heapq import heappop, heappush
 
 from laboratory.snares.sheet import Sheet, Snare, full
 
+from gossamer.cluster import ProbationShare, ShardProbation
 from gossamer.config import FilterConfig, TrapsConfig
 from gossamer.filter import build_chain
 from gossamer.model import (
@@ -43,6 +44,9 @@ class Walk:
     hosts: Counter[str] = field(default_factory=Counter)
     pushed: int = 0
     knows_copies: bool = False
+    per_home: int = 100_000
+    doubtful: list[bool] = field(default_factory=list)
+    """For each page that was fetched: whether it was on probation."""
     first: dict[str, str] = field(default_factory=dict)
     """The first URL of each text."""
 
@@ -55,7 +59,14 @@ class Walk:
     def open(self) -> None:
         """Begin, or begin again after a kill: only the rows are left of the traps."""
         seeds = [url(seed) for seed in self.seeds]
-        self.traps = TrapDetector(self.config, self.scan, seeds, lambda host: self.hosts[host])
+        self.traps = TrapDetector(
+            self.config,
+            self.scan,
+            seeds,
+            lambda host: self.hosts[host],
+            per_home=self.per_home,
+        )
+        self.share = ProbationShare(1)
         self.filters = build_chain(
             FilterConfig(scope="any"),
             seeds,
@@ -80,13 +91,31 @@ class Walk:
         self.push(back.new, are_new=True)
 
     def run(self) -> "Walk":
-        while len(self.fetched) < self.limit and (self.queue or self.traps.held):
-            if not self.queue:
-                self.let_out(self.traps.wake())
-            elif (task := self.next_task()) is not None:
+        while len(self.fetched) < self.limit and (self.queue or self.traps.is_waiting):
+            if self.traps.is_waiting:
+                self.look_at_held()
+            if self.queue and (task := self.next_task()) is not None:
+                self.doubtful.append(self.traps.is_out(task.url))
                 self.take(self.turn_of(task))
             self.commit()
         return self
+
+    def look_at_held(self) -> None:
+        """Do as the engine does."""
+        if not self.queue:
+            self.traps.wake()
+        is_free = len(self.queue) > self.traps.out
+        told = ShardProbation(
+            is_waited=is_free,
+            wants=True,
+            requests=len(self.fetched),
+            used=self.traps.used,
+        )
+        self.share.note(0, told, float(len(self.fetched)) / 100)
+        orders = self.share.orders(0, None)
+        now = len(self.fetched) / 100
+        self.traps.obey(is_open=orders.is_open, granted=orders.granted, now=now)
+        self.let_out(self.traps.release())
 
     def next_task(self) -> Task | None:
         task = heappop(self.queue)[-1]

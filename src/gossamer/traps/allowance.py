@@ -1,0 +1,104 @@
+"""Allowance: how many requests may be made on probation, per domain and per address. Pure.
+
+A trap may have as many hosts and folders as it likes; it has one registrable domain, or it has few
+addresses. What a unit has spent is kept in its own row, so a unit that is released gives it back.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+
+from gossamer.config import TrapsConfig
+from gossamer.model import Url
+from gossamer.traps.unit import Probation, Unit, host_of
+from gossamer.urls import registrable_domain
+
+ADDRESS_FACTOR = 10
+"""An address may have so many times the allowance of a domain: it may be that of a large provider.
+"""
+ADDRESSES_KEPT = 8
+NEW_HOST_COST = 2
+"""The first request to a host costs its robots.txt, too."""
+
+
+class Allowance:
+    """What is left for units on probation."""
+
+    def __init__(
+        self,
+        config: TrapsConfig,
+        seeds: Iterable[Url],
+        host_count: Callable[[str], int],
+        *,
+        per_home: int,
+        shards: int,
+    ) -> None:
+        """Count from nothing; the host of a seed may have `per_home` URLs, on probation or not.
+
+        An address may have hosts in all shards: each has its part of what the address may have.
+        """
+        self._host_count = host_count
+        self._per_domain = config.allowance
+        self._per_address = max(1, ADDRESS_FACTOR * config.allowance // shards)
+        self._per_home = per_home
+        self._homes: set[str] = set()
+        self.add_homes(seeds)
+        self._spent: Counter[str] = Counter()
+        self._spent_at: Counter[str] = Counter()
+        self._out: Counter[str] = Counter()
+
+    def add_homes(self, seeds: Iterable[Url]) -> None:
+        """Take the hosts of seeds for home."""
+        self._homes |= {seed.host.removeprefix("www.") for seed in seeds}
+
+    def is_home(self, unit: Unit) -> bool:
+        """Return True if a unit lies on the host of a seed."""
+        return not unit.is_domain and host_of(unit.name).removeprefix("www.") in self._homes
+
+    def load(self, unit: Unit, sign: int = 1) -> None:
+        """Count what a unit has spent and sent out, at a start; with -1 give it back."""
+        if (probation := unit.probation) is None:
+            return
+        account = self.account_of(unit)
+        self._spent[account] += sign * probation.spent
+        self._out[account] += sign * len(probation.in_flight)
+        for address, count in probation.spent_at.items():
+            self._spent_at[address] += sign * count
+
+    def has_room(self, unit: Unit, probation: Probation) -> bool:
+        """Return True if another request may be made for a unit on probation."""
+        account = self.account_of(unit)
+        used = self._spent[account] + self._out[account]
+        if self.is_home(unit):
+            return max(used, self._host_count(host_of(unit.name))) < self._per_home
+        if used >= self._per_domain:
+            return False
+        return all(self._spent_at[at] < self._per_address for at in probation.spent_at)
+
+    def spent_by(self, unit: Unit) -> int:
+        """Return what the domain of a unit has spent."""
+        return self._spent[self.account_of(unit)]
+
+    def has_out(self, unit: Unit) -> bool:
+        """Return True if the domain of a unit has tasks out."""
+        return self._out[self.account_of(unit)] > 0
+
+    def send(self, unit: Unit) -> None:
+        """Note that a task of a unit goes out."""
+        self._out[self.account_of(unit)] += 1
+
+    def take_back(self, unit: Unit, count: int = 1) -> None:
+        """Note that tasks that went out have ended, or are lost."""
+        self._out[self.account_of(unit)] -= count
+
+    def spend(self, unit: Unit, probation: Probation, address: str, cost: int) -> None:
+        """Count a request that was made; `address` is "" if nobody answered."""
+        probation.spent += cost
+        self._spent[self.account_of(unit)] += cost
+        if address and (address in probation.spent_at or len(probation.spent_at) < ADDRESSES_KEPT):
+            probation.spent_at[address] = probation.spent_at.get(address, 0) + cost
+            self._spent_at[address] += cost
+
+    def account_of(self, unit: Unit) -> str:
+        """Return whose allowance a unit spends: its domain's, or that of a seed's host."""
+        host = host_of(unit.name)
+        return f"home {host}" if self.is_home(unit) else registrable_domain(host)
