@@ -1,7 +1,7 @@
 """S5: a crawl that meets traps ends by itself, with all that is honest. The server's log judges."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 from laboratory.snares import HONEST, ServedSnares, SnareWeb, serve_snares
 
-from gossamer.testing import ScriptedWeb, html_response, serve_in_thread
+from gossamer.testing import LoggedRequest, ScriptedWeb, html_response, serve_in_thread
 from tests.e2e.crawler import Crawler, Ended, flags_for, kill, wait_until, write_knobs
 
-PER_HOST = 500
+ALLOWANCE, PER_HOME = 60, 1600
+"""For each domain of traps, and for the seeds' host with all of its folders."""
 SHARE = 0.2
 
 
@@ -27,35 +28,47 @@ class Caught:
     @property
     def in_snares(self) -> Counter[str]:
         """Requests by snare, those for robots.txt included."""
-        web = self.served.web
-        found = Counter(web.snare_of(v.host, v.target) for v in self.served.server.requests)
-        del found[""]
-        return found
+        return count_snares(self.served.web, self.served.server.requests)
 
     @property
     def honest(self) -> set[str]:
         """The honest pages that were had."""
-        web = self.served.web
         return {
             visit.target
             for visit in self.served.server.requests
-            if visit.status == 200 and not web.snare_of(visit.host, visit.target)
+            if visit.status == 200 and self._is_honest(visit)
         }
+
+    def _is_honest(self, visit: LoggedRequest) -> bool:
+        return not self.served.web.snare_of(visit.host, visit.target)
 
     def assert_endured(self, honest_pages: int) -> None:
         """Insist on what S5 asks for."""
         visits = self.served.server.requests
-        assert self.ended.last_json["finished"]
+        said = self.ended.last_json
+        assert said["finished"]
+        assert said["held"] == self.crawler.status()["held"] > 0
         assert len(self.honest) == honest_pages
-        assert sum(self.in_snares.values()) <= SHARE * len(visits), self.in_snares
-        assert max(self.in_snares.values()) <= PER_HOST
+        last = max(number for number, visit in enumerate(visits, 1) if self._is_honest(visit))
+        before = sum(count_snares(self.served.web, visits[:last]).values())
+        assert before <= SHARE * last, self.in_snares
+
+
+def count_snares(web: SnareWeb, visits: Sequence[LoggedRequest]) -> Counter[str]:
+    found = Counter(web.snare_of(visit.host, visit.target) for visit in visits)
+    del found[""]
+    return found
 
 
 @contextmanager
 def serving(web: SnareWeb, place: Path) -> Iterator[tuple[ServedSnares, Crawler]]:
     with serve_snares(web) as served:
-        knobs = write_knobs(place / "k.toml", {"fetch": {"nameservers": [served.nameserver]}})
-        flags = flags_for({}, "--delay", "0", "--config", str(knobs))
+        knobs = {
+            "fetch": {"nameservers": [served.nameserver]},
+            "traps": {"allowance": ALLOWANCE},
+            "filter": {"max_urls_per_host": PER_HOME},
+        }
+        flags = flags_for({}, "--delay", "0", "--config", str(write_knobs(place / "k.toml", knobs)))
         yield served, Crawler(place / "crawl", served.web.seeds, flags)
 
 
@@ -70,13 +83,19 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Caught]:
     yield from caught_by(SnareWeb(), tmp_path_factory.mktemp("folders"))
 
 
-def test_traps_in_folders_of_an_honest_host_are_endured(folders: Caught) -> None:
+@pytest.fixture(scope="module")
+def hosts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Caught]:
+    """The same traps on hosts of their own."""
+    web = SnareWeb(honest="worded", are_hosts=True)
+    yield from caught_by(web, tmp_path_factory.mktemp("hosts"))
+
+
+def test_traps_in_folders_of_an_honest_host_are_held_and_the_host_is_had(folders: Caught) -> None:
     folders.assert_endured(honest_pages=1000)
 
 
-def test_traps_on_hosts_of_their_own_are_endured(tmp_path: Path) -> None:
-    for caught in caught_by(SnareWeb(honest="worded", are_hosts=True), tmp_path):
-        caught.assert_endured(honest_pages=1000)
+def test_traps_on_hosts_of_their_own_are_held_after_their_allowance(hosts: Caught) -> None:
+    hosts.assert_endured(honest_pages=1000)
 
 
 @pytest.mark.parametrize("kind", ["indexed", "index_chain", "chained"])
@@ -88,33 +107,34 @@ def test_an_honest_archive_beside_traps_is_had_whole(kind: str, tmp_path: Path) 
         assert caught.ended.last_json["finished"]
 
 
-def test_status_names_what_was_closed_and_why(folders: Caught) -> None:
+def test_status_names_what_is_held_and_what_was_closed(folders: Caught) -> None:
     status = folders.crawler.status()
-    reasons = {note["reason"] for note in status["traps"]}
-    assert reasons == {"trap_endless", "trap_same", "trap_hosts"}
-    assert all(status["refused"][reason] for reason in reasons)
-    closed = {note["unit"] for note in status["traps"]}
+    closed = {note["unit"]: note["reason"] for note in status["traps"] if note["reason"]}
+    on_probation = {note["unit"]: note["held"] for note in status["traps"] if not note["reason"]}
+    assert set(closed.values()) == {"trap_same"}
     assert f"{HONEST}:{folders.served.web.port}/calendar/" in closed
-    assert "*.wild.test" in closed
+    assert status["refused"]["trap_same"]
+    assert "*.wild.test" in on_probation
+    assert sum(on_probation.values()) == status["held"] > 0
+    assert status["queued"] == 0
 
 
 def test_why_names_the_unit_and_how_to_overrule_it(folders: Caught) -> None:
     said = folders.crawler.why(f"{folders.served.web.seeds[0]}calendar/2999/01")
     assert said["reason"] == "trap_same"
-    assert "said what others had said" in said["detail"]
-    assert 'overrule with [traps] trust = ["www.honest.test:' in said["detail"]
+    assert "gossamer trust" in said["detail"]
 
 
-def test_a_kill_in_the_middle_loses_no_honest_page_and_no_verdict(tmp_path: Path) -> None:
+def test_a_kill_in_the_middle_loses_no_honest_page_and_nothing_that_is_held(tmp_path: Path) -> None:
     with serving(SnareWeb(honest_pages=400), tmp_path) as (served, crawler):
-        for visits in (60, 150, 250, 350):
+        for visits in (60, 150, 250, 350, 700):
             process = crawler.start()
             wait_until(lambda enough=visits: len(served.server.requests) >= enough, process)
             kill(process)
         caught = Caught(served, crawler, crawler.run().expect(0))
         assert len(caught.honest) == 400
         assert caught.ended.last_json["finished"]
-        assert max(caught.in_snares.values()) <= PER_HOST
+        assert caught.ended.last_json["held"] > 0
 
 
 def test_gates_and_disguised_not_founds_are_labelled_and_not_followed(tmp_path: Path) -> None:

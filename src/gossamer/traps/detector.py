@@ -301,7 +301,7 @@ class TrapDetector:
                 self._leave(name)
                 continue
             self._ready[name] = None
-            clock = self._turns.join(self._allowance.account_of(unit))
+            clock = self._turns.join(self._turn_of(unit))
             waiting.append((clock, name, unit, unit.probation))
         for _, name, unit, probation in sorted(waiting, key=lambda one: one[:2]):
             if not self._send_of(unit, probation, released):
@@ -311,12 +311,22 @@ class TrapDetector:
         """Note that a unit has nothing to send; what is out still has its turn."""
         self._ready.pop(name, None)
         unit = self._registry.get(name)
-        account = self._allowance.account_of(unit)
-        if not self._allowance.has_out(unit) and not any(
-            self._allowance.account_of(self._registry.get(other)) == account
-            for other in self._ready
+        turn = self._turn_of(unit)
+        is_home, probation = self._allowance.is_home(unit), unit.probation
+        has_own_out = probation is not None and bool(probation.in_flight)
+        if not (has_own_out if is_home else self._allowance.has_out(unit)) and not any(
+            self._turn_of(self._registry.get(other)) == turn for other in self._ready
         ):
-            self._turns.leave(account)
+            self._turns.leave(turn)
+
+    def _turn_of(self, unit: Unit) -> str:
+        """Return with whom a unit has its turn: its domain; at home the folder that it lies in.
+
+        The folders of a seed's host may be as different as the sites of others.
+        """
+        if self._allowance.is_home(unit):
+            return "/".join(unit.name.split("/", 2)[:2])
+        return self._allowance.account_of(unit)
 
     def _send_of(self, unit: Unit, probation: Probation, released: ReleasedTasks) -> bool:
         """Let tasks of one unit go; return False if it has none left, or no allowance."""
@@ -324,10 +334,10 @@ class TrapDetector:
         room = PROBES if not is_open else HOST_PROBES if unit.is_domain else OPEN_PROBES
         is_new = self._allowance.spent_by(unit) < NEW_PAGES
         weight = MOST_WEIGHT if is_new else probation.weight
-        account = self._allowance.account_of(unit)
+        turn = self._turn_of(unit)
         queue = self._queues.get_filled(unit.name)
         while len(probation.in_flight) < room:
-            if not (self._turns.is_due(account) if is_open else self.used < self._granted):
+            if not (self._turns.is_due(turn) if is_open else self.used < self._granted):
                 return True
             if not self._allowance.has_room(unit, probation):
                 return False
@@ -342,7 +352,7 @@ class TrapDetector:
             is_new_host = unit.is_domain and self._domains.is_new(held.task.url.host)
             cost = NEW_HOST_COST if is_new_host else 1
             self.used += 0 if is_open else cost
-            self._turns.take(account, cost / weight)
+            self._turns.take(turn, cost / weight)
             self._probations.send(unit, probation, held)
             released.add(held)
         return True
