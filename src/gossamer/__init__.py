@@ -105,6 +105,7 @@ if TYPE_CHECKING:
         Revisits,
         RobotsAnswer,
         Status,
+        Trusted,
         WatchTotals,
         Why,
         add,
@@ -221,6 +222,7 @@ __all__ = [
     "Tools",
     "TrapNote",
     "TrapsConfig",
+    "Trusted",
     "Url",
     "UrlConfig",
     "UrlFilter",
@@ -277,8 +279,8 @@ _HOMES = {
     "process": "Processor Tools processor",
     "report": (
         "Added ClusterMember CopyCluster CopyClusters FilterVerdict HostSettings NearCopy Page "
-        "PastVisit "
-        "RecordLocation Retried Revisits RobotsAnswer Status WatchTotals Why add show status why"
+        "PastVisit RecordLocation Retried Revisits RobotsAnswer Status Trusted WatchTotals Why "
+        "add show status why"
     ),
     "search": "BadMessage ShardServer Answer Hit IndexFacts IndexOptions Published Segment",
     "store": "BadRecord BuiltElsewhere LinksRecord StoredPage",

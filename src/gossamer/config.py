@@ -181,7 +181,7 @@ class TrapsConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     enabled: bool = True
     """Detect traps."""
     trust: tuple[str, ...] = ()
-    """Host globs or URL patterns that are never throttled, held or closed."""
+    """Host globs or URL patterns that are never throttled, held or closed; see `gossamer trust`."""
     allowance: AtLeastOne = 12_000
     """Pages of one domain that are fetched on probation, ten times as many per IP address; what is
     left is held. On the host of a seed, filter.max_urls_per_host is the limit instead."""

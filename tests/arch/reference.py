@@ -47,6 +47,7 @@ PARTS: dict[str, tuple[str, ...]] = {
             "LinksRecord",
             "Added",
             "Retried",
+            "Trusted",
             "RebuiltState",
             "BadRecord",
             "CheckReport",

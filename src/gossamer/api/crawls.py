@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from gossamer.graph import GraphFacts, GraphOptions, Links, Ranking
     from gossamer.model import BuildProgress
     from gossamer.process import Processor
-    from gossamer.report import Added, CopyClusters, Page, Retried, Status, Why
+    from gossamer.report import Added, CopyClusters, Page, Retried, Status, Trusted, Why
     from gossamer.search import Answer, IndexFacts, IndexOptions, Published
     from gossamer.store import LinksRecord
 
@@ -142,6 +142,25 @@ class OpenCrawl:
         if (told := retry(self.folder, *given)) is not None:
             return told
         return Crawl(self.folder).retry(reasons=given[0], hosts=given[1], urls=given[2])
+
+    def trust(self, patterns: "str | Iterable[str]") -> "Trusted":
+        """Let go what the crawl holds and patterns name, running or not, and never hold it again.
+
+        Patterns are those of `[traps] trust`, where they are kept: host globs and URL patterns. The
+        name of a part of a site, as `status` lists it, means all of it.
+        """
+        from gossamer.crawl import Crawl
+        from gossamer.report import trust
+        from gossamer.urls import Patterns
+
+        given = list(_texts(patterns))
+        if not given:
+            raise ConfigError("nothing to trust: give a pattern; `gossamer status` lists some")
+        Patterns(given)
+        whole = {note.unit: note.pattern for note in self.status().traps if note.pattern}
+        given = [whole.get(pattern, pattern) for pattern in given]
+        told = trust(self.folder, given)
+        return told if told is not None else Crawl(self.folder).trust(given)
 
     def run(
         self,

@@ -19,6 +19,7 @@ from gossamer.cli.words import (
     CERTIFICATES,
     ENDINGS,
     FAILED_HOSTS,
+    HELD_FOR,
     PAUSES,
     advice_on,
     meaning_of,
@@ -48,6 +49,8 @@ MIB = 1024 * 1024
 _TRAILING_BLANKS = re.compile(r" +$", re.MULTILINE)
 UNWRAPPED = 1_000_000
 """Columns of a console that is no terminal; more than any line has."""
+UNITS_TOLD = 8
+"""So many parts of sites that hold URLs are named."""
 LABELLED = {
     "challenge": "behind a login or challenge page",
     "needs_javascript": "that need JavaScript",
@@ -155,6 +158,8 @@ def progress_line(status: "Status") -> Text:
     line.append(f" queued · {counted(status.active_hosts, 'active host')} · ")
     errors = sum(status.failed.values())
     line.append(counted(errors, "error"), "red" if errors else "")
+    if status.held:
+        line.append(f" · {status.held:,} held", "yellow")
     if status.parked_hosts:
         line.append(f" · {counted(status.parked_hosts, 'host')} down", "yellow")
     if status.paused:
@@ -198,7 +203,7 @@ def summary(
 ) -> RenderableType:
     """Return the end of a run: what was stored and where, what was not, what to do next."""
     parts: list[RenderableType] = [
-        Text(ENDINGS.get(ending, f"Stopped: {harmless(ending)}."), "bold"),
+        Text(_ending_words(ending, status), "bold"),
         *(
             _seed_lines(failed_seeds, folder, status.seed_failures)
             if failed_seeds and failed_seeds.first
@@ -206,10 +211,18 @@ def summary(
         ),
         _numbers(status, folder),
         *_reasons(status),
+        *held_view(status, folder),
         *_retry_line(status, folder),
         _next_steps(ending, folder),
     ]
     return Group(*parts)
+
+
+def _ending_words(ending: str, status: "Status") -> str:
+    if ending == "finished" and status.held:
+        held = counted(status.held, "URL that is held", "URLs that are held")
+        return f"Finished: nothing is left to fetch but {held}."
+    return ENDINGS.get(ending, f"Stopped: {harmless(ending)}.")
 
 
 class FailedSeeds(NamedTuple):
@@ -247,10 +260,46 @@ def status_view(status: "Status", folder: Path) -> RenderableType:
     if status.running:
         head = progress_line(status)
     elif status.finished:
-        head = Text("Finished: nothing is left to fetch.", "bold")
+        head = Text(_ending_words("finished", status), "bold")
     else:
         head = Text("Not running; `gossamer crawl --into` this folder goes on.", "bold")
-    return Group(head, _numbers(status, folder), *_reasons(status))
+    return Group(head, _numbers(status, folder), *_reasons(status), *held_view(status, folder))
+
+
+def held_view(status: "Status", folder: Path) -> Iterator[RenderableType]:
+    """Return what is held, of which parts of sites and why, and what to do; nothing if none is."""
+    if not status.held:
+        return
+    notes = sorted((note for note in status.traps if note.held), key=lambda note: -note.held)
+    named = sum(note.held for note in notes[:UNITS_TOLD])
+    table = Table(box=None, show_header=False, pad_edge=False, title_justify="left")
+    table.title = Text(f"\n{held_words(status)}", "dim")
+    table.add_column(justify="right")
+    table.add_column(overflow="fold", style="yellow")
+    table.add_column(style="dim", overflow="fold")
+    for note in notes[:UNITS_TOLD]:
+        why = f"{harmless(note.suspicion)}; {HELD_FOR.get(note.waits_for, note.waits_for)}"
+        table.add_row(f"{note.held:,}", Text(harmless(note.unit)), Text(why))
+    if more := status.held - named:
+        parts = counted(len(notes) - UNITS_TOLD, "more part", "more parts")
+        table.add_row(f"{more:,}", f"of {parts}" if len(notes) > UNITS_TOLD else "of others", "")
+    yield table
+    if notes:
+        which = "it" if len(notes) == 1 else "the first"
+        command = harmless(trust_command(folder, notes[0].pattern))
+        yield Text(f"If {which} is honest, `{command}` lets it go on.")
+
+
+def held_words(status: "Status") -> str:
+    """Return how many URLs are held, of how many parts of sites."""
+    parts = sum(note.held > 0 for note in status.traps)
+    of_parts = f" of {counted(parts, 'part of a site', 'parts of sites')}" if parts else ""
+    return f"held: {counted(status.held, 'URL')}{of_parts}"
+
+
+def trust_command(folder: Path, pattern: str) -> str:
+    """Return the command that lets go what a pattern names."""
+    return f"gossamer trust {shlex.quote(str(folder))} {shlex.quote(pattern)}"
 
 
 def why_view(why: "Why") -> RenderableType:

@@ -73,9 +73,11 @@ def settle(arguments: CrawlArguments, given: Mapping[str, object]) -> Config:
     base = with_secrets(load_config(arguments.config), read_secrets(arguments.config.parent))
     is_there = (arguments.into / "crawl.toml").exists()
     old = load_crawl_config(arguments.into) if is_there else Config()
-    # What was planted stays a seed: the scope is measured from it.
+    # What was planted stays a seed: the scope is measured from it. What was trusted stays trusted.
     seeds = tuple(dict.fromkeys((*old.seeds, *base.seeds)))
-    return with_flags(replace(base, seeds=seeds), given)
+    trust = tuple(dict.fromkeys((*old.traps.trust, *base.traps.trust)))
+    traps = replace(base.traps, trust=trust)
+    return with_flags(replace(base, seeds=seeds, traps=traps), given)
 
 
 def _run(arguments: CrawlArguments, config: Config, max_time_s: float | None) -> int:

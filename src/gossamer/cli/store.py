@@ -1,17 +1,21 @@
-"""`gossamer status`, `why`, `show`, `copies`, `add`, `retry`: ask a crawl, and give it URLs."""
+"""`gossamer status`, `why`, `show`, `copies`, `add`, `retry`, `trust`: ask, and give URLs."""
 
+import shlex
 import sys
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from gossamer.cli.options import Address, Folder, Json
 from gossamer.cli.screen import (
+    UNITS_TOLD,
     as_json,
     copies_view,
     harmless,
+    held_view,
     out,
     print_json,
     status_view,
@@ -20,6 +24,9 @@ from gossamer.cli.screen import (
 from gossamer.cli.updating import crawl_folder
 from gossamer.errors import ConfigError
 from gossamer.log import counted
+
+if TYPE_CHECKING:
+    from gossamer import OpenCrawl
 
 NOT_STORED = 1
 
@@ -154,6 +161,53 @@ def retry(
         out().print(f"queued again: {counted(facts.queued, 'URL')}")
         for name, count in facts.reasons.items():
             out().print(f"  {count:,} {name}")
+
+
+def trust(
+    folder: Folder,
+    pattern: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="PATTERN...",
+            help="A host, a host glob (*.example.org), a URL pattern (example.org/archive/*), or "
+            "a part of a site as `status` names it.",
+        ),
+    ],
+    *,
+    json: Json = False,
+) -> None:
+    """Fetch what is held after all, in a crawl that runs or not, and never hold it again.
+
+    What is held belongs to parts of sites that seem to have no end; `gossamer status` lists them.
+    The patterns are added to `[traps] trust` in crawl.toml.
+    """
+    from gossamer import OpenCrawl
+
+    crawl = OpenCrawl(crawl_folder(folder))
+    facts = crawl.trust(pattern)
+    if json:
+        print_json(as_json(facts))
+    elif not facts.released:
+        _tell_nothing_trusted(crawl, folder, facts.patterns)
+    else:
+        parts = counted(len(facts.units), "part of a site", "parts of sites")
+        out().print(f"let go: {counted(facts.released, 'URL')} of {parts}")
+        for unit, count in list(facts.units.items())[:UNITS_TOLD]:
+            out().print(f"  {count:,} {harmless(unit)}", markup=False)
+        if len(facts.units) > UNITS_TOLD:
+            out().print(f"  and {len(facts.units) - UNITS_TOLD:,} more")
+        go_on = f"`gossamer crawl --into {shlex.quote(str(folder))}` fetches them"
+        told = "the crawl is running, and fetches them" if facts.running else go_on
+        out().print(harmless(told), markup=False)
+
+
+def _tell_nothing_trusted(crawl: "OpenCrawl", folder: Path, patterns: Sequence[str]) -> None:
+    """Say that nothing is held that patterns name, and what is."""
+    names = ", ".join(patterns)
+    kept = f"nothing that is held matches {names}; it is kept in [traps] trust for later"
+    out().print(harmless(kept), markup=False)
+    for part in held_view(crawl.status(), folder):
+        out().print(part)
 
 
 def _write(content: bytes) -> None:

@@ -58,19 +58,20 @@ LINK_REFUSALS: dict[str, Gloss] = {
         "an index of sitemaps may be in one other index, not deeper",
     ),
     "trap_endless": Gloss(
-        "its part of the site brings new URLs without an end",
-        "if it is honest, name it in traps.trust; `gossamer why` and `status` say what was found",
+        "an older version closed its part of the site, which brought new URLs without an end",
+        "the next start opens it again: its URLs wait on probation, they are not refused",
     ),
     "trap_same": Gloss(
         "its part of the site says the same under ever new URLs: a calendar, a session id",
-        "if it is honest, name it in traps.trust",
+        "if it is honest, `gossamer trust DIR PATTERN`",
     ),
     "trap_hosts": Gloss(
-        "its domain makes up new hosts without an end", "if it is honest, name it in traps.trust"
+        "an older version closed its domain, which made up new hosts without an end",
+        "the next start opens it again: its URLs wait on probation, they are not refused",
     ),
     "mirror_host": Gloss(
         "its host has shown nothing but the pages of another, as have several more",
-        "if it is wanted all the same, name it in traps.trust",
+        "if it is wanted all the same, `gossamer trust DIR PATTERN`",
     ),
     "user": Gloss("a filter of your own objected", "look at the filter; `why` quotes it"),
 }
@@ -209,6 +210,12 @@ ENDINGS: dict[str, str] = {
     "no_seed": "No seed could be fetched.",
     "no_seed_yet": "No seed could be fetched within --max-time; the same command tries again.",
 }
+
+HELD_FOR: dict[str, str] = {
+    "share": "it waits behind what is not suspect",
+    "allowance": "its allowance is spent",
+}
+"""What held URLs wait for, in words."""
 
 PAUSES: dict[str, str] = {
     "disk_low": "the disk is nearly full (disk_low)",

@@ -43,6 +43,7 @@ from gossamer.crawl.seeds import (
     settle_secrets,
     url_of_seed,
 )
+from gossamer.crawl.trusting import patterns_in, save_trust
 from gossamer.errors import ConfigError
 from gossamer.filter import UrlFilter, check_patterns, named_filter
 from gossamer.frontier import choose_order, named_score
@@ -50,7 +51,15 @@ from gossamer.log import tell
 from gossamer.machine import expect_open_files
 from gossamer.model import Counters
 from gossamer.process import Processor
-from gossamer.report import Added, ControlSocket, Retried, Status
+from gossamer.report import (
+    Added,
+    ControlSocket,
+    Retried,
+    Status,
+    Trusted,
+    count_held,
+    trusted_answer,
+)
 from gossamer.settings import (
     changed_since_last_start,
     check,
@@ -241,6 +250,17 @@ class Crawl:
         finally:
             await shard.close()
 
+    def trust(self, patterns: Sequence[str]) -> Trusted:
+        """Add patterns to `[traps] trust`, for a crawl that does not run.
+
+        The next start fetches what was held and they name.
+        """
+        folder = CrawlFolder(self.folder)
+        with lock_folder(folder, SystemClock()):
+            units = count_held(folder, patterns)
+            save_trust(self.folder, patterns)
+        return trusted_answer(patterns, [units], is_running=False)
+
     def _open(self, config: Config, ring: Ring, number: int) -> Shard:
         random = Random(SystemRandom().getrandbits(64))  # noqa: S311  # record ids, queue draws
         place = ShardFolder(folder=CrawlFolder(self.folder), shard=number, ring=ring)
@@ -261,6 +281,8 @@ class Crawl:
         engine = shard.engine
 
         async def reply(question: Mapping[str, object]) -> dict[str, object]:
+            if question.get("ask") == "trust":  # first: a kill must not forget it
+                save_trust(self.folder, patterns_in(question))
             said = await answer(shard, question)
             if question.get("ask") == "add":  # a later start must know these seeds too
                 limits = load_crawl_config(self.folder).limits  # this run may have another

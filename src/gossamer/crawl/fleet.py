@@ -16,6 +16,7 @@ from gossamer.crawl.assembly import Extras
 from gossamer.crawl.running import Progress, seeds_in, with_seeds
 from gossamer.crawl.seeds import Seed, url_of_seed
 from gossamer.crawl.shard_process import ShardOrders
+from gossamer.crawl.trusting import patterns_in, save_trust, with_trust
 from gossamer.errors import ConfigError
 from gossamer.model import Counters, Standing, as_json
 from gossamer.report import (
@@ -23,11 +24,13 @@ from gossamer.report import (
     ControlSocket,
     Retried,
     Status,
+    Trusted,
     Why,
     merge_standings,
     name_original,
     status_of,
     sum_counters,
+    trusted_answer,
     unnamed_original,
 )
 from gossamer.settings import load_crawl_config, save_crawl_config
@@ -178,6 +181,8 @@ class Fleet:
                 return await self._add(dict(question))
             case "retry":
                 return await self._retry(dict(question))
+            case "trust":
+                return await self._trust(dict(question))
             case other:
                 return {"error": f"unknown question {other!r}"}
 
@@ -236,6 +241,19 @@ class Fleet:
         for answer in answers:
             told.update(msgspec.convert(answer, Retried).reasons)
         return as_json(Retried(queued=told.total(), reasons=dict(sorted(told.items()))))
+
+    async def _trust(self, question: dict[str, object]) -> dict[str, object]:
+        """Let all shards trust what patterns name: each lets go what it holds."""
+        if self.supervisor.end_reason is not None:
+            return {"error": "the crawl is ending; try again when it has"}
+        patterns = patterns_in(question)
+        # Saved and known to us first: a shard that dies over it finds it in its orders.
+        self.config = with_trust(self.config, save_trust(self.folder.root, patterns))
+        answers = await self._ask_all(question)
+        if (error := _error_in(answers)) is not None:
+            return error
+        parts = [msgspec.convert(answer, Trusted).units for answer in answers]
+        return as_json(trusted_answer(patterns, parts, is_running=True))
 
     async def _ask_all(self, question: dict[str, object]) -> list[dict[str, object]]:
         """Return what all shards answer; what they said of being idle is no longer so."""

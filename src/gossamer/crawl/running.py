@@ -14,9 +14,17 @@ from gossamer.config import Config
 from gossamer.crawl.assembly import Shard
 from gossamer.crawl.requeue import RetryRequest, requeue, wanted_records
 from gossamer.crawl.seeds import Seed, plant
+from gossamer.crawl.trusting import patterns_in, trust_running
 from gossamer.errors import ConfigError, GossamerError
 from gossamer.model import Standing, as_json
-from gossamer.report import Retried, Status, explain_url, name_in, status_of, why_sources
+from gossamer.report import (
+    Retried,
+    Status,
+    explain_url,
+    name_in,
+    status_of,
+    why_sources,
+)
 from gossamer.urls import parse, without_credentials
 
 PROGRESS_S = 1.0
@@ -33,7 +41,7 @@ def standing_of(shard: Shard) -> Standing:
     """Return how a shard that runs in this process stands."""
     run, core, revisits = shard.engine.run_state, shard.core, shard.engine.revisits
     return Standing(
-        queued=core.frontier.queued - len(run.in_flight),
+        queued=core.frontier.queued - len(run.in_flight) + core.traps.let_go,
         held=core.traps.held,
         on_probation=core.traps.left,
         in_flight=len(run.in_flight),
@@ -132,6 +140,8 @@ async def answer(shard: Shard, question: Mapping[str, object]) -> dict[str, obje
             return add_seeds(shard, seeds_in(question))
         case "retry":
             return as_json(await retry_running(shard, retry_in(question)))
+        case "trust":
+            return as_json(trust_running(shard, patterns_in(question)))
         case other:
             return {"error": f"unknown question {other!r}"}
 

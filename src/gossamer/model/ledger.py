@@ -352,8 +352,17 @@ class TrapNote(Struct, frozen=True):
     """Why it is closed; "" while it is on probation."""
     pages: int
     held: int
+    """URLs that wait."""
     refused: int
     detail: str
+    """All of it in a few words, with what to do."""
+    suspicion: str = ""
+    """Why it is on probation, and how many pages were fetched since."""
+    waits_for: str = ""
+    """share: other URLs go first; allowance: it is spent, and what is left stays held. "" if it is
+    closed."""
+    pattern: str = ""
+    """What names all of it, for `gossamer trust`."""
 
 
 class WaitsFor(Struct, kw_only=True, frozen=True):

@@ -32,13 +32,17 @@ from gossamer.report.explanation import (
 from gossamer.report.inquiry import (
     Added,
     Retried,
+    Trusted,
     add,
     copies,
+    count_held,
     is_running,
     retry,
     seed_urls,
     show,
     status,
+    trust,
+    trusted_answer,
     why,
     why_sources,
 )

@@ -185,8 +185,9 @@ class Sources(Struct, kw_only=True):
     find_linker: Callable[[str], Linker | None]
     is_seed: Callable[[Url], bool]
     settings_of: Callable[[Url], HostSettings | None]
-    who_holds: Callable[[Url], str]
-    """Says which part of its site, on trial, holds a URL back; "" if none does."""
+    who_holds: Callable[[Url], str | None]
+    """Says which part of its site, on probation, holds a URL back; "" if it has let it go, None if
+    none does."""
     rank_of: Callable[[Url], float | None] = lambda _url: None
     """Returns what a URL is worth by the ranks that the crawl was given, 1.0 for the mean."""
     next_look_at: float | None = None
@@ -228,14 +229,19 @@ def _found(url: Url, sources: Sources) -> Why:
     waiting = None
     if record is None or record.state in {UrlState.WAITING, UrlState.QUEUED}:
         waiting = find_waiting(sources.rows, url)
+    is_open = waiting is None and (record is None or record.state is UrlState.QUEUED)
+    held = sources.who_holds(url) if is_open else None
     if record is not None:
-        return _recorded(record, waiting, sources.next_look_at)
+        found = _recorded(record, waiting, sources.next_look_at)
+        return replace(found, state="held", reason="trial", detail=held) if held else found
     if waiting is not None:
         return _queued(waiting)
     found = _never_taken(url, sources)
-    if trial := sources.who_holds(url):
-        return replace(found, state="held", reason="trial", detail=trial)
-    return found
+    if held is None:
+        return found
+    if not held:
+        return replace(found, state=UrlState.QUEUED.value, reason="", detail="", filter=None)
+    return replace(found, state="held", reason="trial", detail=held, filter=None)
 
 
 def _recorded(record: UrlRecord, waiting: WaitingUrl | None, next_visit_at: float | None) -> Why:
@@ -370,7 +376,7 @@ def sentence(why: Why, outage: str = "") -> str:
         "waiting": f"Failed ({because}) and will be tried again.{outage}",
         "queued": f"Known and queued{again}.{wait}",
         "leased": f"Known and next in line{again}.{wait}",
-        "held": f"Known and held back until its part of the site is judged: {why.detail}.",
+        "held": f"Known and held: {why.detail}.",
         "filtered": f"{met}, but a filter refused it: {because}.",
         "refused": f"Not fetched: {because}.",
         "not_wanted": f"Never met in this crawl, and a link to it would be refused: {because}.",

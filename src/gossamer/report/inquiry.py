@@ -1,6 +1,7 @@
 """Questions about a crawl in a folder, whether it runs or not: status, why, show, add."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
@@ -52,7 +53,7 @@ from gossamer.store import (
     readable_records,
     record_ids,
 )
-from gossamer.traps import TrapDetector, count_held_new, held_because
+from gossamer.traps import TrapDetector, count_held_new, count_trusted, held_by
 from gossamer.urls import parse
 
 
@@ -75,6 +76,18 @@ class Retried(Struct, frozen=True, kw_only=True):
     queued: int
     reasons: dict[str, int]
     """How many of them, by reason."""
+
+
+class Trusted(Struct, frozen=True, kw_only=True):
+    """Patterns that were added to `[traps] trust`, and the held URLs that they let go."""
+
+    patterns: list[str]
+    released: int
+    """URLs that were held and are to be fetched."""
+    units: dict[str, int]
+    """How many of them, by the part of a site that held them; those with the most first."""
+    running: bool
+    """A crawl is running and fetches them; otherwise the next start does."""
 
 
 def status(folder: Path | str) -> Status:
@@ -103,7 +116,7 @@ def _standing(state: State, config: Config, shards: int) -> Standing:
     outbox = sum(len(tasks) for _, tasks in outbox_rows(state.scan(OUTBOX)))
     traps = _trap_detector(state, config, shards)
     return Standing(
-        queued=waiting.urls,
+        queued=waiting.urls + traps.let_go,
         held=traps.held,
         on_probation=traps.left,
         hosts=waiting.hosts,
@@ -229,12 +242,40 @@ def retry(
     return None if answer is None else msgspec.convert(answer, Retried)
 
 
+def trust(folder: Path | str, patterns: Sequence[str]) -> Trusted | None:
+    """Let a running crawl trust what patterns name; None if none is running in the folder."""
+    answer = ask_running(folder_of(folder).control_path, {"ask": "trust", "patterns": [*patterns]})
+    if answer is not None and "error" in answer:
+        raise CannotGoOn(str(answer["error"]))
+    return None if answer is None else msgspec.convert(answer, Trusted)
+
+
+def count_held(folder: CrawlFolder, patterns: Sequence[str]) -> dict[str, int]:
+    """Return how many held URLs of a stopped crawl patterns name, by unit."""
+    found: dict[str, int] = {}
+    for shard in range(_settled_charter(folder).shards):
+        with _stopped_state(folder, shard) as state:
+            found.update(count_trusted(state.scan, patterns))
+    return found
+
+
+def trusted_answer(
+    patterns: Sequence[str], parts: Iterable[Mapping[str, int]], *, is_running: bool
+) -> Trusted:
+    """Return the answer to `trust`, of what each shard lets go by unit."""
+    total: Counter[str] = Counter()
+    for part in parts:
+        total.update(part)
+    units = dict(sorted(total.items(), key=lambda pair: (-pair[1], pair[0])))
+    return Trusted(patterns=list(patterns), released=total.total(), units=units, running=is_running)
+
+
 def why_sources(folder: CrawlFolder, config: Config, rows: Rows) -> Sources:
     """Return where `why` finds its facts: the state's rows, the filters, the links archive."""
     seeds = seed_urls(config)
     keys = {seed.key for seed in seeds}
 
-    traps = _trap_detector(rows, config, 1)
+    traps = _trap_detector(rows, config, read_charter(folder.charter_path).shards)
     embeds, extra = config.process.embeds, [traps.object_to]
     chain = build_chain(
         config.filter,
@@ -258,6 +299,12 @@ def why_sources(folder: CrawlFolder, config: Config, rows: Rows) -> Sources:
             crawl_delay_s=rules.crawl_delay_s,
         )
 
+    def who_holds(url: Url) -> str | None:
+        if (unit := held_by(rows, url)) is None:
+            return None
+        note = None if traps.trusts(url) else traps.note_on(unit.name)
+        return note.detail if note is not None else ""
+
     return Sources(
         rows=rows,
         urls=config.urls,
@@ -266,7 +313,7 @@ def why_sources(folder: CrawlFolder, config: Config, rows: Rows) -> Sources:
         find_linker=lambda text: find_linker(folder, text),
         is_seed=lambda url: url.key in keys,
         settings_of=_settings_of(config, seeds),
-        who_holds=lambda url: held_because(rows, url),
+        who_holds=who_holds,
         rank_of=lambda url: _rank(config.frontier.ranks, url),
     )
 

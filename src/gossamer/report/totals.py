@@ -50,7 +50,7 @@ class Status(Struct, frozen=True, kw_only=True, omit_defaults=True):
     parked_hosts: int
     """Hosts that are down: one request at a time tests whether they answer again."""
     held: int
-    """URLs that are on probation and wait, not queued; see traps, and [traps] trust."""
+    """URLs that are on probation and wait, not queued; see traps, and `gossamer trust`."""
     requests: int
     redirects: int
     revisits: int

@@ -74,6 +74,20 @@ class Allowance:
             return False
         return all(self._spent_at[at] < self._per_address for at in probation.spent_at)
 
+    def why_spent(self, unit: Unit, probation: Probation) -> str:
+        """Return in words why no request may be made for a unit on probation; "" if one may."""
+        if self.has_room(unit, probation):
+            return ""
+        if self.is_home(unit):
+            urls = f"{self._per_home:,} URLs, filter.max_urls_per_host"
+            return f"what the host of a seed may have ({urls}) is spent"
+        account = self.account_of(unit)
+        if self._spent[account] + self._out[account] >= self._per_domain:
+            pages = f"{self._per_domain:,} pages on probation, traps.allowance"
+            return f"the allowance of {account} ({pages}) is spent"
+        pages = f"{ADDRESS_FACTOR} times traps.allowance"
+        return f"the allowance of its IP address ({pages}) is spent"
+
     def spent_by(self, unit: Unit) -> int:
         """Return what the domain of a unit has spent."""
         return self._spent[self.account_of(unit)]

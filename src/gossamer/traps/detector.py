@@ -14,6 +14,7 @@ from gossamer.traps.hosts import host_in
 from gossamer.traps.probations import Probations
 from gossamer.traps.registry import ScanRows, UnitRegistry
 from gossamer.traps.rules import MOST_WEIGHT, NEW_PAGES
+from gossamer.traps.trust import trusts_unit, trusts_url
 from gossamer.traps.turns import Turns
 from gossamer.traps.unit import NO_TRAIL, Probation, Unit, host_of, units_of
 from gossamer.urls import Patterns, registrable_domain
@@ -112,15 +113,20 @@ class TrapDetector:
 
     def _free_trusted(self, *, all_units: bool) -> None:
         for unit in self._registry.watched():
-            if all_units or self._trusts_unit(unit):
+            if all_units or trusts_unit(self._trusted, unit):
                 self._probations.release(unit)
             elif self._trusted:
-                self._trusted_tasks += self._queues.move(unit.name, self._trusts)
+                self._trusted_tasks += self._queues.move(unit.name, self.trusts)
 
     @property
     def held(self) -> int:
         """Return how many tasks are held back."""
         return self._queues.undecided
+
+    @property
+    def let_go(self) -> int:
+        """Return how many tasks were held, and are on their way to the queue."""
+        return self._queues.releasing + len(self._trusted_tasks)
 
     @property
     def left(self) -> int:
@@ -156,8 +162,18 @@ class TrapDetector:
 
     def notes(self) -> tuple[TrapNote, ...]:
         """Return the units that hold URLs or are closed, for `status`."""
-        found = [note_of(unit, self._queues.count(unit.name)) for unit in self._registry.watched()]
+        found = [
+            note_of(unit, self._queues.count(unit.name), self._allowance)
+            for unit in self._registry.watched()
+        ]
         return most_important([note for note in found if note.held or note.reason])
+
+    def note_on(self, name: str) -> TrapNote | None:
+        """Return what `status` says of a unit that is on probation; None if it is not, any more."""
+        unit = self._registry.find(name)
+        if unit is None or unit.probation is None:
+            return None
+        return note_of(unit, self._queues.count(name), self._allowance)
 
     def object_to(self, link: Link, _depth: int, _source: str) -> Objection | None:
         """Refuse links into closed units: the filter of this room."""
@@ -191,7 +207,7 @@ class TrapDetector:
 
     def _is_admitted(self, task: Task) -> bool:
         """Return True if a new task may be queued; else hold it, or refuse it."""
-        if task.kind is LinkKind.SEED or self._trusts(task.url):
+        if task.kind is LinkKind.SEED or self.trusts(task.url):
             return True
         unit = self._holding(task)
         if unit is None:
@@ -244,7 +260,7 @@ class TrapDetector:
         A task that is held comes back by `release`.
         """
         url = task.url
-        if task.kind is LinkKind.SEED or self._probations.is_out(url.key):
+        if task.kind is LinkKind.SEED or self._probations.is_out(url.key) or self.trusts(url):
             return None
         unit = self._registry.governing(url)
         if unit is None:
@@ -264,7 +280,7 @@ class TrapDetector:
     def observe(self, turn: Turn) -> None:
         """Take note of how a task has ended."""
         is_first = turn.retry_at is None and turn.task.kind is not LinkKind.REVISIT
-        if self._is_on and is_first and not self._trusts(turn.task.url):
+        if self._is_on and is_first and not self.trusts(turn.task.url):
             self._probations.observe(turn)
 
     def note_listed(self, tasks: Sequence[Task]) -> None:
@@ -379,15 +395,9 @@ class TrapDetector:
         """Return the rows that changed since the last call."""
         return [*self._registry.rows_to_commit(), *self._queues.rows_to_commit()]
 
-    def _trusts(self, url: Url) -> bool:
-        trusted = self._trusted
-        return bool(trusted) and bool(trusted.match_host(url.host) or trusted.match_url(url.text))
-
-    def _trusts_unit(self, unit: Unit) -> bool:
-        example = unit.name if unit.is_domain else f"http://{unit.name}"
-        return bool(
-            self._trusted.match_host(host_of(unit.name)) or self._trusted.match_url(example)
-        )
+    def trusts(self, url: Url) -> bool:
+        """Return True if a URL is never held: `[traps] trust` names it, or its host."""
+        return bool(self._trusted) and trusts_url(self._trusted, url)
 
 
 def ring_is_same(unit: Unit, url: Url) -> bool:

@@ -6,11 +6,14 @@ has gone.
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
+from shlex import quote
 from typing import NamedTuple, Protocol
 
 import msgspec
 
+from gossamer.log import counted
 from gossamer.model import Row, Task, TrapNote, Url
+from gossamer.traps.allowance import Allowance
 from gossamer.traps.registry import (
     RING_BYTES,
     TRAP_ROWS,
@@ -293,8 +296,14 @@ class HeldQueues:
 
     @property
     def undecided(self) -> int:
-        """Return how many tasks are held by units that are not closed."""
-        return sum(len(queue) for name, queue in self._queues.items() if name not in self._closed)
+        """Return how many tasks are held by units that are neither closed nor released."""
+        decided = self._closed | self._releasing.keys()
+        return sum(len(queue) for name, queue in self._queues.items() if name not in decided)
+
+    @property
+    def releasing(self) -> int:
+        """Return how many tasks of released units have not been taken yet."""
+        return sum(map(self.count, self._releasing))
 
     @property
     def is_releasing(self) -> bool:
@@ -345,6 +354,10 @@ class HeldQueues:
         return rows
 
 
+WAITS_FOR_SHARE = (
+    "it waits for its share: while anything else waits, a tenth of the requests go to what is on "
+    "probation"
+)
 MOST_NOTES = 100
 """So many units are named by `status`, those with the most refusals first."""
 
@@ -354,25 +367,39 @@ def count_held_new(scan: ScanRows) -> int:
     return sum(not is_unit_row(key) and decode_held(value).is_new for key, value in scan(TRAP_ROWS))
 
 
-def held_because(rows: ReadTrapRows, url: Url) -> str:
-    """Return which unit on probation holds a URL back, and why; "" if none does.
+def held_by(rows: ReadTrapRows, url: Url) -> Unit | None:
+    """Return the unit on probation that holds a URL back, if one does.
 
-    It may be a unit that the URL does not lie in: one of its domain whose pages alone list it.
+    It may be a unit that the URL does not lie in: one of its domain whose pages alone list it. Or
+    one that is being released: what it held is not all in the queue yet.
     """
     ring = TRAP_ROWS + ring_of(url.host).to_bytes(RING_BYTES, "big")
     units = [decode_unit(value) for key, value in rows.scan(ring) if is_unit_row(key)]
     for unit in units:
-        if unit.probation is not None and rows.get(held_key(unit.name, url.key)) is not None:
-            return probation_because(unit, unit.probation)
-    return ""
+        if not unit.verdict and rows.get(held_key(unit.name, url.key)) is not None:
+            return unit
+    return None
 
 
-def note_of(unit: Unit, held: int) -> TrapNote:
+def note_of(unit: Unit, held: int, allowance: Allowance) -> TrapNote:
     """Return what `status` says of a unit; what a closed one holds is as good as refused."""
-    probation = unit.probation
-    detail = unit.detail if probation is None else probation_because(unit, probation)
-    undecided = 0 if unit.verdict else held
-    return TrapNote(unit.name, unit.verdict, unit.pages, undecided, unit.refused, detail)
+    probation, detail, suspicion, waits_for = unit.probation, unit.detail, "", ""
+    if probation is not None:
+        suspicion = _suspicion(probation)
+        spent = allowance.why_spent(unit, probation)
+        waits_for = "allowance" if spent else "share"
+        detail = probation_because(unit, probation, spent or WAITS_FOR_SHARE)
+    return TrapNote(
+        unit=unit.name,
+        reason=unit.verdict,
+        pages=unit.pages,
+        held=0 if unit.verdict else held,
+        refused=unit.refused,
+        detail=detail,
+        suspicion=suspicion,
+        waits_for=waits_for,
+        pattern=_pattern(unit),
+    )
 
 
 def most_important(notes: list[TrapNote]) -> tuple[TrapNote, ...]:
@@ -392,12 +419,21 @@ def closed_because(unit: Unit, probation: Probation, decision: Decision) -> str:
     return f"{unit.name} closed: {because}; if it is honest: {_remedy(unit)}"
 
 
-def probation_because(unit: Unit, probation: Probation) -> str:
+def probation_because(unit: Unit, probation: Probation, waits: str) -> str:
     """Return why a unit is on probation, how far it got, and how to overrule that."""
-    so_far = f", {probation.spent} pages fetched since" if probation.spent else ""
-    return f"{unit.name} is on probation: {probation.suspicion}{so_far}; {_remedy(unit)}"
+    because = f"{unit.name} is on probation: {_suspicion(probation)}"
+    return f"{because}; {waits}; {_remedy(unit)}"
+
+
+def _suspicion(probation: Probation) -> str:
+    since = counted(probation.spent, "page")
+    return probation.suspicion + (f", {since} fetched since" if probation.spent else "")
 
 
 def _remedy(unit: Unit) -> str:
-    pattern = unit.name if unit.is_domain else f"{unit.name}*"
-    return f"gossamer trust DIR '{pattern}' lets it go on"
+    return f"gossamer trust DIR {quote(_pattern(unit))} lets it go on"
+
+
+def _pattern(unit: Unit) -> str:
+    """Return the pattern that names all of a unit."""
+    return unit.name if unit.is_domain else f"{unit.name}*"

@@ -21,7 +21,7 @@ from gossamer.cli.screen import (
     why_view,
 )
 from gossamer.cli.updating import build_line
-from gossamer.model import BuildStep, UserErrors, skipped
+from gossamer.model import BuildStep, TrapNote, UserErrors, skipped
 from gossamer.report import PastVisit, RobotsAnswer, Status, WatchTotals, Why
 
 STATUS = Status(
@@ -40,6 +40,7 @@ STATUS = Status(
     active_hosts=5,
     parked=0,
     parked_hosts=0,
+    held=0,
     requests=1300,
     redirects=9,
     revisits=8,
@@ -284,3 +285,55 @@ def test_suspects_are_shown_if_there_are_any() -> None:
     assert "suspects" not in seen(status_view(STATUS, Path("c")))
     shown = seen(status_view(replace(STATUS, suspects=1), Path("c")), width=300)
     assert "1 page being read when the crawl died" in shown
+
+
+def part(number: int, held: int) -> TrapNote:
+    return TrapNote(
+        unit=f"m{number}.test/a/",
+        reason="",
+        pages=40,
+        held=held,
+        refused=0,
+        detail="",
+        suspicion="8 of 8 pages brought 24 new URLs",
+        waits_for="share" if number % 2 else "allowance",
+        pattern=f"m{number}.test/a/*",
+    )
+
+
+def test_what_is_held_is_listed_by_part_of_a_site_the_largest_first() -> None:
+    notes = tuple(part(number, 10 * number) for number in range(1, 12))
+    held = replace(STATUS, running=False, finished=True, held=660, traps=notes)
+    shown = seen(status_view(held, Path("my crawl")))
+    assert "Finished: nothing is left to fetch but 660 URLs that are held." in shown
+    lines = [
+        line.split()
+        for line in shown.partition("held: 660 URLs of 11 parts of sites")[2].splitlines()
+    ]
+    assert [line[1] for line in lines[1:9]] == [f"m{number}.test/a/" for number in range(11, 3, -1)]
+    assert lines[9] == ["60", "of", "3", "more", "parts"]
+    assert "it waits behind what is not suspect" in shown
+    assert "its allowance is spent" in shown
+    assert (
+        "If the first is honest, `gossamer trust 'my crawl' 'm11.test/a/*'` lets it go on." in shown
+    )
+
+
+def test_a_summary_does_not_claim_that_nothing_is_left_if_a_url_is_held() -> None:
+    one = replace(STATUS, running=False, finished=True, held=1, traps=(part(2, 1),))
+    shown = seen(summary("finished", one, Path("c")))
+    assert "Finished: nothing is left to fetch but 1 URL that is held." in shown
+    assert "held: 1 URL of 1 part of a site" in shown
+    assert "If it is honest, `gossamer trust c 'm2.test/a/*'` lets it go on." in shown
+    assert "held" not in seen(summary("finished", replace(one, held=0, traps=()), Path("c")))
+
+
+def test_the_progress_line_counts_what_is_held() -> None:
+    assert "12,345 held" in progress_line(replace(STATUS, held=12_345)).plain
+    assert "held" not in progress_line(STATUS).plain
+
+
+def test_the_name_of_a_part_of_a_site_cannot_steer_the_terminal() -> None:
+    note = replace(part(2, 5), unit="m.test/\x1b[31m/", pattern="m.test/\x1b[31m/*")
+    shown = seen(status_view(replace(STATUS, held=5, traps=(note,)), Path("c")))
+    assert "\x1b" not in shown

@@ -16,7 +16,7 @@ from gossamer.model import (
     Task,
     Turn,
 )
-from gossamer.traps import Hold, held, held_because
+from gossamer.traps import Hold, held, held_by
 from gossamer.traps.rules import GROWTH_PAGES
 from gossamer.traps.unit import Probation, Unit
 from tests.unit.traps.bench import HOME, TrapBench, suspect
@@ -158,7 +158,7 @@ class TestWhatIsListed:
     ) -> None:
         bench = holding(10, spent=5)
         assert len(bench.admit(*urls(listed, f"{INSIDE}new"), via=OUTSIDE)) == listed
-        assert bench.traps.held == 10
+        assert bench.traps.held + bench.traps.let_go == 10
         assert bool(bench.released()) is is_released
         assert bench.traps.held == (0 if is_released else 10)
         bench.restart()
@@ -191,9 +191,13 @@ class TestWhatPagesOnProbationBring:
         bench = self.probing()
         bench.fetch(f"{INSIDE}0", "http://t.test/b/1")
         bench.commit()
-        said = held_because(bench, url("http://t.test/b/1"))
-        assert said.startswith(f"{UNIT} is on probation: why, 1 pages fetched since;")
-        assert held_because(bench, url("http://t.test/b/2")) == ""
+        unit = held_by(bench, url("http://t.test/b/1"))
+        assert unit is not None
+        assert unit.name == UNIT
+        note = bench.traps.note_on(UNIT)
+        assert note is not None
+        assert note.detail.startswith(f"{UNIT} is on probation: why, 1 page fetched since;")
+        assert held_by(bench, url("http://t.test/b/2")) is None
 
     def test_a_held_url_outside_of_its_unit_goes_when_a_free_page_lists_it(self) -> None:
         bench = self.probing()

@@ -6,7 +6,7 @@ from laboratory.snares.sheet import Sheet, Snare
 
 from gossamer.config import TrapsConfig
 from gossamer.model import TrapNote
-from gossamer.traps import held, held_because
+from gossamer.traps import held, held_by
 from gossamer.traps.detector import HOST_PROBES
 from gossamer.traps.held import decode_held
 from gossamer.traps.registry import TRAP_ROWS, decode_unit, is_unit_row
@@ -234,10 +234,12 @@ def test_a_url_that_is_held_says_so() -> None:
     assert note.reason == ""
     texts = held_urls(walk)
     assert note.held == len(texts) > 0
-    why = {held_because(Rows(walk), url(text)) for text in texts}
-    assert why == {note.detail}
+    units = [held_by(Rows(walk), url(text)) for text in texts]
+    assert {unit.name for unit in units if unit is not None} == {note.unit}
+    assert None not in units
+    assert walk.traps.note_on(note.unit) == note
     assert "trap.snare.test/ is on probation: 8 of 8 pages" in note.detail
-    assert held_because(Rows(walk), url(f"{TRAP}never-seen")) == ""
+    assert held_by(Rows(walk), url(f"{TRAP}never-seen")) is None
 
 
 class Rows:
