@@ -7,13 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from laboratory.snares import HONEST, ServedSnares, SnareWeb, serve_snares
+from laboratory.snares import HONEST, SNARES, ServedSnares, SnareWeb, serve_snares
 
 from gossamer.testing import LoggedRequest, ScriptedWeb, html_response, serve_in_thread
 from tests.e2e.crawler import Crawler, Ended, flags_for, kill, wait_until, write_knobs
 
 ALLOWANCE, PER_HOME = 60, 1600
-"""For each domain of traps, and for the seeds' host with all of its folders."""
+"""Pages of a domain of traps; URLs of the seed's host with all of its folders."""
+FREE_PAGES = 40
+"""Pages of a trap that are fetched before it is suspected, and while its first block is queued."""
 SHARE = 0.2
 
 
@@ -61,19 +63,21 @@ def count_snares(web: SnareWeb, visits: Sequence[LoggedRequest]) -> Counter[str]
 
 
 @contextmanager
-def serving(web: SnareWeb, place: Path) -> Iterator[tuple[ServedSnares, Crawler]]:
+def serving(
+    web: SnareWeb, place: Path, per_home: int = PER_HOME
+) -> Iterator[tuple[ServedSnares, Crawler]]:
     with serve_snares(web) as served:
         knobs = {
             "fetch": {"nameservers": [served.nameserver]},
             "traps": {"allowance": ALLOWANCE},
-            "filter": {"max_urls_per_host": PER_HOME},
+            "filter": {"max_urls_per_host": per_home},
         }
         flags = flags_for({}, "--delay", "0", "--config", str(write_knobs(place / "k.toml", knobs)))
         yield served, Crawler(place / "crawl", served.web.seeds, flags)
 
 
-def caught_by(web: SnareWeb, place: Path) -> Iterator[Caught]:
-    with serving(web, place) as (served, crawler):
+def caught_by(web: SnareWeb, place: Path, per_home: int = PER_HOME) -> Iterator[Caught]:
+    with serving(web, place, per_home) as (served, crawler):
         yield Caught(served, crawler, crawler.run().expect(0))
 
 
@@ -101,7 +105,7 @@ def test_traps_on_hosts_of_their_own_are_held_after_their_allowance(hosts: Caugh
 @pytest.mark.parametrize("kind", ["indexed", "index_chain", "chained"])
 def test_an_honest_archive_beside_traps_is_had_whole(kind: str, tmp_path: Path) -> None:
     web = SnareWeb(honest_pages=100, archive=kind, archive_pages=1200)
-    for caught in caught_by(web, tmp_path):
+    for caught in caught_by(web, tmp_path, per_home=2400):
         archive = [target for target in caught.honest if target.startswith("/archive/")]
         assert len(archive) >= 1200
         assert caught.ended.last_json["finished"]
@@ -119,10 +123,28 @@ def test_status_names_what_is_held_and_what_was_closed(folders: Caught) -> None:
     assert status["queued"] == 0
 
 
-def test_why_names_the_unit_and_how_to_overrule_it(folders: Caught) -> None:
-    said = folders.crawler.why(f"{folders.served.web.seeds[0]}calendar/2999/01")
+def test_why_names_the_unit_that_refuses_a_url(hosts: Caught) -> None:
+    place = f"http://calendar.snare-calendar.test:{hosts.served.web.port}/2999/01"
+    said = hosts.crawler.why(place)
     assert said["reason"] == "trap_same"
     assert "gossamer trust" in said["detail"]
+
+
+def test_why_says_that_a_url_is_held_and_by_which_unit(hosts: Caught) -> None:
+    host = "flat.snare-flat.test"
+    fetched = {
+        visit.target.removeprefix("/")
+        for visit in hosts.served.server.requests
+        if visit.host == host and visit.status == 200
+    }
+    linked = {name for tail in sorted(fetched) for name in SNARES["flat"](tail).links}
+    waiting = sorted(linked - fetched)
+    assert len(waiting) > 100
+    for name in waiting[:3]:
+        said = hosts.crawler.why(f"http://{host}:{hosts.served.web.port}/{name}")
+        assert said["state"] == "held"
+        assert host in said["detail"]
+        assert "gossamer trust" in said["detail"]
 
 
 def test_a_kill_in_the_middle_loses_no_honest_page_and_nothing_that_is_held(tmp_path: Path) -> None:
@@ -134,7 +156,8 @@ def test_a_kill_in_the_middle_loses_no_honest_page_and_nothing_that_is_held(tmp_
         caught = Caught(served, crawler, crawler.run().expect(0))
         assert len(caught.honest) == 400
         assert caught.ended.last_json["finished"]
-        assert caught.ended.last_json["held"] > 0
+        assert caught.ended.last_json["held"] == crawler.status()["held"] > 0
+        assert sum(caught.in_snares.values()) <= PER_HOME + 2 * ALLOWANCE
 
 
 def test_gates_and_disguised_not_founds_are_labelled_and_not_followed(tmp_path: Path) -> None:

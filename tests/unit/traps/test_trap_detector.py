@@ -371,6 +371,32 @@ class TestWhoMayGo:
         bench.hosts["home.test"] = 15
         assert bench.traps.left == 0
 
+    def test_at_home_each_folder_has_turns_of_its_own(self) -> None:
+        maze = suspect("home.test/maze/", spent=1000, weight=0.5)
+        chain = suspect("home.test/chain/", spent=1000)
+        bench = TrapBench([maze, chain])
+        bench.admit(*urls(50, f"{HOME}maze/x/"), via=f"{HOME}maze/")
+        bench.admit(f"{HOME}chain/0", via=f"{HOME}chain/")
+        out = bench.look()
+        assert f"{HOME}chain/0" in out
+        assert len(out) <= 5
+        for number in range(8):
+            place = f"{HOME}chain/{number + 1}"
+            bench.fetch(f"{HOME}chain/{number}", place, via=f"{HOME}chain/")
+            more = bench.look()
+            assert place in more
+            assert len(more) <= 2, "half as many go to the maze as to the chain"
+
+    def test_at_home_a_folder_that_has_nothing_left_is_not_waited_for(self) -> None:
+        maze = suspect("home.test/maze/", spent=1000, weight=0.5)
+        bench = TrapBench([maze, suspect("home.test/chain/", spent=1000)])
+        bench.admit(*urls(50, f"{HOME}maze/x/"), via=f"{HOME}maze/")
+        bench.admit(f"{HOME}chain/0", via=f"{HOME}chain/")
+        assert len(bench.look()) <= 5
+        assert bench.look() == [], "the page of the chain is out"
+        bench.fetch(f"{HOME}chain/0", via=f"{HOME}chain/")
+        assert len(bench.look()) + len(bench.look()) > 20
+
     def test_further_seeds_make_room_for_what_is_held(self) -> None:
         bench = holding(10, config=TrapsConfig(allowance=1))
         bench.fetch(*bench.look())
