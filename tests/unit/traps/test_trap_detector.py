@@ -374,13 +374,13 @@ class TestWhoMayGo:
     def test_at_home_each_folder_has_turns_of_its_own(self) -> None:
         maze = suspect("home.test/maze/", spent=1000, weight=0.5)
         chain = suspect("home.test/chain/", spent=1000)
-        bench = TrapBench([maze, chain])
+        bench = TrapBench([maze, chain], per_home=10_000)
         bench.admit(*urls(50, f"{HOME}maze/x/"), via=f"{HOME}maze/")
         bench.admit(f"{HOME}chain/0", via=f"{HOME}chain/")
         out = bench.look()
         assert f"{HOME}chain/0" in out
         assert len(out) <= 5
-        for number in range(8):
+        for number in range(6):
             place = f"{HOME}chain/{number + 1}"
             bench.fetch(f"{HOME}chain/{number}", place, via=f"{HOME}chain/")
             more = bench.look()
@@ -389,7 +389,7 @@ class TestWhoMayGo:
 
     def test_at_home_a_folder_that_has_nothing_left_is_not_waited_for(self) -> None:
         maze = suspect("home.test/maze/", spent=1000, weight=0.5)
-        bench = TrapBench([maze, suspect("home.test/chain/", spent=1000)])
+        bench = TrapBench([maze, suspect("home.test/chain/", spent=1000)], per_home=10_000)
         bench.admit(*urls(50, f"{HOME}maze/x/"), via=f"{HOME}maze/")
         bench.admit(f"{HOME}chain/0", via=f"{HOME}chain/")
         assert len(bench.look()) <= 5
