@@ -173,7 +173,7 @@ class Probations:
         """Put a unit on probation; the addresses of the unit that led to it count for it, too."""
         led = source.probation if source is not None else None
         spent_at = dict.fromkeys(led.spent_at, 0) if led is not None else {}
-        rate = unit.new_urls / max(1, unit.pages)
+        rate = unit.new_urls / unit.pages if unit.pages else FAST_GROWTH
         begun = Probation(suspicion=why, spent_at=spent_at, rate_before=rate)
         self._registry.put_on_probation(unit, begun)
         self.touch(unit.name)
@@ -340,7 +340,7 @@ class Probations:
     ) -> None:
         """Count a page of a unit on probation, and decide."""
         self._last = self._last._replace(trail=(trail[0] + 1, trail[1] + 1), child=child)
-        leads_on = not page.new and self._leads_on(unit, probation, page)
+        leads_on = not page.new and self._leads_on(unit, page)
         count_probe(unit, probation, page, trail, child, leads_on)
         self._registry.change(unit)
         if probation.pages % WEIGHED_EVERY == 0:
@@ -350,14 +350,10 @@ class Probations:
         if probation.pages == half or is_half_over(probation, self._config):
             remember_half(probation)
 
-    def _leads_on(self, unit: Unit, probation: Probation, page: Observation) -> bool:
-        """Return True if a page leads to what another unit holds; or its own, if that grew slowly.
-
-        There one page may well have brought what the next would have.
-        """
+    def _leads_on(self, unit: Unit, page: Observation) -> bool:
+        """Return True if a page leads to what another unit holds, which brought it before."""
         holders = {self._queues.unit_of(link.target.key) for link in page.links}
-        own = unit.name if probation.rate_before >= FAST_GROWTH else ""
-        return bool(holders - {"", own})
+        return bool(holders - {"", unit.name})
 
     def _decide(self, unit: Unit, probation: Probation, child: str) -> None:
         decision = decide(probation, self._config, pages=unit.pages)

@@ -61,7 +61,7 @@ DYING_OUT = 0.7
 NEW_PAGES = 24
 """Of a domain on probation: after so many pages it is not new any more."""
 MOST_WEIGHT, LEAST_WEIGHT = 4.0, 0.05
-EASING_WEIGHT, NUMBERED_WEIGHT = 2.0, 4.0
+EASING_WEIGHT, NUMBERED_WEIGHT = 2.0, 10.0
 ENOUGH_PAGES = 16
 HARDLY_NEW = 0.25
 LEAST_GROWTH, STEEPNESS = 0.5, 1.5
@@ -213,9 +213,11 @@ def has_leaves(probation: Probation) -> bool:
 def is_slowing(probation: Probation) -> bool:
     """Return True if pages bring far fewer new URLs than before the probation.
 
-    A maze may have dead ends, too; then it brings as many as ever.
+    A maze may have dead ends, too; then it brings as many as ever. What grew slowly before cannot
+    show it: in a chain whose pages name the next few, those that were passed over bring nothing.
     """
-    return probation.new_urls <= SLOWER * probation.rate_before * probation.pages
+    before = probation.rate_before
+    return before >= FAST_GROWTH and probation.new_urls <= SLOWER * before * probation.pages
 
 
 def numbers_run_out(probation: Probation) -> bool:
@@ -256,8 +258,7 @@ def same_child(probation: Probation) -> str:
 def is_dying_out(probation: Probation) -> bool:
     """Return True if the later half of a long probation brought less than one new URL per page.
 
-    What goes on so must end, unless it grew slowly before: in a chain whose pages name the next
-    few, those brought nothing new that were passed over.
+    What goes on so must end, unless it grew slowly before: see `is_slowing`.
     """
     later = probation.new_urls - probation.half_new_urls
     is_fast = probation.rate_before >= FAST_GROWTH
