@@ -113,3 +113,15 @@ def test_the_fastest_is_not_moved_on_for_waiting() -> None:
     turns.take("slow", 0.1)
     turns.look(7.0)
     assert turns.join("a") == 5.0
+
+
+def test_who_waits_at_the_lead_is_not_taken_for_one_that_has_moved() -> None:
+    turns = Turns()
+    turns.join("slow")
+    turns.take("a", 4.0)
+    turns.look(3.0)
+    turns.take("slow", 0.0)
+    turns.look(6.0)
+    turns.take("slow", 0.5)
+    turns.look(6.1)
+    assert turns.join("a") == 4.5
