@@ -48,7 +48,7 @@ def test_all_hosts_and_folders_of_a_domain_have_one_allowance() -> None:
     web.spend(host, 5)
     assert web.has_room(domain)
     web.spend(domain, 1)
-    assert not any(map(web.has_room, (folder, host, domain)))
+    assert {web.has_room(unit) for unit in (folder, host, domain)} == {False}
     assert web.has_room(other)
     assert (on(folder).spent, on(host).spent, on(domain).spent) == (4, 5, 1)
     assert [web.allowance.spent_by(unit) for unit in (folder, other)] == [10, 0]
@@ -180,3 +180,22 @@ def test_a_unit_that_is_not_on_probation_has_spent_nothing() -> None:
     web = Web()
     web.allowance.load(Unit(name="t.test/"))
     assert web.allowance.spent_by(suspect("t.test/")) == 0
+
+
+def test_what_is_spent_is_said_in_words() -> None:
+    web, unit = Web(per_home=2000), suspect("x.t.test/")
+    assert web.allowance.why_spent(unit, on(unit)) == ""
+    web.spend(unit, 9)
+    web.allowance.send(unit)
+    said = web.allowance.why_spent(unit, on(unit))
+    assert said == "the allowance of t.test (10 pages on probation, traps.allowance) is spent"
+    home = suspect("www.home.test/x/")
+    web.hosts["www.home.test"] = 2000
+    said = web.allowance.why_spent(home, on(home))
+    limit = "2,000 URLs, filter.max_urls_per_host"
+    assert said == f"what the host of a seed may have ({limit}) is spent"
+    for number in range(100):
+        web.spend(suspect(f"t{number}.test/"), 1, "1.2.3.4")
+    other = suspect("u.test/", spent_at={"1.2.3.4": 0})
+    said = web.allowance.why_spent(other, on(other))
+    assert said == "the allowance of its IP address (10 times traps.allowance) is spent"
