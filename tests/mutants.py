@@ -52,7 +52,10 @@ MODULES: dict[str, tuple[str, tuple[str, ...]]] = {
     "ends": ("store/ends.py", ("tests/unit/store/test_store_ends.py",)),
     "guard": ("fetch/guard.py", ("tests/unit/fetch/test_guard.py",)),
     "mirrors": ("traps/mirrors.py", ("tests/unit/traps/test_mirrors.py",)),
-    "trap_rules": ("traps/rules.py", ("tests/unit/traps/test_trap_rules.py",)),
+    "trap_rules": (
+        "traps/rules.py",
+        ("tests/unit/traps/test_trap_rules.py", "tests/unit/traps/test_trap_detector.py"),
+    ),
     "trap_turns": ("traps/turns.py", ("tests/unit/traps/test_trap_turns.py",)),
     "trap_allowance": ("traps/allowance.py", ("tests/unit/traps/test_trap_allowance.py",)),
     "probation_share": (

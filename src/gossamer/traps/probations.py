@@ -400,6 +400,7 @@ class Probations:
         if around is None or around.probation is None:
             return
         around.probation.strikes += 1
+        self._registry.change(around)
         if around.probation.strikes >= STRIKES and not around.probation.leaves:
             self._note_endless(around, around.probation)
 

@@ -168,8 +168,11 @@ def test_what_was_spent_and_is_out_is_counted_after_a_restart_and_given_back_at_
     assert (web.allowance.spent_by(other), web.allowance.has_out(other)) == (7, True)
     assert web.has_room(other)
     web.spend(other, 1, "1.2.3.4")
+    stranger = suspect("u.test/", spent_at={"1.2.3.4": 0})
     assert not web.has_room(other)
+    assert not web.has_room(stranger), "its address has spent all, too"
     web.allowance.load(unit, -1)
+    assert web.has_room(stranger)
     assert (web.allowance.spent_by(other), web.allowance.has_out(other)) == (1, False)
     assert web.has_room(other)
     web.spend(other, 8, "1.2.3.4")

@@ -645,3 +645,22 @@ class TestGrowth:
         for host, known in (("big.test", [2, 3]), ("home.test", [2, 4])):
             bench = self.grow(host, [GROWTH_PAGES * count for count in known])
             assert bench.admit(f"http://{host}/x", via=f"http://{host}/1")
+
+
+@pytest.mark.parametrize(
+    ("strikes", "leaves", "is_endless"), [(2, 0, True), (1, 0, False), (2, 1, False)]
+)
+def test_a_unit_with_three_endless_children_and_no_leaf_goes_behind_others(
+    strikes: int,
+    leaves: int,
+    is_endless: bool,  # noqa: FBT001 -- a case
+) -> None:
+    counts = {"pages": 15, "productive": 15, "depth": 10, "new_urls": 40, "expected": 9.0}
+    around = suspect("t.test/", strikes=strikes, leaves=leaves)
+    bench = holding(1, around, **counts)
+    bench.look()
+    bench.fetch(f"{INSIDE}0", f"{INSIDE}1", f"{INSIDE}2")
+    assert on(bench, UNIT).is_endless
+    bench.traps.wake()
+    assert on(bench, "t.test/").is_endless is is_endless
+    assert on(bench, "t.test/").strikes == strikes + 1

@@ -426,6 +426,7 @@ def test_a_block_of_repeated_texts_is_suspect_if_the_unit_grows_at_all() -> None
     assert suspicion(block(block_same=6, **still), TREE) == "6 of 8 pages say what others have said"
     assert suspicion(block(block_same=5, **still), TREE) == ""
     assert suspicion(block(block_same=8, **{**still, "new_urls": 0}), TREE) == ""
+    assert suspicion(block(block_pages=10, block_same=7, **still), TREE)
 
 
 def chain(**counts: int) -> Unit:
