@@ -56,7 +56,7 @@ ENOUGH_LISTED = 16
 SLOWER = 0.5
 GROWTH_PAGES = 1000
 """A host is asked whether it grows on after so many pages, twice, four times, ... as many."""
-STEADY, LEAST_RATE = 0.9, 0.5
+STEADY, LEAST_RATE = 0.6, 0.9
 DYING_OUT = 0.7
 NEW_PAGES = 24
 """Of a domain on probation: after so many pages it is not new any more."""

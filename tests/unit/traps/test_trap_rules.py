@@ -323,10 +323,10 @@ def test_a_host_that_brings_as_many_new_urls_per_page_as_before_grows_on() -> No
 
 @pytest.mark.parametrize(
     ("before", "known", "grows_on"),
-    [(2.0, 1180, True), (2.0, 1179, False), (0.5, 1050, True), (0.5, 1049, False),
+    [(2.0, 1120, True), (2.0, 1119, False), (0.5, 1090, True), (0.5, 1089, False),
      (0.0, 1500, False)],
 )  # fmt: skip
-def test_a_host_grows_on_at_nine_tenths_of_its_rate_and_half_a_new_url_per_page(
+def test_a_host_grows_on_at_six_tenths_of_its_rate_and_nearly_one_new_url_per_page(
     before: float, known: int, grows_on: bool
 ) -> None:
     past = {"growth_pages": 100, "growth_known": 1000, "growth_rate": before}
