@@ -144,6 +144,18 @@ def stored_config(folder: Path) -> Config | None:
     return None
 
 
+def readable_config(folder: Path) -> Config:
+    """Return the settings of a crawl for a question that their damage must not leave unanswered.
+
+    If crawl.toml is damaged, they are those of the last start; the defaults if these are, too.
+    """
+    try:
+        return load_crawl_config(folder)
+    except (ConfigError, CannotGoOn):
+        last = _last_start(folder)
+        return last.config if last is not None else Config()
+
+
 class _Settings(NamedTuple):
     """A file of settings, read."""
 

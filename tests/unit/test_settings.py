@@ -21,6 +21,7 @@ from gossamer.settings import (
     describe_sections,
     load_config,
     load_crawl_config,
+    readable_config,
     save_config,
     save_crawl_config,
     stored_config,
@@ -419,3 +420,20 @@ def test_a_damaged_file_is_not_replaced_by_settings_that_are_given(begun: Path) 
         stored_config(begun)
     (begun / "crawl.toml").unlink()
     assert stored_config(begun) is None
+
+
+def test_a_question_is_answered_by_the_settings_of_the_last_start_if_the_file_is_damaged(
+    begun: Path,
+) -> None:
+    path = begun / "crawl.toml"
+    path.write_text(path.read_text().replace("//a.test/", "//b.test/"))
+    edited = load_crawl_config(begun)
+    assert edited != KEPT
+    assert readable_config(begun) == edited
+    for damage in (b"", b"\0\0", b"zz = 1\n"):
+        path.write_bytes(damage)
+        assert readable_config(begun) == KEPT
+    path.unlink()
+    assert readable_config(begun) == KEPT
+    (begun / "state" / "crawl.toml").write_bytes(b"\0\0")
+    assert readable_config(begun) == Config()

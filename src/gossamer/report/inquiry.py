@@ -42,7 +42,7 @@ from gossamer.report.records import (
     url_row_key,
 )
 from gossamer.report.totals import Status, merge_standings, status_of
-from gossamer.settings import load_crawl_config
+from gossamer.settings import load_crawl_config, readable_config
 from gossamer.store import (
     CrawlFolder,
     State,
@@ -91,11 +91,11 @@ class Trusted(Struct, frozen=True, kw_only=True):
 
 
 def status(folder: Path | str) -> Status:
-    """Return the status of a crawl, running or stopped."""
+    """Return the status of a crawl, running or stopped, even if its crawl.toml is damaged."""
     place = folder_of(folder)
     if (answer := ask_running(place.control_path, {"ask": "status"})) is not None:
         return msgspec.convert(answer, Status)
-    charter, config = _settled_charter(place), load_crawl_config(place.root)
+    charter, config = _settled_charter(place), readable_config(place.root)
     counters: list[Counters] = []
     standings: list[Standing] = []
     for shard in range(charter.shards):
