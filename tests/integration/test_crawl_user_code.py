@@ -152,7 +152,7 @@ def test_a_score_that_does_not_exist_is_refused_before_anything_is_written(
     web: FakeServer[ScriptedWeb], tmp_path: Path, score: str
 ) -> None:
     crawl = crawler(web, tmp_path, "--shards", "2", "--score", score)
-    assert "frontier.score" in refused(crawl)
+    assert refused(crawl).startswith("gossamer: --score: ")
     assert not crawl.folder.exists()
 
 

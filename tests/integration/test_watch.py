@@ -216,7 +216,7 @@ def test_a_page_that_cannot_be_asked_for_is_kept(
     assert facts["state"] == "archived"
     assert facts["watch"]["misses"] >= 1
     assert b"kept" in say("show", str(crawler.folder), host.url("/b")).out.encode()
-    assert crawler.status()["failed"] == {"not_found": 1}
+    assert crawler.status()["failed"] == {}
 
 
 def test_the_content_that_a_page_had_no_longer_makes_others_its_copies(
