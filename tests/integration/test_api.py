@@ -13,6 +13,7 @@ import gossamer
 from gossamer.api.options import KNOBS, CrawlOptions, with_options
 from gossamer.cli.flags import FLAGS, WATCH_FLAGS
 from gossamer.config import Config
+from gossamer.model import SITEMAP_TYPES
 from gossamer.testing import FakeServer, FakeWeb, ScriptedWeb, serve_in_process, serve_in_thread
 
 PAGES = 30
@@ -62,6 +63,10 @@ def test_status_and_why_are_structs(crawl: gossamer.OpenCrawl, web: FakeServer[F
 def test_every_stored_page_is_given_with_text_and_body(crawl: gossamer.OpenCrawl) -> None:
     found = list(crawl.pages())
     assert len(found) == crawl.status().pages
+    sitemaps = [one.url for one in crawl.records() if one.media_type in SITEMAP_TYPES]
+    assert len(sitemaps) == crawl.status().sitemaps > 0
+    assert not set(sitemaps) & {page.url for page in found}
+    assert all(crawl.page(url) is not None for url in sitemaps)
     assert all(200 <= page.status < 300 for page in found)
     html = [page for page in found if page.media_type == "text/html"]
     assert all(page.fetched_at > 1e9 for page in found)

@@ -90,7 +90,8 @@ class OpenCrawl:
     def pages(self) -> "Iterator[Page]":
         """Yield every stored page with a 2xx status, in the order of the archive.
 
-        A page that was fetched several times is given as often.
+        A page that was fetched several times is given as often. Sitemaps, which are lists of pages,
+        are not given; `page` has each of them.
         """
         from gossamer.report import pages
 

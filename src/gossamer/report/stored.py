@@ -8,7 +8,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from gossamer.errors import CannotGoOn
-from gossamer.model import StoreRef
+from gossamer.model import SITEMAP_TYPES, StoreRef
 from gossamer.report.explanation import RecordLocation
 from gossamer.report.inquiry import find_page, folder_of, why
 from gossamer.store import (
@@ -95,8 +95,8 @@ def page(folder: Path | str, url: str) -> Page | None:
 def pages(folder: Path | str) -> Iterator[Page]:
     """Yield every stored page with a 2xx status, file by file, in the order of writing.
 
-    A page that was fetched several times is given as often. What a running crawl stores meanwhile
-    may be missing.
+    Sitemaps are no pages. A page that was fetched several times is given as often. What a running
+    crawl stores meanwhile may be missing.
     """
     place = folder_of(folder)
     for name in place.archive_names(kind="pages"):
@@ -113,7 +113,9 @@ def pages(folder: Path | str) -> Iterator[Page]:
             said = text[1] if text is not None and text[0] == record_id else ""
             record = next(links, None) if mine is not None else record
             text = next(texts, None) if text is not None and text[0] == record_id else text
-            if HTTPStatus.OK <= stored.status < HTTPStatus.MULTIPLE_CHOICES:
+            is_sitemap = mine is not None and mine.media_type in SITEMAP_TYPES
+            is_stored = HTTPStatus.OK <= stored.status < HTTPStatus.MULTIPLE_CHOICES
+            if is_stored and not is_sitemap:
                 yield _page(place, stored, mine, said)
 
 
