@@ -290,7 +290,9 @@ def test_a_table_of_a_file_is_obeyed_and_the_file_is_left_as_it_is(
     )
     before = config.read_bytes()
     runs.environment.setenv("OURS", "session=FR0MOUTSIDE")
-    runs.crawl(origins.url("A"), origins.url("B"), origins.url("U"), "--config", str(config))
+    seeds = (origins.url("A"), origins.url("B"), origins.url("U"))
+    ended = runs.crawl(*seeds, "--config", str(config))
+    assert "mine.toml has secrets, and was not rewritten: this crawl keeps them in " in ended.err
     assert config.read_bytes() == before
     assert origins.carried() == "BC"
     assert origins.carried(b"Authorization: Basic") == "U"
@@ -303,6 +305,7 @@ def test_a_table_of_a_file_is_obeyed_and_the_file_is_left_as_it_is(
     runs.environment.delenv("OURS")
     ended = runs.crawl(code=2)
     assert "the environment variable OURS is not set" in ended.err
+    assert "not rewritten" not in ended.err
 
 
 @pytest.mark.slow

@@ -9,10 +9,11 @@ import re
 from gossamer.errors import ConfigError
 
 _GROUPED = re.compile(r"[0-9]{1,3}(?:[,_][0-9]{3})+")
-_COUNT = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,15})?)([km]?)", re.IGNORECASE)
-_SIZE = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,15})?)\s*(?:([kmgt])(i?b)?|b?)", re.IGNORECASE)
-_TIME = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,15})?)\s*(s|sec|m|min|h|d)", re.IGNORECASE)
-_PLAIN = re.compile(r"[0-9]{1,15}(?:\.[0-9]{1,15})?")
+_NUMBER = r"(?:[0-9]{1,15}(?:\.[0-9]{0,15})?|\.[0-9]{1,15})"
+_COUNT = re.compile(rf"({_NUMBER})([km]?)", re.IGNORECASE)
+_SIZE = re.compile(rf"({_NUMBER})\s*(?:([kmgt])(i?b)?|b?)", re.IGNORECASE)
+_TIME = re.compile(rf"({_NUMBER})\s*(s|sec|m|min|h|d)", re.IGNORECASE)
+_PLAIN = re.compile(_NUMBER)
 _POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
 _SECONDS = {"s": 1, "sec": 1, "m": 60, "min": 60, "h": 3600, "d": 86_400}
 
@@ -48,7 +49,7 @@ def size_of(text: str) -> int | None:
 
 
 def seconds_of(text: str) -> float | None:
-    """Return a time such as 90, 90s, 5m, 2h or 1h30m in seconds; None if it is none."""
+    """Return a time such as 90, .5, 90s, 5m, 2h or 1h30m in seconds; None if it is none."""
     plain = text.strip()
     if _PLAIN.fullmatch(plain):
         return float(plain)

@@ -22,7 +22,7 @@ from gossamer.cli.screen import (
 from gossamer.config import Config
 from gossamer.errors import CannotGoOn, ConfigError
 from gossamer.log import set_up
-from gossamer.secrets import read_secrets, with_secrets
+from gossamer.secrets import FILE, Secrets, read_secrets, separate, with_secrets
 from gossamer.settings import load_config, load_crawl_config
 
 if TYPE_CHECKING:
@@ -80,6 +80,19 @@ def settle(arguments: CrawlArguments, given: Mapping[str, object]) -> Config:
     return with_flags(replace(base, seeds=seeds, traps=traps), given)
 
 
+def has_secrets(file: Path) -> bool:
+    """Return True if a file of settings has values that belong into secrets.toml."""
+    return separate(load_config(file)).secrets != Secrets()
+
+
+def not_rewritten(file: Path, folder: Path) -> str:
+    """Return what to know about a file, given by --config, that has secrets in it."""
+    return (
+        f"{file} has secrets, and was not rewritten: this crawl keeps them in {folder / FILE}; "
+        f"move those in the file to {file.parent / FILE}, mode 0600"
+    )
+
+
 def _run(arguments: CrawlArguments, config: Config, max_time_s: float | None) -> int:
     if not (
         arguments.seed
@@ -107,6 +120,8 @@ def _run(arguments: CrawlArguments, config: Config, max_time_s: float | None) ->
         def saved() -> None:
             for line in crawl.changes:
                 say(f"crawl.toml changed: {line}")
+            if arguments.config is not None and has_secrets(arguments.config):
+                say(not_rewritten(arguments.config, arguments.into))
             if config.fetch.proxy:
                 say(BY_PROXY)
             indexer.start()

@@ -138,6 +138,8 @@ def _mend(value: object) -> object:
 PIECE_BYTES = 128 * 1024
 """How much of a large body is in memory at a time."""
 
+MARK_CHARS = 500
+"""Of what is odd about an answer, in the header of its record."""
 MEMORY_BYTES = 256 * 1024
 """A packed page larger than this waits for its commit in a temporary file."""
 
@@ -187,6 +189,8 @@ class _Name(Struct, frozen=True, gc=False):
     target: str
     where: str
     """The header lines that say what was asked of whom."""
+    marks: str = ""
+    """The header line of an answer with deviations from the protocol; "" if it has none."""
 
     @classmethod
     def of(cls, document: Document, page_id: str) -> "_Name":
@@ -196,9 +200,11 @@ class _Name(Struct, frozen=True, gc=False):
             if address
             else f"WARC-Target-URI: {target}\r\n"
         )
+        marks = ""
         if document.oddities:
             where += _clock_line(document.oddities)
-        return cls(page_id, date_text(document.fetched_at), target, where)
+            marks = _oddities_line(document.oddities)
+        return cls(page_id, date_text(document.fetched_at), target, where, marks)
 
 
 def _clock_line(oddities: Sequence[str]) -> str:
@@ -207,6 +213,13 @@ def _clock_line(oddities: Sequence[str]) -> str:
         if oddity.startswith(CLOCK_SET_BACK):
             return f"WARC-Clock-Set-Back-From: {plain(oddity.removeprefix(CLOCK_SET_BACK))}\r\n"
     return ""
+
+
+def _oddities_line(oddities: Sequence[str]) -> str:
+    """Return the header line that names what is odd about an answer; "" if nothing else is."""
+    found = [oddity for oddity in oddities if not oddity.startswith(CLOCK_SET_BACK)]
+    words = "; ".join(found)[:MARK_CHARS].split()
+    return f"WARC-Oddities: {' '.join(map(plain, words))}\r\n" if words else ""
 
 
 class TurnWriter:
@@ -367,7 +380,7 @@ def _page_opening(document: Document, name: _Name, digests: str, payload_bytes: 
     if document.truncated:
         reason = document.truncated if document.truncated in TRUNCATIONS else "unspecified"
         truncated = f"WARC-Truncated: {reason}\r\n"
-    lines = f"{name.where}{digests}{truncated}Content-Type: {media_type}\r\n"
+    lines = f"{name.where}{digests}{truncated}{name.marks}Content-Type: {media_type}\r\n"
     length = len(document.head) + payload_bytes
     return header(kind, name.page_id, name.date, lines, length) + document.head
 
@@ -430,7 +443,7 @@ def _revisit(block: bytes, name: _Name, profile: str, copy_of: CopyOf | None) ->
         digest = f"WARC-Payload-Digest: {copy_of.payload_digest}\r\n"
     lines = (
         f"{name.where}WARC-Profile: {profile}\r\n{refers}"
-        f"WARC-Block-Digest: {digest_of(block)}\r\n{digest}"
+        f"WARC-Block-Digest: {digest_of(block)}\r\n{digest}{name.marks}"
         "Content-Type: application/http;msgtype=response\r\n"
     )
     return pack(header("revisit", name.page_id, name.date, lines, len(block)), block)

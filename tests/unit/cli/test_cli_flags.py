@@ -73,6 +73,7 @@ def test_a_delay_of_zero_is_given_and_not_forgotten() -> None:
         ({"max_bytes": "10XB"}, "--max-bytes: expected a size in bytes such as 500000, 10M"),
         ({"delay": "soon"}, "--delay: expected seconds, or a time such as 90s, 5m, 2h"),
         ({"delay": "-1"}, "--delay: expected seconds, or a time"),
+        ({"delay": "."}, "--delay: expected seconds, or a time"),
     ],
 )
 def test_a_wrong_value_is_named_by_its_flag(given: dict[str, object], complaint: str) -> None:
@@ -178,7 +179,10 @@ def test_sizes_are_read_as_curl_and_wget_read_them(text: str, size: int) -> None
 
 @pytest.mark.parametrize(
     ("text", "seconds"),
-    [("90", 90.0), ("0.5", 0.5), ("90s", 90.0), ("5m", 300.0), ("1h30m", 5400.0), ("1d", 86400.0)],
+    [
+        *[("90", 90.0), ("0.5", 0.5), (".5", 0.5), ("2.", 2.0), (".5m", 30.0)],
+        *[("90s", 90.0), ("5m", 300.0), ("1h30m", 5400.0), ("1d", 86400.0)],
+    ],
 )
 def test_times_are_read_with_their_units(text: str, seconds: float) -> None:
     assert max_time_of({"max_time": text}) == seconds

@@ -235,6 +235,17 @@ def test_a_date_that_goes_back_is_marked_in_every_record_of_the_page() -> None:
     assert b"Clock-Set-Back" not in gzip.decompress(plain_entry.pages)
 
 
+def test_what_is_odd_about_an_answer_stands_in_its_own_record_only() -> None:
+    back = f"{CLOCK_SET_BACK}2030-01-01T00:00:00Z"
+    odd = ("bare CR in the header", back, "bytes\r\nafter the änswer")
+    stored = gzip.decompress(writer().entry(turn(document(oddities=odd))).pages)
+    mark = b"\r\nWARC-Oddities: bare CR in the header; bytes after the %C3%A4nswer\r\n"
+    assert stored.count(b"WARC-Oddities") == 1
+    assert mark in stored.partition(b"WARC-Type: response")[2]
+    usual = gzip.decompress(writer().entry(turn(document(oddities=(back,)))).pages)
+    assert b"WARC-Oddities" not in usual
+
+
 def test_a_protocol_without_headers_becomes_a_resource_record() -> None:
     answer = document(b"plain", head=b"", headers=(), request=b"", address="", media_type="")
     entry = writer().entry(turn(answer))
