@@ -186,10 +186,11 @@ def probed(web: ScriptedWeb, tmp_path: Path, host: ScriptedHost) -> Done:
     [
         (html_response("<p>No such page.</p>", status=404), "not_found"),
         (html_response("<p>Go away.</p>", status=403), "403"),
+        (html_response("<p>We are broken.</p>", status=500), "500"),
         (html_response("<title>Welcome</title><p>Home again.</p><a href=/lost>x</a>"), "text/html"),
         (CannedResponse(headers=(("Content-Type", "text/plain"),), body=b"none"), "text/plain"),
     ],
-    ids=["404", "403", "page", "text"],
+    ids=["404", "403", "500", "page", "text"],
 )
 def test_a_sitemap_that_nobody_has_named_may_be_missing(
     answer: CannedResponse, detail: str, tmp_path: Path

@@ -67,6 +67,18 @@ async def test_what_was_coded_for_its_way_is_read_and_marked(name: str) -> None:
     assert document.body.sent() == body
 
 
+@pytest.mark.parametrize("name", [name for name in HANDLED if name != "gzip until the end"])
+async def test_it_ends_with_its_last_chunk_though_the_connection_stays_open(name: str) -> None:
+    field, body, _ = HANDLED[name]
+    talk = says(OK, answer(field, body), then_close=False)
+    async with serve(talk) as server, fetching(total_s=10.0) as fetcher:
+        await fetcher.fetch(server.url("/1"), LOOPBACK)
+        outcome = await fetcher.fetch(server.url("/2"), LOOPBACK)
+    assert isinstance(outcome, Fetched)
+    assert outcome.document.body.decoded() == TEXT
+    assert not outcome.document.truncated
+
+
 @pytest.mark.parametrize("name", HANDLED)
 def test_the_archive_reads_it_alike(name: str) -> None:
     field, body, _ = HANDLED[name]

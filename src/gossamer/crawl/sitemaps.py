@@ -5,6 +5,7 @@ from msgspec.structs import replace
 from gossamer.crawl.pipeline import PROBED_SITEMAP, document_of
 from gossamer.crawl.ports import Stations
 from gossamer.fetch import RobotsCache, RobotsRules
+from gossamer.frontier import HostAnswer
 from gossamer.model import (
     SITEMAP_TYPES,
     Failed,
@@ -41,6 +42,20 @@ class SitemapProbes:
     def found_none(self, task: Task, media_type: str, now: float) -> bool:
         """Return True if a probe was answered, and not with a sitemap."""
         return media_type not in SITEMAPS_OR_FEEDS and self._is_probe(task, now)
+
+    def answered(
+        self, turn: Turn, answer: HostAnswer | None, now: float
+    ) -> tuple[Turn, HostAnswer | None]:
+        """Return a turn, and what its host is told of it.
+
+        A probe that is answered with an error is not made again, nor is it the host's failure.
+        """
+        outcome, task = turn.outcome, turn.task
+        if not isinstance(outcome, Failed) or outcome.document is None or answer is None:
+            return turn, answer
+        if task.url.key not in self._redirected and not self._is_probe(task, now):
+            return turn, answer
+        return replace(turn, retry_at=None), replace(answer, failure=None)
 
     def end(self, turn: Turn, now: float) -> Turn:
         """Return a finished turn; that of a probe is no failure, also where it is redirected."""

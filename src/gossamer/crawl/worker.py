@@ -483,6 +483,7 @@ class Worker:
     ) -> None:
         now = self.time.now()
         turn = self._take_turn(task, outcome, reading, now)
+        turn, answer = self.probes.answered(turn, answer, now)
         tried: FailedTry | None = None
         if isinstance(outcome, Failed):
             self._note_seed(task, f"{outcome.reason}: {outcome.detail}")

@@ -21,6 +21,7 @@ from msgspec import Struct
 from gossamer.clock import Clock
 from gossamer.config import FetchConfig
 from gossamer.fetch.body import BodyMemory, BodySpool
+from gossamer.fetch.decoding import NEVER, Dechunker
 from gossamer.fetch.guard import AddressGuard
 from gossamer.fetch.headers import split_answer
 from gossamer.machine import open_files
@@ -49,6 +50,8 @@ _TCP_INFO_BYTES = 256
 _TCP_BYTES_RECEIVED = struct.Struct("=128xQ")
 _EARLY_S = 0.001
 _DRAIN_BYTES = 65_536
+_CHUNKED_BYTES = 2**20
+"""So far we look for a last chunk that libcurl does not; it takes time if the chunks are small."""
 
 
 def connection_room() -> int:
@@ -78,7 +81,7 @@ class CurlHandle:
     """
 
     __slots__ = (
-        *("_config", "_ended", "_guard", "_is_sent", "_max_body_bytes", "_memory"),
+        *("_chunks", "_config", "_ended", "_guard", "_is_sent", "_max_body_bytes", "_memory"),
         *(
             "_slow_at",
             "_slow_bytes",
@@ -89,7 +92,8 @@ class CurlHandle:
             "excess_bytes",
             "has_own_headers",
         ),
-        *("is_full", "is_insecure", "is_new", "is_repeat", "lines", "problem", "refusal"),
+        *("is_full", "is_insecure", "is_new", "is_repeat", "is_whole"),
+        *("lines", "problem", "refusal"),
         *("share", "spool"),
     )
 
@@ -137,6 +141,10 @@ class CurlHandle:
         self._slow_bytes = -1
         self.excess_bytes = 0
         """Bytes beyond head and body that came over a connection that was new."""
+        self._chunks: Dechunker | None = None
+        """Looks for the end of an answer that libcurl does not know."""
+        self.is_whole = False
+        """That end has come."""
         self.is_full = self._is_sent = False
         self.is_new = False
         """The connection was opened for this transfer."""
@@ -189,6 +197,8 @@ class CurlHandle:
         self.curl.close()
 
     def _take(self, piece: bytes) -> int | None:
+        if not self.spool.size and _has_other_codings(self.lines):
+            self._chunks = Dechunker(compiled_from=NEVER)
         room = self._max_body_bytes - self.spool.size
         try:
             if len(piece) > room:
@@ -198,6 +208,11 @@ class CurlHandle:
             self.spool.add(piece)
         except OSError as problem:
             self.problem = str(problem)
+            return -1
+        if self._chunks is not None and self.spool.size <= _CHUNKED_BYTES:
+            self._chunks.feed(piece)
+            self.is_whole = self._chunks.is_done
+        if self.is_whole:
             return -1
         return None if len(self.lines) > 1 else self._take_headless()
 
@@ -485,6 +500,19 @@ class CurlLoop:
 _SUCCESS = TransferEnd(0)
 _READABLE, _WRITABLE = select.EPOLLIN, select.EPOLLOUT
 _SELECTED = pycurl.CSELECT_IN
+
+
+def _has_other_codings(lines: list[bytes]) -> bool:
+    """Return True if an answer's transfer codings are chunked at last, and another before.
+
+    libcurl then does not look for the last chunk, and waits for the connection to end.
+    """
+    fields = (line.lower().partition(b":") for line in lines)
+    values = [value for name, _, value in fields if name.strip() == b"transfer-encoding"]
+    if not values:
+        return False
+    names = [name.strip() for name in b",".join(values).split(b",")]
+    return names[-1] == b"chunked" and len(names) > 1
 
 
 def _action(events: int) -> int:

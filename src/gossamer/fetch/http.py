@@ -257,7 +257,8 @@ class Http:
         """Return what an ended transfer amounts to: by its head, then its body, then its status."""
         if handle.refusal:
             return Refused(kind=RefusalKind.PRIVATE_ADDRESS, detail=handle.refusal)
-        failed = None if not ended.code or handle.is_full else _failure(handle, ended)
+        is_ended_by_us = handle.is_full or handle.is_whole
+        failed = None if not ended.code or is_ended_by_us else _failure(handle, ended)
         spool = handle.spool
         if len(handle.lines) < _ANSWER_LINES and spool.size:
             return self._headless_outcome(asked, spool.in_memory())
