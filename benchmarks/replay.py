@@ -91,6 +91,11 @@ def stored(folder: Path) -> frozenset[tuple[str, int]]:
     return found
 
 
+def is_guess(url: str) -> bool:
+    """Return True if nobody named a URL: an answer to it was stored before, if it was an error."""
+    return url.endswith("/sitemap.xml")
+
+
 def main() -> None:
     """Play pairs, print them, keep the result."""
     if "OLD" not in os.environ:
@@ -104,7 +109,8 @@ def main() -> None:
         names = ("old", "new") if number % 2 == 0 else ("new", "old")
         found = {name: play(arms[name]) for name in names}
         theirs, ours = found["old"], found["new"]
-        assert ours.stored == theirs.stored, sorted(ours.stored ^ theirs.stored)[:20]
+        differing = {url for url, _ in ours.stored ^ theirs.stored if not is_guess(url)}
+        assert not differing, sorted(differing)[:20]
         if number >= 0:
             pairs.append((theirs, ours))
             print(
