@@ -166,7 +166,6 @@ class Core:
         """Queue tasks that the trap detector lets go; count those it refuses."""
         self._release(self.traps.release())
 
-    @property
     def has_free(self) -> bool:
         """Return True if URLs wait that are free of suspicion, on hosts that are not down."""
         frontier, traps = self.frontier, self.traps

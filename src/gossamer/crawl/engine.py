@@ -352,7 +352,7 @@ class Engine:
         """Return how the shard stands with what is on probation."""
         traps = self._core.traps
         return ShardProbation(
-            is_waited=self._core.has_free,
+            is_waited=self._core.has_free(),
             wants=traps.is_waiting,
             requests=self._ledger.counters.requests,
             used=traps.used,
@@ -380,6 +380,7 @@ class Engine:
         """Dispatch what may go, commit what is due, then wait for something to happen."""
         run, ledger = self.run_state, self._ledger
         run.begin_step()
+        self._peers.note_free(self._core.has_free)
         if self._core.traps.is_waiting:
             self._look_at_held()
         if not run.in_flight and self._core.has_only_suspects:

@@ -6,7 +6,7 @@ conversation with the supervisor is `shard_process`.
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from msgspec.structs import replace
 
@@ -80,6 +80,9 @@ class NoPeers:
             self._run.stop("parked")
         return self._outages.orders(0, now)
 
+    def note_free(self, has_free: Callable[[], bool]) -> None:
+        """Do nothing: nobody wants to know."""
+
     def probation_orders(self, told: ShardProbation, pages: int, now: float) -> ProbationOrders:
         """Return what we may do about what is on probation; so many pages are stored."""
         self._probation.note(0, told, now)
@@ -126,6 +129,8 @@ class OtherShards:
         self._is_dismissed = False
         self._orders = OutageOrders()
         self._probation = ProbationOrders()
+        self.had_free = False
+        """Whether anything waited that is free of suspicion, when that was last looked at."""
 
     @property
     def is_blocked(self) -> bool:
@@ -193,6 +198,12 @@ class OtherShards:
     def outage_orders(self, told: ShardOutages, now: float) -> OutageOrders:  # noqa: ARG002  # it goes with our reports
         """Return what the supervisor ordered last."""
         return self._orders
+
+    def note_free(self, has_free: Callable[[], bool]) -> None:
+        """Report at once when something begins or ceases to wait that is free of suspicion."""
+        if has_free() is not self.had_free:
+            self.had_free = not self.had_free
+            self.wants_report.set()
 
     def probation_orders(
         self,

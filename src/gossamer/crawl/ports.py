@@ -115,6 +115,9 @@ class Peers(Committing, Protocol):
     def outage_orders(self, told: ShardOutages, now: float) -> OutageOrders:
         """Return what to do about hosts that are down, given how this shard stands."""
 
+    def note_free(self, has_free: Callable[[], bool]) -> None:
+        """Look whether anything waits that is free of suspicion: the others may want to know."""
+
     def probation_orders(self, told: ShardProbation, pages: int, now: float) -> ProbationOrders:
         """Return what to do about what is on probation, given how this shard stands."""
 

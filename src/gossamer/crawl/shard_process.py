@@ -130,7 +130,7 @@ class Conversation:
         self._run = shard.engine.run_state
         self._peers: OtherShards = shard.peers
         self._connection = connection
-        self._told: tuple[int, bool] = (-1, False)
+        self._told: tuple[int, bool, bool] = (-1, False, False)
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def open(self) -> None:
@@ -152,7 +152,7 @@ class Conversation:
 
     def report(self, *, is_wanted: bool = False, answers: int = 0) -> None:
         """Send a report, if there is anything new in it or somebody wants it."""
-        stand = (self._peers.commits, self._is_idle)
+        stand = (self._peers.commits, self._is_idle, self._peers.had_free)
         if stand != self._told or is_wanted:
             self._told = stand
             self._connection.send(self.summary(answers))

@@ -13,10 +13,10 @@ from gossamer.traps.held import HeldQueues, HeldTask, most_important, note_of
 from gossamer.traps.hosts import host_in
 from gossamer.traps.probations import Probations
 from gossamer.traps.registry import ScanRows, UnitRegistry
-from gossamer.traps.rules import MOST_WEIGHT, NEW_PAGES
+from gossamer.traps.rules import LISTED_BY_ONE, MOST_WEIGHT, NEW_PAGES
 from gossamer.traps.trust import trusts_unit, trusts_url
 from gossamer.traps.turns import Turns
-from gossamer.traps.unit import NO_TRAIL, Probation, Unit, host_of, units_of
+from gossamer.traps.unit import NO_TRAIL, Probation, Unit, host_of, units_at, units_of
 from gossamer.urls import Patterns, registrable_domain
 
 PROBES = 2
@@ -250,9 +250,18 @@ class TrapDetector:
                 return False
             if self._registry.governing_at(host_in(task.via), source) is not None:
                 return False
+            if unit.abroad and not self._may_list(unit, units_at(source)[-1]):
+                return False
         if unit.probation is not None:
             self._probations.note_listed(unit)
         return True
+
+    def _may_list(self, unit: Unit, lister: str) -> bool:
+        """Return True if a host has not listed too many URLs of one with which it may grow."""
+        if lister not in unit.abroad:
+            return True
+        unit.listers[lister] = unit.listers.get(lister, 0) + 1
+        return unit.listers[lister] <= LISTED_BY_ONE
 
     def may_go(self, task: Task) -> Objection | Hold | None:
         """Return what speaks against fetching a task whose turn it is; None if nothing does.

@@ -1,7 +1,8 @@
 """Observations: what one fetched page shows about the units that it lies in."""
 
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 from xxhash import xxh3_64_intdigest
@@ -22,6 +23,7 @@ from gossamer.traps.unit import (
     is_volatile,
     number_in,
     shape_of,
+    units_of,
 )
 
 FEW_NEW = 4
@@ -51,6 +53,8 @@ class Observation(Struct, frozen=True, kw_only=True):
     new: Sequence[str]
     """Addresses of the new URLs it brought, on its own host."""
     links: Sequence[Link]
+    abroad: Mapping[str, int]
+    """How many new URLs it brought on each other host, by the name of its unit."""
 
     def is_of_tree(self, name: str) -> bool:
         """Return True if hardly any link of the page leads to a known page of a unit."""
@@ -76,6 +80,7 @@ def observation_of(turn: Turn) -> Observation:
     task, found = turn.task, turn.found
     volatile = is_volatile(task.url.target)
     host = task.url.host
+    abroad = Counter(units_of(new.url)[-1] for new in turn.new_tasks if new.url.host != host)
     return Observation(
         task=task,
         address=address_of(task.url),
@@ -85,6 +90,7 @@ def observation_of(turn: Turn) -> Observation:
         is_volatile=volatile,
         new=[address_of(new.url) for new in turn.new_tasks if new.url.host == host],
         links=found.links if found is not None else (),
+        abroad=abroad,
     )
 
 

@@ -26,6 +26,7 @@ from gossamer.traps.rules import (
     SUSPECT_PAGES,
     Decision,
     decide,
+    grow_together,
     is_fast,
     is_growing_on,
     is_half_over,
@@ -46,6 +47,7 @@ from gossamer.traps.unit import (
 )
 from gossamer.urls import registrable_domain
 
+ABROAD_KEPT = 16
 WEIGHED_EVERY = 8
 """Pages of a probation after which its weight is found anew."""
 
@@ -308,6 +310,7 @@ class Probations:
             if is_full and self._check(unit, page, may_suspect=governing is None):
                 return
         if governing is None:
+            self._check_pairs(page)
             self._check_growth(self._registry.get(names[-1]), page.task.url.host)
 
     def _check(self, unit: Unit, page: Observation, *, may_suspect: bool) -> bool:
@@ -326,6 +329,20 @@ class Probations:
                 self.begin(suspect, why)
                 return True
         return False
+
+    def _check_pairs(self, page: Observation) -> None:
+        """Put two hosts on probation whose pages bring ever new pages of each other."""
+        for name, count in page.abroad.items():
+            host = self._registry.get(units_of(page.task.url)[-1])
+            if name in host.abroad or len(host.abroad) < ABROAD_KEPT:
+                host.abroad[name] = host.abroad.get(name, 0) + count
+            other = self._registry.find(name)
+            if other is None or other.is_watched or host.is_watched:
+                continue
+            if grow_together(host, other):
+                for one, its in ((host, other), (other, host)):
+                    if not self._allowance.is_home(one):
+                        self.begin(one, f"its pages and those of {its.name} list ever new ones")
 
     def _check_growth(self, host: Unit, name: str) -> None:
         """Put a host on probation that grows as fast as ever, whoever lists its URLs."""

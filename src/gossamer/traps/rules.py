@@ -56,6 +56,10 @@ ENOUGH_LISTED = 16
 SLOWER = 0.5
 GROWTH_PAGES = 1000
 """A host is asked whether it grows on after so many pages, twice, four times, ... as many."""
+PAIR_PAGES = 16
+"""Pages of two hosts after which they may be suspected together."""
+LISTED_BY_ONE = 64
+"""So many URLs of a host that was suspected for its growth may be listed by one other host."""
 STEADY, LEAST_RATE = 0.6, 0.9
 DYING_OUT = 0.7
 NEW_PAGES = 24
@@ -125,6 +129,17 @@ def is_listed_elsewhere(unit: Unit, held: int) -> bool:
     """Return True if most of the known URLs of a unit on probation are listed outside of it."""
     spent = unit.probation.spent if unit.probation is not None else 0
     return unit.listed >= ENOUGH_LISTED and unit.listed > held + spent
+
+
+def grow_together(one: Unit, other: Unit) -> bool:
+    """Return True if the pages of two hosts do nothing but list ever new pages of each other."""
+    return (
+        min(
+            one.abroad.get(other.name, 0) / max(PAIR_PAGES, one.pages),
+            other.abroad.get(one.name, 0) / max(PAIR_PAGES, other.pages),
+        )
+        >= NEW_PER_PAGE
+    )
 
 
 def is_growing_on(unit: Unit, known: int) -> bool:

@@ -121,6 +121,10 @@ class Unit(Struct, kw_only=True, omit_defaults=True):
     """Of the last texts that were new; the value means nothing."""
     listed: int = 0
     """URLs that are listed outside of it: by pages that are free, by sitemaps, by other domains."""
+    abroad: dict[str, int] = field(default_factory=dict)
+    """Of a host: how many new URLs its pages brought on each of some other hosts."""
+    listers: dict[str, int] = field(default_factory=dict)
+    """Of a host that grows with others: how many of its URLs each of some hosts has listed."""
     growth_pages: int = 0
     growth_known: int = 0
     growth_rate: float = 0.0

@@ -17,7 +17,7 @@ from typing import Any, BinaryIO
 import msgspec
 
 from gossamer.clock import CrawlTime
-from gossamer.cluster import OutageOrders, ShardOutages
+from gossamer.cluster import OutageOrders, ProbationOrders, ShardOutages, ShardProbation
 from gossamer.config import (
     Config,
     FetchConfig,
@@ -641,6 +641,12 @@ class Peers:
 
     def outage_orders(self, told: ShardOutages, now: float) -> OutageOrders:  # noqa: ARG002 -- as above
         return OutageOrders()
+
+    def note_free(self, has_free: Callable[[], bool]) -> None:
+        self.has_free = has_free()
+
+    def probation_orders(self, told: ShardProbation, pages: int, now: float) -> ProbationOrders:  # noqa: ARG002 -- as above
+        return ProbationOrders(is_open=not told.is_waited)
 
     def committed(self) -> None:
         self.commits += 1

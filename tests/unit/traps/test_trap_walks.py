@@ -352,3 +352,41 @@ def test_hosts_that_share_some_pages_are_no_mirrors() -> None:
     hosts = {f"http://m{n}.test/": sheet(n) for n in range(10)}
     walk = Walk({HOME: door(*hosts), **hosts}, (HOME,), knows_copies=True).run()
     assert all(walk.hits[host] == 22 for host in hosts)
+
+
+def pair(other: str) -> Snare:
+    """Return a site whose every page lists eight new pages of another host."""
+
+    def sheet(tail: str) -> Sheet | None:
+        text = f"Of {tail or 'the front page'}, and what it means to those who live there."
+        return Sheet(tail or "Front", text, [f"{other}{tail}{number}" for number in range(8)])
+
+    return sheet
+
+
+def test_two_hosts_that_list_ever_new_pages_of_each_other_are_held_together() -> None:
+    one, other = "http://www.one-twin.test/", "http://www.other-twin.test/"
+    config = TrapsConfig(allowance=200)
+    places = {HOME: door(one), one: pair(other), other: pair(one)}
+    walk = Walk(places, (HOME,), config, limit=3000).run()
+    assert walk.traps.held > 0
+    assert walk.traps.left == 0, "the walk has ended by itself"
+    assert max(walk.hits[one], walk.hits[other]) <= 200 + 64 + 40
+
+
+def test_translations_on_two_hosts_are_not_taken_for_such_a_pair() -> None:
+    """Each page names its translation: one new URL of the other host, not ever more of them."""
+    english, german = "http://www.site-en.test/", "http://www.site-de.test/"
+    site = honest_site("tree", 300)
+
+    def translated(other: str) -> Snare:
+        def sheet(tail: str) -> Sheet | None:
+            found = site(tail)
+            return found and Sheet(found.title, found.text, [*found.links, f"{other}{tail}"])
+
+        return sheet
+
+    places = {HOME: door(english), english: translated(german), german: translated(english)}
+    walk = Walk(places, (HOME,)).run()
+    assert (walk.hits[english], walk.hits[german]) == (300, 300)
+    assert not any("list ever new ones" in note.detail for note in walk.traps.notes())
