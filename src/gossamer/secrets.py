@@ -307,9 +307,11 @@ def check_secrets(config: Config) -> None:
     proxy = config.fetch.proxy
     if proxy and not is_reference(proxy) and proxy.partition("://")[0] not in _PROXY_SCHEMES:
         wanted = ", ".join(_PROXY_SCHEMES)
+        scheme, mark, _ = proxy.partition("://")
+        found = f", found {scheme!r}" if mark else ""  # what follows may be a password
         raise ConfigError(
             f"fetch.proxy: expected a URL such as http://localhost:3128, with one of the schemes "
-            f"{wanted}"
+            f"{wanted}{found}"
         )
 
 

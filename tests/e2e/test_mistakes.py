@@ -28,6 +28,9 @@ def scripted() -> ScriptedWeb:
     host = web.host("site.test").page("/", links=["/a"]).page("/a")
     host.redirect("/loop", to="/round").redirect("/round", to="/loop")
     host.redirect("/away", to="http://other.test/")
+    host.redirect("/ftp", to="ftp://site.test/")
+    host.on("/gone", html_response("no", status=410))
+    host.on("/teapot", html_response("no", status=418))
     host.on("/forbidden", html_response("no", status=403))
     host.on("/private", html_response("who?", status=401))
     web.host("shy.test").page("/").robots("User-agent: *\nDisallow: /\n")
@@ -91,6 +94,8 @@ def prepared(
         "EMPTY": b"# nothing yet\n",
         "GOOD_SEEDS": f"{origin}/\n".encode(),
         "BAD_SEEDS": b"# sites\nhttps://b.test/ news\nhtps://a.test/\n",
+        "LONG": b"https://b.test/\nhttp://a.test/" + b"x" * 300_000 + b"\n",
+        "LATIN": b"https://b.test/\nhttps://caf\xe9.test/\n",
         "BINARY": b"\xff\xfeh\0t\0t\0p\0",
         "MISSPELT": b'[fetch]\nuser_agnt = "me"\n',
         "BROKEN": b"[fetch]\nproxy = here\n",
@@ -189,6 +194,15 @@ def test_too_few_open_files_are_told(
     ended = limited(resource.RLIMIT_NOFILE, 64, *words, str(tmp_path / "d")).expect(0)
     assert "open_files.low limit=64 connections=8" in ended.err
     assert "2 stored" in ended.out
+
+
+def test_what_a_terminal_cannot_show_is_replaced(
+    prepared: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONIOENCODING", "ascii")
+    ended = say("why", prepared["OK"], f"{prepared['WEB']}/caf\u00e9").expect(0)
+    assert "/caf" in ended.out
+    say("search", prepared["OK"], "caf\u00e9").expect(0)
 
 
 def test_there_are_at_least_forty_of_them() -> None:

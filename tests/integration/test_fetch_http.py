@@ -9,7 +9,7 @@ from itertools import repeat
 import pytest
 from msgspec.structs import replace
 
-from gossamer.config import Config, FetchConfig, HostConfig
+from gossamer.config import Config, FetchConfig, HostConfig, UrlConfig
 from gossamer.fetch import Validators, host_rules
 from gossamer.model import (
     Document,
@@ -22,6 +22,7 @@ from gossamer.model import (
     Refused,
     Url,
 )
+from gossamer.urls import parse
 from tests.integration.raw import LOOPBACK, Talk, ask_once, fetching, says, serve
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=UTF-8\r\nContent-Length: 5\r\n\r\nhello"
@@ -468,3 +469,24 @@ async def test_many_fetches_run_side_by_side() -> None:
         outcomes = await asyncio.gather(*(fetcher.fetch(url, LOOPBACK) for url in urls))
     assert all(isinstance(outcome, Fetched) for outcome in outcomes)
     assert [document_of(outcome).url for outcome in outcomes] == urls
+
+
+@pytest.mark.parametrize("record", [b"\x15\x03\x03\x00\x02\x02\x46", b"\x16\x03\x01\x00\x01x"])
+async def test_tls_in_answer_to_plain_http_is_called_so(record: bytes) -> None:
+    outcome = await ask_once(says(record))
+    assert isinstance(outcome, Failed)
+    assert (outcome.kind, outcome.detail) == (FailureKind.BAD_HTTP, "this is TLS, not HTTP/1")
+
+
+async def test_a_server_that_says_nothing_to_tls_is_told_from_one_that_is_not_there() -> None:
+    async def is_silent(reader: asyncio.StreamReader, _: asyncio.StreamWriter) -> None:
+        while await reader.read(1000):
+            pass
+
+    async with serve(is_silent) as server, fetching(connect_s=0.5) as fetcher:
+        url = parse(f"https://a.test:{server.port}/", UrlConfig())
+        assert url is not None
+        outcome = await fetcher.fetch(url, LOOPBACK)
+    assert isinstance(outcome, Failed)
+    assert outcome.kind is FailureKind.CONNECT_TIMEOUT
+    assert outcome.detail == "the TLS handshake was not answered"

@@ -9,6 +9,7 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
+from io import TextIOWrapper
 
 USAGE, STOPPED, CANNOT_GO_ON = 2, 3, 4
 _INTERRUPTED = 130
@@ -34,6 +35,9 @@ def run() -> None:
     # A crawl listens for itself once it is set up; until then a signal ends it as Ctrl-C.
     for number in (signal.SIGINT, signal.SIGTERM):  # a job in the background may ignore SIGINT
         signal.signal(number, signal.default_int_handler)
+    for stream in (sys.stdout, sys.stderr):  # what a terminal cannot show must not end a command
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="replace")
     sys.exit(exit_code(sys.argv[1:]))
 
 

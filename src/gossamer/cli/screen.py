@@ -202,8 +202,10 @@ def summary(
     ending: str, status: "Status", folder: Path, failed_seeds: "FailedSeeds | None" = None
 ) -> RenderableType:
     """Return the end of a run: what was stored and where, what was not, what to do next."""
+    has_failed = bool(failed_seeds and failed_seeds.first) and not ending.startswith("no_seed")
     parts: list[RenderableType] = [
         Text(_ending_words(ending, status), "bold"),
+        *([Text("Seeds that could not be fetched:")] if has_failed else []),
         *(
             _seed_lines(failed_seeds, folder, status.seed_failures)
             if failed_seeds and failed_seeds.first
@@ -226,7 +228,7 @@ def _ending_words(ending: str, status: "Status") -> str:
 
 
 class FailedSeeds(NamedTuple):
-    """Seeds of which none could be fetched: what is known of the first, and how many there are."""
+    """Seeds that could not be fetched: what is known of the first, and how many there are."""
 
     first: "Sequence[FailedSeed]"
     total: int

@@ -145,12 +145,17 @@ def _run(arguments: CrawlArguments, config: Config, max_time_s: float | None) ->
 
 
 def _failed_seeds(folder: Path, ending: "Ending") -> FailedSeeds | None:
-    """Return what is known of the first seeds, if none could be fetched."""
-    if ending.reason != "no_seed":
+    """Return what is known of the first seeds if none could be fetched, or of some that failed."""
+    some = () if ending.reason == "stopped" else tuple(ending.status.seed_failures)
+    if ending.reason != "no_seed" and not some:
         return None
     from gossamer import OpenCrawl
 
     crawl = OpenCrawl(folder)
+    if ending.reason != "no_seed":
+        failed = [_failed_seed(crawl, seed) for seed in some]
+        failed = [seed for seed in failed if seed.why.state != "archived"]
+        return FailedSeeds(failed, len(failed))
     seeds = crawl.config().seeds
     return FailedSeeds([_failed_seed(crawl, seed) for seed in seeds[:SEEDS_TOLD]], len(seeds))
 

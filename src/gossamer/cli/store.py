@@ -84,9 +84,8 @@ def show(
 
     page = OpenCrawl(crawl_folder(folder)).page(url)
     if page is None:
-        sys.stderr.write(
-            f"gossamer: {harmless(url)} is not in the archive; `gossamer why` says more\n"
-        )
+        remedy = "`gossamer why` says more" if "://" in url else f"did you mean https://{url}?"
+        sys.stderr.write(f"gossamer: {harmless(url)} is not in the archive; {harmless(remedy)}\n")
         return NOT_STORED
     if headers:
         _write(page.head)

@@ -24,7 +24,8 @@ class Gloss(Struct, frozen=True):
 LINK_REFUSALS: dict[str, Gloss] = {
     "scheme": Gloss(
         "the link is not http or https",
-        "nothing: mailto:, javascript: and the like lead to no page; file: and ftp: only as seeds",
+        "check the link: file: and ftp: only work as seeds, and mailto:, javascript: and the like "
+        "lead to no page",
     ),
     "off_scope": Gloss("it leads outside the scope of the seeds", "--scope any, or more seeds"),
     "not_allowed": Gloss(
@@ -80,7 +81,7 @@ LINK_REFUSALS: dict[str, Gloss] = {
 FETCH_REFUSALS: dict[str, Gloss] = {
     "robots_disallowed": Gloss(
         "robots.txt of its host forbids it",
-        "if the host is yours, name it in robots.own_hosts; otherwise nothing",
+        "if the host is yours, name it in robots.own_hosts; otherwise ask its owner",
     ),
     "robots_unreachable": Gloss(
         "robots.txt of its host could not be had, so nothing may be asked",
@@ -120,7 +121,7 @@ FAILURES: dict[str, Gloss] = {
     ),
     "tls_failed": Gloss(
         "the TLS handshake failed",
-        "look at the detail in `gossamer why`; does it speak http:// at that port?",
+        "check the port: if no TLS is spoken there, use http://; `gossamer why` has the detail",
     ),
     "tls_certificate": Gloss(
         "the certificate is not valid: expired, self-signed, for another name, or of an unknown "
@@ -134,7 +135,10 @@ FAILURES: dict[str, Gloss] = {
     "stale_connection": Gloss(
         "the server closed a kept connection before it answered", "retried over a new one"
     ),
-    "bad_http": Gloss("the answer is not HTTP", "nothing: its framing cannot be trusted"),
+    "bad_http": Gloss(
+        "the answer is not HTTP",
+        "check the port: if TLS is spoken there, use https://; otherwise it is no web server",
+    ),
     "header_too_large": Gloss(
         "more header than fetch.max_header_bytes or max_header_lines", "raise the limit"
     ),
@@ -144,14 +148,17 @@ FAILURES: dict[str, Gloss] = {
     ),
     "bad_redirect": Gloss(
         "a redirect to nowhere, to itself, or to a scheme that is not followed",
-        "nothing; if it leads to itself, try --cookies",
+        "check where it leads (`gossamer why`); if to itself, try --cookies",
     ),
     "proxy_failed": Gloss("the proxy did not do its work", "check --proxy"),
     "not_found": Gloss(
         "the server has no such page (404)",
         "check the spelling, or mend the link: `why` names the page that has it",
     ),
-    "gone": Gloss("the server says that the page is gone (410)", "nothing"),
+    "gone": Gloss(
+        "the server says that the page is gone (410)",
+        "give another URL, or mend the link: `why` names the page that has it",
+    ),
     "unauthorized": Gloss("the server wants to know who asks (401)", "--auth or --header"),
     "http_4xx": Gloss(
         "another status from 400 to 499: counted one by one, as `http_403`",
@@ -171,15 +178,19 @@ FAILURES: dict[str, Gloss] = {
 """Asked for, and not had."""
 
 _BLOCKED = "it is refused to us: perhaps to any crawler, or without --auth, --header or --cookies"
+_REFUSED = "check the URL in a browser; the owner of the site knows why"
 _BUSY = "retried; then final: try again later"
 STATUSES: dict[int, Gloss] = {
-    400: Gloss("Bad Request", "does the URL have odd characters?"),
+    400: Gloss("Bad Request", "check the URL for odd characters"),
     403: Gloss("Forbidden", _BLOCKED),
     405: Gloss("Method Not Allowed", "nothing: it is no page to be read"),
     406: Gloss("Not Acceptable", "--header 'Accept: ...' may help"),
     407: Gloss("Proxy Authentication Required", "--proxy http://USER:PASS@HOST:PORT"),
     408: Gloss("Request Timeout", "try again later"),
-    451: Gloss("Unavailable For Legal Reasons", "nothing"),
+    451: Gloss(
+        "Unavailable For Legal Reasons",
+        "its owner may not show it here; elsewhere perhaps (--proxy)",
+    ),
     500: Gloss("Internal Server Error", _BUSY),
     501: Gloss("Not Implemented", _BUSY),
     502: Gloss("Bad Gateway", _BUSY),
@@ -260,7 +271,7 @@ def gloss_of(reason: str) -> Gloss | None:
     status = int(reason[5:]) if _STATUS.fullmatch(reason) else 0
     if not status:
         return None
-    known = STATUSES.get(status, Gloss("", _BUSY if status >= _THEIR_FAULT else "nothing"))
+    known = STATUSES.get(status, Gloss("", _BUSY if status >= _THEIR_FAULT else _REFUSED))
     return Gloss(f"the server answered {status} {known.meaning}".rstrip(), known.advice)
 
 

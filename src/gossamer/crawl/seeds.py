@@ -25,11 +25,15 @@ from gossamer.secrets import (
     with_secrets,
 )
 from gossamer.store import ArchiveEntry
-from gossamer.urls import join, parse, registrable_domain, without_credentials
+from gossamer.urls import MAX_CHARS, join, parse, registrable_domain, without_credentials
 
 SCHEMES = ("http", "https", "ftp", "file")
 """Of seeds; the filters and the fetcher know the same."""
 _HOST = re.compile(r"(localhost|[^\s/:@]+\.[^\s/:@]+)(:[0-9]+)?([/?#]|$)")
+_PORT = re.compile(r"[a-z]+://[^/?#\\]*:([0-9]{1,9})(?:[/?#\\]|$)", re.IGNORECASE)
+MAX_PORT = 65_535
+SHOWN_CHARS = 200
+"""Of a seed that is refused."""
 
 
 class Seed(Struct, frozen=True):
@@ -52,8 +56,10 @@ def read_seeds(path: Path | str) -> list[Seed]:
             "expected a text file with a URL per line"
         ) from error
     except UnicodeDecodeError as error:
+        number = error.object[: error.start].count(b"\n") + 1
         raise ConfigError(
-            f"cannot read the seeds file {path}: it is not UTF-8 text; expected a URL per line"
+            f"cannot read the seeds file {path}: line {number} is not UTF-8 text; "
+            "expected a URL per line"
         ) from error
     seeds: list[Seed] = []
     for number, line in enumerate(lines, 1):
@@ -72,6 +78,12 @@ def seed_complaint(text: str) -> str:
     """Return what is wrong with a URL that somebody gave as a seed, and what to write; or ""."""
     url = parse(text, UrlConfig())
     shown = without_credentials(text)
+    if len(shown) > SHOWN_CHARS:
+        shown = f"{shown[:SHOWN_CHARS]}..."
+    if url is None and len(text) > MAX_CHARS:
+        return f"{shown!r} has {len(text):,} characters; expected a URL of at most {MAX_CHARS:,}"
+    if url is None and (port := _port_of(text)) > MAX_PORT:
+        return f"{shown!r} has the port {port}; expected one from 1 to {MAX_PORT}"
     if url is None or not url.origin:
         return f"{shown!r} is not a valid URL; {_meant(shown)}"
     if url.scheme in SCHEMES:
@@ -87,7 +99,7 @@ def seed_complaint(text: str) -> str:
 
 def _meant(text: str) -> str:
     """Return what to write instead of a text that is no URL."""
-    if Path(text).is_file():
+    if _is_file(text):
         return f"it is a file: give --seeds {text} to read seeds from it"
     if text.startswith("/"):
         return f"did you mean file://{text}?"
@@ -95,6 +107,19 @@ def _meant(text: str) -> str:
         scheme = "http" if found[1] == "localhost" or found[2] else "https"
         return f"did you mean {scheme}://{text}?"
     return "expected one such as https://example.com/"
+
+
+def _is_file(text: str) -> bool:
+    try:
+        return Path(text).is_file()
+    except (OSError, ValueError):  # no name of a file
+        return False
+
+
+def _port_of(text: str) -> int:
+    """Return the port that a URL names; 0 if it names none."""
+    found = _PORT.match(text)
+    return int(found[1]) if found is not None else 0
 
 
 def url_of_seed(text: str, rules: UrlConfig) -> Url:

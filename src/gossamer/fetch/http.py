@@ -113,6 +113,8 @@ _CERTIFICATES: dict[int, CertificateProblem] = {
 _OTHER_NAME = "certificate subject name"
 """In libcurl's message if its own check of the name fails; the chain was verified then."""
 
+_TLS_RECORDS = (b"\x15\x03", b"\x16\x03")
+"""How an alert and a handshake of TLS begin."""
 _TIMED_OUT = 28
 _TRUNCATED: dict[FailureKind, str] = {
     FailureKind.TOTAL_TIMEOUT: "time",
@@ -296,7 +298,9 @@ class Http:
         answer = split_answer(data)
         head = read_head(answer.lines) if answer is not None else None
         if answer is None or not isinstance(head, ResponseHead):
-            return Failed(kind=FailureKind.BAD_HTTP, detail="this is not HTTP/1")
+            is_tls = data.startswith(_TLS_RECORDS)
+            detail = "this is TLS, not HTTP/1" if is_tls else "this is not HTTP/1"
+            return Failed(kind=FailureKind.BAD_HTTP, detail=detail)
         body = SpooledBody(answer.body, len(answer.body), head.framing, self._caps)
         document = self._document(asked, head, body)
         document.oddities += ("blank line before the answer",)
@@ -381,7 +385,7 @@ def _failure(handle: CurlHandle, ended: TransferEnd) -> Failed:
     if handle.problem:
         raise CannotGoOn(f"cannot write a temporary file: {handle.problem}")
     if ended.code == _TIMED_OUT:
-        return Failed(kind=_timeout_of(ended), detail=ended.message)
+        return Failed(kind=_timeout_of(ended), detail=_silent_handshake(handle) or ended.message)
     kind = _CURL.get(ended.code, FailureKind.DISCONNECTED)
     if kind is FailureKind.DISCONNECTED:
         kind = next((meaning for word, meaning in _MESSAGES if word in ended.message), kind)
@@ -406,6 +410,15 @@ def _certificate_detail(verify_result: int, message: str) -> str:
     if problem is None and _OTHER_NAME in message:
         problem = CertificateProblem.OTHER_NAME
     return message if problem is None else f"{CERTIFICATES[problem]} ({message})"
+
+
+def _silent_handshake(handle: CurlHandle) -> str:
+    """Return what a timeout means if a server accepts connections and ignores TLS; or ""."""
+    curl = handle.curl
+    is_https = curl.getinfo(pycurl.EFFECTIVE_URL).startswith("https:")
+    was_silent = curl.getinfo(pycurl.CONNECT_TIME) > 0 and not curl.getinfo(pycurl.APPCONNECT_TIME)
+    is_new = handle.is_new and not handle.lines
+    return "the TLS handshake was not answered" if is_https and is_new and was_silent else ""
 
 
 def _timeout_of(ended: TransferEnd) -> FailureKind:
