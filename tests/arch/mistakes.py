@@ -144,11 +144,11 @@ MISTAKES: tuple[Mistake, ...] = (
         "expected a URL per line",
     ),
     Mistake(
-        "line of a seeds file that is no URL but long",
+        "very long line of a seeds file",
         "crawl --seeds LONG --into NEW",
         2,
         "LONG, line 2: 'http://a.test/xxx",
-        "has 300,014 characters; expected a URL of at most 65,536",
+        "is too long: 300,014 characters; expected at most 65,536",
     ),
     Mistake(
         "seeds file in Latin-1",

@@ -81,7 +81,7 @@ def seed_complaint(text: str) -> str:
     if len(shown) > SHOWN_CHARS:
         shown = f"{shown[:SHOWN_CHARS]}..."
     if url is None and len(text) > MAX_CHARS:
-        return f"{shown!r} has {len(text):,} characters; expected a URL of at most {MAX_CHARS:,}"
+        return f"{shown!r} is too long: {len(text):,} characters; expected at most {MAX_CHARS:,}"
     if url is None and (port := _port_of(text)) > MAX_PORT:
         return f"{shown!r} has the port {port}; expected one from 1 to {MAX_PORT}"
     if url is None or not url.origin:

@@ -405,10 +405,17 @@ def _stateful(body: bytes) -> str:
     return ""
 
 
+def declared_in(body: bytes) -> str:
+    """Return the label that a page gives itself, as it stands there; "" if it gives none."""
+    found = _DECLARED.search(body, 0, _PRESCAN_BYTES)
+    return (found[1] or found[2]).decode("ascii") if found is not None else ""
+
+
 def _declared(body: bytes) -> str:
-    if (found := _DECLARED.search(body, 0, _PRESCAN_BYTES)) is None:
-        return ""
-    label = known((found[1] or found[2]).decode("ascii"))
+    label = declared_in(body)
+    if codec := beyond_web(label, body):
+        return codec
+    label = known(label)
     return UTF_8 if label.startswith("utf-16") else label
 
 

@@ -17,7 +17,7 @@ from turbohtml import Document as Tree
 
 from gossamer.model import Document, Extraction, Link, LinkKind, Url
 from gossamer.process.api import RawLink, Tools, processor
-from gossamer.process.detect import UTF_8, beyond_web, decode, known, language_of
+from gossamer.process.detect import UTF_8, beyond_web, declared_in, decode, known, language_of
 from gossamer.process.labels import is_shell
 from gossamer.process.references import (
     MAX_FINDS,
@@ -88,6 +88,10 @@ def _parsed(body: bytes, declared: str) -> Tree:
         return parse(text, positions=False)
     if label:
         return parse(body, encoding=label, positions=False)
+    named = declared_in(body)
+    if beyond_web(named, body):
+        text, _ = decode(body, named)
+        return parse(text, positions=False)
     return parse(body, detect_encoding=True, positions=False)
 
 

@@ -91,6 +91,27 @@ def test_pages_go_through_the_same_steps(
     assert registry.read(document(body), "text/html").title == RUSSIAN
 
 
+@pytest.mark.parametrize("label", ["cp855", "mac-cyrillic", "x-cp1251", "koi8-t", "iso-2022-kr"])
+@pytest.mark.parametrize("header", ["", "no-such"])
+def test_a_page_may_declare_whatever_a_header_may(
+    document: MakeDocument, registry: Registry, label: str, header: str
+) -> None:
+    spoken = "\uc0c8\ub85c\uc6b4 \uc18c\uc2dd" if label == "iso-2022-kr" else RUSSIAN
+    page = f"<!doctype html><html><head><meta charset={label}><title>{spoken}</title>" + "<p>x" * 9
+    body = page.encode(label.removeprefix("x-"))
+    if label == "iso-2022-kr":  # the mark of the encoding may stand further down
+        body = b" " * 99 + body
+    assert registry.read(document(body, charset=header), "text/html").title == spoken
+
+
+def test_a_declaration_against_which_the_bytes_speak_does_no_harm(
+    document: MakeDocument, registry: Registry
+) -> None:
+    for label in ("cp855", "cp037", "utf-32", "utf-7"):
+        body = f"<meta charset={label}><title>{RUSSIAN}</title>".encode()
+        assert registry.read(document(body), "text/html").title == RUSSIAN
+
+
 def test_a_page_may_declare_its_charset_itself(document: MakeDocument, registry: Registry) -> None:
     body = f"<meta charset=koi8-r><title>{RUSSIAN}</title>".encode("koi8-r")
     found = registry.read(document(body), "text/html")
