@@ -27,8 +27,8 @@ setup: .venv/stamp   ## .venv with the locked dependencies
 demo: setup      ## crawl the built-in web and show what can be asked
 	$(BIN)/gossamer demo
 
-test: setup      ## all tests, a file at a time; many wait, so there are three at once
-	$(BIN)/pytest -n 3 --dist loadfile
+test: setup      ## all tests, a file at a time; many wait, so there are four at once
+	$(BIN)/pytest -n 4 --dist loadfile
 
 check: setup     ## format, lint, types, import contracts, unique names, dead links
 	$(BIN)/ruff format --check $(CODE)
