@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -56,6 +57,8 @@ from gossamer.store import (
 from gossamer.traps import TrapDetector, count_held_new, count_trusted, held_by
 from gossamer.urls import parse
 
+Answer = TypeVar("Answer")
+
 
 class Added(Struct, frozen=True, kw_only=True):
     """Seeds that were added to a crawl, and those that were refused."""
@@ -94,7 +97,8 @@ def status(folder: Path | str) -> Status:
     """Return the status of a crawl, running or stopped, even if its crawl.toml is damaged."""
     place = folder_of(folder)
     if (answer := ask_running(place.control_path, {"ask": "status"})) is not None:
-        return msgspec.convert(answer, Status)
+        nothing = msgspec.to_builtins(status_of(Counters(), merge_standings([])))
+        return _answer_as(Status, {**nothing, **answer}, place)
     charter, config = _settled_charter(place), readable_config(place.root)
     counters: list[Counters] = []
     standings: list[Standing] = []
@@ -103,6 +107,20 @@ def status(folder: Path | str) -> Status:
             counters += [decode_counters(value) for _, value in state.scan(COUNTERS)]
             standings.append(_standing(state, config, charter.shards))
     return status_of(sum_counters(counters), merge_standings(standings))
+
+
+def _answer_as(kind: type[Answer], answer: object, place: CrawlFolder) -> Answer:
+    """Return the answer of a running crawl, as what it should be.
+
+    The crawl may be run by an older version, or by a newer one, than the one that asks.
+    """
+    try:
+        return msgspec.convert(answer, kind)
+    except msgspec.ValidationError as error:
+        raise CannotGoOn(
+            f"the crawl in {place.root} is run by another version of Gossamer, whose answer cannot "
+            f"be read ({error}); ask with that version, or stop the crawl and start it with this"
+        ) from error
 
 
 def _standing(state: State, config: Config, shards: int) -> Standing:
@@ -157,7 +175,7 @@ def why(folder: Path | str, url: str) -> Why:
     if (answer := ask_running(place.control_path, {"ask": "why", "url": url})) is not None:
         if "error" in answer:
             raise CannotGoOn(str(answer["error"]))
-        return msgspec.convert(answer, Why)
+        return _answer_as(Why, answer, place)
     config = load_crawl_config(place.root)
     with _stopped_state(place, shard_of(place, url, config)) as state:
         found = explain_url(url, why_sources(place, config, state))
@@ -228,7 +246,7 @@ def add(folder: Path | str, seeds: Sequence[tuple[str, str]]) -> Added | None:
     answer = ask_running(folder_of(folder).control_path, {"ask": "add", "seeds": list(seeds)})
     if answer is not None and "error" in answer:
         raise ConfigError(str(answer["error"]))
-    return None if answer is None else msgspec.convert(answer, Added)
+    return None if answer is None else _answer_as(Added, answer, folder_of(folder))
 
 
 def retry(
@@ -239,7 +257,7 @@ def retry(
     answer = ask_running(folder_of(folder).control_path, asked)
     if answer is not None and "error" in answer:
         raise CannotGoOn(str(answer["error"]))
-    return None if answer is None else msgspec.convert(answer, Retried)
+    return None if answer is None else _answer_as(Retried, answer, folder_of(folder))
 
 
 def trust(folder: Path | str, patterns: Sequence[str]) -> Trusted | None:
@@ -247,7 +265,7 @@ def trust(folder: Path | str, patterns: Sequence[str]) -> Trusted | None:
     answer = ask_running(folder_of(folder).control_path, {"ask": "trust", "patterns": [*patterns]})
     if answer is not None and "error" in answer:
         raise CannotGoOn(str(answer["error"]))
-    return None if answer is None else msgspec.convert(answer, Trusted)
+    return None if answer is None else _answer_as(Trusted, answer, folder_of(folder))
 
 
 def count_held(folder: CrawlFolder, patterns: Sequence[str]) -> dict[str, int]:
