@@ -125,6 +125,22 @@ def test_every_record_that_was_spared_is_yielded_and_all_else_is_named(
     assert all(whole.get(one.record_id) == one.block for one in read.values())
 
 
+def test_a_record_that_a_page_contained_is_not_taken_for_the_first_one(tmp_path: Path) -> None:
+    dice = random.Random(7)
+    ids, others = RecordIds(dice), RecordIds(dice)
+    inner = [record(others, n, b"inner %d" % n, "packed") for n in range(2)]
+    parts = [record(ids, 0, b"".join(inner), "stored"), record(ids, 1, b"text", "packed")]
+    whole = b"".join(parts)
+    path = tmp_path / NAME
+    path.write_bytes(whole[whole.index(inner[0]) :])
+    (tmp_path / BESIDE).write_bytes(parts[0])
+    bad, found = scan_records(path)
+    assert isinstance(bad, BadRecord)
+    assert bad.found == "a record of another archive, in what is left of a page"
+    assert isinstance(found, Record)
+    assert found.block == b"text"
+
+
 def test_a_file_is_read_on_behind_its_first_record_though_nothing_says_whose_it_is(
     tmp_path: Path,
 ) -> None:

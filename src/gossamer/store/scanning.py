@@ -149,6 +149,8 @@ class _Scanner:
         failures, is_first = 0, True
         while at < self.end:
             read = self._read(at)
+            if isinstance(read, Record) and is_first and self._is_of_a_page(at, read):
+                read = _Failure("a record of another archive, in what is left of a page", "", 0)
             if isinstance(read, Record):
                 failures = 0
                 self._stem = stem_of(read.record_id) if is_first else self._stem
@@ -206,6 +208,18 @@ class _Scanner:
         return Record(
             offset=at, length=taken - len(rest), headers=record.headers, block=record.block()
         )
+
+    def _is_of_a_page(self, at: int, first: Record) -> bool:
+        """Return True if what a file begins with is a record of a page that is an archive itself.
+
+        The beginning of that page is lost then: another file of the set has another stem, which
+        records behind have, too.
+        """
+        stem = _stem_beside(self._path)
+        if not stem or stem == stem_of(first.record_id):
+            return False
+        self._stem = stem
+        return self.next_record(at + 1) < self.end
 
     def learn_stem(self) -> None:
         """Learn the stem of the file from its first record, or from another file of its set."""
