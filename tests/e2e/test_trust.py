@@ -1,7 +1,9 @@
 """What is held stays held until `gossamer trust` lets it go: stopped, running, after a kill."""
 
+import os
 import shutil
 import signal
+import time
 import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -33,6 +35,9 @@ from tests.e2e.crawler import (
 WORDS, HUB = 400, 4
 ALLOWANCE = 24
 NEVER_S = 600.0
+WAITED_S = 4.0
+MOST_WHILE_WAITING = 0.3
+"""Of one core. What waits takes .01; who looks again and again without a pause takes all of it."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +75,9 @@ def name_of(number: int) -> str:
 
 
 @contextmanager
-def dictionary(place: Path, shards: str = "1", late_s: float = 0.0) -> Iterator[Dictionary]:
+def dictionary(
+    place: Path, shards: str = "1", late_s: float = 0.0, allowance: int = ALLOWANCE
+) -> Iterator[Dictionary]:
     """Serve it; something else waits for an answer as long as `late_s` says."""
     web = ScriptedWeb()
     hub, words = web.host("hub.test"), web.host("words.test")
@@ -82,10 +89,16 @@ def dictionary(place: Path, shards: str = "1", late_s: float = 0.0) -> Iterator[
         hub.page("/", links=["/one", "/two", "/late", words.url(f"/w/{name_of(0)}")])
         hub.page("/one", text="One.").page("/two", text="Two.")
         hub.on("/late", CannedResponse(body=b"late", wait_s=late_s))
-        knobs = write_knobs(place / "k.toml", {"traps": {"allowance": ALLOWANCE}})
+        knobs = write_knobs(place / "k.toml", {"traps": {"allowance": allowance}})
         flags = flags_for(server.resolve, "--delay", "0", "--no-sitemaps", "--shards", shards)
         crawler = Crawler(place / "crawl", (hub.url(),), (*flags, "--config", str(knobs)))
         yield Dictionary(crawler, hub, words, server)
+
+
+def cpu_s(pid: int) -> float:
+    """Return the CPU that a process has used."""
+    user, system = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13]
+    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
 
 
 @pytest.fixture(scope="module")
@@ -251,3 +264,21 @@ def test_a_kill_does_not_forget_what_is_trusted(shards: str, tmp_path: Path) -> 
         status = crawler.run().expect(0).last_json
         assert (status["pages"], status["held"]) == (WORDS + HUB, 0)
         site.expect_all_once()
+
+
+def test_who_waits_for_a_server_that_is_down_with_urls_on_probation_uses_hardly_any_cpu(
+    tmp_path: Path,
+) -> None:
+    with dictionary(tmp_path, allowance=WORDS) as site:
+        crawler = site.crawler.with_flags("--delay", "0.05")
+        process = crawler.start(is_fresh=True)
+        assert wait_until(lambda: site.asked > ALLOWANCE, process)
+    try:
+        assert wait_until(lambda: crawler.status()["parked_hosts"], process)
+        assert crawler.status()["held"] > 0
+        used, began = cpu_s(process.pid), time.monotonic()
+        time.sleep(WAITED_S)
+        share = (cpu_s(process.pid) - used) / (time.monotonic() - began)
+        assert share < MOST_WHILE_WAITING
+    finally:
+        kill(process)
