@@ -266,19 +266,21 @@ def test_a_kill_does_not_forget_what_is_trusted(shards: str, tmp_path: Path) -> 
         site.expect_all_once()
 
 
-def test_who_waits_for_a_server_that_is_down_with_urls_on_probation_uses_hardly_any_cpu(
-    tmp_path: Path,
+@pytest.mark.parametrize("shards", ["1", "2"])
+def test_a_server_that_is_down_is_waited_for_without_effort_and_not_for_ever(
+    shards: str, tmp_path: Path
 ) -> None:
-    with dictionary(tmp_path, allowance=WORDS) as site:
-        crawler = site.crawler.with_flags("--delay", "0.05")
+    with dictionary(tmp_path, shards, allowance=WORDS) as site:
+        knobs = {"traps": {"allowance": WORDS}, "outage": {"wait_at_end_s": WAITED_S + 4.0}}
+        config = write_knobs(tmp_path / "patience.toml", knobs)
+        crawler = site.crawler.with_flags("--delay", "0.05", "--config", str(config))
         process = crawler.start(is_fresh=True)
         assert wait_until(lambda: site.asked > ALLOWANCE, process)
-    try:
-        assert wait_until(lambda: crawler.status()["parked_hosts"], process)
-        assert crawler.status()["held"] > 0
-        used, began = cpu_s(process.pid), time.monotonic()
-        time.sleep(WAITED_S)
-        share = (cpu_s(process.pid) - used) / (time.monotonic() - began)
-        assert share < MOST_WHILE_WAITING
-    finally:
-        kill(process)
+    assert wait_until(lambda: crawler.status()["parked_hosts"], process)
+    used, began = cpu_s(process.pid), time.monotonic()
+    time.sleep(WAITED_S)
+    share = (cpu_s(process.pid) - used) / (time.monotonic() - began)
+    assert share < MOST_WHILE_WAITING
+    status = finish(process).expect(0).last_json
+    assert (status["finished"], status["reason"]) == (False, "parked")
+    assert status["held"] > 0

@@ -344,7 +344,7 @@ class Engine:
 
     def outages(self, *, is_quiet: bool = True) -> ShardOutages:
         """Return how the shard stands with hosts that are down; `is_quiet` if no letter is out."""
-        rest = (self._core.traps.is_waiting, self._ledger.group, self.has_uncommitted)
+        rest = (self._core.traps.may_send, self._ledger.group, self.has_uncommitted)
         is_waiting = is_quiet and self._has_only_parked and not any(rest)
         return self._outage_duty.report(self.time.now(), is_waiting=is_waiting)
 

@@ -148,6 +148,20 @@ class TrapDetector:
         )
 
     @property
+    def may_send(self) -> bool:
+        """Return True if held tasks may go to the queue, and wait for none of those that are out.
+
+        Those that are out may be on hosts that are down.
+        """
+        if self._probations.has_touched or self._queues.is_releasing or self._trusted_tasks:
+            return True
+        units = map(self._registry.get, self._ready)
+        return any(
+            unit.probation is not None and len(unit.probation.in_flight) < self._room_of(unit)
+            for unit in units
+        )
+
+    @property
     def out(self) -> int:
         """Return how many tasks are queued or under way on probation."""
         return self._probations.out
@@ -355,8 +369,7 @@ class TrapDetector:
 
     def _send_of(self, unit: Unit, probation: Probation, released: ReleasedTasks) -> bool:
         """Let tasks of one unit go; return False if it has none left, or no allowance."""
-        is_open = self._is_open
-        room = PROBES if not is_open else HOST_PROBES if unit.is_domain else OPEN_PROBES
+        is_open, room = self._is_open, self._room_of(unit)
         is_new = self._allowance.spent_by(unit) < NEW_PAGES
         weight = MOST_WEIGHT if is_new else probation.weight
         turn = self._turn_of(unit)
@@ -381,6 +394,12 @@ class TrapDetector:
             self._probations.send(unit, probation, held)
             released.add(held)
         return True
+
+    def _room_of(self, unit: Unit) -> int:
+        """Return how many tasks of a unit may be out at a time."""
+        if not self._is_open:
+            return PROBES
+        return HOST_PROBES if unit.is_domain else OPEN_PROBES
 
     def _was_moved(self, unit: Unit, held: HeldTask) -> bool:
         """Leave a task to a smaller unit that is on probation or closed by now, if there is one."""
