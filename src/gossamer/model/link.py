@@ -150,7 +150,9 @@ class Task(Struct, frozen=True, gc=False):
     class, 1 (low) to F (high), 0 if nobody has graded it yet. `attempt` counts the tries that ended
     in a retryable failure, `hops` the redirects that led here one after another, `nesting` the
     sitemap indexes. `credit` is what the linking page gives it on its way to the frontier, in
-    orders that know credit; `is_doubtful` says on that way that the page is on probation.
+    orders that know credit; `is_doubtful` says on that way that the page is on probation,
+    `named_at` and `generation` on which address its domain is, and how many domains there led to
+    it, each named by the one before.
     """
 
     url: Url
@@ -163,6 +165,8 @@ class Task(Struct, frozen=True, gc=False):
     nesting: int = 0
     credit: float = 0.0
     is_doubtful: bool = False
+    named_at: str = ""
+    generation: int = 0
 
     def follow(self, link: Link, grade: int = 0, credit: float = 0.0) -> "Task":
         """Return the task for a link found on this task's page.

@@ -45,6 +45,8 @@ class Allowance:
         self._spent: Counter[str] = Counter()
         self._spent_at: Counter[str] = Counter()
         self._out: Counter[str] = Counter()
+        self._out_at: Counter[str] = Counter()
+        """Of domains that are suspected with their address, by that."""
 
     def add_homes(self, seeds: Iterable[Url]) -> None:
         """Take the hosts of seeds for home."""
@@ -61,6 +63,7 @@ class Allowance:
         account = self.account_of(unit)
         self._spent[account] += sign * probation.spent
         self._out[account] += sign * len(probation.in_flight)
+        self._out_at[probation.shared] += sign * len(probation.in_flight)
         for address, count in probation.spent_at.items():
             self._spent_at[address] += sign * count
 
@@ -72,7 +75,9 @@ class Allowance:
             return max(used, self._host_count(host_of(unit.name))) < self._per_home
         if used >= self._per_domain:
             return False
-        return all(self._spent_at[at] < self._per_address for at in probation.spent_at)
+        return all(
+            self._spent_at[at] + self._out_at[at] < self._per_address for at in probation.spent_at
+        )
 
     def why_spent(self, unit: Unit, probation: Probation) -> str:
         """Return in words why no request may be made for a unit on probation; "" if one may."""
@@ -96,13 +101,19 @@ class Allowance:
         """Return True if the domain of a unit has tasks out."""
         return self._out[self.account_of(unit)] > 0
 
-    def send(self, unit: Unit) -> None:
-        """Note that a task of a unit goes out."""
-        self._out[self.account_of(unit)] += 1
+    def out_at(self, address: str) -> int:
+        """Return how many tasks are out of domains that are suspected with their address."""
+        return self._out_at[address]
+
+    def send(self, unit: Unit, count: int = 1) -> None:
+        """Note that tasks of a unit go out."""
+        self._out[self.account_of(unit)] += count
+        if unit.probation is not None:
+            self._out_at[unit.probation.shared] += count
 
     def take_back(self, unit: Unit, count: int = 1) -> None:
         """Note that tasks that went out have ended, or are lost."""
-        self._out[self.account_of(unit)] -= count
+        self.send(unit, -count)
 
     def spend(self, unit: Unit, probation: Probation, address: str, cost: int) -> None:
         """Count a request that was made; `address` is "" if nobody answered."""

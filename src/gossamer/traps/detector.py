@@ -1,7 +1,8 @@
 """TrapDetector: suspect parts of sites are put on probation, and wait behind everything else."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import Enum
+from itertools import islice
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -23,8 +24,49 @@ PROBES = 2
 """Pages of a unit on probation, or new hosts of a domain, that may be out while others wait."""
 OPEN_PROBES = 32
 """The same when nothing waits that comes before: so many that a host need not pause..."""
+SHARED_PROBES = 64
+"""...and so many of all domains that are suspected with their address..."""
 HOST_PROBES = 4
 """...and so many of a domain, whose hosts are asked side by side."""
+
+
+class ReadyUnits:
+    """Units that hold tasks, and have an allowance left as far as is known.
+
+    Of domains that are suspected together there may be thousands: only a few are asked at a time.
+    """
+
+    def __init__(self) -> None:
+        self._alone: dict[str, None] = {}
+        self._shared: dict[str, dict[str, None]] = {}
+        """By the address with which they are suspected."""
+        self._address: dict[str, str] = {}
+
+    def __bool__(self) -> bool:
+        """Return True if there is any."""
+        return bool(self._alone or self._shared)
+
+    def add(self, unit: Unit, probation: Probation) -> None:
+        """Add a unit."""
+        if not probation.shared:
+            self._alone[unit.name] = None
+            return
+        self._address[unit.name] = probation.shared
+        self._shared.setdefault(probation.shared, {})[unit.name] = None
+
+    def discard(self, name: str) -> None:
+        """Remove a unit, if it is among them."""
+        self._alone.pop(name, None)
+        if address := self._address.pop(name, ""):
+            del self._shared[address][name]
+            if not self._shared[address]:
+                del self._shared[address]
+
+    def first(self) -> Iterator[str]:
+        """Yield all units, of those that are suspected together only the first few."""
+        yield from self._alone
+        for together in self._shared.values():
+            yield from islice(together, SHARED_PROBES)
 
 
 class Hold(Enum):
@@ -80,8 +122,7 @@ class TrapDetector:
             config, self._registry, self._queues, self._allowance, host_count
         )
         self._domains = self._probations.domains
-        self._ready: dict[str, None] = {}
-        """Units that hold tasks, and have an allowance left as far as is known."""
+        self._ready = ReadyUnits()
         self._turns = Turns()
         self._is_open = False
         self._granted = self.used = 0
@@ -155,10 +196,9 @@ class TrapDetector:
         """
         if self._probations.has_touched or self._queues.is_releasing or self._trusted_tasks:
             return True
-        units = map(self._registry.get, self._ready)
+        units = map(self._registry.get, self._ready.first())
         return any(
-            unit.probation is not None and len(unit.probation.in_flight) < self._room_of(unit)
-            for unit in units
+            unit.probation is not None and self._has_room(unit, unit.probation) for unit in units
         )
 
     @property
@@ -198,10 +238,8 @@ class TrapDetector:
         return Objection(Reject(unit.verdict), unit.detail)
 
     def mark(self, tasks: Sequence[Task]) -> Sequence[Task]:
-        """Return tasks as other shards should know them: those that a doubtful page brought."""
-        if not tasks or self._probations.source_of(tasks[0]) is None:
-            return tasks
-        return [replace(task, is_doubtful=True) for task in tasks]
+        """Return tasks as other shards should know them: whether a doubtful page brought them."""
+        return self._probations.mark(tasks)
 
     def admit(self, tasks: Sequence[Task]) -> list[Task]:
         """Return those of some new tasks that may be queued; the others are held or refused."""
@@ -212,8 +250,10 @@ class TrapDetector:
         has_source = bool(tasks) and self._probations.source_of(tasks[0]) is not None
         for task in tasks:
             host = task.url.host
+            if task.named_at:
+                self._probations.shared.note_task(task)
             if host in free or self._is_admitted(task):
-                admitted.append(replace(task, is_doubtful=False) if task.is_doubtful else task)
+                admitted.append(_as_stored(task))
                 is_known = not self._registry.has_watched(host) and not self._domains.is_new(host)
                 if is_known and not has_source and not task.is_doubtful:
                     free.add(host)
@@ -230,7 +270,7 @@ class TrapDetector:
             self._probations.refuse(unit, 1)
         else:
             trail = self._probations.trail_to(unit, task)
-            self._queues.get(unit.name).put(replace(task, is_doubtful=False), trail, is_new=True)
+            self._queues.get(unit.name).put(_as_stored(task), trail, is_new=True)
             self._probations.touch(unit.name)
         return False
 
@@ -247,6 +287,8 @@ class TrapDetector:
         source = self._probations.source_of(task)
         if source is not None and ring_is_same(source, url):
             return source
+        if unit is None and (together := self._probations.suspected_with_others(url)) is not None:
+            return together
         if (source is not None or task.is_doubtful) and self._domains.is_new(url.host):
             host = self._registry.get(units_of(url)[-1])
             if not host.is_watched:
@@ -262,7 +304,10 @@ class TrapDetector:
         if task.kind is not LinkKind.SITEMAP:
             if source.startswith(unit.name):
                 return False
-            if self._registry.governing_at(host_in(task.via), source) is not None:
+            host = host_in(task.via)
+            if self._registry.governing_at(host, source) is not None:
+                return False
+            if self._probations.shared.suspected_at(host):
                 return False
             if unit.abroad and not self._may_list(unit, units_at(source)[-1]):
                 return False
@@ -289,6 +334,7 @@ class TrapDetector:
         if unit is None:
             self._queues.forget(url)
             unit = self._domains.holding_known(task)
+            unit = unit or self._probations.suspected_with_others(url)
             if unit is None:
                 return None
         elif unit.verdict:
@@ -308,15 +354,20 @@ class TrapDetector:
 
     def note_listed(self, tasks: Sequence[Task]) -> None:
         """Let held URLs go that pages of other shards list, if those are free."""
-        if self._is_on and not self._registry.is_quiet:
-            self._probations.note_listed_urls(task for task in tasks if not task.is_doubtful)
+        if not self._is_on:
+            return
+        free = [task for task in tasks if not task.is_doubtful]
+        for task in free:
+            self._probations.shared.note_task(task)
+        if not self._registry.is_quiet:
+            self._probations.note_listed_urls(free)
 
     def obey(self, *, is_open: bool, granted: int, now: float) -> None:
         """Be told whether nothing else waits anywhere, or how many tasks may go meanwhile."""
         self._is_open, self._granted = is_open, granted
         self._turns.look(now)
         if is_open or self.used < granted:
-            for name in self._ready:
+            for name in self._ready.first():
                 self._probations.touch(name)
 
     def release(self) -> ReleasedTasks:
@@ -339,42 +390,46 @@ class TrapDetector:
             if unit is None or unit.probation is None or not self._queues.count(name):
                 self._leave(name)
                 continue
-            self._ready[name] = None
+            self._ready.add(unit, unit.probation)
             clock = self._turns.join(self._turn_of(unit))
             waiting.append((clock, name, unit, unit.probation))
-        for _, name, unit, probation in sorted(waiting, key=lambda one: one[:2]):
+        for _, name, unit, probation in sorted(waiting, key=_turn_order):
             if not self._send_of(unit, probation, released):
                 self._leave(name)
 
     def _leave(self, name: str) -> None:
         """Note that a unit has nothing to send; what is out still has its turn."""
-        self._ready.pop(name, None)
         unit = self._registry.get(name)
+        self._ready.discard(name)
         turn = self._turn_of(unit)
         is_home, probation = self._allowance.is_home(unit), unit.probation
         has_own_out = probation is not None and bool(probation.in_flight)
         if not (has_own_out if is_home else self._allowance.has_out(unit)) and not any(
-            self._turn_of(self._registry.get(other)) == turn for other in self._ready
+            self._turn_of(self._registry.get(other)) == turn for other in self._ready.first()
         ):
             self._turns.leave(turn)
 
     def _turn_of(self, unit: Unit) -> str:
         """Return with whom a unit has its turn: its domain; at home the folder that it lies in.
 
+        Domains that are suspected together have one turn.
+
         The folders of a seed's host may be as different as the sites of others.
         """
         if self._allowance.is_home(unit):
             return "/".join(unit.name.split("/", 2)[:2])
+        if unit.probation is not None and unit.probation.shared:
+            return f"at {unit.probation.shared}"
         return self._allowance.account_of(unit)
 
     def _send_of(self, unit: Unit, probation: Probation, released: ReleasedTasks) -> bool:
         """Let tasks of one unit go; return False if it has none left, or no allowance."""
-        is_open, room = self._is_open, self._room_of(unit)
-        is_new = self._allowance.spent_by(unit) < NEW_PAGES
+        is_open = self._is_open
+        is_new = self._allowance.spent_by(unit) < NEW_PAGES and not probation.shared
         weight = MOST_WEIGHT if is_new else probation.weight
         turn = self._turn_of(unit)
         queue = self._queues.get_filled(unit.name)
-        while len(probation.in_flight) < room:
+        while self._has_room(unit, probation):
             if not (self._turns.is_due(turn) if is_open else self.used < self._granted):
                 return True
             if not self._allowance.has_room(unit, probation):
@@ -387,7 +442,9 @@ class TrapDetector:
                 continue
             if self._was_moved(unit, held):
                 continue
-            is_new_host = unit.is_domain and self._domains.is_new(held.task.url.host)
+            is_new_host = self._domains.is_new(held.task.url.host) and (
+                unit.is_domain or bool(probation.shared)
+            )
             cost = NEW_HOST_COST if is_new_host else 1
             self.used += 0 if is_open else cost
             self._turns.take(turn, cost / weight)
@@ -395,11 +452,12 @@ class TrapDetector:
             released.add(held)
         return True
 
-    def _room_of(self, unit: Unit) -> int:
-        """Return how many tasks of a unit may be out at a time."""
-        if not self._is_open:
-            return PROBES
-        return HOST_PROBES if unit.is_domain else OPEN_PROBES
+    def _has_room(self, unit: Unit, probation: Probation) -> bool:
+        """Return True if another task of a unit may be out."""
+        if probation.shared and self._allowance.out_at(probation.shared) >= SHARED_PROBES:
+            return False
+        room = PROBES if not self._is_open else HOST_PROBES if unit.is_domain else OPEN_PROBES
+        return len(probation.in_flight) < room
 
     def _was_moved(self, unit: Unit, held: HeldTask) -> bool:
         """Leave a task to a smaller unit that is on probation or closed by now, if there is one."""
@@ -426,6 +484,19 @@ class TrapDetector:
     def trusts(self, url: Url) -> bool:
         """Return True if a URL is never held: `[traps] trust` names it, or its host."""
         return bool(self._trusted) and trusts_url(self._trusted, url)
+
+
+def _as_stored(task: Task) -> Task:
+    """Return a task without what it has told on its way here."""
+    if not task.is_doubtful and not task.named_at:
+        return task
+    return replace(task, is_doubtful=False, named_at="", generation=0)
+
+
+def _turn_order(one: tuple[float, str, Unit, Probation]) -> tuple[float, str]:
+    """Return what goes first; of domains that are suspected together, the first that was named."""
+    clock, name, _, probation = one
+    return clock, f"at {probation.shared}" if probation.shared else name
 
 
 def ring_is_same(unit: Unit, url: Url) -> bool:

@@ -255,12 +255,15 @@ class HeldQueues:
         self._scan = scan
         self._unit_of: dict[int, str] = {}
         self._queues = {name: HeldQueue.read(name, scan, self._unit_of) for name in names}
+        self._used = set(self._queues)
+        """Queues that may have changed since the last commit."""
         self._releasing: dict[str, None] = {}
         self._emptied: list[str] = []
         self._closed: set[str] = set()
 
     def get(self, name: str) -> HeldQueue:
         """Return the queue of a unit."""
+        self._used.add(name)
         if name not in self._queues:
             self._queues[name] = HeldQueue(name, self._unit_of)
         return self._queues[name]
@@ -281,7 +284,7 @@ class HeldQueues:
 
     def take_if_held(self, name: str, key: int) -> HeldTask | None:
         """Take a task out of a unit's queue, if it is held there, in memory or not."""
-        return self._queues[name].take_if_held(key, self._scan) if name in self._queues else None
+        return self.get(name).take_if_held(key, self._scan) if name in self._queues else None
 
     def is_partly_on_disk(self, name: str) -> bool:
         """Return True if a unit holds more than is in memory."""
@@ -319,7 +322,7 @@ class HeldQueues:
         """Drop what a closed unit holds; return how many tasks that refuses."""
         self._closed.add(name)
         self._releasing.pop(name, None)
-        return self._queues[name].close(self._scan) if name in self._queues else 0
+        return self.get(name).close(self._scan) if name in self._queues else 0
 
     def forget(self, url: Url) -> None:
         """Drop a held task that has come from the queue: orders may move copies of it there."""
@@ -347,10 +350,12 @@ class HeldQueues:
     def rows_to_commit(self) -> list[Row]:
         """Return the rows that changed since the last call."""
         rows: list[Row] = []
-        for name, queue in list(self._queues.items()):
+        for name in self._used:
+            queue = self._queues[name]
             rows.extend(queue.rows_to_commit())
             if not queue:
                 del self._queues[name]
+        self._used.clear()
         return rows
 
 

@@ -1,13 +1,15 @@
 """Probations: counts what pages show about their units, puts units on probation, and decides."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from gossamer.config import TrapsConfig
-from gossamer.model import NO_CONTENT, Fetched, Refused, Task, Turn
+from gossamer.model import NO_CONTENT, Fetched, Refused, Task, Turn, Url
 from gossamer.traps.allowance import NEW_HOST_COST, Allowance
 from gossamer.traps.held import HeldQueues, HeldTask, closed_because
-from gossamer.traps.hosts import Domains, host_in
+from gossamer.traps.hosts import Domains, SharedAddresses, host_in
 from gossamer.traps.mirrors import Mirrors
 from gossamer.traps.observations import (
     Observation,
@@ -42,6 +44,7 @@ from gossamer.traps.unit import (
     Trail,
     Unit,
     child_of,
+    host_of,
     units_of,
     word_folder_around,
 )
@@ -84,6 +87,7 @@ class Probations:
         self._allowance = allowance
         self._host_count = host_count
         self.domains = Domains(config, registry, host_count)
+        self.shared = SharedAddresses()
         self._mirrors = Mirrors(host_count)
         self._last = _LastPage()
         self._touched: dict[str, None] = {}
@@ -95,6 +99,9 @@ class Probations:
             if unit.probation is not None:
                 self._out.update(dict.fromkeys(unit.probation.in_flight, unit.name))
                 allowance.load(unit)
+                if shared := unit.probation.shared:
+                    has_answered = unit.probation.spent > 0
+                    self.shared.load(host_of(unit.name), shared, has_answered=has_answered)
                 self.touch(unit.name)
 
     @property
@@ -139,6 +146,7 @@ class Probations:
         url = turn.task.url
         probe = self._end_probe(turn)
         self._observe_host(turn)
+        self._observe_address(turn, is_free=probe is None)
         names = units_of(url)
         trail = probe.trail if probe is not None else NO_TRAIL
         self._last = _LastPage(url.text, probe.unit if probe is not None else "", trail)
@@ -160,6 +168,30 @@ class Probations:
         unit = self._registry.find(self._last.unit)
         return unit if unit is not None and unit.probation is not None else None
 
+    def mark(self, tasks: Sequence[Task]) -> Sequence[Task]:
+        """Return tasks that the last page brought as other shards should know them."""
+        if not tasks or tasks[0].via != self._last.url:
+            return tasks
+        if self.source_of(tasks[0]) is not None:
+            tasks = [replace(task, is_doubtful=True) for task in tasks]
+        host = host_in(self._last.url)
+        lineage = self.shared.lineage_of(host)
+        if lineage is None:
+            return tasks
+        own, suspected = registrable_domain(host), bool(self.shared.suspected_at(host))
+        address, generation = lineage
+        return [
+            task
+            if task.url.host == host or registrable_domain(task.url.host) == own
+            else replace(
+                task,
+                is_doubtful=task.is_doubtful or suspected,
+                named_at=address,
+                generation=generation,
+            )
+            for task in tasks
+        ]
+
     def trail_to(self, unit: Unit, task: Task) -> Trail:
         """Return how many pages of a probation led to a new task, and how many in its child."""
         if unit.is_domain:
@@ -171,14 +203,28 @@ class Probations:
         steps, in_child = self._last.trail
         return steps, in_child if child and child == self._last.child else 0
 
-    def begin(self, unit: Unit, why: str, source: Unit | None = None) -> None:
+    def begin(self, unit: Unit, why: str, source: Unit | None = None, shared: str = "") -> None:
         """Put a unit on probation; the addresses of the unit that led to it count for it, too."""
         led = source.probation if source is not None else None
         spent_at = dict.fromkeys(led.spent_at, 0) if led is not None else {}
+        shared = shared or (led.shared if led is not None else "")
+        if shared:
+            spent_at[shared] = 0
         rate = unit.new_urls / unit.pages if unit.pages else FAST_GROWTH
-        begun = Probation(suspicion=why, spent_at=spent_at, rate_before=rate)
+        begun = Probation(suspicion=why, spent_at=spent_at, rate_before=rate, shared=shared)
         self._registry.put_on_probation(unit, begun)
         self.touch(unit.name)
+
+    def suspected_with_others(self, url: Url) -> Unit | None:
+        """Return the host of a URL, on probation, if its domain is suspected with its address."""
+        shared = self.shared.suspected_at(url.host)
+        if not shared:
+            return None
+        host = self._registry.get(units_of(url)[-1])
+        if not host.is_watched:
+            count = self.shared.count_at(shared)
+            self.begin(host, f"{count} domains at {shared} name ever newer ones", shared=shared)
+        return host
 
     def send(self, unit: Unit, probation: Probation, held: HeldTask) -> None:
         """Note that a task goes out on probation."""
@@ -251,7 +297,11 @@ class Probations:
         if not isinstance(turn.outcome, Refused):
             document = turn.outcome.document
             address = document.address if document is not None else ""
-            is_first = unit.is_domain and turn.task.url.host in unit.unanswered
+            is_first = (
+                turn.task.url.host in unit.unanswered
+                if unit.is_domain
+                else bool(probation.shared) and not probation.spent
+            )
             self._allowance.spend(unit, probation, address, NEW_HOST_COST if is_first else 1)
         self.touch(unit.name)
         self._registry.change(unit)
@@ -262,6 +312,8 @@ class Probations:
         task, found = turn.task, turn.found
         has_watched = self._registry.has_watched
         if found is None or self._registry.governing(task.url) is not None:
+            return
+        if self.shared.suspected_at(task.url.host):
             return
         links = [link for link in found.links if has_watched(link.target.host)]
         if domains := [
@@ -286,6 +338,18 @@ class Probations:
             self.release(unit)
         elif decision is Decision.HOSTS:
             unit.probation.is_endless = True
+
+    def _observe_address(self, turn: Turn, *, is_free: bool) -> None:
+        """Count the domains of an address; release them if they come to an end, or are listed."""
+        cleared = self.shared.observe(turn, is_free=is_free)
+        if cleared:
+            for unit in self._registry.watched():
+                if unit.probation is not None and unit.probation.shared == cleared:
+                    self.release(unit)
+        elif not is_free and not self.shared.suspected_at(turn.task.url.host):
+            host = self._registry.get(units_of(turn.task.url)[-1])
+            if host.probation is not None and host.probation.shared:
+                self.release(host)
 
     def _observe_copy(self, turn: Turn, host: Unit, *, is_page: bool) -> None:
         """Close hosts that have nothing but another's pages, if there are several."""
@@ -374,6 +438,8 @@ class Probations:
 
     def _decide(self, unit: Unit, probation: Probation, child: str) -> None:
         decision = decide(probation, self._config, pages=unit.pages)
+        if decision is Decision.RELEASE and probation.shared:
+            return  # it may end: the domains that it names do not
         if decision is Decision.RELEASE:
             self.release(unit)
         elif decision is Decision.SAME:
@@ -396,6 +462,7 @@ class Probations:
             is_inherited=True,
             rate_before=probation.rate_before,
             spent_at=dict.fromkeys(probation.spent_at, 0),
+            shared=probation.shared,
         )
         self._registry.put_on_probation(child, inherited)
         unit.probation = _begun_again(probation)
@@ -450,6 +517,7 @@ def _begun_again(probation: Probation) -> Probation:
         rate_before=probation.rate_before,
         spent=probation.spent,
         spent_at=probation.spent_at,
+        shared=probation.shared,
     )
 
 

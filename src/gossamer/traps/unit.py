@@ -93,6 +93,8 @@ class Probation(Struct, kw_only=True, omit_defaults=True):
     """Requests made on probation: they count against the allowance."""
     spent_at: dict[str, int] = field(default_factory=dict)
     """The same by the address that answered, of a few; also those that led here, with 0."""
+    shared: str = ""
+    """The address whose domains are suspected together, this one among them; "" if it is alone."""
 
 
 class Unit(Struct, kw_only=True, omit_defaults=True):

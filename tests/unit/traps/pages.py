@@ -24,20 +24,21 @@ def page_turn(
     new: Sequence[str] = (),
     via: str = "",
     kind: LinkKind = LinkKind.ANCHOR,
+    address: str = "",
 ) -> Turn:
     """Return the turn of a page with links of one kind, some of which are new."""
     task = Task(url=url(text), via=via)
     found = [Link(target=url(link), kind=kind) for link in links]
     return Turn(
         task=task,
-        outcome=Fetched(document=document(task.url)),
+        outcome=Fetched(document=document(task.url, address)),
         at=0.0,
         found=Extraction(text=body, links=found),
         new_tasks=[task.follow(link) for link in found if link.target.text in new],
     )
 
 
-def document(place: Url) -> Document:
+def document(place: Url, address: str = "") -> Document:
     return Document(
         url=place,
         status=200,
@@ -45,7 +46,7 @@ def document(place: Url) -> Document:
         headers=(),
         body=Bytes(b""),
         request=b"",
-        address="",
+        address=address,
         fetched_at=0.0,
         latency_s=0.0,
     )

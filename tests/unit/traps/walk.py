@@ -1,7 +1,7 @@
 """A crawl without network: pages come from functions, the queue is breadth first."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 
@@ -47,6 +47,8 @@ class Walk:
     per_home: int = 100_000
     doubtful: list[bool] = field(default_factory=list)
     """For each page that was fetched: whether it was on probation."""
+    addresses: Callable[[str], str] = lambda _host: ""
+    """By host; "" if it is not known, as behind a proxy."""
     first: dict[str, str] = field(default_factory=dict)
     """The first URL of each text."""
 
@@ -149,7 +151,7 @@ class Walk:
         self.refused.update(refused)
         return Turn(
             task=task,
-            outcome=Fetched(document=document(task.url)),
+            outcome=Fetched(document=document(task.url, self.addresses(task.url.host))),
             at=0.0,
             found=Extraction(title=sheet.title, text=text, links=links),
             copy_of=CopyOf(first, "", "", 0.0) if is_copy else None,
