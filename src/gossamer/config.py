@@ -227,6 +227,9 @@ class FrontierConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     rules: dict[str, Annotated[int, Meta(ge=1, le=16)]] = field(default_factory=dict)
     """Fixed priorities, from 1 (last) to 16 (first), by host, host glob or URL pattern; the first
     match wins."""
+    labels: dict[str, Annotated[int, Meta(ge=-15, le=15)]] = field(default_factory=dict)
+    """Priority classes up (2) or down (-1) by label of a seed, for all that is found from it; each
+    class up is drawn four times as often."""
     grades: Annotated[int, Meta(ge=1, le=16)] = 8
     """Number of priority classes (front queues) of the breadth-first order."""
     lease_urls: AtLeastOne = 16
@@ -319,6 +322,9 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     seeds: tuple[str, ...] = ()
     """URLs to start from."""
+    seed_labels: dict[str, str] = field(default_factory=dict)
+    """Labels of seeds (topics, regions), by URL; several are separated by commas. All that is found
+    from a seed carries its labels."""
     concurrency: Annotated[int, Meta(ge=1, le=4096)] = 512
     """Maximum number of fetches at once, those that wait for their commit included."""
     shards: Annotated[int, Meta(ge=0, le=256)] = 0

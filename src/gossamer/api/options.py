@@ -24,6 +24,7 @@ class CrawlOptions(TypedDict, total=False):
     order: Literal["bfs", "best", "opic", "dfs"]
     score: str
     ranks: str
+    label_priority: Mapping[str, int]
     ascend: bool
     sitemaps: bool
     embeds: bool
@@ -56,6 +57,7 @@ KNOBS: Mapping[str, str] = {
     "order": "frontier.order",
     "score": "frontier.score",
     "ranks": "frontier.ranks",
+    "label_priority": "frontier.labels",
     "ascend": "frontier.ascend",
     "sitemaps": "process.sitemaps",
     "embeds": "process.embeds",

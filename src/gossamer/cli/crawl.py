@@ -23,6 +23,7 @@ _TYPES: dict[str, object] = {
     "switch": bool | None,
     "list": list[str] | None,
     "table": list[str] | None,
+    "steps": list[str] | None,
 }
 
 
@@ -55,7 +56,19 @@ _OWN: tuple[tuple[str, object, object], ...] = (
         "seeds",
         Annotated[
             Path | None,
-            typer.Option("--seeds", metavar="FILE", help="A URL and maybe a label per line."),
+            typer.Option("--seeds", metavar="FILE", help="A URL and maybe labels per line."),
+        ],
+        None,
+    ),
+    (
+        "label",
+        Annotated[
+            list[str] | None,
+            typer.Option(
+                "--label",
+                metavar="L",
+                help="A label (topic, region) of the seeds of this command. Repeatable.",
+            ),
         ],
         None,
     ),
@@ -109,7 +122,8 @@ def parameter(name: str, kind: object, default: object) -> Parameter:
 
 
 def _flag_type(flag: Flag, knob: Knob) -> object:
-    words = knob.doc if flag.shape not in {"list", "table"} else f"{knob.doc} Repeatable."
+    is_repeatable = flag.shape in {"list", "table", "steps"}
+    words = f"{knob.doc} Repeatable." if is_repeatable else knob.doc
     option = typer.Option(
         flag.name,
         metavar=flag.metavar or None,

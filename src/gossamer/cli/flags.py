@@ -22,9 +22,9 @@ from gossamer.errors import ConfigError
 from gossamer.settings import SECRET_KNOBS, to_config
 
 Shape: TypeAlias = Literal[
-    "number", "count", "size", "time", "text", "switch", "list", "table", "path"
+    "number", "count", "size", "time", "text", "switch", "list", "table", "steps", "path"
 ]
-"""What a flag takes; "table" is a repeatable NAME and value."""
+"""What a flag takes; "table" is a repeatable NAME and value, "steps" NAME and a whole number."""
 
 
 class Flag(Struct, frozen=True):
@@ -60,6 +60,7 @@ FLAGS: tuple[Flag, ...] = (
     Flag("--order", "frontier.order", "text", _WANT, "bfs|best|opic|dfs"),
     Flag("--score", "frontier.score", "text", _WANT, "MODULE:FUNCTION"),
     Flag("--ranks", "frontier.ranks", "text", _WANT, "FILE"),
+    Flag("--label-priority", "frontier.labels", "steps", _WANT, "LABEL=N"),
     Flag("--ascend/--no-ascend", "frontier.ascend", "switch", _WANT),
     Flag("--sitemaps/--no-sitemaps", "process.sitemaps", "switch", _WANT),
     Flag("--embeds/--no-embeds", "process.embeds", "switch", _WANT),
@@ -94,13 +95,16 @@ WATCH_FLAGS: tuple[Flag, ...] = (
 _OWN: dict[str, Shape] = {
     "--into": "path",
     "--seeds": "path",
+    "--label": "list",
     "--config": "path",
     "--index": "switch",
     "--json": "switch",
     "--verbose": "switch",
 }
 """The flags that turn no knob."""
+_REPEATABLE = frozenset({"list", "table", "steps"})
 _NUMBER = re.compile(r"[0-9]{1,15}(\.[0-9]{1,15})?")
+_STEP = re.compile(r"[+-]?[0-9]{1,3}")
 _QUANTITIES: dict[str, tuple[Callable[[str], float | None], str]] = {
     "count": (count_of, COUNT_EXAMPLE),
     "size": (size_of, SIZE_EXAMPLE),
@@ -127,7 +131,7 @@ def plain_flags(words: Sequence[str]) -> dict[str, object] | None:
         value = None if shape in {"on", "off"} or not parameter else next(rest, "")
         if not parameter or value == "" or (value or "").startswith("-"):
             return None
-        if shape in {"list", "table"}:
+        if shape in _REPEATABLE:
             lists.setdefault(parameter, []).append(value or "")
         elif (read := _plain_value(shape, value or "")) is not None:
             given[parameter] = read
@@ -207,6 +211,8 @@ def _value(flag: Flag, value: object) -> object:
     """Return what a flag gives its knob."""
     if flag.shape == "table":
         return _table(flag, value)
+    if flag.shape == "steps":
+        return _steps(flag, value)
     if flag.shape in _QUANTITIES and isinstance(value, str):
         return quantity(flag.name, flag.shape, value)
     return value
@@ -225,6 +231,17 @@ def quantity(name: str, shape: str, text: str) -> float:
     if value is None:
         raise ConfigError(f"{name}: expected {wanted}, found {text!r}")
     return value
+
+
+def _steps(flag: Flag, items: object) -> dict[str, int]:
+    """Return the pairs that a repeatable flag such as --label-priority LABEL=N was given."""
+    found: dict[str, int] = {}
+    for item in items if isinstance(items, list | tuple) else ():
+        name, _, value = str(item).rpartition("=")
+        if not name.strip() or not _STEP.fullmatch(value.strip()):
+            raise ConfigError(f"{flag.name}: expected {flag.metavar}, found {item!r}")
+        found[" ".join(name.split())] = int(value)
+    return found
 
 
 def _table(flag: Flag, items: object) -> dict[str, str]:

@@ -51,6 +51,7 @@ UNWRAPPED = 1_000_000
 """Columns of a console that is no terminal; more than any line has."""
 UNITS_TOLD = 8
 """So many parts of sites that hold URLs are named."""
+LABELS_TOLD = 20
 LABELLED = {
     "challenge": "behind a login or challenge page",
     "needs_javascript": "that need JavaScript",
@@ -346,6 +347,8 @@ def _why_rows(why: "Why") -> Iterator[tuple[str, object]]:
         value = getattr(why, name)
         if value not in (None, "") and (name, value) != ("attempts", 0):
             yield name.replace("_", " "), value
+    if why.labels:
+        yield "labels", ", ".join(why.labels)
     if why.rank is not None:
         yield "rank", f"{why.rank:.3g} times the mean"
     if why.near is not None:
@@ -410,6 +413,11 @@ def _numbers(status: "Status", folder: Path) -> Table:
     if status.labels:
         told = (f"{count:,} {LABELLED.get(label, label)}" for label, count in status.labels.items())
         table.add_row("labelled", ", ".join(told))
+    if status.seed_labels:
+        by_label = list(status.seed_labels.items())
+        told = (f"{count:,} {harmless(label)}" for label, count in by_label[:LABELS_TOLD])
+        more = f" and {len(by_label) - LABELS_TOLD} more" if by_label[LABELS_TOLD:] else ""
+        table.add_row("by label", Text(", ".join(told) + more))
     if status.copies:
         told = (f"{status.copies.get(level, 0):,} {words}" for level, words in ALIKE.items())
         table.add_row("alike", ", ".join(told))

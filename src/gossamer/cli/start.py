@@ -1,6 +1,6 @@
 """Start a crawl, or go on with one: what `gossamer crawl` does once its arguments are read."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,7 +26,7 @@ from gossamer.secrets import FILE, Secrets, read_secrets, separate, with_secrets
 from gossamer.settings import load_config, load_crawl_config
 
 if TYPE_CHECKING:
-    from gossamer import Ending, OpenCrawl, Status
+    from gossamer import Ending, OpenCrawl, Seed, Status
     from gossamer.cli.beside import Indexer
 
 
@@ -46,6 +46,7 @@ class CrawlArguments(Struct, kw_only=True):
     seed: list[str] | None = None
     into: Path
     seeds: Path | None = None
+    label: list[str] | None = None
     config: Path | None = None
     index: bool = False
     json: bool = False
@@ -77,7 +78,20 @@ def settle(arguments: CrawlArguments, given: Mapping[str, object]) -> Config:
     seeds = tuple(dict.fromkeys((*old.seeds, *base.seeds)))
     trust = tuple(dict.fromkeys((*old.traps.trust, *base.traps.trust)))
     traps = replace(base.traps, trust=trust)
-    return with_flags(replace(base, seeds=seeds, traps=traps), given)
+    labels = old.seed_labels | base.seed_labels
+    return with_flags(replace(base, seeds=seeds, seed_labels=labels, traps=traps), given)
+
+
+def given_seeds(
+    urls: Sequence[str] | None, file: Path | None, labels: Sequence[str] | None
+) -> "list[Seed]":
+    """Return the seeds of a command, those of a file included, all with its labels."""
+    from gossamer import Seed, read_seeds
+
+    seeds = [Seed(url=url) for url in urls or ()] + (read_seeds(file) if file else [])
+    if not labels:
+        return seeds
+    return [Seed(one.url, ",".join(filter(None, (one.label, *labels)))) for one in seeds]
 
 
 def has_secrets(file: Path) -> bool:
@@ -105,10 +119,9 @@ def _run(arguments: CrawlArguments, config: Config, max_time_s: float | None) ->
             "--seeds FILE"
         )
     _expect_no_other_index(arguments.into)
-    from gossamer import Crawl, Seed, read_seeds
+    from gossamer import Crawl
 
-    seeds = [Seed(url=url) for url in arguments.seed or ()]
-    seeds += read_seeds(arguments.seeds) if arguments.seeds else []
+    seeds = given_seeds(arguments.seed, arguments.seeds, arguments.label)
     crawl = Crawl(arguments.into, seeds, config)
     aside = out(is_aside=True)
 

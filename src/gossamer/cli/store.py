@@ -21,6 +21,7 @@ from gossamer.cli.screen import (
     status_view,
     why_view,
 )
+from gossamer.cli.start import given_seeds
 from gossamer.cli.updating import crawl_folder
 from gossamer.errors import ConfigError
 from gossamer.log import counted
@@ -104,16 +105,22 @@ def add(
     *,
     seeds: Annotated[
         Path | None,
-        typer.Option("--seeds", metavar="FILE", help="A URL and maybe a label per line."),
+        typer.Option("--seeds", metavar="FILE", help="A URL and maybe labels per line."),
+    ] = None,
+    label: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--label", metavar="L", help="A label (topic, region) of these seeds. Repeatable."
+        ),
     ] = None,
     json: Json = False,
 ) -> None:
     """Give more seeds to a crawl, running or stopped."""
     if not seed and not seeds:
         raise ConfigError("nothing to add: give a SEED, or --seeds FILE")
-    from gossamer import OpenCrawl, Seed, read_seeds
+    from gossamer import OpenCrawl
 
-    given = [Seed(url=url) for url in seed or ()] + (read_seeds(seeds) if seeds else [])
+    given = given_seeds(seed, seeds, label)
     facts = OpenCrawl(crawl_folder(folder)).add(given)
     if json:
         print_json(as_json(facts))

@@ -215,6 +215,7 @@ def _open_ledger(
         forget_content=core.content_seen.forget,
         offer=core.copies.offer,
         counters=core.counters,
+        late_labels=core.labels.take_stored,
         syncs_each=config.store.sync == "each",
     )
 

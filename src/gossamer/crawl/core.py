@@ -1,9 +1,10 @@
 """Core: the stations that live on rows, plugged together."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from gossamer.cluster import Outbox, Splitter
@@ -11,19 +12,42 @@ from gossamer.config import Config, WatchConfig
 from gossamer.crawl.copies import CopyLabeller, NoCopies
 from gossamer.crawl.lanes import lane_sizes
 from gossamer.crawl.opening import ShardFolder, load_credit
+from gossamer.crawl.pipeline import NextTasks
 from gossamer.crawl.ports import Stations
 from gossamer.dedupe import ContentSeen
 from gossamer.fetch import RobotsCache, by_host, next_try_at
 from gossamer.filter import FilterChain, UrlFilter, as_user_filter, build_chain
-from gossamer.frontier import Frontier, LinkRanker, choose_order, named_score, queued_tasks
+from gossamer.frontier import (
+    Frontier,
+    LabelMoves,
+    LinkRanker,
+    choose_order,
+    named_score,
+    queued_tasks,
+)
 from gossamer.log import OnUserError
-from gossamer.model import Counters, Row, Task, UrlRecord, UrlState
+from gossamer.model import (
+    Counters,
+    Fetched,
+    Link,
+    LinkKind,
+    Row,
+    Task,
+    Turn,
+    Url,
+    UrlRecord,
+    UrlState,
+    add_labels,
+    new_labels,
+)
 from gossamer.report import (
+    LATE_LABELS,
     SUSPECT,
     Suspect,
     decode_record,
     decode_suspect,
     encode_suspect,
+    late_labels_key,
     seed_urls,
     suspect_row_key,
     url_row_key,
@@ -110,6 +134,131 @@ class Suspects:
         return list(changed.items())
 
 
+KNOWN_KEPT = 131_072
+"""URLs per generation of the memory of who has which labels; two are kept. It saves look-ups."""
+
+
+class _Turned(Struct, frozen=True, gc=False):
+    """A URL whose turn is not committed yet."""
+
+    labels: str
+    is_page: bool
+
+
+class LateLabels:
+    """Labels that reach a URL after it was queued. Rows in, rows out; without labels, no work.
+
+    What is found on a page starts with the page's labels: they travel in the task. A link to a URL
+    that is known already brings its page's labels later. They wait in a row until the URL is
+    fetched, and then what it links to has them, too. A page that is stored gets them all the same,
+    and a record in the archive says so; its own links are not walked through again.
+    """
+
+    def __init__(
+        self,
+        get: Callable[[bytes], bytes | None],
+        scan: Callable[[bytes], Iterator[tuple[bytes, bytes]]],
+        record_of: Callable[[int], UrlRecord | None],
+        counters: Counters,
+    ) -> None:
+        self._get = get
+        self._record_of = record_of
+        self._counters = counters
+        self._has_rows = next(scan(LATE_LABELS), None) is not None
+        self._changed: dict[int, str] = {}
+        """Rows to be committed; "" deletes one."""
+        self._turned: dict[int, _Turned] = {}
+        self._known: dict[int, str] = {}
+        self._known_before: dict[int, str] = {}
+        self._stored: list[tuple[str, str]] = []
+
+    def with_late(self, task: Task) -> Task:
+        """Return a task whose turn has come with all labels that have reached its URL."""
+        if not self._has_rows or not (late := self._late(task.url.key)):
+            return task
+        return replace(task, labels=add_labels(task.labels, late))
+
+    def note_turn(self, turn: Turn) -> None:
+        """Note that a URL had its turn: from now on its record has its labels."""
+        if turn.retry_at is not None and turn.revisit is None:
+            return
+        key = turn.task.url.key
+        if self._has_rows and self._late(key):
+            self._changed[key] = ""
+        if turn.task.labels:
+            is_page = isinstance(turn.outcome, Fetched) and not turn.is_sitemap
+            self._turned[key] = _Turned(turn.task.labels, is_page)
+
+    def lacking(self, page: Task, new: Sequence[Task], known: Mapping[int, Link]) -> Sequence[Task]:
+        """Return tasks for the known links of a page whose targets may lack its labels."""
+        labels, memory, before = page.labels, self._known, self._known_before
+        for task in new:
+            memory[task.url.key] = labels
+        found: list[Task] = []
+        for key, link in known.items():
+            have = memory.get(key)
+            if have is None:
+                have = before.get(key, "")
+            if have == labels or not new_labels(have, labels):
+                continue
+            memory[key] = add_labels(have, labels)
+            found.append(page.follow(link))
+        if len(memory) >= KNOWN_KEPT:
+            self._known, self._known_before = {}, memory
+        return found
+
+    def add(self, tasks: Iterable[Task]) -> None:
+        """Add the labels of tasks to known URLs of ours."""
+        for task in tasks:
+            self.add_to(task.url, task.labels)
+
+    def add_to(self, url: Url, labels: str) -> bool:
+        """Add labels to a known URL of ours; return True if it lacked some of them."""
+        key = url.key
+        late = self._late(key)
+        turned = self._turned.get(key)
+        record = self._record_of(key) if turned is None else None
+        have = turned.labels if turned is not None else record.labels if record is not None else ""
+        more = new_labels(add_labels(have, late), labels)
+        if not more:
+            return False
+        self._has_rows = True
+        self._changed[key] = add_labels(late, more)
+        if (turned is not None and turned.is_page) or (record is not None and _is_page(record)):
+            self._counters.count_seed_labels(more)
+            self._stored.append((url.text, more))
+        return True
+
+    def _late(self, key: int) -> str:
+        if (changed := self._changed.get(key)) is not None:
+            return changed
+        value = self._get(late_labels_key(key)) if self._has_rows else None
+        return value.decode() if value is not None else ""
+
+    def take_stored(self) -> Sequence[tuple[str, str]]:
+        """Return the stored pages that got labels since the last call, with these."""
+        if not self._stored:
+            return ()
+        stored, self._stored = self._stored, []
+        return stored
+
+    def rows_to_commit(self) -> list[Row]:
+        """Return the rows that changed since the last call."""
+        if not self._changed:
+            return []
+        changed, self._changed = self._changed, {}
+        return [(late_labels_key(key), labels.encode() or None) for key, labels in changed.items()]
+
+    def committed(self) -> None:
+        """Forget the turns that are on record by now."""
+        self._turned.clear()
+
+
+def _is_page(record: UrlRecord) -> bool:
+    """Return True if a record is of a stored page; sitemaps are none."""
+    return record.state is UrlState.ARCHIVED and record.kind != LinkKind.SITEMAP
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Core:
     """The stations that live on rows: what a crawl and a rebuild of its state have in common."""
@@ -126,6 +275,7 @@ class Core:
     watch: WatchConfig
     copies: CopyLabeller | NoCopies
     suspects: Suspects
+    labels: LateLabels
     splitter: Splitter | None
     outbox: Outbox | None
 
@@ -138,19 +288,43 @@ class Core:
         rows += self.traps.rows_to_commit()
         rows += self.copies.rows_to_commit()
         rows += self.suspects.rows_to_commit()
+        rows += self.labels.rows_to_commit()
         if self.outbox is not None:
             rows += self.outbox.rows_to_commit()
         return rows
 
     def record_of(self, key: int) -> UrlRecord | None:
         """Return what is written down about a URL that had its turn."""
-        value = self.state.get(url_row_key(key))
-        return decode_record(value) if value is not None else None
+        return _record_of(self.state, key)
 
     def committed(self) -> None:
         """Tell the stations that wait for it that a commit has happened."""
         self.frontier.committed()
         self.copies.committed()
+        self.labels.committed()
+
+    def take_turn(self, turn: Turn) -> None:
+        """Take what follows from a turn to its owners."""
+        self.labels.note_turn(turn)
+        self.add(turn.new_tasks)
+        if turn.promoted:
+            self.promote(turn.promoted)
+        if turn.labelled:
+            self.add_labels(turn.labelled)
+
+    def take_tasks(self, found: NextTasks) -> None:
+        """Take tasks that another shard has sent, and that were accepted."""
+        self.add(found.new)
+        self.promote(found.promoted)
+        if found.labelled:
+            self.add_labels(found.labelled)
+
+    def add_labels(self, tasks: Sequence[Task]) -> None:
+        """Take labels of known URLs to their owner: our rows, or the outbox for another shard."""
+        if self.splitter is None or self.outbox is None:
+            self.labels.add(tasks)
+        else:
+            self.splitter.route(tasks, self.labels.add, self.outbox.post)
 
     def add(self, tasks: list[Task]) -> None:
         """Take new tasks to their owner: our frontier, or the outbox for another shard."""
@@ -232,6 +406,7 @@ def build_core(
         scopes=by_host(config, lambda table: table.scope),
     )
     chain = chain.reporting_to(counters.add_user_error)
+    labels = LateLabels(state.get, state.scan, lambda key: _record_of(state, key), counters)
     is_split = place.ring.shards > 1
     splitter = Splitter(place.ring, place.shard, url_seen) if is_split else None
     stations = Stations(
@@ -246,6 +421,7 @@ def build_core(
         retry_at=next_try_at,
         join=join,
         redirect_of=lambda key: _redirect_of(state, key),
+        lacking_labels=labels.lacking,
     )
     return Core(
         state=state,
@@ -260,15 +436,20 @@ def build_core(
         watch=config.watch,
         copies=copies if copies is not None else NoCopies(),
         suspects=Suspects(state.scan),
+        labels=labels,
         splitter=splitter,
         outbox=outbox,
     )
 
 
+def _record_of(state: State, key: int) -> UrlRecord | None:
+    value = state.get(url_row_key(key))
+    return decode_record(value) if value is not None else None
+
+
 def _redirect_of(state: State, key: int) -> str:
     """Return where a URL redirects to, by its record; "" if it does not, or has none here."""
-    value = state.get(url_row_key(key))
-    record = decode_record(value) if value is not None else None
+    record = _record_of(state, key)
     return record.target if record is not None and record.state is UrlState.REDIRECTED else ""
 
 
@@ -325,4 +506,5 @@ def _build_ranking(
         frontier.order.credit,
         named_score(score, on_user_error) if score else None,
         splitter.is_ours if splitter is not None else None,
+        LabelMoves(config.frontier.labels),
     )

@@ -32,16 +32,18 @@ from gossamer.crawl.running import (
     quiet_collector,
     report_progress,
     retry_running,
-    with_seeds,
 )
 from gossamer.crawl.seeds import (
     Planted,
     Seed,
+    check_labels,
     check_seeds,
+    configured_seeds,
     expect_secrets,
     plant,
     settle_secrets,
     url_of_seed,
+    with_seeds,
 )
 from gossamer.crawl.trusting import patterns_in, save_trust
 from gossamer.errors import ConfigError
@@ -267,7 +269,7 @@ class Crawl:
         return assemble(place, config, SystemClock(), random, self._extras)
 
     def _all_seeds(self, config: Config) -> list[Seed]:
-        return [*self._seeds, *(Seed(url=url) for url in config.seeds)]
+        return [*self._seeds, *configured_seeds(config)]
 
     async def _run_alone(self, config: Config, on_progress: Progress | None) -> Ending:
         """Crawl in this process."""
@@ -362,6 +364,7 @@ class Crawl:
             named_filter(name)
         check_patterns(settled.filter, settled.traps.trust)
         check_seeds(self._seeds)
+        check_labels(settled)
         for text in settled.seeds:
             url_of_seed(text, settled.urls)
         expect_secrets(settled, self.folder)

@@ -13,8 +13,8 @@ from gossamer.clock import Clock
 from gossamer.cluster import NoAnswer, RevisitShare, Ring, ShardHandle, Supervisor
 from gossamer.config import Config, LimitsConfig
 from gossamer.crawl.assembly import Extras
-from gossamer.crawl.running import Progress, seeds_in, with_seeds
-from gossamer.crawl.seeds import Seed, url_of_seed
+from gossamer.crawl.running import Progress, seeds_in
+from gossamer.crawl.seeds import Seed, url_of_seed, with_seeds
 from gossamer.crawl.shard_process import ShardOrders
 from gossamer.crawl.trusting import patterns_in, save_trust, with_trust
 from gossamer.errors import ConfigError

@@ -57,6 +57,8 @@ class Ledger:
     offer: Callable[[Turn, bytes], None]
     """Takes each page that is stored, or gone, and its text: its copies are found later."""
     counters: Counters
+    late_labels: Callable[[], Sequence[tuple[str, str]]] = tuple
+    """Gives the stored pages that got further labels since the last call: URL and labels."""
     syncs_each: bool = False
     """Make every commit durable against power loss before it counts."""
     group: list[tuple[UrlRecord, bytes, ArchiveEntry | None]] = field(default_factory=list)
@@ -66,6 +68,8 @@ class Ledger:
     _entries: list[ArchiveEntry] = field(default_factory=list)
     _is_clock_back: bool = False
     """The dates of what is recorded go back, and that was told."""
+    _late_entries: list[ArchiveEntry] = field(default_factory=list)
+    """Records of labels that came after their pages; they are archived behind those."""
     _is_urgent: bool = False
     """A turn must not wait for its group: the host asked us to slow down."""
 
@@ -186,6 +190,7 @@ class Ledger:
             fingerprint=turn.fingerprint,
             words=turn.words,
             importance=turn.importance,
+            labels=task.labels,
             etag=document.header("etag") if document else "",
             modified=document.header("last-modified") if document else "",
             visits=visits,
@@ -199,7 +204,9 @@ class Ledger:
 
     def commit(self) -> None:
         """Make everything recorded so far happen: archive first, then one batch of rows."""
-        entries = [*self._entries, *(e for _, _, e in self.group if e is not None)]
+        self._take_late_labels()
+        turns = (entry for _, _, entry in self.group if entry is not None)
+        entries = [*self._entries, *turns, *self._late_entries]
         refs = self.archive.append(entries) if entries else []
         added_bytes = self.archive.group_bytes if entries else 0
         self.counters.count_archived(added_bytes)
@@ -217,7 +224,7 @@ class Ledger:
                 self.archive.undo()  # or a clean close would count bytes that nobody committed
             raise
         self.archive.note_committed()
-        self.group, self._rows, self._entries = [], [], []
+        self.group, self._rows, self._entries, self._late_entries = [], [], [], []
         self.opened_at, self._is_urgent = None, False
         if self.syncs_each:
             self.sync()
@@ -243,6 +250,12 @@ class Ledger:
         end = self.state.end()
         self.state.sync()
         self.ends.write(self.archive.committed, end)
+
+    def _take_late_labels(self) -> None:
+        """Make records of labels that stored pages got, for whoever reads the archive alone."""
+        for url, labels in self.late_labels():
+            record = self.writer.label_record(url, labels, self.counters.latest_at)
+            self._late_entries.append(ArchiveEntry(links=record))
 
     def _url_rows(self, refs: Sequence[StoreRef | None]) -> list[Row]:
         """Return the URL records of the group, each with the place of its page record."""
@@ -301,6 +314,8 @@ def count(counters: Counters, turn: Turn) -> None:
                 is_seed=is_seed,
                 label=turn.label,
             )
+            if turn.task.labels:
+                counters.count_seed_labels(turn.task.labels)
         case Redirected():
             counters.count_redirect(is_seed=is_seed)
         case Failed(reason=reason, detail=detail):

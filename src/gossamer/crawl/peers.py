@@ -246,7 +246,6 @@ def take_letter(mail: Mail, core: Core) -> None:
     core.copies.take(mail.parcels)
     core.traps.note_listed(mail.tasks)
     found = accept(mail.tasks, core.stations)
-    core.add(found.new)
-    core.promote(found.promoted)
+    core.take_tasks(found)
     core.release_held()
     core.counters.count_refused(found.refused)

@@ -72,7 +72,7 @@ def take_turn(
         case Fetched():
             if reading is None:
                 return Turn(task=task, outcome=outcome, at=now, importance=importance)
-            new, promoted, refused = next_tasks(task, followed_links(task, reading, at), at)
+            following = next_tasks(task, followed_links(task, reading, at), at)
             return Turn(
                 task=task,
                 outcome=outcome,
@@ -83,9 +83,10 @@ def take_turn(
                 copy_of=reading.copy_of,
                 label=reading.label,
                 importance=importance,
-                new_tasks=new,
-                promoted=promoted,
-                refused=refused,
+                new_tasks=following.new,
+                promoted=following.promoted,
+                labelled=following.labelled,
+                refused=following.refused,
             )
         case Redirected():
             return follow_redirect(task, outcome, at, now, importance)
@@ -111,6 +112,8 @@ class NextTasks(NamedTuple):
     """For URLs that are queued already and have become worth more."""
     refused: dict[str, int]
     """Links by the reason of their refusal."""
+    labelled: Sequence[Task] = ()
+    """For URLs that are known and may lack labels of the page."""
 
 
 def next_tasks(task: Task, links: Sequence[Link], at: Stations) -> NextTasks:
@@ -127,15 +130,16 @@ def next_tasks(task: Task, links: Sequence[Link], at: Stations) -> NextTasks:
         wanted, refused = at.filters.keep(fresh, depth, task.url.text)
         if wanted:
             at.url_seen.add([link.target.key for link in wanted])
-    elif not at.ranking.needs_known:
+    elif not at.ranking.needs_known and not task.labels:
         return NextTasks([], [], {})
-    if at.ranking.needs_known:
+    if at.ranking.needs_known or task.labels:
         for link in fresh:
             del by_key[link.target.key]
     new, promoted = at.ranking.follow(task, wanted, by_key)
     if wanted and wanted[0].kind is LinkKind.SITEMAP:
         new = with_late_sitemaps(new)
-    return NextTasks(new, promoted, refused)
+    labelled = at.lacking_labels(task, new, by_key) if task.labels else ()
+    return NextTasks(new, promoted, refused, labelled)
 
 
 def with_late_sitemaps(tasks: Sequence[Task]) -> list[Task]:
@@ -155,7 +159,8 @@ def accept(tasks: Sequence[Task], at: Stations) -> NextTasks:
     by_key = {task.url.key: task for task in reversed(tasks)}
     wanted: list[Task] = []
     refused: dict[str, int] = {}
-    for key in at.url_seen.new_among(list(by_key)):
+    fresh = at.url_seen.new_among(list(by_key))
+    for key in fresh:
         task = by_key[key]
         kept, objections = at.filters.keep(
             [Link(target=task.url, kind=task.kind)], task.depth, task.via
@@ -169,7 +174,9 @@ def accept(tasks: Sequence[Task], at: Stations) -> NextTasks:
         new = {task.url.key for task in wanted}
         known = [task for task in tasks if task.url.key not in new]
         promoted = [replace(task, credit=0.0) for task in known if at.ranking.receive(task)]
-    return NextTasks(wanted, promoted, refused)
+    taken = {key: by_key[key].labels for key in fresh}
+    labelled = [task for task in tasks if task.labels and taken.get(task.url.key) != task.labels]
+    return NextTasks(wanted, promoted, refused, labelled)
 
 
 def distinct(links: Sequence[Link], at: Stations) -> dict[int, Link]:
@@ -252,8 +259,8 @@ def follow_redirect(
         failed = Failed(kind=kind, detail=detail, document=outcome.document)
         return Turn(task=task, outcome=failed, at=now, importance=importance)
     link = Link(target=target, kind=LinkKind.REDIRECT)
-    new, promoted, refused = next_tasks(task, [link], at)
-    if not new and (loop := redirect_loop(task, target, at)):
+    following = next_tasks(task, [link], at)
+    if not following.new and (loop := redirect_loop(task, target, at)):
         detail = f"a redirect loop: {' -> '.join(loop)}"[:DETAIL_CHARS]
         kind = FailureKind.TOO_MANY_REDIRECTS
         failed = Failed(kind=kind, detail=detail, document=outcome.document)
@@ -264,9 +271,10 @@ def follow_redirect(
         at=now,
         found=Extraction(links=[link]),
         importance=importance,
-        new_tasks=new,
-        promoted=promoted,
-        refused=refused,
+        new_tasks=following.new,
+        promoted=following.promoted,
+        labelled=following.labelled,
+        refused=following.refused,
     )
 
 
@@ -303,12 +311,16 @@ class RobotsHop(NamedTuple):
 # What an outcome means for the host, for the task, and for what is asked next. Pure.
 
 
-def sitemap_tasks(url: Url, rules: RobotsRules, at: Stations) -> list[Task]:
-    """Return tasks for the sitemaps that a robots.txt names, through the same tests as any link."""
+def sitemap_tasks(asked_for: Task, rules: RobotsRules, at: Stations) -> list[Task]:
+    """Return tasks for the sitemaps that a robots.txt names, through the same tests as any link.
+
+    Their labels are those of the task for which robots.txt was asked.
+    """
+    url = asked_for.url
     robots_url = url.origin + "/robots.txt"
     targets = [at.join(robots_url, text, at.urls) for text in rules.sitemaps]
     links = [Link(target=t, kind=LinkKind.SITEMAP) for t in targets if t is not None]
-    source = Task(url=replace(url, text=robots_url), depth=-1)
+    source = Task(url=replace(url, text=robots_url), depth=-1, labels=asked_for.labels)
     return next_tasks(source, links, at).new
 
 

@@ -69,6 +69,10 @@ class Stations:
     join: Callable[[str, str, UrlConfig], Url | None]
     redirect_of: Callable[[int], str] = lambda _key: ""
     """Where the URL of a key redirects to, as far as this shard knows; "" if it does not."""
+    lacking_labels: Callable[[Task, Sequence[Task], Mapping[int, Link]], Sequence[Task]] = (
+        lambda _page, _new, _known: ()
+    )
+    """Given a page with labels, its new tasks and its known links: those that may lack a label."""
 
 
 class Committing(Protocol):

@@ -123,8 +123,7 @@ def _recover_outbox(core: Core, ledger: Ledger) -> None:
         ours = [task for _, tasks in letters for task in tasks]
         ledger.add_rows([(key, None) for key, _ in letters])
     found = accept(ours, core.stations)
-    core.add(found.new)
-    core.promote(found.promoted)
+    core.take_tasks(found)
 
 
 def _queue_lost_pages(folder: CrawlFolder, core: Core, ledger: Ledger, mended: Repair) -> None:
@@ -169,6 +168,8 @@ def _take_back(record: UrlRecord, links: LinksRecord | None, counters: Counters)
         is_redirect=record.state is UrlState.REDIRECTED,
         is_seed=is_seed,
     )
+    if is_page:
+        counters.count_seed_labels(record.labels, -1)
 
 
 def _moved_links(folder: CrawlFolder, mended: Repair) -> dict[str, LinksRecord]:
@@ -190,4 +191,10 @@ def _task_of(record: UrlRecord, core: Core) -> Task | None:
     url = parse(record.url, core.stations.urls)
     if url is None:
         return None
-    return Task(url=url, depth=record.depth, via=record.via, kind=LinkKind(record.kind))
+    return Task(
+        url=url,
+        depth=record.depth,
+        via=record.via,
+        kind=LinkKind(record.kind),
+        labels=record.labels,
+    )

@@ -119,4 +119,10 @@ def _task_of(key: int, record: UrlRecord, core: Core) -> Task | None:
     url = parse(record.url, core.stations.urls)
     if record.state not in RETRIED or url is None or url.key != key:
         return None
-    return Task(url=url, depth=record.depth, via=record.via, kind=LinkKind(record.kind))
+    return Task(
+        url=url,
+        depth=record.depth,
+        via=record.via,
+        kind=LinkKind(record.kind),
+        labels=record.labels,
+    )

@@ -10,10 +10,9 @@ from contextlib import asynccontextmanager, contextmanager
 from msgspec import convert
 from msgspec.structs import replace
 
-from gossamer.config import Config
 from gossamer.crawl.assembly import Shard
 from gossamer.crawl.requeue import RetryRequest, requeue, wanted_records
-from gossamer.crawl.seeds import Seed, plant
+from gossamer.crawl.seeds import Seed, plant, with_seeds
 from gossamer.crawl.trusting import patterns_in, trust_running
 from gossamer.errors import ConfigError, GossamerError
 from gossamer.model import Standing, as_json
@@ -25,7 +24,7 @@ from gossamer.report import (
     status_of,
     why_sources,
 )
-from gossamer.urls import parse, without_credentials
+from gossamer.urls import parse
 
 PROGRESS_S = 1.0
 MIB = 1024 * 1024
@@ -178,12 +177,6 @@ async def retry_running(shard: Shard, request: RetryRequest) -> Retried:
         shard.engine.run_state.wake()
         await shard.engine.time.clock.sleep(0.0)
     return Retried(queued=told.total(), reasons=dict(sorted(told.items())))
-
-
-def with_seeds(config: Config, more: Sequence[Seed]) -> Config:
-    """Return the configuration with further seeds, each once, credentials removed."""
-    texts = (*config.seeds, *(seed.url for seed in more))
-    return replace(config, seeds=tuple(dict.fromkeys(map(without_credentials, texts))))
 
 
 def first_cause(group: BaseExceptionGroup[BaseException]) -> BaseException:

@@ -5,8 +5,9 @@ import re
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from pathlib import Path
+from typing import NamedTuple
 
-from msgspec import Struct, field
+from msgspec import Struct, field, structs
 
 from gossamer.config import Config, UrlConfig
 from gossamer.crawl.assembly import Shard
@@ -14,7 +15,17 @@ from gossamer.crawl.pipeline import PROBED_SITEMAP
 from gossamer.crawl.requeue import RETRIED, requeue
 from gossamer.errors import ConfigError
 from gossamer.fetch import RequestHeaders, by_host, host_of, host_rules, with_proxy
-from gossamer.model import FINAL, Link, LinkKind, Task, Url, UrlRecord
+from gossamer.model import (
+    FINAL,
+    Link,
+    LinkKind,
+    Task,
+    Url,
+    UrlRecord,
+    add_labels,
+    labels_complaint,
+    read_labels,
+)
 from gossamer.report import Added, seed_urls
 from gossamer.secrets import (
     FILE,
@@ -37,16 +48,18 @@ SHOWN_CHARS = 200
 
 
 class Seed(Struct, frozen=True):
-    """A URL to start from, with the topic or region that its owner gave it."""
+    """A URL to start from, with the topics or regions that its owner gave it."""
 
     url: str
     label: str = ""
+    """Up to four, separated by commas; everything that is found from the seed carries them."""
 
 
 def read_seeds(path: Path | str) -> list[Seed]:
-    """Read a seeds file: one URL per line, then blanks and an optional label; # comments.
+    """Read a seeds file: one URL per line, then blanks and optional labels; # comments.
 
-    A line that is no URL is refused with its number, and so is a file without any seed.
+    Several labels are separated by commas. A line that is no URL is refused with its number, and so
+    is a file without any seed.
     """
     try:
         lines = Path(path).read_text(encoding="utf-8-sig").splitlines()
@@ -66,9 +79,10 @@ def read_seeds(path: Path | str) -> list[Seed]:
         words = line.split(maxsplit=1)
         if not words or words[0].startswith("#"):
             continue
-        if complaint := seed_complaint(words[0]):
+        label = words[1].strip() if words[1:] else ""
+        if complaint := seed_complaint(words[0]) or labels_complaint(label):
             raise ConfigError(f"{path}, line {number}: {complaint}")
-        seeds.append(Seed(url=words[0], label=words[1].strip() if words[1:] else ""))
+        seeds.append(Seed(url=words[0], label=label))
     if not seeds:
         raise ConfigError(f"the seeds file {path} has no seeds; expected a URL per line")
     return seeds
@@ -133,8 +147,32 @@ def url_of_seed(text: str, rules: UrlConfig) -> Url:
 def check_seeds(seeds: Iterable[Seed]) -> None:
     """Raise `ConfigError` for a seed that cannot be meant, before anything is written."""
     for seed in seeds:
-        if complaint := seed_complaint(seed.url):
+        if complaint := seed_complaint(seed.url) or labels_complaint(seed.label):
             raise ConfigError(complaint)
+
+
+def check_labels(config: Config) -> None:
+    """Raise `ConfigError` for labels of a configuration that cannot be meant."""
+    for url, text in config.seed_labels.items():
+        if complaint := labels_complaint(text):
+            raise ConfigError(f"seed_labels: {without_credentials(url)}: {complaint}")
+
+
+def with_seeds(config: Config, more: Sequence[Seed]) -> Config:
+    """Return the configuration with further seeds, each once, credentials removed."""
+    texts = (*config.seeds, *(seed.url for seed in more))
+    labels = dict(config.seed_labels)
+    for seed in more:
+        if found := read_labels(seed.label):
+            name = without_credentials(seed.url)
+            labels[name] = add_labels(labels.get(name, ""), found)
+    seeds = tuple(dict.fromkeys(map(without_credentials, texts)))
+    return structs.replace(config, seeds=seeds, seed_labels=labels)
+
+
+def configured_seeds(config: Config) -> list[Seed]:
+    """Return the seeds of a configuration with their labels."""
+    return [Seed(url=url, label=config.seed_labels.get(url, "")) for url in config.seeds]
 
 
 class Planted(Struct, kw_only=True):
@@ -177,23 +215,15 @@ def plant(shard: Shard, seeds: Sequence[Seed], *, asks_again: bool = True) -> Pl
     if shard.ledger.group:
         shard.ledger.commit()  # what failed a moment ago is on record, too
     planted = Planted()
-    done: set[int] = set()
     failed: list[tuple[int, UrlRecord]] = []
-    for seed in seeds:
-        url = url_of_seed(seed.url, shard.core.stations.urls)
-        shard.core.filters.add_seed(url)
-        if shard.core.splitter is not None and not shard.core.splitter.is_ours(url.key):
-            continue  # its owner plants it; ours is only to know the scope
-        if url.key in done:
-            continue
-        done.add(url.key)
-        shown = without_credentials(seed.url)
+    for url, shown, labels in _own_seeds(shard, seeds):
         link = Link(target=url, kind=LinkKind.SEED)
         objection = shard.core.filters.judge(link, 0, "")
         if objection is not None:
             planted.refused[shown] = f"{objection.reason.value}: {objection.detail}"
-        elif _queue(shard, url, seed.label):
+        elif _queue(shard, url, labels):
             planted.count_new()
+            continue
         elif (record := shard.core.record_of(url.key)) is None:
             planted.waiting.append(shown)
         elif record.state in RETRIED and asks_again:
@@ -201,28 +231,60 @@ def plant(shard: Shard, seeds: Sequence[Seed], *, asks_again: bool = True) -> Pl
             planted.again[shown] = f"{record.state.value}: {record.reason}"
         else:
             (planted.stored if record.state in FINAL else planted.waiting).append(shown)
+        if labels and objection is None:
+            _add_labels(shard, url, labels)
     if failed:
         requeue(shard.core, shard.ledger, failed, shard.engine.time.now())
     return planted
 
 
-def _queue(shard: Shard, url: Url, label: str) -> bool:
+class _OwnSeed(NamedTuple):
+    """A seed that belongs to a shard."""
+
+    url: Url
+    shown: str
+    labels: str
+
+
+def _own_seeds(shard: Shard, seeds: Sequence[Seed]) -> Iterable[_OwnSeed]:
+    """Return the seeds of a shard, each once and with all its labels; let it know all of them."""
+    ours: dict[int, _OwnSeed] = {}
+    for seed in seeds:
+        url = url_of_seed(seed.url, shard.core.stations.urls)
+        shard.core.filters.add_seed(url)
+        if shard.core.splitter is not None and not shard.core.splitter.is_ours(url.key):
+            continue  # its owner plants it; ours is only to know the scope
+        known = ours.get(url.key) or _OwnSeed(url, without_credentials(seed.url), "")
+        labels = add_labels(known.labels, read_labels(seed.label))
+        ours[url.key] = known._replace(labels=labels)
+    return ours.values()
+
+
+def _add_labels(shard: Shard, url: Url, labels: str) -> None:
+    """Add labels to a seed that is known already, and let the archive know."""
+    if shard.core.labels.add_to(url, labels):
+        record = shard.ledger.writer.seed_record(url.text, labels, shard.engine.time.now())
+        shard.ledger.add_entry(ArchiveEntry(links=record))
+        shard.ledger.commit()
+
+
+def _queue(shard: Shard, url: Url, labels: str) -> bool:
     """Queue a seed, and the sitemap of its host, if they are new; return True if the seed is."""
     now = shard.engine.time.now()
-    tasks = [Task(url=url, kind=LinkKind.SEED)]
+    tasks = [Task(url=url, kind=LinkKind.SEED, labels=labels)]
     sitemap = join(url.text, PROBED_SITEMAP, shard.core.stations.urls)
     if (
         shard.core.stations.process.sitemaps
         and sitemap is not None
         and url.scheme.startswith("http")
     ):
-        tasks.append(Task(url=sitemap, kind=LinkKind.SITEMAP, via=url.text))
+        tasks.append(Task(url=sitemap, kind=LinkKind.SITEMAP, via=url.text, labels=labels))
     is_new = False
     for task in _new(shard, tasks):
         shard.core.add([task])
         if task.kind is LinkKind.SEED:
             is_new = True
-            record = shard.ledger.writer.seed_record(url.text, label, now)
+            record = shard.ledger.writer.seed_record(url.text, labels, now)
             shard.ledger.add_entry(ArchiveEntry(links=record))
             shard.ledger.counters.count_seed()
     return is_new

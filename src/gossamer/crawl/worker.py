@@ -299,7 +299,7 @@ class Worker:
             outcome.document.body.close()
         rules = robots.peek(task.url, now)
         if rules is not None and self.core.stations.process.sitemaps:
-            self.core.add(sitemap_tasks(task.url, rules, self.core.stations))
+            self.core.add(sitemap_tasks(task, rules, self.core.stations))
         failure = None
         if is_throttled(outcome):
             self.ledger.hurry()
@@ -450,6 +450,7 @@ class Worker:
         self, task: Task, outcome: FetchOutcome, reading: Reading | None, now: float
     ) -> Turn:
         """Turn a finished fetch into a turn; a revisit compares it with what is stored."""
+        task = self.core.labels.with_late(task)
         importance = self.core.importance_of(task.url.key)  # before the page spends what it has
         if (old := self.revisits.record_of(task)) is not None:
             return self.revisits.take_turn(task, old, outcome, reading, now, importance=importance)
@@ -573,9 +574,7 @@ class Worker:
         try:
             core.traps.observe(turn)
         finally:
-            core.add(turn.new_tasks)
-            if turn.promoted:
-                core.promote(turn.promoted)
+            core.take_turn(turn)
         self.ledger.record(turn, self.time.now())
         if turn.retry_at is None or turn.revisit is not None:
             core.frontier.conclude(turn.task)

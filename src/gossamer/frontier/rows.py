@@ -132,11 +132,31 @@ class HostRow(Struct, kw_only=True, array_like=True):
 
 _encoder = msgspec.msgpack.Encoder()
 _host_decoder = msgspec.msgpack.Decoder(HostRow)
-_Group: TypeAlias = tuple[str, int, LinkKind, int, int, int, int | str, str]
-"""Of each group: the linking page, depth, kind, attempt, hops, nesting, origin, and the targets,
-one per line. An origin is 0 (http) or 1 (https) if it is the host's own without a port, else its
-text. A linking page that begins with a slash is of the same origin."""
-_groups_decoder = msgspec.msgpack.Decoder(list[_Group])
+_Group: TypeAlias = (
+    tuple[str, int, LinkKind, int, int, int, int | str, str]
+    | tuple[str, int, LinkKind, int, int, int, int | str, str, str]
+)
+"""Of each group what `PackedGroup` has; the labels are left out if there are none."""
+
+
+class PackedGroup(Struct, frozen=True, array_like=True):
+    """Tasks of a packed row that differ in nothing but what follows their origin."""
+
+    via: str
+    """The linking page; one that begins with a slash is of the same origin."""
+    depth: int
+    kind: LinkKind
+    attempt: int
+    hops: int
+    nesting: int
+    origin: int | str
+    """0 (http) or 1 (https) if it is the host's own without a port, else its text."""
+    targets: str
+    """One per line."""
+    labels: str = ""
+
+
+_groups_decoder = msgspec.msgpack.Decoder(list[PackedGroup])
 
 
 def host_row_key(host: HostKey) -> bytes:
@@ -217,6 +237,7 @@ def _are_alike(one: Task, other: Task) -> bool:
         and one.attempt == other.attempt
         and one.hops == other.hops
         and one.nesting == other.nesting
+        and one.labels == other.labels
     )
 
 
@@ -228,19 +249,23 @@ def _group(task: Task, targets: list[str], host: str) -> _Group:
     if host:
         code = 1 if origin == "https://" + host else 0 if origin == "http://" + host else origin
     lines = "\n".join(targets)
-    return via, task.depth, task.kind, task.attempt, task.hops, task.nesting, code, lines
+    packed = via, task.depth, task.kind, task.attempt, task.hops, task.nesting, code, lines
+    return (*packed, task.labels) if task.labels else packed
 
 
 def unpack_tasks(value: bytes, host: str, grade: int) -> list[Task]:
     """Return the tasks of a packed row of one host."""
     tasks: list[Task] = []
-    for via, depth, kind, attempt, hops, nesting, code, targets in _groups_decoder.decode(value):
+    for group in _groups_decoder.decode(value):
+        code, via, depth, kind = group.origin, group.via, group.depth, group.kind
+        attempt, hops, nesting, labels = group.attempt, group.hops, group.nesting, group.labels
         origin = code if isinstance(code, str) else f"{SCHEMES[code]}://{host}"
         page = origin + via if via.startswith("/") else via
-        for target in targets.split("\n"):
+        for target in group.targets.split("\n"):
             text = origin + target
             url = Url(text=text, host=host, origin=origin, key=fingerprint(text, host))
-            tasks.append(Task(url, depth, page, kind, grade, attempt, hops, nesting))
+            how = depth, page, kind, grade, attempt, hops, nesting
+            tasks.append(Task(url, *how, labels=labels) if labels else Task(url, *how))
     return tasks
 
 
@@ -252,7 +277,7 @@ def in_rows(tasks: Sequence[Task]) -> Iterable[Sequence[Task]]:
 
 def unpack_delayed(value: bytes) -> Task:
     """Return the one task of a delayed row."""
-    origin = _groups_decoder.decode(value)[0][6]
+    origin = _groups_decoder.decode(value)[0].origin
     return unpack_tasks(value, host_in(str(origin)), 0)[0]
 
 

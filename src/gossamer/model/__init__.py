@@ -44,6 +44,7 @@ from gossamer.model.ledger import (
 from gossamer.model.link import (
     EMBEDDED,
     FOLLOWED,
+    MAX_LABELS,
     HostKey,
     Link,
     LinkKind,
@@ -51,6 +52,11 @@ from gossamer.model.link import (
     Reject,
     Task,
     Url,
+    add_labels,
+    label_names,
+    labels_complaint,
+    new_labels,
+    read_labels,
 )
 from gossamer.model.plain import as_json
 from gossamer.model.progress import BuildProgress, BuildStep, built_anew, skipped

@@ -1,6 +1,6 @@
 """Turn, UrlRecord, Counters: a finished fetch, and what is written down about it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import TypeAlias
 
@@ -13,7 +13,7 @@ from gossamer.model.document import (
     FetchOutcome,
     certificate_problem,
 )
-from gossamer.model.link import Task
+from gossamer.model.link import Task, label_names
 
 Row: TypeAlias = tuple[bytes, bytes | None]
 """A row that a station wants written: key and value, or None to delete the key."""
@@ -22,6 +22,11 @@ Row: TypeAlias = tuple[bytes, bytes | None]
 NO_CONTENT = frozenset({"soft_not_found", "challenge"})
 """Labels of pages that are not followed and prove nothing of their site; a page that needs
 JavaScript is stored, followed and counted like any other."""
+
+
+MAX_COUNTED_LABELS = 256
+"""Labels of seeds that are counted each for itself: the totals are part of every commit."""
+OTHER_LABELS = "(others)"
 
 
 class StoreRef(Struct, frozen=True, gc=False, array_like=True):
@@ -81,6 +86,8 @@ class Turn(Struct, frozen=True, kw_only=True):
     new_tasks: list[Task] = field(default_factory=list)
     promoted: list[Task] = field(default_factory=list)
     """Queued URLs that this page has made worth more."""
+    labelled: Sequence[Task] = ()
+    """Known URLs that may lack labels which this page has."""
     refused: dict[str, int] = field(default_factory=dict)
     """How many links of this page each filter reason refused."""
     retry_at: float | None = None
@@ -161,6 +168,8 @@ class UrlRecord(Struct, kw_only=True, omit_defaults=True):
     """Shape, rate in seconds and prior part of the Gamma distribution of its changes per second."""
     importance: float = field(name="i", default=0.0)
     """Weight of its freshness; 0 means that nobody has judged it."""
+    labels: str = field(name="j", default="")
+    """Labels of the seeds that had led here when it was fetched."""
 
     @property
     def stored(self) -> StoreRef | None:
@@ -203,6 +212,8 @@ class Counters(Struct, kw_only=True):
     """Pages that say what an older one says: exact, duplicate, similar."""
     labels: dict[str, int] = field(default_factory=dict)
     """Stored pages that are not content, by what they are instead."""
+    seed_labels: dict[str, int] = field(default_factory=dict)
+    """Stored pages by the labels of the seeds that led to them."""
     seeds: int = 0
     seeds_fetched: int = 0
     seconds: float = 0.0
@@ -256,6 +267,13 @@ class Counters(Struct, kw_only=True):
         self.seeds_fetched += is_seed
         if label:
             self.labels[label] = self.labels.get(label, 0) + 1
+
+    def count_seed_labels(self, labels: str, change: int = 1) -> None:
+        """Count a stored page that has labels of seeds; of very many labels, some together."""
+        for name in label_names(labels):
+            is_counted = name in self.seed_labels or len(self.seed_labels) < MAX_COUNTED_LABELS
+            counted = name if is_counted else OTHER_LABELS
+            self.seed_labels[counted] = self.seed_labels.get(counted, 0) + change
 
     def take_back_sitemap(self, *, is_copy: bool, is_seed: bool) -> None:
         """Take back a sitemap whose record is lost; an older version has counted it as a page."""

@@ -1,6 +1,10 @@
-"""Url, Link, Task: an address, a page that points at it, and the decision to fetch it or not."""
+"""Url, Link, Task: an address, a page that points at it, and the decision to fetch it or not.
+
+Also labels of seeds, which travel with tasks.
+"""
 
 from enum import StrEnum
+from functools import lru_cache
 from typing import TypeAlias
 
 from msgspec import Struct
@@ -143,7 +147,7 @@ class Objection(Struct, frozen=True, gc=False):
 _REDIRECT = LinkKind.REDIRECT
 
 
-class Task(Struct, frozen=True, gc=False):
+class Task(Struct, frozen=True, gc=False, omit_defaults=True):
     """A URL to fetch, how we came to it, and how often it was tried.
 
     `via` is the text of the URL that linked it first ("" for a seed). `grade` is its priority
@@ -152,7 +156,8 @@ class Task(Struct, frozen=True, gc=False):
     sitemap indexes. `credit` is what the linking page gives it on its way to the frontier, in
     orders that know credit; `is_doubtful` says on that way that the page is on probation,
     `named_at` and `generation` on which address its domain is, and how many domains there led to
-    it, each named by the one before.
+    it, each named by the one before. `labels` are those of the seeds that led here: one text, see
+    `read_labels`.
     """
 
     url: Url
@@ -167,6 +172,7 @@ class Task(Struct, frozen=True, gc=False):
     is_doubtful: bool = False
     named_at: str = ""
     generation: int = 0
+    labels: str = ""
 
     def follow(self, link: Link, grade: int = 0, credit: float = 0.0) -> "Task":
         """Return the task for a link found on this task's page.
@@ -176,6 +182,61 @@ class Task(Struct, frozen=True, gc=False):
         url, via, kind = link.target, self.url.text, link.kind
         if kind is _REDIRECT:
             hops, nesting = self.hops + 1, self.nesting
-            return Task(url, self.depth, via, kind, grade, 0, hops, nesting, credit)
+            depth, labels = self.depth, self.labels
+            return Task(url, depth, via, kind, grade, 0, hops, nesting, credit, labels=labels)
         nesting = self.nesting + 1 if link.is_sitemap else 0
-        return Task(url, self.depth + 1, via, kind, grade, 0, 0, nesting, credit)
+        depth, labels = self.depth + 1, self.labels
+        return Task(url, depth, via, kind, grade, 0, 0, nesting, credit, labels=labels)
+
+
+# Labels of seeds: topics or regions that everything found from a seed carries. A set of labels is
+# one text: the names in alphabetical order, separated by commas; "" if there are none. All tasks of
+# a page share that text, so labels cost each of them a reference.
+
+MAX_LABELS = 4
+"""Labels that a URL carries; the first that reach it are kept, later ones are dropped."""
+MAX_LABEL_CHARS = 64
+_REMEMBERED = 4096
+
+
+def label_names(labels: str) -> list[str]:
+    """Return the names in a set of labels."""
+    return labels.split(",") if labels else []
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def read_labels(text: str) -> str:
+    """Return the set of labels that somebody wrote as "news, climate change"."""
+    names = (" ".join(name.split()) for name in text.split(","))
+    return ",".join(sorted({name for name in names if name})[:MAX_LABELS])
+
+
+def labels_complaint(text: str) -> str:
+    """Return what is wrong with labels that somebody wrote; "" if nothing is."""
+    names = {" ".join(name.split()) for name in text.split(",")} - {""}
+    if len(names) > MAX_LABELS:
+        return f"{text!r} are {len(names)} labels; expected at most {MAX_LABELS}"
+    for name in sorted(names):
+        if len(name) > MAX_LABEL_CHARS:
+            shown = f"{name[:MAX_LABEL_CHARS]}..."
+            return f"the label {shown!r} is too long; expected at most {MAX_LABEL_CHARS} characters"
+        if not name.isprintable() or '"' in name:
+            return f"the label {name!r} has a character that no label may have"
+    return ""
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def add_labels(have: str, more: str) -> str:
+    """Return a set of labels with those of another, as far as there is room for them."""
+    if not more or have == more:
+        return have
+    kept = label_names(have)
+    new = [name for name in label_names(more) if name not in kept]
+    return ",".join(sorted([*kept, *new[: MAX_LABELS - len(kept)]]))
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def new_labels(have: str, more: str) -> str:
+    """Return those labels of a set that another lacks and has room for."""
+    kept = label_names(have)
+    return ",".join(name for name in label_names(add_labels(have, more)) if name not in kept)

@@ -48,6 +48,7 @@ from gossamer.report.inquiry import (
 )
 from gossamer.report.records import (
     COUNTERS,
+    LATE_LABELS,
     SUSPECT,
     URL,
     Suspect,
@@ -57,6 +58,7 @@ from gossamer.report.records import (
     encode_counters,
     encode_record,
     encode_suspect,
+    late_labels_key,
     sum_counters,
     suspect_row_key,
     suspicion,

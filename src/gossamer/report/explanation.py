@@ -9,11 +9,22 @@ from msgspec.structs import replace
 from gossamer.config import UrlConfig
 from gossamer.frontier import HostOutage, WaitingUrl, find_host, find_waiting
 from gossamer.log import counted
-from gossamer.model import Link, LinkKind, Objection, Reject, Url, UrlRecord, UrlState
+from gossamer.model import (
+    Link,
+    LinkKind,
+    Objection,
+    Reject,
+    Url,
+    UrlRecord,
+    UrlState,
+    add_labels,
+    label_names,
+)
 from gossamer.report.clusters import NearCopy, near_copy, near_sentence
 from gossamer.report.records import (
     decode_record,
     decode_suspect,
+    late_labels_key,
     moment_text,
     suspect_row_key,
     suspicion,
@@ -131,6 +142,8 @@ class Why(Struct, frozen=True, kw_only=True):
     """The first page that linked it; "" for a seed."""
     kind: str = ""
     """Of that link."""
+    labels: list[str] = []  # msgspec copies it
+    """Labels of the seeds that led to it."""
     filter: FilterVerdict | None = None
     next_at: float | None = None
     """When it may be fetched, in seconds since 1970."""
@@ -212,6 +225,7 @@ def explain_url(text: str, sources: Sources) -> Why:
         robots=sources.robots(url),
         settings=sources.settings_of(url),
     )
+    found = replace(found, labels=_with_late_labels(found.labels, url, sources.rows))
     if found.state == UrlState.ARCHIVED:
         found = replace(found, near=near_copy(sources.rows.get, url.key))
     suspect = decode_suspect(sources.rows.get(suspect_row_key(url.key)))
@@ -220,6 +234,12 @@ def explain_url(text: str, sources: Sources) -> Why:
     if suspect is not None and suspicion(suspect) not in told:
         told += f" It {suspicion(suspect)}."
     return replace(found, explanation=told)
+
+
+def _with_late_labels(names: list[str], url: Url, rows: Rows) -> list[str]:
+    """Return labels with those that reached a URL after it was queued."""
+    late = rows.get(late_labels_key(url.key))
+    return names if late is None else label_names(add_labels(",".join(names), late.decode()))
 
 
 def _found(url: Url, sources: Sources) -> Why:
@@ -255,6 +275,7 @@ def _recorded(record: UrlRecord, waiting: WaitingUrl | None, next_visit_at: floa
         grade=waiting.task.grade if waiting else None,
         via=record.via,
         kind=record.kind,
+        labels=label_names(record.labels),
         next_at=waiting.next_at if waiting else None,
         next_reason=waiting.reason if waiting else "",
         attempts=0 if record.state is UrlState.QUEUED else record.attempts,
@@ -287,6 +308,7 @@ def _queued(waiting: WaitingUrl) -> Why:
         grade=task.grade,
         via=task.via,
         kind=task.kind.value,
+        labels=label_names(task.labels),
         next_at=waiting.next_at,
         next_reason=waiting.reason,
         attempts=task.attempt,

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from gossamer.model import Counters, UrlRecord, UserErrors
 
-URL, COUNTERS, SUSPECT = b"u", b"c", b"k"
+URL, COUNTERS, SUSPECT, LATE_LABELS = b"u", b"c", b"k", b"b"
 _OLD_SUSPECT_BYTES = 2
 """Rows of so many bytes are of a time when whatever was in flight was blamed: they mean nothing."""
 
@@ -45,6 +45,11 @@ def encode_record(record: UrlRecord) -> bytes:
 def decode_record(value: bytes) -> UrlRecord:
     """Return the URL record that a value holds."""
     return _record_decoder.decode(value)
+
+
+def late_labels_key(key: int) -> bytes:
+    """Return the key of the row with labels that reached a URL after it was queued."""
+    return LATE_LABELS + key.to_bytes(8, "big")
 
 
 def suspect_row_key(key: int) -> bytes:

@@ -1,6 +1,6 @@
 """Status: what a crawl has done so far and what is left, in numbers."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -86,6 +86,8 @@ class Status(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Why seeds could not be fetched in their first try in this run; some of them."""
     restarts: int | None = None
     """Shards that died and were started again, in this run; None with one shard."""
+    seed_labels: dict[str, int] = field(default_factory=dict)
+    """Stored pages by label: those that were found from seeds with it."""
     refused_seeds: dict[str, str] | None = None
     """Seeds that were refused, with the reason; None unless no seed could be fetched."""
 
@@ -181,4 +183,11 @@ def status_of(counters: Counters, standing: Standing) -> Status:
         suspects=standing.suspects,
         waits_for=standing.waits_for,
         seed_failures=standing.seed_failures,
+        seed_labels=_most_frequent(counters.seed_labels),
     )
+
+
+def _most_frequent(counts: Mapping[str, int]) -> dict[str, int]:
+    """Return counts in order, the largest first; none that are zero."""
+    found = ((name, count) for name, count in counts.items() if count > 0)
+    return dict(sorted(found, key=lambda pair: (-pair[1], pair[0])))

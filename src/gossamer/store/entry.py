@@ -60,9 +60,11 @@ class LinksRecord(Struct, kw_only=True, frozen=True):
 
     url: str
     outcome: str
-    """One of fetched, redirected, refused, failed, seed; of a revisit also unchanged and gone.
+    """One of fetched, redirected, refused, failed, seed; of a revisit also unchanged and gone;
+    labelled if a stored page got further labels.
 
-    Of several records of a URL the last one holds, but for `unchanged`, which adds nothing.
+    Of several records of a URL the last one holds, but for `unchanged`, which adds nothing, and
+    `labelled`, which adds its labels.
     """
     reason: str = ""
     """The failure's or refusal's kind; "" otherwise."""
@@ -99,7 +101,7 @@ class LinksRecord(Struct, kw_only=True, frozen=True):
     errors: tuple[str, ...] = ()
     links: list[LinkRow] = field(default_factory=list)
     label: str = ""
-    """A seed's topic or region."""
+    """Labels of the seeds that led here (topics, regions), separated by commas."""
 
 
 _encode = msgspec.json.Encoder().encode
@@ -277,6 +279,10 @@ class TurnWriter:
     def seed_record(self, url: str, label: str, at: float) -> bytes:
         """Return the links-file member that remembers a seed and its label."""
         return self._links_only(LinksRecord(url=url, outcome="seed", label=label, at=at))
+
+    def label_record(self, url: str, labels: str, at: float) -> bytes:
+        """Return the links-file member that remembers labels which a stored page got later."""
+        return self._links_only(LinksRecord(url=url, outcome="labelled", label=labels, at=at))
 
     def _pages(self, document: Document, name: _Name, copy_of: CopyOf | None) -> ArchiveEntry:
         asked, block, payload, payload_bytes = _digests(document)
@@ -485,6 +491,7 @@ def _links_record(
         notes=dict(found.notes),
         errors=found.errors,
         links=[(link.target.text, link.kind, link.text, link.rel) for link in found.links],
+        label=task.labels,
     )
 
 

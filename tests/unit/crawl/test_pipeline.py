@@ -114,7 +114,7 @@ def test_refused_links_are_counted_by_reason_and_stay_unknown(at: Stations) -> N
     deep = replace_depth(PAGE, 3)
     links = [link("http://a.test/1"), link("mailto:x@a.test")]
     for _ in range(2):
-        tasks, _, refused = next_tasks(deep, links, at)
+        tasks, _, refused, _ = next_tasks(deep, links, at)
         assert tasks == []
         assert refused == {"too_deep": 1, "scheme": 1}
 
@@ -226,7 +226,7 @@ def test_only_failures_that_may_pass_are_tried_again(at: Stations) -> None:
 def test_ascending_tries_every_parent_path_of_a_found_url_once(at: Stations) -> None:
     ascending = replace(at, ascends=True)
     links = [link("http://b.test/a/b/p.html?q=1"), link("http://b.test/a/c/"), link(PAGE.url.text)]
-    tasks, _, _ = next_tasks(PAGE, links, ascending)
+    tasks, *_ = next_tasks(PAGE, links, ascending)
     parents = {task.url.text for task in tasks if task.kind is LinkKind.PARENT}
     assert parents >= {"http://b.test/", "http://b.test/a/", "http://b.test/a/b/"}
     assert len(tasks) == len({task.url.key for task in tasks})
@@ -235,5 +235,5 @@ def test_ascending_tries_every_parent_path_of_a_found_url_once(at: Stations) -> 
 
 
 def test_without_ascending_no_parent_is_tried(at: Stations) -> None:
-    tasks, _, _ = next_tasks(PAGE, [link("http://b.test/a/b/p.html")], at)
+    tasks, *_ = next_tasks(PAGE, [link("http://b.test/a/b/p.html")], at)
     assert [task.url.text for task in tasks] == ["http://b.test/a/b/p.html"]

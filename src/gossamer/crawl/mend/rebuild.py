@@ -54,6 +54,8 @@ from gossamer.model import (
     UrlRecord,
     UrlState,
     Visit,
+    add_labels,
+    read_labels,
 )
 from gossamer.process import LABELS
 from gossamer.report import COUNTERS, encode_counters, encode_record, url_row_key
@@ -78,6 +80,8 @@ from gossamer.urls import parse
 
 COMMIT_RECORDS = 500
 FOUND = frozenset({UrlState.ARCHIVED, UrlState.REDIRECTED})
+GIVES_LABELS = frozenset({"seed", "labelled"})
+"""Outcomes whose records may bring labels to a URL that has another record."""
 STATES = {
     "fetched": UrlState.ARCHIVED,
     "redirected": UrlState.REDIRECTED,
@@ -306,6 +310,7 @@ def revisited(old: UrlRecord, new: UrlRecord, *, is_same: bool, rules: WatchConf
         via=old.via,
         kind=old.kind,
         visits=[*old.visits, *new.visits][-VISITS_KEPT:],
+        labels=add_labels(old.labels, new.labels),
         page=old.stored if is_same or not is_found else None,
         looks=old.looks + is_found,
         changes=old.changes + (is_found and not is_same),
@@ -346,6 +351,7 @@ def _record(links: LinksRecord, state: UrlState, ref: StoreRef | None) -> UrlRec
         fingerprint=links.fp,
         words=links.words,
         visits=[Visit(links.at, _said(links, state), links.reason, links.status, ref)],
+        labels=links.label,
     )
 
 
@@ -375,6 +381,7 @@ def _count(links: LinksRecord, state: UrlState, counters: Counters, *, is_new: b
                 is_seed=is_seed,
                 label=next((label for label in LABELS if label in links.oddities), ""),
             )
+            counters.count_seed_labels(links.label)
         case UrlState.GONE:
             counters.count_gone()
         case UrlState.REDIRECTED:
@@ -395,9 +402,11 @@ def _follow(links: LinksRecord, core: Core) -> None:
     if url is None:
         return
     task = _task(links, url)
+    if links.outcome in GIVES_LABELS and links.label:
+        core.labels.add([task])
     if links.outcome == "seed":
         found = [Link(target=url, kind=LinkKind.SEED)]
-        task = Task(url=url, depth=-1)
+        task = Task(url=url, depth=-1, labels=task.labels)
     else:
         targets = ((parse(row[0], core.stations.urls), row) for row in links.links)
         found = [
@@ -414,6 +423,7 @@ def _follow(links: LinksRecord, core: Core) -> None:
     following = next_tasks(task, found, core.stations)
     core.frontier.add(following.new)
     core.frontier.promote(following.promoted)
+    core.labels.add(following.labelled)
 
 
 def _task(links: LinksRecord, url: Url) -> Task:
@@ -424,6 +434,7 @@ def _task(links: LinksRecord, url: Url) -> Task:
         kind=LinkKind(links.kind),
         hops=links.hops,
         nesting=links.nesting,
+        labels=read_labels(links.label),
     )
 
 
@@ -431,6 +442,7 @@ def _commit(core: Core) -> None:
     rows = core.rows_to_commit()
     core.state.write([*rows, (COUNTERS, encode_counters(core.counters))])
     core.frontier.committed()
+    core.labels.take_stored()  # the archive has them
 
 
 def _put_in_place(folder: CrawlFolder, fresh: Path) -> None:

@@ -41,6 +41,7 @@ def next_record(
         misses=0 if is_conclusive else old.misses + 1,
         belief=turn.belief or old.belief,
         importance=max(old.importance, turn.importance),
+        labels=turn.task.labels,
     )
     match turn.outcome:
         case Fetched(document=answer):

@@ -23,6 +23,7 @@ from gossamer.model import (
     Turn,
     UrlRecord,
     UrlState,
+    add_labels,
 )
 
 ABSENT = frozenset({FailureKind.NOT_FOUND, FailureKind.GONE})
@@ -82,7 +83,12 @@ class RevisitTurns:
         The task of such a turn is again the one by which the page was found.
         """
         first = replace(
-            task, depth=old.depth, via=old.via, kind=LinkKind(old.kind), attempt=old.misses
+            task,
+            depth=old.depth,
+            via=old.via,
+            kind=LinkKind(old.kind),
+            attempt=old.misses,
+            labels=add_labels(old.labels, task.labels),
         )
         reread = self._with_new_links(reading, old.url)
         plain = take_turn(first, outcome, reread, self.stations, now, importance=importance)

@@ -7,4 +7,4 @@ order is and makes tasks of a page's links, and `choose` reads the configuration
 """
 
 from gossamer.frontier.order.choose import breadth_first, choose_order, named_score
-from gossamer.frontier.order.grading import GRADES, Importance, LinkRanker, Order
+from gossamer.frontier.order.grading import GRADES, Importance, LabelMoves, LinkRanker, Order

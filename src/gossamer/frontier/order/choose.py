@@ -9,7 +9,7 @@ from typing import SupportsFloat
 from gossamer.config import FrontierConfig
 from gossamer.errors import CannotGoOn, ConfigError
 from gossamer.frontier.order.best_first import BestFirst
-from gossamer.frontier.order.grading import GRADES, Importance, Order
+from gossamer.frontier.order.grading import GRADES, Importance, LabelMoves, Order
 from gossamer.frontier.order.opic import Opic
 from gossamer.frontier.order.prior_ranks import WithPriorRanks
 from gossamer.log import OnUserError, describe_error, ignore_error, tell
@@ -26,6 +26,8 @@ def breadth_first(grades: int) -> Order:
 def choose_order(config: FrontierConfig, seeds: int = 1) -> Order:
     """Return the order of a configuration; ConfigError if a rule or a function is no good."""
     order = _plain_order(config, seeds)
+    if config.labels:
+        order = replace(order, grade=_moved(order.grade, LabelMoves(config.labels)))
     if not config.rules:
         return order
     return replace(order, grade=_overruled(order.grade, config.rules))
@@ -65,6 +67,16 @@ def _by_credit(credit: Importance) -> Callable[[Task], int]:
         return credit.grade(task.url.key)
 
     return grade
+
+
+def _moved(grade: Callable[[Task], int], moves: LabelMoves) -> Callable[[Task], int]:
+    """Return a grading in which labels move what has no grade yet."""
+
+    def moved(task: Task) -> int:
+        given = grade(task)
+        return given if task.grade or not task.labels else moves.moved(given, task.labels)
+
+    return moved
 
 
 def _overruled(grade: Callable[[Task], int], rules: Mapping[str, int]) -> Callable[[Task], int]:

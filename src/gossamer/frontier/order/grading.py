@@ -5,8 +5,10 @@ from dataclasses import dataclass
 from math import frexp
 from typing import Protocol
 
+from msgspec.structs import replace
+
 from gossamer.frontier.order.credit_table import CreditTable
-from gossamer.model import Link, LinkKind, Task
+from gossamer.model import Link, LinkKind, Task, label_names
 
 GRADES = 16
 """Classes of credit, a factor of two each; 16 cost nothing against an exact queue."""
@@ -58,6 +60,31 @@ class Importance(Protocol):
         """Load what `save` returned; return False, and change nothing, if it is damaged."""
 
 
+class LabelMoves:
+    """How many grades the labels of seeds move what is found from them, up or down."""
+
+    def __init__(self, moves: Mapping[str, int]) -> None:
+        self._by_name = {name.casefold(): move for name, move in moves.items()}
+        self._known: dict[str, int] = {"": 0}
+
+    def __bool__(self) -> bool:
+        """Return True if any label moves anything."""
+        return bool(self._by_name)
+
+    def of(self, labels: str) -> int:
+        """Return by how many grades a set of labels moves a task: the sum of its labels' moves."""
+        move = self._known.get(labels)
+        if move is None:
+            names = label_names(labels)
+            move = sum(self._by_name.get(name.casefold(), 0) for name in names)
+            self._known[labels] = move
+        return move
+
+    def moved(self, grade: int, labels: str) -> int:
+        """Return a grade after the move; 0, which is none yet, stays."""
+        return min(max(grade + self.of(labels), 1), GRADES) if grade else 0
+
+
 def _lift_nothing(_queued: Iterator[Task]) -> list[Task]:
     return []
 
@@ -90,8 +117,10 @@ class LinkRanker:
         credit: Importance | None = None,
         score: Callable[[str, str, int], int] | None = None,
         is_ours: Callable[[int], bool] | None = None,
+        moves: LabelMoves | None = None,
     ) -> None:
         self._credit, self._score, self._is_ours = credit, score, is_ours
+        self._moves = moves or LabelMoves({})
         self.needs_known = credit is not None
         """Links to known URLs matter, too."""
 
@@ -102,6 +131,18 @@ class LinkRanker:
 
         What belongs to another shard is not ours to judge: it is sent there with its credit.
         """
+        new, promoted = self._unmoved(page, wanted, known)
+        if not page.labels or not self._moves.of(page.labels):
+            return new, promoted
+        moved = self._moves.moved
+        return (
+            [replace(task, grade=moved(task.grade, task.labels)) for task in new],
+            [replace(task, grade=moved(task.grade, task.labels)) for task in promoted],
+        )
+
+    def _unmoved(
+        self, page: Task, wanted: Sequence[Link], known: Mapping[int, Link]
+    ) -> tuple[list[Task], list[Task]]:
         if self._credit is not None:
             return self._with_credit(self._credit, page, wanted, known)
         if self._score is None:
