@@ -234,7 +234,7 @@ class TrapDetector:
         unit = self._registry.governing(link.target)
         if unit is None or not unit.verdict or link.kind is LinkKind.SEED:
             return None
-        unit.refused += 1
+        self._registry.refuse(unit, 1)
         return Objection(Reject(unit.verdict), unit.detail)
 
     def mark(self, tasks: Sequence[Task]) -> Sequence[Task]:
@@ -338,7 +338,7 @@ class TrapDetector:
             if unit is None:
                 return None
         elif unit.verdict:
-            unit.refused += 1
+            self._registry.refuse(unit, 1)
             return Objection(Reject(unit.verdict), unit.detail)
         elif self._is_listed(task, unit):
             return None

@@ -248,7 +248,7 @@ class Probations:
 
     def refuse(self, unit: Unit, count: int) -> None:
         """Count tasks that a closed unit refuses."""
-        unit.refused += count
+        self._registry.refuse(unit, count)
         self._refused[unit.verdict] = self._refused.get(unit.verdict, 0) + count
 
     def release(self, unit: Unit) -> None:

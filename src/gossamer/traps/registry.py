@@ -159,6 +159,11 @@ class UnitRegistry:
         self._watch(unit, 1)
         self.change(unit)
 
+    def refuse(self, unit: Unit, count: int) -> None:
+        """Count URLs that a closed unit refuses."""
+        unit.refused += count
+        self.change(unit)
+
     def change(self, unit: Unit) -> None:
         """Have a watched unit written with the next commit."""
         self._changed.add(unit.name)

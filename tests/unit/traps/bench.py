@@ -12,7 +12,7 @@ from gossamer.traps import TrapDetector
 from gossamer.traps.held import decode_held
 from gossamer.traps.registry import TRAP_ROWS, decode_unit, is_unit_row, unit_key
 from gossamer.traps.unit import Probation, Unit
-from tests.unit.traps.pages import page_turn, url
+from tests.unit.traps.pages import page_turn, url, write_rows
 
 HOME = "http://home.test/"
 
@@ -63,11 +63,7 @@ class TrapBench:
         return self.rows.get(key)
 
     def commit(self) -> None:
-        for key, value in self.traps.rows_to_commit():
-            if value is None:
-                self.rows.pop(key, None)
-            else:
-                self.rows[key] = value
+        write_rows(self.rows, self.traps.rows_to_commit())
 
     def admit(
         self,

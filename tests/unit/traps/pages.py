@@ -1,9 +1,9 @@
 """A fetched page as the trap detector is told of it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from gossamer.config import UrlConfig
-from gossamer.model import Document, Extraction, Fetched, Link, LinkKind, Task, Turn, Url
+from gossamer.model import Document, Extraction, Fetched, Link, LinkKind, Row, Task, Turn, Url
 from gossamer.urls import parse
 from tests.bodies import Bytes
 
@@ -36,6 +36,15 @@ def page_turn(
         found=Extraction(text=body, links=found),
         new_tasks=[task.follow(link) for link in found if link.target.text in new],
     )
+
+
+def write_rows(rows: dict[bytes, bytes], changed: Iterable[Row]) -> None:
+    """Write rows as a commit does: None deletes."""
+    for key, value in changed:
+        if value is None:
+            rows.pop(key, None)
+        else:
+            rows[key] = value
 
 
 def document(place: Url, address: str = "") -> Document:

@@ -70,6 +70,27 @@ def test_what_is_out_counts_until_it_has_ended() -> None:
     assert not web.allowance.has_out(unit)
 
 
+def test_what_is_out_of_domains_that_are_suspected_together_counts_for_their_address() -> None:
+    web, address = Web(), "1.2.3.4"
+    one, other = (
+        suspect(name, shared=address, spent_at={address: 0}) for name in ("a.test/", "b.test/")
+    )
+    web.spend(one, 9, address)
+    on(other).in_flight.update(dict.fromkeys(range(9), (0, 0)))
+    web.allowance.load(other)
+    assert web.allowance.out_at(address) == 9
+    for number in range(82):
+        assert web.has_room(one), number
+        web.allowance.send(suspect(f"c{number}.test/", shared=address))
+    assert web.allowance.out_at(address) == 91
+    assert not web.has_room(one)
+    web.allowance.load(other, -1)
+    assert web.allowance.out_at(address) == 82
+    assert web.has_room(one)
+    web.allowance.take_back(suspect("c0.test/", shared=address), 2)
+    assert web.allowance.out_at(address) == 80
+
+
 def test_a_request_may_cost_more_than_one() -> None:
     web, unit = Web(), suspect("*.t.test")
     web.allowance.spend(unit, on(unit), "1.2.3.4", 2)

@@ -8,6 +8,7 @@ from gossamer.config import TrapsConfig
 from gossamer.model import (
     Failed,
     FailureKind,
+    Link,
     LinkKind,
     Objection,
     RefusalKind,
@@ -434,6 +435,19 @@ class TestTheQueue:
         assert bench.traps.release().refused == {"trap_same": 1}
         (note,) = bench.traps.notes()
         assert (note.reason, note.refused, note.held) == ("trap_same", 2, 0)
+
+    def test_what_a_closed_unit_has_refused_is_known_after_a_kill(self) -> None:
+        bench = TrapBench([Unit(name=UNIT, verdict="trap_same", detail="because")])
+        bench.traps.may_go(link_to(f"{INSIDE}1", OUTSIDE))
+        bench.restart()
+        link = Link(target=url(f"{INSIDE}2"), kind=LinkKind.ANCHOR)
+        objection = Objection(Reject.TRAP_SAME, "because")
+        assert bench.traps.object_to(link, 1, OUTSIDE) == objection
+        bench.restart()
+        bench.admit(f"{INSIDE}3", via=OUTSIDE)
+        bench.restart()
+        (note,) = bench.traps.notes()
+        assert note.refused == 3
 
     def test_a_held_task_goes_to_the_smaller_unit_that_is_on_probation_by_now(self) -> None:
         bench = TrapBench([suspect("t.test/")])

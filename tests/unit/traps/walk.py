@@ -23,7 +23,7 @@ from gossamer.model import (
 )
 from gossamer.traps import Hold, ReleasedTasks, TrapDetector
 from gossamer.urls import join
-from tests.unit.traps.pages import RULES, document, url
+from tests.unit.traps.pages import RULES, document, url, write_rows
 
 
 @dataclass
@@ -164,8 +164,4 @@ class Walk:
         self.let_out(self.traps.release())
 
     def commit(self) -> None:
-        for key, value in self.traps.rows_to_commit():
-            if value is None:
-                self.rows.pop(key, None)
-            else:
-                self.rows[key] = value
+        write_rows(self.rows, self.traps.rows_to_commit())
