@@ -507,7 +507,10 @@ def _has_other_codings(lines: list[bytes]) -> bool:
 
     libcurl then does not look for the last chunk, and waits for the connection to end.
     """
-    fields = (line.lower().partition(b":") for line in lines)
+    head = b"".join(lines).lower()
+    if b"transfer-encoding" not in head:
+        return False
+    fields = [line.lower().partition(b":") for line in lines]
     values = [value for name, _, value in fields if name.strip() == b"transfer-encoding"]
     if not values:
         return False

@@ -90,6 +90,9 @@ class ReleasedTasks(Struct, frozen=True):
         (self.new if held.is_new else self.known).append(held.task)
 
 
+NOTHING_RELEASED = ReleasedTasks([], [], {})
+
+
 class TrapDetector:
     """Holds back what belongs to units on probation. Rows in and rows out, like every station.
 
@@ -111,6 +114,7 @@ class TrapDetector:
         """Read the units; `per_home` is the allowance of a seed's host."""
         self._is_on = config.enabled
         self._trusted = Patterns(config.trust)
+        self._has_trusted = bool(self._trusted)
         self._registry = UnitRegistry(scan)
         names = [unit.name for unit in self._registry.watched()]
         self._queues = HeldQueues(scan, [*names, *self._registry.releasing])
@@ -144,6 +148,7 @@ class TrapDetector:
     def trust(self, patterns: Sequence[str]) -> None:
         """Let go, and never hold again, what matches patterns: all of them, the old ones too."""
         self._trusted = Patterns(patterns)
+        self._has_trusted = bool(self._trusted)
         self._free_trusted(all_units=False)
 
     def add_seeds(self, seeds: Iterable[Url]) -> None:
@@ -372,6 +377,8 @@ class TrapDetector:
 
     def release(self) -> ReleasedTasks:
         """Return the tasks that may go to the queue after all."""
+        if self._probations.is_quiet and not (self._trusted_tasks or self._queues.has_released):
+            return NOTHING_RELEASED
         released = ReleasedTasks([], [], self._probations.take_refused())
         self._send(released)
         trusted, self._trusted_tasks = self._trusted_tasks, []
@@ -483,7 +490,7 @@ class TrapDetector:
 
     def trusts(self, url: Url) -> bool:
         """Return True if a URL is never held: `[traps] trust` names it, or its host."""
-        return bool(self._trusted) and trusts_url(self._trusted, url)
+        return self._has_trusted and trusts_url(self._trusted, url)
 
 
 def _as_stored(task: Task) -> Task:

@@ -342,6 +342,11 @@ class HeldQueues:
             self._emptied.append(name)
         return out
 
+    @property
+    def has_released(self) -> bool:
+        """Return True if `take_released` or `take_emptied` would return something."""
+        return bool(self._releasing or self._emptied)
+
     def take_emptied(self) -> list[str]:
         """Return the released units whose last task was taken since the last call."""
         emptied, self._emptied = self._emptied, []

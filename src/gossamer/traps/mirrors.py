@@ -82,7 +82,7 @@ class Mirrors:
         changed = self._compare(turn, here) if is_page and not turn.is_sitemap else []
         closed = self._close_proven(here.original or host.name, [here, *changed])
         if not turn.is_sitemap:  # counted last: what is new is not in the queue yet
-            here.brought += sum(new.url.host == task.url.host for new in turn.new_tasks)
+            here.brought += sum([new.url.host == task.url.host for new in turn.new_tasks])
         return closed
 
     def _pages_of(self, host: Unit) -> _HostPages:
@@ -144,7 +144,7 @@ class Mirrors:
 
     def _close_proven(self, original: str, hosts: list[_HostPages]) -> tuple[str, list[Unit]]:
         """Return the members of a group that are to be closed, after some of them have changed."""
-        group = self._groups.get(original)
+        group = self._groups.get(original) if self._groups else None
         if group is None:
             return "", []
         for one in hosts:

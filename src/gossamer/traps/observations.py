@@ -80,7 +80,7 @@ def observation_of(turn: Turn) -> Observation:
     task, found = turn.task, turn.found
     volatile = is_volatile(task.url.target)
     host = task.url.host
-    abroad = Counter(units_of(new.url)[-1] for new in turn.new_tasks if new.url.host != host)
+    others = [new.url for new in turn.new_tasks if new.url.host != host]
     return Observation(
         task=task,
         address=address_of(task.url),
@@ -90,7 +90,7 @@ def observation_of(turn: Turn) -> Observation:
         is_volatile=volatile,
         new=[address_of(new.url) for new in turn.new_tasks if new.url.host == host],
         links=found.links if found is not None else (),
-        abroad=abroad,
+        abroad=Counter([units_of(url)[-1] for url in others]) if others else {},
     )
 
 

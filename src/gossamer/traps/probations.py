@@ -122,6 +122,11 @@ class Probations:
         self._touched[name] = None
 
     @property
+    def is_quiet(self) -> bool:
+        """Return True if there is nothing that `take_...` would return."""
+        return not (self._touched or self._refused or self._listed)
+
+    @property
     def has_touched(self) -> bool:
         """Return True if there is any such unit."""
         return bool(self._touched)
@@ -288,6 +293,8 @@ class Probations:
 
     def _end_probe(self, turn: Turn) -> _Probe | None:
         """Note that a task that went out on probation has ended; return what it was."""
+        if not self._out:
+            return None
         key = turn.task.url.key
         unit = self._registry.find(self._out.pop(key, ""))
         if unit is None or (probation := unit.probation) is None:
@@ -396,8 +403,10 @@ class Probations:
 
     def _check_pairs(self, page: Observation) -> None:
         """Put two hosts on probation whose pages bring ever new pages of each other."""
+        if not page.abroad:
+            return
+        host = self._registry.get(units_of(page.task.url)[-1])
         for name, count in page.abroad.items():
-            host = self._registry.get(units_of(page.task.url)[-1])
             if name in host.abroad or len(host.abroad) < ABROAD_KEPT:
                 host.abroad[name] = host.abroad.get(name, 0) + count
             other = self._registry.find(name)
@@ -410,7 +419,9 @@ class Probations:
 
     def _check_growth(self, host: Unit, name: str) -> None:
         """Put a host on probation that grows as fast as ever, whoever lists its URLs."""
-        if host.pages < max(GROWTH_PAGES, 2 * host.growth_pages) or self._allowance.is_home(host):
+        if host.pages < GROWTH_PAGES or host.pages < 2 * host.growth_pages:
+            return
+        if self._allowance.is_home(host):
             return
         if is_growing_on(host, self._host_count(name)):
             rate = f"{host.growth_rate:.1f} new URLs for each page"
