@@ -8,6 +8,11 @@ known, the shipped watchlist that learns them (it hears only changed or not, and
 five times too slow), visits in even shares, in shares of importance or of the rate of change, and
 Nutch's adaptive interval. Harder worlds of fewer pages follow: a fifth of the pages strictly
 periodic, equal importance, hosts whose pages are alike. A share is of the optimum's freshness.
+
+Then few pages (10, 100, 1,000) with median times between changes from a minute to a month, of which
+the watchlist knows nothing; and nine pages whose sitemap says hourly, weekly or never while they
+change every minute, every six hours or once a month: the visits to each, on the first day and in
+the week after it.
 """
 
 import os
@@ -20,6 +25,7 @@ import numpy as np
 from laboratory.forecast import Budget, Policy, Run, Watched, run
 from realweb import save
 from revisits.policies import Fixed, Nutch, best_visits, plan_visits
+from revisits.small import SCALES_S, looks_by_claim, share_of_optimum
 from revisits.worlds import DAY_S, World
 
 from gossamer.frontier.revisit import Watchlist
@@ -33,6 +39,10 @@ WINDOW_DAYS = 0.05
 COARSE_DAYS = 0.5
 PICKS, PICK_WINDOWS = 1_000, 200
 REPLANS = 9
+HANDFULS = ((10, 0.5, 40), (10, 20.0, 10), (100, 0.5, 10), (1_000, 0.5, 1))
+"""Pages, visits to each in a median time between changes, and worlds of which the mean counts."""
+CLAIMED_PER_S = 1 / 600
+SEED = 100
 
 
 def watch(world: World) -> Watchlist:
@@ -127,6 +137,34 @@ def harder() -> dict[str, float]:
     return shares
 
 
+def handfuls() -> dict[str, dict[str, float]]:
+    """Return the share of the learning watchlist by number of pages and time scale."""
+    shares: dict[str, dict[str, float]] = {}
+    print(f"{'few pages, of any scale':30}" + "".join(f"{name:>9}" for name in SCALES_S))
+    for pages, visits, seeds in HANDFULS:
+        row = {
+            name: statistics.fmean(
+                share_of_optimum(pages, median_s, visits, SEED + seed) for seed in range(seeds)
+            )
+            for name, median_s in SCALES_S.items()
+        }
+        told_row = "".join(f"{share:9.4f}" for share in row.values())
+        print(f"{pages:,} pages, {visits:g} visits a change".ljust(30) + told_row, flush=True)
+        shares[f"{pages} pages, {visits:g} visits"] = {n: round(s, 4) for n, s in row.items()}
+    return shares
+
+
+def claimed() -> dict[str, dict[str, int]]:
+    """Return the visits to pages by what is claimed of them and what is so."""
+    first = looks_by_claim(1.0, CLAIMED_PER_S)
+    all_days = looks_by_claim(8.0, CLAIMED_PER_S)
+    looks = {name: {"first day": n, "next week": all_days[name] - n} for name, n in first.items()}
+    print(f"{'claimed and true':22} {'first day':>10} {'next week':>10}")
+    for name, found in looks.items():
+        print(f"{name:22} {found['first day']:10} {found['next week']:10}")
+    return looks
+
+
 def costs(watchlist: Watchlist, world: World) -> dict[str, float]:
     """Return what planning, picking and learning cost, in CPU time."""
     now, replans, picking, learning = DAYS * DAY_S, [], 0.0, 0.0
@@ -171,11 +209,12 @@ def main() -> None:
     )
     shares, watchlist = compare(world)
     small = harder()
+    scales, looks = handfuls(), claimed()
     measured = costs(watchlist, world)
     assert shares["learned"] > shares["nutch"]
     rounded = {name: round(share, 4) for name, share in {**shares, **small}.items()}
     figures = {**rounded, **measured, "bytes_per_page": round(page_bytes, 1)}
-    save("freshness", {**figures, "pages": PAGES, "days": DAYS})
+    save("freshness", {**figures, "scales": scales, "looks": looks, "pages": PAGES, "days": DAYS})
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """Whatever happens to a watchlist, a page is due when it should be, and never while it is out."""
 
 import math
+from random import Random
 
 import pytest
 from hypothesis import given, settings
@@ -8,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from tests.examples import examples
 
-from gossamer.frontier.revisit import Belief, Watchlist, first_belief, learn
+from gossamer.frontier.revisit import DEFAULT_PRIOR, Belief, Watchlist, first_belief, learn
 from gossamer.frontier.revisit.change_rate import MOST_CHANGES
 
 RATES = st.floats(1e-9, 1e3)
@@ -36,9 +37,46 @@ def test_a_belief_moves_the_right_way_and_stays_sane(
 @given(st.floats(2.0, MOST_CHANGES), TIMES, TIMES)
 def test_a_visit_never_unlearns_what_was_known(a: float, b: float, elapsed_s: float) -> None:
     after = learn(Belief(a, b), elapsed_s, changed=True)
+    if after.b == elapsed_s:  # it was unlike anything believed
+        assert after.a / after.b > a / b
+        return
     scale = after.a / MOST_CHANGES if after.a == MOST_CHANGES else 1.0
     assert after.a >= min(a, MOST_CHANGES) * (1 - 1e-9)
     assert after.b * scale >= b * (1 - 1e-9) * a / (a + 1)
+
+
+@given(
+    gap_s=st.floats(1.0, 3.2e7),
+    visits_per_change=st.floats(0.5, 8.0),
+    prior_s=st.floats(1.0, 3.2e8),
+    seed=st.integers(0, 2**32),
+)
+def test_a_belief_converges_to_any_rate_from_any_prior(
+    gap_s: float, visits_per_change: float, prior_s: float, seed: int
+) -> None:
+    """From a change per second to one per year, whatever was believed before."""
+    rng, belief = Random(seed), first_belief(1.0 / prior_s)
+    elapsed_s = gap_s / visits_per_change
+    chance = -math.expm1(-elapsed_s / gap_s)
+    for _ in range(400):
+        belief = learn(belief, elapsed_s, changed=rng.random() < chance)
+    assert gap_s / 4 < belief.b / belief.a < 4 * gap_s
+
+
+@given(st.lists(st.booleans(), min_size=1, max_size=60), st.floats(1.0, 1e6), st.data())
+def test_a_visit_that_found_a_change_never_makes_a_page_seem_slower(
+    found: list[bool], elapsed_s: float, data: st.DataObject
+) -> None:
+    """Of two histories that differ in one visit, the one with the change believes more changes."""
+    belief = first_belief(DEFAULT_PRIOR)
+    place = data.draw(st.integers(0, len(found) - 1))
+    beliefs = []
+    for said in (False, True):
+        belief = first_belief(DEFAULT_PRIOR)
+        for changed in [*found[:place], said, *found[place + 1 :]]:
+            belief = learn(belief, elapsed_s, changed=changed)
+        beliefs.append(belief.a / belief.b)
+    assert beliefs[1] >= beliefs[0] * (1 - 1e-9)
 
 
 @pytest.mark.slow

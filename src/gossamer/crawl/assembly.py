@@ -41,7 +41,15 @@ from gossamer.filter import UrlFilter
 from gossamer.frontier import AddressClocks, HostDelays
 from gossamer.model import Counters, UrlRecord
 from gossamer.process import Processor, Registry, Tools
-from gossamer.report import COUNTERS, URL, decode_counters, decode_record, seed_urls
+from gossamer.report import (
+    COUNTERS,
+    URL,
+    claim_row_key,
+    decode_claim,
+    decode_counters,
+    decode_record,
+    seed_urls,
+)
 from gossamer.secrets import read_secrets, with_secrets
 from gossamer.store import (
     ROW_PREFIX,
@@ -327,7 +335,7 @@ def _open_watcher(
     from gossamer.crawl.revisit.watcher import Watcher  # noqa: PLC0415 - as above
 
     rules, counters, now = config.watch, core.counters, time.now()
-    pages = WatchedPages(rules)
+    pages = WatchedPages(rules, lambda key: decode_claim(core.state.get(claim_row_key(key))))
     pages.load(_stored_records(core), now)
     return Watcher(
         config=config,

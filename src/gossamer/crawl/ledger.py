@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 
 from gossamer.crawl.ports import Committing
 from gossamer.crawl.revisit.records import STORED, count_revisit, next_record, outdated
+from gossamer.crawl.sitemaps import turn_claims
 from gossamer.log import warn
 from gossamer.model import (
     CLOCK_SET_BACK,
@@ -121,6 +122,7 @@ class Ledger:
         else:
             record = self._revisit_record(turn, key, document, entry)
         self.group.append((record, key, entry))
+        self._rows.extend(turn_claims(turn))
         self.open_group(now)
 
     def add_rows(self, rows: Sequence[Row]) -> None:

@@ -1,8 +1,10 @@
-"""Sitemaps that nobody has named, and how many of them a host may have."""
+"""Sitemaps: those that nobody has named, how many a host may have, and what they say of pages."""
+
+from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from gossamer.crawl.pipeline import PROBED_SITEMAP, document_of
+from gossamer.crawl.pipeline import PROBED_SITEMAP, document_of, sitemap_may_name
 from gossamer.crawl.ports import Stations
 from gossamer.fetch import RobotsCache, RobotsRules
 from gossamer.frontier import HostAnswer
@@ -10,13 +12,18 @@ from gossamer.model import (
     SITEMAP_TYPES,
     Failed,
     Fetched,
+    Link,
     LinkKind,
     Redirected,
     RefusalKind,
     Refused,
+    RevisitResult,
+    Row,
     Task,
     Turn,
+    claim_of,
 )
+from gossamer.report import claim_row_key, encode_claim
 
 SITEMAPS_OR_FEEDS = SITEMAP_TYPES | {"application/rss+xml", "application/atom+xml"}
 """What the protocol takes for a sitemap."""
@@ -121,3 +128,24 @@ class SitemapTally:
         if sitemaps < FREE_SITEMAPS + pages // PAGES_PER_SITEMAP:
             return ""
         return f"{sitemaps} sitemaps of {host} have named {pages} new pages"
+
+
+def turn_claims(turn: Turn) -> list[Row]:
+    """Return the rows of what a turn's sitemap says of pages; none if it is no sitemap, or old."""
+    is_news = turn.revisit in {None, RevisitResult.CHANGED} and isinstance(turn.outcome, Fetched)
+    if turn.found is None or not turn.is_sitemap or not is_news:
+        return []
+    return claim_rows(turn.task, turn.found.links)
+
+
+def claim_rows(task: Task, links: Sequence[Link]) -> list[Row]:
+    """Return the rows of what a sitemap says of those pages that it may speak for.
+
+    A row of its own for each URL: the sitemap may come before the page or after it.
+    """
+    said = (
+        (link.target.key, encode_claim(claim_of(link)))
+        for link in links
+        if link.text and not link.is_sitemap and sitemap_may_name(task, link)
+    )
+    return [(claim_row_key(key), value) for key, value in said if value is not None]

@@ -4,6 +4,13 @@ Neighbours: everyone. Not for: rules (those live in the room that applies them).
 """
 
 from gossamer.model.checks import CheckedFolder, CheckFinding, CheckScope, FindingKind, Remedy
+from gossamer.model.claims import (
+    MEAN_PRIORITY,
+    NO_CLAIM,
+    ChangeFrequency,
+    SitemapClaim,
+    claim_of,
+)
 from gossamer.model.document import (
     CERTIFICATES,
     CLOCK_SET_BACK,

@@ -153,11 +153,11 @@ class Task(Struct, frozen=True, gc=False, omit_defaults=True):
     `via` is the text of the URL that linked it first ("" for a seed). `grade` is its priority
     class, 1 (low) to F (high), 0 if nobody has graded it yet. `attempt` counts the tries that ended
     in a retryable failure, `hops` the redirects that led here one after another, `nesting` the
-    sitemap indexes. `credit` is what the linking page gives it on its way to the frontier, in
-    orders that know credit; `is_doubtful` says on that way that the page is on probation,
-    `named_at` and `generation` on which address its domain is, and how many domains there led to
-    it, each named by the one before. `labels` are those of the seeds that led here: one text, see
-    `read_labels`.
+    sitemap indexes. `credit` is what the linking page gives it on its way to the frontier: credit,
+    or in the breadth-first order the classes by which it moves up or down; `is_doubtful` says on
+    that way that the page is on probation, `named_at` and `generation` on which address its domain
+    is, and how many domains there led to it, each named by the one before. `labels` are those of
+    the seeds that led here: one text, see `read_labels`.
     """
 
     url: Url

@@ -47,14 +47,18 @@ from gossamer.report.inquiry import (
     why_sources,
 )
 from gossamer.report.records import (
+    CLAIM,
     COUNTERS,
     LATE_LABELS,
     SUSPECT,
     URL,
     Suspect,
+    claim_row_key,
+    decode_claim,
     decode_counters,
     decode_record,
     decode_suspect,
+    encode_claim,
     encode_counters,
     encode_record,
     encode_suspect,

@@ -14,6 +14,7 @@ from gossamer.model import (
     LinkKind,
     Objection,
     Reject,
+    SitemapClaim,
     Url,
     UrlRecord,
     UrlState,
@@ -22,6 +23,8 @@ from gossamer.model import (
 )
 from gossamer.report.clusters import NearCopy, near_copy, near_sentence
 from gossamer.report.records import (
+    claim_row_key,
+    decode_claim,
     decode_record,
     decode_suspect,
     late_labels_key,
@@ -104,6 +107,10 @@ class Revisits(Struct, frozen=True, kw_only=True):
     """Weight of its freshness; None if it was not estimated."""
     next_look_at: float | None
     """When the next visit is planned, in seconds since 1970."""
+    changefreq: str = ""
+    """How often its sitemap says that it changes; "" if it does not say."""
+    lastmod_at: float | None = None
+    """When its sitemap says that it changed last, in seconds since 1970; a day, at its end."""
 
 
 class HostSettings(Struct, frozen=True, kw_only=True):
@@ -252,7 +259,8 @@ def _found(url: Url, sources: Sources) -> Why:
     is_open = waiting is None and (record is None or record.state is UrlState.QUEUED)
     held = sources.who_holds(url) if is_open else None
     if record is not None:
-        found = _recorded(record, waiting, sources.next_look_at)
+        claim = decode_claim(sources.rows.get(claim_row_key(url.key)))
+        found = _recorded(record, waiting, sources.next_look_at, claim)
         return replace(found, state="held", reason="trial", detail=held) if held else found
     if waiting is not None:
         return _queued(waiting)
@@ -264,7 +272,9 @@ def _found(url: Url, sources: Sources) -> Why:
     return replace(found, state="held", reason="trial", detail=held, filter=None)
 
 
-def _recorded(record: UrlRecord, waiting: WaitingUrl | None, next_visit_at: float | None) -> Why:
+def _recorded(
+    record: UrlRecord, waiting: WaitingUrl | None, next_visit_at: float | None, claim: SitemapClaim
+) -> Why:
     page = record.stored
     is_again = record.state is UrlState.QUEUED and waiting is not None
     return Why(
@@ -281,7 +291,7 @@ def _recorded(record: UrlRecord, waiting: WaitingUrl | None, next_visit_at: floa
         attempts=0 if record.state is UrlState.QUEUED else record.attempts,
         target=record.target,
         copy_of=record.copy_of,
-        watch=_revisits(record, next_visit_at),
+        watch=_revisits(record, next_visit_at, claim),
         page=RecordLocation(file=page.file, offset=page.offset, length=page.length)
         if page
         else None,
@@ -339,7 +349,7 @@ def _never_taken(url: Url, sources: Sources) -> Why:
     )
 
 
-def _revisits(record: UrlRecord, next_at: float | None) -> Revisits:
+def _revisits(record: UrlRecord, next_at: float | None, claim: SitemapClaim) -> Revisits:
     """Return how often a page was revisited and had changed, and what follows from it."""
     rate = record.belief[0] / record.belief[1] if record.belief else None
     return Revisits(
@@ -349,6 +359,8 @@ def _revisits(record: UrlRecord, next_at: float | None) -> Revisits:
         changes_every_s=round(1.0 / rate, 3) if rate else None,
         importance=record.importance or None,
         next_look_at=next_at if next_at is not None else record.retry_at,
+        changefreq=claim.changefreq.word,
+        lastmod_at=claim.modified_at,
     )
 
 

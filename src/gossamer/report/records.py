@@ -1,14 +1,23 @@
 """The rows that tell what became of each URL, and the totals. Pure."""
 
+import struct
 from collections.abc import Iterable
 from datetime import UTC, datetime
 
 import msgspec
 from msgspec import Struct
 
-from gossamer.model import Counters, UrlRecord, UserErrors
+from gossamer.model import (
+    NO_CLAIM,
+    ChangeFrequency,
+    Counters,
+    SitemapClaim,
+    UrlRecord,
+    UserErrors,
+)
 
-URL, COUNTERS, SUSPECT, LATE_LABELS = b"u", b"c", b"k", b"b"
+URL, COUNTERS, SUSPECT, LATE_LABELS, CLAIM = b"u", b"c", b"k", b"b", b"y"
+_CLAIM = struct.Struct(">BQ")
 _OLD_SUSPECT_BYTES = 2
 """Rows of so many bytes are of a time when whatever was in flight was blamed: they mean nothing."""
 
@@ -50,6 +59,28 @@ def decode_record(value: bytes) -> UrlRecord:
 def late_labels_key(key: int) -> bytes:
     """Return the key of the row with labels that reached a URL after it was queued."""
     return LATE_LABELS + key.to_bytes(8, "big")
+
+
+def claim_row_key(key: int) -> bytes:
+    """Return the key of the row that holds what a sitemap says of a URL."""
+    return CLAIM + key.to_bytes(8, "big")
+
+
+def encode_claim(claim: SitemapClaim) -> bytes | None:
+    """Return the value of a claim's row: 9 bytes; None if it says nothing worth keeping."""
+    if not claim.changefreq and claim.modified_at is None:
+        return None
+    return _CLAIM.pack(claim.changefreq, max(0, int(claim.modified_at or 0.0)))
+
+
+def decode_claim(value: bytes | None) -> SitemapClaim:
+    """Return the claim that a row holds; `NO_CLAIM` if there is none, or it cannot be read."""
+    if value is None or len(value) != _CLAIM.size:
+        return NO_CLAIM
+    number, modified_at = _CLAIM.unpack(value)
+    known = number <= ChangeFrequency.NEVER
+    changefreq = ChangeFrequency(number) if known else ChangeFrequency.NOT_SAID
+    return SitemapClaim(changefreq, float(modified_at) or None)
 
 
 def suspect_row_key(key: int) -> bytes:

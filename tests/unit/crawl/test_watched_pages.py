@@ -5,8 +5,10 @@ from typing import Any
 import pytest
 
 from gossamer.config import UrlConfig, WatchConfig
-from gossamer.crawl.revisit.watched import WatchedPages, last_modified
+from gossamer.crawl.revisit.watched import WatchedPages
 from gossamer.model import (
+    NO_CLAIM,
+    ChangeFrequency,
     Document,
     Extraction,
     Failed,
@@ -16,12 +18,14 @@ from gossamer.model import (
     Link,
     LinkKind,
     RevisitResult,
+    SitemapClaim,
     Task,
     Turn,
     Url,
     UrlRecord,
     UrlState,
     Visit,
+    claim_of,
 )
 from gossamer.urls import parse
 
@@ -62,7 +66,7 @@ def revisit(number: int, finding: RevisitResult, at: float = 50.0, **more: Any) 
 
 
 def notes(*records: tuple[int, UrlRecord], now: float = 0.0) -> WatchedPages:
-    made = WatchedPages(RULES)
+    made = WatchedPages(RULES, lambda _key: NO_CLAIM)
     made.load([(url(number).key, one) for number, one in records], now)
     made.plan(now, 1.0, lambda _host: FAR)
     return made
@@ -152,7 +156,7 @@ def test_a_sitemap_brings_pages_forward_that_it_says_have_changed() -> None:
 
 def test_dates_of_sitemaps() -> None:
     def at(text: str) -> float | None:
-        return last_modified(Link(target=url(1), kind=LinkKind.SITEMAP, text=text))
+        return claim_of(Link(target=url(1), kind=LinkKind.SITEMAP, text=text)).modified_at
 
     assert at("lastmod=1970-01-01") == 86_400.0
     assert at("lastmod=1970-01-01T00:00:09Z changefreq=daily") == 9.0
@@ -169,24 +173,43 @@ def test_a_new_page_is_watched_at_once() -> None:
     assert len(made) == 1
 
 
-def test_a_new_page_is_believed_to_change_as_often_as_its_sitemap_says() -> None:
-    notes = WatchedPages(RULES)
-    entries = [
-        Link(target=url(number), kind=LinkKind.SITEMAP, text=f"changefreq={said}")
-        for number, said in ((2, "hourly"), (3, "yearly"), (4, "often"))
-    ]
-    sitemap = Turn(
-        task=Task(url=url(1)),
-        outcome=Fetched(document=document()),
-        at=0.0,
-        found=Extraction(links=entries, media_type="application/sitemap+xml"),
-        new_tasks=[Task(url=url(number)) for number in (2, 3, 4)],
+def test_what_a_sitemap_says_of_a_page_is_read_whatever_it_says() -> None:
+    def said(text: str, kind: LinkKind = LinkKind.SITEMAP) -> SitemapClaim:
+        return claim_of(Link(target=url(1), kind=kind, text=text))
+
+    assert said("changefreq=Hourly priority=0.9") == SitemapClaim(
+        ChangeFrequency.HOURLY, priority=0.9
     )
-    notes.note_page(sitemap)
+    for nonsense in (
+        "",
+        "changefreq=",
+        "changefreq=often",
+        "priority=nan",
+        "priority=",
+        "=",
+        "===",
+    ):
+        assert said(nonsense) == NO_CLAIM
+    assert said("priority=7").priority == 1.0
+    assert said("priority=-inf").priority == 0.0
+    assert said("changefreq=daily", LinkKind.ANCHOR) == NO_CLAIM
+
+
+@pytest.mark.parametrize("is_new", [True, False])
+def test_a_page_is_believed_to_change_as_its_sitemap_says(is_new: bool) -> None:  # noqa: FBT001 - a parameter
+    """Whether it is found during the watch, or was stored before."""
+    claims = {
+        url(2).key: SitemapClaim(ChangeFrequency.HOURLY),
+        url(3).key: SitemapClaim(ChangeFrequency.YEARLY),
+    }
+    made = WatchedPages(WatchConfig(), lambda key: claims.get(key, NO_CLAIM))
     for number in (2, 3, 4):
-        page = Turn(task=Task(url=url(number)), outcome=Fetched(document=document()), at=0.0)
-        notes.note_page(page)
-    rates = [notes._pages.planned(url(number).key) for number in (2, 3, 4)]
-    found = [plan.changes_per_s if plan is not None else 0.0 for plan in rates]
-    assert found[2] == pytest.approx(1 / RULES.prior_s)  # "often" says nothing
-    assert found[1] < found[0] < found[2]
+        if is_new:
+            task = Task(url=url(number))
+            made.note_page(Turn(task=task, outcome=Fetched(document=document()), at=0.0))
+        else:
+            made.load([(url(number).key, record(number))], 0.0)
+    plans = [made._pages.planned(url(number).key) for number in (2, 3, 4)]
+    found = [plan.changes_per_s if plan is not None else 0.0 for plan in plans]
+    assert found[2] == pytest.approx(1 / WatchConfig().prior_s)
+    assert found[1] < found[2] < found[0]

@@ -10,6 +10,7 @@ from gossamer.config import WatchConfig
 from gossamer.crawl.revisit.budget import RequestBudget
 from gossamer.crawl.revisit.watched import WatchedPages
 from gossamer.crawl.revisit.watcher import Watcher
+from gossamer.model import NO_CLAIM
 
 PAGE = "http://a.test/p"
 KEY = url(PAGE).key
@@ -23,7 +24,7 @@ async def watcher_of(engine: Engine, until: dict[int, float]) -> Watcher:
     engine.ledger.commit()
     engine.clock.advance(10_000.0)
     now = engine.time.now()
-    pages = WatchedPages(RULES)
+    pages = WatchedPages(RULES, lambda _key: NO_CLAIM)
     pages.load([(KEY, engine.of(PAGE))], now)
     config: Any = SimpleNamespace(
         watch=RULES, concurrency=4, politeness=OWN.politeness, urls=OWN.urls

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from gossamer.frontier.revisit import DEFAULT_PRIOR, Belief, first_belief, learn, prior_of
+from gossamer.frontier.revisit import DEFAULT_PRIOR, Belief, first_belief, learn
 from gossamer.frontier.revisit.change_rate import MOST_CHANGES
 
 
@@ -54,7 +54,7 @@ def test_a_date_that_is_not_between_the_visits_is_ignored(age: float) -> None:
 
 
 def test_a_change_within_no_time_counts_as_one() -> None:
-    assert learn(Belief(2.0, 8.0), 0.0, changed=True) == Belief(3.0, 8.0)
+    assert learn(Belief(2.0, 8.0), 0.0, changed=True) == Belief(3.0, 8.0, seen=1.0)
 
 
 def test_a_belief_can_be_overturned_however_long_it_was_held() -> None:
@@ -81,8 +81,18 @@ def test_a_page_a_thousand_times_quicker_than_its_prior_is_found_out() -> None:
     assert 0.8 < mean(belief) < 1.3
 
 
-def test_a_changefreq_is_a_rate_and_nonsense_is_none() -> None:
-    assert prior_of(" Daily") == pytest.approx(1 / 86_400)
-    assert prior_of("now and then") is None
-    assert prior_of("yearly") > prior_of("never")  # type: ignore[operator]  # both are known words
+def test_the_default_prior_is_slow() -> None:
     assert pytest.approx(1 / (150 * 86_400)) == DEFAULT_PRIOR
+
+
+def test_the_first_change_of_a_page_that_is_too_fast_for_its_prior_counts() -> None:
+    belief = learn(first_belief(DEFAULT_PRIOR), 5.0, changed=False)
+    belief = learn(belief, 5.0, changed=True)
+    assert mean(belief) == pytest.approx(0.1)
+
+
+def test_a_change_that_was_to_be_expected_sooner_or_later_moves_a_belief_a_little() -> None:
+    belief = first_belief(DEFAULT_PRIOR)
+    for _ in range(100):
+        belief = learn(belief, 86_400.0, changed=False)
+    assert mean(learn(belief, 86_400.0, changed=True)) < 2 * mean(belief)

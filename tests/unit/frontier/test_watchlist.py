@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from gossamer.errors import Bug
-from gossamer.frontier.revisit import Belief, Watchlist, first_belief, prior_of
+from gossamer.frontier.revisit import Belief, Watchlist
+from gossamer.model import ChangeFrequency, SitemapClaim
 
 DAY_S = 86_400.0
 
@@ -28,7 +29,7 @@ def test_nothing_is_due_before_the_first_plan() -> None:
     watchlist = watch(10)
     assert watchlist.next_due_at() is None
     assert watchlist.take_due(1e9, 1e9, 10) == []
-    assert watchlist.expected_freshness() == 0.0
+    assert watchlist.expected_freshness() is None
 
 
 def test_an_empty_watchlist_can_be_planned() -> None:
@@ -166,16 +167,87 @@ def test_what_was_learned_survives_a_restart() -> None:
         assert new.changes_per_s == pytest.approx(old.changes_per_s, rel=0.05)
 
 
+def changes_per_s(watchlist: Watchlist, key: int) -> float:
+    planned = watchlist.planned(key)
+    assert planned is not None
+    return planned.changes_per_s
+
+
 def test_a_changefreq_weighs_but_does_not_decide() -> None:
     watchlist = Watchlist()
-    daily, never = prior_of("daily"), prior_of("never")
-    assert daily is not None
-    assert never is not None
-    for key, belief in enumerate((None, first_belief(daily), first_belief(never))):
-        watchlist.add(key, key, 1.0, belief, 0.0)
+    said = (ChangeFrequency.NOT_SAID, ChangeFrequency.DAILY, ChangeFrequency.NEVER)
+    for key, changefreq in enumerate(said):
+        watchlist.add(key, key, 1.0, None, 0.0, SitemapClaim(changefreq))
     watchlist.replan(0.0, 1.0)
-    rates = [planned.changes_per_s for key in range(3) if (planned := watchlist.planned(key))]
-    assert rates[2] < rates[0] < rates[1] < 0.1 * daily
+    rates = [changes_per_s(watchlist, key) for key in range(3)]
+    assert rates[2] < rates[0] < rates[1] < 0.1 / DAY_S
+
+
+def test_a_page_that_has_not_changed_for_years_is_believed_to_be_slow() -> None:
+    watchlist = Watchlist()
+    now = 1_000 * DAY_S
+    for key, modified_at in enumerate((None, 0.0, now - 60.0)):
+        watchlist.add(key, 0, 1.0, None, now, SitemapClaim(modified_at=modified_at))
+    rates = [changes_per_s(watchlist, key) for key in range(3)]
+    assert rates[1] < rates[0]
+    assert rates[2] == rates[0]  # dates of today are those of the sitemap, as often as not
+
+
+def watched_claims(
+    claimed: list[ChangeFrequency], gaps_s: list[float], seconds: float, per_s: float = 0.02
+) -> tuple[Watchlist, list[int]]:
+    """Return a watchlist after some time, and the visits to each page, under a small budget."""
+    watchlist, visits = Watchlist(), [0] * len(claimed)
+    for key, changefreq in enumerate(claimed):
+        watchlist.add(key, 0, 1.0, None, 0.0, SitemapClaim(changefreq))
+    last, step_s = [0.0] * len(claimed), 1.0 / per_s
+    for tick in range(int(seconds / step_s)):
+        now = tick * step_s
+        if tick % 10 == 0:
+            watchlist.replan(now, per_s)
+        for key in watchlist.take_due(now, now, 1):
+            changed = now // gaps_s[key] > last[key] // gaps_s[key]
+            watchlist.visited(key, now, changed=changed)
+            last[key] = now
+            visits[key] += 1
+    return watchlist, visits
+
+
+def test_claims_are_the_first_belief_and_the_pages_history_is_the_last() -> None:
+    """Nine pages: claimed hourly, weekly, never; truly changing every 5 minutes, 5 hours, never."""
+    often, seldom, never = 300.0, 18_000.0, 1e12
+    claims = [ChangeFrequency.HOURLY, ChangeFrequency.WEEKLY, ChangeFrequency.NEVER]
+    claimed = [claim for claim in claims for _ in range(3)]
+    begun, _ = watched_claims(claimed, [never] * 9, 0.0)
+    rates = [changes_per_s(begun, key) for key in range(9)]
+    assert rates[0] == rates[1] > 5 * rates[3] > 5 * 5 * rates[6]
+
+    ended, _ = watched_claims(claimed, [often, seldom, never] * 3, 3 * DAY_S)
+    for first in (0, 3, 6):
+        fast, medium, slow = (changes_per_s(ended, first + true) for true in range(3))
+        assert fast > 4 * medium > 4 * slow
+    for true, gap_s in enumerate((often, seldom)):
+        found = [changes_per_s(ended, key) * gap_s for key in range(true, 9, 3)]
+        assert max(found) < 3 * min(found)
+        assert min(found) > 0.3
+
+
+def test_claims_that_pages_contradict_count_for_less_with_other_pages_of_the_host() -> None:
+    true, false = Watchlist(), Watchlist()
+    claim = SitemapClaim(ChangeFrequency.HOURLY)
+    for watchlist, every in ((true, 1), (false, 10**9)):
+        for key in range(20):
+            watchlist.add(key, 0, 1.0, None, 0.0, claim)
+        watchlist.replan(0.0, 1.0)
+        for visit in range(1, 40):
+            for key in range(20):
+                watchlist.visited(key, visit * 3_600.0, changed=visit % every == 0)
+        watchlist.replan(40 * 3_600.0, 1.0)
+        watchlist.add(99, 0, 1.0, None, 0.0, SitemapClaim(ChangeFrequency.NEVER))
+        watchlist.add(98, 0, 1.0, None, 0.0)
+    believed = changes_per_s(true, 98) / changes_per_s(true, 99)
+    disbelieved = changes_per_s(false, 98) / changes_per_s(false, 99)
+    assert believed > 10 * disbelieved > 0.0
 
 
 def test_a_host_that_allows_little_gets_little() -> None:
@@ -247,12 +319,59 @@ def test_dates_that_the_content_contradicts_are_no_longer_believed() -> None:
 def test_the_expected_freshness_rises_with_the_budget() -> None:
     watchlist = watch(100)
     shares = []
+    for key in range(100):
+        watchlist.visited(key, 1e5, changed=True)
+        watchlist.visited(key, 2e5, changed=False)
     for per_s in (0.01, 0.1, 1.0, 10.0):
-        watchlist.replan(0.0, per_s)
-        shares.append(watchlist.expected_freshness())
+        watchlist.replan(2e5, per_s)
+        shares.append(watchlist.expected_freshness() or 0.0)
     assert shares == sorted(shares)
     assert shares[0] > 0.0
     assert 0.9 < shares[-1] <= 1.0
+
+
+def test_no_freshness_is_promised_before_pages_are_known_by_their_own_history() -> None:
+    """Three of five pages have to be watched for a few of their intervals."""
+    watchlist = Watchlist()
+    for key in range(5):
+        watchlist.add(key, 0, 1.0, None, 0.0)
+    watchlist.replan(0.0, 1.0)
+    assert watchlist.expected_freshness() is None
+    for key in range(3):
+        assert watchlist.expected_freshness() is None
+        for visit in range(1, 6):
+            watchlist.visited(key, 5.0 * visit, changed=False)
+    promised = watchlist.expected_freshness()
+    assert promised is not None
+    assert promised < 0.98  # 25 seconds without a change do not say "never"
+
+
+def test_a_page_that_changes_every_two_seconds_is_known_after_26_changes() -> None:
+    for step_s in (0.7, 1.9, 4.3):
+        watchlist = Watchlist()
+        for key in range(5):
+            watchlist.add(key, 0, 1.0, None, 0.0)
+        watchlist.replan(0.0, 1.0)
+        changes, now = 0, 0.0
+        while changes < 26:
+            changed = (now + step_s) // 2.0 > now // 2.0
+            now += step_s
+            changes += changed
+            watchlist.visited(0, now, changed=changed)
+        assert 0.4 < 1.0 / changes_per_s(watchlist, 0) < 8.0
+        watchlist.replan(now, 1.0)
+        assert 0.4 < 1.0 / changes_per_s(watchlist, 0) < 8.0
+
+
+def test_a_visit_tells_how_important_a_page_has_become() -> None:
+    watchlist = watch(2)
+    watchlist.replan(0.0, 1.0)
+    before = watchlist.planned(1)
+    watchlist.visited(1, 10.0, changed=False, importance=100.0)
+    after = watchlist.planned(1)
+    assert before is not None
+    assert after is not None
+    assert after.visits_per_s > 2 * before.visits_per_s
 
 
 def test_thousands_of_pages_are_found_again_whatever_their_keys() -> None:

@@ -34,6 +34,7 @@ from gossamer.crawl.mend.walking import (
 from gossamer.crawl.opening import ShardFolder, forget_boot, lock_folder, start_epoch
 from gossamer.crawl.pipeline import Reading, accept, followed_links, next_tasks
 from gossamer.crawl.requeue import RETRIED
+from gossamer.crawl.sitemaps import claim_rows
 from gossamer.dedupe import answer_fingerprint, body_fingerprint
 from gossamer.durable import sync
 from gossamer.errors import CannotGoOn
@@ -408,12 +409,15 @@ def _follow(links: LinksRecord, core: Core) -> None:
         found = [Link(target=url, kind=LinkKind.SEED)]
         task = Task(url=url, depth=-1, labels=task.labels)
     else:
+        is_list = links.media_type in SITEMAP_TYPES
         targets = ((parse(row[0], core.stations.urls), row) for row in links.links)
         found = [
-            Link(target=target, kind=LinkKind(row[1]), text="", rel=row[3])
+            Link(target=target, kind=LinkKind(row[1]), text=row[2] if is_list else "", rel=row[3])
             for target, row in targets
             if target is not None
         ]
+    if links.outcome == "fetched" and links.media_type in SITEMAP_TYPES:
+        core.state.write(claim_rows(task, found))
     if links.outcome == "fetched":
         extraction = Extraction(links=found, robots=links.robots, media_type=links.media_type)
         copy_of = CopyOf(links.copy_of, "", "", 0.0) if links.copy_of else None

@@ -46,13 +46,13 @@ from gossamer.dedupe import LABEL_ROW
 from gossamer.errors import CannotGoOn
 from gossamer.log import tell
 from gossamer.model import CopyOf, Row
-from gossamer.report import COUNTERS, LATE_LABELS, SUSPECT, URL
+from gossamer.report import CLAIM, COUNTERS, LATE_LABELS, SUSPECT, URL
 from gossamer.seen import UrlSeen
 from gossamer.store import ROW_PREFIX, ArchiveName, CrawlFolder, State
 from gossamer.urls import parse, ring_of
 
 BATCH_ROWS = 4096
-BY_RING = (URL, SUSPECT, LABEL_ROW, LATE_LABELS, b"h", b"q", b"l", b"f", b"t")
+BY_RING = (URL, SUSPECT, CLAIM, LABEL_ROW, LATE_LABELS, b"h", b"q", b"l", b"f", b"t")
 """Tables whose keys begin with the ring point of the host."""
 DELAYED, ROBOTS, CONTENT = b"d", b"r", b"x"
 DELAYED_RING = 9

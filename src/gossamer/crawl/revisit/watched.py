@@ -2,36 +2,42 @@
 
 import heapq
 from collections.abc import Callable, Iterable
-from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
 from msgspec.structs import astuple
 
 from gossamer.config import WatchConfig
 from gossamer.crawl.revisit.records import CONCLUSIVE
-from gossamer.frontier.revisit import Belief, Watchlist, first_belief, prior_of
-from gossamer.model import Fetched, Link, Redirected, RevisitResult, Turn, UrlRecord, UrlState
+from gossamer.frontier.revisit import Belief, Watchlist
+from gossamer.model import (
+    Fetched,
+    Redirected,
+    RevisitResult,
+    SitemapClaim,
+    Turn,
+    UrlRecord,
+    UrlState,
+    claim_of,
+)
 from gossamer.urls import host_key
 
-DAY_S = 86_400.0
-DATE_CHARS = 10
 FAR_AWAY = float("inf")
-CLAIMS_KEPT = 100_000
 
 
 class WatchedPages:
     """The watchlist, and beside it the pages that are gone, which are asked for now and then.
 
-    Nothing of it is on disk but the beliefs in the URL records: it is made anew at every start.
+    Nothing of it is on disk but the beliefs in the URL records and what sitemaps claim: it is made
+    anew at every start.
     """
 
-    def __init__(self, rules: WatchConfig) -> None:
+    def __init__(self, rules: WatchConfig, claimed: Callable[[int], SitemapClaim]) -> None:
         self._rules = rules
+        self._claimed = claimed
+        """Returns what a sitemap says of a page, by its key."""
         self._pages = Watchlist(1.0 / rules.prior_s)
         self._lost: list[tuple[float, int]] = []
         """Pages that are gone, by when they are asked for once more."""
-        self._claims: dict[int, float] = {}
-        """Changes per second that sitemaps claim of pages which we do not have yet: some."""
 
     def __len__(self) -> int:
         return len(self._pages)
@@ -47,8 +53,13 @@ class WatchedPages:
                 if record.retry_at is not None and record.retry_at > now:
                     self._pages.give_back(key, record.retry_at)
 
-    def plan(self, now: float, rate_per_s: float, most_per_s: Callable[[int], float]) -> float:
-        """Share a budget of revisits out anew; return the freshness that is expected of it."""
+    def plan(
+        self, now: float, rate_per_s: float, most_per_s: Callable[[int], float]
+    ) -> float | None:
+        """Share a budget of revisits out anew; return the freshness that is expected of it.
+
+        None while too few pages are known by their own history.
+        """
         self._pages.replan(now, rate_per_s, most_per_s)
         return self._pages.expected_freshness()
 
@@ -85,10 +96,8 @@ class WatchedPages:
         if isinstance(turn.outcome, Fetched):
             url = turn.task.url
             weight = turn.importance or weight_at(turn.task.depth)
-            claim = self._claims.pop(url.key, None)
-            belief = first_belief(claim) if claim is not None else None
-            self._pages.add(url.key, host_number(url.host), weight, belief, turn.at)
-            self._hear_claims(turn)
+            claim = self._claimed(url.key)
+            self._pages.add(url.key, host_number(url.host), weight, None, turn.at, claim)
 
     def note_revisit(self, turn: Turn, old: UrlRecord) -> tuple[float, ...] | None:
         """Learn from a revisit; return what is believed of the page's changes, if that is new."""
@@ -104,25 +113,15 @@ class WatchedPages:
             self._pages.give_back(key, turn.retry_at)
         if turn.revisit is RevisitResult.CHANGED:
             self._hear_sitemap(turn, old)
-            self._hear_claims(turn)
         return belief
-
-    def _hear_claims(self, turn: Turn) -> None:
-        """Hear how often the new pages of a sitemap are said to change."""
-        if turn.found is None or not turn.is_sitemap:
-            return
-        new = {task.url.key for task in turn.new_tasks}
-        for link in turn.found.links:
-            claim = claimed_rate(link) if link.target.key in new else None
-            if claim is not None and len(self._claims) < CLAIMS_KEPT:
-                self._claims[link.target.key] = claim
 
     def _add(self, key: int, record: UrlRecord) -> None:
         host = record.url.partition("//")[2].partition("/")[0]
         name = host if host.endswith("]") else host.partition(":")[0]
         belief = Belief(*record.belief) if record.belief is not None else None
         weight = record.importance or weight_at(record.depth)
-        self._pages.add(key, host_number(name), weight, belief, record.seen_at)
+        claim = self._claimed(key)
+        self._pages.add(key, host_number(name), weight, belief, record.seen_at, claim)
 
     def _learn(self, turn: Turn, old: UrlRecord) -> tuple[float, ...]:
         key = turn.task.url.key
@@ -133,6 +132,7 @@ class WatchedPages:
             turn.at,
             changed=turn.revisit is RevisitResult.CHANGED,
             modified_ago_s=modified_ago_s(turn),
+            importance=turn.importance,
         )
         return astuple(belief)
 
@@ -141,7 +141,7 @@ class WatchedPages:
         if turn.found is None or not turn.is_sitemap:
             return
         for link in turn.found.links:
-            modified_at = last_modified(link)
+            modified_at = claim_of(link).modified_at
             if modified_at is None or modified_at <= old.seen_at:
                 continue
             plan = self._pages.planned(link.target.key)
@@ -163,24 +163,6 @@ def weight_at(depth: int) -> float:
 def host_number(host: str) -> int:
     """Return a number for a host, as the watchlist wants it."""
     return int.from_bytes(host_key(host)[-8:], "big")
-
-
-def claimed_rate(link: Link) -> float | None:
-    """Return the changes per second that a sitemap's `changefreq` claims; None if it has none."""
-    said = next((word for word in link.text.split() if word.startswith("changefreq=")), "")
-    return prior_of(said.removeprefix("changefreq="))
-
-
-def last_modified(link: Link) -> float | None:
-    """Return the moment that a sitemap claims for an entry's last change; a day, at its end."""
-    said = next((word for word in link.text.split() if word.startswith("lastmod=")), "")
-    text = said.removeprefix("lastmod=")
-    try:
-        moment = datetime.fromisoformat(text)
-        at = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
-    except (ValueError, OverflowError):
-        return None
-    return at + DAY_S if len(text) == DATE_CHARS else at
 
 
 def modified_ago_s(turn: Turn) -> float | None:

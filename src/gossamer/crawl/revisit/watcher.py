@@ -19,6 +19,8 @@ MOST_OF_HOST = 4
 BUSY_SHARE = 0.8
 """Of the requests that a host's gap allows, what the plan may count on."""
 LEAST_WAIT_S, UNCOMMITTED_S, PARKED_S = 0.05, 1.0, 10.0
+PLAN_S, PLAN_S_PER_PAGE = 2.0, 1e-3
+"""A plan holds for so long at least, and for so much longer with each page; at most `replan_s`."""
 LEAST_PER_S = 1e-3
 """Every shard may ask now and then, however few its pages."""
 
@@ -138,12 +140,18 @@ class Watcher:
     def _plan(self, now: float) -> None:
         for host, rules in self.frontier.delays.own.items():
             self._own_delays[host_number(host)] = rules.delay_s or 0.0
-        self._plan_at = now + self.config.watch.replan_s
+        self._plan_at = now + self._until_next_plan_s
         rate_per_s = self.budget.for_revisits(has_new=self._has_new)
         expected = self.pages.plan(now, rate_per_s, self._most_per_s)
         self._feed_at = now
-        self.freshness = round(expected, 4) if self.watched else None
+        self.freshness = round(expected, 4) if expected is not None else None
         self.counters.note_watched(self.watched)
+
+    @property
+    def _until_next_plan_s(self) -> float:
+        """Return how long a plan holds. One of few pages is cheap, and they teach much at once."""
+        soon_s = max(PLAN_S, PLAN_S_PER_PAGE * self.watched)
+        return min(self.config.watch.replan_s, soon_s)
 
     def _most_per_s(self, host: int) -> float:
         """Return how many revisits a second a host's politeness leaves room for."""

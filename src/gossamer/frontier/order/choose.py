@@ -19,8 +19,15 @@ from gossamer.urls import Patterns
 
 
 def breadth_first(grades: int) -> Order:
-    """Return the order in which shallow URLs come first, but for those with a grade already."""
-    return Order(grade=lambda task: task.grade or max(1, grades - task.depth))
+    """Return the order in which shallow URLs come first, but for those with a grade already.
+
+    The priority in a sitemap moves a URL by a class or two (its task carries that as credit).
+    """
+
+    def grade(task: Task) -> int:
+        return task.grade or min(max(grades - task.depth + int(task.credit), 1), grades)
+
+    return Order(grade=grade)
 
 
 def choose_order(config: FrontierConfig, seeds: int = 1) -> Order:

@@ -8,7 +8,7 @@ from typing import Protocol
 from msgspec.structs import replace
 
 from gossamer.frontier.order.credit_table import CreditTable
-from gossamer.model import Link, LinkKind, Task, label_names
+from gossamer.model import MEAN_PRIORITY, Link, LinkKind, Task, claim_of, label_names
 
 GRADES = 16
 """Classes of credit, a factor of two each; 16 cost nothing against an exact queue."""
@@ -16,9 +16,8 @@ SHIFT = 12
 """Credits under 2^-11 all have grade 1, those from 2^3 on all have grade 16."""
 TEXT_BITS = 40
 """Bits of a URL key below its ring point, which stands for the domain."""
-MEAN_PRIORITY = 0.5
-"""What a sitemap means when it says nothing (sitemaps.org)."""
-_PRIORITY = "priority="
+CLASSES_OF_PRIORITY = 4.0
+"""Classes between a sitemap's lowest priority and its highest, in orders without credit."""
 
 
 def grade_of(credit: float) -> int:
@@ -146,6 +145,8 @@ class LinkRanker:
         if self._credit is not None:
             return self._with_credit(self._credit, page, wanted, known)
         if self._score is None:
+            if wanted and wanted[0].kind is LinkKind.SITEMAP:
+                return [page.follow(link, credit=class_shift(link)) for link in wanted], []
             return [page.follow(link) for link in wanted], []
         score, depth = self._score, page.depth + 1
         return [page.follow(link, score(link.target.text, link.text, depth)) for link in wanted], []
@@ -213,10 +214,9 @@ def _risen(credit: Importance, page: Task, known: Mapping[int, Link], share: flo
 
 def _favour(link: Link) -> float:
     """Return how much more than others a sitemap says that a page is worth to its owner."""
-    if link.kind is not LinkKind.SITEMAP or _PRIORITY not in link.text:
-        return 1.0
-    said = link.text.partition(_PRIORITY)[2].partition(" ")[0]
-    try:
-        return min(max(float(said), 0.0), 1.0) / MEAN_PRIORITY
-    except ValueError:
-        return 1.0
+    return claim_of(link).priority / MEAN_PRIORITY if link.kind is LinkKind.SITEMAP else 1.0
+
+
+def class_shift(link: Link) -> int:
+    """Return by how many classes a sitemap's priority moves a page, from -2 to 2."""
+    return round(CLASSES_OF_PRIORITY * (claim_of(link).priority - MEAN_PRIORITY))

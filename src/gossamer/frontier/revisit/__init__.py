@@ -15,6 +15,5 @@ from gossamer.frontier.revisit.change_rate import (
     Belief,
     first_belief,
     learn,
-    prior_of,
 )
 from gossamer.frontier.revisit.watchlist import PlannedRevisit, Watchlist

@@ -4,11 +4,16 @@ Changes are taken to be a Poisson process. A visit only shows whether there was 
 last one, not how many: the posterior after "changed" is no Gamma, so it is replaced by the Gamma
 of the same mean and variance. This is unbiased however long the gaps are, and works from the
 second visit on; changes divided by time is not and does not.
+
+A Gamma knows one scale: a page that is believed to change once in months would have to be seen
+changing hundreds of times before it is believed to change every second. So the prior is a mixture
+(ADR 50): nearly always a page is as believed, and once in a thousand times of any scale between a
+second and a century, each as likely as the other. The last few changes decide between the two.
 """
 
-from collections.abc import Mapping
-from math import expm1, log1p
+from math import expm1, lgamma, log, log1p
 
+import numpy as np
 from msgspec import Struct
 
 DAY_S = 86_400.0
@@ -26,15 +31,17 @@ MOST_CHANGES = 20.0
 _NO_TIME = 1e-12
 """A chance of a change so small that the formula for it would divide zero by zero."""
 
-CHANGES_PER_S: Mapping[str, float] = {
-    "always": 1 / 3_600.0,
-    "hourly": 1 / 3_600.0,
-    "daily": 1 / DAY_S,
-    "weekly": 1 / (7 * DAY_S),
-    "monthly": 1 / (30 * DAY_S),
-    "yearly": 1 / (365 * DAY_S),
-    "never": 1 / (3_650 * DAY_S),
-}
+_UNLIKE_SHARE = 1e-3
+"""How many pages are of any scale, whatever was believed of them."""
+_LOG_SCALES = log(100 * 365 * DAY_S)
+"""From a second to a century."""
+_RECENT_CHANGES = 5.0
+"""Changes that decide whether a page is as believed."""
+
+CLAIMED_GAPS_S = np.array(
+    [1.0, 3_600.0, 3_600.0, DAY_S, 7 * DAY_S, 30 * DAY_S, 365 * DAY_S, 3_650 * DAY_S]
+)
+"""Seconds between two changes that a `ChangeFrequency` claims, by its number; the first is none."""
 
 
 class Belief(Struct, frozen=True, gc=False):
@@ -45,6 +52,10 @@ class Belief(Struct, frozen=True, gc=False):
     prior_a: float = 0.0
     prior_b: float = 0.0
     """The parts of a and b that are the prior of the page's host at that time, not its own."""
+    seen: float = 0.0
+    """Changes that were seen: the last few."""
+    span_s: float = 0.0
+    """The time in which they were seen, all of it if there were none."""
 
 
 def first_belief(prior_per_s: float) -> Belief:
@@ -52,9 +63,13 @@ def first_belief(prior_per_s: float) -> Belief:
     return Belief(STRENGTH, STRENGTH / prior_per_s)
 
 
-def prior_of(changefreq: str) -> float | None:
-    """Return the changes per second that a `changefreq` claims; None if it says nothing."""
-    return CHANGES_PER_S.get(changefreq.strip().lower())
+def dated_belief(age_s: float) -> Belief | None:
+    """Return what the age of a page's last change tells: one change in that time.
+
+    None if it is too young to tell anything: many sitemaps date every page to the day on which
+    they were written.
+    """
+    return Belief(1.0, age_s) if age_s >= DAY_S else None
 
 
 def learn(
@@ -66,13 +81,37 @@ def learn(
     more than "changed" alone if it falls between the two visits, and is ignored otherwise.
     """
     a, b = belief.a, belief.b
+    seen, span_s = _recent(belief, max(elapsed_s, 0.0), changed=changed)
     if not changed:
         b += max(elapsed_s, 0.0)
+    elif span_s > 0.0 and _is_unlike(a, b, seen, span_s):
+        return Belief(seen, span_s, 0.0, 0.0, seen, span_s)
     elif modified_ago_s is not None and 0.0 < modified_ago_s <= elapsed_s:
         a, b = a + 1.0, b + modified_ago_s
     else:
         a, b = _after_change(a, b, elapsed_s)
-    return _forget(Belief(a, b, belief.prior_a, belief.prior_b))
+    return _forget(Belief(a, b, belief.prior_a, belief.prior_b, seen, span_s))
+
+
+def _recent(belief: Belief, elapsed_s: float, *, changed: bool) -> tuple[float, float]:
+    """Return the last changes that were seen, this visit included, and in which time."""
+    seen, span_s = belief.seen + changed, belief.span_s + elapsed_s
+    share = min(1.0, _RECENT_CHANGES / seen) if seen else 1.0
+    return seen * share, span_s * share
+
+
+def _is_unlike(a: float, b: float, seen: float, span_s: float) -> bool:
+    """Return True if changes are more likely of a page of any scale than of one as believed.
+
+    Both are the likelihood of so many changes in that time, averaged over rates: over the Gamma,
+    and over a uniform distribution of the rate's logarithm. Changes that were missed between two
+    visits are not counted, so nothing but a page that is too fast for the belief is unlike it.
+    """
+    if seen * b <= a * span_s:
+        return False
+    believed = lgamma(a + seen) - lgamma(a) - seen * log(b) - (a + seen) * log1p(span_s / b)
+    of_any_scale = lgamma(seen) - seen * log(span_s) - log(_LOG_SCALES)
+    return believed - of_any_scale < log(_UNLIKE_SHARE)
 
 
 def _after_change(a: float, b: float, elapsed_s: float) -> tuple[float, float]:
@@ -92,4 +131,11 @@ def _forget(belief: Belief) -> Belief:
     if belief.a <= MOST_CHANGES:
         return belief
     share = MOST_CHANGES / belief.a
-    return Belief(MOST_CHANGES, belief.b * share, belief.prior_a * share, belief.prior_b * share)
+    return Belief(
+        MOST_CHANGES,
+        belief.b * share,
+        belief.prior_a * share,
+        belief.prior_b * share,
+        belief.seen,
+        belief.span_s,
+    )

@@ -1,11 +1,11 @@
-"""Watched pages and their hosts: a column per property, 46 bytes per page."""
+"""Watched pages and their hosts: a column per property, 53 bytes per page."""
 
 from math import exp, log
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from gossamer.frontier.revisit.change_rate import STRENGTH
+from gossamer.frontier.revisit.change_rate import CLAIMED_GAPS_S, STRENGTH
 from gossamer.frontier.revisit.due_queue import OUT
 from gossamer.frontier.revisit.signals import HostSignals
 
@@ -13,6 +13,11 @@ _SMALLEST = 1_024
 _TAIL_SHARE = 16
 _LIKE_OTHERS = 3.0
 """Pages that the mean of all hosts weighs in a host's prior."""
+
+_FIRST_TRUST, _DOUBT_OF_CLAIMS = 0.5, 16.0
+"""The first opinion of a host's claims: half of what they say, as logarithms go; and its weight,
+in squares of the difference between a claim and the host's prior: three that differ by a factor of
+ten."""
 
 NEW, TAKEN, GONE = 1, 2, 4
 """Bits of a page's state: not visited since it is watched; being visited; removed."""
@@ -24,6 +29,9 @@ PAGE_COLUMNS: dict[str, DTypeLike] = {
     "changes": np.float32,
     "seconds": np.float32,
     "prior": np.float32,
+    "seen": np.float16,
+    "span_s": np.float32,
+    "claim": np.uint8,
     "last_at": np.float64,
     "due_at": np.float64,
     "hints": np.uint8,
@@ -49,6 +57,12 @@ class PageColumns:
     """The same of b."""
     prior: NDArray[np.float32]
     """What the host's prior still weighs."""
+    seen: NDArray[np.float16]
+    """Changes that were seen, the last few."""
+    span_s: NDArray[np.float32]
+    """The time in which they were seen."""
+    claim: NDArray[np.uint8]
+    """How often its sitemap says that the page changes: a `ChangeFrequency`, 0 if nothing."""
     last_at: NDArray[np.float64]
     due_at: NDArray[np.float64]
     hints: NDArray[np.uint8]
@@ -89,8 +103,9 @@ class PageColumns:
             self.key[row] = key
         else:
             self._gone -= 1
-        self.changes[row] = self.seconds[row] = 0.0
+        self.changes[row] = self.seconds[row] = self.seen[row] = self.span_s[row] = 0.0
         self.prior[row] = STRENGTH
+        self.claim[row] = 0
         self.hints[row] = 0
         self.state[row] = NEW
         self.due_at[row] = OUT
@@ -131,7 +146,7 @@ class PageColumns:
         return self._tail.get(key, -1)
 
 
-_HOST_COLUMNS = ("gap_s", "level", "floor", "drift", "jump", "hints_per_change")
+_HOST_COLUMNS = ("gap_s", "trust", "level", "floor", "drift", "jump", "hints_per_change")
 
 
 class HostColumns:
@@ -145,6 +160,8 @@ class HostColumns:
         self._signals: dict[int, HostSignals] = {}
         self.gap_s = np.empty(0)
         """Seconds between two changes of a page of which nothing else is known: the prior."""
+        self.trust = np.empty(0)
+        """What `changefreq` of its sitemaps is worth, from 0 (nothing) to 1 (it is so)."""
         self.level = np.empty(0)
         self.floor = np.empty(0)
         self.drift = np.empty(0)
@@ -162,8 +179,30 @@ class HostColumns:
             if number == len(self.gap_s):
                 self._grow(2 * number + 16)
             self.gap_s[number], self.level[number] = gap_s, level
+            self.trust[number] = _FIRST_TRUST
             self.floor[number] = self.drift[number] = 1.0
         return number
+
+    def prior_gap_s(self, number: int, claim: int) -> float:
+        """Return the prior of a page: its host's, moved towards a claim as far as that is trusted.
+
+        On the scale of logarithms, so that half of the way from years to hours is days.
+        """
+        gap_s, trust = float(self.gap_s[number]), float(self.trust[number])
+        return gap_s * pow(float(CLAIMED_GAPS_S[claim]) / gap_s, trust) if claim else gap_s
+
+    def prior_gaps_s(
+        self, host: NDArray[np.int32], claim: NDArray[np.uint8]
+    ) -> NDArray[np.float32]:
+        """Return `prior_gap_s` of pages."""
+        gaps = self.gap_s.astype(np.float32)
+        if not claim.any():
+            return gaps[host]
+        table = np.repeat(self.gap_s[:, None], len(CLAIMED_GAPS_S), axis=1)
+        with np.errstate(divide="ignore", invalid="ignore"):  # rows that no host has yet
+            table[:, 1:] *= (CLAIMED_GAPS_S[None, 1:] / table[:, 1:]) ** self.trust[:, None]
+        told: NDArray[np.float32] = table.astype(np.float32)[host, claim]
+        return told
 
     @property
     def has_hints(self) -> bool:
@@ -203,6 +242,21 @@ class HostColumns:
         moved = float(np.abs(np.log(means / self.gap_s[:count])).max(initial=0.0))
         self.gap_s[:count] = means
         return exp(moved)
+
+    def learn_trust(
+        self, host: NDArray[np.int32], claim: NDArray[np.uint8], rates: NDArray[np.float32]
+    ) -> None:
+        """Set what the claims of each host are worth, from pages with a history of their own.
+
+        The slope of a line through the first opinion: how far pages are on the way from their
+        host's prior to what was claimed of them.
+        """
+        count = len(self.keys)
+        gaps = np.log(self.gap_s[:count])[host]
+        claimed, true = np.log(CLAIMED_GAPS_S[claim]) - gaps, -np.log(rates) - gaps
+        agreeing = np.bincount(host, claimed * true, count) + _DOUBT_OF_CLAIMS * _FIRST_TRUST
+        weight = np.bincount(host, claimed * claimed, count) + _DOUBT_OF_CLAIMS
+        self.trust[:count] = (agreeing / weight).clip(0.0, 1.0)
 
     def share(self, level: NDArray[np.float64] | float, floor: NDArray[np.float64] | float) -> None:
         """Set the level and the share of the floor of every host."""

@@ -24,7 +24,7 @@ from gossamer.frontier.revisit.allocation import (
     spreads,
     visit_rates,
 )
-from gossamer.frontier.revisit.change_rate import Belief
+from gossamer.frontier.revisit.change_rate import STRENGTH, Belief
 from gossamer.frontier.revisit.columns import GONE, NEW, TAKEN, HostColumns, PageColumns
 from gossamer.frontier.revisit.due_queue import OUT
 
@@ -33,6 +33,10 @@ _ROUNDS = 4
 _MOST_STRETCH = 8.0
 _LEAST_PER_S = 1e-9
 _PRIOR_ROUNDS, _HARDLY = 10, 1.2
+_OWN_INTERVALS = 3.0
+"""A page that was watched for so many of its intervals has a history of its own."""
+_UNSEEN, _LEAST_SPAN_S = 0.5, 1e-3
+"""Changes that a page may have had beyond those seen: "none so far" does not mean "never"."""
 
 
 class RevisitPlanner:
@@ -56,31 +60,37 @@ class RevisitPlanner:
         self._floor_per_s = 0.0
         """Visits at the floor, before they are spread; 0 before the first plan."""
 
-    def enter(self, row: int, host: int, importance: float, belief: Belief | None) -> None:
+    def enter(
+        self, row: int, host: int, importance: float, belief: Belief | None, claim: int = 0
+    ) -> None:
         """Write down what a page comes with."""
         pages, gap_s = self._pages, 1.0 / self._prior_per_s
-        if belief is not None and belief.prior_a > 0.0:  # learned here, or in an earlier run
-            gap_s = belief.prior_b / belief.prior_a
+        if belief is not None and (belief.prior_a > 0.0 or belief.span_s > 0.0):
+            if belief.prior_a > 0.0 and not claim:  # learned here, or in an earlier run
+                gap_s = belief.prior_b / belief.prior_a
             self.keep(row, belief)
             pages.state[row] &= ~np.uint8(NEW)
         elif belief is not None:
             pages.changes[row], pages.seconds[row] = belief.a, belief.b
         pages.host[row] = self._hosts.number(host, gap_s, self._level)
         pages.weight[row] = max(importance, _LEAST)
+        pages.claim[row] = claim
 
     def belief(self, row: int) -> Belief:
         """Return what is believed of a page, its host's prior included."""
         pages = self._pages
         prior_a = pages.prior.item(row)
-        prior_b = prior_a * self._hosts.gap_s.item(pages.host.item(row))
+        gap_s = self._hosts.prior_gap_s(pages.host.item(row), pages.claim.item(row))
+        prior_b = prior_a * gap_s
         a, b = prior_a + pages.changes.item(row), prior_b + pages.seconds.item(row)
-        return Belief(a, b, prior_a, prior_b)
+        return Belief(a, b, prior_a, prior_b, pages.seen.item(row), pages.span_s.item(row))
 
     def keep(self, row: int, belief: Belief) -> None:
         """Write down what is believed of a page, without its host's prior."""
         self._pages.prior[row] = belief.prior_a
         self._pages.changes[row] = max(belief.a - belief.prior_a, 0.0)
         self._pages.seconds[row] = max(belief.b - belief.prior_b, 0.0)
+        self._pages.seen[row], self._pages.span_s[row] = belief.seen, belief.span_s
 
     def visits_per_s(self, row: int, rate: float) -> float:
         """Return how often the plan has a page visited that changes at a rate."""
@@ -118,13 +128,26 @@ class RevisitPlanner:
             rates = self._share(demand, requests_per_s * self._stretch, limit_of_host)
         self._set_moments(demand, rates, now)
 
-    def freshness(self) -> float:
-        """Return the share of importance that the plan keeps current, if the beliefs are true."""
+    def freshness(self) -> float | None:
+        """Return the share of importance that the plan keeps current, if the beliefs are true.
+
+        None while pages that are known by their own history have less than half of all importance.
+        A page is known when it was watched for a few of its intervals, or when its own changes
+        weigh more than the prior. No page is promised to change less often than it has shown.
+        """
         if not len(self._pages) or not self._floor_per_s:
-            return 0.0
-        demand = self._demand()
-        weight = self._pages.weight[: self._pages.rows].astype(np.float64)
-        fresh = freshness(demand.rate.astype(np.float64), self._rates(demand))
+            return None
+        demand, pages, rows = self._demand(), self._pages, self._pages.rows
+        visits = self._rates(demand)
+        span_s, weight = pages.span_s[:rows], pages.weight[:rows].astype(np.float64)
+        is_known = (span_s * visits >= _OWN_INTERVALS) | (
+            pages.changes[:rows] > np.maximum(pages.prior[:rows], STRENGTH)
+        )
+        if 2.0 * weight[is_known].sum() < weight.sum():
+            return None
+        shown = (pages.seen[:rows] + np.float32(_UNSEEN)) / np.maximum(span_s, _LEAST_SPAN_S)
+        rate = np.where(span_s > 0.0, np.maximum(demand.rate, shown), demand.rate)
+        fresh = freshness(rate.astype(np.float64), visits.astype(np.float64))
         return float((weight * fresh).sum() / weight.sum())
 
     def _demand(self) -> Demand:
@@ -147,8 +170,8 @@ class RevisitPlanner:
         """Return the changes per second that are believed of some pages."""
         pages, prior = self._pages, self._pages.prior[rows]
         changes: NDArray[np.float32] = pages.changes[rows] + prior
-        seconds: NDArray[np.float32] = pages.seconds[rows]
-        seconds = seconds + prior * self._hosts.gap_s.astype(np.float32)[pages.host[rows]]
+        gaps = self._hosts.prior_gaps_s(pages.host[rows], pages.claim[rows])
+        seconds: NDArray[np.float32] = pages.seconds[rows] + prior * gaps
         return np.divide(changes, seconds, dtype=np.float32)
 
     def _learn_priors(self) -> None:
@@ -161,6 +184,17 @@ class RevisitPlanner:
             host, rates = self._pages.host[again], self._change_rates(again)
             if self._hosts.learn_priors(host, rates, 1.0 / self._prior_per_s) < _HARDLY:
                 break
+        if self._pages.claim[again].any():
+            self._learn_trust(again)
+
+    def _learn_trust(self, again: NDArray[np.int64]) -> None:
+        """Compare what is claimed of pages with what their own visits have shown."""
+        pages = self._pages
+        told = again[pages.claim[again] > 0]
+        by_prior = pages.prior[told] * self._hosts.prior_gaps_s(pages.host[told], pages.claim[told])
+        has_history = (pages.seen[told] > 0.0) | (pages.span_s[told] > by_prior)
+        rows = told[has_history]
+        self._hosts.learn_trust(pages.host[rows], pages.claim[rows], self._change_rates(rows))
 
     def _share(
         self, demand: Demand, requests_per_s: float, limit_of_host: LimitOfHost | None

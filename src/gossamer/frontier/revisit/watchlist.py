@@ -5,10 +5,11 @@ from msgspec import Struct
 
 from gossamer.errors import Bug
 from gossamer.frontier.revisit.allocation import LimitOfHost
-from gossamer.frontier.revisit.change_rate import DEFAULT_PRIOR, Belief, learn
+from gossamer.frontier.revisit.change_rate import DEFAULT_PRIOR, Belief, dated_belief, learn
 from gossamer.frontier.revisit.columns import TAKEN, HostColumns, PageColumns
 from gossamer.frontier.revisit.due_queue import AHEAD, OUT, DueQueue
 from gossamer.frontier.revisit.planner import RevisitPlanner
+from gossamer.model import NO_CLAIM, SitemapClaim
 
 _MOST_HINTS = 255
 
@@ -42,12 +43,18 @@ class Watchlist:
         return len(self._pages)
 
     def add(
-        self, key: int, host: int, importance: float, belief: Belief | None, last_at: float
+        self,
+        key: int,
+        host: int,
+        importance: float,
+        belief: Belief | None,
+        last_at: float,
+        claim: SitemapClaim = NO_CLAIM,
     ) -> None:
         """Watch a page that was fetched at a moment; one that is watched already is put right.
 
-        The belief is what `visited` returned last; None if the page was never visited again; or
-        `first_belief(prior_of(...))` if a sitemap says how often it changes.
+        The belief is what `visited` returned last; None if the page was never visited again: then
+        what a sitemap claims is its first belief.
         """
         pages = self._pages
         row = pages.find(key)
@@ -55,7 +62,9 @@ class Watchlist:
             if pages.is_full:
                 self._tidy()
             row = pages.append(key)
-        self._planner.enter(row, host, importance, belief)
+        if belief is None and claim.modified_at is not None:
+            belief = dated_belief(last_at - claim.modified_at)
+        self._planner.enter(row, host, importance, belief, claim.changefreq)
         pages.last_at[row] = last_at
         if not pages.state.item(row) & TAKEN:
             self._due.set(row, self._planner.due_at(row, self._planner.belief(row)))
@@ -92,12 +101,19 @@ class Watchlist:
         return keys
 
     def visited(
-        self, key: int, now: float, *, changed: bool, modified_ago_s: float | None = None
+        self,
+        key: int,
+        now: float,
+        *,
+        changed: bool,
+        modified_ago_s: float | None = None,
+        importance: float = 0.0,
     ) -> Belief:
         """Learn from a visit, plan the next one, and return the belief to be stored.
 
         "Changed" is about the content that matters, not the ETag. The age is the one that the
         server or a sitemap claims; a host whose claims the content contradicts is not heard.
+        A page that has become more important since it was added is so from now on.
         """
         row = self._need(key)
         pages, belief = self._pages, self._planner.belief(row)
@@ -109,6 +125,7 @@ class Watchlist:
         age_s = signals.age_of_change(elapsed_s, modified_ago_s, hints)
         belief = learn(belief, elapsed_s, changed=changed, modified_ago_s=age_s)
         self._planner.keep(row, belief)
+        pages.weight[row] = max(pages.weight.item(row), importance)
         pages.last_at[row] = now
         pages.hints[row] = pages.state[row] = 0
         self._held.pop(key, None)
@@ -143,8 +160,11 @@ class Watchlist:
         """Return the moment at which the next page is due; None if none is planned."""
         return self._due.next_at()
 
-    def expected_freshness(self) -> float:
-        """Return the share of importance that the plan keeps current, if the beliefs are true."""
+    def expected_freshness(self) -> float | None:
+        """Return the share of importance that the plan keeps current; None if that is not known.
+
+        It is known when pages with a history of their own have at least half of all importance.
+        """
         self._tidy()
         return self._planner.freshness()
 
