@@ -43,6 +43,13 @@ AIMS = (
     Aim("growth", "longest_pause_ms", "longest pause of the loop, ms", 100),
     Aim("growth", "restart_s", "start after a crash with {urls:,} known URLs, s", 60),
     Aim("politeness", "short_gaps", "gaps too short, {hosts:,} hosts, kills included", 0),
+    Aim("addresses", "too_short", "gaps of addresses too short, 1 to 8 shards, kills included", 0),
+    Aim(
+        "addresses",
+        "host_interval_ratio",
+        "time between requests to a host with its own address, 8 shards beside 1",
+        1.1,
+    ),
     Aim("politeness", "throughput_share", "share of the possible pages per s", 0.9, is_floor=True),
     Aim(
         "slow-hosts",

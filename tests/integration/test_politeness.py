@@ -213,9 +213,7 @@ def test_hosts_that_share_an_address_share_a_smaller_gap(tmp_path: Path) -> None
     sites = [site(web, f"s{number}.test", 1, "127.0.9.2") for number in range(6)]
     web.host("hub.test").page("/", links=[host.url() for host in sites])
     knobs = {"politeness": {"address_delay_s": 0.25}}
-    # The gap per address is kept within a shard; several keep it on average.
-    flags = ("--delay", "0.5", "--shards", "1")
-    with crawling(web, tmp_path, *flags, knobs=knobs) as (server, crawler):
+    with crawling(web, tmp_path, "--delay", "0.5", knobs=knobs) as (server, crawler):
         crawler.run().expect(0)
     shared = sorted((v for v in server.requests if v.host != "hub.test"), key=lambda v: v.at)
     assert len(shared) == 18

@@ -5,6 +5,7 @@ Neighbours: `crawl` wires a `Splitter` where the pipeline asks what is new, an `
 none of it. Not for: opening databases or deciding what is fetched; a shard does that for itself.
 """
 
+from gossamer.cluster.address_clocks import FileAddressClocks, NoAddressGap
 from gossamer.cluster.charter import Charter, read_charter, renew_charter, write_charter
 from gossamer.cluster.connection import Connection, short_path
 from gossamer.cluster.mailbox import MARK, Courier, Mailbox

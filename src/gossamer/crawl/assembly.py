@@ -15,7 +15,18 @@ from msgspec.structs import replace
 
 from gossamer import __version__
 from gossamer.clock import Clock, CrawlTime
-from gossamer.cluster import MARK, Connection, Courier, Downward, Hello, Mail, Mailbox, Outbox
+from gossamer.cluster import (
+    MARK,
+    Connection,
+    Courier,
+    Downward,
+    FileAddressClocks,
+    Hello,
+    Mail,
+    Mailbox,
+    NoAddressGap,
+    Outbox,
+)
 from gossamer.config import Config
 from gossamer.crawl.copies import CopyLabeller, NoCopies, open_labeller
 from gossamer.crawl.core import Core, build_core
@@ -28,17 +39,19 @@ from gossamer.crawl.opening import (
     read_meta,
     saving_credit,
     start_epoch,
+    this_boot,
 )
 from gossamer.crawl.peers import NoPeers, OtherShards, take_letter
-from gossamer.crawl.ports import Peers, RevisitScheduler
+from gossamer.crawl.ports import AddressClocks, Peers, RevisitScheduler
 from gossamer.crawl.reading import DocumentReader
 from gossamer.crawl.recovery import recover
+from gossamer.crawl.requester import Requester
 from gossamer.crawl.revisit import RevisitTurns
 from gossamer.crawl.sitemaps import SitemapProbes
-from gossamer.crawl.worker import Requester, Worker
+from gossamer.crawl.worker import Worker
 from gossamer.fetch import Fetcher, Resolver, host_rules, with_proxy
 from gossamer.filter import UrlFilter
-from gossamer.frontier import AddressClocks, HostDelays
+from gossamer.frontier import AddressGaps
 from gossamer.model import Counters, UrlRecord
 from gossamer.process import Processor, Registry, Tools
 from gossamer.report import (
@@ -159,7 +172,9 @@ def _assemble_on(
     copies.recover()
 
     watcher = _open_watcher(config, core, peers, time, run) if extras.is_watching else None
-    requester = _open_requester(place, config, time, counters, core.frontier.delays)
+    gaps = AddressGaps(core.frontier.delays)
+    clocks = _open_clocks(place, gaps, time, is_first=epoch == 1)
+    requester = _open_requester(place, config, time, counters, gaps, clocks)
     reader = _open_reader(config, extras.processors, mark, time)
     worker = Worker(
         time=time,
@@ -301,8 +316,29 @@ def _open_peers(
     )
 
 
+def _open_clocks(
+    place: ShardFolder, gaps: AddressGaps, time: CrawlTime, *, is_first: bool
+) -> AddressClocks:
+    """Return the clocks of IP addresses that all shards share, if there is any gap to be kept."""
+    if not gaps.longest_s:
+        return NoAddressGap()
+    return FileAddressClocks(
+        place.folder.addresses_path,
+        time.now(),
+        boot_id=this_boot(),
+        offset_s=time.offset_s,
+        longest_s=gaps.longest_s,
+        is_first=is_first,
+    )
+
+
 def _open_requester(
-    place: ShardFolder, config: Config, time: CrawlTime, counters: Counters, delays: HostDelays
+    place: ShardFolder,
+    config: Config,
+    time: CrawlTime,
+    counters: Counters,
+    gaps: AddressGaps,
+    clocks: AddressClocks,
 ) -> Requester:
     """Return what reaches the network. Secrets are nowhere else."""
     whole = with_secrets(config, read_secrets(place.folder.root))
@@ -310,7 +346,8 @@ def _open_requester(
     fetch = with_proxy(whole.fetch, os.environ)
     return Requester(
         time=time,
-        addresses=AddressClocks(delays, place.ring.shards),
+        gaps=gaps,
+        clocks=clocks,
         resolver=Resolver(fetch, time.clock),
         fetcher=Fetcher(fetch, time.clock, rules),
         counters=counters,

@@ -188,9 +188,14 @@ def forget_boot(state: State) -> None:
     state.write([(META, msgspec.msgpack.encode(meta))])
 
 
+def this_boot() -> str:
+    """Return what names the time since the machine was booted; "" if nothing does."""
+    return BOOT_ID.read_text().strip() if BOOT_ID.exists() else ""
+
+
 def start_epoch(state: State, clock: Clock, after: int = 0) -> tuple[CrawlTime, bool]:
     """Begin a new epoch (later than `after`), durable before anything else; was there a reboot?"""
-    boot_id = BOOT_ID.read_text().strip() if BOOT_ID.exists() else ""
+    boot_id = this_boot()
     meta = read_meta(state)
     has_rebooted = meta.boot_id != boot_id or not boot_id
     time = CrawlTime.anchored(clock) if has_rebooted else CrawlTime(clock, meta.offset_s)

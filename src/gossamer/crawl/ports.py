@@ -75,6 +75,26 @@ class Stations:
     """Given a page with labels, its new tasks and its known links: those that may lack a label."""
 
 
+class AddressClocks(Protocol):
+    """When may this IP address be asked? Asked by all shards of a crawl, answered by one owner.
+
+    On one machine that is a file in the memory of all; an owner elsewhere would be sent messages,
+    so taking an address may wait.
+    """
+
+    async def take(self, address: str, gap_s: float, now: float) -> float | None:
+        """Take an address for a request that begins now, or return the moment to wait for.
+
+        Once it is taken nobody takes it again, in any shard, before `gap_s` have passed.
+        """
+
+    def touch(self, address: str, gap_s: float, now: float) -> None:
+        """Let an address that has just answered be left alone for `gap_s` from now on."""
+
+    def close(self) -> None:
+        """Let go of it; what was taken stays taken."""
+
+
 class Committing(Protocol):
     """Whoever has rows to write with every commit, and waits for it."""
 

@@ -2,9 +2,7 @@
 
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from typing import NamedTuple
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from gossamer.clock import CrawlTime
@@ -29,28 +27,24 @@ from gossamer.crawl.pipeline import (
     with_label,
 )
 from gossamer.crawl.reading import DocumentReader, HelperDeath
+from gossamer.crawl.requester import NotDue, Requested, Requester
 from gossamer.crawl.revisit import RevisitTurns, is_not_modified
 from gossamer.crawl.sitemaps import SitemapProbes, SitemapTally
 from gossamer.dedupe import answer_fingerprint, content_fingerprint, words_fingerprint
 from gossamer.fetch import (
     Ask,
-    Fetcher,
-    Resolver,
     RobotsRules,
     TransferWatch,
-    Validators,
     Wait,
     delay_s,
 )
 from gossamer.frontier import (
-    AddressClocks,
     FailedTry,
     HostAnswer,
     robots_failure,
 )
 from gossamer.log import tell
 from gossamer.model import (
-    Counters,
     Document,
     Failed,
     FailureKind,
@@ -77,69 +71,6 @@ ROBOTS_RETRY_S = 5.0
 SEEDS_TOLD = 5
 REST_S = 86_400.0
 """A stored page on which our own code fails is not revisited before this long."""
-
-
-BY_HOST_NAME = frozenset({"http", "https", "ftp"})
-
-
-class NotDue(Struct, frozen=True):
-    """No request was made: the address may not be asked before a moment."""
-
-    until: float
-
-
-class Requested(NamedTuple):
-    """How a request ended, and what it took."""
-
-    outcome: FetchOutcome
-    elapsed_s: float
-    ended_at: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Requester:
-    """Resolves names, keeps the gap of each address, and makes requests."""
-
-    time: CrawlTime
-    addresses: AddressClocks
-    resolver: Resolver
-    fetcher: Fetcher
-    counters: Counters
-
-    async def request(
-        self,
-        url: Url,
-        *,
-        max_body_bytes: int | None = None,
-        validators: Validators | None = None,
-        watch: TransferWatch | None = None,
-    ) -> Requested | NotDue:
-        """Ask for a URL now, if its address is due."""
-        addresses = await self._addresses(url)
-        if isinstance(addresses, Failed):
-            return Requested(addresses, 0.0, self.time.now())
-        began_at = self.time.now()
-        if (until := self.addresses.take(addresses, began_at, url.host)) is not None:
-            return NotDue(until)
-        outcome = await self.fetcher.fetch(
-            url, addresses, max_body_bytes=max_body_bytes, validators=validators, watch=watch
-        )
-        self.counters.count_request()
-        now = self.time.now()
-        if addresses:
-            self.addresses.touch(addresses[0], now, url.host)
-        return Requested(outcome, now - began_at, now)
-
-    async def _addresses(self, url: Url) -> tuple[str, ...] | Failed:
-        if url.scheme not in BY_HOST_NAME:
-            return ()
-        known = self.resolver.cached(url.host)
-        return known if known is not None else await self.resolver.resolve(url.host)
-
-    async def close(self) -> None:
-        """Let go of connections and name servers."""
-        await self.fetcher.close()
-        await self.resolver.close()
 
 
 @dataclass(slots=True, kw_only=True)

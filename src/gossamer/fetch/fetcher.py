@@ -43,6 +43,10 @@ class Fetcher:
             "file": self._files.fetch,
         }
 
+    def contacted(self, addresses: tuple[str, ...]) -> str:
+        """Return the address of a host that would be asked; "" if none may be."""
+        return self._guard.first_allowed(addresses)[0]
+
     async def fetch(
         self,
         url: Url,

@@ -1,6 +1,6 @@
-"""When may this host, or this address, be asked again?"""
+"""When may this host be asked again?"""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -8,8 +8,6 @@ from msgspec.structs import replace
 from gossamer.config import PolitenessConfig
 from gossamer.frontier.outage import HostFailure, note_throttle
 from gossamer.frontier.rows import HostRow
-
-ADDRESSES_KEPT = 50_000
 
 
 class Gap(Struct, frozen=True, gc=False):
@@ -135,42 +133,3 @@ class HostDelays:
     def own(self) -> Mapping[str, PolitenessConfig]:
         """The rules of each host that has its own."""
         return self._own
-
-
-def address_gap_s(rules: PolitenessConfig) -> float:
-    """Return the gap between two requests to one address: smaller than the host's."""
-    if rules.delay_s is None:
-        return min(rules.address_delay_s, rules.min_delay_s)
-    return min(rules.address_delay_s, rules.delay_s)
-
-
-class AddressClocks:
-    """The earliest next moment per IP address: a second, smaller gap than the host's.
-
-    Kept in memory, within one shard. Moments in the past are dropped when the table is full.
-    """
-
-    def __init__(self, delays: HostDelays, shards: int = 1) -> None:
-        """Each shard knows its own requests only: with n of them each keeps n times the gap."""
-        self._gap_s = address_gap_s(delays.usual) * shards
-        self._own = {host: address_gap_s(own) * shards for host, own in delays.own.items()}
-        self._next_at: dict[str, float] = {}
-
-    def take(self, addresses: Sequence[str], now: float, host: str = "") -> float | None:
-        """Take a host's first address; if it is not yet due, return the moment to wait for."""
-        if not addresses:
-            return None
-        until = self._next_at.get(addresses[0], 0.0)
-        if until > now:
-            return until
-        self.touch(addresses[0], now, host)
-        return None
-
-    def touch(self, address: str, now: float, host: str = "") -> None:
-        """Note that the address is being asked, or has just answered, for a host."""
-        gap_s = self._own.get(host, self._gap_s) if self._own else self._gap_s
-        if not gap_s:
-            return
-        if len(self._next_at) >= ADDRESSES_KEPT:
-            self._next_at = {a: at for a, at in self._next_at.items() if at > now}
-        self._next_at[address] = now + gap_s

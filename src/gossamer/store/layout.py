@@ -100,6 +100,11 @@ class CrawlFolder(Struct, frozen=True):
         """Return the file that says into how many shards the state is split."""
         return self.root / "state" / "shards.json"
 
+    @property
+    def addresses_path(self) -> Path:
+        """Return the file with the clocks of IP addresses, which all shards share."""
+        return self.root / "state" / "addresses"
+
     def mail_path(self, shard: int) -> Path:
         """Return the socket at which other shards deliver links to this one."""
         return self.state(shard) / "mail.sock"

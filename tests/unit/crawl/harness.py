@@ -35,14 +35,15 @@ from gossamer.crawl.ledger import Ledger
 from gossamer.crawl.opening import ShardFolder
 from gossamer.crawl.peers import NoPeers
 from gossamer.crawl.reading import DocumentReader
+from gossamer.crawl.requester import Requester
 from gossamer.crawl.revisit import RevisitTurns
 from gossamer.crawl.sitemaps import SitemapProbes
-from gossamer.crawl.worker import Requester, Worker
+from gossamer.crawl.worker import Worker
 from gossamer.dedupe import ContentSeen
 from gossamer.errors import CannotGoOn
 from gossamer.fetch import AddressGuard, TransferWatch, Validators
 from gossamer.fetch.curl import CurlHandle
-from gossamer.frontier import AddressClocks, HostDelays
+from gossamer.frontier import AddressGaps, HostDelays
 from gossamer.model import (
     Counters,
     Document,
@@ -462,6 +463,26 @@ class Cutting:
         return True
 
 
+class Addresses:
+    """The clocks of addresses in a dictionary."""
+
+    def __init__(self) -> None:
+        self._next_at: dict[str, float] = {}
+
+    async def take(self, address: str, gap_s: float, now: float) -> float | None:
+        until = self._next_at.get(address, 0.0)
+        if until > now:
+            return until
+        self.touch(address, gap_s, now)
+        return None
+
+    def touch(self, address: str, gap_s: float, now: float) -> None:
+        self._next_at[address] = max(self._next_at.get(address, 0.0), now + gap_s)
+
+    def close(self) -> None:
+        return
+
+
 class Script:
     """A fetcher that says what a test has written down; what is not there is not found."""
 
@@ -473,6 +494,9 @@ class Script:
         self._clock = clock
         self._answers: dict[str, list[FetchOutcome | BaseException]] = {}
         self._held: dict[str, asyncio.Event] = {}
+
+    def contacted(self, addresses: tuple[str, ...]) -> str:
+        return addresses[0] if addresses else ""
 
     def say(self, text: str, *outcomes: FetchOutcome | BaseException) -> None:
         """Give the outcomes of the next requests for a URL, in order."""
@@ -836,7 +860,8 @@ def open_engine(
         ledger=ledger,
         requester=Requester(
             time=time,
-            addresses=AddressClocks(HostDelays(rules.politeness)),
+            gaps=AddressGaps(HostDelays(rules.politeness)),
+            clocks=Addresses(),
             resolver=names,  # type: ignore[arg-type]
             fetcher=web,  # type: ignore[arg-type]
             counters=core.counters,

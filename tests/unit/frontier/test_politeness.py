@@ -3,10 +3,8 @@ import pytest
 from gossamer.config import PolitenessConfig
 from gossamer.frontier.outage import FailureClass, HostFailure
 from gossamer.frontier.politeness import (
-    AddressClocks,
     HostAnswer,
     HostDelays,
-    address_gap_s,
     gap_after_fetch,
     gap_after_throttle,
     note_answer,
@@ -66,11 +64,6 @@ def test_a_retry_after_shorter_than_the_usual_gap_does_not_shorten_it() -> None:
     assert gap_after_throttle(rules, usual, retry_after_s=1.0, repeats=0) == usual
 
 
-def test_delay_zero_sets_the_address_gap_to_zero_too() -> None:
-    assert address_gap_s(PolitenessConfig(delay_s=0.0)) == 0.0
-    assert address_gap_s(PolitenessConfig()) == 0.25
-
-
 @pytest.mark.parametrize(
     ("kind", "answered_at"), [(FailureClass.SERVER_ERROR, 0.0), (FailureClass.RESET, 5.0)]
 )
@@ -90,17 +83,3 @@ def test_a_host_may_have_a_delay_of_its_own() -> None:
     assert delays.of("c.test") is delays.usual
     assert HostDelays(PolitenessConfig()).of("a.test") == PolitenessConfig()
     assert set(delays.own) == {"a.test", "b.test"}
-
-
-def test_an_address_is_left_alone_as_long_as_its_host_wants() -> None:
-    rules = PolitenessConfig(address_delay_s=0.25)
-    clocks = AddressClocks(HostDelays(rules, {"quick.test": 0.0, "tenth.test": 0.1}), shards=2)
-    here = ("127.0.0.1",)
-    assert clocks.take(here, 0.0, "quick.test") is None
-    assert clocks.take(here, 0.0, "tenth.test") is None
-    assert clocks.take(here, 0.1, "other.test") == 0.2
-    assert clocks.take(here, 0.2, "other.test") is None
-    assert clocks.take(here, 0.3, "quick.test") == 0.7
-    clocks.touch(here[0], 1.0)
-    assert clocks.take(here, 1.0) == 1.5
-    assert clocks.take((), 1.0, "quick.test") is None

@@ -1,0 +1,82 @@
+"""Requests: names are resolved, the gap of each address is kept, and one URL is asked for."""
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from gossamer.clock import CrawlTime
+from gossamer.crawl.ports import AddressClocks
+from gossamer.fetch import Fetcher, Resolver, TransferWatch, Validators
+from gossamer.frontier import AddressGaps, AddressQueues
+from gossamer.model import Counters, Failed, FetchOutcome, Url
+
+BY_HOST_NAME = frozenset({"http", "https", "ftp"})
+
+
+class NotDue(Struct, frozen=True):
+    """No request was made: the address may not be asked before a moment."""
+
+    until: float
+
+
+class Requested(NamedTuple):
+    """How a request ended, and what it took."""
+
+    outcome: FetchOutcome
+    elapsed_s: float
+    ended_at: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Requester:
+    """Resolves names, keeps the gap of each address, and makes requests."""
+
+    time: CrawlTime
+    gaps: AddressGaps
+    clocks: AddressClocks
+    """Those of all shards of the crawl."""
+    queues: AddressQueues = field(default_factory=AddressQueues)
+    resolver: Resolver
+    fetcher: Fetcher
+    counters: Counters
+
+    async def request(
+        self,
+        url: Url,
+        *,
+        max_body_bytes: int | None = None,
+        validators: Validators | None = None,
+        watch: TransferWatch | None = None,
+    ) -> Requested | NotDue:
+        """Ask for a URL now, if its address is due."""
+        addresses = await self._addresses(url)
+        if isinstance(addresses, Failed):
+            return Requested(addresses, 0.0, self.time.now())
+        began_at = self.time.now()
+        address, gap_s = self.fetcher.contacted(addresses), self.gaps.of(url.host)
+        if address:
+            free_at = await self.clocks.take(address, gap_s, began_at)
+            if free_at is not None:
+                return NotDue(self.queues.wait(url.host, address, gap_s, free_at, began_at))
+            self.queues.leave(url.host)
+        outcome = await self.fetcher.fetch(
+            url, addresses, max_body_bytes=max_body_bytes, validators=validators, watch=watch
+        )
+        self.counters.count_request()
+        now = self.time.now()
+        if address:
+            self.clocks.touch(address, gap_s, now)
+        return Requested(outcome, now - began_at, now)
+
+    async def _addresses(self, url: Url) -> tuple[str, ...] | Failed:
+        if url.scheme not in BY_HOST_NAME:
+            return ()
+        known = self.resolver.cached(url.host)
+        return known if known is not None else await self.resolver.resolve(url.host)
+
+    async def close(self) -> None:
+        """Let go of connections, name servers and clocks."""
+        await self.fetcher.close()
+        await self.resolver.close()
+        self.clocks.close()
