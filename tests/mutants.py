@@ -52,7 +52,10 @@ MODULES: dict[str, tuple[str, tuple[str, ...]]] = {
         "cluster/address_clocks.py",
         ("tests/unit/cluster/test_address_clocks.py", "tests/property/test_address_clocks.py"),
     ),
-    "address_queues": ("frontier/addresses.py", ("tests/unit/frontier/test_addresses.py",)),
+    "politeness": (
+        "frontier/politeness.py",
+        ("tests/unit/frontier/test_politeness.py", "tests/unit/frontier/test_addresses.py"),
+    ),
     "repair": ("store/repairing.py", ("tests/unit/store/test_store_repair*.py",)),
     "ends": ("store/ends.py", ("tests/unit/store/test_store_ends.py",)),
     "guard": ("fetch/guard.py", ("tests/unit/fetch/test_guard.py",)),

@@ -9,7 +9,6 @@ Neighbours: none. `crawl` hands it tasks and answers, and commits the rows it gi
 Not for: fetching, robots rules, or deciding whether a URL is wanted.
 """
 
-from gossamer.frontier.addresses import AddressGaps, AddressQueues, AddressWait
 from gossamer.frontier.frontier import Frontier
 from gossamer.frontier.order import LabelMoves, LinkRanker, Order, choose_order, named_score
 from gossamer.frontier.outage import (
@@ -19,7 +18,13 @@ from gossamer.frontier.outage import (
     robots_failure,
 )
 from gossamer.frontier.parking import LostTask
-from gossamer.frontier.politeness import HostAnswer, HostDelays
+from gossamer.frontier.politeness import (
+    AddressGaps,
+    AddressQueues,
+    AddressWait,
+    HostAnswer,
+    HostDelays,
+)
 from gossamer.frontier.queues import ReadRows
 from gossamer.frontier.rows import FailedTry, HostOutage
 from gossamer.frontier.view import WaitingUrl, count_waiting, find_host, find_waiting, queued_tasks

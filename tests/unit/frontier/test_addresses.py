@@ -3,16 +3,16 @@
 import pytest
 
 from gossamer.config import PolitenessConfig
-from gossamer.frontier import addresses
-from gossamer.frontier.addresses import (
+from gossamer.frontier import politeness
+from gossamer.frontier.politeness import (
     LATE_S,
     MAX_AHEAD,
     AddressGaps,
     AddressQueues,
     AddressWait,
+    HostDelays,
     address_gap_s,
 )
-from gossamer.frontier.politeness import HostDelays
 
 HERE, THERE = "127.0.0.1", "127.0.0.2"
 GAP_S = 0.25
@@ -109,7 +109,7 @@ def test_it_is_known_what_a_host_waits_for_and_who_else_does() -> None:
 def test_queues_of_hosts_that_are_gone_do_not_fill_the_memory(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(addresses, "ADDRESSES_KEPT", 4)
+    monkeypatch.setattr(politeness, "ADDRESSES_KEPT", 4)
     queues = AddressQueues()
     for number in range(4):
         queues.wait(f"old{number}", f"10.0.0.{number}", GAP_S, 1.0, 0.0)
