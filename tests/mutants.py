@@ -50,7 +50,10 @@ MODULES: dict[str, tuple[str, tuple[str, ...]]] = {
     "outbox": ("cluster/outbox.py", ("tests/unit/cluster/test_outbox.py",)),
     "addresses": (
         "cluster/address_clocks.py",
-        ("tests/unit/cluster/test_address_clocks.py", "tests/property/test_cluster_address_clocks.py"),
+        (
+            "tests/unit/cluster/test_address_clocks.py",
+            "tests/property/test_cluster_address_clocks.py",
+        ),
     ),
     "politeness": (
         "frontier/politeness.py",
