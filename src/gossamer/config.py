@@ -220,7 +220,7 @@ class FrontierConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Your own scoring function, as "module:function": it is called with a URL, its anchor text and
     its depth, and returns a priority from 0.0 (last) to 1.0 (first)."""
     ascend: bool = False
-    """Also try every parent path of a URL: for /a/b/p.html also /a/b/, /a/ and /."""
+    """Also try every parent path of links and seeds: for /a/b/p.html also /a/b/, /a/ and /."""
     ranks: str = ""
     """A file of ranks, such as graph/ranks of an earlier crawl: with the orders best and opic, URLs
     ranked above the mean start with credit."""

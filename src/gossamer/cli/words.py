@@ -75,8 +75,17 @@ LINK_REFUSALS: dict[str, Gloss] = {
         "if it is wanted all the same, `gossamer trust DIR PATTERN`",
     ),
     "user": Gloss("a filter of your own objected", "look at the filter; `why` quotes it"),
+    "filter_failed": Gloss(
+        "a filter of your own raised an exception; `why` and the summary name it",
+        "mend the filter; `gossamer retry DIR --reason filter_failed` queues it again",
+    ),
 }
 """Refused as a link, before it was queued."""
+_LASTING = (
+    *("scheme", "off_scope", "not_allowed", "blocked", "extension", "too_long", "too_deep"),
+    *("repeated_segments", "not_followed", "user", "filter_failed"),
+)
+"""Of filters that are asked again at the turn of a URL that was queued under other rules."""
 
 FETCH_REFUSALS: dict[str, Gloss] = {
     "robots_disallowed": Gloss(
@@ -105,6 +114,7 @@ FETCH_REFUSALS: dict[str, Gloss] = {
     "no_sitemap": Gloss(
         "/sitemap.xml of a seed's host was tried, and there is no sitemap", "nothing"
     ),
+    **{name: LINK_REFUSALS[name] for name in _LASTING},
 }
 """Refused when its turn came, before or instead of keeping it."""
 

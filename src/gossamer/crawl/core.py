@@ -1,7 +1,8 @@
 """Core: the stations that live on rows, plugged together."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import count
 from random import Random
 
 from msgspec import Struct
@@ -12,7 +13,7 @@ from gossamer.config import Config, WatchConfig
 from gossamer.crawl.copies import CopyLabeller, NoCopies
 from gossamer.crawl.lanes import lane_sizes
 from gossamer.crawl.opening import ShardFolder, load_credit
-from gossamer.crawl.pipeline import NextTasks
+from gossamer.crawl.pipeline import DETAIL_CHARS, NextTasks, is_tried
 from gossamer.crawl.ports import Stations
 from gossamer.dedupe import ContentSeen
 from gossamer.fetch import RobotsCache, by_host, next_try_at
@@ -31,6 +32,8 @@ from gossamer.model import (
     Fetched,
     Link,
     LinkKind,
+    Objection,
+    Reject,
     Row,
     Task,
     Turn,
@@ -67,6 +70,9 @@ MAX_DEATHS = 3
 """Of the crawl. The second can only come after a helper has read the page well: by a filter, or
 by a processor that no helper can load."""
 MAX_HELPER_DEATHS = 2
+SEEDS_TOLD = 5
+OF_STORED_PAGES = frozenset({LinkKind.REVISIT, LinkKind.WITNESS})
+"""Kinds of tasks that ask for a page that we have."""
 
 
 class Suspects:
@@ -259,6 +265,26 @@ def _is_page(record: UrlRecord) -> bool:
     return record.state is UrlState.ARCHIVED and record.kind != LinkKind.SITEMAP
 
 
+@dataclass(slots=True)
+class SeedFailures:
+    """The seeds of which a try has failed in this run, or that were refused."""
+
+    reasons: dict[str, str] = field(default_factory=dict)
+    """Why seeds could not be fetched in their first try, by URL; some of them."""
+    keys: set[int] = field(default_factory=set)
+
+    def note(self, task: Task, why: str | None = None) -> None:
+        """Note that a try has failed, if the task is a seed; "" as the reason means that none did.
+
+        The reason of the first try is kept.
+        """
+        if task.kind is not LinkKind.SEED or why == "":
+            return
+        self.keys.add(task.url.key)
+        if why and task.url.text not in self.reasons and len(self.reasons) < SEEDS_TOLD:
+            self.reasons[task.url.text] = why[:DETAIL_CHARS].rstrip(": ")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Core:
     """The stations that live on rows: what a crawl and a rebuild of its state have in common."""
@@ -278,6 +304,11 @@ class Core:
     labels: LateLabels
     splitter: Splitter | None
     outbox: Outbox | None
+    make_filters: Callable[[Config], FilterChain]
+
+    def change_filters(self, config: Config) -> None:
+        """Judge by the filters of another configuration from now on, what is queued included."""
+        self.filters.adopt(self.make_filters(config))
 
     def rows_to_commit(self) -> list[Row]:
         """Give the rows that changed since the last commit, of all stations."""
@@ -296,6 +327,22 @@ class Core:
     def record_of(self, key: int) -> UrlRecord | None:
         """Return what is written down about a URL that had its turn."""
         return _record_of(self.state, key)
+
+    def objection_to(self, task: Task) -> Objection | None:
+        """Return what the filters have against a task whose turn has come; None if nothing.
+
+        A stored page is judged as the link by which it was found. The /sitemap.xml of a seed's
+        host is tried for wherever the scope begins.
+        """
+        if task.kind in OF_STORED_PAGES:
+            record = self.record_of(task.url.key)
+            kind = LinkKind.ANCHOR if record is None else LinkKind(record.kind)
+            depth, via = (0, "") if record is None else (record.depth, record.via)
+            task = replace(task, kind=kind, depth=depth, via=via)
+        objection = self.filters.judge_queued(task)
+        if objection is not None and objection.reason is Reject.OFF_SCOPE and is_tried(task):
+            return None
+        return objection
 
     def committed(self) -> None:
         """Tell the stations that wait for it that a commit has happened."""
@@ -393,19 +440,10 @@ def build_core(
     """Build the stations that live on the rows of a state."""
     url_seen, content_seen = _open_seen(state, config), ContentSeen(state.get)
     frontier = _build_frontier(state, config, random)
-    known_urls, seeds = frontier.hosts.known_urls, seed_urls(config)
+    known_urls = frontier.hosts.known_urls
     traps = _build_traps(state, config, known_urls, place.ring.shards)
-    extra: list[UrlFilter] = [*map(as_user_filter, filters), traps.object_to]
-    embeds = config.process.embeds
-    chain = build_chain(
-        config.filter,
-        seeds,
-        known_urls,
-        follow_embeds=embeds,
-        extra=extra,
-        scopes=by_host(config, lambda table: table.scope),
-    )
-    chain = chain.reporting_to(counters.add_user_error)
+    make_filters = _filter_maker(filters, traps, known_urls, counters, random)
+    chain = make_filters(config)
     labels = LateLabels(state.get, state.scan, lambda key: _record_of(state, key), counters)
     is_split = place.ring.shards > 1
     splitter = Splitter(place.ring, place.shard, url_seen) if is_split else None
@@ -439,12 +477,39 @@ def build_core(
         labels=labels,
         splitter=splitter,
         outbox=outbox,
+        make_filters=make_filters,
     )
 
 
 def _record_of(state: State, key: int) -> UrlRecord | None:
     value = state.get(url_row_key(key))
     return decode_record(value) if value is not None else None
+
+
+def _filter_maker(
+    own: Sequence[UrlFilter],
+    traps: TrapDetector,
+    known_urls: Callable[[str], int],
+    counters: Counters,
+    random: Random,
+) -> Callable[[Config], FilterChain]:
+    """Return what makes the filters of a configuration, with those of the user's program."""
+    run, changes = random.getrandbits(32), count()
+
+    def make_filters(config: Config) -> FilterChain:
+        chain = build_chain(
+            config.filter,
+            seed_urls(config),
+            known_urls,
+            follow_embeds=config.process.embeds,
+            extra=[*map(as_user_filter, own), traps.object_to],
+            scopes=by_host(config, lambda table: table.scope),
+            run=run,
+            changes=next(changes),
+        )
+        return chain.reporting_to(counters.add_user_error)
+
+    return make_filters
 
 
 def _redirect_of(state: State, key: int) -> str:

@@ -441,8 +441,9 @@ class _SeedTotals(NamedTuple):
 
     @property
     def are_all_failing(self) -> bool:
-        """Return True if every seed that is queued has failed at least once."""
-        return self.is_none_fetched and 0 < self.counters.seeds <= self.failing
+        """Return True if every seed that was not refused has failed at least once."""
+        seeds = self.counters.seeds
+        return self.is_none_fetched and 0 < seeds <= self.failing + len(self.refused)
 
 
 def _ending(reason: str, status: Status, seeds: _SeedTotals) -> Ending:

@@ -318,12 +318,12 @@ class Engine:
     @property
     def seed_failures(self) -> dict[str, str]:
         """Return why seeds could not be fetched in their first try, by URL; some of them."""
-        return self._worker.seed_failures
+        return self._worker.seeds.reasons
 
     @property
     def failing_seeds(self) -> int:
         """Return of how many seeds a try has failed in this run, or that were refused."""
-        return len(self._worker.failing_seeds)
+        return len(self._worker.seeds.keys)
 
     @property
     def paused(self) -> str:

@@ -169,7 +169,8 @@ def accept(tasks: Sequence[Task], at: Stations) -> NextTasks:
         for reason, count in objections.items():
             refused[reason] = refused.get(reason, 0) + count
     at.url_seen.add([task.url.key for task in wanted])
-    promoted: list[Task] = []
+    rules, promoted = at.filters.checksum, list[Task]()
+    wanted = [task if task.rules == rules else replace(task, rules=rules) for task in wanted]
     if at.ranking.needs_known:
         new = {task.url.key for task in wanted}
         known = [task for task in tasks if task.url.key not in new]
@@ -177,6 +178,12 @@ def accept(tasks: Sequence[Task], at: Stations) -> NextTasks:
     taken = {key: by_key[key].labels for key in fresh}
     labelled = [task for task in tasks if task.labels and taken.get(task.url.key) != task.labels]
     return NextTasks(wanted, promoted, refused, labelled)
+
+
+def is_tried(task: Task) -> bool:
+    """Return True if a task is the /sitemap.xml of a seed's host, named or not."""
+    is_first = task.kind is LinkKind.SITEMAP and not task.depth
+    return is_first and task.url.target == PROBED_SITEMAP
 
 
 def distinct(links: Sequence[Link], at: Stations) -> dict[int, Link]:

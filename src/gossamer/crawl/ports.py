@@ -13,6 +13,9 @@ from gossamer.model import CopyOf, Failed, Link, Row, Task, Turn, Url, UrlRecord
 class Filters(Protocol):
     """Do we want it?"""
 
+    checksum: int
+    """Stands for the rules by which links are judged at the moment."""
+
     def keep(
         self, links: Sequence[Link], depth: int, source: str
     ) -> tuple[list[Link], dict[str, int]]:

@@ -11,7 +11,7 @@ from msgspec import Struct, field, structs
 
 from gossamer.config import Config, UrlConfig
 from gossamer.crawl.assembly import Shard
-from gossamer.crawl.pipeline import PROBED_SITEMAP
+from gossamer.crawl.pipeline import PROBED_SITEMAP, parents
 from gossamer.crawl.requeue import RETRIED, requeue
 from gossamer.errors import ConfigError
 from gossamer.fetch import RequestHeaders, by_host, host_of, host_rules, with_proxy
@@ -19,7 +19,11 @@ from gossamer.model import (
     FINAL,
     Link,
     LinkKind,
+    Objection,
+    RefusalKind,
+    Refused,
     Task,
+    Turn,
     Url,
     UrlRecord,
     add_labels,
@@ -221,6 +225,7 @@ def plant(shard: Shard, seeds: Sequence[Seed], *, asks_again: bool = True) -> Pl
         objection = shard.core.filters.judge(link, 0, "")
         if objection is not None:
             planted.refused[shown] = f"{objection.reason.value}: {objection.detail}"
+            _refuse(shard, url, labels, objection)
         elif _queue(shard, url, labels):
             planted.count_new()
             continue
@@ -269,25 +274,56 @@ def _add_labels(shard: Shard, url: Url, labels: str) -> None:
 
 
 def _queue(shard: Shard, url: Url, labels: str) -> bool:
-    """Queue a seed, and the sitemap of its host, if they are new; return True if the seed is."""
-    now = shard.engine.time.now()
-    tasks = [Task(url=url, kind=LinkKind.SEED, labels=labels)]
-    sitemap = join(url.text, PROBED_SITEMAP, shard.core.stations.urls)
-    if (
-        shard.core.stations.process.sitemaps
-        and sitemap is not None
-        and url.scheme.startswith("http")
-    ):
-        tasks.append(Task(url=sitemap, kind=LinkKind.SITEMAP, via=url.text, labels=labels))
+    """Queue a seed if it is new, and what is tried with it; return True if the seed is new.
+
+    That is the sitemap of its host and, if the crawl ascends, the folders above it.
+    """
+    core, rules = shard.core, shard.core.filters.checksum
+    tasks = [Task(url=url, kind=LinkKind.SEED, labels=labels, rules=rules)]
+    sitemap = join(url.text, PROBED_SITEMAP, core.stations.urls)
+    if core.stations.process.sitemaps and sitemap is not None and url.scheme.startswith("http"):
+        kind = LinkKind.SITEMAP
+        tried = Task(url=sitemap, kind=kind, via=url.text, labels=labels, rules=rules)
+        tasks += [tried] if core.objection_to(tried) is None else []
     is_new = False
     for task in _new(shard, tasks):
-        shard.core.add([task])
+        core.add([task])
         if task.kind is LinkKind.SEED:
             is_new = True
-            record = shard.ledger.writer.seed_record(url.text, labels, now)
-            shard.ledger.add_entry(ArchiveEntry(links=record))
-            shard.ledger.counters.count_seed()
+            _note(shard, url, labels)
+    if core.stations.ascends:
+        _queue_parents(shard, url, labels, is_new=is_new)
     return is_new
+
+
+def _note(shard: Shard, url: Url, labels: str) -> None:
+    """Count a seed that is new, and let the archive know of it."""
+    now = shard.engine.time.now()
+    record = shard.ledger.writer.seed_record(url.text, labels, now)
+    shard.ledger.add_entry(ArchiveEntry(links=record))
+    shard.ledger.counters.count_seed()
+
+
+def _refuse(shard: Shard, url: Url, labels: str, objection: Objection) -> None:
+    """Record that the filters refuse a seed, if it is new: once, as of any URL of the queue."""
+    task = Task(url=url, kind=LinkKind.SEED, labels=labels)
+    if not _new(shard, [task]):
+        return
+    _note(shard, url, labels)
+    shard.core.frontier.hosts.note_known(url.host)
+    refused = Refused(kind=RefusalKind(objection.reason.value), detail=objection.detail)
+    now = shard.engine.time.now()
+    shard.ledger.record(Turn(task=task, outcome=refused, at=now), now)
+
+
+def _queue_parents(shard: Shard, seed: Url, labels: str, *, is_new: bool) -> None:
+    """Queue the folders above a seed that are new and wanted; they are as deep as the seed."""
+    core, links = shard.core, [Link(target=seed, kind=LinkKind.SEED)]
+    wanted, refused = core.filters.keep([*parents(links, core.stations)], 0, seed.text)
+    if is_new:
+        shard.ledger.counters.count_refused(refused)
+    whence = Task(url=seed, depth=-1, labels=labels, rules=core.filters.checksum)
+    core.add(_new(shard, [whence.follow(link) for link in wanted]))
 
 
 def _new(shard: Shard, tasks: Iterable[Task]) -> list[Task]:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from gossamer.crawl.pipeline import PROBED_SITEMAP, document_of, sitemap_may_name
+from gossamer.crawl.pipeline import document_of, is_tried, sitemap_may_name
 from gossamer.crawl.ports import Stations
 from gossamer.fetch import RobotsCache, RobotsRules
 from gossamer.frontier import HostAnswer
@@ -86,7 +86,7 @@ class SitemapProbes:
 def is_sitemap_probe(task: Task, rules: RobotsRules | None, at: Stations) -> bool:
     """Return True if a sitemap is only tried for: nobody has named it, not even robots.txt."""
     url = task.url
-    if task.kind is not LinkKind.SITEMAP or task.depth or url.target != PROBED_SITEMAP:
+    if not is_tried(task):
         return False
     robots_url = url.origin + "/robots.txt"
     named = (at.join(robots_url, text, at.urls) for text in rules.sitemaps) if rules else ()

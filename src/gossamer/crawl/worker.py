@@ -6,10 +6,9 @@ from fnmatch import fnmatchcase
 from msgspec.structs import replace
 
 from gossamer.clock import CrawlTime
-from gossamer.crawl.core import MAX_HELPER_DEATHS, Core
+from gossamer.crawl.core import OF_STORED_PAGES, Core, SeedFailures
 from gossamer.crawl.ledger import Ledger
 from gossamer.crawl.pipeline import (
-    DETAIL_CHARS,
     Reading,
     RobotsHop,
     answer_of,
@@ -30,6 +29,7 @@ from gossamer.crawl.reading import DocumentReader, HelperDeath
 from gossamer.crawl.requester import NotDue, Requested, Requester
 from gossamer.crawl.revisit import RevisitTurns, is_not_modified
 from gossamer.crawl.sitemaps import SitemapProbes, SitemapTally
+from gossamer.crawl.suspicion import judge_suspect
 from gossamer.dedupe import answer_fingerprint, content_fingerprint, words_fingerprint
 from gossamer.fetch import (
     Ask,
@@ -68,7 +68,6 @@ FIRST_TRIES = 4
 """Look-ups of a seed's name before a crawl that never reached anything gives up on it."""
 ROBOTS_RETRY_S = 5.0
 """How long a host is left alone after the first failure of its robots.txt."""
-SEEDS_TOLD = 5
 REST_S = 86_400.0
 """A stored page on which our own code fails is not revisited before this long."""
 
@@ -86,10 +85,7 @@ class Worker:
     robots_bytes: int
     has_one_host: bool = False
     """All seeds are of one host."""
-    seed_failures: dict[str, str] = field(default_factory=dict)
-    """Why seeds could not be fetched in their first try; some of them."""
-    failing_seeds: set[int] = field(default_factory=set)
-    """Keys of seeds of which a try has failed in this run, or that were refused."""
+    seeds: SeedFailures = field(default_factory=SeedFailures)
     probes: SitemapProbes
     sitemaps: SitemapTally = field(default_factory=SitemapTally)
     _holding: set[int] = field(default_factory=set)
@@ -98,13 +94,10 @@ class Worker:
     async def ask(self, task: Task, watch: TransferWatch | None = None) -> None:
         """Give a task its turn, or put it back with the moment and the reason to wait for."""
         self._holding.add(task.url.key)
-        is_new = task.kind not in {LinkKind.REVISIT, LinkKind.WITNESS}
-        if is_new and (why := self.core.traps.may_go(task)) is not None:
-            self._stay(task, why)
+        passed = self._pass(task)
+        if passed is None:
             return
-        if is_new and task.nesting and (many := self.sitemaps.excess(task.url.host)):
-            self._refuse(task, RefusalKind.SITEMAP_LIMIT, many)
-            return
+        task = passed
         now = self.time.now()
         rules: RobotsRules | None = None
         if task.url.scheme in WITH_ROBOTS:
@@ -125,6 +118,27 @@ class Worker:
                         self._refuse(task, RefusalKind.ROBOTS_DISALLOWED, detail)
                         return
         await self._ask_page(task, rules, watch)
+
+    def _pass(self, task: Task) -> Task | None:
+        """Return a task that filters and trap detector let go; None if it was refused or is held.
+
+        Filters have judged it when it was queued. They are asked again if other rules hold by now.
+        """
+        filters = self.core.filters
+        if task.rules != filters.checksum:
+            if (objection := self.core.objection_to(task)) is not None:
+                self._refuse(task, RefusalKind(objection.reason.value), objection.detail)
+                return None
+            task = replace(task, rules=filters.checksum)
+        if task.kind in OF_STORED_PAGES:
+            return task
+        if (why := self.core.traps.may_go(task)) is not None:
+            self._stay(task, why)
+            return None
+        if task.nesting and (many := self.sitemaps.excess(task.url.host)):
+            self._refuse(task, RefusalKind.SITEMAP_LIMIT, many)
+            return None
+        return task
 
     def _stay(self, task: Task, why: Objection | Hold) -> None:
         """Leave a task to the trap detector: on probation it waits, closed it is refused."""
@@ -177,7 +191,13 @@ class Worker:
         self.core.frontier.settle(task, now, answer)
 
     def _refuse(self, task: Task, kind: RefusalKind, detail: str) -> None:
+        """End a task without a request; a page that we have is no longer its host's witness."""
         now = self.time.now()
+        if task.kind is LinkKind.WITNESS:
+            self.core.frontier.parking.forget_witness(task.url.host)
+            self.core.frontier.conclude(task)
+            self._settle(task, now, None)
+            return
         turn = self._take_turn(task, Refused(kind=kind, detail=detail), None, now)
         self._record(turn, task, now, None)
 
@@ -225,7 +245,7 @@ class Worker:
         if is_stale(outcome):
             return RobotsHop(self._put_back_stale(task, came), None)
         trouble = robots.answer(task.url, outcome, now)
-        self._note_seed(task, trouble and f"robots.txt: {trouble}")
+        self.seeds.note(task, trouble and f"robots.txt: {trouble}")
         if not isinstance(outcome, Refused) and outcome.document is not None:
             outcome.document.body.close()
         rules = robots.peek(task.url, now)
@@ -418,7 +438,7 @@ class Worker:
         turn, answer = self.probes.answered(turn, answer, now)
         tried: FailedTry | None = None
         if isinstance(outcome, Failed):
-            self._note_seed(task, f"{outcome.reason}: {outcome.detail}")
+            self.seeds.note(task, f"{outcome.reason}: {outcome.detail}")
         if isinstance(outcome, Failed) and turn.revisit is None:
             if outcome.kind is FailureKind.DNS_UNREACHABLE:
                 turn = replace(turn, retry_at=self._next_look_up_at(task, now))
@@ -431,7 +451,7 @@ class Worker:
                 turn = replace(turn, retry_at=tried.retry_at)
         turn = self.probes.end(turn, now)
         if task.url.key in self.core.suspects:
-            turn = self._judge(turn, task, now)
+            turn = judge_suspect(turn, self.core.suspects, now)
         self._record(turn, task, ended_at, answer, tried)
 
     def _is_own(self, task: Task, failed: Failed, turn: Turn) -> bool:
@@ -445,14 +465,6 @@ class Worker:
             return frontier.parking.probe_at(host) is None
         return turn.retry_at is None and not frontier.parking.is_failing(host)
 
-    def _note_seed(self, task: Task, why: str) -> None:
-        """Keep why a seed could not be fetched, if so, in its first try: to be told at once."""
-        is_new = task.kind is LinkKind.SEED and task.url.text not in self.seed_failures
-        if why and task.kind is LinkKind.SEED:
-            self.failing_seeds.add(task.url.key)
-        if why and is_new and len(self.seed_failures) < SEEDS_TOLD:
-            self.seed_failures[task.url.text] = why[:DETAIL_CHARS].rstrip(": ")
-
     def _next_look_up_at(self, task: Task, now: float) -> float | None:
         """Return when a name is looked up again after the resolver failed.
 
@@ -464,27 +476,6 @@ class Worker:
         if is_cut_off and frontier.hosts.count == 1 and failures > FIRST_TRIES:
             return None
         return now + delay_s(FailureKind.DNS_UNREACHABLE, failures - 1)
-
-    def _judge(self, turn: Turn, task: Task, now: float) -> Turn:
-        """Clear a suspect that was read, or is done with; let the helper that it killed try again.
-
-        It stays a suspect if nothing came that could be read.
-        """
-        key, outcome, suspects = task.url.key, turn.outcome, self.core.suspects
-        if isinstance(outcome, Failed) and outcome.kind is FailureKind.KILLED_US:
-            suspect = suspects.helper_died(key, now)
-            tell("page.suspected", url=task.url.text, helper_deaths=suspect.helper_deaths)
-            if turn.revisit is not None:
-                return turn  # its page is stored, and is revisited alone
-            if suspect.helper_deaths < MAX_HELPER_DEATHS:
-                return replace(turn, retry_at=suspect.until)
-            suspects.clear(key)
-            detail = f"{outcome.detail}, {suspect.helper_deaths} times"
-            return replace(turn, outcome=replace(outcome, detail=detail))
-        was_answered = document_of(outcome) is not None and not is_not_modified(outcome)
-        if was_answered or (isinstance(outcome, Refused) and turn.revisit is None):
-            suspects.clear(key)
-        return turn
 
     def _record(
         self,
@@ -500,8 +491,8 @@ class Worker:
         """
         core = self.core
         self.sitemaps.note(turn)
-        if task.kind is LinkKind.SEED and isinstance(turn.outcome, Failed | Refused):
-            self.failing_seeds.add(task.url.key)
+        if isinstance(turn.outcome, Failed | Refused):
+            self.seeds.note(task)
         try:
             core.traps.observe(turn)
         finally:

@@ -2,14 +2,15 @@
 
 They are asked in this order: scheme, port, block, allow, scope, nofollow, length, extension, depth,
 trap shapes, budget, the user's own. Rules that look at scheme, host and port only are asked once
-per origin, and their answer is remembered.
+per origin, and their answer is remembered. At the turn of a URL that other rules let pass, those
+are asked again whose answer does not depend on when it was found.
 
 Neighbours: `crawl` hands over the links that `process` found and puts what is kept to `seen`.
 Not for: what a server permits (`fetch.robots`), what a document holds (`process`), or parts of
 sites that have no end (`traps`).
 """
 
-from gossamer.filter.chain import FilterChain, build_chain, check_patterns
+from gossamer.filter.chain import FilterChain, FilterRules, build_chain, check_patterns
 from gossamer.filter.rules import (
     UrlFilter,
     UserFilter,

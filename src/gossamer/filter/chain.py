@@ -1,7 +1,11 @@
 """FilterChain: the filters of a crawl, in the order in which they are asked."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from zlib import crc32
+
+import msgspec
 
 from gossamer.config import FilterConfig
 from gossamer.errors import ConfigError
@@ -22,7 +26,7 @@ from gossamer.filter.rules import (
     shape,
 )
 from gossamer.log import OnUserError
-from gossamer.model import EMBEDDED, FOLLOWED, Link, LinkKind, Objection, Url
+from gossamer.model import EMBEDDED, FOLLOWED, Link, LinkKind, Objection, Reject, Task, Url
 from gossamer.urls import Patterns
 
 
@@ -30,44 +34,74 @@ def _ignore(_seed: Url) -> None:
     """Stand in for a scope in chains that have none."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilterRules:
+    """What a chain judges by."""
+
+    filters: tuple[UrlFilter, ...]
+    """Asked about new links."""
+    lasting: tuple[UrlFilter, ...] = ()
+    """Those of them that are asked again about a URL that is queued."""
+    of_users: tuple[UserFilter, ...] = ()
+    """The same of the user's own."""
+    checksum: int = 0
+    """Two chains with the same one refuse the same."""
+    kinds: frozenset[LinkKind] = FOLLOWED
+    widen: Callable[[Url], None] = _ignore
+    kept_by_host: dict[str, int] = field(default_factory=dict)
+    """While the links of one page are judged: those of them that are wanted, by host."""
+
+
 class FilterChain:
     """The first objection wins; objections are counted. `build_chain` makes one."""
 
-    def __init__(
-        self,
-        filters: Sequence[UrlFilter],
-        *,
-        kinds: frozenset[LinkKind] = FOLLOWED,
-        widen: Callable[[Url], None] = _ignore,
-        kept_by_host: dict[str, int] | None = None,
-    ) -> None:
-        self._filters = tuple(filters)
-        self._kinds = kinds
-        self._widen = widen
-        self._kept_by_host = {} if kept_by_host is None else kept_by_host
-        """While the links of one page are judged: those of them that are wanted, by host."""
+    def __init__(self, rules: FilterRules) -> None:
+        self.rules = rules
+        self.checksum = rules.checksum
 
     def reporting_to(self, on_error: OnUserError) -> "FilterChain":
         """Return the same chain, whose user filters report every exception to `on_error`."""
-        return FilterChain(
-            [f.reporting_to(on_error) if isinstance(f, UserFilter) else f for f in self._filters],
-            kinds=self._kinds,
-            widen=self._widen,
-            kept_by_host=self._kept_by_host,
-        )
+        rules = self.rules
+        new = {one: one.reporting_to(on_error) for one in rules.of_users}
+        filters = tuple(new[one] if isinstance(one, UserFilter) else one for one in rules.filters)
+        of_users = tuple(new[one] for one in rules.of_users)
+        return FilterChain(replace(rules, filters=filters, of_users=of_users))
+
+    def adopt(self, other: "FilterChain") -> None:
+        """Judge by the rules of another chain from now on."""
+        self.rules = other.rules
+        self.checksum = other.checksum
 
     def add_seed(self, seed: Url) -> None:
         """Widen the scope by a seed that was added to the running crawl."""
-        self._widen(seed)
+        self.rules.widen(seed)
 
     def judge(self, link: Link, depth: int, source: str = "") -> Objection | None:
         """Return the first objection to a link; None if it is wanted.
 
         `depth` is that of the link's target, `source` the text of the URL that links it.
         """
-        for object_to in self._filters:
+        for object_to in self.rules.filters:
             objection = object_to(link, depth, source)
             if objection is not None:
+                return objection
+        return None
+
+    def judge_queued(self, task: Task) -> Objection | None:
+        """Return the first objection to a URL that is queued, its turn has come; None if none.
+
+        Not asked again is what depends on the moment at which it was found: the budget of its host.
+        """
+        url, kind, depth, via = task.url, task.kind, task.depth, task.via
+        rules = self.rules
+        if kind in EMBEDDED and kind not in rules.kinds:
+            return Objection(Reject.NOT_FOLLOWED, f"as {kind.value}")
+        link = Link(target=url, kind=kind)
+        for object_to in rules.lasting:
+            if (objection := object_to(link, depth, via)) is not None:
+                return objection
+        for user_filter in rules.of_users:
+            if (objection := user_filter.judge_queued(url, kind, depth, via)) is not None:
                 return objection
         return None
 
@@ -81,7 +115,8 @@ class FilterChain:
         """
         kept: list[Link] = []
         refused: dict[str, int] = {}
-        filters, kinds, by_host = self._filters, self._kinds, self._kept_by_host
+        rules = self.rules
+        filters, kinds, by_host = rules.filters, rules.kinds, rules.kept_by_host
         for link in links:
             if link.kind not in kinds:
                 continue
@@ -107,35 +142,55 @@ def build_chain(
     follow_embeds: bool,
     extra: Sequence[UrlFilter] = (),
     scopes: Mapping[str, Reach] | None = None,
+    run: int = 0,
+    changes: int = 0,
 ) -> FilterChain:
     """Return the chain for a configuration; ConfigError if a pattern or a filter is invalid.
 
     `host_count` returns how many URLs of a host were queued. `extra` filters are asked last.
-    `scopes` are those of hosts that have one of their own.
+    `scopes` are those of hosts that have one of their own. `run` is another number at every start:
+    nobody can tell whether the code of a user's filter is the same. `changes` counts those of the
+    rules since: what a page brings that was asked for under others is judged again.
     """
     scope = Scope(config.scope, seeds, scopes)
+    blocklist = _blocklist(config)
     origins = OriginFilter(
         [
             scheme,
             bad_port,
-            blocked(Patterns([*config.block, *_blocklist(config)])),
+            blocked(Patterns([*config.block, *blocklist])),
             allowed(Patterns(config.allow)),
             scope,
         ]
     )
     kept: dict[str, int] = {}
     budget = host_budget(config.max_urls_per_host, host_count, kept)
+    shapes = shape(config)
+    others = [*_by_others(config), *extra]
+    of_users = [one for one in others if isinstance(one, UserFilter)]
+    own = dict(scopes or {})
+    rules = (config, blocklist, own, sorted({seed.text for seed in seeds}), follow_embeds)
 
     def widen(seed: Url) -> None:
         scope.add_seed(seed)
         origins.forget()
 
     return FilterChain(
-        [origins, shape(config), budget, *_by_others(config), *extra],
-        kinds=FOLLOWED | EMBEDDED if follow_embeds else FOLLOWED,
-        widen=widen,
-        kept_by_host=kept,
+        FilterRules(
+            filters=(origins, shapes, budget, *others),
+            lasting=(origins, shapes),
+            of_users=tuple(of_users),
+            checksum=_checksum(rules, run if of_users else 0, changes),
+            kinds=FOLLOWED | EMBEDDED if follow_embeds else FOLLOWED,
+            widen=widen,
+            kept_by_host=kept,
+        )
     )
+
+
+def _checksum(*rules: object) -> int:
+    """Return a number that stands for rules; never 0, by which a task says that none judged it."""
+    return crc32(msgspec.json.encode(rules)) or 1
 
 
 def _by_others(config: FilterConfig) -> list[UrlFilter]:

@@ -11,7 +11,7 @@ from functools import lru_cache
 from importlib import import_module
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Literal, NoReturn, TypeAlias
 
 from gossamer.config import FilterConfig
 from gossamer.errors import ConfigError
@@ -320,13 +320,17 @@ class UserFilter:
     Name it in `crawl.toml` as `user_filters = ["module:no_print_views"]`, hand it to `Crawl(...)`,
     or register it in the entry-point group `gossamer.filters`.
 
-    A call that raises, or returns what is no objection, refuses the link and is reported to
-    `on_error`; the first is logged.
+    A call that raises, or returns what is no objection, refuses the link as `filter_failed` and is
+    reported to `on_error`; the first is logged.
+
+    It is asked once about each new link, and once more at the turn of a URL that was queued before
+    the present start of the crawl, or before its rules were changed. What the page said around the
+    link was not kept: a filter that wants to know it then has said all that it can say.
     """
 
     def __init__(
         self,
-        rule: Callable[[Link, int, str], object],
+        rule: Callable[..., object],
         name: str,
         on_error: OnUserError = ignore_error,
     ) -> None:
@@ -337,10 +341,19 @@ class UserFilter:
 
     def __call__(self, link: Link, depth: int, source: str) -> Objection | None:
         """Return the rule's objection to a link."""
+        return self._ask(link, depth, source)
+
+    def judge_queued(self, url: Url, kind: LinkKind, depth: int, via: str) -> Objection | None:
+        """Return the rule's objection to a URL that is queued."""
+        return self._ask(QueuedLink(url, kind), depth, via)
+
+    def _ask(self, link: "Link | QueuedLink", depth: int, source: str) -> Objection | None:
         try:
             return _checked_objection(self._rule(link, depth, source))
         except KeyboardInterrupt:
             raise
+        except _NotKept:
+            return None
         except BaseException as error:  # noqa: BLE001 - a stranger's code: it must not end the crawl
             return self._broken(error)
 
@@ -355,7 +368,30 @@ class UserFilter:
         if not self._has_told:
             self._has_told = True
             tell("filter.failed", filter=self.name, error=detail)
-        return Objection(Reject.USER, detail)
+        return Objection(Reject.FILTER_FAILED, detail)
+
+
+class _NotKept(Exception):
+    """A filter asks of a queued link what was not kept."""
+
+
+class QueuedLink:
+    """The link to a URL that is queued, as filters know links: what its page said is not kept."""
+
+    __slots__ = ("kind", "target")
+
+    def __init__(self, target: Url, kind: LinkKind) -> None:
+        self.target = target
+        self.kind = kind
+
+    def __getattr__(self, name: str) -> NoReturn:
+        """Refuse to make up what a link has besides."""
+        if name in _OF_ITS_PAGE:
+            raise _NotKept
+        raise AttributeError(name)
+
+
+_OF_ITS_PAGE = frozenset({"text", "rel", "is_nofollow", "is_sitemap"})
 
 
 def _checked_objection(said: object) -> Objection | None:

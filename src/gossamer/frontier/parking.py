@@ -415,6 +415,12 @@ class Parking:
             task = self._take_failing(key, tried)
         return task
 
+    def forget_witness(self, host: str) -> None:
+        """No longer ask for the page that a host is known to answer: it is not wanted any more."""
+        row = self._hosts.row(host)
+        row.witness = ""
+        self._hosts.change(host_key(host), row)
+
     def probe_soon(self, now: float, at_most: int | None = None) -> None:
         """Let parked hosts be probed as soon as their gap allows: all, or some drawn at random."""
         keys = self._parked.hosts()

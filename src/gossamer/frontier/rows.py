@@ -13,7 +13,6 @@ follows its origin: most of the frontier's bytes are URLs.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TypeAlias
 
 import msgspec
 from msgspec import Struct, field
@@ -132,15 +131,13 @@ class HostRow(Struct, kw_only=True, array_like=True):
 
 _encoder = msgspec.msgpack.Encoder()
 _host_decoder = msgspec.msgpack.Decoder(HostRow)
-_Group: TypeAlias = (
-    tuple[str, int, LinkKind, int, int, int, int | str, str]
-    | tuple[str, int, LinkKind, int, int, int, int | str, str, str]
-)
-"""Of each group what `PackedGroup` has; the labels are left out if there are none."""
 
 
-class PackedGroup(Struct, frozen=True, array_like=True):
-    """Tasks of a packed row that differ in nothing but what follows their origin."""
+class PackedGroup(Struct, frozen=True, array_like=True, gc=False):
+    """Tasks of a packed row that differ in nothing but what follows their origin.
+
+    Fields that were added later come last, with a default: older rows are shorter.
+    """
 
     via: str
     """The linking page; one that begins with a slash is of the same origin."""
@@ -154,6 +151,7 @@ class PackedGroup(Struct, frozen=True, array_like=True):
     targets: str
     """One per line."""
     labels: str = ""
+    rules: int = 0
 
 
 _groups_decoder = msgspec.msgpack.Decoder(list[PackedGroup])
@@ -215,7 +213,7 @@ def pack_delayed(task: Task) -> bytes:
 
 
 def _pack(tasks: Sequence[Task], host: str) -> bytes:
-    groups: list[_Group] = []
+    groups: list[PackedGroup] = []
     last, targets = tasks[0], list[str]()
     for task in tasks:
         url = task.url
@@ -238,10 +236,11 @@ def _are_alike(one: Task, other: Task) -> bool:
         and one.hops == other.hops
         and one.nesting == other.nesting
         and one.labels == other.labels
+        and one.rules == other.rules
     )
 
 
-def _group(task: Task, targets: list[str], host: str) -> _Group:
+def _group(task: Task, targets: list[str], host: str) -> PackedGroup:
     via, origin = task.via, task.url.origin
     if via.startswith(origin) and via.startswith("/", len(origin)):
         via = via[len(origin) :]
@@ -249,8 +248,8 @@ def _group(task: Task, targets: list[str], host: str) -> _Group:
     if host:
         code = 1 if origin == "https://" + host else 0 if origin == "http://" + host else origin
     lines = "\n".join(targets)
-    packed = via, task.depth, task.kind, task.attempt, task.hops, task.nesting, code, lines
-    return (*packed, task.labels) if task.labels else packed
+    how = task.attempt, task.hops, task.nesting
+    return PackedGroup(via, task.depth, task.kind, *how, code, lines, task.labels, task.rules)
 
 
 def unpack_tasks(value: bytes, host: str, grade: int) -> list[Task]:
@@ -258,14 +257,15 @@ def unpack_tasks(value: bytes, host: str, grade: int) -> list[Task]:
     tasks: list[Task] = []
     for group in _groups_decoder.decode(value):
         code, via, depth, kind = group.origin, group.via, group.depth, group.kind
-        attempt, hops, nesting, labels = group.attempt, group.hops, group.nesting, group.labels
+        attempt, hops, nesting = group.attempt, group.hops, group.nesting
+        labels, rules = group.labels, group.rules
         origin = code if isinstance(code, str) else f"{SCHEMES[code]}://{host}"
         page = origin + via if via.startswith("/") else via
         for target in group.targets.split("\n"):
             text = origin + target
             url = Url(text=text, host=host, origin=origin, key=fingerprint(text, host))
             how = depth, page, kind, grade, attempt, hops, nesting
-            tasks.append(Task(url, *how, labels=labels) if labels else Task(url, *how))
+            tasks.append(Task(url, *how, labels=labels, rules=rules))
     return tasks
 
 

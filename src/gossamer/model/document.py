@@ -176,6 +176,18 @@ class RefusalKind(StrEnum):
     """The sitemaps of its host name too few pages for their number."""
     NO_SITEMAP = "no_sitemap"
     """/sitemap.xml was tried without being named anywhere, and is none."""
+    SCHEME = "scheme"
+    """This and all below: a filter refuses a URL that was queued under other rules (`Reject`)."""
+    OFF_SCOPE = "off_scope"
+    NOT_ALLOWED = "not_allowed"
+    BLOCKED = "blocked"
+    EXTENSION = "extension"
+    TOO_LONG = "too_long"
+    TOO_DEEP = "too_deep"
+    REPEATED_SEGMENTS = "repeated_segments"
+    NOT_FOLLOWED = "not_followed"
+    USER = "user"
+    FILTER_FAILED = "filter_failed"
 
 
 class Fetched(Struct, frozen=True, kw_only=True):

@@ -133,8 +133,10 @@ class Reject(StrEnum):
     MIRROR_HOST = "mirror_host"
     NOFOLLOW = "nofollow"
     NOT_FOLLOWED = "not_followed"
-    """Said by `why` only: no filter was asked about the link."""
+    """Links of its kind are not followed: no filter is asked about them."""
     USER = "user"
+    FILTER_FAILED = "filter_failed"
+    """A filter of the user's own raised an exception; the detail names it."""
 
 
 class Objection(Struct, frozen=True, gc=False):
@@ -157,7 +159,8 @@ class Task(Struct, frozen=True, gc=False, omit_defaults=True):
     or in the breadth-first order the classes by which it moves up or down; `is_doubtful` says on
     that way that the page is on probation, `named_at` and `generation` on which address its domain
     is, and how many domains there led to it, each named by the one before. `labels` are those of
-    the seeds that led here: one text, see `read_labels`.
+    the seeds that led here: one text, see `read_labels`. `rules` is the checksum of the filter rules
+    that it has passed, 0 if it is to be judged at its turn.
     """
 
     url: Url
@@ -173,20 +176,24 @@ class Task(Struct, frozen=True, gc=False, omit_defaults=True):
     named_at: str = ""
     generation: int = 0
     labels: str = ""
+    rules: int = 0
 
     def follow(self, link: Link, grade: int = 0, credit: float = 0.0) -> "Task":
         """Return the task for a link found on this task's page.
 
-        A redirect is the same step of the walk, so it does not deepen it.
+        A redirect is the same step of the walk, so it does not deepen it. The link was judged by
+        the rules that the page has passed, or by later ones: then it is judged again.
         """
-        url, via, kind = link.target, self.url.text, link.kind
+        url, via, kind, rules = link.target, self.url.text, link.kind, self.rules
         if kind is _REDIRECT:
             hops, nesting = self.hops + 1, self.nesting
             depth, labels = self.depth, self.labels
-            return Task(url, depth, via, kind, grade, 0, hops, nesting, credit, labels=labels)
+            return Task(
+                url, depth, via, kind, grade, 0, hops, nesting, credit, labels=labels, rules=rules
+            )
         nesting = self.nesting + 1 if link.is_sitemap else 0
         depth, labels = self.depth + 1, self.labels
-        return Task(url, depth, via, kind, grade, 0, 0, nesting, credit, labels=labels)
+        return Task(url, depth, via, kind, grade, 0, 0, nesting, credit, labels=labels, rules=rules)
 
 
 # Labels of seeds: topics or regions that everything found from a seed carries. A set of labels is

@@ -12,7 +12,14 @@ import pytest
 
 from gossamer.config import FilterConfig, UrlConfig
 from gossamer.errors import ConfigError
-from gossamer.filter import FilterChain, as_user_filter, build_chain, url_filter
+from gossamer.filter import (
+    FilterChain,
+    FilterRules,
+    UserFilter,
+    as_user_filter,
+    build_chain,
+    url_filter,
+)
 from gossamer.model import Link, LinkKind, Objection, Reject, Url
 from gossamer.urls import parse
 
@@ -38,6 +45,10 @@ def chain(
     config = FilterConfig(**{"scope": "any", **knobs})
     count = host_count or (lambda _host: 0)
     return build_chain(config, [url(seed) for seed in seeds], count, follow_embeds=False)
+
+
+def chain_of(own: UserFilter) -> FilterChain:
+    return FilterChain(FilterRules(filters=(own,), of_users=(own,)))
 
 
 def reason(filters: FilterChain, text: str, **given: Any) -> Reject | None:
@@ -299,9 +310,9 @@ def test_a_users_filter_that_breaks_refuses_the_link_and_says_why() -> None:
     def broken(found: Link) -> str:
         return {"a": "b"}[found.text]
 
-    objection = FilterChain([broken]).judge(link("http://h/"), 1)
+    objection = chain_of(broken).judge(link("http://h/"), 1)
     assert objection is not None
-    assert objection.reason is Reject.USER
+    assert objection.reason is Reject.FILTER_FAILED
     assert "broken failed: KeyError" in objection.detail
 
 
@@ -317,9 +328,9 @@ def test_a_users_filter_that_returns_what_is_neither_true_nor_false_is_broken() 
     def undecided(_found: Link) -> str:
         return Neither()  # type: ignore[return-value] # as an array of numpy would
 
-    objection = FilterChain([undecided]).judge(link("http://h/"), 1)
+    objection = chain_of(undecided).judge(link("http://h/"), 1)
     told = "TypeError: expected a text or None, found neither"
-    assert objection == Objection(Reject.USER, f"undecided failed: {told}")
+    assert objection == Objection(Reject.FILTER_FAILED, f"undecided failed: {told}")
 
 
 def test_every_exception_of_a_users_filter_is_reported() -> None:
@@ -328,7 +339,7 @@ def test_every_exception_of_a_users_filter_is_reported() -> None:
         return {"a": "b"}[found.text]
 
     errors: list[tuple[str, str]] = []
-    filters = FilterChain([broken]).reporting_to(lambda *told: errors.append(told))
+    filters = chain_of(broken).reporting_to(lambda *told: errors.append(told))
     filters.judge(link("http://h/1"), 1)
     filters.judge(link("http://h/2"), 1)
     assert [name for name, _ in errors] == ["filter broken"] * 2
@@ -350,9 +361,11 @@ def test_a_users_filter_that_returns_no_text_refuses_the_link_and_is_reported(
         return returned  # type: ignore[return-value]
 
     errors: list[tuple[str, str]] = []
-    filters = FilterChain([odd]).reporting_to(lambda *told: errors.append(told))
+    filters = chain_of(odd).reporting_to(lambda *told: errors.append(told))
     told = f"TypeError: expected a text or None, found {returned!r}"
-    assert filters.judge(link("http://h/"), 1) == Objection(Reject.USER, f"odd failed: {told}")
+    assert filters.judge(link("http://h/"), 1) == Objection(
+        Reject.FILTER_FAILED, f"odd failed: {told}"
+    )
     assert errors == [("filter odd", told)]
 
 
@@ -364,7 +377,7 @@ def test_a_users_filter_that_wants_to_end_the_program_refuses_the_link(
     def leaving(_found: Link) -> str | None:
         raise error
 
-    objection = FilterChain([leaving]).judge(link("http://h/"), 1)
+    objection = chain_of(leaving).judge(link("http://h/"), 1)
     assert objection is not None
     assert f"leaving failed: {type(error).__name__}" in objection.detail
 
@@ -375,7 +388,7 @@ def test_ctrl_c_in_a_users_filter_is_not_the_filters_error() -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        FilterChain([interrupted]).judge(link("http://h/"), 1)
+        chain_of(interrupted).judge(link("http://h/"), 1)
 
 
 def test_a_filter_of_all_three_arguments_is_guarded_as_well() -> None:
@@ -386,11 +399,11 @@ def test_a_filter_of_all_three_arguments_is_guarded_as_well() -> None:
 
     guarded = as_user_filter(from_afar)
     assert as_user_filter(guarded) is guarded
-    filters = FilterChain([guarded])
+    filters = chain_of(guarded)
     assert filters.judge(link("http://h/"), 1, SEED) is None
     assert filters.judge(link("http://h/"), 2, SEED) == Objection(Reject.USER, "h 2")
     assert filters.judge(link("http://h/"), 2) == Objection(
-        Reject.USER, "from_afar failed: SystemExit: 7"
+        Reject.FILTER_FAILED, "from_afar failed: SystemExit: 7"
     )
 
 
