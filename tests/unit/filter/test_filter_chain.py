@@ -20,7 +20,7 @@ from gossamer.filter import (
     build_chain,
     url_filter,
 )
-from gossamer.model import Link, LinkKind, Objection, Reject, Url
+from gossamer.model import Link, LinkKind, Objection, Reject, Task, Url
 from gossamer.urls import parse
 
 SEED = "http://www.example.org/docs/index.html"
@@ -490,3 +490,106 @@ def test_a_seed_that_is_added_widens_the_scope_by_its_own() -> None:
     filters.add_seed(url("http://x.org/a/"))
     assert reason(filters, "http://x.org/") is None
     assert reason(filters, "http://sub.x.org/") is Reject.OFF_SCOPE
+
+
+def queued(text: str, kind: LinkKind = LinkKind.ANCHOR, depth: int = 1) -> Task:
+    return Task(url=url(text), kind=kind, depth=depth, via=SEED)
+
+
+@pytest.mark.parametrize(
+    ("knobs", "text", "expected"),
+    [
+        ({"block": ("http://h/x*",)}, "http://h/x1", Reject.BLOCKED),
+        ({"block": ("h",)}, "http://h/", Reject.BLOCKED),
+        ({"allow": ("other.example",)}, "http://h/", Reject.NOT_ALLOWED),
+        ({"scope": "host"}, "http://h/", Reject.OFF_SCOPE),
+        ({"max_depth": 0}, "http://h/", Reject.TOO_DEEP),
+        ({"max_url_chars": 9}, "http://h/abcdef", Reject.TOO_LONG),
+        ({"block_extensions": ("css",)}, "http://h/a.css", Reject.EXTENSION),
+        ({}, "http://h/a/a/a/a/a", Reject.REPEATED_SEGMENTS),
+        ({"block": ("other.example",)}, "http://h/", None),
+    ],
+)
+def test_rules_are_asked_about_what_is_queued(
+    knobs: dict[str, Any], text: str, expected: Reject | None
+) -> None:
+    objection = chain(**knobs).judge_queued(queued(text))
+    assert (objection.reason if objection else None) is expected
+
+
+def test_a_host_that_has_used_up_its_budget_keeps_what_is_queued() -> None:
+    filters = chain(host_count=lambda _host: 10**9)
+    assert reason(filters, "http://h/") is Reject.HOST_BUDGET
+    assert filters.judge_queued(queued("http://h/")) is None
+
+
+def test_embeds_that_are_queued_are_not_followed_when_they_are_no_longer_wanted() -> None:
+    objection = chain().judge_queued(queued("http://h/a.bin", LinkKind.IMAGE))
+    assert objection == Objection(Reject.NOT_FOLLOWED, "as image")
+
+
+def test_chains_have_the_same_checksum_if_they_refuse_the_same(tmp_path: Path) -> None:
+    listed = tmp_path / "list.txt"
+    listed.write_text("a.example\n")
+    knobs: list[dict[str, Any]] = [
+        {},
+        {"block": ("h",)},
+        {"allow": ("h",)},
+        {"scope": "prefix"},
+        {"max_depth": 3},
+        {"blocklist": str(listed)},
+        {"seeds": (SEED, "http://h/")},
+    ]
+    sums = [chain(**given).checksum for given in knobs]
+    assert sums == [chain(**given).checksum for given in knobs]
+    assert len({*sums, 0}) == len(knobs) + 1
+    listed.write_text("b.example\n")
+    assert chain(blocklist=str(listed)).checksum not in sums
+
+
+def test_only_filters_of_users_make_each_start_another() -> None:
+    @url_filter
+    def own(_found: Link) -> str | None:
+        return None
+
+    def of(*extra: UserFilter, run: int) -> int:
+        config = FilterConfig()
+        none: tuple[Url, ...] = ()
+        made = build_chain(config, none, lambda _: 0, follow_embeds=False, extra=extra, run=run)
+        return made.checksum
+
+    assert of(run=1) == of(run=2)
+    assert of(own, run=1) != of(own, run=2)
+
+
+def test_a_chain_judges_by_the_rules_that_it_adopts() -> None:
+    filters, other = chain(), chain(block=("h",))
+    filters.adopt(other)
+    assert filters.checksum == other.checksum
+    assert reason(filters, "http://h/") is Reject.BLOCKED
+    filters.add_seed(url("http://new.example/"))
+
+
+@pytest.mark.parametrize("name", ["text", "rel", "is_nofollow", "is_sitemap"])
+def test_a_filter_that_wants_to_know_what_was_not_kept_has_nothing_against_a_queued_url(
+    name: str,
+) -> None:
+    errors: list[tuple[str, str]] = []
+
+    @url_filter
+    def own(found: Link) -> str | None:
+        return "x" if "x" in found.target.text else f"{getattr(found, name)}!"
+
+    filters = chain_of(own).reporting_to(lambda *told: errors.append(told))
+    assert filters.judge_queued(queued("http://h/")) is None
+    assert filters.judge_queued(queued("http://h/x")) == Objection(Reject.USER, "x")
+    assert errors == []
+
+
+def test_a_filter_that_wants_of_a_queued_link_what_no_link_has_is_broken() -> None:
+    @url_filter
+    def own(found: Link) -> str | None:
+        return str(found.wrong)  # type: ignore[attr-defined] # a bug of the user
+
+    objection = chain_of(own).judge_queued(queued("http://h/"))
+    assert objection == Objection(Reject.FILTER_FAILED, "own failed: AttributeError: wrong")

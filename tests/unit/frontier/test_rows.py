@@ -1,5 +1,6 @@
 """Packed rows: what goes in comes out, and little more than the URLs' own ends is stored."""
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -38,6 +39,7 @@ def tasks(draw: st.DrawFn) -> Task:
         attempt=draw(small),
         hops=draw(small),
         nesting=draw(small),
+        rules=draw(st.sampled_from([0, 1, 2**32 - 1])),
     )
 
 
@@ -69,6 +71,13 @@ def test_links_of_one_page_to_its_own_host_are_stored_without_page_and_host_agai
     assert HOST.encode() not in packed
     assert packed.count(b"page.html") == 1
     assert len(packed) < 10 * len("/a/0.html\n") + 30
+
+
+def test_a_row_of_an_older_version_says_nothing_of_rules() -> None:
+    old = [(f"https://{HOST}/page", 2, "a", 0, 1, 0, 1, "/x\n/y")]
+    found = unpack_tasks(msgspec.msgpack.encode(old), HOST, 3)
+    assert [one.url.text for one in found] == [f"https://{HOST}/x", f"https://{HOST}/y"]
+    assert {(one.depth, one.hops, one.rules) for one in found} == {(2, 1, 0)}
 
 
 def test_a_page_of_another_origin_is_stored_whole() -> None:
