@@ -186,6 +186,7 @@ def test_urls_of_a_host_that_is_down_are_refused_without_another_probe(tmp_path:
         flags = (*web.crawler.flags, "--resolve", "away.test:127.0.9.77")
         crawler = Crawler(web.crawler.folder, (*web.crawler.seeds, *away), flags)
         with crawler.running() as process:
+            assert wait_until(lambda: web.server.requests, process)
             assert wait_until(lambda: crawler.status()["parked"], process)
             kill(process)
         told = crawler.run("--block", "http://*/bad/*").expect(0).last_json
