@@ -159,7 +159,7 @@ class Task(Struct, frozen=True, gc=False, omit_defaults=True):
     or in the breadth-first order the classes by which it moves up or down; `is_doubtful` says on
     that way that the page is on probation, `named_at` and `generation` on which address its domain
     is, and how many domains there led to it, each named by the one before. `labels` are those of
-    the seeds that led here: one text, see `read_labels`. `rules` is the checksum of the filter rules
+    the seeds that led here: one text, see `read_labels`. `rules` is the checksum of the filters
     that it has passed, 0 if it is to be judged at its turn.
     """
 
