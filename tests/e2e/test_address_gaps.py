@@ -51,6 +51,20 @@ def test_no_two_shards_ask_an_address_within_its_gap_whoever_is_killed(
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("shards", [1, 2])
+def test_a_crawl_that_is_held_up_by_an_address_says_so(shards: int, tmp_path: Path) -> None:
+    with serve_in_thread(sharing_web(2 * HOSTS, 0, 1)) as server:
+        crawler = crawler_of(server, tmp_path, shards, delay_s=0.3)
+        with crawler.running() as process:
+            assert wait_until(lambda: asked(server), process)
+            assert wait_until(
+                lambda: crawler.status().get("address_waits", {}).get("127.0.9.1", 0) > 3, process
+            )
+            told = (crawler.why(url)["explanation"] for _ in range(99) for url in crawler.seeds)
+            assert any("IP address 127.0.9.1, for which" in words for words in told)
+
+
+@pytest.mark.slow
 def test_a_host_with_an_address_of_its_own_waits_no_longer_for_having_more_shards(
     tmp_path: Path,
 ) -> None:

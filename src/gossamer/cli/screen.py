@@ -165,11 +165,25 @@ def progress_line(status: "Status") -> Text:
         line.append(f" · {counted(status.parked_hosts, 'host')} down", "yellow")
     if status.paused:
         line.append(f" · paused: {harmless(PAUSES.get(status.paused, status.paused))}", "yellow")
+    elif not status.stop_reason and _is_held_up_by_addresses(status):
+        line.append(f" · {address_words(status.address_waits)}", "yellow")
     elif status.waits_for is not None and not status.stop_reason:
         line.append(f" · {waiting_words(status.waits_for)}", "yellow")
     if status.stop_reason:
         line.append(" · stopping (Ctrl-C again stops at once)", "yellow")
     return line
+
+
+def _is_held_up_by_addresses(status: "Status") -> bool:
+    """Return True if most hosts wait for an IP address that they share with others."""
+    return 2 * sum(status.address_waits.values()) > status.active_hosts
+
+
+def address_words(waits: Mapping[str, int]) -> str:
+    """Return how many hosts wait for which address; the one that most wait for."""
+    address, hosts = max(waits.items(), key=lambda wait: wait[1])
+    words = counted(hosts, "host waits", "hosts wait")
+    return f"{words} for {harmless(address)}, which {'it shares' if hosts == 1 else 'they share'}"
 
 
 def waiting_words(waits: "WaitsFor") -> str:
@@ -179,6 +193,8 @@ def waiting_words(waits: "WaitsFor") -> str:
         return f"waiting {seconds} to retry {host}, which answered {harmless(waits.detail)}"
     if (words := FAILED_HOSTS.get(waits.reason)) is not None:
         return f"waiting {seconds} to retry {host}, {words}"
+    if waits.reason == "address_delay" and waits.detail:
+        return f"waiting {seconds} for {host}, whose address {harmless(waits.detail)} others share"
     return f"waiting {seconds} for {host} ({harmless(waits.reason)})"
 
 
@@ -433,6 +449,8 @@ def _numbers(status: "Status", folder: Path) -> Table:
     if status.parked_hosts:
         down = counted(status.parked_hosts, "host that is", "hosts that are")
         queue += f"; {status.parked:,} of these wait for {down} down"
+    if status.address_waits:
+        table.add_row("waiting", Text(address_words(status.address_waits)))
     known = f"{counted(status.known_urls, 'URL')} known on {counted(status.hosts, 'host')}"
     table.add_row("known", f"{known}; {queue}")
     if status.suspects:

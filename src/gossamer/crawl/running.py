@@ -15,8 +15,10 @@ from gossamer.crawl.requeue import RetryRequest, requeue, wanted_records
 from gossamer.crawl.seeds import Seed, plant, with_seeds
 from gossamer.crawl.trusting import patterns_in, trust_running
 from gossamer.errors import ConfigError, GossamerError
-from gossamer.model import Standing, as_json
+from gossamer.frontier import ADDRESS_DELAY
+from gossamer.model import Standing, WaitsFor, as_json
 from gossamer.report import (
+    ADDRESSES_TOLD,
     Retried,
     Status,
     explain_url,
@@ -39,6 +41,7 @@ Progress = Callable[[Status], None]
 def standing_of(shard: Shard) -> Standing:
     """Return how a shard that runs in this process stands."""
     run, core, revisits = shard.engine.run_state, shard.core, shard.engine.revisits
+    now = shard.engine.time.now()
     return Standing(
         queued=core.frontier.queued - len(run.in_flight) + core.traps.let_go,
         held=core.traps.held,
@@ -57,10 +60,20 @@ def standing_of(shard: Shard) -> Standing:
         freshness=revisits.freshness if revisits is not None else None,
         traps=core.traps.notes(),
         suspects=len(core.suspects),
-        waits_for=None if run.in_flight else core.frontier.waits_for(shard.engine.time.now()),
+        waits_for=None if run.in_flight else _waits_for(shard, now),
+        address_waits=shard.requester.queues.longest(ADDRESSES_TOLD, now),
         seed_failures=shard.engine.seed_failures,
         failing_seeds=shard.engine.failing_seeds,
     )
+
+
+def _waits_for(shard: Shard, now: float) -> WaitsFor | None:
+    """Return which host may be asked next, and what it waits for; its address, if it is that."""
+    waits = shard.core.frontier.waits_for(now)
+    if waits is None or waits.reason != ADDRESS_DELAY:
+        return waits
+    found = shard.requester.queues.of(waits.host)
+    return waits if found is None else replace(waits, detail=found.address)
 
 
 def live_status(shard: Shard) -> Status:
@@ -127,6 +140,8 @@ async def answer(shard: Shard, question: Mapping[str, object]) -> dict[str, obje
             config, revisits = shard.engine.config, shard.engine.revisits
             url = parse(str(question.get("url", "")), config.urls)
             sources = why_sources(shard.place.folder, config, shard.core.state)
+            if url is not None:
+                sources = replace(sources, address_wait=shard.requester.queues.of(url.host))
             if revisits is not None and url is not None:
                 sources = replace(sources, next_look_at=revisits.next_revisit_at(url.key))
             # It may have to read the whole links archive: not on the loop.

@@ -39,6 +39,7 @@ from gossamer.fetch import (
     delay_s,
 )
 from gossamer.frontier import (
+    ADDRESS_DELAY,
     FailedTry,
     HostAnswer,
     robots_failure,
@@ -239,7 +240,7 @@ class Worker:
         """
         frontier, robots = self.core.frontier, self.core.robots
         if isinstance(came, NotDue):
-            frontier.put_back(task, came.until, "address_delay")
+            frontier.put_back(task, came.until, ADDRESS_DELAY)
             return RobotsHop(None, None)
         outcome = came.outcome
         if is_stale(outcome):
@@ -287,7 +288,7 @@ class Worker:
         validators = self.revisits.validators(task)
         came = await self.requester.request(task.url, validators=validators, watch=watch)
         if isinstance(came, NotDue):
-            self._wait(task, came.until, "address_delay")
+            self._wait(task, came.until, ADDRESS_DELAY)
             return
         if is_stale(came.outcome):
             self._settle(task, came.ended_at, self._put_back_stale(task, came))

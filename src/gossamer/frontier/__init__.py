@@ -19,6 +19,7 @@ from gossamer.frontier.outage import (
 )
 from gossamer.frontier.parking import LostTask
 from gossamer.frontier.politeness import (
+    ADDRESS_DELAY,
     AddressGaps,
     AddressQueues,
     AddressWait,

@@ -16,6 +16,8 @@ from gossamer.config import PolitenessConfig
 from gossamer.frontier.outage import HostFailure, note_throttle
 from gossamer.frontier.rows import HostRow
 
+ADDRESS_DELAY = "address_delay"
+"""The reason of a host that waits for its address."""
 ADDRESSES_KEPT = 10_000
 MAX_AHEAD = 240
 """Hosts ahead that are counted: at the usual gap of an address a minute's worth."""
@@ -236,7 +238,10 @@ class AddressQueues:
             return None
         return AddressWait(address, len(self._waiting[address]) - 1)
 
-    def longest(self, count: int) -> dict[str, int]:
+    def longest(self, count: int, now: float) -> dict[str, int]:
         """Return the addresses that most hosts wait for, and how many do."""
-        sizes = ((address, len(hosts)) for address, hosts in self._waiting.items())
-        return dict(nlargest(count, sizes, key=itemgetter(1)))
+        sizes = (
+            (address, sum(until + LATE_S >= now for until in hosts.values()))
+            for address, hosts in self._waiting.items()
+        )
+        return dict(nlargest(count, (one for one in sizes if one[1]), key=itemgetter(1)))

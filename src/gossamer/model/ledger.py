@@ -422,6 +422,8 @@ class Standing(Struct, kw_only=True, frozen=True):
     suspects: int = 0
     """URLs whose page was being read when the crawl died."""
     waits_for: WaitsFor | None = None
+    address_waits: dict[str, int] = field(default_factory=dict)
+    """Hosts that wait for an IP address that they share, by address: where most do."""
     seed_failures: dict[str, str] = field(default_factory=dict)
     """Why seeds could not be fetched in their first try; some of them."""
     failing_seeds: int = 0

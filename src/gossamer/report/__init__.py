@@ -69,7 +69,7 @@ from gossamer.report.records import (
     url_row_key,
 )
 from gossamer.report.stored import Page, page, pages
-from gossamer.report.totals import Status, WatchTotals, merge_standings, status_of
+from gossamer.report.totals import ADDRESSES_TOLD, Status, WatchTotals, merge_standings, status_of
 
 
 def check_crawl(

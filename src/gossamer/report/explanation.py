@@ -7,7 +7,14 @@ from msgspec import Struct, to_builtins
 from msgspec.structs import replace
 
 from gossamer.config import UrlConfig
-from gossamer.frontier import HostOutage, WaitingUrl, find_host, find_waiting
+from gossamer.frontier import (
+    ADDRESS_DELAY,
+    AddressWait,
+    HostOutage,
+    WaitingUrl,
+    find_host,
+    find_waiting,
+)
 from gossamer.log import counted
 from gossamer.model import (
     Link,
@@ -212,6 +219,8 @@ class Sources(Struct, kw_only=True):
     """Returns what a URL is worth by the ranks that the crawl was given, 1.0 for the mean."""
     next_look_at: float | None = None
     """When the URL is looked at again, if its crawl is being watched and that is planned."""
+    address_wait: AddressWait | None = None
+    """The address that its host waits for, if its crawl runs and that is so."""
 
 
 def explain_url(text: str, sources: Sources) -> Why:
@@ -237,7 +246,10 @@ def explain_url(text: str, sources: Sources) -> Why:
         found = replace(found, near=near_copy(sources.rows.get, url.key))
     suspect = decode_suspect(sources.rows.get(suspect_row_key(url.key)))
     host = find_host(sources.rows, url.host) if found.next_at is not None else None
-    told = sentence(found, outage_sentence(host.outage if host is not None else None))
+    wait = outage_sentence(host.outage if host is not None else None)
+    if not wait and found.next_reason == ADDRESS_DELAY:
+        wait = address_sentence(sources.address_wait)
+    told = sentence(found, wait)
     if suspect is not None and suspicion(suspect) not in told:
         told += f" It {suspicion(suspect)}."
     return replace(found, explanation=told)
@@ -388,6 +400,18 @@ def outage_sentence(outage: HostOutage | None) -> str:
         f" Its host has been down since {moment_text(outage.parked_at)} ({outage.reason}), "
         f"{probes} without an answer; next probe at {moment_text(outage.probe_at)}."
     )
+
+
+def address_sentence(wait: AddressWait | None) -> str:
+    """Return that a host waits for an IP address, and which, if that is known."""
+    if wait is None:
+        return (
+            " Its host waits because another host on the same IP address was asked a moment ago "
+            f"({ADDRESS_DELAY})."
+        )
+    others = counted(wait.others, "other host waits", "other hosts wait")
+    also = f", for which {others}, too" if wait.others else ""
+    return f" Its host waits for its turn at the IP address {wait.address}{also} ({ADDRESS_DELAY})."
 
 
 def sentence(why: Why, outage: str = "") -> str:

@@ -1,11 +1,14 @@
 """Status: what a crawl has done so far and what is left, in numbers."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from gossamer.model import Counters, Standing, TrapNote, UserErrors, WaitsFor
+
+ADDRESSES_TOLD = 5
 
 
 class WatchTotals(Struct, frozen=True, kw_only=True):
@@ -80,6 +83,8 @@ class Status(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """URLs whose page was being read when the crawl died: each is read alone."""
     waits_for: WaitsFor | None = None
     """What a crawl waits for that has nothing under way; None if it waits for nothing."""
+    address_waits: dict[str, int] = field(default_factory=dict)
+    """Hosts that wait for an IP address that they share, by address: where most do."""
     certificates: dict[str, int] = field(default_factory=dict)
     """Of those that failed, how many did so for what is wrong with a certificate."""
     seed_failures: dict[str, str] = field(default_factory=dict)
@@ -114,6 +119,7 @@ def merge_standings(parts: Sequence[Standing]) -> Standing:
         traps=tuple(note for part in parts for note in part.traps),
         suspects=sum(part.suspects for part in parts),
         waits_for=_first_wait(parts),
+        address_waits=_address_waits(parts),
         seed_failures={url: why for part in parts for url, why in part.seed_failures.items()},
         failing_seeds=sum(part.failing_seeds for part in parts),
     )
@@ -125,6 +131,14 @@ def _first_wait(parts: Sequence[Standing]) -> WaitsFor | None:
         return None
     waits = [part.waits_for for part in parts if part.waits_for is not None]
     return min(waits, key=lambda wait: wait.seconds, default=None)
+
+
+def _address_waits(parts: Sequence[Standing]) -> dict[str, int]:
+    """Return how many hosts of all shards wait for an address that they share, the most first."""
+    told: Counter[str] = Counter()
+    for part in parts:
+        told.update(part.address_waits)
+    return dict(told.most_common(ADDRESSES_TOLD))
 
 
 def _freshness(parts: Sequence[Standing]) -> float | None:
@@ -182,6 +196,7 @@ def status_of(counters: Counters, standing: Standing) -> Status:
         traps=standing.traps,
         suspects=standing.suspects,
         waits_for=standing.waits_for,
+        address_waits=standing.address_waits,
         seed_failures=standing.seed_failures,
         seed_labels=_most_frequent(counters.seed_labels),
     )

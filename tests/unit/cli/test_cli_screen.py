@@ -21,7 +21,7 @@ from gossamer.cli.screen import (
     why_view,
 )
 from gossamer.cli.updating import build_line
-from gossamer.model import BuildStep, TrapNote, UserErrors, skipped
+from gossamer.model import BuildStep, TrapNote, UserErrors, WaitsFor, skipped
 from gossamer.report import PastVisit, RobotsAnswer, Status, WatchTotals, Why
 
 STATUS = Status(
@@ -104,6 +104,24 @@ def test_a_pipe_is_given_whole_lines_however_narrow_the_terminal(
 def test_a_pause_is_told_in_the_progress_line() -> None:
     assert progress_line(replace(STATUS, paused="disk is full")).plain.endswith(
         "paused: disk is full"
+    )
+
+
+def test_an_address_that_most_hosts_wait_for_is_told_in_the_progress_line() -> None:
+    waits = {"127.0.0.1": 3, "127.0.0.2": 1}
+    shared = replace(STATUS, address_waits=waits, waits_for=None)
+    words = "3 hosts wait for 127.0.0.1, which they share"
+    assert progress_line(shared).plain.endswith(f"4 errors · {words}")
+    assert words in seen(status_view(shared, Path("c")))
+    few = replace(STATUS, address_waits={"127.0.0.1": 1})
+    assert progress_line(few).plain == progress_line(STATUS).plain
+    assert "1 host waits for 127.0.0.1, which it shares" in seen(status_view(few, Path("c")))
+
+
+def test_a_host_that_waits_for_a_shared_address_is_told_with_it() -> None:
+    wait = WaitsFor(host="a.test", seconds=0.2, reason="address_delay", detail="127.0.0.1")
+    assert progress_line(replace(STATUS, waits_for=wait)).plain.endswith(
+        "waiting 1 s for a.test, whose address 127.0.0.1 others share"
     )
 
 

@@ -74,10 +74,10 @@ def test_the_last_of_a_queue_that_is_late_leaves_no_empty_queue_behind() -> None
     queues = AddressQueues()
     wait(queues, "a", 5.0)
     assert wait(queues, "b", 9.0, now=8.0) == 9.0
-    assert queues.longest(9) == {HERE: 1}
+    assert queues.longest(9, 9.0) == {HERE: 1}
     queues.leave("b")
     queues.leave("b")
-    assert queues.longest(9) == {}
+    assert queues.longest(9, 0.0) == {}
 
 
 def test_nobody_is_sent_further_away_than_a_minute() -> None:
@@ -102,8 +102,10 @@ def test_it_is_known_what_a_host_waits_for_and_who_else_does() -> None:
     queues.wait("d", THERE, GAP_S, 7.0, 0.0)
     assert queues.of("b") == AddressWait(HERE, 2)
     assert queues.of("nobody") is None
-    assert queues.longest(1) == {HERE: 3}
-    assert queues.longest(5) == {HERE: 3, THERE: 1}
+    assert queues.longest(1, 0.0) == {HERE: 3}
+    assert queues.longest(5, 5.25 + LATE_S) == {HERE: 2, THERE: 1}
+    assert queues.longest(5, 6.0 + LATE_S) == {THERE: 1}
+    assert queues.longest(5, 9.0) == {}
 
 
 def test_queues_of_hosts_that_are_gone_do_not_fill_the_memory(
@@ -114,7 +116,7 @@ def test_queues_of_hosts_that_are_gone_do_not_fill_the_memory(
     for number in range(4):
         queues.wait(f"old{number}", f"10.0.0.{number}", GAP_S, 1.0, 0.0)
     queues.wait("new", HERE, GAP_S, 9.0, 8.0)
-    assert queues.longest(9) == {HERE: 1}
+    assert queues.longest(9, 0.0) == {HERE: 1}
     for number in range(9):  # those that still wait are kept, however many
         queues.wait(f"new{number}", f"10.0.1.{number}", GAP_S, 9.0, 8.0)
-    assert len(queues.longest(99)) == 10
+    assert len(queues.longest(99, 0.0)) == 10

@@ -1,8 +1,8 @@
 """Sentences about a URL: they say what is true of it, as far as it is recorded."""
 
-from gossamer.frontier import HostOutage
+from gossamer.frontier import AddressWait, HostOutage
 from gossamer.report import FilterVerdict, Why
-from gossamer.report.explanation import outage_sentence, sentence
+from gossamer.report.explanation import address_sentence, outage_sentence, sentence
 
 
 def refused(kind: str) -> Why:
@@ -36,3 +36,16 @@ def test_a_host_that_failed_once_or_asks_for_time_is_not_called_down() -> None:
     assert outage_sentence(None) == ""
     assert outage_sentence(HostOutage(reason="connect_failed", failures=1)) == ""
     assert outage_sentence(HostOutage(reason="throttled", parked_at=1000.0)) == ""
+
+
+def test_a_host_that_waits_for_an_address_is_said_to_share_it() -> None:
+    queued = Why(state="queued", next_reason="address_delay")
+    assert sentence(queued, address_sentence(AddressWait("127.0.0.9", 19))) == (
+        "Known and queued, not fetched yet. Its host waits for its turn at the IP address "
+        "127.0.0.9, for which 19 other hosts wait, too (address_delay)."
+    )
+    assert "1 other host waits, too" in address_sentence(AddressWait("127.0.0.9", 1))
+    assert address_sentence(AddressWait("127.0.0.9", 0)) == (
+        " Its host waits for its turn at the IP address 127.0.0.9 (address_delay)."
+    )
+    assert "another host on the same IP address was asked" in address_sentence(None)

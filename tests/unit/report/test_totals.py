@@ -1,7 +1,7 @@
 """The totals of several shards."""
 
-from gossamer.model import Counters, UserErrors
-from gossamer.report import decode_counters, encode_counters, sum_counters
+from gossamer.model import Counters, Standing, UserErrors
+from gossamer.report import decode_counters, encode_counters, merge_standings, sum_counters
 
 
 def test_errors_of_the_users_functions_add_up_over_shards_and_restarts() -> None:
@@ -22,3 +22,13 @@ def test_errors_of_the_users_functions_add_up_over_shards_and_restarts() -> None
 
 def test_totals_of_an_older_version_are_still_read() -> None:
     assert decode_counters(b"\x81\xa5pages\x07") == Counters(pages=7)
+
+
+def test_hosts_that_wait_for_an_address_add_up_over_shards_the_most_first() -> None:
+    waits = [{"127.0.0.1": 2, "127.0.0.2": 3}, {"127.0.0.1": 4, "127.0.0.3": 1}, {}]
+    parts = [Standing(queued=0, hosts=0, known_urls=0, address_waits=each) for each in waits]
+    told = merge_standings(parts).address_waits
+    assert list(told.items()) == [("127.0.0.1", 6), ("127.0.0.2", 3), ("127.0.0.3", 1)]
+    many = {f"127.0.1.{number}": number for number in range(1, 10)}
+    merged = merge_standings([Standing(queued=0, hosts=0, known_urls=0, address_waits=many)])
+    assert list(merged.address_waits.values()) == [9, 8, 7, 6, 5]
