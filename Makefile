@@ -58,7 +58,7 @@ docs: setup      ## write the generated parts of docs/OPERATING.md and docs/API.
 
 lock:            ## choose versions anew (needs uv)
 	uv pip compile --extra dev --python-version 3.11 --no-header --no-annotate \
-	  --upgrade -o requirements.lock pyproject.toml
+	  --no-binary pyftpdlib --emit-build-options --upgrade -o requirements.lock pyproject.toml
 
 bench-%: setup   ## one benchmark, exit 1 if an aim is missed: make bench-cpu; its options as variables
 	$(BIN)/python benchmarks/$(subst -,_,$*).py

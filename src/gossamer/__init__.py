@@ -45,6 +45,7 @@ if TYPE_CHECKING:
         read_seeds,
     )
     from gossamer.errors import Bug, CannotGoOn, ConfigError, CorruptFile, GossamerError
+    from gossamer.fetch import Content, Exchange, Moved, ProtocolModule, Resource, Wire, protocol
     from gossamer.filter import UrlFilter, UserFilter, url_filter
     from gossamer.graph import (
         BowTieSizes,
@@ -78,6 +79,8 @@ if TYPE_CHECKING:
         CheckFinding,
         Document,
         Extraction,
+        Failed,
+        FailureKind,
         Link,
         LinkKind,
         Objection,
@@ -148,6 +151,7 @@ __all__ = [
     "ComponentSizes",
     "Config",
     "ConfigError",
+    "Content",
     "CopyCluster",
     "CopyClusters",
     "CorruptFile",
@@ -157,7 +161,10 @@ __all__ = [
     "Document",
     "EdgeOptions",
     "Ending",
+    "Exchange",
     "Extraction",
+    "Failed",
+    "FailureKind",
     "FetchConfig",
     "FilterConfig",
     "FilterVerdict",
@@ -187,6 +194,7 @@ __all__ = [
     "Links",
     "LinksRecord",
     "MadeGraph",
+    "Moved",
     "NearCopy",
     "NearTotals",
     "Objection",
@@ -197,6 +205,7 @@ __all__ = [
     "PolitenessConfig",
     "ProcessConfig",
     "Processor",
+    "ProtocolModule",
     "Published",
     "RankedHost",
     "RankedPage",
@@ -204,6 +213,7 @@ __all__ = [
     "RebuiltState",
     "RecordLocation",
     "Reject",
+    "Resource",
     "Retried",
     "Revisits",
     "RobotsAnswer",
@@ -232,6 +242,7 @@ __all__ = [
     "WatchConfig",
     "WatchTotals",
     "Why",
+    "Wire",
     "__version__",
     "add",
     "as_json",
@@ -243,6 +254,7 @@ __all__ = [
     "open_graph",
     "open_search",
     "processor",
+    "protocol",
     "read_seeds",
     "run",
     "run_async",
@@ -266,6 +278,7 @@ _HOMES = {
     ),
     "crawl": "Crawl Ending NearTotals RebuiltState Seed build_near build_state read_seeds",
     "errors": "Bug CannotGoOn ConfigError CorruptFile GossamerError",
+    "fetch": "Content Exchange Moved ProtocolModule Resource Wire protocol",
     "filter": "UrlFilter UserFilter url_filter",
     "graph": (
         "BowTieSizes Coding CodingFacts ComponentSizes EdgeOptions GraphComponents GraphFacts "
@@ -273,8 +286,8 @@ _HOMES = {
         "LinkPath Links MadeGraph RankedHost RankedPage Ranking SimilarPage SimilarPages"
     ),
     "model": (
-        "Body BuildProgress BuildStep CheckFinding Document Extraction Link LinkKind Objection "
-        "Reject StoreRef TrapNote Url UserErrors WaitsFor as_json"
+        "Body BuildProgress BuildStep CheckFinding Document Extraction Failed FailureKind Link "
+        "LinkKind Objection Reject StoreRef TrapNote Url UserErrors WaitsFor as_json"
     ),
     "process": "Processor Tools processor",
     "report": (

@@ -148,6 +148,9 @@ class FilterConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
     scope: Literal["any", "domain", "host", "prefix"] = "domain"
     """Which URLs are in scope: any; or the domains, hosts or path prefixes of the seeds."""
+    schemes: tuple[str, ...] = ("http", "https")
+    """Schemes of links that are followed, such as ftp; those of the seeds always are. file: only
+    as a seed, and from local pages."""
     allow: tuple[str, ...] = ()
     """Host globs or URL patterns; if given, only URLs that match one are fetched, even seeds."""
     block: tuple[str, ...] = ()

@@ -109,6 +109,27 @@ MISTAKES: tuple[Mistake, ...] = (
         "expected a URL with http://",
     ),
     Mistake(
+        "scheme without a protocol module",
+        "crawl nowhere://a.test/ --into NEW",
+        2,
+        "no protocol module for nowhere",
+        "install a package with one",
+    ),
+    Mistake(
+        "links to follow without a protocol module",
+        "crawl WEB/ --into NEW --scheme nowhere",
+        2,
+        "filter.schemes: no protocol module for nowhere",
+        "or leave nowhere out",
+    ),
+    Mistake(
+        "links to files",
+        "crawl WEB/ --into NEW --scheme file",
+        2,
+        "filter.schemes: file cannot be followed",
+        "it only works as a seed",
+    ),
+    Mistake(
         "seeds file given as a seed",
         "crawl GOOD_SEEDS --into NEW",
         2,
@@ -380,7 +401,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "crawl WEB/ftp --into NEW FENCE",
         1,
         "redirects to ftp://site.test/",
-        "check the link: file: and ftp: only work as seeds",
+        "ftp: with --scheme ftp or as a seed",
     ),
     Mistake(
         "page that is gone",

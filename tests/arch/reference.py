@@ -23,6 +23,8 @@ PARTS: dict[str, tuple[str, ...]] = {
     "crawling": (
         *("run", "run_async", "CrawlOptions", "Crawl", "Ending", "Seed", "read_seeds", "Config"),
         *("processor", "Processor", "Document", "Body", "Tools", "Extraction"),
+        *("protocol", "ProtocolModule", "Exchange", "Wire", "Content", "Resource", "Moved"),
+        *("Failed", "FailureKind"),
         *(
             "url_filter",
             "UserFilter",

@@ -1,4 +1,4 @@
-"""What every module of the fetcher's table of schemes does: http, ftp, file."""
+"""What every protocol does: http, ftp, file, and one of a module that was handed over."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -8,17 +8,29 @@ from pathlib import Path
 import pytest
 
 from gossamer.config import UrlConfig
-from gossamer.fetch import Fetcher
+from gossamer.fetch import Exchange, Fetcher, Resource, protocol
 from gossamer.model import Document, Failed, FailureKind, Fetched, FetchOutcome, Url
 from gossamer.testing import FakeServer, ScriptedWeb
 from gossamer.urls import parse
-from tests.integration.raw import LOOPBACK, fetching, serve
-from tests.integration.test_fetch_files import SmallFtp
+from tests.ftp import serve_ftp
+from tests.gopher import serve_gopher
+from tests.integration.raw import LOOPBACK, fetching
 
 CONTENT = b"content"
 
 
-@pytest.fixture(params=["http", pytest.param("ftp", marks=pytest.mark.slow), "file"])
+@protocol("lines", port=7000)
+async def LINES(exchange: Exchange) -> Resource | Failed:  # noqa: N802 -- a module, once decorated
+    """Ask for a path in one line."""
+    wire = await exchange.connect()
+    await wire.send(exchange.url.target.encode() + b"\r\n")
+    found = await wire.rest()
+    if found.in_memory().startswith(b"3"):
+        return Failed(kind=FailureKind.NOT_FOUND, detail="no")
+    return Resource(found, "text/plain")
+
+
+@pytest.fixture(params=["http", "ftp", "file", "lines"])
 def scheme(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
@@ -33,8 +45,13 @@ async def served(scheme: str, folder: Path) -> AsyncIterator[str]:
             async with FakeServer(web) as server:
                 yield f"http://a.test:{server.port}/d"
         case "ftp":
-            async with serve(SmallFtp().talk) as raw:
-                yield f"ftp://a.test:{raw.port}/d"
+            (folder / "d").mkdir()
+            (folder / "d" / "a.txt").write_bytes(CONTENT)
+            with serve_ftp(folder) as server:
+                yield server.url("/d", "a.test")
+        case "lines":
+            with serve_gopher({b"/d/a.txt": CONTENT}) as hole:
+                yield hole.url("/d", "a.test").replace("gopher:", "lines:")
         case _:
             (folder / "a.txt").write_bytes(CONTENT)
             yield f"file://{folder}"
@@ -55,16 +72,16 @@ def document_of(outcome: FetchOutcome) -> Document:
     return outcome.document
 
 
-async def test_a_file_is_a_document_in_the_form_of_an_http_answer(
+async def test_a_file_is_a_document_with_a_header_only_where_the_protocol_has_one(
     scheme: str, tmp_path: Path
 ) -> None:
-    async with served(scheme, tmp_path) as base, fetching() as fetcher:
+    async with served(scheme, tmp_path) as base, fetching(protocols={"lines": LINES}) as fetcher:
         document = document_of(await ask(fetcher, f"{base}/a.txt"))
     assert document.url == url_of(f"{base}/a.txt")
     assert (document.status, document.media_type) == (200, "text/plain")
     assert document.body.decoded() == document.body.sent() == CONTENT
-    assert document.head.startswith(b"HTTP/1.1 200 ")
-    assert document.head.endswith(b"\r\n\r\n")
+    assert document.head.startswith(b"HTTP/1.1 200 ") == (scheme == "http")
+    assert bool(document.request) == (scheme == "http")
     assert ("content-length", "7") in document.headers
     assert document.truncated == ""
     document.body.close()
@@ -73,7 +90,7 @@ async def test_a_file_is_a_document_in_the_form_of_an_http_answer(
 async def test_a_document_says_when_it_was_asked_for_and_how_long_that_took(
     scheme: str, tmp_path: Path
 ) -> None:
-    async with served(scheme, tmp_path) as base, fetching() as fetcher:
+    async with served(scheme, tmp_path) as base, fetching(protocols={"lines": LINES}) as fetcher:
         document = document_of(await ask(fetcher, f"{base}/a.txt"))
     assert document.fetched_at > 1_600_000_000
     assert document.latency_s >= 0
@@ -81,7 +98,7 @@ async def test_a_document_says_when_it_was_asked_for_and_how_long_that_took(
 
 
 async def test_what_exceeds_the_cap_is_cut_and_marked(scheme: str, tmp_path: Path) -> None:
-    async with served(scheme, tmp_path) as base, fetching() as fetcher:
+    async with served(scheme, tmp_path) as base, fetching(protocols={"lines": LINES}) as fetcher:
         document = document_of(await ask(fetcher, f"{base}/a.txt", max_body_bytes=3))
     assert document.truncated == "length"
     assert document.body.sent() == CONTENT[:3]
@@ -91,7 +108,7 @@ async def test_what_exceeds_the_cap_is_cut_and_marked(scheme: str, tmp_path: Pat
 async def test_what_is_not_there_is_a_value_and_not_an_exception(
     scheme: str, tmp_path: Path
 ) -> None:
-    async with served(scheme, tmp_path) as base, fetching() as fetcher:
+    async with served(scheme, tmp_path) as base, fetching(protocols={"lines": LINES}) as fetcher:
         outcome = await ask(fetcher, f"{base}/none")
     assert isinstance(outcome, Failed)
     assert outcome.kind is FailureKind.NOT_FOUND
@@ -100,7 +117,7 @@ async def test_what_is_not_there_is_a_value_and_not_an_exception(
 
 
 async def test_several_are_asked_for_at_once(scheme: str, tmp_path: Path) -> None:
-    async with served(scheme, tmp_path) as base, fetching() as fetcher:
+    async with served(scheme, tmp_path) as base, fetching(protocols={"lines": LINES}) as fetcher:
         outcomes = await asyncio.gather(*(ask(fetcher, f"{base}/a.txt") for _ in range(5)))
     for document in map(document_of, outcomes):
         assert document.body.sent() == CONTENT

@@ -1,12 +1,13 @@
 """Raw servers for the fetch tests: they send exactly the bytes that a test wrote."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 
 from gossamer.clock import SystemClock
 from gossamer.config import FetchConfig, UrlConfig
-from gossamer.fetch import Fetcher, HostRules, Validators
+from gossamer.fetch import Fetcher, HostRules, ProtocolModule, Validators
+from gossamer.log import OnUserError, ignore_error
 from gossamer.model import FetchOutcome, Url
 from gossamer.urls import parse
 
@@ -63,9 +64,14 @@ def says(*answers: bytes, then_close: bool = True) -> Talk:
 
 
 @asynccontextmanager
-async def fetching(rules: HostRules | None = None, **knobs: object) -> AsyncIterator[Fetcher]:
+async def fetching(
+    rules: HostRules | None = None,
+    protocols: Mapping[str, ProtocolModule] | None = None,
+    on_user_error: OnUserError = ignore_error,
+    **knobs: object,
+) -> AsyncIterator[Fetcher]:
     config = FetchConfig(**{"allow_net": ("127.0.0.0/8",), **knobs})  # type: ignore[arg-type]
-    fetcher = Fetcher(config, SystemClock(), rules)
+    fetcher = Fetcher(config, SystemClock(), rules, protocols, on_user_error)
     try:
         yield fetcher
     finally:

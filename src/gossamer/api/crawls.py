@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from gossamer.api.fulltext import SearchIndex
     from gossamer.api.linkgraph import LinkGraph, Measure
     from gossamer.crawl import Ending, NearTotals, RebuiltState, Seed
+    from gossamer.fetch import ProtocolModule
     from gossamer.filter import UrlFilter
     from gossamer.graph import GraphFacts, GraphOptions, Links, Ranking
     from gossamer.model import BuildProgress
@@ -387,6 +388,7 @@ def run(
     config: Config | None = None,
     processors: "Sequence[Processor]" = (),
     filters: "Sequence[UrlFilter]" = (),
+    protocols: "Sequence[ProtocolModule]" = (),
     on_progress: "Callable[[Status], None] | None" = None,
     **options: Unpack[CrawlOptions],
 ) -> "Ending":
@@ -395,13 +397,20 @@ def run(
     The folder may exist: the crawl goes on then, and `seeds` may be (). `config` replaces what its
     crawl.toml says; options are those of `gossamer crawl` and change single values there, but for
     `max_time`, which is for this run only. `on_progress` is told the status once a second. One
-    process per core shares the work, unless `processors` or `filters` are given. Ctrl-C ends it
-    cleanly. Inside a running event loop: `run_async`.
+    process per core shares the work, unless `processors`, `filters` or `protocols` are given.
+    Ctrl-C ends it cleanly. Inside a running event loop: `run_async`.
     """
     from gossamer.crawl import Crawl
 
     asked = settle_options(config or load_crawl_config(Path(into), Config()), options)
-    crawl = Crawl(into, _seeds(seeds), asked.config, processors=processors, filters=filters)
+    crawl = Crawl(
+        into,
+        _seeds(seeds),
+        asked.config,
+        processors=processors,
+        filters=filters,
+        protocols=protocols,
+    )
     return crawl.run(on_progress, max_time_s=asked.max_time_s)
 
 
@@ -412,6 +421,7 @@ async def run_async(
     config: Config | None = None,
     processors: "Sequence[Processor]" = (),
     filters: "Sequence[UrlFilter]" = (),
+    protocols: "Sequence[ProtocolModule]" = (),
     on_progress: "Callable[[Status], None] | None" = None,
     **options: Unpack[CrawlOptions],
 ) -> "Ending":
@@ -423,7 +433,14 @@ async def run_async(
     from gossamer.crawl import Crawl
 
     asked = settle_options(config or load_crawl_config(Path(into), Config()), options)
-    crawl = Crawl(into, _seeds(seeds), asked.config, processors=processors, filters=filters)
+    crawl = Crawl(
+        into,
+        _seeds(seeds),
+        asked.config,
+        processors=processors,
+        filters=filters,
+        protocols=protocols,
+    )
     return await crawl.run_async(on_progress, asked.max_time_s)
 
 

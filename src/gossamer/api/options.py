@@ -18,6 +18,7 @@ class CrawlOptions(TypedDict, total=False):
     max_time: float
     max_bytes: int
     scope: Literal["any", "domain", "host", "prefix"]
+    scheme: Sequence[str]
     allow: Sequence[str]
     block: Sequence[str]
     max_depth: int
@@ -51,6 +52,7 @@ KNOBS: Mapping[str, str] = {
     "max_time": "limits.max_time_s",
     "max_bytes": "limits.max_bytes",
     "scope": "filter.scope",
+    "scheme": "filter.schemes",
     "allow": "filter.allow",
     "block": "filter.block",
     "max_depth": "filter.max_depth",

@@ -54,6 +54,7 @@ FLAGS: tuple[Flag, ...] = (
     Flag("--max-time", "limits.max_time_s", "time", _LIMITS, "TIME"),
     Flag("--max-bytes", "limits.max_bytes", "size", _LIMITS, "SIZE"),
     Flag("--scope", "filter.scope", "text", _WANT, "any|domain|host|prefix"),
+    Flag("--scheme", "filter.schemes", "list", _WANT, "SCHEME"),
     Flag("--allow", "filter.allow", "list", _WANT, "GLOB"),
     Flag("--block", "filter.block", "list", _WANT, "GLOB"),
     Flag("--max-depth", "filter.max_depth", "count", _WANT, "N"),

@@ -23,9 +23,9 @@ class Gloss(Struct, frozen=True):
 
 LINK_REFUSALS: dict[str, Gloss] = {
     "scheme": Gloss(
-        "the link is not http or https",
-        "check the link: file: and ftp: only work as seeds, and mailto:, javascript: and the like "
-        "lead to no page",
+        "its scheme is not in filter.schemes, nor a seed's",
+        "check the link: file: only works as a seed, ftp: with --scheme ftp or as a seed, and "
+        "mailto:, javascript: and the like lead to no page",
     ),
     "off_scope": Gloss("it leads outside the scope of the seeds", "--scope any, or more seeds"),
     "not_allowed": Gloss(
@@ -101,7 +101,10 @@ FETCH_REFUSALS: dict[str, Gloss] = {
         "--allow-net CIDR for a network of your own, or --allow-private",
     ),
     "bad_port": LINK_REFUSALS["bad_port"],
-    "unsupported_scheme": Gloss("there is no protocol module for its scheme", "use http or https"),
+    "unsupported_scheme": Gloss(
+        "there is no protocol module for its scheme, or it cannot go through a proxy",
+        "install the package that has one (entry point gossamer.protocols); then `gossamer retry`",
+    ),
     "trap_endless": LINK_REFUSALS["trap_endless"],
     "trap_same": LINK_REFUSALS["trap_same"],
     "trap_hosts": LINK_REFUSALS["trap_hosts"],
@@ -119,6 +122,10 @@ FETCH_REFUSALS: dict[str, Gloss] = {
 """Refused when its turn came, before or instead of keeping it."""
 
 FAILURES: dict[str, Gloss] = {
+    "protocol_failed": Gloss(
+        "the protocol module of its scheme raised, or returned what is no answer",
+        "report it to the module's author: `gossamer why` has the detail",
+    ),
     "dns_no_such_host": Gloss("there is no host of that name", "check the spelling"),
     "dns_unreachable": Gloss("the name servers did not answer", "check the network; it is retried"),
     "connect_failed": Gloss(

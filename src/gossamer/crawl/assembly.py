@@ -49,7 +49,14 @@ from gossamer.crawl.requester import Requester
 from gossamer.crawl.revisit import RevisitTurns
 from gossamer.crawl.sitemaps import SitemapProbes
 from gossamer.crawl.worker import Worker
-from gossamer.fetch import Fetcher, Resolver, host_rules, with_proxy
+from gossamer.fetch import (
+    Fetcher,
+    ProtocolModule,
+    Resolver,
+    host_rules,
+    load_protocols,
+    with_proxy,
+)
 from gossamer.filter import UrlFilter
 from gossamer.frontier import AddressGaps
 from gossamer.model import Counters, UrlRecord
@@ -109,6 +116,7 @@ class Extras:
 
     processors: Sequence[Processor] = ()
     filters: Sequence[UrlFilter] = ()
+    protocols: Sequence[ProtocolModule] = ()
     is_watching: bool = False
     """Revisit the stored pages again and again."""
 
@@ -174,7 +182,7 @@ def _assemble_on(
     watcher = _open_watcher(config, core, peers, time, run) if extras.is_watching else None
     gaps = AddressGaps(core.frontier.delays)
     clocks = _open_clocks(place, gaps, time, is_first=epoch == 1)
-    requester = _open_requester(place, config, time, counters, gaps, clocks)
+    requester = _open_requester(place, config, time, counters, gaps, clocks, extras.protocols)
     reader = _open_reader(config, extras.processors, mark, time)
     worker = Worker(
         time=time,
@@ -339,17 +347,19 @@ def _open_requester(
     counters: Counters,
     gaps: AddressGaps,
     clocks: AddressClocks,
+    protocols: Sequence[ProtocolModule],
 ) -> Requester:
     """Return what reaches the network. Secrets are nowhere else."""
     whole = with_secrets(config, read_secrets(place.folder.root))
     rules = host_rules(whole, seed_urls(config), os.environ)
     fetch = with_proxy(whole.fetch, os.environ)
+    modules = load_protocols(protocols).modules
     return Requester(
         time=time,
         gaps=gaps,
         clocks=clocks,
         resolver=Resolver(fetch, time.clock),
-        fetcher=Fetcher(fetch, time.clock, rules),
+        fetcher=Fetcher(fetch, time.clock, rules, modules, counters.add_user_error),
         counters=counters,
     )
 

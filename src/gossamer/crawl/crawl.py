@@ -37,16 +37,17 @@ from gossamer.crawl.seeds import (
     Planted,
     Seed,
     check_labels,
+    check_schemes,
     check_seeds,
     configured_seeds,
     expect_secrets,
     plant,
     settle_secrets,
-    url_of_seed,
     with_seeds,
 )
 from gossamer.crawl.trusting import patterns_in, save_trust
 from gossamer.errors import ConfigError
+from gossamer.fetch import ProtocolModule
 from gossamer.filter import UrlFilter, check_patterns, named_filter
 from gossamer.frontier import choose_order, named_score
 from gossamer.log import tell
@@ -92,10 +93,10 @@ class Ending(Struct, frozen=True, kw_only=True):
 class Crawl:
     """A crawl in a folder. Running it again goes on where it stopped, or was killed.
 
-    One process per core shares the work (`Config.shards`). With processors or filters of your own
-    it is this process alone unless `shards` says otherwise: what a function of yours remembers
-    would be lost in another process. So it is in a program with several threads, or one that has
-    opened a crawl before: it cannot safely fork.
+    One process per core shares the work (`Config.shards`). With processors, filters or protocols of
+    your own it is this process alone unless `shards` says otherwise: what a function of yours
+    remembers would be lost in another process. So it is in a program with several threads, or one
+    that has opened a crawl before: it cannot safely fork.
 
     >>> Crawl("mycrawl", ["https://example.org/"]).run()   # doctest: +SKIP
     """
@@ -108,11 +109,12 @@ class Crawl:
         *,
         processors: Sequence[Processor] = (),
         filters: Sequence[UrlFilter] = (),
+        protocols: Sequence[ProtocolModule] = (),
     ) -> None:
         self.folder = Path(folder)
         self._seeds = [seed if isinstance(seed, Seed) else Seed(url=seed) for seed in seeds]
         self._config = config
-        self._extras = Extras(processors=processors, filters=filters)
+        self._extras = Extras(processors=processors, filters=filters, protocols=protocols)
         self._stop: Callable[[str], None] | None = None
         self._is_stopping = False
         self.changes: list[str] = []
@@ -363,10 +365,9 @@ class Crawl:
         for name in settled.filter.user_filters:
             named_filter(name)
         check_patterns(settled.filter, settled.traps.trust)
-        check_seeds(self._seeds)
+        check_seeds(self._seeds, self._extras.protocols)
         check_labels(settled)
-        for text in settled.seeds:
-            url_of_seed(text, settled.urls)
+        check_schemes(settled, self._extras.protocols)
         expect_secrets(settled, self.folder)
         return settled
 
@@ -420,7 +421,7 @@ def how_many_shards(config: Config, extras: Extras) -> int:
         )
     if config.shards:
         return config.shards
-    is_ours_alone = extras.processors or extras.filters
+    is_ours_alone = extras.processors or extras.filters or extras.protocols
     is_plain = threading.active_count() == 1 and not State.was_opened
     return 1 if is_ours_alone or not is_plain else len(os.sched_getaffinity(0))
 

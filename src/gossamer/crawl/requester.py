@@ -11,8 +11,6 @@ from gossamer.fetch import Fetcher, Resolver, TransferWatch, Validators
 from gossamer.frontier import AddressGaps, AddressQueues
 from gossamer.model import Counters, Failed, FetchOutcome, Url
 
-BY_HOST_NAME = frozenset({"http", "https", "ftp"})
-
 
 class NotDue(Struct, frozen=True):
     """No request was made: the address may not be asked before a moment."""
@@ -70,7 +68,7 @@ class Requester:
         return Requested(outcome, now - began_at, now)
 
     async def _addresses(self, url: Url) -> tuple[str, ...] | Failed:
-        if url.scheme not in BY_HOST_NAME:
+        if not self.fetcher.is_networked(url.scheme):
             return ()
         known = self.resolver.cached(url.host)
         return known if known is not None else await self.resolver.resolve(url.host)

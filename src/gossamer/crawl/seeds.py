@@ -14,7 +14,16 @@ from gossamer.crawl.assembly import Shard
 from gossamer.crawl.pipeline import PROBED_SITEMAP, parents
 from gossamer.crawl.requeue import RETRIED, requeue
 from gossamer.errors import ConfigError
-from gossamer.fetch import RequestHeaders, by_host, host_of, host_rules, with_proxy
+from gossamer.fetch import (
+    BUILT_IN,
+    ProtocolModule,
+    RequestHeaders,
+    by_host,
+    host_of,
+    host_rules,
+    load_protocols,
+    with_proxy,
+)
 from gossamer.model import (
     FINAL,
     Link,
@@ -42,8 +51,6 @@ from gossamer.secrets import (
 from gossamer.store import ArchiveEntry
 from gossamer.urls import MAX_CHARS, join, parse, registrable_domain, without_credentials
 
-SCHEMES = ("http", "https", "ftp", "file")
-"""Of seeds; the filters and the fetcher know the same."""
 _HOST = re.compile(r"(localhost|[^\s/:@]+\.[^\s/:@]+)(:[0-9]+)?([/?#]|$)")
 _PORT = re.compile(r"[a-z]+://[^/?#\\]*:([0-9]{1,9})(?:[/?#\\]|$)", re.IGNORECASE)
 MAX_PORT = 65_535
@@ -59,11 +66,12 @@ class Seed(Struct, frozen=True):
     """Up to four, separated by commas; everything that is found from the seed carries them."""
 
 
-def read_seeds(path: Path | str) -> list[Seed]:
+def read_seeds(path: Path | str, protocols: Sequence[ProtocolModule] = ()) -> list[Seed]:
     """Read a seeds file: one URL per line, then blanks and optional labels; # comments.
 
     Several labels are separated by commas. A line that is no URL is refused with its number, and so
-    is a file without any seed.
+    is a file without any seed. Schemes that only `protocols` know are those of a crawl that is
+    given them, too.
     """
     try:
         lines = Path(path).read_text(encoding="utf-8-sig").splitlines()
@@ -84,7 +92,7 @@ def read_seeds(path: Path | str) -> list[Seed]:
         if not words or words[0].startswith("#"):
             continue
         label = words[1].strip() if words[1:] else ""
-        if complaint := seed_complaint(words[0]) or labels_complaint(label):
+        if complaint := seed_complaint(words[0], protocols) or labels_complaint(label):
             raise ConfigError(f"{path}, line {number}: {complaint}")
         seeds.append(Seed(url=words[0], label=label))
     if not seeds:
@@ -92,7 +100,7 @@ def read_seeds(path: Path | str) -> list[Seed]:
     return seeds
 
 
-def seed_complaint(text: str) -> str:
+def seed_complaint(text: str, protocols: Sequence[ProtocolModule] = ()) -> str:
     """Return what is wrong with a URL that somebody gave as a seed, and what to write; or ""."""
     url = parse(text, UrlConfig())
     shown = without_credentials(text)
@@ -104,15 +112,42 @@ def seed_complaint(text: str) -> str:
         return f"{shown!r} has the port {port}; expected one from 1 to {MAX_PORT}"
     if url is None or not url.origin:
         return f"{shown!r} is not a valid URL; {_meant(shown)}"
-    if url.scheme in SCHEMES:
-        return ""
-    near = get_close_matches(url.scheme, SCHEMES, n=1)
-    rest = shown.partition(":")[2]
-    if near and rest.startswith("//"):
+    return _scheme_complaint(url, shown, protocols)
+
+
+def _scheme_complaint(url: Url, shown: str, protocols: Sequence[ProtocolModule]) -> str:
+    """Return that nobody knows how to ask for a seed, and what to write; or ""."""
+    missing, rest = missing_module(url.scheme, protocols), shown.partition(":")[2]
+    is_hosted = rest.startswith("//")
+    if not missing:
+        is_whole = url.scheme in BUILT_IN or bool(url.host)
+        return "" if is_whole else f"{shown!r} is not a valid URL: it names no host"
+    near = get_close_matches(url.scheme, BUILT_IN, n=1)
+    if near and is_hosted:
         return f"{shown!r} has the unknown scheme {url.scheme!r}; did you mean {near[0]}:{rest}?"
-    if not rest.startswith("//") and (meant := _meant(shown)).startswith("did"):
+    if not is_hosted and (meant := _meant(shown)).startswith("did"):
         return f"{shown!r} is not a valid URL; {meant}"
+    if is_hosted:
+        return f"{shown!r} cannot be crawled: {missing}, or use another URL"
     return f"{shown!r} cannot be crawled; expected a URL with http://, https://, ftp:// or file://"
+
+
+def missing_module(scheme: str, protocols: Sequence[ProtocolModule] = ()) -> str:
+    """Return that nobody knows how to ask for URLs of a scheme, and what to do; "" if it is known.
+
+    Modules that are installed are loaded only for a scheme that is not built in.
+    """
+    if scheme in BUILT_IN:
+        return ""
+    table = load_protocols(protocols)
+    if scheme in table.modules:
+        return ""
+    problem = next((words for name, words in table.problems.items() if name == scheme), "")
+    said = f" ({problem})" if problem else ""
+    return (
+        f"no protocol module for {scheme}{said}; install a package with one (its entry point is in "
+        "the group gossamer.protocols)"
+    )
 
 
 def _meant(text: str) -> str:
@@ -148,10 +183,11 @@ def url_of_seed(text: str, rules: UrlConfig) -> Url:
     return url
 
 
-def check_seeds(seeds: Iterable[Seed]) -> None:
+def check_seeds(seeds: Iterable[Seed], protocols: Sequence[ProtocolModule] = ()) -> None:
     """Raise `ConfigError` for a seed that cannot be meant, before anything is written."""
     for seed in seeds:
-        if complaint := seed_complaint(seed.url) or labels_complaint(seed.label):
+        complaint = seed_complaint(seed.url, protocols) or labels_complaint(seed.label)
+        if complaint:
             raise ConfigError(complaint)
 
 
@@ -177,6 +213,23 @@ def with_seeds(config: Config, more: Sequence[Seed]) -> Config:
 def configured_seeds(config: Config) -> list[Seed]:
     """Return the seeds of a configuration with their labels."""
     return [Seed(url=url, label=config.seed_labels.get(url, "")) for url in config.seeds]
+
+
+def check_schemes(config: Config, protocols: Sequence[ProtocolModule]) -> None:
+    """Raise `ConfigError` for a scheme that is wanted and that nobody knows how to ask for.
+
+    Also on resume: without its module everything that is queued would be refused.
+    """
+    for scheme in config.filter.schemes:
+        if scheme == "file":
+            raise ConfigError("filter.schemes: file cannot be followed; it only works as a seed")
+        if missing := missing_module(scheme, protocols):
+            raise ConfigError(f"filter.schemes: {missing}, or leave {scheme} out")
+    for text in config.seeds:
+        scheme = url_of_seed(text, config.urls).scheme
+        if missing := missing_module(scheme, protocols):
+            shown = without_credentials(text)
+            raise ConfigError(f"{shown} is a seed: {missing}, or remove it from crawl.toml")
 
 
 class Planted(Struct, kw_only=True):

@@ -64,7 +64,6 @@ from gossamer.model import (
 from gossamer.process import is_gate, label_of
 from gossamer.traps import Hold
 
-WITH_ROBOTS = frozenset({"http", "https"})
 FIRST_TRIES = 4
 """Look-ups of a seed's name before a crawl that never reached anything gives up on it."""
 ROBOTS_RETRY_S = 5.0
@@ -101,7 +100,7 @@ class Worker:
         task = passed
         now = self.time.now()
         rules: RobotsRules | None = None
-        if task.url.scheme in WITH_ROBOTS:
+        if self.requester.fetcher.has_robots(task.url.scheme):
             match self.core.robots.look_up(task.url, now):
                 case Ask(url=url):
                     await self._ask_robots(task, url, watch)

@@ -12,7 +12,7 @@ import socket
 import struct
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 from zlib import crc32
 
 import pycurl
@@ -262,14 +262,26 @@ class CurlHandle:
         return self._socket
 
 
+class OtherTransfer(Protocol):
+    """A transfer that is not libcurl's."""
+
+    @property
+    def received_bytes(self) -> int:
+        """Return how many bytes have come."""
+
+    def cut(self, detail: str) -> bool:
+        """Break it off, in words; return False if it is over."""
+
+
 class TransferWatch:
     """Looks at one transfer while it is under way, and can cut it. For whoever asked for it."""
 
-    __slots__ = ("_handle", "_runner", "host", "is_over")
+    __slots__ = ("_handle", "_other", "_runner", "host", "is_over")
 
     def __init__(self) -> None:
         self._handle: CurlHandle | None = None
         self._runner: CurlLoop | None = None
+        self._other: OtherTransfer | None = None
         self.host = ""
         """That is asked."""
         self.is_over = False
@@ -278,24 +290,32 @@ class TransferWatch:
         """Look at a handle's transfer from now on."""
         self._runner, self._handle, self.host = runner, handle, host
 
+    def follow_exchange(self, transfer: OtherTransfer, host: str) -> None:
+        """Look at a transfer that is not libcurl's."""
+        self._other, self.host = transfer, host
+
     def leave(self) -> None:
         """Let go of a transfer that is over."""
-        self._runner = self._handle = None
+        self._runner = self._handle = self._other = None
         self.is_over = True
 
     @property
     def is_under_way(self) -> bool:
         """Return True if there is a transfer that has not ended."""
-        return self._handle is not None
+        return self._handle is not None or self._other is not None
 
     @property
     def received_bytes(self) -> int:
         """Return how many bytes of head and body have come."""
         handle = self._handle
+        if self._other is not None:
+            return self._other.received_bytes
         return 0 if handle is None else sum(map(len, handle.lines)) + handle.spool.size
 
     def cut(self, detail: str) -> bool:
         """Break the transfer off, in words; return False if there is none."""
+        if self._other is not None:
+            return self._other.cut(detail)
         if self._runner is None or self._handle is None:
             return False
         return self._runner.cut(self._handle, detail)

@@ -1,6 +1,6 @@
 """Fetcher: ask one server for one URL, by whichever protocol its scheme names."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from functools import lru_cache
 from typing import TypeAlias
 
@@ -9,39 +9,58 @@ from msgspec import Struct
 from gossamer.clock import Clock
 from gossamer.config import FetchConfig
 from gossamer.fetch.curl import CurlLoop, TransferWatch
-from gossamer.fetch.files import Files, Ftp
+from gossamer.fetch.files import Files
+from gossamer.fetch.ftp import Ftp
 from gossamer.fetch.grants import HostRules
 from gossamer.fetch.guard import AddressGuard
 from gossamer.fetch.headers import Validators
 from gossamer.fetch.http import FetchRequest, Http
+from gossamer.fetch.protocols import ModuleRunner, ProtocolModule
+from gossamer.log import OnUserError, ignore_error
 from gossamer.model import Failed, FailureKind, FetchOutcome, RefusalKind, Refused, Url
 from gossamer.urls import is_bad_port
 
 FetchBy: TypeAlias = Callable[[FetchRequest], Awaitable[FetchOutcome]]
 
+_WEB = frozenset({"http", "https"})
 _NETWORKED = frozenset({"http", "https", "ftp"})
+"""And whatever a protocol module asks for."""
 
 
 class Fetcher:
-    """Fetches. It knows nothing of robots, of politeness or of what a page leads to.
+    """Fetches. It knows nothing of politeness or of what a page leads to.
 
-    A new scheme is a row in the table; one that goes over the network is in _NETWORKED too, so that
-    its addresses and ports are checked.
+    Whatever goes over the network has its port and its address checked here, before any protocol
+    is asked: a protocol is given one address that may be contacted.
     """
 
-    def __init__(self, config: FetchConfig, clock: Clock, rules: HostRules | None = None) -> None:
+    def __init__(
+        self,
+        config: FetchConfig,
+        clock: Clock,
+        rules: HostRules | None = None,
+        protocols: Mapping[str, ProtocolModule] | None = None,
+        on_user_error: OnUserError = ignore_error,
+    ) -> None:
         self._config = config
+        self._clock = clock
+        self._rules = rules or HostRules()
         self._guard = AddressGuard(config)
         self._curls = (CurlLoop(clock, ends_idle=True), CurlLoop(clock, ends_idle=False))
-        self._http = Http(config, clock, self._guard, self._curls[0], rules or HostRules())
-        self._ftp = Ftp(config, clock, self._guard, self._curls[1])
-        self._files = Files(config, clock)
-        self._protocols: dict[str, FetchBy] = {
-            "http": self._http.fetch,
-            "https": self._http.fetch,
-            "ftp": self._ftp.fetch,
-            "file": self._files.fetch,
-        }
+        self._http = Http(config, clock, self._guard, self._curls[0], self._rules)
+        self._modules = protocols or {}
+        self._on_user_error = on_user_error
+        self._others: dict[str, FetchBy] = {}
+        """Protocols that were needed so far."""
+
+    def is_networked(self, scheme: str) -> bool:
+        """Return True if URLs of a scheme have a host, whose name must be resolved."""
+        return scheme in _NETWORKED or scheme in self._modules
+
+    def has_robots(self, scheme: str) -> bool:
+        """Return True if servers of a scheme have a robots.txt (RFC 9309, 2.3 names ftp, too)."""
+        module = self._modules.get(scheme)
+        return scheme in _NETWORKED if module is None else module.has_robots
 
     def contacted(self, addresses: tuple[str, ...]) -> str:
         """Return the address of a host that would be asked; "" if none may be."""
@@ -61,13 +80,13 @@ class Fetcher:
         The document's body belongs to the caller, who closes it. Redirects are not followed.
         """
         scheme = url.scheme
-        ask = self._protocols.get(scheme)
+        ask = self._http.fetch if scheme in _WEB else self._other(scheme)
         if ask is None:
             return Refused(kind=RefusalKind.UNSUPPORTED_SCHEME, detail=scheme)
         address = ""
-        if scheme in _NETWORKED:
+        if self.is_networked(scheme):
             port = _bad_port(url.origin)
-            if port is not None:
+            if port is not None and not self._is_own_port(scheme, port):
                 return Refused(kind=RefusalKind.BAD_PORT, detail=f"port {port}")
             if addresses or not self._config.proxy:
                 address, objection = self._guard.first_allowed(addresses)
@@ -77,6 +96,27 @@ class Fetcher:
                 address = ""
         cap = self._config.max_body_bytes if max_body_bytes is None else max_body_bytes
         return await ask(FetchRequest(url, address, validators, cap, watch))
+
+    def _other(self, scheme: str) -> FetchBy | None:
+        """Return how to ask for URLs of a scheme that is not of the web; None if nobody knows."""
+        if scheme not in self._others and (made := self._made(scheme)) is not None:
+            self._others[scheme] = made
+        return self._others.get(scheme)
+
+    def _made(self, scheme: str) -> FetchBy | None:
+        config, clock = self._config, self._clock
+        match scheme:
+            case "ftp":
+                return Ftp(config, clock, self._guard, self._curls[1], self._rules).fetch
+            case "file":
+                return Files(config, clock).fetch
+            case _ if scheme in self._modules:
+                return ModuleRunner(config, clock, self._modules[scheme], self._on_user_error).fetch
+            case _:
+                return None
+
+    def _is_own_port(self, scheme: str, port: str) -> bool:
+        return scheme in self._modules and port == str(self._modules[scheme].port)
 
     async def close(self) -> None:
         """Break off what is under way and close every connection."""
@@ -155,6 +195,7 @@ RETRY: dict[FailureKind, RetryRule] = {
     ),
     FailureKind.HTTP_5XX: _SERVER,
     FailureKind.UNREADABLE_FILE: _NEVER,
+    FailureKind.PROTOCOL_FAILED: _NEVER,
     FailureKind.KILLED_US: _NEVER,
     FailureKind.INTERNAL: _NEVER,
 }

@@ -19,6 +19,7 @@ from gossamer.secrets import ENVIRONMENT, HARMLESS, header_name, is_reference, t
 from gossamer.urls import parse, registrable_domain
 
 _WEB = ("http", "https")
+_FTP = "ftp"
 _WWW = "www."
 _ANY = "***"
 
@@ -34,6 +35,13 @@ class HeaderLine(NamedTuple):
     """The archive does not get its value."""
 
 
+class Login(NamedTuple):
+    """Who asks, at a server that wants to know."""
+
+    user: str
+    password: str
+
+
 class HostRules(Struct, frozen=True):
     """What differs between hosts in how requests are made."""
 
@@ -43,6 +51,8 @@ class HostRules(Struct, frozen=True):
     """By origin: every one that gets headers of its own is in here."""
     insecure: dict[str, bool] = field(default_factory=dict)
     """By host: whether its certificate need not be valid, where that is not as usual."""
+    logins: dict[str, Login] = field(default_factory=dict)
+    """By origin of ftp: who asks there, if not a guest."""
 
 
 def reach(origin: str) -> tuple[str, ...]:
@@ -100,10 +110,10 @@ def by_host(config: Config, knob: Callable[[HostConfig], T | None]) -> dict[str,
 
 def _url(name: str, text: str) -> Url:
     url = parse(f"{text}/", UrlConfig())
-    if url is None or url.scheme not in _WEB or url.target != "/":
+    if url is None or url.scheme not in (*_WEB, _FTP) or url.target != "/":
         raise ConfigError(
-            f"host.{toml_value(name)}: expected a host such as x.org, x.org:8080 or "
-            "https://x.org, without a path"
+            f"host.{toml_value(name)}: expected a host such as x.org, x.org:8080, "
+            "https://x.org or ftp://x.org, without a path"
         )
     return url
 
@@ -129,8 +139,49 @@ def host_rules(config: Config, seeds: Sequence[Url], environment: Mapping[str, s
         place: tuple(line for lines in by_name.values() for line in lines)
         for place, by_name in wanted.items()
     }
-    usual = config.fetch.headers if config.fetch.header_everywhere else ()
-    return HostRules(tuple(_lines("fetch.headers", usual, environment)), headers, insecure)
+    usual = tuple(
+        _lines("fetch.headers", config.fetch.headers, environment)
+        if config.fetch.header_everywhere
+        else ()
+    )
+    return HostRules(usual, headers, insecure, _logins(config, seeds, environment))
+
+
+def _logins(
+    config: Config, seeds: Sequence[Url], environment: Mapping[str, str]
+) -> dict[str, Login]:
+    """Return who asks at origins of ftp; nobody else is told.
+
+    A table without a scheme means them only if it means nothing else: who has a password for a
+    site may not want it to be sent by ftp, too.
+    """
+    found: dict[str, Login] = {}
+    for name, table in _tables(config):
+        words = _credentials(name, table, environment)
+        origins = origins_of(name, seeds) if words else []
+        if all(origin.startswith(f"{_FTP}:") for origin in origins):
+            user, _, password = words.partition(":")
+            found = {**dict.fromkeys(origins, Login(user, password)), **found}
+    return found
+
+
+def _tables(config: Config) -> list[tuple[str, HostConfig]]:
+    """Return the tables of hosts with their credentials, the most particular first."""
+    tables = dict(config.host)
+    for name, words in config.fetch.auth.items():
+        tables[name] = replace(tables.get(name) or HostConfig(), auth=words)
+    return sorted(tables.items(), key=lambda item: "://" not in item[0])
+
+
+def _credentials(name: str, table: HostConfig, environment: Mapping[str, str]) -> str:
+    """Return USER:PASS of a table; "" if it has none."""
+    if not table.auth:
+        return ""
+    where = f"host.{toml_value(name)}.auth"
+    words = _value(where, table.auth, environment)
+    if ":" not in words:
+        raise ConfigError(f"{where}: expected USER:PASS (the value is not shown)")
+    return words
 
 
 def _put(by_name: dict[str, list[HeaderLine]], lines: Sequence[HeaderLine]) -> None:
@@ -145,19 +196,14 @@ def _sources(
     config: Config, seeds: Sequence[Url], environment: Mapping[str, str]
 ) -> Iterator[tuple[str, list[HeaderLine]]]:
     """Give origins with the headers that were meant for them, the most particular first."""
-    tables = dict(config.host)
-    for name, words in config.fetch.auth.items():
-        tables[name] = replace(tables.get(name) or HostConfig(), auth=words)
-    for name, table in sorted(tables.items(), key=lambda item: "://" not in item[0]):
+    for name, table in _tables(config):
         where = f"host.{toml_value(name)}"
         lines = _lines(f"{where}.headers", table.headers, environment)
         if table.cookies:
             cookies = _value(f"{where}.cookies", table.cookies, environment)
             lines.append(HeaderLine("Cookie", cookies, is_secret=True))
         if table.auth and not any(line.name.lower() == "authorization" for line in lines):
-            words = _value(f"{where}.auth", table.auth, environment)
-            if ":" not in words:
-                raise ConfigError(f"{where}.auth: expected USER:PASS (the value is not shown)")
+            words = _credentials(name, table, environment)
             basic = f"Basic {b64encode(words.encode()).decode()}"
             lines.append(HeaderLine("Authorization", basic, is_secret=True))
         for origin in origins_of(name, seeds) if lines else ():

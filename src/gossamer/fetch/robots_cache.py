@@ -50,7 +50,9 @@ _UNAVAILABLE = frozenset(
 )
 """The server says that it has none (2.3.1.3): everything is allowed."""
 
-_PAGE_WILL_TELL = frozenset({FailureKind.DNS_NO_SUCH_HOST, FailureKind.TLS_CERTIFICATE})
+_PAGE_WILL_TELL = frozenset(
+    {FailureKind.DNS_NO_SUCH_HOST, FailureKind.TLS_CERTIFICATE, FailureKind.PROTOCOL_FAILED}
+)
 """No request can reach the host: its pages fail by themselves, with the true reason. (A robots.txt
 that leads to such a host is unreachable: the pages, being elsewhere, would not fail.)"""
 

@@ -12,6 +12,7 @@ from gossamer.errors import ConfigError
 from gossamer.filter.rules import (
     OriginFilter,
     Reach,
+    Schemes,
     Scope,
     UrlFilter,
     UserFilter,
@@ -22,7 +23,6 @@ from gossamer.filter.rules import (
     installed_filters,
     named_filter,
     read_blocklist,
-    scheme,
     shape,
 )
 from gossamer.log import OnUserError
@@ -152,11 +152,11 @@ def build_chain(
     nobody can tell whether the code of a user's filter is the same. `changes` counts those of the
     rules since: what a page brings that was asked for under others is judged again.
     """
-    scope = Scope(config.scope, seeds, scopes)
+    scope, schemes = Scope(config.scope, seeds, scopes), Schemes(config.schemes, seeds)
     blocklist = _blocklist(config)
     origins = OriginFilter(
         [
-            scheme,
+            schemes,
             bad_port,
             blocked(Patterns([*config.block, *blocklist])),
             allowed(Patterns(config.allow)),
@@ -173,6 +173,7 @@ def build_chain(
 
     def widen(seed: Url) -> None:
         scope.add_seed(seed)
+        schemes.add_seed(seed)
         origins.forget()
 
     return FilterChain(

@@ -121,7 +121,8 @@ Reach: TypeAlias = Literal["any", "domain", "host", "prefix"]
 ORIGINS_KEPT = 65_536
 
 WEB_SCHEMES = frozenset({"http", "https"})
-OWN_SCHEMES = frozenset({"file", "ftp"})
+_LOCAL = "file"
+"""The scheme of what lies on this machine."""
 
 
 class OriginFilter:
@@ -168,20 +169,33 @@ def _always(objection: Objection) -> LinkTest:
     return lambda _link, _source: objection
 
 
-def scheme(url: Url) -> Objection | LinkTest | None:
-    """Refuse what we cannot fetch; file and ftp only as seeds and from pages of their own."""
-    name = url.scheme
-    if name in WEB_SCHEMES:
-        return None
-    objection = Objection(Reject.SCHEME, name)
-    if name not in OWN_SCHEMES:
-        return objection
+class Schemes:
+    """Which schemes are followed: those that are wanted, and those of the seeds, as an origin rule.
 
-    def from_its_own(link: Link, source: str) -> Objection | None:
-        is_own = link.kind is LinkKind.SEED or source.startswith(f"{name}:")
-        return None if is_own else objection
+    But no page of the web leads to this machine: file: only as a seed, and from local pages.
+    """
 
-    return from_its_own
+    def __init__(self, wanted: Iterable[str], seeds: Iterable[Url]) -> None:
+        self._wanted = set(wanted) - {_LOCAL}
+        for seed in seeds:
+            self.add_seed(seed)
+
+    def add_seed(self, seed: Url) -> None:
+        """Follow links of a seed's scheme, too; http and https are one."""
+        self._wanted |= WEB_SCHEMES if seed.scheme in WEB_SCHEMES else {seed.scheme} - {_LOCAL}
+
+    def __call__(self, url: Url) -> Objection | LinkTest | None:
+        """Return what there is against an origin, or the test for its URLs."""
+        name = url.scheme
+        if name in self._wanted:
+            return None
+        objection = Objection(Reject.SCHEME, name)
+
+        def unless_named(link: Link, source: str) -> Objection | None:
+            is_local = name == _LOCAL and source.startswith(f"{_LOCAL}:")
+            return None if is_local or link.kind is LinkKind.SEED else objection
+
+        return unless_named
 
 
 def bad_port(url: Url) -> Objection | LinkTest | None:

@@ -119,6 +119,8 @@ class FailureKind(StrEnum):
     THROTTLED = "throttled"
     HTTP_5XX = "http_5xx"
     UNREADABLE_FILE = "unreadable_file"
+    PROTOCOL_FAILED = "protocol_failed"
+    """The protocol module of its scheme raised, or returned what is no answer."""
     KILLED_US = "killed_us"
     """The crawl died while the page was being read; then so did the helper that read it alone."""
     INTERNAL = "internal_error"

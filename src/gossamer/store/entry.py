@@ -345,7 +345,9 @@ class TurnWriter:
 
 def _document_of(turn: Turn) -> Document | None:
     match turn.outcome:
-        case Fetched(document=document) | Redirected(document=document):
+        case Redirected(document=document):
+            return document if document.head else None  # without a header there is nothing to keep
+        case Fetched(document=document):
             return document
         case Failed(document=maybe):
             return maybe

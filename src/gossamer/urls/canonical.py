@@ -55,6 +55,12 @@ SUSPECT_QUERY = re.compile(rf"[?&](?:{_SESSION}|{_TRACKING})", re.DOTALL)
 """Found in the lower-case form of every query that the two steps below could change."""
 
 
+_OTHER_AUTHORITY = re.compile(
+    r"(?P<scheme>[a-z][a-z0-9+.-]*)://(?P<host>\[[^\]/?#]*\]|[^/?#:\[\]]*)(?P<port>:[0-9]+)?(?=[/?#]|$)"
+)
+_SPECIAL = frozenset({"http", "https", "ftp", "file", "ws", "wss"})
+"""Schemes whose hosts the WHATWG parser has brought into form."""
+
 _TOUCHED = re.compile(r"[#%(;?@]")
 """Without one of these marks no step has anything to do."""
 
@@ -135,9 +141,25 @@ def _without(text: str, unwanted: re.Pattern[str]) -> str:
     return f"{path}?{'&'.join(kept)}" if kept else path
 
 
+def unify_host(text: str, _rules: UrlConfig) -> str:
+    """Write the host of a scheme that browsers do not know as that of a web page.
+
+    In small letters and punycode: so that one host is one to politeness, whatever is asked of it.
+    """
+    found = _OTHER_AUTHORITY.match(text)
+    if found is None or found["scheme"] in _SPECIAL:
+        return text
+    href = whatwg(f"http://{found['host']}/") if found["host"] else None
+    host = found["host"] if href is None else href[len("http://") : -1]
+    path = text[found.end() :]
+    slash = "" if path.startswith("/") or not host else "/"
+    return f"{found['scheme']}://{host}{found['port'] or ''}{slash}{path}"
+
+
 ANY_STEPS: tuple[Step, ...] = (
     Step("fragment dropped", drop_fragment),
     Step("user name and password dropped", drop_credentials),
+    Step("host written as in a web address", unify_host),
 )
 """For every scheme."""
 
@@ -159,7 +181,7 @@ def steps_for(text: str) -> tuple[Step, ...]:
 def canonical(text: str, rules: UrlConfig) -> str:
     """Return the canonical form of a URL that the WHATWG parser wrote."""
     if not _TOUCHED.search(text):
-        return text
+        return text if text.startswith("http") else unify_host(text, rules)
     for step in steps_for(text):
         text = step.apply(text, rules)
     return text

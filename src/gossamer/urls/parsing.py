@@ -35,7 +35,8 @@ BAD_PORTS = frozenset(
 Origin: TypeAlias = tuple[str, str, int]
 """An origin as text, its host, and the host's ring point in place in a fingerprint."""
 
-_HOSTED = frozenset({"http", "https", "ftp", "file", "ws", "wss"})
+_HOSTLESS = frozenset({"about", "blob", "data", "javascript", "mailto", "tel", "vbscript"})
+"""Schemes that have no host, whatever follows them."""
 
 
 def parse(text: str, rules: UrlConfig) -> Url | None:
@@ -56,7 +57,7 @@ def from_href(href: str, rules: UrlConfig) -> Url | None:
     if len(text) > MAX_CHARS:
         return None
     scheme, _, rest = text.partition(":")
-    if scheme in _HOSTED:
+    if rest.startswith("//") and scheme not in _HOSTLESS:
         origin, host, ring_bits = read_origin(f"{scheme}://{rest[2:].partition('/')[0]}")
     else:
         origin, host, ring_bits = scheme + ":", "", ring_of("") << TEXT_BITS

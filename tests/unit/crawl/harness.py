@@ -498,6 +498,14 @@ class Script:
     def contacted(self, addresses: tuple[str, ...]) -> str:
         return addresses[0] if addresses else ""
 
+    def is_networked(self, scheme: str) -> bool:
+        """Return True if hosts of a scheme are looked up."""
+        return scheme in {"http", "https"}
+
+    def has_robots(self, scheme: str) -> bool:
+        """Return True if hosts of a scheme have a robots.txt."""
+        return scheme in {"http", "https"}
+
     def say(self, text: str, *outcomes: FetchOutcome | BaseException) -> None:
         """Give the outcomes of the next requests for a URL, in order."""
         self._answers.setdefault(url(text).text, []).extend(outcomes)

@@ -104,7 +104,7 @@ def test_the_name_of_a_table_means_origins(name: str, seeds: list[str], origins:
     assert origins_of(name, map(url, seeds)) == origins
 
 
-@pytest.mark.parametrize("name", ["", "x.org/path", "ftp://x.org", "a b", "http://", "x.org?q"])
+@pytest.mark.parametrize("name", ["", "x.org/path", "gopher://x.org", "a b", "http://", "x.org?q"])
 def test_a_name_that_is_no_host_is_refused(name: str) -> None:
     for read in (host_of, lambda text: origins_of(text, ())):
         with pytest.raises(ConfigError, match=r"^host\..*expected a host such as"):

@@ -64,15 +64,41 @@ def test_what_cannot_be_fetched_is_refused_by_scheme(text: str) -> None:
     assert reason(chain(), text) is Reject.SCHEME
 
 
-@pytest.mark.parametrize("text", ["file:///etc/passwd", "ftp://h.example/x"])
-def test_file_and_ftp_are_refused_from_web_pages_but_not_as_seeds_or_from_their_own(
+FILE, FTP = "file:///etc/passwd", "ftp://h.example/x"
+
+
+@pytest.mark.parametrize("text", [FILE, FTP, "gopher://h.example/x"])
+def test_other_schemes_than_of_the_web_are_refused_from_web_pages_but_not_as_seeds(
     text: str,
 ) -> None:
     filters = chain()
     assert reason(filters, text) is Reject.SCHEME
     assert reason(filters, text, kind=LinkKind.REDIRECT) is Reject.SCHEME
     assert reason(filters, text, kind=LinkKind.SEED, source="") is None
-    assert reason(filters, text, source=text) is None
+
+
+def test_the_schemes_of_the_seeds_are_followed_but_no_web_page_leads_to_this_machine() -> None:
+    filters = chain(seeds=(SEED, FTP, FILE))
+    assert reason(filters, FTP) is None
+    assert reason(filters, FILE) is Reject.SCHEME
+    assert reason(filters, FILE, source=FTP) is Reject.SCHEME
+    assert reason(filters, FILE, source=FILE) is None
+    assert reason(filters, SEED, source=FTP) is None
+
+
+def test_a_seed_that_is_added_brings_its_scheme() -> None:
+    filters = chain()
+    assert reason(filters, FTP) is Reject.SCHEME
+    filters.add_seed(url(FTP))
+    assert reason(filters, FTP) is None
+
+
+def test_the_schemes_that_are_wanted_are_followed_and_others_are_not() -> None:
+    filters = chain(schemes=("ftp", "file"))
+    assert reason(filters, FTP) is None
+    assert reason(filters, "https://h.example/") is None  # the seed is of the web
+    assert reason(filters, FILE) is Reject.SCHEME
+    assert reason(chain(seeds=(FTP,), schemes=("ftp",)), SEED, source=FTP) is Reject.SCHEME
 
 
 @pytest.mark.parametrize("port", [22, 25, 6379, 6667, 11211])
