@@ -77,6 +77,8 @@ class Frontier:
         """URLs of one host that are taken from disk at a time."""
         if self.order.is_strict:
             self._lease_urls = min(config.lease_urls, STRICT_LEASE_URLS)
+        if self.order.is_newest_first:
+            self._lease_urls = 1  # what is leased would go before what the next page brings
 
     def recover(self, now: float, is_settled: IsSettled, *, all_wait: bool) -> None:
         """Build the frontier from its rows, after a clean stop or any death.
@@ -321,7 +323,10 @@ class Frontier:
     def rows_to_commit(self) -> list[Row]:
         """Return all rows that changed since the last commit."""
         for key, grade, tasks in self._new.drain():
-            self._store_new(key, grade, tasks)
+            if self.order.is_newest_first:
+                self._push_new(key, grade, tasks)
+            else:
+                self._store_new(key, grade, tasks)
         for key, grade, tasks in self._risen.drain():
             self._store_risen(key, grade, tasks)
         return self._queues.rows_to_commit()
@@ -355,7 +360,9 @@ class Frontier:
         if host.row.is_parked and not host.uncommitted:
             self.parking.probe(host)
             return
-        if host.uncommitted or self._lease(host) or host.key in self._new.hosts:
+        # What a page has just brought goes before what is queued, if the newest goes first.
+        waits = self.order.is_newest_first and host.key in self._new.hosts
+        if host.uncommitted or waits or self._lease(host) or host.key in self._new.hosts:
             self._bench.await_commit(host)
             return
         self._bench.remove(host)
@@ -364,12 +371,16 @@ class Frontier:
 
     def _lease(self, host: ActiveHost) -> bool:
         """Move whole queue rows of a host into a lease; return True if there were any."""
-        if self._leases.is_full or self._must_make_room(host):
+        if not self._may_lease(host):
             return False
         tasks = self._queues.take(host.key, host.row, self._lease_urls)
         if tasks:
             self._queues.lease(host, tasks)
         return bool(tasks)
+
+    def _may_lease(self, host: ActiveHost) -> bool:
+        """Return True if more tasks of a host may be taken into memory."""
+        return not (self._leases.is_full or self._must_make_room(host))
 
     def _must_make_room(self, host: ActiveHost) -> bool:
         """Return True if a waiting host has more right to go on."""
@@ -392,6 +403,25 @@ class Frontier:
             self._queues.lease(host, [replace(task, grade=grade) for task in tasks])
             return
         self._enqueue(key, row, grade, tasks)
+
+    def _push_new(self, key: HostKey, grade: int, tasks: list[Task]) -> None:
+        """Put new tasks onto the stack of their host; an idle host goes on with the first at once.
+
+        That is the first link of the page that came last.
+        """
+        host = self._bench.hosts.get(key)
+        row = self.hosts.row(tasks[0].url.host)
+        self.hosts.change(key, row)
+        is_idle = host is not None and not (host.is_busy or host.leased or row.is_parked)
+        if host is not None and is_idle and grade >= row.best_grade() and self._may_lease(host):
+            last = tasks[-1].via
+            first = next(
+                n for n in range(len(tasks) - 1, -1, -1) if not n or tasks[n - 1].via != last
+            )
+            task = tasks.pop(first)
+            self._queues.lease(host, [replace(task, grade=grade)])
+        if tasks:
+            self._enqueue(key, row, grade, tasks)
 
     def _store_risen(self, key: HostKey, grade: int, tasks: list[Task]) -> None:
         """Let queued URLs wait in a better place, too; the old place is skipped when it is met."""
@@ -421,3 +451,11 @@ class Frontier:
             self._bench.rise(host)
         if row.is_parked:
             self.parking.note_queued(key, row, had_any=had_any)
+
+
+def _first_of_last_page(tasks: Sequence[Task]) -> int:
+    """Return which of some tasks is the first link of the page that came last."""
+    number = len(tasks) - 1
+    while number and tasks[number - 1].via == tasks[-1].via:
+        number -= 1
+    return number

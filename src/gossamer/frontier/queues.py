@@ -13,6 +13,8 @@ from gossamer.frontier.order import Order
 from gossamer.frontier.rows import (
     HostRow,
     pack_tasks,
+    pop_task,
+    push_tasks,
     put_tasks,
     queue_key,
     take_tasks,
@@ -118,7 +120,11 @@ class HostQueues:
     """The tasks of each host, queued, leased, delayed or just added, and their rows."""
 
     def __init__(self, rows: ReadRows, order: Order, is_settled: IsSettled) -> None:
-        self._get, self._order, self._is_settled = rows.get, order, is_settled
+        self._order, self._is_settled = order, is_settled
+        self._rows = rows
+        self._rewritten: dict[bytes, bytes | None] = {}
+        """Rows of stacks that were changed since the last commit."""
+        self._get = self._get_newest if order.is_newest_first else rows.get
         self.hosts = HostTable(rows.get)
         self.bench = Workbench(self.hosts, is_strict=order.is_strict)
         self.leases = Leases()
@@ -128,6 +134,10 @@ class HostQueues:
         """Rows for the next commit, but for those of hosts and of what is buffered."""
         self.on_disk = 0
         """Tasks in queue rows; old places of URLs that wait in a better one are not counted."""
+
+    def _get_newest(self, key: bytes) -> bytes | None:
+        """Return the value of a row as the next commit will have it."""
+        return self._rewritten[key] if key in self._rewritten else self._rows.get(key)
 
     @property
     def has_rows(self) -> bool:
@@ -141,6 +151,7 @@ class HostQueues:
     def rows_to_commit(self) -> list[Row]:
         """Return all rows that changed since the last commit, those of hosts included."""
         rows, self._to_write = self._to_write, []
+        self._rewritten.clear()
         rows.extend(self.hosts.rows_to_commit())
         return rows
 
@@ -170,30 +181,44 @@ class HostQueues:
         self, key: HostKey, row: HostRow, grade: int, tasks: list[Task], *, are_copies: bool
     ) -> None:
         """Append tasks to a host's queue of one grade; copies wait in another one, too."""
-        self.write(put_tasks(key, row, grade, tasks))
+        put_all = push_tasks if self._order.is_newest_first else put_tasks
+        self.write(put_all(key, row, grade, tasks))
         if are_copies:
             row.copies += len(tasks)
         else:
             self.on_disk += len(tasks)
 
     def take(self, key: HostKey, row: HostRow, wanted: int) -> list[Task]:
-        """Take whole rows out of a host's queue until there are enough tasks, or none is left."""
+        """Take whole rows out of a host's queue until there are enough tasks, or none is left.
+
+        In an order in which the newest goes first, take single tasks.
+        """
+        if self._order.is_newest_first:
+            return self._pop(key, row, wanted)
         before = row.queued - row.copies
         tasks: dict[int, Task] = {}
         while len(tasks) < wanted and row.best_grade():
-            taken, rows = take_tasks(
-                key,
-                row,
-                wanted - len(tasks),
-                self._get,
-                is_newest_first=self._order.is_newest_first,
-            )
+            taken, rows = take_tasks(key, row, wanted - len(tasks), self._get)
             self.write(rows)
             self._keep_fresh(row, taken, tasks)
         row.copies = min(row.copies, row.queued)
         self.on_disk += row.queued - row.copies - before
         self.hosts.change(key, row)
         return list(tasks.values())
+
+    def _pop(self, key: HostKey, row: HostRow, wanted: int) -> list[Task]:
+        """Take tasks from the top of a host's stack."""
+        tasks: list[Task] = []
+        while len(tasks) < wanted:
+            task, rows = pop_task(key, row, self._get)
+            self._rewritten.update(rows)
+            self.write(rows)
+            if task is None:
+                break
+            tasks.append(task)
+        self.on_disk -= len(tasks)
+        self.hosts.change(key, row)
+        return tasks
 
     def draw(self, key: HostKey, row: HostRow, random: Random) -> Task | None:
         """Take one task of a host: drawn at random, or the first if its rows are full of holes."""

@@ -13,6 +13,8 @@ follows its origin: most of the frontier's bytes are URLs.
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from itertools import groupby
+from operator import attrgetter
 
 import msgspec
 from msgspec import Struct, field
@@ -25,6 +27,8 @@ SCHEMES = ("http", "https")
 """By the code of an origin in a packed row."""
 ROW_TASKS = 64
 """Tasks per packed row, so that a lease stays small."""
+STACK_ROW_TASKS = 16
+"""The same where tasks are taken one by one: each time the rest is written again."""
 
 
 class Span(Struct, array_like=True):
@@ -305,12 +309,8 @@ def take_tasks(
     row: HostRow,
     at_least: int,
     get: Callable[[bytes], bytes | None],
-    *,
-    is_newest_first: bool = False,
 ) -> tuple[list[Task], list[Row]]:
-    """Take whole rows, best grade first, until there are enough tasks; also their deletions.
-
-    Of one grade the oldest row goes first, or the newest.
+    """Take whole rows, best grade and oldest first, until there are enough; also their deletions.
 
     Rows are found by known keys: a seek would walk over the tombstones of those taken before.
     """
@@ -318,14 +318,46 @@ def take_tasks(
     rows: list[Row] = []
     while len(tasks) < at_least and (grade := row.best_grade()):
         span = row.spans[grade]
-        if is_newest_first:
-            span.tail -= 1
-            place = queue_key(key, grade, span.tail)
-        else:
-            place = queue_key(key, grade, span.head)
-            span.head += 1
+        place = queue_key(key, grade, span.head)
+        span.head += 1
         rows.append((place, None))
         if (value := get(place)) is not None:
             tasks += unpack_tasks(value, row.name, grade)
     row.queued -= len(tasks)
     return tasks, rows
+
+
+def push_tasks(key: HostKey, row: HostRow, grade: int, tasks: Sequence[Task]) -> list[Row]:
+    """Put tasks onto a host's stack of one grade; return the rows to be written.
+
+    The links of the page that came last lie on top, and of one page those that it has first.
+    """
+    span = row.spans.setdefault(grade, Span())
+    rows: list[Row] = []
+    for _, of_page in groupby(tasks, attrgetter("via")):
+        links = list(of_page)
+        for start in reversed(range(0, len(links), STACK_ROW_TASKS)):
+            packed = pack_tasks(links[start : start + STACK_ROW_TASKS])
+            rows.append((queue_key(key, grade, span.tail), packed))
+            span.tail += 1
+    row.queued += len(tasks)
+    return rows
+
+
+def pop_task(
+    key: HostKey, row: HostRow, get: Callable[[bytes], bytes | None]
+) -> tuple[Task | None, list[Row]]:
+    """Take the task on top of a host's stack of the best grade; also the rows that change."""
+    rows: list[Row] = []
+    while grade := row.best_grade():
+        span = row.spans[grade]
+        place = queue_key(key, grade, span.tail - 1)
+        value = get(place)
+        tasks = [] if value is None else unpack_tasks(value, row.name, grade)
+        rows.append((place, pack_tasks(tasks[1:]) if tasks[1:] else None))
+        if not tasks[1:]:
+            span.tail -= 1
+        if tasks:
+            row.queued -= 1
+            return tasks[0], rows
+    return None, rows

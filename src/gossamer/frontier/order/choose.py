@@ -13,7 +13,7 @@ from gossamer.frontier.order.grading import GRADES, Importance, LabelMoves, Orde
 from gossamer.frontier.order.opic import Opic
 from gossamer.frontier.order.prior_ranks import WithPriorRanks
 from gossamer.log import OnUserError, describe_error, ignore_error, tell
-from gossamer.model import Task
+from gossamer.model import LinkKind, Task
 from gossamer.ranks import RankFile
 from gossamer.urls import Patterns
 
@@ -44,7 +44,7 @@ def _plain_order(config: FrontierConfig, seeds: int) -> Order:
     if config.score:
         return Order(grade=_by_grade, is_strict=True)
     if config.order == "dfs":
-        return Order(grade=lambda _task: 1, is_newest_first=True)
+        return Order(grade=_by_kind, is_newest_first=True)
     if config.order == "bfs":
         return breadth_first(config.grades)
     rule = BestFirst(seeds) if config.order == "best" else Opic()
@@ -59,6 +59,15 @@ def _ranks(name: str) -> RankFile:
         return RankFile.open(Path(name))
     except CannotGoOn as problem:
         raise ConfigError(f"frontier.ranks: {problem}") from None
+
+
+def _by_kind(task: Task) -> int:
+    """Return the grade of a task in the depth-first order: sitemaps come after the pages.
+
+    They name pages of any depth.
+    """
+    is_list = task.kind is LinkKind.SITEMAP and (task.nesting > 0 or task.depth <= 0)
+    return 1 if is_list else GRADES // 2
 
 
 def _by_grade(task: Task) -> int:
