@@ -119,6 +119,21 @@ def held_word(site: Dictionary) -> str:
     return next(word for word in words if site.crawler.why(word)["state"] == "held")
 
 
+def test_pages_on_probation_are_searched_once_what_is_held_was_let_go(
+    finished: tuple[Dictionary, Ended], tmp_path: Path
+) -> None:
+    site = copy_of(finished[0], tmp_path)
+    records = read_archive(site.crawler.folder).metadata()
+    assert sum(record.get("on_probation") == site.unit for record in records) == ALLOWANCE
+    crawl = gossamer.open(site.crawler.folder)
+    assert crawl.build_index().left_out == {"probation": ALLOWANCE}
+    crawl.trust([f"{site.unit}*"])
+    site.crawler.run().expect(0)
+    site.expect_all_once()
+    facts = crawl.build_index()
+    assert (facts.pages, facts.left_out) == (WORDS + HUB, {})
+
+
 def test_what_is_held_is_listed_with_the_reason_and_the_remedy(
     finished: tuple[Dictionary, Ended],
 ) -> None:

@@ -494,7 +494,7 @@ class Worker:
         if isinstance(turn.outcome, Failed | Refused):
             self.seeds.note(task)
         try:
-            core.traps.observe(turn)
+            turn = core.traps.observe(turn)
         finally:
             core.take_turn(turn)
         self.ledger.record(turn, self.time.now())

@@ -81,6 +81,8 @@ class Turn(Struct, frozen=True, kw_only=True):
     """What the order of the crawl makes of the page; 0 if it has no opinion."""
     belief: tuple[float, ...] | None = None
     """What is believed of the page's change rate after the revisit."""
+    on_probation: str = ""
+    """The part of a site on whose probation it was fetched; "" if on none."""
     label: str = ""
     """What the page is instead of content, such as "challenge"; "" if it is content."""
     new_tasks: list[Task] = field(default_factory=list)

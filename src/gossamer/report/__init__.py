@@ -37,6 +37,7 @@ from gossamer.report.inquiry import (
     copies,
     count_held,
     is_running,
+    probations_of,
     retry,
     seed_urls,
     show,

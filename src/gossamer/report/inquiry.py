@@ -54,7 +54,13 @@ from gossamer.store import (
     readable_records,
     record_ids,
 )
-from gossamer.traps import TrapDetector, count_held_new, count_trusted, held_by
+from gossamer.traps import (
+    TrapDetector,
+    count_held_new,
+    count_trusted,
+    held_by,
+    holding_probations,
+)
 from gossamer.urls import parse
 
 Answer = TypeVar("Answer")
@@ -274,6 +280,16 @@ def count_held(folder: CrawlFolder, patterns: Sequence[str]) -> dict[str, int]:
     for shard in range(_settled_charter(folder).shards):
         with _stopped_state(folder, shard) as state:
             found.update(count_trusted(state.scan, patterns))
+    return found
+
+
+def probations_of(folder: CrawlFolder) -> set[str]:
+    """Return the probations of a stopped crawl that hold URLs; none if it has no state."""
+    found: set[str] = set()
+    for shard in range(read_charter(folder.charter_path).shards):
+        if State.exists(folder.state(shard)):
+            with _stopped_state(folder, shard) as state:
+                found |= holding_probations(state.scan)
     return found
 
 

@@ -13,7 +13,7 @@ from typing import Annotated, Literal
 
 import msgspec
 import xxhash
-from msgspec import Meta, Struct
+from msgspec import UNSET, Meta, Struct, UnsetType
 from msgspec.structs import replace
 
 from gossamer.durable import replace_file
@@ -63,6 +63,9 @@ class Manifest(Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
     """How much of the archive the last full build has read: what was added since is compared."""
     left_out: dict[str, int] = {}  # msgspec copies it
     """Pages that are not in it, by reason, as the last full build has found them."""
+    doubts: str | UnsetType = UNSET
+    """The digest of the probations whose pages are not in it, if there are such pages; "" if the
+    crawl was running."""
     files: dict[str, IndexedFile] = {}  # msgspec copies it
     """What its files were when this was written, by their names in the folder; {}: not known."""
     own: str = ""

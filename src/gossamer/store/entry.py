@@ -14,7 +14,7 @@ from tempfile import SpooledTemporaryFile, gettempdir
 from typing import IO, Any, TypeAlias, assert_never
 
 import msgspec
-from msgspec import Struct, field
+from msgspec import UNSET, Struct, UnsetType, field
 
 from gossamer.errors import CannotGoOn
 from gossamer.model import (
@@ -102,6 +102,8 @@ class LinksRecord(Struct, kw_only=True, frozen=True):
     links: list[LinkRow] = field(default_factory=list)
     label: str = ""
     """Labels of the seeds that led here (topics, regions), separated by commas."""
+    on_probation: str | UnsetType = UNSET
+    """The part of a site on whose probation the page was fetched; left out if on none."""
 
 
 _encode = msgspec.json.Encoder().encode
@@ -126,7 +128,7 @@ def _mend(value: object) -> object:
         case str():
             return value.encode("utf-8", "replace").decode("utf-8")
         case dict():
-            return {_mend(str(key)): _mend(item) for key, item in value.items()}
+            return {_mend(str(key)): _mend(it) for key, it in value.items() if it is not UNSET}
         case list() | tuple():
             return [_mend(item) for item in value]
         case bool() | float() | None:
@@ -494,6 +496,7 @@ def _links_record(
         errors=found.errors,
         links=[(link.target.text, link.kind, link.text, link.rel) for link in found.links],
         label=task.labels,
+        on_probation=turn.on_probation or UNSET,
     )
 
 

@@ -351,11 +351,14 @@ class TrapDetector:
         self._probations.touch(unit.name)
         return Hold.ON_PROBATION
 
-    def observe(self, turn: Turn) -> None:
-        """Take note of how a task has ended."""
+    def observe(self, turn: Turn) -> Turn:
+        """Take note of how a task has ended; return it with the unit on whose probation it was."""
         is_first = turn.retry_at is None and turn.task.kind is not LinkKind.REVISIT
         if self._is_on and is_first and not self.trusts(turn.task.url):
+            name = self._probations.name_of_probation(turn.task.url.key)
             self._probations.observe(turn)
+            return replace(turn, on_probation=name) if name else turn
+        return turn
 
     def note_listed(self, tasks: Sequence[Task]) -> None:
         """Let held URLs go that pages of other shards list, if those are free."""

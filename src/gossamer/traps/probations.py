@@ -45,6 +45,7 @@ from gossamer.traps.unit import (
     Unit,
     child_of,
     host_of,
+    probation_name,
     units_of,
     word_folder_around,
 )
@@ -116,6 +117,11 @@ class Probations:
     def is_out(self, key: int) -> bool:
         """Return True if a URL is out on probation."""
         return key in self._out
+
+    def name_of_probation(self, key: int) -> str:
+        """Return the name of the probation that a URL is out on; "" if it is on none."""
+        unit = self._registry.find(self._out.get(key, ""))
+        return probation_name(unit) if unit is not None else ""
 
     def touch(self, name: str) -> None:
         """Note that a unit may have room for another probe."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from gossamer.model import Url
 from gossamer.traps.held import decode_held
 from gossamer.traps.registry import PREFIX_BYTES, TRAP_ROWS, ScanRows, decode_unit, is_unit_row
-from gossamer.traps.unit import Unit, host_of
+from gossamer.traps.unit import Unit, host_of, probation_name
 from gossamer.urls import Patterns
 
 
@@ -19,6 +19,18 @@ def trusts_unit(patterns: Patterns, unit: Unit) -> bool:
     """Return True if a pattern names all of a unit."""
     example = unit.name if unit.is_domain else f"http://{unit.name}"
     return bool(patterns.match_host(host_of(unit.name)) or patterns.match_url(example))
+
+
+def holding_probations(scan: ScanRows) -> set[str]:
+    """Return the names of the probations that hold URLs; see `probation_name`."""
+    names: dict[bytes, str] = {}
+    holding: set[bytes] = set()
+    for key, value in scan(TRAP_ROWS):
+        if is_unit_row(key):
+            names[key[:PREFIX_BYTES]] = probation_name(decode_unit(value))
+        else:
+            holding.add(key[:PREFIX_BYTES])
+    return {names[prefix] for prefix in holding & names.keys()} - {""}
 
 
 def count_trusted(scan: ScanRows, patterns: Sequence[str]) -> dict[str, int]:

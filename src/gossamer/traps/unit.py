@@ -205,6 +205,16 @@ def host_of(name: str) -> str:
     return authority.rpartition(":")[0] if ":" in authority else authority
 
 
+def probation_name(unit: Unit) -> str:
+    """Return what pages that are fetched on a unit's probation are marked with; "" if it is free.
+
+    Those of domains that are suspected together have one mark: none of them ends by itself.
+    """
+    if unit.probation is None:
+        return ""
+    return f"at {unit.probation.shared}" if unit.probation.shared else unit.name
+
+
 def domain_unit(domain: str) -> str:
     """Return the name of a domain's unit."""
     return f"*.{domain}"

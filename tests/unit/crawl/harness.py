@@ -635,12 +635,12 @@ class Suspicion:
         self._events.append("release")
         return self._real.release()
 
-    def observe(self, turn: Turn) -> None:
+    def observe(self, turn: Turn) -> Turn:
         self._events.append("observe")
         if self.bug is not None:
             bug, self.bug = self.bug, self.bug if self.is_lasting else None
             raise bug
-        self._real.observe(turn)
+        return self._real.observe(turn)
 
 
 class Peers:

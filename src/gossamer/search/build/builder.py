@@ -6,10 +6,12 @@ from pathlib import Path
 
 from gossamer.errors import CannotGoOn, ConfigError, CorruptFile
 from gossamer.model import BuildProgress, BuildStep, built_anew
+from gossamer.report import probations_of
 from gossamer.search.build.full import FullBuild
 from gossamer.search.build.keeper import Keeper
 from gossamer.search.build.options import Did, IndexFacts, IndexOptions, Shape, facts_of
 from gossamer.search.build.place import place_of
+from gossamer.search.gather import PROBATION, Doubts
 from gossamer.search.manifest import Manifest, read_manifest
 from gossamer.search.shard import VERSION, BadShard
 from gossamer.store import (
@@ -88,7 +90,7 @@ class Building:
         manifest = read_manifest(self.place.folder)
         if manifest is None or manifest.organisation == "terms":
             return  # an index of terms is only ever built in full
-        keeper = Keeper(self.folder, manifest, self._options)
+        keeper = Keeper(self.folder, manifest, self._options, Doubts())
         try:
             was_running = True
             while was_running:
@@ -132,19 +134,38 @@ class Building:
         return found if is_same and not has_shrunk(found.covered, counted) else None
 
     def _is_due(self, manifest: Manifest, counted: Lengths) -> bool:
-        """Return True if so much is new that all is to be built anew."""
+        """Return True if so much is new, or was left out for now, that all is to be built anew."""
+        if self._has_other_doubts(manifest, counted):
+            return True
         if manifest.organisation == "terms":
             return has_more(manifest.covered, counted)
         grown = sum(counted.values()) - manifest.full_bytes
         is_much = grown > manifest.full_bytes * self._options.news_share
         return is_much and not is_locked(self.folder)
 
+    def _has_other_doubts(self, manifest: Manifest, counted: Lengths) -> bool:
+        """Return True if pages were left out, and others would be now that the crawl has stopped.
+
+        What a crawl holds changes only while it runs, and then its archive grows.
+        """
+        if not manifest.left_out.get(PROBATION) or is_locked(self.folder):
+            return False
+        is_settled = manifest.doubts and not has_more(manifest.covered, counted)
+        return not is_settled and self._doubts().digest != manifest.doubts
+
+    def _doubts(self) -> Doubts:
+        """Return which pages are left out because they were fetched on probation."""
+        if is_locked(self.folder):
+            return Doubts()
+        return Doubts(frozenset(probations_of(self.folder)))
+
     def _full(self, counted: Lengths) -> IndexFacts:
         shape = Shape.wanted(self._options, read_manifest(self.place.folder))
-        return FullBuild(self.folder, self._options, shape, counted, self._tell).build()
+        doubts = self._doubts()
+        return FullBuild(self.folder, self._options, shape, counted, doubts, self._tell).build()
 
     def _news(self, manifest: Manifest, counted: Lengths) -> IndexFacts:
-        keeper = Keeper(self.folder, manifest, self._options)
+        keeper = Keeper(self.folder, manifest, self._options, self._doubts())
         try:
             return self._catch_up(keeper, counted)
         finally:

@@ -9,6 +9,7 @@ from typing import IO, Literal
 
 import msgspec
 import numpy as np
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from gossamer.durable import sync_files
@@ -18,9 +19,11 @@ from gossamer.search.build.keeper import MOST_WAITING
 from gossamer.search.build.options import IndexFacts, IndexOptions, Shape, facts_of
 from gossamer.search.build.place import needed_ranks, open_sink, place_of
 from gossamer.search.gather import (
+    PROBATION,
     AnchorSpool,
     AnchorTable,
     ArchiveNews,
+    Doubts,
     PageFacts,
     Plan,
     Settled,
@@ -50,12 +53,14 @@ class FullBuild:
         options: IndexOptions,
         shape: Shape,
         counted: Lengths,
+        doubts: Doubts,
         tell: BuildProgress,
     ) -> None:
         self._folder = folder
         self._options = options
         self._shape = shape
         self._counted = counted
+        self._doubts = doubts
         self._tell = tell
         self._added = 0
         self._languages: dict[str, int] = {}
@@ -91,7 +96,7 @@ class FullBuild:
     def _survey(self, new: Path) -> Settled:
         """Read the records alone: which of them hold, and what links say."""
         plan, spool = Plan(), AnchorSpool(new / WORK, self._options.skip)
-        news = ArchiveNews(self._folder, {}, self._counted)
+        news = ArchiveNews(self._folder, {}, self._counted, self._doubts)
         for number, facts in enumerate(news.facts(), 1):
             plan.note(facts)
             spool.add(facts)
@@ -110,7 +115,8 @@ class FullBuild:
             high_share=shape.high_share,
             organisation=shape.organisation,
             high_from=self._high_from(settled),
-            left_out={"noindex": settled.noindex} if settled.noindex else {},
+            left_out=settled.left_out,
+            doubts=self._doubts.digest if PROBATION in settled.left_out else UNSET,
         )
 
     def _high_from(self, settled: Settled) -> float:
@@ -122,7 +128,7 @@ class FullBuild:
 
     def _write(self, new: Path, manifest: Manifest, settled: Settled) -> Lengths:
         """Write all pages; return how far the archive was read."""
-        news = ArchiveNews(self._folder, {}, self._counted)
+        news = ArchiveNews(self._folder, {}, self._counted, self._doubts)
         anchors, analyser = AnchorTable(new / ANCHORS), Analyser()
         sink = open_sink(self._folder.root, new, manifest, self._options)
         try:

@@ -13,8 +13,10 @@ from gossamer.search.analysis import Analyser
 from gossamer.search.build.options import Did, IndexFacts, IndexOptions, facts_of
 from gossamer.search.build.place import open_sink, place_of
 from gossamer.search.gather import (
+    PROBATION,
     AnchorTable,
     ArchiveNews,
+    Doubts,
     Gathered,
     PageFacts,
     TextPlaces,
@@ -37,8 +39,13 @@ MOST_WAITING = 1_000
 class Keeper:
     """An index open for news. The caller holds the lock of its place."""
 
-    def __init__(self, folder: CrawlFolder, manifest: Manifest, options: IndexOptions) -> None:
+    def __init__(
+        self, folder: CrawlFolder, manifest: Manifest, options: IndexOptions, doubts: Doubts
+    ) -> None:
         self._folder = folder
+        self._doubts = doubts
+        self._left_out = 0
+        """Pages that were fetched on probation, since the last commit."""
         self._index = place_of(folder.root).folder
         self.manifest = manifest
         self._sink = open_sink(folder.root, self._index, manifest, options)
@@ -54,7 +61,7 @@ class Keeper:
 
     def take(self, counted: Lengths, tell: BuildProgress) -> IndexFacts:
         """Take in what is new up to some lengths, or a good part of it."""
-        news = ArchiveNews(self._folder, self.manifest.covered, counted)
+        news = ArchiveNews(self._folder, self.manifest.covered, counted, self._doubts)
         waiting = set(self._copies)
         self._added = self._deleted = records = 0
         for found in islice(news, MOST_RECORDS):
@@ -76,10 +83,23 @@ class Keeper:
         if facts.standing != "page":
             self._sink.delete(facts.url)
             self._deleted += 1
+            self._left_out += facts.standing == PROBATION
         elif found.text is None and facts.fp is not None:
             self._copies[fingerprint_of(facts.url)] = facts
         else:
             self._add(facts, found.text or "")
+
+    def _note_left_out(self) -> None:
+        """Note that pages were left out, and by which doubts: others make a full build due."""
+        left_out = self.manifest.left_out
+        if self._left_out:
+            count = left_out.get(PROBATION, 0) + self._left_out
+            self.manifest = replace(
+                self.manifest,
+                left_out={**left_out, PROBATION: count},
+                doubts=self._doubts.digest,
+            )
+        self._left_out = 0
 
     def close(self) -> None:
         """Let go of the index."""
@@ -120,6 +140,7 @@ class Keeper:
         self._sink.commit()
         self._places.flush()
         write_waiting(self._index, self._copies)
+        self._note_left_out()
         self.manifest = replace(
             self.manifest,
             pages=self._sink.pages(),

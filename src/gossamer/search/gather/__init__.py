@@ -8,7 +8,14 @@ Neighbours: reads `store`, is read by `build`. Not for: deciding into which shar
 """
 
 from gossamer.search.gather.anchors import AnchorSpool, AnchorTable, Skip, write_anchors
-from gossamer.search.gather.archive import ArchiveNews, Gathered, PageFacts, page_of
+from gossamer.search.gather.archive import (
+    PROBATION,
+    ArchiveNews,
+    Doubts,
+    Gathered,
+    PageFacts,
+    page_of,
+)
 from gossamer.search.gather.places import TextPlaces, read_text
 from gossamer.search.gather.plan import Plan, Settled
 from gossamer.search.gather.waiting import read_waiting, write_waiting

@@ -11,6 +11,8 @@ from typing import Literal, TypeAlias
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
+from xxhash import xxh3_64_hexdigest
 
 from gossamer.search.page import IndexPage
 from gossamer.store import (
@@ -32,8 +34,31 @@ MOST_LINK_TEXTS = 2000
 NOINDEX = "noindex"
 _FORBIDDING = frozenset({NOINDEX, "none"})
 
-Standing: TypeAlias = Literal["page", "gone", "noindex", ""]
+PROBATION = "probation"
+
+Standing: TypeAlias = Literal["page", "gone", "noindex", "probation", ""]
 """What a record makes of its URL; "": nothing new."""
+
+
+class Doubts(Struct, frozen=True):
+    """Which pages that were fetched on probation are left out: those of probations that hold URLs.
+
+    A part of a site that came to its end, or was released, or is trusted, holds none.
+    """
+
+    holding: frozenset[str] | None = None
+    """Names of probations; None for all of them: the crawl runs, and none is decided."""
+
+    @property
+    def digest(self) -> str:
+        """Return the same for the same doubts; "" while nothing is decided."""
+        if self.holding is None:
+            return ""
+        return xxh3_64_hexdigest("\n".join(sorted(self.holding)).encode())
+
+    def has(self, name: str) -> bool:
+        """Return True if pages of a probation are left out."""
+        return bool(name) and (self.holding is None or name in self.holding)
 
 
 class PageFacts(Struct, frozen=True):
@@ -51,6 +76,7 @@ class PageFacts(Struct, frozen=True):
     headings: tuple[str, ...] = ()
     language: str = ""
     robots: tuple[str, ...] = ()
+    on_probation: str = ""
     links: list[LinkRow] = []  # msgspec copies it
 
     @property
@@ -60,6 +86,8 @@ class PageFacts(Struct, frozen=True):
         One that failed or was refused had no page before: a page that goes is told as gone.
         """
         if self.outcome == "fetched":
+            if self.on_probation:
+                return "probation"
             return "page" if _FORBIDDING.isdisjoint(self.robots) else "noindex"
         return "gone" if self.outcome in {"gone", "redirected"} else ""
 
@@ -106,8 +134,11 @@ def text_of(record: Record) -> str:
 class ArchiveNews:
     """Iterate over what counts of an archive and was not read; `covered` says how far that was."""
 
-    def __init__(self, folder: CrawlFolder, covered: Lengths, counted: Lengths) -> None:
+    def __init__(
+        self, folder: CrawlFolder, covered: Lengths, counted: Lengths, doubts: Doubts
+    ) -> None:
         self._folder = folder
+        self._doubts = doubts
         self._counted = counted
         self.covered = dict(covered)
         self.bad: list[BadRecord] = []
@@ -152,7 +183,8 @@ class ArchiveNews:
                 except (msgspec.DecodeError, UnicodeDecodeError) as error:
                     self.bad.append(undecodable(file, record, error))
                 else:
-                    yield facts
+                    is_free = not self._doubts.has(facts.on_probation)
+                    yield replace(facts, on_probation="") if is_free else facts
         self.covered[file] = max(self.covered.get(file, 0), stretch.reached)
 
     def _texts_of(self, name: ArchiveName) -> "_Texts":

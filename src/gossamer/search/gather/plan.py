@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from gossamer.search.gather.archive import PageFacts
 from gossamer.urls import fingerprint_of
 
-_CODES = {"": 0, "page": 1, "gone": 2, "noindex": 3}
+_CODES = {"": 0, "page": 1, "gone": 2, "noindex": 3, "probation": 4}
 
 
 class Plan:
@@ -40,17 +40,20 @@ class Plan:
         last = order[is_last]
         holds = np.zeros(len(codes), np.bool_)
         holds[last[codes[last] == _CODES["page"]]] = True
-        noindex = int((codes[last] == _CODES["noindex"]).sum())
-        return Settled(holds, keys[holds], noindex)
+        reasons = ("noindex", "probation")
+        counts = {why: int((codes[last] == _CODES[why]).sum()) for why in reasons}
+        return Settled(holds, keys[holds], {why: n for why, n in counts.items() if n})
 
 
 class Settled:
     """What a plan came to."""
 
-    def __init__(self, holds: NDArray[np.bool_], keys: NDArray[np.uint64], noindex: int) -> None:
+    def __init__(
+        self, holds: NDArray[np.bool_], keys: NDArray[np.uint64], left_out: dict[str, int]
+    ) -> None:
         self.holds = holds
         """Of each record, in order, whether it is the page of its URL now."""
         self.keys = keys
         """Of the pages."""
-        self.noindex = noindex
-        """Pages that are left out because they ask for it."""
+        self.left_out = left_out
+        """Pages that are left out, by reason: they ask for it, or were fetched on probation."""
