@@ -67,10 +67,6 @@ MODULES: dict[str, tuple[str, tuple[str, ...]]] = {
         "traps/rules.py",
         ("tests/unit/traps/test_trap_rules.py", "tests/unit/traps/test_trap_detector.py"),
     ),
-    "made_up_hosts": (
-        "traps/hosts.py",
-        ("tests/unit/traps/test_shared_addresses.py", "tests/unit/traps/test_trap_detector.py"),
-    ),
     "trap_turns": ("traps/turns.py", ("tests/unit/traps/test_trap_turns.py",)),
     "trap_allowance": ("traps/allowance.py", ("tests/unit/traps/test_trap_allowance.py",)),
     "probation_share": (

@@ -253,9 +253,11 @@ def test_what_may_be_secret_is_refused_for_two_domains_and_the_tables_are_named(
         assert str(caught.value).startswith(
             f"--header: {name} would be sent to 2 sites (a.org, b.org); "
         )
-        assert '[host."a.org"]' in str(caught.value)
+        assert 'may see it, such as [host."a.org"] in crawl.toml' in str(caught.value)
         assert "--header-everywhere" in str(caught.value)
         assert "\n" not in str(caught.value)
+    with pytest.raises(ConfigError, match="--header: Cookie, X-Unknown would be sent"):
+        bound(FetchConfig(headers=("Cookie: x", "X-Unknown: y", "Cookie: z")), TWO)
     harmless = tuple(f"{name}: x" for name in sorted(HARMLESS))
     assert set(bound(FetchConfig(headers=harmless), TWO).host) == set(TWO)
     many = {f"http://{n}.org": f"{n}.org" for n in "abcd"}
