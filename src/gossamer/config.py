@@ -176,6 +176,9 @@ class DedupeConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
     near: bool = True
     """Compare the text of all pages, and label near-duplicates with their original."""
+    wait_s: Seconds = 1.0
+    """How long a page waits for another shard to say whether its content is stored already; without
+    an answer it is stored in full."""
 
 
 class TrapsConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -3,8 +3,8 @@
 Crawls of fake webs are killed with -9 at random moments and started again: one process, one of two
 shards, the supervisor of two shards, all of them at once. Each crawl then ends by itself and is
 judged by the server's log and the archive, read by warcio and FastWARC: nothing lost, nothing
-stored twice, no gap shorter than promised. The first crawl that fails ends the run with its story.
-The last line of the output is a JSON summary.
+stored twice, no revisit that points to nothing, no gap shorter than promised. The first crawl that
+fails ends the run with its story. The last line of the output is a JSON summary.
 """
 
 import itertools
@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 from gossamer.testing import FakeWeb, LoggedRequest, smallest_gap
-from tests.e2e import test_kill, test_shards_kill
+from tests.e2e import test_kill, test_shards_kill, test_shared_contents
 from tests.e2e.archive import read_archive
 from tests.e2e.crawler import wait_until
 from tests.e2e.judge import repeated
@@ -92,6 +92,12 @@ def kill_groups(folder: Path, seed: int, kills: int) -> Survived:
         return survived(folder, trial.server.requests(), kinds)
 
 
+def kill_copies(folder: Path, seed: int, kills: int) -> Survived:
+    """Kill shards, or all, while ten hosts with the same pages are crawled; split them anew."""
+    _, visits = test_shared_contents.kill_and_finish(folder, seed, kills)
+    return survived(folder, visits, Counter({"among copies": kills}))
+
+
 def web_of_shards(seed: int) -> FakeWeb:
     """Return a web large enough for two shards."""
     return FakeWeb(seed=seed, hosts=12, pages_per_host=24)
@@ -104,7 +110,7 @@ def survived(folder: Path, visits: Sequence[LoggedRequest], kills: Counter[str])
 
 
 KillCrawl: TypeAlias = Callable[[Path, int, int], Survived]
-CRAWLS: tuple[KillCrawl, ...] = (kill_one_process, kill_shards, kill_groups)
+CRAWLS: tuple[KillCrawl, ...] = (kill_one_process, kill_shards, kill_groups, kill_copies)
 
 
 def main() -> None:

@@ -4,7 +4,7 @@ from msgspec import Struct, field
 
 from gossamer.cluster.outages import OutageOrders, ShardOutages
 from gossamer.cluster.probation_share import ProbationOrders, ShardProbation
-from gossamer.model import Counters, Standing, Task
+from gossamer.model import CopyOf, Counters, Standing, Task
 
 
 class Hello(Struct, frozen=True, tag=True, array_like=True):
@@ -30,6 +30,31 @@ class Receipt(Struct, frozen=True, tag=True, array_like=True):
 
     epoch: int
     sequence: int
+
+
+class ContentNews(Struct, frozen=True, array_like=True):
+    """What became of a content, durable in its shard's archive: its first page, or that it went."""
+
+    url: str
+    original: CopyOf | None
+    """None if the page no longer has this content."""
+
+
+class ContentMail(Struct, frozen=True, array_like=True):
+    """What shards say about contents, by fingerprint. All but the news may be lost."""
+
+    asked: list[int] = field(default_factory=list)
+    """To the owner: who had this first? If nobody, the sender is going to store it."""
+    answers: list[tuple[int, CopyOf | None]] = field(default_factory=list)
+    """From the owner: a page that is durable, or None for "store it"."""
+    wanted: list[int] = field(default_factory=list)
+    """From the owner: others wait until what the receiver is going to store is durable."""
+    released: list[int] = field(default_factory=list)
+    """To the owner: the sender will not store it after all."""
+    news: list[tuple[int, ContentNews]] = field(default_factory=list)
+    """To the owner, until it acknowledges them."""
+    receipts: list[int] = field(default_factory=list)
+    """From the owner: its durable point covers the news."""
 
 
 class ShardJoined(Struct, frozen=True, tag=True):

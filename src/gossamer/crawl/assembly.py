@@ -19,6 +19,7 @@ from gossamer.cluster import (
     MARK,
     Connection,
     Courier,
+    DatagramSocket,
     Downward,
     FileAddressClocks,
     Hello,
@@ -28,6 +29,7 @@ from gossamer.cluster import (
     Outbox,
 )
 from gossamer.config import Config
+from gossamer.crawl.contents import NEWS, SharedContents
 from gossamer.crawl.copies import CopyLabeller, NoCopies, open_labeller
 from gossamer.crawl.core import Core, build_core
 from gossamer.crawl.engine import Engine, OutageDuty, RunState
@@ -49,6 +51,7 @@ from gossamer.crawl.requester import Requester
 from gossamer.crawl.revisit import RevisitTurns
 from gossamer.crawl.sitemaps import SitemapProbes
 from gossamer.crawl.worker import Worker
+from gossamer.dedupe import ContentSeen
 from gossamer.fetch import (
     Fetcher,
     ProtocolModule,
@@ -168,10 +171,10 @@ def _assemble_on(
     run, counters, epoch = RunState(), decode_counters(state.get(COUNTERS)), read_meta(state).epoch
     outbox = Outbox(place.ring, place.shard, epoch) if place.ring.shards > 1 else None
     writer = TurnWriter(software=f"gossamer/{__version__}", rng=random)
-    opening = partial(_warcinfo, writer, time)
-    archive = Archive.open(place.folder, place.shard, epoch, config.store, opening)
+    archive = _open_archive(place, config, epoch, writer, time)
     copies = _open_copies(place, config, state, archive, counters, outbox, run)
-    core = build_core(state, place, config, random, counters, extras.filters, outbox, copies)
+    shared = (outbox, copies, _open_contents(place, state, epoch, run))
+    core = build_core(state, place, config, random, counters, extras.filters, *shared)
     peers = _open_peers(place, config, core, time, run, membership)
     ends = EndsFile.begin(place.folder, place.shard, mended.lengths, durable)
     ledger = _open_ledger(config, core, archive, ends, writer, peers)
@@ -221,6 +224,14 @@ def _repair(place: ShardFolder, config: Config, state: State, *, has_rebooted: b
         has_rebooted=has_rebooted,
         tail_records=config.concurrency,
     )
+
+
+def _open_archive(
+    place: ShardFolder, config: Config, epoch: int, writer: TurnWriter, time: CrawlTime
+) -> Archive:
+    """Return the archive that this start writes."""
+    opening = partial(_warcinfo, writer, time)
+    return Archive.open(place.folder, place.shard, epoch, config.store, opening)
 
 
 def _warcinfo(writer: TurnWriter, time: CrawlTime, file_name: str) -> bytes:
@@ -287,6 +298,23 @@ def _open_copies(
     )
 
 
+def _open_contents(
+    place: ShardFolder, state: State, epoch: int, run: RunState
+) -> SharedContents | None:
+    """Return what knows contents together with the other shards; None if there are none."""
+    shards = place.ring.shards
+    if shards == 1:
+        return None
+    return SharedContents(
+        ring=place.ring,
+        shard=place.shard,
+        seen=ContentSeen(state.get),
+        rows=state.scan(NEWS),
+        wire=DatagramSocket(place.folder.datagram_path, place.shard, shards, epoch),
+        on_wanted=run.wake,
+    )
+
+
 def _open_peers(
     place: ShardFolder,
     config: Config,
@@ -296,9 +324,11 @@ def _open_peers(
     membership: Membership | None,
 ) -> Peers:
     """Return the other shards; none, if this one is alone or is only opened to be repaired."""
-    if membership is None or core.outbox is None:
+    contents = core.content_seen
+    if membership is None or core.outbox is None or not isinstance(contents, SharedContents):
         wait_s = config.outage.wait_at_end_s
         return NoPeers(config.limits.max_pages, wait_at_end_s=wait_s, run=run)
+
     hello = Hello(place.shard, core.outbox.epoch)
     others = [number for number in range(place.ring.shards) if number != place.shard]
 
@@ -313,6 +343,7 @@ def _open_peers(
             to: Courier(to, place.folder.mail_path(to), hello, time.clock, run.wake)
             for to in others
         },
+        contents=contents,
         connection=membership.connection,
         run=run,
         frontier=core.frontier,

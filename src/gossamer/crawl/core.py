@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from gossamer.cluster import Outbox, Splitter
 from gossamer.config import Config, WatchConfig
+from gossamer.crawl.contents import SharedContents
 from gossamer.crawl.copies import CopyLabeller, NoCopies
 from gossamer.crawl.lanes import lane_sizes
 from gossamer.crawl.opening import ShardFolder, load_credit
@@ -292,7 +293,7 @@ class Core:
     state: State
     counters: Counters
     url_seen: UrlSeen
-    content_seen: ContentSeen
+    content_seen: ContentSeen | SharedContents
     robots: RobotsCache
     frontier: Frontier
     filters: FilterChain
@@ -436,9 +437,10 @@ def build_core(
     filters: Sequence[UrlFilter] = (),
     outbox: Outbox | None = None,
     copies: CopyLabeller | NoCopies | None = None,
+    contents: SharedContents | None = None,
 ) -> Core:
     """Build the stations that live on the rows of a state."""
-    url_seen, content_seen = _open_seen(state, config), ContentSeen(state.get)
+    url_seen, content_seen = _open_seen(state, config), contents or ContentSeen(state.get)
     frontier = _build_frontier(state, config, random)
     known_urls = frontier.hosts.known_urls
     traps = _build_traps(state, config, known_urls, place.ring.shards)
@@ -458,6 +460,7 @@ def build_core(
         max_redirects=config.fetch.max_redirects,
         retry_at=next_try_at,
         join=join,
+        content_wait_s=config.dedupe.wait_s,
         redirect_of=lambda key: _redirect_of(state, key),
         lacking_labels=labels.lacking,
     )

@@ -395,8 +395,11 @@ class Engine:
         wait_s = store.commit_s * (STARVING_FRACTION if is_starving else 1.0)
         nothing_under_way = not run.in_flight and (ledger.group or has_rows)
         is_full = self._uncommitted >= min(store.commit_pages, max(1, self._slots // 2))
-        if nothing_under_way or is_full or ledger.is_due(now, wait_s=wait_s):
+        is_wanted = self._peers.wants_sync and not self._is_acknowledging
+        if nothing_under_way or is_full or is_wanted or ledger.is_due(now, wait_s=wait_s):
             ledger.commit()
+            if is_wanted and self._peers.wants_sync:
+                self._begin_sync(group)
             return
         await self._wait(group, now, wait_s)
 
@@ -488,13 +491,16 @@ class Engine:
     def _rest(self, group: asyncio.TaskGroup) -> None:
         """Do what is best done while nothing is under way: receipts, reports, copies."""
         if self._peers.owes_receipts and not self._is_acknowledging:
-            self._is_acknowledging = True
-            group.create_task(self._acknowledge())
+            self._begin_sync(group)
         self._peers.rest()
         self._core.copies.begin()
 
+    def _begin_sync(self, group: asyncio.TaskGroup) -> None:
+        self._is_acknowledging = True
+        group.create_task(self._acknowledge())
+
     async def _acknowledge(self) -> None:
-        """Sync now: other shards wait for their receipts, and nothing else is to be done."""
+        """Sync now: other shards wait for their receipts, or for a page of ours to be durable."""
         try:
             await self.sync()
         finally:

@@ -83,13 +83,15 @@ class Ledger:
         if entry is not None and (entry.plain_text or turn.copy_of or turn.revisit):
             self.offer(turn, entry.plain_text)
         original = self._original(turn, entry)
-        if original is not None and turn.fingerprint is not None:
-            self.remember_content(turn.fingerprint, original)
+        is_own = turn.copy_of is None or turn.copy_of.url == turn.task.url.text
+        fingerprint = turn.fingerprint if is_own else turn.coded
+        if original is not None and fingerprint is not None:
+            self.remember_content(fingerprint, original)
         try:
             self._take(turn, entry, now)
         except BaseException:  # or a later copy would refer to a page that is not stored
-            if original is not None and turn.fingerprint is not None:
-                self.forget_content(turn.fingerprint, original.url)
+            if original is not None and fingerprint is not None:
+                self.forget_content(fingerprint, original.url)
             raise
 
     def _mark_date(self, document: Document) -> None:
@@ -159,8 +161,6 @@ class Ledger:
     def _original(self, turn: Turn, entry: ArchiveEntry | None) -> CopyOf | None:
         """Return what later copies of a page refer to; None if it is no original."""
         if entry is None or entry.is_revisit or not isinstance(turn.outcome, Fetched):
-            return None
-        if turn.copy_of is not None and turn.copy_of.url != turn.task.url.text:
             return None
         return CopyOf(
             url=turn.task.url.text,

@@ -27,6 +27,7 @@ from gossamer.cluster import (
     ShardProbation,
     WantPages,
 )
+from gossamer.crawl.contents import SharedContents
 from gossamer.crawl.core import Core
 from gossamer.crawl.engine import RunState
 from gossamer.crawl.pipeline import accept
@@ -42,6 +43,7 @@ class NoPeers:
     is_blocked = False
     has_uncommitted = False
     owes_receipts = False
+    wants_sync = False
     commits = 0
 
     def __init__(self, max_pages: int | None, *, wait_at_end_s: float, run: RunState) -> None:
@@ -98,6 +100,7 @@ class OtherShards:
         outbox: Outbox,
         mailbox: Mailbox,
         couriers: Mapping[int, Courier],
+        contents: SharedContents,
         connection: Connection[Downward],
         run: RunState,
         frontier: Frontier,
@@ -115,6 +118,7 @@ class OtherShards:
         self.outbox = outbox
         self.mailbox = mailbox
         self.couriers = couriers
+        self.contents = contents
         self.wants_report = asyncio.Event()
         """Set when how we stand may have changed."""
         self._connection = connection
@@ -140,12 +144,18 @@ class OtherShards:
     @property
     def has_uncommitted(self) -> bool:
         """Return True if a commit would write something for other shards, or from them."""
-        return self.outbox.has_uncommitted or self.mailbox.has_uncommitted
+        has_mail = self.outbox.has_uncommitted or self.mailbox.has_uncommitted
+        return has_mail or self.contents.has_many_uncommitted
 
     @property
     def owes_receipts(self) -> bool:
         """Return True if letters that were committed wait for a sync."""
         return self.mailbox.owes_receipts
+
+    @property
+    def wants_sync(self) -> bool:
+        """Return True if pages of other shards wait until a page of ours is durable."""
+        return self.contents.wants_sync
 
     @property
     def is_quiet(self) -> bool:
@@ -231,14 +241,16 @@ class OtherShards:
         for to, mail in self.outbox.committed():
             self.couriers[to].send(mail)
         self.mailbox.committed()
+        self.contents.committed(self.mailbox.commits)
         if self._acknowledges_at_commit:
-            self.mailbox.durable(self.mailbox.commits)
+            self.durable(self.mailbox.commits)
         if self._reports_commits:
             self.wants_report.set()
 
     def durable(self, commits: int) -> None:
-        """Give receipts for the letters that a sync has covered."""
+        """Give receipts for the letters that a sync has covered, and tell of the pages."""
         self.mailbox.durable(commits)
+        self.contents.durable(commits)
 
 
 def take_letter(mail: Mail, core: Core) -> None:

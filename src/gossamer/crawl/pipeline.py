@@ -56,6 +56,13 @@ class Reading(Struct, frozen=True):
     words: int | None = None
     label: str = ""
     """What the page is instead of content: then its links are not followed."""
+    coded: int | None = None
+    """Fingerprint of a copy's content as sent, if it is the first page that came in this coding."""
+
+    @property
+    def to_store(self) -> int | None:
+        """Return the fingerprint of what is to be stored in full; None if that is nothing."""
+        return self.fingerprint if self.copy_of is None else self.coded
 
 
 def take_turn(
@@ -81,6 +88,7 @@ def take_turn(
                 fingerprint=reading.fingerprint,
                 words=reading.words,
                 copy_of=reading.copy_of,
+                coded=reading.coded,
                 label=reading.label,
                 importance=importance,
                 new_tasks=following.new,

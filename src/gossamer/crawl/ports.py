@@ -6,6 +6,7 @@ from typing import Protocol
 
 from gossamer.cluster import OutageOrders, ProbationOrders, ShardOutages, ShardProbation
 from gossamer.config import ProcessConfig, UrlConfig
+from gossamer.crawl.contents import ContentAnswer
 from gossamer.frontier import Openings
 from gossamer.model import CopyOf, Failed, Link, Row, Task, Turn, Url, UrlRecord
 
@@ -51,7 +52,16 @@ class ContentSeenTest(Protocol):
     """Seen this content?"""
 
     def first_copy(self, fingerprint: int | None) -> CopyOf | None:
-        """Return the first page that had this content, if there was one."""
+        """Return the first page that had this content, as far as this shard knows."""
+
+    def ask(self, fingerprint: int | None) -> ContentAnswer:
+        """Return the first page that had this content, or a promise of it; None: store it."""
+
+    def poll(self) -> None:
+        """Let answers of other shards come in."""
+
+    def release(self, fingerprint: int | None) -> None:
+        """Be told that the turn of a page is over that was to store a content."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +80,8 @@ class Stations:
     retry_at: Callable[[Failed, int, float], float | None]
     """When a task that failed after so many attempts is tried again; None means never."""
     join: Callable[[str, str, UrlConfig], Url | None]
+    content_wait_s: float = 0.0
+    """How long a page waits, beyond its reading, for an answer about its content."""
     redirect_of: Callable[[int], str] = lambda _key: ""
     """Where the URL of a key redirects to, as far as this shard knows; "" if it does not."""
     lacking_labels: Callable[[Task, Sequence[Task], Mapping[int, Link]], Sequence[Task]] = (
@@ -126,6 +138,10 @@ class Peers(Committing, Protocol):
     @property
     def owes_receipts(self) -> bool:
         """Return True if other shards wait for a sync: their letters are committed."""
+
+    @property
+    def wants_sync(self) -> bool:
+        """Return True if pages of other shards wait until a page of ours is durable."""
 
     def pages_left(self, used: int, wanted: int) -> int:
         """Return how many pages may be asked for beyond those stored or under way."""

@@ -3,11 +3,14 @@
 A helper process reads one document at a time under limits on memory and on CPU and wall seconds.
 It is started when it is first needed, killed when it exceeds a limit, and started again. What it
 runs is `process`'s own `helper`: it knows nothing of the engine. Suspects have one of their own.
+`PageReading` asks meanwhile whether the content is a copy.
 """
 
 import asyncio
 import struct
 import sys
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from signal import Signals
 from typing import TypeVar
 
@@ -16,15 +19,34 @@ from msgspec import Struct
 
 from gossamer.clock import CrawlTime
 from gossamer.crawl.alone import ALONE_COMMAND, AloneReading, alone_request, with_found
-from gossamer.model import Document, Extraction
+from gossamer.crawl.contents import ContentAnswer, answer_in_time
+from gossamer.crawl.core import Core
+from gossamer.crawl.pipeline import Reading, with_label
+from gossamer.crawl.sitemaps import SitemapProbes
+from gossamer.dedupe import coded_fingerprint, content_fingerprint, words_fingerprint
+from gossamer.model import (
+    CopyOf,
+    Document,
+    Extraction,
+    Failed,
+    FailureKind,
+    Fetched,
+    FetchOutcome,
+    Redirected,
+    RefusalKind,
+    Refused,
+    Task,
+)
 from gossamer.process import (
     HELPER_COMMAND,
     HelperSetup,
     Registry,
     helper_request,
     importable,
+    is_gate,
+    label_of,
 )
-from gossamer.store import ReadingMark
+from gossamer.store import ReadingMark, digest_of
 
 _LENGTH = struct.Struct(">I")
 _PIECE_BYTES = 256 * 1024
@@ -102,6 +124,121 @@ class DocumentReader:
         """End the helper processes."""
         await self._helper.close()
         await self._alone.close()
+
+
+@dataclass(frozen=True, slots=True)
+class PageReading:
+    """Reads documents for the worker; who reads one tells the content station when it is done."""
+
+    core: Core
+    reader: DocumentReader
+    probes: SitemapProbes
+    time: CrawlTime
+
+    async def read(
+        self, task: Task, outcome: FetchOutcome, document: Document
+    ) -> tuple[FetchOutcome, Reading | None]:
+        """Read what an outcome brought: a page, or an error that may be a gate."""
+        if task.url.key in self.core.suspects and not isinstance(outcome, Redirected):
+            return await self._read_alone(outcome, document)
+        if isinstance(outcome, Fetched):
+            media_type = self.reader.media_type(document)
+            if self.probes.found_none(task, media_type, self.time.now()):
+                document.body.close()
+                return Refused(kind=RefusalKind.NO_SITEMAP, detail=media_type), None
+            return await self._read_page(outcome, media_type)
+        if isinstance(outcome, Failed):
+            outcome = with_label(outcome, is_gate(document.status, document.body.decoded()))
+        return outcome, None
+
+    async def _read_alone(
+        self, outcome: FetchOutcome, document: Document
+    ) -> tuple[FetchOutcome, Reading | None]:
+        """Read a suspect where it can do no harm: what is found clears it."""
+        told = await self.reader.read_alone(document)
+        if isinstance(told, HelperDeath):
+            document.body.close()
+            detail = f"the helper process that read it alone {told.detail}"
+            return Failed(kind=FailureKind.KILLED_US, detail=detail), None
+        if isinstance(outcome, Failed):
+            return with_label(outcome, told.is_gate), None
+        if not self._wants(told.media_type):
+            document.body.close()
+            return Refused(kind=RefusalKind.CONTENT_TYPE, detail=told.media_type), None
+        asked = self.core.stations.content_seen.ask(told.fingerprint)
+        copy_of, coded = await self._original(asked, told.fingerprint, document)
+        if told.decode_note:
+            document.note_oddity(f"decoding: {told.decode_note}")
+        if told.label:
+            document.note_oddity(told.label)
+        found, words, label = told.found, told.words, told.label
+        return outcome, Reading(found, told.fingerprint, copy_of, words, label, coded)
+
+    def _wants(self, media_type: str) -> bool:
+        wanted = self.core.stations.process.media_types
+        return not wanted or any(fnmatchcase(media_type, pattern) for pattern in wanted)
+
+    async def _read_page(
+        self, outcome: Fetched, media_type: str
+    ) -> tuple[FetchOutcome, Reading | None]:
+        """Read a document; whether it is a copy may be asked of another shard meanwhile."""
+        document, contents = outcome.document, self.core.stations.content_seen
+        if not self._wants(media_type):
+            document.body.close()
+            return Refused(kind=RefusalKind.CONTENT_TYPE, detail=media_type), None
+        fingerprint = content_fingerprint(document)
+        asked = contents.ask(fingerprint)
+        try:
+            found = await self.reader.read(document, media_type)
+        except BaseException:
+            if not isinstance(asked, CopyOf):
+                contents.release(fingerprint)
+            raise
+        if note := document.body.decode_note:
+            document.note_oddity(f"decoding: {note}")
+        if label := label_of(found):
+            document.note_oddity(label)
+        words = words_fingerprint(found)
+        copy_of, coded = await self._original(asked, fingerprint, document)
+        return outcome, Reading(found, fingerprint, copy_of, words, label, coded)
+
+    async def _original(
+        self, asked: ContentAnswer, fingerprint: int | None, document: Document
+    ) -> tuple[CopyOf | None, int | None]:
+        """Return the page whose content a document repeats; None if it is to be stored in full.
+
+        One that was sent in another coding is to be stored in full, too, if no other page came in
+        the same one; then that content's fingerprint as sent is returned.
+        """
+        first = await self._answer(asked, fingerprint, document)
+        is_other = first is not None and first.url != document.url.text
+        if first is None or fingerprint is None or not is_other or document.body.is_spooled:
+            return first, None
+        digest = digest_of(document.body.sent())
+        if digest == first.payload_digest:
+            return first, None
+        coded = coded_fingerprint(fingerprint, digest)
+        like = await self._answer(self.core.stations.content_seen.ask(coded), coded, document)
+        return (first, coded) if like is None else (like, None)
+
+    async def _answer(
+        self, asked: ContentAnswer, fingerprint: int | None, document: Document
+    ) -> CopyOf | None:
+        """Return what is known of a content, waited for if need be."""
+        if asked is None or isinstance(asked, CopyOf):
+            return asked
+        contents = self.core.stations.content_seen
+        contents.poll()
+        if asked.future.done():
+            return asked.future.result()
+        self.reader.end()  # others are read meanwhile
+        try:
+            return await answer_in_time(asked, self.core.stations.content_wait_s)
+        except BaseException:
+            contents.release(fingerprint)
+            raise
+        finally:
+            self.reader.begin(document)
 
 
 class HelperProcess:

@@ -136,6 +136,7 @@ class Conversation:
     async def open(self) -> None:
         """Begin: letters can come, ours go out, and reports are sent when they are due."""
         await self._peers.mailbox.open()
+        self._peers.contents.open()
         self._start(self._listen())
         self._start(self._report_changes())
         self._start(self._report_regularly())
@@ -145,6 +146,7 @@ class Conversation:
     async def close(self) -> None:
         """End: no letter is taken any more, and nothing of ours runs on."""
         self._peers.mailbox.close()
+        self._peers.contents.close()
         tasks = tuple(self._tasks)
         for task in tasks:
             task.cancel()

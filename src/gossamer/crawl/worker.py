@@ -1,7 +1,6 @@
 """What happens to one task while its host is ours: robots, request, reading, turn, record."""
 
 from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
 
 from msgspec.structs import replace
 
@@ -23,14 +22,13 @@ from gossamer.crawl.pipeline import (
     take_turn,
     turn_reason,
     was_asked,
-    with_label,
 )
-from gossamer.crawl.reading import DocumentReader, HelperDeath
+from gossamer.crawl.reading import DocumentReader, PageReading
 from gossamer.crawl.requester import NotDue, Requested, Requester
 from gossamer.crawl.revisit import RevisitTurns, is_not_modified
 from gossamer.crawl.sitemaps import SitemapProbes, SitemapTally
 from gossamer.crawl.suspicion import judge_suspect
-from gossamer.dedupe import answer_fingerprint, content_fingerprint, words_fingerprint
+from gossamer.dedupe import answer_fingerprint
 from gossamer.fetch import (
     Ask,
     RobotsRules,
@@ -46,14 +44,11 @@ from gossamer.frontier import (
 )
 from gossamer.log import tell
 from gossamer.model import (
-    Document,
     Failed,
     FailureKind,
-    Fetched,
     FetchOutcome,
     LinkKind,
     Objection,
-    Redirected,
     RefusalKind,
     Refused,
     RevisitResult,
@@ -61,7 +56,6 @@ from gossamer.model import (
     Turn,
     Url,
 )
-from gossamer.process import is_gate, label_of
 from gossamer.traps import Hold
 
 FIRST_TRIES = 4
@@ -301,11 +295,15 @@ class Worker:
             self._finish(task, came.outcome, None, answer, ended_at=came.ended_at)
             return
         self.reader.begin(document)
+        reading: Reading | None = None
         try:
-            outcome, reading = await self._read(task, came.outcome, document)
+            reads = PageReading(self.core, self.reader, self.probes, self.time)
+            outcome, reading = await reads.read(task, came.outcome, document)
             self._finish(task, outcome, reading, answer, ended_at=came.ended_at)
         finally:
             self.reader.end()
+            if reading is not None:
+                self.core.content_seen.release(reading.to_store)
 
     def _put_back_stale(self, task: Task, came: Requested) -> HostAnswer | None:
         """Put a task back whose request broke with a kept connection; its host waits its gap.
@@ -338,65 +336,6 @@ class Worker:
             self.ledger.record(turn, now)
             self.core.release_held()
 
-    async def _read(
-        self, task: Task, outcome: FetchOutcome, document: Document
-    ) -> tuple[FetchOutcome, Reading | None]:
-        """Read what an outcome brought: a page, or an error that may be a gate."""
-        if task.url.key in self.core.suspects and not isinstance(outcome, Redirected):
-            return await self._read_alone(outcome, document)
-        if isinstance(outcome, Fetched):
-            media_type = self.reader.media_type(document)
-            if self.probes.found_none(task, media_type, self.time.now()):
-                document.body.close()
-                return Refused(kind=RefusalKind.NO_SITEMAP, detail=media_type), None
-            return await self._read_page(outcome, media_type)
-        if isinstance(outcome, Failed):
-            outcome = with_label(outcome, is_gate(document.status, document.body.decoded()))
-        return outcome, None
-
-    async def _read_alone(
-        self, outcome: FetchOutcome, document: Document
-    ) -> tuple[FetchOutcome, Reading | None]:
-        """Read a suspect where it can do no harm: what is found clears it."""
-        told = await self.reader.read_alone(document)
-        if isinstance(told, HelperDeath):
-            document.body.close()
-            detail = f"the helper process that read it alone {told.detail}"
-            return Failed(kind=FailureKind.KILLED_US, detail=detail), None
-        if isinstance(outcome, Failed):
-            return with_label(outcome, told.is_gate), None
-        if not self._wants(told.media_type):
-            document.body.close()
-            return Refused(kind=RefusalKind.CONTENT_TYPE, detail=told.media_type), None
-        copy_of = self.core.stations.content_seen.first_copy(told.fingerprint)
-        if told.decode_note:
-            document.note_oddity(f"decoding: {told.decode_note}")
-        if told.label:
-            document.note_oddity(told.label)
-        return outcome, Reading(told.found, told.fingerprint, copy_of, told.words, told.label)
-
-    def _wants(self, media_type: str) -> bool:
-        wanted = self.core.stations.process.media_types
-        return not wanted or any(fnmatchcase(media_type, pattern) for pattern in wanted)
-
-    async def _read_page(
-        self, outcome: Fetched, media_type: str
-    ) -> tuple[FetchOutcome, Reading | None]:
-        """Read a document: is its type wanted, is it a copy, what does it say?"""
-        document, stations = outcome.document, self.core.stations
-        if not self._wants(media_type):
-            document.body.close()
-            return Refused(kind=RefusalKind.CONTENT_TYPE, detail=media_type), None
-        fingerprint = content_fingerprint(document)
-        copy_of = stations.content_seen.first_copy(fingerprint)
-        found = await self.reader.read(document, media_type)
-        if note := document.body.decode_note:
-            document.note_oddity(f"decoding: {note}")
-        if label := label_of(found):
-            document.note_oddity(label)
-        words = words_fingerprint(found)
-        return outcome, Reading(found, fingerprint, copy_of, words, label)
-
     def _take_turn(
         self, task: Task, outcome: FetchOutcome, reading: Reading | None, now: float
     ) -> Turn:
@@ -419,8 +358,7 @@ class Worker:
         is_final = turn.retry_at is None and turn.fingerprint is None
         if document is None or not is_final or document.body.is_spooled:
             return turn
-        url, sent = turn.task.url.text, document.body.sent()
-        answer = answer_fingerprint(url, document.status, sent)
+        answer = answer_fingerprint(turn.task.url, document.status, document.body.sent())
         stored = self.core.stations.content_seen.first_copy(answer)
         return turn if stored is None else replace(turn, copy_of=stored)
 

@@ -7,10 +7,13 @@ Not for: known URLs (that is `seen`).
 """
 
 from gossamer.dedupe.content import (
+    CONTENT,
     ContentSeen,
     answer_fingerprint,
     body_fingerprint,
+    coded_fingerprint,
     content_fingerprint,
+    content_rows,
     words_fingerprint,
 )
 from gossamer.dedupe.detector import (

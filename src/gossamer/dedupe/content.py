@@ -1,15 +1,17 @@
 """Exact copies: a fingerprint of each content, and the page that had it first."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 
 import xxhash
 from msgspec import msgpack
 
-from gossamer.model import EMBEDDED, CopyOf, Document, Extraction, LinkKind, Row
+from gossamer.model import EMBEDDED, CopyOf, Document, Extraction, LinkKind, Row, Url
 
 CONTENT = b"x"
 """Prefix of a row: fingerprint → the page that had this content first."""
 
+_TEXT = (1 << 40) - 1
+"""The bits of a key behind its ring point."""
 _ANCHOR = LinkKind.ANCHOR
 _PARTS = tuple(EMBEDDED)
 """No set: hashing the member of an enumeration takes longer than the whole comparison."""
@@ -33,12 +35,23 @@ def body_fingerprint(decoded: bytes) -> int | None:
     return xxhash.xxh3_64_intdigest(decoded) if decoded else None
 
 
-def answer_fingerprint(url: str, status: int, sent: bytes) -> int:
+def coded_fingerprint(fingerprint: int, payload_digest: str) -> int:
+    """Return the fingerprint of a content as it was sent: in a coding other than the first page's.
+
+    A revisit record stands for the bytes as sent, so that each coding has a first page of its own.
+    """
+    said = fingerprint.to_bytes(8, "big") + payload_digest.encode("ascii", "replace")
+    return xxhash.xxh3_64_intdigest(said)
+
+
+def answer_fingerprint(url: Url, status: int, sent: bytes) -> int:
     """Return the fingerprint of an answer that is no content: a redirect, an error, a part.
 
-    It is that of one URL: such answers are no copies of each other.
+    It is that of one URL: such answers are no copies of each other. It begins with the ring point
+    of the URL, so that the shard that owns the one owns the other.
     """
-    return xxhash.xxh3_64_intdigest(f"{status} {url}\n".encode("utf-8", "replace") + sent)
+    said = xxhash.xxh3_64_intdigest(f"{status} {url.text}\n".encode("utf-8", "replace") + sent)
+    return (url.key & ~_TEXT) | (said & _TEXT)
 
 
 def words_fingerprint(found: Extraction) -> int | None:
@@ -76,6 +89,16 @@ class ContentSeen:
         value = self._read_row(_row_key(fingerprint))
         return None if value is None else _decode(value)
 
+    def ask(self, fingerprint: int | None) -> CopyOf | None:
+        """Return the page that had this content first; if there is none, the asker stores it."""
+        return self.first_copy(fingerprint)
+
+    def poll(self) -> None:
+        """Do nothing: no other shard is asked."""
+
+    def release(self, fingerprint: int | None) -> None:
+        """Be told that the turn of a page is over that was to store a content."""
+
     def remember(self, fingerprint: int, original: CopyOf) -> None:
         """Make a page the first of its content; it replaces any page known before."""
         self._pending[fingerprint] = original
@@ -86,6 +109,11 @@ class ContentSeen:
         if first is not None and first.url == url:
             self._pending[fingerprint] = None
 
+    @property
+    def uncommitted(self) -> int:
+        """Return how many rows the next commit has."""
+        return len(self._pending)
+
     def rows_to_commit(self) -> list[Row]:
         """Return what was remembered or forgotten since the last call."""
         rows: list[Row] = [
@@ -94,6 +122,12 @@ class ContentSeen:
         ]
         self._pending.clear()
         return rows
+
+
+def content_rows(rows: Iterable[tuple[bytes, bytes]]) -> Iterator[tuple[int, CopyOf]]:
+    """Give the fingerprint and the first page of each row with the prefix `CONTENT`."""
+    for key, value in rows:
+        yield int.from_bytes(key[len(CONTENT) :], "big"), _decode(value)
 
 
 def _row_key(fingerprint: int) -> bytes:

@@ -75,6 +75,8 @@ class Turn(Struct, frozen=True, kw_only=True):
     words: int | None = None
     """Fingerprint of title, text and links; None when nothing could be read."""
     copy_of: CopyOf | None = None
+    coded: int | None = None
+    """Fingerprint of a copy's content as sent, if it is the first page that came in this coding."""
     revisit: RevisitResult | None = None
     """What a revisit found; None for a first visit."""
     importance: float = 0.0

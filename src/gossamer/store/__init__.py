@@ -75,4 +75,4 @@ from gossamer.store.scanning import (
 )
 from gossamer.store.state import State, after_prefix
 from gossamer.store.stretches import BadStretches
-from gossamer.store.warc import CdxLine, date_text, read_cdxj, surt, write_cdxj
+from gossamer.store.warc import CdxLine, date_text, digest_of, read_cdxj, surt, write_cdxj

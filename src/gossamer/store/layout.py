@@ -109,6 +109,10 @@ class CrawlFolder(Struct, frozen=True):
         """Return the socket at which other shards deliver links to this one."""
         return self.state(shard) / "mail.sock"
 
+    def datagram_path(self, shard: int) -> Path:
+        """Return the socket at which other shards ask this one about contents."""
+        return self.state(shard) / "contents.sock"
+
     def state(self, shard: int = 0) -> Path:
         """Return a shard's state folder."""
         return self.root / "state" / f"{shard:02d}"

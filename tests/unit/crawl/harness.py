@@ -655,6 +655,7 @@ class Peers:
         self.rests = 0
         self.durable_commits: list[int] = []
         self.owes_receipts = False
+        self.wants_sync = False
 
     def rows_to_commit(self) -> list[Row]:
         return []

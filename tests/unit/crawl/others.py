@@ -10,11 +10,22 @@ from typing import Any
 from tests.unit.crawl.harness import DictState
 
 from gossamer.clock import CrawlTime
-from gossamer.cluster import Connection, Hello, Mail, Mailbox, Outbox, Ring, short_path
+from gossamer.cluster import (
+    Connection,
+    DatagramSocket,
+    Hello,
+    Mail,
+    Mailbox,
+    Outbox,
+    Ring,
+    short_path,
+)
 from gossamer.cluster.messages import PeerMessage
 from gossamer.config import FrontierConfig, PolitenessConfig, UrlConfig
+from gossamer.crawl.contents import SharedContents
 from gossamer.crawl.engine import RunState
 from gossamer.crawl.peers import OtherShards
+from gossamer.dedupe import ContentSeen
 from gossamer.frontier import Frontier
 from gossamer.model import Counters, Task
 from gossamer.testing import ManualClock
@@ -52,6 +63,14 @@ class Two:
         self.mailbox = Mailbox(self.path, self._take)
         self.supervisor, self.courier = Wire(), Wire()
         self.run, self.counters = RunState(), Counters()
+        self.contents = SharedContents(
+            ring=Ring(2),
+            shard=0,
+            seen=ContentSeen(state.get),
+            rows=(),
+            wire=DatagramSocket(lambda _to: path / "contents.sock", 0, 2, 1),
+            on_wanted=self.run.wake,
+        )
         rules = PolitenessConfig(delay_s=0.0)
         self.frontier = Frontier(FrontierConfig(), rules, state, Random(7))
         options = {
@@ -64,6 +83,7 @@ class Two:
             outbox=self.outbox,
             mailbox=self.mailbox,
             couriers={1: self.courier},  # type: ignore[dict-item]
+            contents=self.contents,
             connection=self.supervisor,  # type: ignore[arg-type]
             run=self.run,
             frontier=self.frontier,

@@ -35,7 +35,7 @@ from gossamer.crawl.opening import ShardFolder, forget_boot, lock_folder, start_
 from gossamer.crawl.pipeline import Reading, accept, followed_links, next_tasks
 from gossamer.crawl.requeue import RETRIED
 from gossamer.crawl.sitemaps import claim_rows
-from gossamer.dedupe import answer_fingerprint, body_fingerprint
+from gossamer.dedupe import answer_fingerprint, body_fingerprint, coded_fingerprint
 from gossamer.durable import sync
 from gossamer.errors import CannotGoOn
 from gossamer.log import warn
@@ -216,7 +216,7 @@ def _remember_orphans(orphans: Iterable[StoredRecord], folder: CrawlFolder, core
         is_content = is_whole and OK <= page.status < MULTIPLE_CHOICES
         fingerprint = body_fingerprint(page.decoded()) if is_content else None
         if fingerprint is None:
-            fingerprint = answer_fingerprint(url.text, page.status, page.payload)
+            fingerprint = answer_fingerprint(url, page.status, page.payload)
         _remember(fingerprint, replace(original, url=url.text), core)
 
 
@@ -262,7 +262,7 @@ def _continue_epochs(folder: CrawlFolder, core: Core) -> None:
 def _settle(found: FoundPage, folder: CrawlFolder, core: Core) -> None:
     """Write down what became of one URL."""
     links, counters = found.links, core.counters
-    ref, digest = (found.page.ref, found.page.digest) if found.page else (None, "")
+    ref = found.page.ref if found.page else None
     url = parse(links.url, core.stations.urls)
     state = STATES.get(links.outcome)
     if url is None or state is None:
@@ -270,6 +270,8 @@ def _settle(found: FoundPage, folder: CrawlFolder, core: Core) -> None:
     old = core.record_of(url.key)
     if old is not None and state in RETRIED and old.state not in RETRIED:
         return  # tried again with success by another shard: that was met first
+    if found.is_late and old is not None and links.at < old.seen_at:
+        return  # an earlier version than the one that was met
     if old is None:
         core.url_seen.add([url.key])
         core.frontier.hosts.note_known(url.host)
@@ -286,11 +288,20 @@ def _settle(found: FoundPage, folder: CrawlFolder, core: Core) -> None:
         _count_revisit(counters, record, old)
         _forget_old_content(core, old, record)
     core.state.write([(url_row_key(url.key), encode_record(record))])
-    if links.fp is not None and not links.copy_of and links.outcome == "fetched":
-        original = CopyOf(links.url, links.page, digest, links.at)
-        if found.page is not None and found.page.original:  # of the page itself
-            original = read_original(folder, found.page.ref) or original
-        core.content_seen.remember(links.fp, original)
+    if links.fp is not None and links.outcome == "fetched":
+        _remember_content(found, links.fp, folder, core)
+
+
+def _remember_content(found: FoundPage, fingerprint: int, folder: CrawlFolder, core: Core) -> None:
+    """Remember a page as the first of its content, or of its coding if it is a copy."""
+    links, page = found.links, found.page
+    original = CopyOf(links.url, links.page, page.digest if page else "", links.at)
+    if not links.copy_of:
+        if page is not None and page.original:  # of the page itself
+            original = read_original(folder, page.ref) or original
+        core.content_seen.remember(fingerprint, original)
+    elif page is not None and not page.original:
+        _remember(coded_fingerprint(fingerprint, page.digest), original, core)
 
 
 def revisited(old: UrlRecord, new: UrlRecord, *, is_same: bool, rules: WatchConfig) -> UrlRecord:

@@ -19,13 +19,12 @@ from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from random import Random
 
-import msgspec
-
 from gossamer.clock import SystemClock
 from gossamer.cluster import (
     OUTBOX,
     POINTS,
     Charter,
+    ContentNews,
     Ring,
     read_charter,
     renew_charter,
@@ -34,6 +33,7 @@ from gossamer.cluster import (
 )
 from gossamer.config import Config, UrlConfig
 from gossamer.crawl.assembly import Extras, assemble
+from gossamer.crawl.contents import NEWS, news_row, news_rows
 from gossamer.crawl.opening import (
     META,
     ShardFolder,
@@ -42,23 +42,22 @@ from gossamer.crawl.opening import (
     open_state,
     read_meta,
 )
-from gossamer.dedupe import LABEL_ROW
+from gossamer.dedupe import CONTENT, LABEL_ROW, ContentSeen, content_rows
 from gossamer.errors import CannotGoOn
 from gossamer.log import tell
-from gossamer.model import CopyOf, Row
+from gossamer.model import Row
 from gossamer.report import CLAIM, COUNTERS, LATE_LABELS, SUSPECT, URL
 from gossamer.seen import UrlSeen
 from gossamer.store import ROW_PREFIX, ArchiveName, CrawlFolder, State
 from gossamer.urls import parse, ring_of
 
 BATCH_ROWS = 4096
-BY_RING = (URL, SUSPECT, CLAIM, LABEL_ROW, LATE_LABELS, b"h", b"q", b"l", b"f", b"t")
-"""Tables whose keys begin with the ring point of the host."""
-DELAYED, ROBOTS, CONTENT = b"d", b"r", b"x"
+BY_RING = (URL, SUSPECT, CLAIM, LABEL_ROW, LATE_LABELS, CONTENT, b"h", b"q", b"l", b"f", b"t")
+"""Tables whose keys begin with the ring point of the host, or with the bits of a fingerprint."""
+DELAYED, ROBOTS = b"d", b"r"
 DELAYED_RING = 9
-_content = msgspec.msgpack.Decoder(CopyOf)
 
-Owner = Callable[[bytes, bytes], int]
+Owner = Callable[[bytes], int]
 """Returns which shard a row belongs to under some split."""
 
 
@@ -164,6 +163,7 @@ async def _move(folder: CrawlFolder, config: Config, charter: Charter) -> None:
     for shard in range(charter.moving_to):
         with _opened(split, shard) as state:
             _drop_foreign(state, shard, split.new)
+            state.delete_range(NEWS, bytes((NEWS[0] + 1,)))  # taken in by those whom they concern
             _shrink_seen(state, shard, split)
             fold_counters(state)
             state.sync()
@@ -178,6 +178,7 @@ async def _repair_old(split: Split) -> None:
     for shard in range(split.old.shards):
         place = ShardFolder(folder=split.folder, shard=shard, ring=split.old)
         with closing(open_state(place)) as state:  # one that is lost must not be made anew
+            _keep_foreign_contents(state, shard, split.old)
             _drop_foreign(state, shard, split.old)
             _drop_bequests(state)
         opened = assemble(place, split.config, SystemClock(), Random(0), Extras())  # noqa: S311  # nothing is drawn
@@ -195,6 +196,8 @@ def _copy(split: Split) -> None:
             _copy_rows(split, states, shard)
             if shard >= split.new.shards:
                 _bequeath(states[shard], states[0], shard)
+        for shard in range(split.old.shards):
+            _deliver_contents(split, states, shard)
         _copy_seen(split, states)
         for state in states:
             state.sync()
@@ -203,9 +206,9 @@ def _copy(split: Split) -> None:
 def _copy_rows(split: Split, states: list[State], shard: int) -> None:
     owner = _owner(split.new)
     batches: dict[int, list[Row]] = {}
-    for table in (*BY_RING, DELAYED, ROBOTS, CONTENT, ROW_PREFIX):
+    for table in (*BY_RING, DELAYED, ROBOTS, ROW_PREFIX):
         for key, value in states[shard].scan(table):
-            to = owner(key, value)
+            to = owner(key)
             if to == shard:
                 continue
             batch = batches.setdefault(to, [])
@@ -215,6 +218,31 @@ def _copy_rows(split: Split, states: list[State], shard: int) -> None:
                 batch.clear()
     for to, batch in batches.items():
         states[to].write(batch)
+
+
+def _keep_foreign_contents(state: State, shard: int, ring: Ring) -> None:
+    """Keep what an older version left with the shard of the first page as news for the owner."""
+    rows: list[Row] = []
+    for fingerprint, original in content_rows(state.scan(CONTENT)):
+        if ring.owner_of(fingerprint) != shard:
+            rows.append(news_row(fingerprint, ContentNews(original.url, original)))
+        if len(rows) >= BATCH_ROWS:
+            state.write(rows)
+            rows.clear()
+    state.write(rows)
+
+
+def _deliver_contents(split: Split, states: list[State], shard: int) -> None:
+    """Let the owners have the news of contents: every shard was closed, so all of it is durable."""
+    for fingerprint, news in news_rows(states[shard].scan(NEWS)):
+        state = states[split.new.owner_of(fingerprint)]
+        seen = ContentSeen(state.get)
+        first = seen.first_copy(fingerprint)
+        if news.original is None:
+            seen.forget(fingerprint, news.url)
+        elif first is None or first.url == news.url:
+            seen.remember(fingerprint, news.original)
+        state.write(seen.rows_to_commit())
 
 
 def _bequeath(state: State, heir: State, shard: int) -> None:
@@ -272,10 +300,10 @@ def _drop_foreign(state: State, shard: int, ring: Ring) -> None:
         if last + 1 < POINTS:
             state.delete_range(table + (last + 1).to_bytes(3, "big"), bytes((table[0] + 1,)))
     owner = _owner(ring)
-    for table in (DELAYED, ROBOTS, CONTENT, ROW_PREFIX):
+    for table in (DELAYED, ROBOTS, ROW_PREFIX):
         gone: list[Row] = []
-        for key, value in state.scan(table):
-            if owner(key, value) != shard:
+        for key, _ in state.scan(table):
+            if owner(key) != shard:
                 gone.append((key, None))
         for start in range(0, len(gone), BATCH_ROWS):
             state.write(gone[start : start + BATCH_ROWS])
@@ -284,7 +312,7 @@ def _drop_foreign(state: State, shard: int, ring: Ring) -> None:
 def _owner(ring: Ring) -> Owner:
     """Return the function that tells whose a row is under a split."""
 
-    def owner(key: bytes, value: bytes) -> int:
+    def owner(key: bytes) -> int:
         table = key[:1]
         if table == ROW_PREFIX:  # an archive file stays with the shard that it is named after
             name = ArchiveName.parse(key[1:].decode("ascii"))
@@ -293,8 +321,6 @@ def _owner(ring: Ring) -> Owner:
             return ring.owner(int.from_bytes(key[DELAYED_RING : DELAYED_RING + 3], "big"))
         if table == ROBOTS:
             return _owner_of_text(key[1:].decode() + "/", ring)
-        if table == CONTENT:
-            return _owner_of_text(_content.decode(value).url, ring)
         return ring.owner(int.from_bytes(key[1:4], "big"))
 
     return owner

@@ -48,6 +48,8 @@ class FoundPage(Struct, frozen=True):
 
     links: LinksRecord
     page: StoredRecord | None
+    is_late: bool = False
+    """It comes after later records: what it refers to lies in a file that is read later."""
 
 
 @dataclass(slots=True)
@@ -82,8 +84,7 @@ class _Originals:
 def walk_archive(folder: CrawlFolder, lost: LostRecords) -> Iterator[FoundPage]:
     """Yield what can be read of each URL, in the order of the links archive; note the rest.
 
-    Only a revisit whose original lies in a file that is read later (of another shard, before the
-    crawl was split anew) comes last.
+    Only a revisit whose original lies in a file that is read later, of another shard, comes last.
     """
     sets = sorted({name.sibling("links") for name in folder.archive_names()})
     durable = read_ends(folder).lengths
@@ -94,7 +95,7 @@ def walk_archive(folder: CrawlFolder, lost: LostRecords) -> Iterator[FoundPage]:
         yield from _walk_set(folder, name, lost, originals, has_texts=has_texts)
     for found in originals.waiting:
         if originals.has_payload_of(found.page):
-            yield found
+            yield replace(found, is_late=True)
         else:
             lost.pages.append(found.links)
 
