@@ -95,6 +95,7 @@ if TYPE_CHECKING:
     from gossamer.process import Processor, Tools, processor
     from gossamer.report import (
         Added,
+        ChangedSettings,
         ClusterMember,
         CopyCluster,
         CopyClusters,
@@ -143,6 +144,7 @@ __all__ = [
     "BuildStep",
     "BuiltElsewhere",
     "CannotGoOn",
+    "ChangedSettings",
     "CheckFinding",
     "CheckReport",
     "ClusterMember",
@@ -291,9 +293,9 @@ _HOMES = {
     ),
     "process": "Processor Tools processor",
     "report": (
-        "Added ClusterMember CopyCluster CopyClusters FilterVerdict HostSettings NearCopy Page "
-        "PastVisit RecordLocation Retried Revisits RobotsAnswer Status Trusted WatchTotals Why "
-        "add show status why"
+        "Added ChangedSettings ClusterMember CopyCluster CopyClusters FilterVerdict HostSettings "
+        "NearCopy Page PastVisit RecordLocation Retried Revisits RobotsAnswer Status Trusted "
+        "WatchTotals Why add show status why"
     ),
     "search": "BadMessage ShardServer Answer Hit IndexFacts IndexOptions Published Segment",
     "store": "BadRecord BuiltElsewhere LinksRecord StoredPage",

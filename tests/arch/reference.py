@@ -48,6 +48,7 @@ PARTS: dict[str, tuple[str, ...]] = {
             "StoreRef",
             "LinksRecord",
             "Added",
+            "ChangedSettings",
             "Retried",
             "Trusted",
             "RebuiltState",

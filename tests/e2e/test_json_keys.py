@@ -106,6 +106,7 @@ def commands(crawl: Crawler, place: Path) -> dict[str, Any]:
         "copies": only_json(crawl.say("copies", "--json")),
         "add": only_json(crawl.say("add", seed, "--json")),
         "retry": only_json(crawl.say("retry", "--json")),
+        "set": only_json(crawl.say("set", "filter.max_depth=99", "--json")),
         "trust": only_json(crawl.say("trust", "nobody.test", "--json")),
         "links": only_json(crawl.say("links", seed, "--json")),
         "links --in": only_json(crawl.say("links", seed, "--in", "--json")),

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from gossamer import Crawl, Link, url_filter
+import gossamer
+from gossamer import ConfigError, Crawl, Link, url_filter
 from gossamer.config import Config, FetchConfig, FilterConfig, LimitsConfig, PolitenessConfig
 from gossamer.testing import FakeServer, ScriptedWeb, serve_in_thread
 from tests.e2e.archive import read_archive
@@ -89,6 +90,115 @@ def test_what_is_blocked_on_resume_is_not_asked_for_though_it_is_queued_also_aft
         assert (why["state"], why["reason"]) == ("refused", "blocked")
         assert why["detail"] == "http://*/bad/*"
         assert "http://*/bad/*" in why["explanation"]
+
+
+@pytest.mark.parametrize("shards", ["1", "2"])
+def test_what_is_blocked_while_the_crawl_runs_is_not_asked_for_any_more_also_after_a_kill(
+    tmp_path: Path, shards: str
+) -> None:
+    with sites(tmp_path, "--shards", shards) as web:
+        with web.crawler.running() as process:
+            assert wait_until(lambda: len(web.asked("/bad/")) >= 12, process)
+            said = web.crawler.say("set", "filter.block+=http://*/bad/*", "--json").expect(0)
+            before = web.asked("/bad/")
+            assert said.last_json == {
+                "changes": ['filter.block: [] -> ["http://*/bad/*"]'],
+                "running": True,
+            }
+            so_far = len(web.asked("/good/"))
+            assert wait_until(lambda: len(web.asked("/good/")) >= so_far + 12, process)
+            assert len(web.asked("/bad/")) - len(before) <= len(HOSTS)  # under way, one a host
+            before = web.asked("/bad/")
+            kill(process)
+        told = web.crawler.run().expect(0).last_json
+        assert web.asked("/bad/") == before
+        web.expect_all_wanted_once()
+        stored = sum("/bad/" in url for url in read_archive(web.crawler.folder).page_urls)
+        assert told["refused"] == {"blocked": EACH * len(HOSTS) - stored}
+        assert told["queued"] == 0
+
+
+def test_settings_of_a_stopped_crawl_are_changed_for_its_next_start(tmp_path: Path) -> None:
+    with sites(tmp_path) as web:
+        web.crawler.run("--max-pages", "6").expect(0)
+        said = web.crawler.say("set", "filter.max_depth=0", "filter.block=x.test", "--json")
+        assert said.expect(0).last_json == {
+            "changes": [
+                'filter.block: [] -> ["x.test"]',
+                "filter.max_depth: not set -> 0",
+            ],
+            "running": False,
+        }
+        before = len(web.server.requests)
+        told = web.crawler.run(*ALL).expect(0).last_json
+        assert told["refused"]["too_deep"] > EACH
+        assert len(web.server.requests) == before
+        assert "nothing has changed" in web.crawler.say("set", "filter.max_depth=0").expect(0).out
+        words = ("filter.max_depth=", "filter.block-=x.test", "filter.block+=y.test")
+        said = web.crawler.say("set", *words).expect(0)
+        assert "filter.max_depth: 0 -> not set" in said.out
+        assert 'filter.block: ["x.test"] -> ["y.test"]' in said.out
+        assert "The next start obeys" in said.out
+
+
+@pytest.mark.parametrize("is_running", [True, False])
+@pytest.mark.parametrize(
+    ("word", "complaint"),
+    [
+        ("filter.block", "expected KEY=VALUE such as filter.block=*.example.org"),
+        ("filter.blok=x", "expected KEY=VALUE"),
+        ("filter.max_depth=deep", "filter.max_depth: expected"),
+        ("filter.max_depth+=1", "is for lists"),
+        ("filter.scope=world", "filter.scope: expected"),
+        ("filter.block-=nobody.test", "is not in that list"),
+        ("filter.block=[a-z]+", "filter.block: expected a host"),
+        ("filter.blocklist=/no/such/file", "cannot read /no/such/file"),
+        ("filter.user_filters=nothing:here", "cannot import 'nothing:here'"),
+        ("politeness.delay_s=2", "`set` changes the settings of [filter]"),
+    ],
+)
+def test_a_setting_that_cannot_be_meant_is_refused_and_nothing_changes(
+    stopped_and_running: tuple[Crawler, Crawler], word: str, complaint: str, *, is_running: bool
+) -> None:
+    crawler = stopped_and_running[is_running]
+    before = (crawler.folder / "crawl.toml").read_text()
+    ended = crawler.say("set", word)
+    assert ended.code == 2
+    assert complaint in ended.err
+    assert (crawler.folder / "crawl.toml").read_text() == before
+
+
+@pytest.fixture(scope="module")
+def stopped_and_running(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[tuple[Crawler, Crawler]]:
+    web = ScriptedWeb()
+    web.host("a.test").page("/", text="one page")
+    web.host("slow.test").fault("/", "drip")
+    with serve_in_thread(web) as server:
+        words = flags_for(server.resolve, "--no-sitemaps", "--shards", "1")
+        stopped, running = (
+            Crawler(
+                tmp_path_factory.mktemp(name) / "crawl", (server.web.host(host).url("/"),), words
+            )
+            for name, host in (("stopped", "a.test"), ("running", "slow.test"))
+        )
+        stopped.run().expect(0)
+        with running.running() as process:
+            assert wait_until(lambda: server.requests_to("slow.test"), process)
+            yield stopped, running
+
+
+def test_a_program_changes_settings_too(tmp_path: Path) -> None:
+    with sites(tmp_path) as web:
+        web.crawler.run("--max-pages", "6").expect(0)
+        crawl = gossamer.open(web.crawler.folder)
+        told = crawl.set({"filter.block": ["http://*/bad/*"], "filter.max_depth": None})
+        assert told.changes == ['filter.block: [] -> ["http://*/bad/*"]']
+        assert not told.running
+        assert crawl.config().filter.block == ("http://*/bad/*",)
+        with pytest.raises(ConfigError, match=r"filter\.max_depth"):
+            crawl.set({"filter.max_depth": "deep"})
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """OpenCrawl: everything that can be asked of a crawl's folder, and done with it."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from random import Random
@@ -24,7 +24,16 @@ if TYPE_CHECKING:
     from gossamer.graph import GraphFacts, GraphOptions, Links, Ranking
     from gossamer.model import BuildProgress
     from gossamer.process import Processor
-    from gossamer.report import Added, CopyClusters, Page, Retried, Status, Trusted, Why
+    from gossamer.report import (
+        Added,
+        ChangedSettings,
+        CopyClusters,
+        Page,
+        Retried,
+        Status,
+        Trusted,
+        Why,
+    )
     from gossamer.search import Answer, IndexFacts, IndexOptions, Published
     from gossamer.store import LinksRecord
 
@@ -163,6 +172,18 @@ class OpenCrawl:
         given = [whole.get(pattern, pattern) for pattern in given]
         told = trust(self.folder, given)
         return told if told is not None else Crawl(self.folder).trust(given)
+
+    def set(self, settings: Mapping[str, object]) -> "ChangedSettings":
+        """Change settings of `[filter]` by their full names, in a crawl that runs or not.
+
+        `crawl.set({"filter.block": ["*.example.org"], "filter.max_depth": 3})`. They are kept in
+        crawl.toml and hold for what is queued, too; None takes a limit away.
+        """
+        from gossamer.crawl import Crawl
+        from gossamer.report import set_settings
+
+        told = set_settings(self.folder, settings)
+        return told if told is not None else Crawl(self.folder).set(settings)
 
     def run(
         self,

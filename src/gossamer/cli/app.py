@@ -17,6 +17,7 @@ from gossamer.cli import (
     linkgraph,
     searching,
     serving,
+    setting,
     store,
 )
 from gossamer.errors import ConfigError
@@ -36,6 +37,7 @@ app.command("watch")(crawl.watch)
 app.command("add")(store.add)
 app.command("retry")(store.retry)
 app.command("trust")(store.trust)
+app.command("set", context_settings={"ignore_unknown_options": True})(setting.set_settings)
 app.command("status")(store.status)
 app.command("why")(store.why)
 app.command("show")(store.show)

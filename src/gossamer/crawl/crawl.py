@@ -45,6 +45,7 @@ from gossamer.crawl.seeds import (
     settle_secrets,
     with_seeds,
 )
+from gossamer.crawl.setting import save_settings, settings_in
 from gossamer.crawl.trusting import patterns_in, save_trust
 from gossamer.errors import ConfigError
 from gossamer.fetch import ProtocolModule
@@ -52,10 +53,11 @@ from gossamer.filter import UrlFilter, check_patterns, named_filter
 from gossamer.frontier import choose_order, named_score
 from gossamer.log import tell
 from gossamer.machine import expect_open_files
-from gossamer.model import Counters
+from gossamer.model import Counters, as_json
 from gossamer.process import Processor
 from gossamer.report import (
     Added,
+    ChangedSettings,
     ControlSocket,
     Retried,
     Status,
@@ -265,6 +267,14 @@ class Crawl:
             save_trust(self.folder, patterns)
         return trusted_answer(patterns, [units], is_running=False)
 
+    def set(self, settings: Mapping[str, object]) -> ChangedSettings:
+        """Change settings of `[filter]` by their full names, for a crawl that does not run.
+
+        The next start obeys them, and judges what is queued by them.
+        """
+        with lock_folder(CrawlFolder(self.folder), SystemClock()):
+            return ChangedSettings(changes=save_settings(self.folder, settings), running=False)
+
     def _open(self, config: Config, ring: Ring, number: int) -> Shard:
         random = Random(SystemRandom().getrandbits(64))  # noqa: S311  # record ids, queue draws
         place = ShardFolder(folder=CrawlFolder(self.folder), shard=number, ring=ring)
@@ -287,7 +297,12 @@ class Crawl:
         async def reply(question: Mapping[str, object]) -> dict[str, object]:
             if question.get("ask") == "trust":  # first: a kill must not forget it
                 save_trust(self.folder, patterns_in(question))
+            changes: list[str] = []
+            if question.get("ask") == "set":
+                changes = save_settings(self.folder, settings_in(question))
             said = await answer(shard, question)
+            if question.get("ask") == "set":
+                return as_json(ChangedSettings(changes=changes, running=True))
             if question.get("ask") == "add":  # a later start must know these seeds too
                 limits = load_crawl_config(self.folder).limits  # this run may have another
                 save_crawl_config(self.folder, changed(engine.config, limits=limits))

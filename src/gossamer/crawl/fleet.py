@@ -15,12 +15,14 @@ from gossamer.config import Config, LimitsConfig
 from gossamer.crawl.assembly import Extras
 from gossamer.crawl.running import Progress, seeds_in
 from gossamer.crawl.seeds import Seed, url_of_seed, with_seeds
+from gossamer.crawl.setting import save_settings, settings_in, with_settings
 from gossamer.crawl.shard_process import ShardOrders
 from gossamer.crawl.trusting import patterns_in, save_trust, with_trust
 from gossamer.errors import ConfigError
 from gossamer.model import Counters, Standing, as_json
 from gossamer.report import (
     Added,
+    ChangedSettings,
     ControlSocket,
     Retried,
     Status,
@@ -183,6 +185,8 @@ class Fleet:
                 return await self._retry(dict(question))
             case "trust":
                 return await self._trust(dict(question))
+            case "set":
+                return await self._set(dict(question))
             case other:
                 return {"error": f"unknown question {other!r}"}
 
@@ -254,6 +258,18 @@ class Fleet:
             return error
         parts = [msgspec.convert(answer, Trusted).units for answer in answers]
         return as_json(trusted_answer(patterns, parts, is_running=True))
+
+    async def _set(self, question: dict[str, object]) -> dict[str, object]:
+        """Let all shards obey other settings."""
+        if self.supervisor.end_reason is not None:
+            return {"error": "the crawl is ending; try again when it has"}
+        settings = settings_in(question)
+        # Saved and known to us first: a shard that dies over it finds it in its orders.
+        changes = save_settings(self.folder.root, settings)
+        self.config = with_settings(self.config, settings)
+        if (error := _error_in(await self._ask_all(question))) is not None:
+            return error
+        return as_json(ChangedSettings(changes=changes, running=True))
 
     async def _ask_all(self, question: dict[str, object]) -> list[dict[str, object]]:
         """Return what all shards answer; what they said of being idle is no longer so."""

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from gossamer.crawl.assembly import Shard
 from gossamer.crawl.requeue import RetryRequest, requeue, wanted_records
 from gossamer.crawl.seeds import Seed, plant, with_seeds
+from gossamer.crawl.setting import set_running, settings_in
 from gossamer.crawl.trusting import patterns_in, trust_running
 from gossamer.errors import ConfigError, GossamerError
 from gossamer.frontier import ADDRESS_DELAY
@@ -156,6 +157,9 @@ async def answer(shard: Shard, question: Mapping[str, object]) -> dict[str, obje
             return as_json(await retry_running(shard, retry_in(question)))
         case "trust":
             return as_json(trust_running(shard, patterns_in(question)))
+        case "set":
+            set_running(shard, settings_in(question))
+            return {}
         case other:
             return {"error": f"unknown question {other!r}"}
 

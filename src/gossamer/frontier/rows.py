@@ -268,8 +268,20 @@ def unpack_tasks(value: bytes, host: str, grade: int) -> list[Task]:
         for target in group.targets.split("\n"):
             text = origin + target
             url = Url(text=text, host=host, origin=origin, key=fingerprint(text, host))
-            how = depth, page, kind, grade, attempt, hops, nesting
-            tasks.append(Task(url, *how, labels=labels, rules=rules))
+            tasks.append(
+                Task(
+                    url,
+                    depth,
+                    page,
+                    kind,
+                    grade,
+                    attempt,
+                    hops,
+                    nesting,
+                    labels=labels,
+                    rules=rules,
+                )
+            )
     return tasks
 
 

@@ -31,6 +31,7 @@ from gossamer.report.explanation import (
 )
 from gossamer.report.inquiry import (
     Added,
+    ChangedSettings,
     Retried,
     Trusted,
     add,
@@ -40,6 +41,7 @@ from gossamer.report.inquiry import (
     probations_of,
     retry,
     seed_urls,
+    set_settings,
     show,
     status,
     trust,

@@ -99,6 +99,15 @@ class Trusted(Struct, frozen=True, kw_only=True):
     """A crawl is running and fetches them; otherwise the next start does."""
 
 
+class ChangedSettings(Struct, frozen=True, kw_only=True):
+    """Settings of a crawl that were changed."""
+
+    changes: list[str]
+    """One line for each that has another value, such as "filter.max_depth: not set -> 3"."""
+    running: bool
+    """A crawl is running and obeys them; otherwise the next start does."""
+
+
 def status(folder: Path | str) -> Status:
     """Return the status of a crawl, running or stopped, even if its crawl.toml is damaged."""
     place = folder_of(folder)
@@ -272,6 +281,15 @@ def trust(folder: Path | str, patterns: Sequence[str]) -> Trusted | None:
     if answer is not None and "error" in answer:
         raise CannotGoOn(str(answer["error"]))
     return None if answer is None else _answer_as(Trusted, answer, folder_of(folder))
+
+
+def set_settings(folder: Path | str, settings: Mapping[str, object]) -> ChangedSettings | None:
+    """Let a running crawl obey other settings; None if none is running in the folder."""
+    asked = {"ask": "set", "settings": dict(settings)}
+    answer = ask_running(folder_of(folder).control_path, asked)
+    if answer is not None and "error" in answer:
+        raise ConfigError(str(answer["error"]))
+    return None if answer is None else _answer_as(ChangedSettings, answer, folder_of(folder))
 
 
 def count_held(folder: CrawlFolder, patterns: Sequence[str]) -> dict[str, int]:
