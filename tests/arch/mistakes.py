@@ -119,14 +119,14 @@ MISTAKES: tuple[Mistake, ...] = (
         "links to follow without a protocol module",
         "crawl WEB/ --into NEW --scheme nowhere",
         2,
-        "filter.schemes: no protocol module for nowhere",
+        "--scheme: no protocol module for nowhere",
         "or leave nowhere out",
     ),
     Mistake(
         "links to files",
         "crawl WEB/ --into NEW --scheme file",
         2,
-        "filter.schemes: file cannot be followed",
+        "--scheme: file cannot be followed",
         "it only works as a seed",
     ),
     Mistake(
