@@ -1,5 +1,6 @@
 """Whole crawls from the command line by other protocols than HTTP: ftp, and a plug-in's."""
 
+import os
 import shutil
 import subprocess
 import sys
@@ -73,7 +74,29 @@ def test_a_tree_of_folders_is_fetched_whole_by_ftp(
     assert told["pages"] == len(contents_of(tree)) + folders
     assert told["failed"] == {}
     assert server.connections <= 2  # one for each shard that asked, and it is kept
-    assert all(set(kinds) == {"resource"} for kinds in records_of(crawler.folder).values())
+    kinds = [kind for found in records_of(crawler.folder).values() for kind in found]
+    assert set(kinds) == {"resource", "revisit"}  # the folders with equal names in them are copies
+
+
+def test_a_copy_is_a_revisit_record_that_can_be_read_checked_and_built_from(tmp_path: Path) -> None:
+    (tmp_path / "tree").mkdir()
+    for name in ("a.txt", "b.txt"):
+        (tmp_path / "tree" / name).write_text("the same content")
+    with serve_ftp(tmp_path / "tree") as server:
+        flags = (*FENCE, "--delay", "0", "--shards", "1")
+        crawler = Crawler(tmp_path / "crawl", (server.url(),), flags)
+        told = crawler.run().expect(0).last_json
+        stored = records_of(crawler.folder)
+        kinds = sorted(stored[server.url(path)] for path in ("/a.txt", "/b.txt"))
+        assert (told["revisits"], kinds) == (1, [["resource"], ["revisit"]])
+        for verb in ("check", "build", "check"):
+            say(verb, str(crawler.folder), *(["state"] if verb == "build" else [])).expect(0)
+        for path in ("/a.txt", "/b.txt"):
+            shown = say("show", str(crawler.folder), server.url(path)).expect(0)
+            assert "the same content" in shown.out
+        found = say("search", str(crawler.folder), "content").expect(0)
+        assert ".txt" in found.out
+        assert crawler.run().expect(0).last_json["pages"] == 3
 
 
 def test_a_loop_of_symbolic_links_comes_to_an_end(tree: Path, tmp_path: Path) -> None:
@@ -286,3 +309,30 @@ def test_without_its_module_a_crawl_does_not_go_on_and_loses_nothing(tmp_path: P
         subprocess.run(words, check=True, timeout=120, cwd=Path(__file__).parents[2])
     ended = Crawler(tmp_path / "crawl", (), FENCE).run().expect(2)
     assert "is a seed: no protocol module for finger; install a package with one" in ended.err
+
+
+@pytest.mark.parametrize(
+    ("module", "words"),
+    [
+        ("raise RuntimeError('not today')", "cannot be loaded: RuntimeError: not today"),
+        ("PROTOCOL = 3", "expected a ProtocolModule, found int"),
+    ],
+)
+def test_a_package_whose_module_cannot_be_loaded_is_told_and_harms_nobody(
+    module: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site = tmp_path / "site"
+    (site / "broken-1.dist-info").mkdir(parents=True)
+    (site / "broken-1.dist-info" / "METADATA").write_text("Name: broken\nVersion: 1\n")
+    points = "[gossamer.protocols]\nnowhere = broken:PROTOCOL\n"
+    (site / "broken-1.dist-info" / "entry_points.txt").write_text(points)
+    (site / "broken.py").write_text(module + "\n")
+    monkeypatch.setenv("PYTHONPATH", f"{site}{os.pathsep}{os.environ.get('PYTHONPATH', '')}")
+    crawler = Crawler(tmp_path / "crawl", ("nowhere://a.test/",), FENCE)
+    ended = crawler.run(is_fresh=True).expect(2)
+    assert "no protocol module for nowhere (nowhere (broken:PROTOCOL)" in ended.err
+    assert words in ended.err
+    (tmp_path / "a.html").write_text("hello")
+    file = Crawler(tmp_path / "file", (f"file://{tmp_path}/a.html",), FENCE)
+    done = file.run(is_fresh=True).expect(0)
+    assert done.last_json["pages"] == 1

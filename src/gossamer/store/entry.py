@@ -435,7 +435,7 @@ def _profile(document: Document, payload_digest: str, copy_of: CopyOf | None) ->
     if document.status == _NOT_MODIFIED_STATUS:
         return NOT_MODIFIED
     is_copy = copy_of is not None and copy_of.payload_digest == payload_digest
-    return IDENTICAL if is_copy and document.head else ""
+    return IDENTICAL if is_copy else ""
 
 
 def _revisit(block: bytes, name: _Name, profile: str, copy_of: CopyOf | None) -> bytes:
@@ -451,10 +451,11 @@ def _revisit(block: bytes, name: _Name, profile: str, copy_of: CopyOf | None) ->
             f"WARC-Refers-To-Date: {date_text(copy_of.fetched_at)}\r\n"
         )
         digest = f"WARC-Payload-Digest: {copy_of.payload_digest}\r\n"
+    # What came without a header has an empty block here, which is of no type.
+    kind = "Content-Type: application/http;msgtype=response\r\n" if block else ""
     lines = (
         f"{name.where}WARC-Profile: {profile}\r\n{refers}"
-        f"WARC-Block-Digest: {digest_of(block)}\r\n{digest}{name.marks}"
-        "Content-Type: application/http;msgtype=response\r\n"
+        f"WARC-Block-Digest: {digest_of(block)}\r\n{digest}{name.marks}{kind}"
     )
     return pack(header("revisit", name.page_id, name.date, lines, len(block)), block)
 

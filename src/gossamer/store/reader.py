@@ -183,7 +183,7 @@ def _cdx_line(page: StoredPage) -> bytes:
 def _page(record: Record, ref: StoreRef) -> StoredPage:
     head, payload = b"", record.block
     status = HTTPStatus.OK.value
-    if record.headers.get("warc-type") != "resource":
+    if record.headers.get("warc-type") != "resource" and record.block:
         head, payload = split_head(record.block)
         status = status_of(head)
     return StoredPage(

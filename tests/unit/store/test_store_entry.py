@@ -255,6 +255,25 @@ def test_a_protocol_without_headers_becomes_a_resource_record() -> None:
     assert b"Content-Type: application/octet-stream\r\nContent-Length: 5\r\n\r\nplain\r\n" in page
 
 
+def test_a_copy_that_came_without_headers_becomes_a_revisit_record_without_a_block() -> None:
+    answer = document(b"plain", head=b"", headers=(), request=b"", address="", media_type="")
+    first = writer().entry(turn(answer))
+    of = CopyOf("ftp://h.test/a", "<urn:uuid:0>", first.payload_digest, 0.0)
+    entry = writer().entry(turn(answer, copy_of=of))
+    page = gzip.decompress(entry.pages)
+    assert entry.is_revisit
+    assert b"WARC-Refers-To-Target-URI: ftp://h.test/a\r\n" in page
+    assert b"Content-Type" not in page
+    assert page.endswith(b"Content-Length: 0\r\n\r\n\r\n\r\n")
+
+
+def test_a_redirect_of_a_protocol_without_headers_leaves_no_page() -> None:
+    answer = document(b"", head=b"", headers=(), request=b"", address="", media_type="")
+    entry = writer().entry(turn(outcome=Redirected(document=answer, target="/d/")))
+    assert (entry.pages, entry.record_id) == (b"", "")
+    assert b'"detail":"/d/"' in gzip.decompress(entry.links)
+
+
 def test_a_body_that_came_compressed_is_not_compressed_again() -> None:
     noise = random.Random(3).randbytes(200_000)
     answer = gzipped(noise)
