@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from gossamer.errors import Bug, CannotGoOn, ConfigError, CorruptFile, GossamerError
     from gossamer.fetch import Content, Exchange, Moved, ProtocolModule, Resource, Wire, protocol
     from gossamer.filter import UrlFilter, UserFilter, url_filter
+    from gossamer.frontier import OutsideScore
     from gossamer.graph import (
         BowTieSizes,
         Coding,
@@ -202,6 +203,7 @@ __all__ = [
     "Objection",
     "OpenCrawl",
     "OutageConfig",
+    "OutsideScore",
     "Page",
     "PastVisit",
     "PolitenessConfig",
@@ -282,6 +284,7 @@ _HOMES = {
     "errors": "Bug CannotGoOn ConfigError CorruptFile GossamerError",
     "fetch": "Content Exchange Moved ProtocolModule Resource Wire protocol",
     "filter": "UrlFilter UserFilter url_filter",
+    "frontier": "OutsideScore",
     "graph": (
         "BowTieSizes Coding CodingFacts ComponentSizes EdgeOptions GraphComponents GraphFacts "
         "GraphInfo GraphOptions HostLinks HostRanking HostRow HostTable HostWeight LinkList "

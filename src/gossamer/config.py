@@ -230,6 +230,10 @@ class FrontierConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     ranks: str = ""
     """A file of ranks, such as graph/ranks of an earlier crawl: with the orders best and opic, URLs
     ranked above the mean start with credit."""
+    scores: str = ""
+    """A file of scores from outside, such as web traffic: lines of a URL or host and a number of 0
+    or more, plain or gzipped. A score is credit to start with or, in the order bfs, moves a URL
+    by up to two classes. A copy is kept in the crawl's folder."""
     rules: dict[str, Annotated[int, Meta(ge=1, le=16)]] = field(default_factory=dict)
     """Fixed priorities, from 1 (last) to 16 (first), by host, host glob or URL pattern; the first
     match wins."""

@@ -242,6 +242,11 @@ def check(config: Config) -> None:
             "frontier.ranks needs frontier.order best or opic, without frontier.score: "
             "add --order best"
         )
+    if config.frontier.scores and (config.frontier.order == "dfs" or config.frontier.score):
+        raise ConfigError(
+            "frontier.scores needs frontier.order bfs, best or opic, without frontier.score: "
+            "add --order best"
+        )
     check_secrets(config)
 
 

@@ -40,7 +40,7 @@ PARTS: dict[str, tuple[str, ...]] = {
     "answers": (
         *("Status", "WatchTotals", "TrapNote", "UserErrors", "WaitsFor"),
         *("Why", "RobotsAnswer", "FilterVerdict", "RecordLocation", "PastVisit", "Revisits"),
-        "HostSettings",
+        *("HostSettings", "OutsideScore"),
         *("NearCopy", "CopyClusters", "CopyCluster", "ClusterMember"),
         *(
             "Page",

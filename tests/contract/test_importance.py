@@ -1,4 +1,4 @@
-"""What every rule that passes credit along links does: best-first, OPIC, and either with ranks."""
+"""What every rule that passes credit does: best-first and OPIC, with ranks and with scores."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +11,7 @@ from gossamer.frontier.order.best_first import BestFirst
 from gossamer.frontier.order.grading import GRADES, Importance
 from gossamer.frontier.order.opic import Opic
 from gossamer.frontier.order.prior_ranks import WithPriorRanks
+from gossamer.frontier.order.scores import WithScores, read_scores
 from gossamer.model import LinkKind, Task
 from gossamer.ranks import RankFile, write_ranks
 from gossamer.urls import parse
@@ -18,10 +19,13 @@ from gossamer.urls import parse
 Make = Callable[[], Importance]
 
 
-@pytest.fixture(params=["best", "opic", "best with ranks", "opic with ranks"])
+@pytest.fixture(params=["best", "opic", "best with ranks", "opic with ranks", "best with scores"])
 def make(request: pytest.FixtureRequest, tmp_path: Path) -> Make:
     def made() -> Importance:
         rule: Importance = BestFirst(1) if request.param.startswith("best") else Opic()
+        if request.param.endswith("scores"):
+            (tmp_path / "scores").write_text("ranked.test 40\nother.test 1\n")
+            return WithScores(rule, read_scores(tmp_path / "scores", UrlConfig()))
         if not request.param.endswith("ranks"):
             return rule
         keys = np.array([task("http://ranked.test/").url.key], np.uint64)

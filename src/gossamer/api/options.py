@@ -25,6 +25,7 @@ class CrawlOptions(TypedDict, total=False):
     order: Literal["bfs", "best", "opic", "dfs"]
     score: str
     ranks: str
+    scores: str
     label_priority: Mapping[str, int]
     ascend: bool
     sitemaps: bool
@@ -59,6 +60,7 @@ KNOBS: Mapping[str, str] = {
     "order": "frontier.order",
     "score": "frontier.score",
     "ranks": "frontier.ranks",
+    "scores": "frontier.scores",
     "label_priority": "frontier.labels",
     "ascend": "frontier.ascend",
     "sitemaps": "process.sitemaps",

@@ -61,6 +61,7 @@ FLAGS: tuple[Flag, ...] = (
     Flag("--order", "frontier.order", "text", _WANT, "bfs|best|opic|dfs"),
     Flag("--score", "frontier.score", "text", _WANT, "MODULE:FUNCTION"),
     Flag("--ranks", "frontier.ranks", "text", _WANT, "FILE"),
+    Flag("--scores", "frontier.scores", "text", _WANT, "FILE"),
     Flag("--label-priority", "frontier.labels", "steps", _WANT, "LABEL=N"),
     Flag("--ascend/--no-ascend", "frontier.ascend", "switch", _WANT),
     Flag("--sitemaps/--no-sitemaps", "process.sitemaps", "switch", _WANT),

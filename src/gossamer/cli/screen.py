@@ -367,6 +367,9 @@ def _why_rows(why: "Why") -> Iterator[tuple[str, object]]:
         yield "labels", ", ".join(why.labels)
     if why.rank is not None:
         yield "rank", f"{why.rank:.3g} times the mean"
+    if why.score is not None:
+        score = why.score
+        yield "score", f"{score.value:g} ({score.by}), {score.of_mean:.3g} times the mean"
     if why.near is not None:
         near = why.near
         yield "near", f"{near.level}: {near.original or near.key}, {near.bins} of 64 bins"

@@ -23,6 +23,7 @@ from gossamer.frontier import (
     Frontier,
     LabelMoves,
     LinkRanker,
+    ScoreTable,
     choose_order,
     named_score,
     queued_tasks,
@@ -441,7 +442,7 @@ def build_core(
 ) -> Core:
     """Build the stations that live on the rows of a state."""
     url_seen, content_seen = _open_seen(state, config), contents or ContentSeen(state.get)
-    frontier = _build_frontier(state, config, random)
+    frontier = _build_frontier(state, place, config, random)
     known_urls = frontier.hosts.known_urls
     traps = _build_traps(state, config, known_urls, place.ring.shards)
     make_filters = _filter_maker(filters, traps, known_urls, counters, random)
@@ -539,9 +540,10 @@ def _open_seen(state: State, config: Config) -> UrlSeen:
     return UrlSeen.open(state.path / "seen", config.seen, rows)
 
 
-def _build_frontier(state: State, config: Config, random: Random) -> Frontier:
+def _build_frontier(state: State, place: ShardFolder, config: Config, random: Random) -> Frontier:
     """Build the frontier with its order, and what URLs were worth when the last run ended."""
-    order = choose_order(config.frontier, len(config.seeds))
+    scores = ScoreTable.open(place.folder.scores_path) if config.frontier.scores else None
+    order = choose_order(config.frontier, len(config.seeds), scores)
 
     def has_had_its_turn(task: Task) -> bool:
         value = state.get(url_row_key(task.url.key))
@@ -562,7 +564,8 @@ def _build_frontier(state: State, config: Config, random: Random) -> Frontier:
         own_delays=by_host(config, lambda table: table.delay_s),
     )
     load_credit(state, order)
-    frontier.promote(order.lift(queued_tasks(state)))
+    for lift in order.lifts:
+        frontier.promote(lift(queued_tasks(state)))
     return frontier
 
 
@@ -575,4 +578,5 @@ def _build_ranking(
         named_score(score, on_user_error) if score else None,
         splitter.is_ours if splitter is not None else None,
         LabelMoves(config.frontier.labels),
+        frontier.order.has_score,
     )

@@ -50,7 +50,7 @@ from gossamer.crawl.trusting import patterns_in, save_trust
 from gossamer.errors import ConfigError
 from gossamer.fetch import ProtocolModule
 from gossamer.filter import UrlFilter, check_patterns, named_filter
-from gossamer.frontier import choose_order, named_score
+from gossamer.frontier import ScoreTable, choose_order, named_score, needed_scores
 from gossamer.log import tell
 from gossamer.machine import expect_open_files
 from gossamer.model import Counters, as_json
@@ -119,6 +119,8 @@ class Crawl:
         self._extras = Extras(processors=processors, filters=filters, protocols=protocols)
         self._stop: Callable[[str], None] | None = None
         self._is_stopping = False
+        self._scores: ScoreTable | None = None
+        """Scores that were read and are not in the folder yet."""
         self.changes: list[str] = []
         """What has changed in crawl.toml since the last start, in words; known when it is saved."""
 
@@ -358,6 +360,9 @@ class Crawl:
             self.changes = changed_since_last_start(self.folder, before, config)
         for line in self.changes:
             tell("config.changed", change=line)
+        if self._scores is not None:
+            self._scores.save(CrawlFolder(self.folder).scores_path)
+            self._scores = None
         return save_crawl_config(self.folder, config)
 
     def _settled_config(self) -> Config:
@@ -375,6 +380,9 @@ class Crawl:
         # What cannot be read or imported is told before crawl.toml says it.
         if settled.frontier.ranks or settled.frontier.rules:
             choose_order(settled.frontier)
+        if settled.frontier.scores:
+            kept = CrawlFolder(self.folder).scores_path
+            self._scores = needed_scores(Path(settled.frontier.scores), kept, settled.urls)
         if settled.frontier.score:
             named_score(settled.frontier.score)
         for name in settled.filter.user_filters:

@@ -10,7 +10,16 @@ Not for: fetching, robots rules, or deciding whether a URL is wanted.
 """
 
 from gossamer.frontier.frontier import Frontier
-from gossamer.frontier.order import LabelMoves, LinkRanker, Order, choose_order, named_score
+from gossamer.frontier.order import (
+    LabelMoves,
+    LinkRanker,
+    Order,
+    OutsideScore,
+    ScoreTable,
+    choose_order,
+    named_score,
+    needed_scores,
+)
 from gossamer.frontier.outage import (
     HostFailure,
     Parked,

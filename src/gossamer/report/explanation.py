@@ -11,6 +11,7 @@ from gossamer.frontier import (
     ADDRESS_DELAY,
     AddressWait,
     HostOutage,
+    OutsideScore,
     WaitingUrl,
     find_host,
     find_waiting,
@@ -176,6 +177,8 @@ class Why(Struct, frozen=True, kw_only=True):
     """The older page of which this one is a near-duplicate."""
     rank: float | None = None
     """By the file of ranks that the crawl was given; 1.0 is the mean."""
+    score: OutsideScore | None = None
+    """By the file of scores that the crawl was given; None if it says nothing of the URL."""
     robots: RobotsAnswer | None = None
     """None if robots.txt of its host is not known."""
     settings: HostSettings | None = None
@@ -217,6 +220,8 @@ class Sources(Struct, kw_only=True):
     none does."""
     rank_of: Callable[[Url], float | None] = lambda _url: None
     """Returns what a URL is worth by the ranks that the crawl was given, 1.0 for the mean."""
+    score_of: Callable[[Url], OutsideScore | None] = lambda _url: None
+    """Returns the score of a URL, by the file that the crawl was given."""
     next_look_at: float | None = None
     """When the URL is looked at again, if its crawl is being watched and that is planned."""
     address_wait: AddressWait | None = None
@@ -238,6 +243,7 @@ def explain_url(text: str, sources: Sources) -> Why:
         fingerprint=f"{url.key:016x}",
         ring=ring_of(url.host),
         rank=sources.rank_of(url),
+        score=sources.score_of(url),
         robots=sources.robots(url),
         settings=sources.settings_of(url),
     )

@@ -15,7 +15,7 @@ from gossamer.config import Config
 from gossamer.errors import CannotGoOn, ConfigError, CorruptFile
 from gossamer.fetch import RobotsCache, by_host, header_names
 from gossamer.filter import build_chain
-from gossamer.frontier import count_waiting, find_host
+from gossamer.frontier import OutsideScore, ScoreTable, count_waiting, find_host
 from gossamer.model import FINAL, Counters, LinkKind, Standing, StoreRef, Task, Url
 from gossamer.ranks import RankFile
 from gossamer.report.clusters import CopyClusters, clusters_of, name_in
@@ -367,6 +367,7 @@ def why_sources(folder: CrawlFolder, config: Config, rows: Rows) -> Sources:
         settings_of=_settings_of(config, seeds),
         who_holds=who_holds,
         rank_of=lambda url: _rank(config.frontier.ranks, url),
+        score_of=lambda url: _score(folder, config, url),
     )
 
 
@@ -394,6 +395,16 @@ def _rank(name: str, url: Url) -> float | None:
     """Return the rank of a URL in a file; None if there is none, or the file is gone."""
     try:
         return RankFile.open(Path(name), is_checked=False).of(url.key) if name else None
+    except CannotGoOn:
+        return None
+
+
+def _score(folder: CrawlFolder, config: Config, url: Url) -> OutsideScore | None:
+    """Return the score of a URL; None if the crawl has none, or its copy is gone."""
+    if not config.frontier.scores:
+        return None
+    try:
+        return ScoreTable.open(folder.scores_path, is_checked=False).of(url)
     except CannotGoOn:
         return None
 

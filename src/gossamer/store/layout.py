@@ -86,6 +86,11 @@ class CrawlFolder(Struct, frozen=True):
         return self.archive / LOST_FOUND
 
     @property
+    def scores_path(self) -> Path:
+        """Return the copy of the scores that the crawl was given."""
+        return self.root / "scores"
+
+    @property
     def lock_path(self) -> Path:
         """Return the file that the process which runs the crawl keeps locked."""
         return self.root / "lock"

@@ -1,6 +1,6 @@
 """choose_order: the order that a configuration asks for, with the rules that overrule it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
@@ -12,27 +12,32 @@ from gossamer.frontier.order.best_first import BestFirst
 from gossamer.frontier.order.grading import GRADES, Importance, LabelMoves, Order
 from gossamer.frontier.order.opic import Opic
 from gossamer.frontier.order.prior_ranks import WithPriorRanks
+from gossamer.frontier.order.scores import ScoreTable, WithScores
 from gossamer.log import OnUserError, describe_error, ignore_error, tell
 from gossamer.model import LinkKind, Task
 from gossamer.ranks import RankFile
 from gossamer.urls import Patterns
 
 
-def breadth_first(grades: int) -> Order:
+def breadth_first(grades: int, scores: ScoreTable | None = None) -> Order:
     """Return the order in which shallow URLs come first, but for those with a grade already.
 
-    The priority in a sitemap moves a URL by a class or two (its task carries that as credit).
+    The priority in a sitemap moves a URL by a class or two (its task carries that as credit), and
+    so does its score.
     """
 
     def grade(task: Task) -> int:
-        return task.grade or min(max(grades - task.depth + int(task.credit), 1), grades)
+        if task.grade:
+            return task.grade
+        shift = int(task.credit) + (scores.class_shift(task.url) if scores is not None else 0)
+        return min(max(grades - task.depth + shift, 1), grades)
 
     return Order(grade=grade)
 
 
-def choose_order(config: FrontierConfig, seeds: int = 1) -> Order:
+def choose_order(config: FrontierConfig, seeds: int = 1, scores: ScoreTable | None = None) -> Order:
     """Return the order of a configuration; ConfigError if a rule or a function is no good."""
-    order = _plain_order(config, seeds)
+    order = _plain_order(config, seeds, scores)
     if config.labels:
         order = replace(order, grade=_moved(order.grade, LabelMoves(config.labels)))
     if not config.rules:
@@ -40,18 +45,30 @@ def choose_order(config: FrontierConfig, seeds: int = 1) -> Order:
     return replace(order, grade=_overruled(order.grade, config.rules))
 
 
-def _plain_order(config: FrontierConfig, seeds: int) -> Order:
+def _plain_order(config: FrontierConfig, seeds: int, scores: ScoreTable | None) -> Order:
     if config.score:
         return Order(grade=_by_grade, is_strict=True)
     if config.order == "dfs":
         return Order(grade=_by_kind, is_newest_first=True)
     if config.order == "bfs":
-        return breadth_first(config.grades)
-    rule = BestFirst(seeds) if config.order == "best" else Opic()
-    if not config.ranks:
-        return Order(grade=_by_credit(rule), credit=rule, is_strict=True)
-    ranked = WithPriorRanks(rule, _ranks(config.ranks))
-    return Order(grade=_by_credit(ranked), credit=ranked, is_strict=True, lift=ranked.lift)
+        return breadth_first(config.grades, scores)
+    rule: Importance = BestFirst(seeds) if config.order == "best" else Opic()
+    lifts: list[Callable[[Iterator[Task]], list[Task]]] = []
+    if config.ranks:
+        ranked = WithPriorRanks(rule, _ranks(config.ranks))
+        rule = ranked
+        lifts.append(ranked.lift)
+    if scores is not None:
+        scored = WithScores(rule, scores)
+        rule = scored
+        lifts.append(scored.lift)
+    return Order(
+        grade=_by_credit(rule),
+        credit=rule,
+        is_strict=True,
+        lifts=tuple(lifts),
+        has_score=scores.has if scores is not None else None,
+    )
 
 
 def _ranks(name: str) -> RankFile:

@@ -8,7 +8,7 @@ from typing import Protocol
 from msgspec.structs import replace
 
 from gossamer.frontier.order.credit_table import CreditTable
-from gossamer.model import MEAN_PRIORITY, Link, LinkKind, Task, claim_of, label_names
+from gossamer.model import MEAN_PRIORITY, Link, LinkKind, Task, Url, claim_of, label_names
 
 GRADES = 16
 """Classes of credit, a factor of two each; 16 cost nothing against an exact queue."""
@@ -84,10 +84,6 @@ class LabelMoves:
         return min(max(grade + self.of(labels), 1), GRADES) if grade else 0
 
 
-def _lift_nothing(_queued: Iterator[Task]) -> list[Task]:
-    return []
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
     """How tasks are graded in a crawl, and how strictly the grades are followed."""
@@ -99,8 +95,11 @@ class Order:
     """The highest grade goes first, always."""
     is_newest_first: bool = False
     """Of a host's tasks the one that was found last goes first."""
-    lift: Callable[[Iterator[Task]], list[Task]] = _lift_nothing
-    """Picks, at a start, queued tasks that something new makes worth more."""
+    lifts: tuple[Callable[[Iterator[Task]], list[Task]], ...] = ()
+    """Each picks, at a start, queued tasks that something new makes worth more."""
+    has_score: Callable[[Url], bool] | None = None
+    """Returns True if a URL starts with credit for its score: its task is graded when it is
+    queued."""
 
     def note_known(self, ring: int, count: int) -> None:
         """Count known URLs of the domain at a ring point, if that matters."""
@@ -117,8 +116,10 @@ class LinkRanker:
         score: Callable[[str, str, int], int] | None = None,
         is_ours: Callable[[int], bool] | None = None,
         moves: LabelMoves | None = None,
+        has_score: Callable[[Url], bool] | None = None,
     ) -> None:
         self._credit, self._score, self._is_ours = credit, score, is_ours
+        self._has_score = has_score
         self._moves = moves or LabelMoves({})
         self.needs_known = credit is not None
         """Links to known URLs matter, too."""
@@ -157,7 +158,7 @@ class LinkRanker:
         share = credit.share(page.url.key, len(wanted) + len(known))
         is_ours = self._is_ours
         if is_ours is None:
-            tasks = _own_tasks(credit, page, wanted, share)
+            tasks = self._own_tasks(credit, page, wanted, share)
             return tasks, _risen(credit, page, known, share)
         ours = {key: link for key, link in known.items() if is_ours(key)}
         moved = _risen(credit, page, ours, share)
@@ -165,11 +166,26 @@ class LinkRanker:
             others = [link for key, link in known.items() if key not in ours]
             moved += [page.follow(link, credit=share) for link in others]
         own = [link for link in wanted if is_ours(link.target.key)]
-        tasks = _own_tasks(credit, page, own, share)
+        tasks = self._own_tasks(credit, page, own, share)
         if len(own) < len(wanted):
             others = [link for link in wanted if not is_ours(link.target.key)]
             tasks += [page.follow(link, credit=share * _favour(link)) for link in others]
         return tasks, moved
+
+    def _own_tasks(
+        self, credit: Importance, page: Task, wanted: Sequence[Link], share: float
+    ) -> list[Task]:
+        """Return tasks for new URLs of ours; those with a score are graded one by one."""
+        if self._has_score is None:
+            return _own_tasks(credit, page, wanted, share)
+        scored = {link.target.key for link in wanted if self._has_score(link.target)}
+        plain = [link for link in wanted if link.target.key not in scored]
+        tasks = {task.url.key: task for task in _own_tasks(credit, page, plain, share)}
+        for link in wanted:
+            if link.target.key in scored:
+                given = _share_of(link, page, credit, share)
+                tasks[link.target.key] = page.follow(link, credit=given)
+        return [tasks[link.target.key] for link in wanted]
 
     def receive(self, task: Task) -> bool:
         """Take the credit that another shard sends for a known URL; return True if it moves up."""
@@ -182,13 +198,7 @@ def _own_tasks(credit: Importance, page: Task, wanted: Sequence[Link], share: fl
     """Return tasks for new URLs of ours. Those of one page and domain start with the same."""
     ring, local = page.url.key >> TEXT_BITS, share * credit.local
     if wanted and wanted[0].kind is LinkKind.SITEMAP:
-        return [
-            page.follow(
-                link,
-                credit=_favour(link) * (local if link.target.key >> TEXT_BITS == ring else share),
-            )
-            for link in wanted
-        ]
+        return [page.follow(link, credit=_share_of(link, page, credit, share)) for link in wanted]
     near: list[int] = []
     far: list[int] = []
     for link in wanted:
@@ -210,6 +220,12 @@ def _risen(credit: Importance, page: Task, known: Mapping[int, Link], share: flo
     if len(near) < len(known):
         risen += credit.give([key for key in known if key >> TEXT_BITS != ring], share)
     return [page.follow(known[key], credit.grade(key)) for key in risen]
+
+
+def _share_of(link: Link, page: Task, credit: Importance, share: float) -> float:
+    """Return what a page gives to a link: less within its domain, and as its sitemap wants it."""
+    is_near = link.target.key >> TEXT_BITS == page.url.key >> TEXT_BITS
+    return _favour(link) * (share * credit.local if is_near else share)
 
 
 def _favour(link: Link) -> float:
