@@ -15,6 +15,7 @@ from gossamer.errors import ConfigError
 from gossamer.testing import ScriptedHost, ScriptedWeb
 from gossamer.urls import BAD_PORTS, parse
 from tests.integration.nameserver import naming
+from tests.integration.raw import fetching
 from tests.integration.threats import Done, crawl, serving, settings
 
 LINES = (Path(__file__).parents[1] / "data" / "forbidden_hosts.txt").read_text().splitlines()
@@ -233,3 +234,12 @@ def test_ports_of_other_services_are_refused_from_anywhere(tmp_path: Path) -> No
             for way in ("link", "moved", "seed"):
                 assert done.fate(f"http://hub.test:{port}/{way}") == ("refused", "bad_port")
         assert done.asked[hub.url("/last")] == 1
+
+
+async def test_a_private_address_in_front_does_not_hide_which_public_one_is_asked() -> None:
+    shared = "93.184.215.14"
+    async with fetching() as fetcher:
+        assert fetcher.contacted(("10.0.0.1", shared)) == shared
+        assert fetcher.contacted((shared, "10.0.0.1")) == shared
+        assert fetcher.contacted(("10.0.0.1", "192.168.0.1")) == ""
+        assert fetcher.contacted(()) == ""

@@ -26,9 +26,10 @@ TRIES = 500
 """A lock is held for microseconds, unless its holder is stopped: then nobody waits for it."""
 BUSY_S = 0.002
 """When to try again if somebody holds a lock for long."""
-_HEADER = struct.Struct("<8s40sd")
 _MAGIC = b"address1"
-_KEYS_AT = 64
+_FLOOR = struct.Struct("<d")
+_FLOOR_AT, _KEYS_AT = 48, 64
+"""Before the floor stand magic and boot id."""
 _SIZE = _KEYS_AT + 16 * BUCKETS * ENTRIES
 
 
@@ -165,10 +166,10 @@ def _begin(file: mmap.mmap, boot_id: bytes, floor: float, *, is_new: bool) -> fl
     No address may be asked before the floor. The header comes last: killed before, it is begun
     again by the next start.
     """
-    magic, boot, known = _HEADER.unpack_from(file)
-    if not is_new and magic == _MAGIC and boot.rstrip(b"\0") == boot_id:
-        return float(known)
+    wanted = _MAGIC + boot_id.ljust(_FLOOR_AT - len(_MAGIC), b"\0")
+    if file[:_FLOOR_AT] == wanted and not is_new:
+        return float(_FLOOR.unpack_from(file, _FLOOR_AT)[0])
     file[:] = bytes(_SIZE)
-    _HEADER.pack_into(file, 0, b"", boot_id, floor)
-    file[: len(_MAGIC)] = _MAGIC
+    _FLOOR.pack_into(file, _FLOOR_AT, floor)
+    file[:_FLOOR_AT] = wanted
     return floor

@@ -332,6 +332,24 @@ async def test_a_task_whose_address_is_not_due_goes_back_and_loses_no_attempt(
     assert shared.state.totals().requests == 2
 
 
+async def test_hosts_that_wait_for_an_address_try_one_after_the_other(shared: Engine) -> None:
+    shared.names.table["c.test"] = ("127.0.0.1",)
+    pages = [PAGE, "http://b.test/q", "http://c.test/r"]
+    for page in pages:
+        shared.web.page(page)
+        await shared.ask(page)
+    hosts, now = shared.core.frontier.hosts, shared.time.now()
+    rows = [hosts.row(host) for host in ("b.test", "c.test")]
+    assert [(row.next_at - now, row.reason) for row in rows] == [
+        (0.5, "address_delay"),
+        (1.0, "address_delay"),
+    ]
+    for page in pages[1:]:
+        shared.clock.advance(0.5)
+        assert await shared.ask_next() == page
+    assert shared.web.asked == pages
+
+
 async def test_a_robots_whose_address_is_not_due_waits_too(tmp_path: Path) -> None:
     polite = PolitenessConfig(delay_s=1.0, address_delay_s=0.5)
     engine = open_engine(tmp_path, config(PLAIN, politeness=polite))
