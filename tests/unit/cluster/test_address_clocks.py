@@ -16,12 +16,12 @@ import pytest
 from xxhash import xxh3_64_intdigest
 
 from gossamer.cluster import FileAddressClocks, NoAddressGap
-from gossamer.cluster.address_clocks import BUCKETS, BUSY_S, ENTRIES
 from gossamer.errors import CannotGoOn
 
 HERE, THERE = "127.0.0.1", "::1"
 GAP_S = 0.25
-KEYS_AT = 64
+BUCKETS, ENTRIES = 4096, 8
+FLOOR_AT, KEYS_AT = 48, 64
 MOMENTS_AT = KEYS_AT + 8 * BUCKETS * ENTRIES
 
 
@@ -221,6 +221,15 @@ def test_after_a_reboot_every_address_waits_a_whole_gap(path: Path) -> None:
     other.close()
 
 
+def test_nothing_of_another_boot_makes_an_address_wait(path: Path) -> None:
+    before = opened(path)
+    take(before, 1000.0)
+    before.close()
+    after = opened(path, 3.0, boot_id="two", is_first=False)
+    assert take(after, 50.0) is None
+    after.close()
+
+
 def test_a_crawl_that_has_asked_before_and_does_not_know_whom_waits(path: Path) -> None:
     clocks = opened(path, 1000.0, is_first=False)
     assert take(clocks, 1000.5) == 1001.0
@@ -230,8 +239,10 @@ def test_a_crawl_that_has_asked_before_and_does_not_know_whom_waits(path: Path) 
     clocks.close()
 
 
-def test_the_first_start_of_a_crawl_waits_for_nothing(clocks: FileAddressClocks) -> None:
-    assert take(clocks, 1000.0) is None
+def test_the_first_start_of_a_crawl_waits_for_nothing_however_young_the_clock(path: Path) -> None:
+    clocks = opened(path, 0.5)
+    assert take(clocks, 0.5) is None
+    clocks.close()
 
 
 def test_a_file_whose_making_was_killed_is_made_again(path: Path) -> None:
@@ -271,7 +282,7 @@ def test_a_damaged_bucket_is_usable_again_after_a_gap(
 
 
 def test_a_file_that_cannot_be_made_is_told(tmp_path: Path) -> None:
-    with pytest.raises(CannotGoOn, match="free some disk space"):
+    with pytest.raises(CannotGoOn, match=r"^cannot write .*; free some disk space"):
         opened(tmp_path / "absent" / "addresses")
 
 
@@ -284,21 +295,44 @@ def test_the_file_has_no_holes(path: Path, clocks: FileAddressClocks) -> None:
 
 def test_nothing_is_kept_open(path: Path) -> None:
     before = len([*Path("/proc/self/fd").iterdir()])
-    opened(path).close()
+    clocks = opened(path)
+    assert str(path) in Path("/proc/self/maps").read_text()
+    clocks.close()
     assert len([*Path("/proc/self/fd").iterdir()]) == before
+    assert str(path) not in Path("/proc/self/maps").read_text()
+
+
+def test_the_file_is_laid_out_as_it_always_was(path: Path) -> None:
+    mask = os.umask(0)
+    clocks = opened(path, 1000.0, boot_id="b" * 36, is_first=False)
+    os.umask(mask)
+    assert take(clocks, 1001.0) is None
+    data, key = path.read_bytes(), key_of(HERE)
+    assert len(data) == 64 + 16 * 4096 * 8
+    assert data[:FLOOR_AT] == b"address1" + b"b" * 36 + bytes(4)
+    assert struct.unpack_from("<d", data, FLOOR_AT) == (1001.0,)
+    place = (key % 4096) * 8
+    assert struct.unpack_from("<Q", data, KEYS_AT + 8 * place) == (key,)
+    assert struct.unpack_from("<d", data, MOMENTS_AT + 8 * place) == (1001.25,)
+    assert path.stat().st_mode & 0o777 == 0o644
+    clocks.close()
 
 
 # Locks
 
 
-def hold_lock(path: Path, address: str) -> int:
-    """Hold the lock of an address in another process, which is returned."""
+def lock_of(address: str) -> int:
+    """Return the byte that is locked for an address."""
+    return KEYS_AT + key_of(address) % BUCKETS
+
+
+def hold_lock(path: Path, byte: int) -> int:
+    """Hold the lock of a byte in another process, which is returned."""
     read, write = os.pipe()
     child = os.fork()
     if child == 0:
         file = os.open(path, os.O_RDWR)
-        bucket = key_of(address) % BUCKETS
-        fcntl.lockf(file, fcntl.LOCK_EX, 1, KEYS_AT + bucket)
+        fcntl.lockf(file, fcntl.LOCK_EX, 1, byte)
         os.write(write, b".")
         time.sleep(600)
         os._exit(0)
@@ -312,14 +346,30 @@ def test_a_shard_that_is_stopped_while_it_holds_a_lock_holds_nobody_up(
     path: Path, clocks: FileAddressClocks
 ) -> None:
     take(clocks, 900.0)
-    holder = hold_lock(path, HERE)
+    holder = hold_lock(path, lock_of(HERE))
     try:
-        assert take(clocks, 1000.0) == 1000.0 + BUSY_S
+        assert take(clocks, 1000.0) == 1000.002
         clocks.touch(HERE, GAP_S, 1000.0)
         assert take(clocks, 1000.0, THERE) is None
     finally:
         os.kill(holder, signal.SIGKILL)
         os.waitpid(holder, 0)
+    assert take(clocks, 1000.0) is None
+
+
+def test_who_opens_the_file_waits_until_another_has_made_it(
+    path: Path, clocks: FileAddressClocks
+) -> None:
+    holder = hold_lock(path, 0)
+    child = os.fork()
+    if child == 0:
+        opened(path)
+        os._exit(0)
+    time.sleep(0.2)
+    assert os.waitpid(child, os.WNOHANG) == (0, 0)
+    os.kill(holder, signal.SIGKILL)
+    os.waitpid(holder, 0)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     assert take(clocks, 1000.0) is None
 
 

@@ -1,10 +1,13 @@
 """Hosts that share an address: the gap that each leaves, and who is to try when."""
 
+import pickle
+
 import pytest
 
 from gossamer.config import PolitenessConfig
 from gossamer.frontier import politeness
 from gossamer.frontier.politeness import (
+    ADDRESS_DELAY,
     LATE_S,
     MAX_AHEAD,
     AddressGaps,
@@ -16,6 +19,10 @@ from gossamer.frontier.politeness import (
 
 HERE, THERE = "127.0.0.1", "127.0.0.2"
 GAP_S = 0.25
+
+
+def test_the_reason_of_a_host_that_waits_for_its_address_has_its_old_name() -> None:
+    assert ADDRESS_DELAY == "address_delay"
 
 
 def test_delay_zero_sets_the_address_gap_to_zero_too() -> None:
@@ -78,9 +85,11 @@ def test_the_last_of_a_queue_that_is_late_leaves_no_empty_queue_behind() -> None
     queues.leave("b")
     queues.leave("b")
     assert queues.longest(9, 0.0) == {}
+    assert wait(queues, "c", 9.0) == 9.0
 
 
 def test_nobody_is_sent_further_away_than_a_minute() -> None:
+    assert MAX_AHEAD * GAP_S == 60.0
     queues = AddressQueues()
     moments = [wait(queues, f"h{number}", 0.0) for number in range(MAX_AHEAD + 5)]
     assert moments == [GAP_S * min(number, MAX_AHEAD) for number in range(MAX_AHEAD + 5)]
@@ -114,9 +123,24 @@ def test_queues_of_hosts_that_are_gone_do_not_fill_the_memory(
     monkeypatch.setattr(politeness, "ADDRESSES_KEPT", 4)
     queues = AddressQueues()
     for number in range(4):
-        queues.wait(f"old{number}", f"10.0.0.{number}", GAP_S, 1.0, 0.0)
-    queues.wait("new", HERE, GAP_S, 9.0, 8.0)
-    assert queues.longest(9, 0.0) == {HERE: 1}
-    for number in range(9):  # those that still wait are kept, however many
+        assert queues.of(f"old{number}") is None
+        queues.wait(f"old{number}", f"10.0.0.{number}", GAP_S, 1.0, 9.0)
+    assert queues.of("old0") == AddressWait("10.0.0.0", 0)
+    queues.wait("new", HERE, GAP_S, 9.0, 1.0 + LATE_S)  # not yet late
+    assert queues.of("old3") is not None
+    for number in range(3):  # those that still wait are kept, and are not counted again at once
         queues.wait(f"new{number}", f"10.0.1.{number}", GAP_S, 9.0, 8.0)
-    assert len(queues.longest(99, 0.0)) == 10
+        assert queues.of("old3") is not None
+    queues.wait("last", THERE, GAP_S, 9.0, 8.0)
+    assert queues.of("old3") is None
+    assert len(queues.longest(99, 8.0)) == 5
+
+
+def test_nothing_is_left_of_a_host_that_has_left() -> None:
+    queues = AddressQueues()
+    before = pickle.dumps(vars(queues))
+    for host in "abc":
+        wait(queues, host, 5.0)
+    for host in "bac":
+        queues.leave(host)
+    assert pickle.dumps(vars(queues)) == before
