@@ -34,7 +34,15 @@ from gossamer.ranks import RankFile, write_ranks
 from gossamer.search.manifest import read_manifest as read_index_manifest
 from gossamer.seen.runs import checked_chunks
 from gossamer.settings import load_config
-from gossamer.store import CrawlFolder, LostReading, ReadingMark, Records, TurnWriter, iter_links
+from gossamer.store import (
+    ArchiveEntry,
+    CrawlFolder,
+    LostReading,
+    ReadingMark,
+    Records,
+    TurnWriter,
+    iter_links,
+)
 from tests.unit.store.store_samples import document, turn
 
 AT = 1700000000.25
@@ -156,6 +164,12 @@ def lost_readings(folder: Path, copy_to: Path) -> list[LostReading | None]:
     return found
 
 
+def _ending(writer: TurnWriter, entry: ArchiveEntry) -> bytes:
+    """Return the member of a URL of which no document is kept, if it is alone in its commit."""
+    assert entry.ending is not None
+    return writer.endings([entry.ending])
+
+
 def made_records() -> dict[str, bytes]:
     """Return WARC records of every kind, unpacked, as a shard writes them."""
     writer = TurnWriter(software=SOFTWARE, rng=random.Random(1))
@@ -185,8 +199,8 @@ def made_records() -> dict[str, bytes]:
         "revisit-not-modified": unmodified.pages[unmodified.page_offset :],
         "response-truncated": cut.pages[cut.page_offset :],
         "resource": resource.pages,
-        "metadata-failed": failed.links,
-        "metadata-refused": refused.links,
+        "metadata-failed": _ending(writer, failed),
+        "metadata-refused": _ending(writer, refused),
         "metadata-seed": writer.seed_record("http://one.test/", "golden", AT),
     }
     return {name: gzip.decompress(member) for name, member in members.items()}

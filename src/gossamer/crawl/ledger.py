@@ -209,6 +209,8 @@ class Ledger:
         self._take_late_labels()
         turns = (entry for _, _, entry in self.group if entry is not None)
         entries = [*self._entries, *turns, *self._late_entries]
+        if endings := [entry.ending for entry in entries if entry.ending is not None]:
+            entries.append(ArchiveEntry(links=self.writer.endings(endings)))
         refs = self.archive.append(entries) if entries else []
         added_bytes = self.archive.group_bytes if entries else 0
         self.counters.count_archived(added_bytes)

@@ -8,6 +8,7 @@ from gossamer.clock import CrawlTime
 from gossamer.crawl.core import OF_STORED_PAGES, Core, SeedFailures
 from gossamer.crawl.ledger import Ledger
 from gossamer.crawl.pipeline import (
+    DETAIL_CHARS,
     Reading,
     RobotsHop,
     answer_of,
@@ -60,6 +61,9 @@ from gossamer.traps import Hold
 
 FIRST_TRIES = 4
 """Look-ups of a seed's name before a crawl that never reached anything gives up on it."""
+ENDED_AT_ONCE = 1000
+"""URLs of a host whose name does not exist that end with one of them."""
+OF_ANOTHER_URL = " (looked up once, for another URL of its host)"
 ROBOTS_RETRY_S = 5.0
 """How long a host is left alone after the first failure of its robots.txt."""
 REST_S = 86_400.0
@@ -332,6 +336,7 @@ class Worker:
             now = self.time.now()
             turn = Turn(task=lost.task, outcome=end_of(lost.reason, lost.detail), at=now)
             turn = self.probes.end(turn, now)
+            self.seeds.note(lost.task, f"{lost.reason}: {lost.detail}")
             self.core.traps.observe(turn)
             self.ledger.record(turn, now)
             self.core.release_held()
@@ -387,10 +392,22 @@ class Worker:
             ):
                 tried = failed_try(task, outcome, answer.failure, turn.retry_at, now)
                 turn = replace(turn, retry_at=tried.retry_at)
+            if outcome.kind is FailureKind.DNS_NO_SUCH_HOST:
+                self._end_queued(task, outcome)
         turn = self.probes.end(turn, now)
         if task.url.key in self.core.suspects:
             turn = judge_suspect(turn, self.core.suspects, now)
         self._record(turn, task, ended_at, answer, tried)
+
+    def _end_queued(self, task: Task, failed: Failed) -> None:
+        """End what is queued of a host whose name does not exist, or some of it.
+
+        `record_lost` records it, in the commit of the task itself. What is left goes with the next
+        task of the host: its name is not looked up again, and no step takes long.
+        """
+        detail = f"{failed.detail}{OF_ANOTHER_URL}"[:DETAIL_CHARS]
+        parking = self.core.frontier.parking
+        parking.end_queued(task.url.host, failed.kind.value, detail, ENDED_AT_ONCE)
 
     def _is_own(self, task: Task, failed: Failed, turn: Turn) -> bool:
         """Return True if a failure counts for its URL, whatever becomes of the host.

@@ -470,6 +470,16 @@ class Parking:
                 break
         return ended
 
+    def end_queued(self, host: str, reason: str, detail: str, at_most: int) -> None:
+        """End some of the queued tasks of a host that has its turn: what it said holds for all.
+
+        Record what `take_lost` gives, in one commit with this.
+        """
+        key = host_key(host)
+        if (active := self._bench.hosts.get(key)) is not None:
+            for task in self._queues.take(key, active.row, at_most):
+                self._end(task, reason, detail)
+
     def _give_up(self, key: HostKey, row: HostRow, detail: str, at_most: int) -> int:
         """End some tasks of a host; when none is left, the host is as if it were new."""
         outage = row.outage

@@ -33,7 +33,14 @@ from gossamer.store.ends import (
     read_ends,
     replace_ends,
 )
-from gossamer.store.entry import ArchiveEntry, LinkRow, LinksRecord, TurnWriter, decode_links
+from gossamer.store.entry import (
+    ArchiveEntry,
+    LinkRow,
+    LinksRecord,
+    TurnWriter,
+    decode_all_links,
+    decode_links,
+)
 from gossamer.store.layout import ArchiveKind, ArchiveName, CrawlFolder
 from gossamer.store.reader import (
     FindPage,

@@ -106,6 +106,24 @@ class LinksRecord(Struct, kw_only=True, frozen=True):
     """The part of a site on whose probation the page was fetched; left out if on none."""
 
 
+class EndingsRecord(Struct, kw_only=True, frozen=True):
+    """What became of several URLs of which no document is kept: the failures of one commit.
+
+    Whoever decodes it as a `LinksRecord` finds an outcome that concerns no page, and no links.
+    """
+
+    url: str = ""
+    outcome: str = "endings"
+    records: list[LinksRecord]
+
+
+ENDINGS_START = b'{"url":"","outcome":"endings"'
+TOGETHER = frozenset({"failed", "refused"})
+"""Outcomes that say nothing of a page: only who asks what became of URLs wants them."""
+MOST_ENDINGS = 1000
+"""In one record."""
+_DEFAULTS = msgspec.structs.asdict(LinksRecord(url="", outcome=""))
+_decode_endings = msgspec.json.Decoder(EndingsRecord).decode
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(LinksRecord).decode
 
@@ -116,6 +134,32 @@ def encode_links(record: LinksRecord) -> bytes:
         return _encode(record)
     except (UnicodeEncodeError, OverflowError, TypeError):
         return _encode(_mend(msgspec.structs.asdict(record)))
+
+
+def encode_endings(records: Sequence[LinksRecord]) -> bytes:
+    """Return records of URLs of which no document is kept as JSON, without what is not set."""
+    rows = [_ending_row(record) for record in records]
+    whole = {"url": "", "outcome": "endings", "records": rows}
+    try:
+        return _encode(whole)
+    except (UnicodeEncodeError, OverflowError, TypeError):
+        return _encode(_mend(whole))
+
+
+def _ending_row(record: LinksRecord) -> dict[str, object]:
+    said = msgspec.structs.asdict(record)
+    row = {name: value for name, value in said.items() if value != _DEFAULTS[name]}
+    return {"url": record.url, "outcome": record.outcome, **row, "at": round(record.at, 3)}
+
+
+def decode_all_links(block: bytes) -> list[LinksRecord]:
+    """Return the records in a block: one, or several that ended together.
+
+    Raise `msgspec.DecodeError` if it is none of ours.
+    """
+    if block.startswith(ENDINGS_START):
+        return _decode_endings(block).records
+    return [_decode(block)]
 
 
 def decode_links(block: bytes) -> LinksRecord:
@@ -172,6 +216,8 @@ class ArchiveEntry:
     plain_text: bytes = b""
     """What the text record holds, as UTF-8: for whoever else wants it so."""
     links: bytes = b""
+    ending: LinksRecord | None = None
+    """What became of a URL of which no document is kept: recorded with others of its commit."""
     record_id: str = ""
     """Id of the response, revisit or resource record; "" if no document was stored."""
     payload_digest: str = ""
@@ -254,9 +300,10 @@ class TurnWriter:
             return ArchiveEntry()
         document = _document_of(turn)
         if document is None:
-            return ArchiveEntry(
-                links=self._links_only(_links_record(turn, None, "", is_same=False))
-            )
+            record = _links_record(turn, None, "", is_same=False)
+            if record.outcome not in TOGETHER:  # a page that is gone: graph and index want to know
+                return ArchiveEntry(links=self._links_only(record))
+            return ArchiveEntry(ending=record)
         name = _Name.of(document, self._ids.next())
         entry = self._pages(document, name, turn.copy_of)
         is_same = entry.is_revisit and turn.revisit is RevisitResult.UNCHANGED
@@ -277,6 +324,18 @@ class TurnWriter:
         )
         entry.links = self._metadata(turn.at, lines, block)
         return entry
+
+    def endings(self, records: Sequence[LinksRecord]) -> bytes:
+        """Return the links-file members of URLs of which no document is kept, many in each."""
+        if len(records) == 1:
+            return self._links_only(records[0])
+        members = []
+        for start in range(0, len(records), MOST_ENDINGS):
+            some = records[start : start + MOST_ENDINGS]
+            block = encode_endings(some)
+            lines = f"WARC-Block-Digest: {digest_of(block)}\r\nContent-Type: application/json\r\n"
+            members.append(self._metadata(some[-1].at, lines, block))
+        return b"".join(members)
 
     def seed_record(self, url: str, label: str, at: float) -> bytes:
         """Return the links-file member that remembers a seed and its label."""

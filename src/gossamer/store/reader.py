@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from gossamer.errors import CorruptFile
 from gossamer.model import CopyOf, StoreRef
-from gossamer.store.entry import LinksRecord, decode_links
+from gossamer.store.entry import LinksRecord, decode_all_links, decode_links
 from gossamer.store.layout import CrawlFolder
 from gossamer.store.records import NOT_GZIP, Record, Records, split_head, warc_fields
 from gossamer.store.scanning import OnBad, readable_records
@@ -133,8 +133,18 @@ def iter_links(
     for name in folder.archive_names(kind="links"):
         path = folder.archive / name.file_name
         for record in readable_records(path, on_bad=on_bad):
-            if (links := links_in(record)) is not None:
+            for links in all_links_in(record):
                 yield StoreRef(path.name, record.offset, record.length), links
+
+
+def all_links_in(record: Record) -> list[LinksRecord]:
+    """Return the links records in a record: none, one, or several that ended together."""
+    if record.headers.get("warc-type") != "metadata":
+        return []
+    try:
+        return decode_all_links(record.block)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return []
 
 
 def links_in(record: Record) -> LinksRecord | None:

@@ -12,7 +12,7 @@ from typing import Any, BinaryIO
 
 from gossamer.config import StoreConfig
 from gossamer.model import Document, Extraction, Fetched, Link, LinkKind, StoreRef, Task, Turn, Url
-from gossamer.store import Archive, CrawlFolder, State, TurnWriter
+from gossamer.store import Archive, ArchiveEntry, CrawlFolder, State, TurnWriter
 from gossamer.store.archive import _release
 
 with warnings.catch_warnings():
@@ -129,7 +129,10 @@ class Shard:
         )
 
     def append(self, turns: list[Turn]) -> list[StoreRef | None]:
-        return self.archive.append([self.writer.entry(turn) for turn in turns])
+        entries = [self.writer.entry(turn) for turn in turns]
+        if endings := [entry.ending for entry in entries if entry.ending is not None]:
+            entries.append(ArchiveEntry(links=self.writer.endings(endings)))
+        return self.archive.append(entries)[: len(turns)]
 
     def commit(self, turns: list[Turn]) -> list[StoreRef | None]:
         refs = self.append(turns)

@@ -23,9 +23,11 @@ from gossamer.model import (
     Redirected,
     RefusalKind,
     Refused,
+    RevisitResult,
     Task,
 )
 from gossamer.store import ArchiveEntry, LinksRecord, TurnWriter
+from gossamer.store.entry import decode_all_links, decode_links
 from gossamer.store.warc import (
     date_text,
     digest_of,
@@ -163,6 +165,8 @@ def test_a_copy_that_was_sent_in_other_bytes_is_stored_in_full() -> None:
 
 
 def links(entry: ArchiveEntry) -> LinksRecord:
+    if entry.ending is not None:
+        return entry.ending
     block = gzip.decompress(entry.links).partition(b"\r\n\r\n")[2]
     return msgspec.json.decode(block[:-4], type=LinksRecord)
 
@@ -180,7 +184,8 @@ def test_a_failure_without_an_answer_leaves_only_its_links_record() -> None:
     told = links(entry)
     assert (told.outcome, told.reason, told.detail) == ("failed", "connect_timeout", "10 s")
     assert (told.page, told.status, told.links) == ("", 0, [])
-    assert b"WARC-Refers-To" not in gzip.decompress(entry.links)
+    assert entry.links == b"", "it is recorded with others of its commit"
+    assert b"WARC-Refers-To" not in gzip.decompress(writer().endings([told]))
 
 
 def test_an_error_answer_is_stored_without_text() -> None:
@@ -204,6 +209,64 @@ def test_a_refusal_names_what_decided() -> None:
     entry = writer().entry(turn(outcome=outcome, found=None))
     assert entry.pages == b""
     assert links(entry).reason == "robots_disallowed"
+
+
+def endings(count: int) -> list[LinksRecord]:
+    return [
+        LinksRecord(
+            url=f"http://dead.test/{number}",
+            outcome="failed",
+            reason="dns_no_such_host",
+            detail="no such name",
+            depth=3,
+            via="http://one.test/",
+            kind="anchor",
+            at=AT + number,
+            label="news",
+        )
+        for number in range(count)
+    ]
+
+
+def block_of(member: bytes) -> bytes:
+    return gzip.decompress(member).partition(b"\r\n\r\n")[2][:-4]
+
+
+def test_urls_that_ended_without_a_document_share_a_record_that_gives_each_of_them_back() -> None:
+    member = writer().endings(endings(200))
+    assert decode_all_links(block_of(member)) == endings(200)
+    assert len(member) < 30 * 200, "bytes for each"
+
+
+def test_a_page_that_is_gone_has_a_record_of_its_own_though_no_answer_is_kept() -> None:
+    outcome = Failed(kind=FailureKind.NOT_FOUND, detail="no such file")
+    entry = writer().entry(turn(outcome=outcome, found=None, revisit=RevisitResult.GONE))
+    assert entry.ending is None
+    assert links(entry).outcome == "gone", "index and graph find it"
+
+
+def test_one_url_that_ended_has_a_record_like_any_other() -> None:
+    [told] = decode_all_links(block_of(writer().endings(endings(1))))
+    assert told == endings(1)[0]
+    assert decode_links(block_of(writer().endings(endings(1)))) == told
+
+
+def test_who_reads_endings_as_a_links_record_finds_no_page_and_no_links() -> None:
+    told = decode_links(block_of(writer().endings(endings(3))))
+    assert (told.url, told.outcome, told.page, told.links) == ("", "endings", "", [])
+
+
+def test_more_endings_than_fit_into_a_record_fill_several() -> None:
+    members = writer().endings(endings(2500))
+    found = [block for block in gzip.decompress(members).split(b"WARC/1.1\r\n") if block]
+    assert len(found) == 3
+
+
+def test_a_detail_that_json_cannot_hold_costs_no_other_ending() -> None:
+    odd = msgspec.structs.replace(endings(1)[0], detail="half a pair: \ud800")
+    told = decode_all_links(block_of(writer().endings([*endings(2), odd])))
+    assert [one.url for one in told] == [one.url for one in (*endings(2), odd)]
+    assert told[-1].detail == "half a pair: ?"
 
 
 def test_a_seed_is_remembered_with_its_label() -> None:

@@ -24,7 +24,7 @@ from gossamer.store import (
     Record,
     RecordIdSet,
     count_of,
-    decode_links,
+    decode_all_links,
     read_ends,
     scan_records,
     undecodable,
@@ -104,8 +104,8 @@ def walk_links(folder: CrawlFolder) -> Iterator[LinksRecord]:
     """Yield every links record that can be read."""
     for name in folder.archive_names(kind="links"):
         for found in _scan(folder, name, LostRecords()):
-            if isinstance(links := _links(found, name), LinksRecord):
-                yield links
+            if isinstance(said := _links(found, name), list):
+                yield from said
 
 
 def _walk_set(
@@ -123,13 +123,16 @@ def _walk_set(
         texts, bad_texts = _read_texts(folder, name.sibling("text"), lost)
     bad_links = BadStretches()
     for found in _scan(folder, name, lost):
-        links = _links(found, name)
-        if isinstance(links, BadRecord):
-            bad_links.add(links)
-        elif isinstance(found, Record):
-            bad_links.pass_over(count_of(found.record_id))
-        if not isinstance(links, LinksRecord):
+        said = _links(found, name)
+        if isinstance(said, BadRecord):
+            bad_links.add(said)
             continue
+        if isinstance(found, Record):
+            bad_links.pass_over(count_of(found.record_id))
+        if len(said) != 1:
+            yield from (FoundPage(links, None) for links in said)
+            continue
+        [links] = said
         page = pages.pop(links.page, None) if links.page else None
         if links.page and page is None:
             lost.pages.append(links)
@@ -216,13 +219,13 @@ def _scan(
         yield found
 
 
-def _links(found: Record | BadRecord, name: ArchiveName) -> LinksRecord | BadRecord | None:
-    """Return the links record in a record; None if it is of another kind."""
+def _links(found: Record | BadRecord, name: ArchiveName) -> list[LinksRecord] | BadRecord:
+    """Return the links records in a record; none if it is of another kind."""
     if isinstance(found, BadRecord):
         return found
     if found.headers.get("warc-type") != "metadata":
-        return None
+        return []
     try:
-        return decode_links(found.block)
+        return decode_all_links(found.block)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         return undecodable(name.file_name, found, error)
