@@ -129,6 +129,10 @@ def test_settings_of_a_stopped_crawl_are_changed_for_its_next_start(tmp_path: Pa
             ],
             "running": False,
         }
+        waiting = web.crawler.why(web.url(f"/good/{EACH - 1}"))
+        assert waiting["state"] in {"queued", "leased"}
+        assert waiting["filter"]["reason"] == "too_deep"
+        assert "not fetched when its turn comes (too_deep: deeper than 0)" in waiting["explanation"]
         before = len(web.server.requests)
         told = web.crawler.run(*ALL).expect(0).last_json
         assert told["refused"]["too_deep"] > EACH

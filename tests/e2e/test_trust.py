@@ -165,6 +165,23 @@ def test_why_says_what_a_held_url_waits_for_and_what_to_do(
     assert f"gossamer trust DIR '{site.unit}*' lets it go on" in told
 
 
+def test_what_is_blocked_is_not_fetched_though_it_was_held_and_is_trusted(
+    finished: tuple[Dictionary, Ended], tmp_path: Path
+) -> None:
+    site = copy_of(finished[0], tmp_path)
+    before, held = site.asked, site.crawler.status()["held"]
+    site.crawler.say("set", "filter.block=words.test").expect(0)
+    assert site.crawler.why(word := held_word(site))["filter"]["reason"] == "blocked"
+    site.crawler.say("trust", f"{site.unit}*").expect(0)
+    flags = site.crawler.flags[: site.crawler.flags.index("--config")]  # it would take its place
+    told = replace(site.crawler, flags=flags).run().expect(0).last_json
+    assert site.asked == before
+    assert (told["held"], told["queued"]) == (0, 0)
+    assert told["refused"]["blocked"] == held
+    assert (why := site.crawler.why(word))["state"] == "refused"
+    assert why["detail"] == "words.test"
+
+
 def test_a_part_of_what_is_held_is_let_go_by_a_narrow_pattern(
     finished: tuple[Dictionary, Ended], tmp_path: Path
 ) -> None:

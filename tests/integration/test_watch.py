@@ -296,3 +296,18 @@ def test_the_archive_of_a_watch_gives_the_state_back(
             assert now[fact] == facts[fact], (name, fact)
         assert now["watch"]["changes"] == facts["watch"]["changes"]
         assert now["page"] == facts["page"], name
+
+
+def test_a_page_that_is_blocked_by_now_is_not_revisited_and_stays_stored(
+    web: FakeServer[ScriptedWeb], tmp_path: Path
+) -> None:
+    host = web.web.host("a.test")
+    host.page("/", links=["/bad", "/good"]).page("/bad", text="bad").page("/good", text="good")
+    crawler = crawled(web, tmp_path, host.url("/"))
+    before = count(web, "/bad")
+    status = watch_until(crawler, more(web, "/good", 3), "--block", "http://*/bad")
+    assert count(web, "/bad") == before
+    assert status["pages"] == 3
+    assert crawler.why(host.url("/bad"))["state"] == "archived"
+    crawler.say("set", "filter.block=").expect(0)
+    watch_until(crawler, more(web, "/bad", 1))

@@ -23,6 +23,7 @@ from gossamer.model import (
     Objection,
     Reject,
     SitemapClaim,
+    Task,
     Url,
     UrlRecord,
     UrlState,
@@ -46,6 +47,7 @@ from gossamer.urls import explain, parse, ring_of, without_credentials
 _UNITS = (("d", 86_400.0), ("h", 3_600.0), ("min", 60.0), ("s", 1.0))
 _PLAIN = 1.5
 """A span is told in the largest unit of which it has this many."""
+_WAITING = frozenset({"queued", "leased", "waiting", "held"})
 _OF_NO_URL = ("url", "canonical", "state", "reason", "explanation")
 """The keys of the answer about what is no URL."""
 
@@ -211,6 +213,8 @@ class Sources(Struct, kw_only=True):
     rows: Rows
     urls: UrlConfig
     judge: Callable[[Link, int, str], Objection | None]
+    judge_queued: Callable[[Task], Objection | None]
+    """Judges a URL that is known by the present rules, as the crawl does when its turn comes."""
     robots: Callable[[Url], RobotsAnswer | None]
     find_linker: Callable[[str], Linker | None]
     is_seed: Callable[[Url], bool]
@@ -248,6 +252,7 @@ def explain_url(text: str, sources: Sources) -> Why:
         settings=sources.settings_of(url),
     )
     found = replace(found, labels=_with_late_labels(found.labels, url, sources.rows))
+    found = replace(found, filter=found.filter or _objection_now(url, found, sources))
     if found.state == UrlState.ARCHIVED:
         found = replace(found, near=near_copy(sources.rows.get, url.key))
     suspect = decode_suspect(sources.rows.get(suspect_row_key(url.key)))
@@ -265,6 +270,19 @@ def _with_late_labels(names: list[str], url: Url, rows: Rows) -> list[str]:
     """Return labels with those that reached a URL after it was queued."""
     late = rows.get(late_labels_key(url.key))
     return names if late is None else label_names(add_labels(",".join(names), late.decode()))
+
+
+def _objection_now(url: Url, found: Why, sources: Sources) -> FilterVerdict | None:
+    """Return what the present rules have against a URL that waits: its turn will end it."""
+    if found.state not in _WAITING:
+        return None
+    kind = LinkKind(found.kind or LinkKind.ANCHOR)
+    task = Task(url=url, depth=found.depth or 0, via=found.via, kind=kind)
+    objection = sources.judge_queued(task)
+    is_tried = kind is LinkKind.SITEMAP and not found.depth
+    if objection is None or (is_tried and objection.reason is Reject.OFF_SCOPE):
+        return None
+    return FilterVerdict(reason=objection.reason.value, detail=objection.detail)
 
 
 def _found(url: Url, sources: Sources) -> Why:
@@ -449,6 +467,9 @@ def sentence(why: Why, outage: str = "") -> str:
         "a filter given in Python did, or the crawl was not started since the seed was added.",
     }
     seen_at = why.visits[-1].at if why.visits else None
+    if why.filter is not None and why.state in _WAITING:
+        rule = f"{why.filter.reason}: {why.filter.detail}".rstrip(": ")
+        told[state] += f" By the present rules it is not fetched when its turn comes ({rule})."
     return told[state] + near_sentence(why.near) + linked + _revisit_words(why.watch, seen_at)
 
 

@@ -361,6 +361,7 @@ def why_sources(folder: CrawlFolder, config: Config, rows: Rows) -> Sources:
         rows=rows,
         urls=config.urls,
         judge=chain.judge,
+        judge_queued=chain.judge_queued,
         robots=robots_says,
         find_linker=lambda text: find_linker(folder, text),
         is_seed=lambda url: url.key in keys,
