@@ -71,6 +71,22 @@ def searches(crawl: gossamer.OpenCrawl, into: Path | str) -> Iterator[int | floa
     yield crawl.publish("file:///srv/index").sent_bytes
 
 
+@gossamer.protocol("finger", port=79, has_robots=False)
+async def finger(
+    exchange: gossamer.Exchange,
+) -> gossamer.Resource | gossamer.Moved | gossamer.Failed:
+    """Ask a server over a connection."""
+    wire: gossamer.Wire = await exchange.connect()
+    await wire.send(exchange.url.target[1:].encode() + b"\r\n")
+    first: bytes = await wire.line()
+    if first.startswith(b"see "):
+        return gossamer.Moved(first[4:].decode())
+    content: gossamer.Content = await wire.rest()
+    if not content.size:
+        return gossamer.Failed(kind=gossamer.FailureKind.NOT_FOUND, detail="nobody")
+    return gossamer.Resource(content, "text/plain")
+
+
 def main() -> int:
     """Crawl, ask, and look at the errors."""
     told: list[float] = []
@@ -80,6 +96,8 @@ def main() -> int:
             "mycrawl",
             max_pages=10,
             scope="host",
+            protocols=[finger],
+            scheme=["ftp"],
             on_progress=lambda status: told.append(status.pages_per_s),
         )
     except gossamer.ConfigError:

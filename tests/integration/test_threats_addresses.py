@@ -229,7 +229,7 @@ def test_ports_of_other_services_are_refused_from_anywhere(tmp_path: Path) -> No
     with serving(web) as server:
         seeds = [hub.url(), *(f"http://hub.test:{port}/seed" for port in ports)]
         done = crawl(server, tmp_path / "c", *seeds)
-        assert done.ending.status.refused == {"bad_port": 2 * len(ports) + 1}
+        assert done.ending.status.refused == {"bad_port": 3 * len(ports) + 1}
         for port in (22, 25, 6379, 11211):
             for way in ("link", "moved", "seed"):
                 assert done.fate(f"http://hub.test:{port}/{way}") == ("refused", "bad_port")
