@@ -199,3 +199,42 @@ def test_label_flags_are_read_and_kept(tmp_path: Path, capsys: pytest.CaptureFix
     capsys.readouterr()
     assert exit_code([*words, "--label-priority", "news=much"]) == 2
     assert "--label-priority: expected LABEL=N, found 'news=much'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        gossamer.IndexOptions(),
+        gossamer.IndexOptions(shards=3),
+        gossamer.IndexOptions(shards=2, organisation="terms"),
+    ],
+)
+def test_pages_are_found_by_label_alone_and_with_words(
+    options: gossamer.IndexOptions, tmp_path: Path
+) -> None:
+    web = ScriptedWeb()
+    both = web.host("both.test").page("/", text="a heron over the weir")
+    news = web.host("news.test").page("/", text="heron news", links=["/a"]).page("/a", text="gull")
+    path = [f"/{step}" for step in range(4)]
+    sea = web.host("sea.test").page("/", text="a heron at sea", links=path[:1])
+    for here, there in zip(path, [*path[1:], both.url()], strict=True):
+        sea.page(here, text=f"wave {here}", links=[there])
+    with serving(web) as server:
+        seeds = Seed(news.url(), "News"), Seed(sea.url(), "Deep Sea"), Seed(both.url(), "news")
+        crawl(server, tmp_path / "c", *seeds)
+
+        def found(query: str) -> set[str]:
+            answer = opened.search(query, per_page=50)
+            return {hit.url for hit in answer.hits}
+
+        with gossamer.open(tmp_path / "c") as opened:
+            opened.build_index(options)
+            assert found("label:news") == {news.url(), news.url("/a"), both.url()}
+            assert found("label:NEWS heron") == {news.url(), both.url()}
+            assert found('label:"deep  sea" heron') == {sea.url(), both.url()}
+            assert found('label:news label:"deep sea" heron') == {
+                *(host.url() for host in (news, sea, both))
+            }
+            assert found('heron -label:"deep sea"') == {news.url()}
+            assert found("label:nothing heron") == set()
+            assert found("heron label:news site:both.test") == {both.url()}

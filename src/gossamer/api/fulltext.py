@@ -56,7 +56,8 @@ class SearchIndex:
     ) -> Answer:
         """Return a page of results, the best first. Any text is a query.
 
-        Words, "a phrase", -word, one OR other, site:, lang:, type:, inurl:, after:, before:.
+        Words, "a phrase", -word, one OR other, site:, lang:, type:, label:, inurl:, after:,
+        before:.
         `exact`: scores as of one index, however many shards there are. `without`: rank without
         fields, anchors, static, proximity, copies or hosts.
         """

@@ -28,8 +28,8 @@ def search(**given: Any) -> int:  # noqa: ANN401 - the parser hands over what is
     """Full-text search in the pages of a crawl, or of any index: the best first, with snippets.
 
     Words, "a phrase", -word, one OR other, site:example.org, lang:de, type:pdf,
-    inurl:word, after:2026-05, before:2026-07-01. All words are needed; where
-    few pages have them all, those with most of them are shown, too.
+    label:news (of seeds), inurl:word, after:2026-05, before:2026-07-01. All words are
+    needed; where few pages have them all, those with most of them are shown, too.
     An answer without results is an answer: the exit code is 0.
     """
     query, without = _query(given["question"]), _names(given["without"])

@@ -28,6 +28,8 @@ class Filters(Struct, frozen=True, kw_only=True, omit_defaults=True):
     not_languages: tuple[str, ...] = ()
     types: tuple[str, ...] = ()
     not_types: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()
+    not_labels: tuple[str, ...] = ()
     in_url: tuple[Term, ...] = ()
     """All of them must be among the words of the URL."""
     not_in_url: tuple[Term, ...] = ()

@@ -2,6 +2,15 @@
 
 from msgspec import Struct
 
+LABEL = "label:"
+"""How a label is written among a page's types: no type has a colon, so that indexes of before
+labels need not be built anew."""
+
+
+def label_term(label: str) -> str:
+    """Return a label as it is looked for: in whatever letters it was written."""
+    return " ".join(label.casefold().split())
+
 
 class IndexPage(Struct, kw_only=True, frozen=True):
     """One page, wherever it comes from: an archive of ours, WET, WARC or JSONL."""
@@ -19,6 +28,8 @@ class IndexPage(Struct, kw_only=True, frozen=True):
     """What links that lead here say, the most frequent first."""
     link_texts: frozenset[str] = frozenset()
     """What its own links say: lines of nothing else are navigation."""
+    labels: str = ""
+    """Of the seeds that led to it, separated by commas."""
 
 
 class Prepared(Struct, kw_only=True, frozen=True):
@@ -39,6 +50,8 @@ class Prepared(Struct, kw_only=True, frozen=True):
     """The host and the domains above it: what `site:` may name."""
     types: tuple[str, ...]
     """What `type:` may name: text/html, html."""
+    labels: tuple[str, ...] = ()
+    """What `label:` may name."""
     title: str
     text: str
     """For snippets: what the reader is shown, capped."""

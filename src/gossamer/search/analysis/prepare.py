@@ -15,7 +15,7 @@ from gossamer.search.analysis.vocabulary import Vocabulary
 from gossamer.search.analysis.word_kernels import Bytes
 from gossamer.search.analysis.words import MOST, Word, words_of
 from gossamer.search.messages import Group, Phrase, Term
-from gossamer.search.page import IndexPage, Prepared
+from gossamer.search.page import IndexPage, Prepared, label_term
 from gossamer.urls import fingerprint_of
 
 MOST_SHOWN = 16_000
@@ -89,6 +89,7 @@ class Analyser:
             media_type=page.media_type,
             sites=sites_of(host),
             types=types_of(page.media_type),
+            labels=tuple(map(label_term, filter(None, page.labels.split(",")))),
             title=page.title[:MOST_TITLE].encode("utf-8", "replace").decode(),
             text=_shown(arranged, start),
             words=words,

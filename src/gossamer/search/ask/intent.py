@@ -63,6 +63,8 @@ def intent_of(question: Question, analyser: Analyser, finder: Finder) -> Intent:
         not_languages=question.not_languages,
         types=question.types,
         not_types=question.not_types,
+        labels=question.labels,
+        not_labels=question.not_labels,
         in_url=_terms(question.in_url, analyser, languages),
         not_in_url=_terms(question.not_in_url, analyser, languages),
         after=question.after,

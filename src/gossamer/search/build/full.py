@@ -13,7 +13,7 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from gossamer.durable import sync_files
-from gossamer.model import BuildProgress, BuildStep, skipped
+from gossamer.model import BuildProgress, BuildStep, add_labels, skipped
 from gossamer.search.analysis import Analyser
 from gossamer.search.build.keeper import MOST_WAITING
 from gossamer.search.build.options import IndexFacts, IndexOptions, Shape, facts_of
@@ -40,6 +40,8 @@ from gossamer.store import CrawlFolder, Lengths
 from gossamer.urls import fingerprint_of
 
 TOLD_PAGES = 2000
+GIVES_LABELS = frozenset({"labelled", "seed"})
+"""Outcomes whose records may bring labels to a page that another record is of."""
 WORK = "work"
 """The folder, inside that of a new index, for what passes."""
 
@@ -64,6 +66,8 @@ class FullBuild:
         self._tell = tell
         self._added = 0
         self._languages: dict[str, int] = {}
+        self._late_labels: dict[int, str] = {}
+        """Labels that pages got after they were stored, by key."""
 
     def build(self) -> IndexFacts:
         """Make an index of the whole archive, and put it into the old one's place."""
@@ -99,6 +103,9 @@ class FullBuild:
         news = ArchiveNews(self._folder, {}, self._counted, self._doubts)
         for number, facts in enumerate(news.facts(), 1):
             plan.note(facts)
+            if facts.outcome in GIVES_LABELS and facts.label:
+                key = fingerprint_of(facts.url)
+                self._late_labels[key] = add_labels(self._late_labels.get(key, ""), facts.label)
             spool.add(facts)
             if number % TOLD_PAGES == 0:
                 self._tell(BuildStep(doing="reading", count=number))
@@ -133,7 +140,9 @@ class FullBuild:
         sink = open_sink(self._folder.root, new, manifest, self._options)
         try:
             for facts, text in self._pages(new, news, settled):
-                sink.add(analyser.prepare(page_of(facts, text, anchors.of(facts.url))))
+                late = self._late_labels and self._late_labels.get(fingerprint_of(facts.url))
+                page = page_of(facts, text, anchors.of(facts.url), late or "")
+                sink.add(analyser.prepare(page))
                 self._added += 1
                 if self._added % TOLD_PAGES == 0:
                     self._tell_pages("writing", news.bytes_left)

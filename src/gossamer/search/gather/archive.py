@@ -14,6 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 from xxhash import xxh3_64_hexdigest
 
+from gossamer.model import add_labels
 from gossamer.search.page import IndexPage
 from gossamer.store import (
     ArchiveName,
@@ -78,6 +79,7 @@ class PageFacts(Struct, frozen=True):
     robots: tuple[str, ...] = ()
     on_probation: str = ""
     links: list[LinkRow] = []  # msgspec copies it
+    label: str = ""
 
     @property
     def standing(self) -> Standing:
@@ -110,8 +112,10 @@ class Gathered(Struct, frozen=True):
 _decode = msgspec.json.Decoder(PageFacts).decode
 
 
-def page_of(facts: PageFacts, text: str, anchors: Sequence[str] = ()) -> IndexPage:
-    """Return a page as the index takes it in."""
+def page_of(
+    facts: PageFacts, text: str, anchors: Sequence[str] = (), late_labels: str = ""
+) -> IndexPage:
+    """Return a page as the index takes it in; `late_labels` are told by other records of it."""
     texts = [row[2] for row in facts.links[:MOST_LINK_TEXTS]]
     return IndexPage(
         url=facts.url,
@@ -123,6 +127,7 @@ def page_of(facts: PageFacts, text: str, anchors: Sequence[str] = ()) -> IndexPa
         at=facts.at,
         anchors=tuple(anchors),
         link_texts=frozenset(filter(None, texts)),
+        labels=add_labels(facts.label, late_labels),
     )
 
 

@@ -11,6 +11,7 @@ import tantivy
 
 from gossamer.search.fields import K1, POSITIONED, TEXT_FIELDS, B
 from gossamer.search.messages import Ask, Counts, Filters, Group, Phrase
+from gossamer.search.page import LABEL
 
 Query = tantivy.Query
 MUST, SHOULD, MUST_NOT = tantivy.Occur.Must, tantivy.Occur.Should, tantivy.Occur.MustNot
@@ -32,6 +33,11 @@ def group_idf(group: Group, counts: Counts) -> float:
     empty = (0,) * len(TEXT_FIELDS)
     rows = [counts.having.get(term, empty) for term in group]
     return idf(counts.pages, max(map(sum, zip(*rows, strict=True)), default=0))
+
+
+def _labels(names: Iterable[str]) -> tuple[str, ...]:
+    """Return labels as they stand among the types of a page."""
+    return tuple(LABEL + name for name in names)
 
 
 class Wording:
@@ -116,6 +122,7 @@ class Wording:
             ("site", filters.sites, filters.not_sites),
             ("language", filters.languages, filters.not_languages),
             ("type", filters.types, filters.not_types),
+            ("type", _labels(filters.labels), _labels(filters.not_labels)),
         )
         clauses: list[Clause] = []
         for field, wanted, unwanted in kinds:

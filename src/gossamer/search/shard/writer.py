@@ -6,7 +6,7 @@ import msgspec
 import tantivy
 
 from gossamer.search.fields import TEXT_FIELDS
-from gossamer.search.page import Prepared
+from gossamer.search.page import LABEL, Prepared
 from gossamer.search.shard.damage import guarded
 from gossamer.search.shard.schema import length_column, make_index
 from gossamer.search.shard.snapshot import languages_of
@@ -39,6 +39,8 @@ class ShardWriter:
             document.add_text("site", site)
         for name in page.types:
             document.add_text("type", name)
+        for label in page.labels:
+            document.add_text("type", LABEL + label)
         document.add_text("language", page.language)
         document.add_unsigned("key", page.key)
         document.add_unsigned("host", page.host)

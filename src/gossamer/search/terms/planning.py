@@ -12,7 +12,7 @@ from gossamer.errors import ConfigError
 from gossamer.search.fields import MAIN, PATH, TEXT_FIELDS, TITLE, Weights
 from gossamer.search.messages import Ask, Counts, Filters, Phrase, Term
 from gossamer.search.shard import group_idf
-from gossamer.search.terms.kept.tags import FIELD, LANGUAGE, SITE, TYPE, tag
+from gossamer.search.terms.kept.tags import FIELD, LABELLED, LANGUAGE, SITE, TYPE, tag
 from gossamer.search.terms.wire import WITHOUT, Act, Close, Everything, Hit, Leg, Row, RowEnd
 
 Having = Mapping[Term, tuple[int, ...]]
@@ -130,8 +130,12 @@ class Way:
         return Condition(hits, rows, pages if hits or rows else 0, fields)
 
     def _filters(self, filters: Filters) -> Iterator[Condition]:
-        kinds = ((SITE, filters.sites), (LANGUAGE, filters.languages), (TYPE, filters.types))
-        for kind, values in kinds:
+        for kind, values in (
+            (SITE, filters.sites),
+            (LANGUAGE, filters.languages),
+            (TYPE, filters.types),
+            (LABELLED, filters.labels),
+        ):
             if values:
                 yield self._any_of([tag(kind, value) for value in values], _TAGS)
         for term in filters.in_url:
@@ -141,6 +145,7 @@ class Way:
         terms = [tag(SITE, value) for value in filters.not_sites]
         terms += [tag(LANGUAGE, value) for value in filters.not_languages]
         terms += [tag(TYPE, value) for value in filters.not_types]
+        terms += [tag(LABELLED, value) for value in filters.not_labels]
         yield self._any_of(terms, _TAGS)
         yield self._any_of(filters.not_in_url, _PATH)
 
@@ -161,6 +166,7 @@ def terms_of(ask: Ask) -> list[Term]:
         (SITE, (*filters.sites, *filters.not_sites)),
         (LANGUAGE, (*filters.languages, *filters.not_languages)),
         (TYPE, (*filters.types, *filters.not_types)),
+        (LABELLED, (*filters.labels, *filters.not_labels)),
     )
     return found + [tag(kind, value) for kind, values in kinds for value in values]
 

@@ -9,7 +9,7 @@ from msgspec import Struct
 from gossamer import Hit
 
 _FILTER = re.compile(
-    r'(?<!\S)-?(?P<kind>site|lang|type|inurl|before|after):(?:"[^"]*"|\S+)', re.IGNORECASE
+    r'(?<!\S)-?(?P<kind>site|lang|type|label|inurl|before|after):(?:"[^"]*"|\S+)', re.IGNORECASE
 )
 _PLAIN = re.compile(r"[\w.+\-\[\]:]+")
 """What can be said as the value of a filter."""

@@ -6,7 +6,8 @@
     site:example.org            the host and those below it
     lang:de  type:pdf  type:text/html  inurl:word
     after:2026-05  before:2026-07-01        when the page was fetched
-    -site: -lang: -type: -inurl:            not these
+    label:news  label:"climate change"      found from seeds with that label
+    -site: -lang: -type: -label: -inurl:    not these
 
 What cannot be read is taken as plain words, and a hint says so.
 """
@@ -17,7 +18,14 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
-from gossamer.search.ask.reading.values import day_of, language_of, moment_of, site_of, type_of
+from gossamer.search.ask.reading.values import (
+    day_of,
+    label_of,
+    language_of,
+    moment_of,
+    site_of,
+    type_of,
+)
 
 MOST_CHARS = 2_000
 MOST_WORDS = 32
@@ -28,7 +36,7 @@ _DASHES = str.maketrans(dict.fromkeys("−‐‑", "-"))
 _CONTROL = re.compile(r"[\x00-\x1f\x7f\ufffd]")
 _GAP = re.compile(r"\s*")
 _SIGN = re.compile(r"-*")
-_KEY = re.compile(r"(site|lang|language|type|filetype|inurl|before|after):", re.IGNORECASE)
+_KEY = re.compile(r"(site|lang|language|type|filetype|label|inurl|before|after):", re.IGNORECASE)
 _ROW = re.compile(r'"([^"]*)"')
 _RUN = re.compile(r'"*([^\s"]*)"*')
 """A quote that follows a word closes nothing and opens nothing: 5" disk."""
@@ -39,6 +47,7 @@ _READERS: dict[str, tuple[str, Callable[[str], str | None]]] = {
     "language": ("languages", language_of),
     "type": ("types", type_of),
     "filetype": ("types", type_of),
+    "label": ("labels", label_of),
     "inurl": ("in_url", lambda text: text if len(text.split()) == 1 else None),
 }
 _EXPECTED = {
@@ -47,6 +56,7 @@ _EXPECTED = {
     "language": "a code such as lang:de",
     "type": "a type such as type:pdf",
     "filetype": "a type such as type:pdf",
+    "label": "a label of a seed such as label:news",
     "inurl": "a word such as inurl:manual",
     "before": "a day such as before:2026-07-01, a month or a year",
     "after": "a day such as after:2026-07-01, a month or a year",
@@ -69,6 +79,8 @@ class Question(Struct, frozen=True, kw_only=True, omit_defaults=True):
     not_languages: tuple[str, ...] = ()
     types: tuple[str, ...] = ()
     not_types: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()
+    not_labels: tuple[str, ...] = ()
     in_url: tuple[str, ...] = ()
     not_in_url: tuple[str, ...] = ()
     after: int | None = None
@@ -80,10 +92,10 @@ class Question(Struct, frozen=True, kw_only=True, omit_defaults=True):
         parts += [f'"{row}"' for row in self.rows]
         parts += [f"-{word}" for word in self.without]
         parts += [f'-"{row}"' for row in self.without_rows]
-        for key in ("site", "lang", "type", "inurl"):
+        for key in ("site", "lang", "type", "label", "inurl"):
             name = _READERS[key][0]
-            parts += [f"{key}:{value}" for value in getattr(self, name)]
-            parts += [f"-{key}:{value}" for value in getattr(self, f"not_{name}")]
+            parts += [f"{key}:{_quoted(value)}" for value in getattr(self, name)]
+            parts += [f"-{key}:{_quoted(value)}" for value in getattr(self, f"not_{name}")]
         parts += [f"after:{day_of(self.after)}"] if self.after is not None else []
         parts += [f"before:{day_of(self.before)}"] if self.before is not None else []
         return " ".join(parts)
@@ -221,6 +233,11 @@ class _Scan:
         else:
             self._words.append([word])
         self._is_open, self._is_either = not is_not, False
+
+
+def _quoted(value: str) -> str:
+    """Return the value of a filter; in quotes, if it has blanks."""
+    return f'"{value}"' if " " in value else value
 
 
 def _end(pattern: re.Pattern[str], text: str, at: int) -> int:

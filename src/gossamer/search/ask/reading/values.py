@@ -3,6 +3,7 @@
 import re
 from datetime import UTC, datetime
 
+from gossamer.search.page import label_term
 from gossamer.urls import whatwg
 
 _LANGUAGE = re.compile(r"[a-z]{2,3}(-[a-z]{4})?(-[a-z0-9]{2,3})?")
@@ -10,6 +11,7 @@ _TYPE = re.compile(r"[a-z0-9][a-z0-9.+-]*(/[a-z0-9][a-z0-9.+-]*)?")
 _DAY = re.compile(r"(\d{4})(?:[-/.](\d{1,2})(?:[-/.](\d{1,2}))?)?")
 _SHORT = {"htm": "html", "txt": "plain", "text": "plain", "md": "markdown", "jpg": "jpeg"}
 _LONGEST_HOST = 253
+_LONGEST_LABEL = 128
 
 
 def site_of(text: str) -> str | None:
@@ -35,6 +37,12 @@ def type_of(text: str) -> str | None:
     """Return a media type, or the short name of one."""
     name = text.lower().removeprefix(".")
     return _SHORT.get(name, name) if _TYPE.fullmatch(name) else None
+
+
+def label_of(text: str) -> str | None:
+    """Return a label of seeds as it is looked for."""
+    label = label_term(text)
+    return label if label and len(label) <= _LONGEST_LABEL else None
 
 
 def moment_of(text: str) -> int | None:

@@ -105,6 +105,7 @@ def _asked(ask: Ask) -> Ask:
         *(term for phrase in phrases for row in phrase for term in row),
         *(filters.sites + filters.not_sites + filters.languages + filters.not_languages),
         *(filters.types + filters.not_types + filters.in_url + filters.not_in_url),
+        *(filters.labels + filters.not_labels),
     ]
     if len(values) > MOST_TERMS or not 0 <= ask.top <= MOST_TOP:
         raise BadMessage(f"a question has at most {MOST_TERMS} terms and {MOST_TOP} answers")

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from gossamer.search.page import Prepared
 
 FIELD = 6
-SITE, LANGUAGE, TYPE = "s:", "l:", "t:"
+SITE, LANGUAGE, TYPE, LABELLED = "s:", "l:", "t:", "b:"
 
 
 def tag(kind: str, value: str) -> str:
@@ -18,3 +18,4 @@ def tags_of(page: Prepared) -> Iterator[str]:
     yield from dict.fromkeys(tag(SITE, site) for site in page.sites)
     yield tag(LANGUAGE, page.language)
     yield from dict.fromkeys(tag(TYPE, name) for name in page.types)
+    yield from dict.fromkeys(tag(LABELLED, name) for name in page.labels)
