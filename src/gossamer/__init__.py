@@ -100,6 +100,8 @@ if TYPE_CHECKING:
         ClusterMember,
         CopyCluster,
         CopyClusters,
+        Edition,
+        EditionDiff,
         FilterVerdict,
         HostSettings,
         NearCopy,
@@ -110,6 +112,7 @@ if TYPE_CHECKING:
         Revisits,
         RobotsAnswer,
         Status,
+        TaskRow,
         Trusted,
         WatchTotals,
         Why,
@@ -163,6 +166,8 @@ __all__ = [
     "DedupeConfig",
     "Document",
     "EdgeOptions",
+    "Edition",
+    "EditionDiff",
     "Ending",
     "Exchange",
     "Extraction",
@@ -233,6 +238,7 @@ __all__ = [
     "StoreConfig",
     "StoreRef",
     "StoredPage",
+    "TaskRow",
     "Tools",
     "TrapNote",
     "TrapsConfig",
@@ -296,9 +302,9 @@ _HOMES = {
     ),
     "process": "Processor Tools processor",
     "report": (
-        "Added ChangedSettings ClusterMember CopyCluster CopyClusters FilterVerdict HostSettings "
-        "NearCopy Page PastVisit RecordLocation Retried Revisits RobotsAnswer Status Trusted "
-        "WatchTotals Why add show status why"
+        "Added ChangedSettings ClusterMember CopyCluster CopyClusters Edition EditionDiff "
+        "FilterVerdict HostSettings NearCopy Page PastVisit RecordLocation Retried Revisits "
+        "RobotsAnswer Status TaskRow Trusted WatchTotals Why add show status why"
     ),
     "search": "BadMessage ShardServer Answer Hit IndexFacts IndexOptions Published Segment",
     "store": "BadRecord BuiltElsewhere LinksRecord StoredPage",

@@ -28,9 +28,12 @@ if TYPE_CHECKING:
         Added,
         ChangedSettings,
         CopyClusters,
+        Edition,
+        EditionDiff,
         Page,
         Retried,
         Status,
+        TaskRow,
         Trusted,
         Why,
     )
@@ -91,11 +94,56 @@ class OpenCrawl:
 
         return why(self.folder, url)
 
-    def page(self, url: str) -> "Page | None":
-        """Return the stored page of a URL, as of its last visit; None if none is stored."""
-        from gossamer.report import page
+    def page(
+        self, url: str, *, edition: int | None = None, at: str | float | None = None
+    ) -> "Page | None":
+        """Return the stored page of a URL, as of its last visit; None if none is stored.
 
-        return page(self.folder, url)
+        `edition` is a number of `editions`. `at` gives the edition that was the newest at a time:
+        seconds since 1970, "2026-11-01" (the end of that day), "2026-11-01T12:30Z", "2 days ago".
+        """
+        from gossamer.report import page, page_at
+
+        if edition is None and at is None:
+            return page(self.folder, url)
+        found = self.edition(url, edition=edition, at=at)
+        return None if found is None else page_at(self.folder, found.location)
+
+    def editions(self, url: str) -> "list[Edition]":
+        """Return all stored answers of a URL, the oldest first."""
+        from gossamer.report import editions
+
+        return editions(self.folder, url)
+
+    def edition(
+        self, url: str, *, edition: int | None = None, at: str | float | None = None
+    ) -> "Edition | None":
+        """Return the edition with a number, or the newest at a time; see `page`."""
+        from gossamer.report import edition_at, numbered, read_moment
+
+        if (edition is None) == (at is None):
+            raise ConfigError("expected either `edition` or `at`")
+        found = self.editions(url)
+        if edition is not None:
+            return numbered(found, edition, url) if found else None
+        now = SystemClock().wall()
+        return edition_at(found, read_moment(at, now) if isinstance(at, str) else at or 0.0)
+
+    def diff(self, url: str, before: int, after: int, *, source: bool = False) -> "EditionDiff":
+        """Return what has changed between two editions: in their texts, or in the source."""
+        from gossamer.report import diff_editions, numbered
+
+        found = self.editions(url)
+        if not found:
+            raise ConfigError(f"{url} is not in the archive")
+        pair = [numbered(found, number, url) for number in (before, after)]
+        return diff_editions(self.folder, url, pair[0], pair[1], is_source=source)
+
+    def tasks(self) -> "Iterator[TaskRow]":
+        """Yield the task table: every known URL with its state, priority, moment and labels."""
+        from gossamer.report import task_table
+
+        return task_table(self.folder)
 
     def pages(self) -> "Iterator[Page]":
         """Yield every stored page with a 2xx status, in the order of the archive.

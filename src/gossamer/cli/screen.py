@@ -29,7 +29,16 @@ from gossamer.log import counted, escape, plural, redact
 if TYPE_CHECKING:
     from msgspec import Struct
 
-    from gossamer import CopyClusters, HostSettings, PastVisit, Status, UserErrors, WaitsFor, Why
+    from gossamer import (
+        CopyClusters,
+        Edition,
+        HostSettings,
+        PastVisit,
+        Status,
+        UserErrors,
+        WaitsFor,
+        Why,
+    )
 
 PLAIN_EVERY = 5
 """Without a terminal, a line of progress is written at every fifth call (about five seconds)."""
@@ -51,7 +60,7 @@ UNWRAPPED = 1_000_000
 """Columns of a console that is no terminal; more than any line has."""
 UNITS_TOLD = 8
 """So many parts of sites that hold URLs are named."""
-LABELS_TOLD = 20
+LABELS_TOLD = EDITIONS_TOLD = 20
 LABELLED = {
     "challenge": "behind a login or challenge page",
     "needs_javascript": "that need JavaScript",
@@ -381,11 +390,16 @@ def _why_rows(why: "Why") -> Iterator[tuple[str, object]]:
 
 def _time_rows(why: "Why") -> Iterator[tuple[str, object]]:
     if why.watch is not None and why.watch.next_look_at is not None:
-        yield "next visit", _moment(why.watch.next_look_at)
+        yield "next visit", shown_moment(why.watch.next_look_at)
     if why.next_at is not None:
-        yield "next", f"{_moment(why.next_at)} {why.next_reason}".rstrip()
+        yield "next", f"{shown_moment(why.next_at)} {why.next_reason}".rstrip()
     for visit in why.visits:
         yield "visit", _visit(visit)
+    hidden = why.editions_total - len(why.editions[-EDITIONS_TOLD:])
+    if hidden > 0:
+        yield "edition", f"{hidden:,} before these"
+    for edition in why.editions[-EDITIONS_TOLD:]:
+        yield "edition", _edition(edition)
 
 
 def _verdict_rows(why: "Why") -> Iterator[tuple[str, object]]:
@@ -413,10 +427,18 @@ def _settings(found: "HostSettings") -> str:
 
 
 def _visit(visit: "PastVisit") -> str:
-    words = [_moment(visit.at), str(visit.status or ""), visit.state, visit.reason]
+    words = [shown_moment(visit.at), str(visit.status or ""), visit.state, visit.reason]
     if visit.file:
         words.append(f"{visit.file} at {visit.offset}, {visit.length} bytes")
     return "  ".join(word for word in words if word)
+
+
+def _edition(edition: "Edition") -> str:
+    change = "changed" if edition.changed else "same content"
+    what = "first" if edition.number == 1 else change
+    size = f"{edition.location.length:,} bytes packed"
+    words = [f"{edition.number}", shown_moment(edition.at), str(edition.status or ""), what, size]
+    return "  ".join(word for word in (*words, f"sha1:{edition.digest}") if word)
 
 
 def _numbers(status: "Status", folder: Path) -> Table:
@@ -533,5 +555,6 @@ def _next_steps(ending: str, folder: Path) -> Text:
     return Text("\nnext:  " + "\n       ".join(steps), "dim")
 
 
-def _moment(at: float) -> str:
+def shown_moment(at: float) -> str:
+    """Return a moment as people read it, in UTC."""
     return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")

@@ -18,6 +18,7 @@ from gossamer.cli.screen import (
     held_view,
     out,
     print_json,
+    shown_moment,
     status_view,
     why_view,
 )
@@ -27,7 +28,7 @@ from gossamer.errors import ConfigError
 from gossamer.log import counted
 
 if TYPE_CHECKING:
-    from gossamer import OpenCrawl
+    from gossamer import OpenCrawl, Page
 
 NOT_STORED = 1
 
@@ -77,18 +78,50 @@ def show(
     headers: Annotated[bool, typer.Option("--headers", help="The server's header.")] = False,
     text: Annotated[bool, typer.Option("--text", help="The text that was extracted.")] = False,
     raw: Annotated[bool, typer.Option("--raw", help="Header and body, bytes as sent.")] = False,
+    at: Annotated[
+        str | None,
+        typer.Option(
+            "--at",
+            metavar="TIME",
+            help="As it was stored at that time, UTC: 2026-11-01 (the end of that day), "
+            '2026-11-01T12:30:00, "2 days ago".',
+        ),
+    ] = None,
+    edition: Annotated[
+        int | None,
+        typer.Option("--edition", metavar="N", help="The Nth of its editions; `why` lists them."),
+    ] = None,
+    diff: Annotated[
+        tuple[int, int] | None,
+        typer.Option(
+            "--diff",
+            metavar="N M",
+            help="What has changed in its extracted text between two editions; with --raw, in its "
+            "source.",
+        ),
+    ] = None,
+    json: Json = False,
 ) -> int:
     """Give the stored page back: its content as the author wrote it, unless told otherwise."""
     if headers + text + raw > 1:
         raise ConfigError("--headers, --text and --raw: give one of them")
+    if (at is not None) + (edition is not None) + (diff is not None) > 1:
+        raise ConfigError("--at, --edition and --diff: give one of them")
     from gossamer import OpenCrawl
 
-    page = OpenCrawl(crawl_folder(folder)).page(url)
+    crawl = OpenCrawl(crawl_folder(folder))
+    if diff is not None:
+        return _show_diff(crawl, url, diff, is_source=raw, is_json=json)
+    try:
+        page = crawl.page(url, edition=edition, at=at)
+    except ConfigError as error:
+        raise _named(error, at, edition) from None
     if page is None:
-        remedy = "`gossamer why` says more" if "://" in url else f"did you mean https://{url}?"
-        sys.stderr.write(f"gossamer: {harmless(url)} is not in the archive; {harmless(remedy)}\n")
+        sys.stderr.write(f"gossamer: {harmless(_not_stored(crawl, url, at))}\n")
         return NOT_STORED
-    if headers:
+    if json:
+        print_json(_page_facts(crawl, url, page))
+    elif headers:
         _write(page.head)
     elif raw:
         _write(page.head + page.raw())
@@ -96,6 +129,60 @@ def show(
         _write(page.text().encode())
     else:
         _write(page.body())
+    return 0
+
+
+def _named(error: ConfigError, at: str | None, edition: int | None) -> ConfigError:
+    """Return an error with the flag that it is about."""
+    flag = "--at: " if at is not None else "--edition: " if edition is not None else ""
+    return ConfigError(f"{flag}{error}")
+
+
+def _not_stored(crawl: "OpenCrawl", url: str, at: str | None) -> str:
+    """Return in one line that a page is not in the archive, or was not at that time."""
+    if at is not None and (stored := crawl.editions(url)):
+        first = shown_moment(stored[0].at)
+        return f"{url} was first stored at {first}: nothing is stored of before that"
+    remedy = "`gossamer why` says more" if "://" in url else f"did you mean https://{url}?"
+    return f"{url} is not in the archive; {remedy}"
+
+
+def _page_facts(crawl: "OpenCrawl", url: str, page: "Page") -> dict[str, object]:
+    """Return a page as --json gives it."""
+    stored = crawl.editions(url)
+    same = (one.number for one in stored if one.location == page.location)
+    return {
+        "url": page.url,
+        "edition": next(same, None),
+        "editions": len(stored),
+        "fetched_at": page.fetched_at,
+        "status": page.status,
+        "media_type": page.media_type,
+        "title": page.title,
+        "language": page.language,
+        "revisit": page.is_revisit,
+        "headers": [list(pair) for pair in page.headers],
+        "text": page.text(),
+    }
+
+
+def _show_diff(
+    crawl: "OpenCrawl", url: str, numbers: tuple[int, int], *, is_source: bool, is_json: bool
+) -> int:
+    """Print what has changed between two editions, as a unified diff."""
+    if not crawl.editions(url):
+        sys.stderr.write(f"gossamer: {harmless(_not_stored(crawl, url, None))}\n")
+        return NOT_STORED
+    try:
+        found = crawl.diff(url, *numbers, source=is_source)
+    except ConfigError as error:
+        raise ConfigError(f"--diff: {error}") from None
+    if is_json:
+        print_json(as_json(found))
+    elif not found.lines:
+        sys.stderr.write(f"gossamer: the {found.of} of both editions is the same\n")
+    else:
+        _write("".join(f"{line}\n" for line in found.lines).encode())
     return 0
 
 

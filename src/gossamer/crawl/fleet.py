@@ -179,6 +179,10 @@ class Fleet:
                 url = parse(str(question.get("url", "")), self.config.urls)
                 owner = Ring(self.shards).owner_of(url.key) if url is not None else 0
                 return await self._with_original(await self._ask(owner, dict(question)))
+            case "captures":
+                url = parse(str(question.get("url", "")), self.config.urls)
+                owner = Ring(self.shards).owner_of(url.key) if url is not None else 0
+                return await self._ask(owner, dict(question))
             case "add":
                 return await self._add(dict(question))
             case "retry":

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 
-from msgspec import convert
+from msgspec import convert, to_builtins
 from msgspec.structs import replace
 
 from gossamer.crawl.assembly import Shard
@@ -27,6 +27,7 @@ from gossamer.report import (
     status_of,
     why_sources,
 )
+from gossamer.store import captures_among
 from gossamer.urls import parse
 
 PROGRESS_S = 1.0
@@ -132,23 +133,34 @@ def _keep_freed_memory() -> None:
             mallopt(parameter, size)
 
 
+async def _answer_why(shard: Shard, text: str) -> dict[str, object]:
+    """Return everything that is known of a URL."""
+    config, revisits = shard.engine.config, shard.engine.revisits
+    url = parse(text, config.urls)
+    sources = why_sources(shard.place.folder, config, shard.core.state)
+    if url is not None:
+        sources = replace(sources, address_wait=shard.requester.queues.of(url.host))
+    if revisits is not None and url is not None:
+        sources = replace(sources, next_look_at=revisits.next_revisit_at(url.key))
+    # It may have to read the whole links archive: not on the loop.
+    return as_json(await asyncio.to_thread(explain_url, text, sources))
+
+
+def _answer_captures(shard: Shard, url: str) -> dict[str, object]:
+    """Return what is stored of a URL in files that are still open, and which files these are."""
+    files, lines = shard.ledger.archive.open_index()
+    return {"files": files, "captures": [to_builtins(one) for one in captures_among(lines, url)]}
+
+
 async def answer(shard: Shard, question: Mapping[str, object]) -> dict[str, object]:
     """Answer a question that came through the control socket."""
     match question.get("ask"):
         case "status":
             return as_json(live_status(shard))
         case "why":
-            config, revisits = shard.engine.config, shard.engine.revisits
-            url = parse(str(question.get("url", "")), config.urls)
-            sources = why_sources(shard.place.folder, config, shard.core.state)
-            if url is not None:
-                sources = replace(sources, address_wait=shard.requester.queues.of(url.host))
-            if revisits is not None and url is not None:
-                sources = replace(sources, next_look_at=revisits.next_revisit_at(url.key))
-            # It may have to read the whole links archive: not on the loop.
-            return as_json(
-                await asyncio.to_thread(explain_url, str(question.get("url", "")), sources)
-            )
+            said = await _answer_why(shard, str(question.get("url", "")))
+        case "captures":
+            said = _answer_captures(shard, str(question.get("url", "")))
         case "name":
             return {"name": name_in(shard.core.state.get, int(str(question["key"])))}
         case "add":
@@ -162,6 +174,7 @@ async def answer(shard: Shard, question: Mapping[str, object]) -> dict[str, obje
             return {}
         case other:
             return {"error": f"unknown question {other!r}"}
+    return said
 
 
 def seeds_in(question: Mapping[str, object]) -> list[Seed]:

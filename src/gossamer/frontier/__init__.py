@@ -37,5 +37,12 @@ from gossamer.frontier.politeness import (
 )
 from gossamer.frontier.queues import ReadRows
 from gossamer.frontier.rows import FailedTry, HostOutage
-from gossamer.frontier.view import WaitingUrl, count_waiting, find_host, find_waiting, queued_tasks
+from gossamer.frontier.view import (
+    WaitingUrl,
+    count_waiting,
+    find_host,
+    find_waiting,
+    queued_tasks,
+    waiting_urls,
+)
 from gossamer.frontier.workbench import ALL_HOSTS, HostKind, Openings

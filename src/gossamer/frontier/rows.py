@@ -268,20 +268,8 @@ def unpack_tasks(value: bytes, host: str, grade: int) -> list[Task]:
         for target in group.targets.split("\n"):
             text = origin + target
             url = Url(text=text, host=host, origin=origin, key=fingerprint(text, host))
-            tasks.append(
-                Task(
-                    url,
-                    depth,
-                    page,
-                    kind,
-                    grade,
-                    attempt,
-                    hops,
-                    nesting,
-                    labels=labels,
-                    rules=rules,
-                )
-            )
+            task = Task(url, depth, page, kind, grade, attempt, hops, nesting, labels, rules)
+            tasks.append(task)
     return tasks
 
 

@@ -8,6 +8,7 @@ from gossamer.frontier.frontier import ReadRows
 from gossamer.frontier.outage import Parked
 from gossamer.frontier.rows import (
     DELAYED,
+    FAILING,
     HOST,
     LEASE,
     QUEUE,
@@ -70,6 +71,23 @@ def queued_tasks(rows: ReadRows) -> Iterator[Task]:
     for key, value in rows.scan(QUEUE):
         if (found := rows.get(host_row_key(key[1:12]))) is not None:
             yield from unpack_tasks(value, decode_host(found).name, 255 - key[12])
+
+
+def waiting_urls(rows: ReadRows) -> Iterator[WaitingUrl]:
+    """Yield all URLs that are leased, queued or wait for a try, host by host, each once."""
+    for key, value in rows.scan(HOST):
+        row, met = decode_host(value), set[int]()
+        for state, prefix in (("leased", LEASE), ("queued", QUEUE)):
+            for task in _tasks(rows, prefix + key[1:], row.name):
+                if task.url.key not in met:
+                    met.add(task.url.key)
+                    yield WaitingUrl(task=task, state=state, next_at=row.next_at, reason=row.reason)
+        for _, failing in rows.scan(FAILING + key[1:]):
+            task = unpack_delayed(failing)
+            yield WaitingUrl(task=task, state="waiting", next_at=row.next_at, reason=row.reason)
+    for key, value in rows.scan(DELAYED):
+        task, due_at = unpack_delayed(value), due_moment(key)
+        yield WaitingUrl(task=task, state="waiting", next_at=due_at, reason="retry")
 
 
 def _tasks(rows: ReadRows, prefix: bytes, host: str) -> Iterator[Task]:

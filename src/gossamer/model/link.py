@@ -171,12 +171,12 @@ class Task(Struct, frozen=True, gc=False, omit_defaults=True):
     attempt: int = 0
     hops: int = 0
     nesting: int = 0
+    labels: str = ""
+    rules: int = 0
     credit: float = 0.0
     is_doubtful: bool = False
     named_at: str = ""
     generation: int = 0
-    labels: str = ""
-    rules: int = 0
 
     def follow(self, link: Link, grade: int = 0, credit: float = 0.0) -> "Task":
         """Return the task for a link found on this task's page.
@@ -188,12 +188,10 @@ class Task(Struct, frozen=True, gc=False, omit_defaults=True):
         if kind is _REDIRECT:
             hops, nesting = self.hops + 1, self.nesting
             depth, labels = self.depth, self.labels
-            return Task(
-                url, depth, via, kind, grade, 0, hops, nesting, credit, labels=labels, rules=rules
-            )
+            return Task(url, depth, via, kind, grade, 0, hops, nesting, labels, rules, credit)
         nesting = self.nesting + 1 if link.is_sitemap else 0
         depth, labels = self.depth + 1, self.labels
-        return Task(url, depth, via, kind, grade, 0, 0, nesting, credit, labels=labels, rules=rules)
+        return Task(url, depth, via, kind, grade, 0, 0, nesting, labels, rules, credit)
 
 
 # Labels of seeds: topics or regions that everything found from a seed carries. A set of labels is

@@ -18,6 +18,7 @@ from gossamer.report.clusters import (
 )
 from gossamer.report.control import ControlSocket
 from gossamer.report.explanation import (
+    Edition,
     FilterVerdict,
     HostSettings,
     PastVisit,
@@ -29,6 +30,7 @@ from gossamer.report.explanation import (
     name_original,
     unnamed_original,
 )
+from gossamer.report.history import edition_at, numbered, read_moment
 from gossamer.report.inquiry import (
     Added,
     ChangedSettings,
@@ -37,6 +39,7 @@ from gossamer.report.inquiry import (
     add,
     copies,
     count_held,
+    editions,
     is_running,
     probations_of,
     retry,
@@ -71,7 +74,8 @@ from gossamer.report.records import (
     suspicion,
     url_row_key,
 )
-from gossamer.report.stored import Page, page, pages
+from gossamer.report.stored import EditionDiff, Page, diff_editions, page, page_at, pages
+from gossamer.report.tasks import TaskRow, task_table
 from gossamer.report.totals import ADDRESSES_TOLD, Status, WatchTotals, merge_standings, status_of
 
 

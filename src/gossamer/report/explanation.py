@@ -103,6 +103,25 @@ class PastVisit(Struct, frozen=True, kw_only=True):
     length: int | None
 
 
+class Edition(Struct, frozen=True, kw_only=True):
+    """One stored answer of a URL. They are counted from 1, the oldest."""
+
+    number: int
+    at: float
+    """When it was asked for, to the second, in seconds since 1970."""
+    status: int
+    """The HTTP status; 304 if the server said that nothing has changed."""
+    media_type: str
+    """As the server said; "" for a revisit record."""
+    digest: str
+    """SHA-1 of the payload as sent."""
+    revisit: bool
+    """The payload was stored before, and is read from there."""
+    changed: bool
+    """Its payload is another than that of the edition before; true for the first."""
+    location: RecordLocation
+
+
 class Revisits(Struct, frozen=True, kw_only=True):
     """How often a page was revisited, and how often it changes."""
 
@@ -175,6 +194,10 @@ class Why(Struct, frozen=True, kw_only=True):
     page: RecordLocation | None = None
     """Where the stored page lies."""
     visits: list[PastVisit] = []  # msgspec copies it
+    """The last eight, those that stored nothing included."""
+    editions: list[Edition] = []  # msgspec copies it
+    """Stored answers, the oldest first: the newest hundred of them."""
+    editions_total: int = 0
     near: NearCopy | None = None
     """The older page of which this one is a near-duplicate."""
     rank: float | None = None

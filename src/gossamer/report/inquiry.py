@@ -9,6 +9,7 @@ from typing import TypeVar
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from gossamer.cluster import OUTBOX, Charter, Ring, outbox_rows, read_charter
 from gossamer.config import Config
@@ -21,6 +22,7 @@ from gossamer.ranks import RankFile
 from gossamer.report.clusters import CopyClusters, clusters_of, name_in
 from gossamer.report.control import ask_running
 from gossamer.report.explanation import (
+    Edition,
     HostSettings,
     Linker,
     PastVisit,
@@ -33,6 +35,7 @@ from gossamer.report.explanation import (
     name_original,
     unnamed_original,
 )
+from gossamer.report.history import editions_of
 from gossamer.report.records import (
     COUNTERS,
     SUSPECT,
@@ -64,6 +67,10 @@ from gossamer.traps import (
 from gossamer.urls import parse
 
 Answer = TypeVar("Answer")
+
+
+EDITIONS_TOLD = 100
+"""Of a URL, by `why`; `editions` has all of them."""
 
 
 class Added(Struct, frozen=True, kw_only=True):
@@ -185,7 +192,22 @@ def is_running(folder: Path | str) -> bool:
 
 
 def why(folder: Path | str, url: str) -> Why:
-    """Return everything known and decided about one URL."""
+    """Return everything known and decided about one URL, its editions included."""
+    found = plain_why(folder, url)
+    if found.canonical is None:
+        return found
+    stored = editions_of(folder_of(folder), found)
+    return replace(found, editions=stored[-EDITIONS_TOLD:], editions_total=len(stored))
+
+
+def editions(folder: Path | str, url: str) -> list[Edition]:
+    """Return all stored answers of a URL, the oldest first."""
+    found = plain_why(folder, url)
+    return [] if found.canonical is None else editions_of(folder_of(folder), found)
+
+
+def plain_why(folder: Path | str, url: str) -> Why:
+    """Return what state and settings say about one URL; the archive's indexes are not read."""
     place = folder_of(folder)
     if (answer := ask_running(place.control_path, {"ask": "why", "url": url})) is not None:
         if "error" in answer:
@@ -231,29 +253,44 @@ def _settled_charter(folder: CrawlFolder) -> Charter:
 def show(folder: Path | str, url: str) -> StoredPage | None:
     """Return the stored page of a URL, a copy's content included; None if none is stored."""
     place = folder_of(folder)
-    ref = _ref(why(folder, url).page)
+    ref = _ref(plain_why(folder, url).page)
     if ref is None:
         return None
     return read_page(place, ref, lambda target, record_id: find_page(place, target, record_id))
 
 
 def find_page(folder: CrawlFolder, url: str, record_id: str) -> StoreRef | None:
-    """Return where a record of a URL lies: among its last visits, or else anywhere."""
-    answer = why(folder.root, url)
+    """Return where a record of a URL lies: among its last visits, its editions, or anywhere."""
+    answer = plain_why(folder.root, url)
     damaged: CorruptFile | None = None
-    for ref in filter(None, map(_ref, (answer.page, *answer.visits))):
+    for ref in _known_refs(folder, answer):
         try:
             if read_record(folder, ref).record_id == record_id:
                 return ref
         except CorruptFile as error:
             damaged = error
-    for name in folder.archive_names(kind="pages"):  # the page has changed often since
+    for name in folder.archive_names(kind="pages"):  # it was another URL's, or an index is lost
         for found, ref in record_ids(folder.archive_path(name.file_name)):
             if found == record_id:
                 return ref
     if damaged is not None:  # that was it
         raise damaged
     return None
+
+
+def _known_refs(folder: CrawlFolder, answer: Why) -> Iterator[StoreRef]:
+    """Yield where records of a URL with a payload may lie, each once: the likeliest first."""
+    given: set[StoreRef] = set()
+    for ref in filter(None, map(_ref, (answer.page, *answer.visits))):
+        if ref not in given:
+            given.add(ref)
+            yield ref
+    stored = editions_of(folder, answer) if answer.canonical is not None else []
+    for edition in reversed(stored):  # the page has changed often since
+        where = edition.location
+        ref = StoreRef(where.file, where.offset, where.length)
+        if not edition.revisit and ref not in given:
+            yield ref
 
 
 def add(folder: Path | str, seeds: Sequence[tuple[str, str]]) -> Added | None:
@@ -444,6 +481,13 @@ def folder_of(folder: Path | str) -> CrawlFolder:
     if not place.config_path.exists() and not place.archive.is_dir():
         raise ConfigError(f"{folder} is not a crawl: expected a folder with crawl.toml in it")
     return place
+
+
+def each_state(folder: CrawlFolder) -> Iterator[State]:
+    """Yield the state of each shard, open for reading until the next is asked for."""
+    for shard in range(_settled_charter(folder).shards):
+        with _stopped_state(folder, shard) as state:
+            yield state
 
 
 @contextmanager

@@ -9,8 +9,10 @@ from msgspec import Struct
 
 from gossamer.errors import CannotGoOn
 from gossamer.model import SITEMAP_TYPES, StoreRef
-from gossamer.report.explanation import RecordLocation
-from gossamer.report.inquiry import find_page, folder_of, why
+from gossamer.report.explanation import Edition, RecordLocation
+from gossamer.report.history import diff_lines
+from gossamer.report.inquiry import find_page, folder_of, plain_why
+from gossamer.report.records import moment_text
 from gossamer.store import (
     ArchiveName,
     CrawlFolder,
@@ -80,16 +82,43 @@ class Page(Struct, frozen=True, kw_only=True):
 
 def page(folder: Path | str, url: str) -> Page | None:
     """Return the stored page of a URL, as of its last visit; None if none is stored."""
+    found = plain_why(folder, url).page
+    return None if found is None else page_at(folder, found)
+
+
+def page_at(folder: Path | str, location: RecordLocation) -> Page:
+    """Return the page whose record lies somewhere in the archive."""
     place = folder_of(folder)
-    found = why(folder, url).page
-    if found is None:
-        return None
-    stored = read_page(place, StoreRef(found.file, found.offset, found.length))
-    name = ArchiveName.parse(found.file)
+    stored = read_page(place, StoreRef(location.file, location.offset, location.length))
+    name = ArchiveName.parse(location.file)
     records = _links_of(place, name) if name is not None else iter(())
     wanted = stored.warc_headers.get("warc-record-id", "")
     record = next((one for one in records if one.page == wanted), None)
     return _page(place, stored, record, None)
+
+
+class EditionDiff(Struct, frozen=True, kw_only=True):
+    """What has changed between two editions, as a unified diff."""
+
+    url: str
+    of: str
+    """What is compared: the extracted text, or the source."""
+    before: Edition
+    after: Edition
+    lines: list[str]
+    """None if they are alike."""
+
+
+def diff_editions(
+    folder: Path | str, url: str, before: Edition, after: Edition, *, is_source: bool = False
+) -> EditionDiff:
+    """Return what has changed between two editions: in their texts, or in their source."""
+    found = [page_at(folder, one.location) for one in (before, after)]
+    texts = [one.body().decode("utf-8", "replace") if is_source else one.text() for one in found]
+    names = [f"{url} edition {one.number} ({moment_text(one.at)})" for one in (before, after)]
+    lines = diff_lines(texts[0].splitlines(), texts[1].splitlines(), names[0], names[1])
+    of = "source" if is_source else "text"
+    return EditionDiff(url=url, of=of, before=before, after=after, lines=lines)
 
 
 def pages(folder: Path | str) -> Iterator[Page]:

@@ -11,6 +11,13 @@ knowing what the rows of other rooms mean.
 """
 
 from gossamer.store.archive import ROW_PREFIX, Archive, FileRow, file_row, read_file_row
+from gossamer.store.captures import (
+    Capture,
+    captures_among,
+    files_without_index,
+    indexed_captures,
+    unindexed_captures,
+)
 from gossamer.store.derived import (
     BuiltElsewhere,
     Derived,

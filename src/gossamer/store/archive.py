@@ -127,6 +127,19 @@ class Archive:
         lengths = {kind: file.length for kind, file in self._open.items()}
         return self._epoch, self._number, lengths
 
+    def open_index(self) -> tuple[list[str], list[bytes]]:
+        """Return the pages files that have no index yet, and the lines that it will have.
+
+        Of what is not committed, nothing.
+        """
+        files = [file for file in self._retired if file.name.kind == "pages" and not file.is_done]
+        lines = [line for file in files for line in file.cdx]
+        if (file := self._open.get("pages")) is not None:
+            files.append(file)
+            is_committed = self.committed.open.get(file.name.file_name, 0) >= file.length
+            lines += file.cdx if is_committed else file.cdx[: file.kept_cdx]
+        return [file.name.file_name for file in files], lines
+
     def append(self, entries: Sequence[ArchiveEntry]) -> list[StoreRef | None]:
         """Append a group: pages first, then texts, links last. Return where each page lies.
 

@@ -377,6 +377,13 @@ def count_held_new(scan: ScanRows) -> int:
     return sum(not is_unit_row(key) and decode_held(value).is_new for key, value in scan(TRAP_ROWS))
 
 
+def held_tasks(scan: ScanRows) -> Iterator[Task]:
+    """Yield the tasks that are held back."""
+    for key, value in scan(TRAP_ROWS):
+        if not is_unit_row(key):
+            yield decode_held(value).task
+
+
 def held_by(rows: ReadTrapRows, url: Url) -> Unit | None:
     """Return the unit on probation that holds a URL back, if one does.
 

@@ -1,0 +1,164 @@
+"""Editions: a URL as it was stored at different times, and what has changed between two of them."""
+
+import re
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from difflib import unified_diff
+from itertools import pairwise
+
+import msgspec
+
+from gossamer.errors import ConfigError, CorruptFile
+from gossamer.model import StoreRef
+from gossamer.report.control import ask_running
+from gossamer.report.explanation import Edition, RecordLocation, Why
+from gossamer.store import (
+    ArchiveName,
+    Capture,
+    CrawlFolder,
+    captures_among,
+    cdxj_line,
+    files_without_index,
+    indexed_captures,
+    read_record,
+    unindexed_captures,
+)
+
+VISITS_KEPT = 8
+"""Of a URL, in its record: if it has fewer, all its visits are known."""
+MAX_DIFF_LINES = 20_000
+"""Beyond so many lines that differ, two texts are not aligned: that would take minutes."""
+_STAMP = "%Y%m%d%H%M%S"
+_AGO = re.compile(
+    r"(\d{1,6})\s*(s|sec|seconds?|m|min|minutes?|h|hours?|d|days?|w|weeks?)\s+ago", re.IGNORECASE
+)
+_UNITS_S = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0, "w": 604_800.0}
+_DATE = re.compile(r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?")
+_EXPECTED_TIME = 'a time such as 2026-11-01, 2026-11-01T12:30:00Z, or "2 days ago"'
+
+
+def editions_of(place: CrawlFolder, found: Why) -> list[Edition]:
+    """Return all stored answers of the URL that something is known of, the oldest first."""
+    captures = {one.ref: one for one in _captures(place, found)}
+    ordered = sorted(captures.values(), key=_order)
+    digests = [None, *(one.digest for one in ordered)]
+    return [
+        Edition(
+            number=number,
+            at=_moment(one.timestamp),
+            status=one.status,
+            media_type="" if one.is_revisit else one.media_type,
+            digest=one.digest,
+            revisit=one.is_revisit,
+            changed=before != after,
+            location=RecordLocation(
+                file=one.ref.file, offset=one.ref.offset, length=one.ref.length
+            ),
+        )
+        for number, (one, (before, after)) in enumerate(
+            zip(ordered, pairwise(digests), strict=True), 1
+        )
+    ]
+
+
+def _captures(place: CrawlFolder, found: Why) -> Iterator[Capture]:
+    """Yield all captures of a URL: from the indexes, from the running crawl, or from its visits."""
+    url = found.canonical or ""
+    told = ask_running(place.control_path, {"ask": "captures", "url": url}) or {}
+    files = told.get("files")
+    open_files = {str(name) for name in files} if isinstance(files, list) else set()
+    if open_files:
+        yield from msgspec.convert(told.get("captures"), list[Capture])
+    for name in place.archive_names(kind="pages"):
+        index = place.archive / name.cdxj_name
+        if index.exists():
+            yield from indexed_captures(index, url)
+    for name in files_without_index(place):
+        if name.file_name not in open_files:
+            yield from _visited(place, found, name)
+
+
+def _visited(place: CrawlFolder, found: Why, name: ArchiveName) -> Iterator[Capture]:
+    """Yield the captures in a file without an index: by the URL's visits, if all are known."""
+    url = found.canonical or ""
+    if len(found.visits) >= VISITS_KEPT:
+        yield from unindexed_captures(place.archive_path(name.file_name), url)
+        return
+    for visit in found.visits:
+        if visit.file == name.file_name and visit.offset is not None:
+            ref = StoreRef(visit.file, visit.offset, visit.length or 0)
+            try:
+                line = cdxj_line(read_record(place, ref), visit.file)
+            except CorruptFile:
+                continue
+            yield from captures_among([line], url)
+
+
+def _order(capture: Capture) -> tuple[str, int, int, int]:
+    """Return the key of the order in time; within a second, that of writing."""
+    name = ArchiveName.parse(capture.ref.file)
+    written = (0, 0) if name is None else (name.epoch, name.number)
+    return capture.timestamp, *written, capture.ref.offset
+
+
+def _moment(timestamp: str) -> float:
+    try:
+        return datetime.strptime(timestamp, _STAMP).replace(tzinfo=UTC).timestamp()
+    except ValueError:
+        return 0.0
+
+
+def numbered(found: Sequence[Edition], number: int, url: str) -> Edition:
+    """Return the edition with a number; ConfigError if there is none."""
+    if not 1 <= number <= len(found):
+        raise ConfigError(
+            f"{url} has {len(found)} edition{'' if len(found) == 1 else 's'}; "
+            f"expected a number from 1 to {len(found)}, found {number}"
+        )
+    return found[number - 1]
+
+
+def edition_at(found: Sequence[Edition], moment: float) -> Edition | None:
+    """Return the edition that was the newest at a moment; None before the first."""
+    return next((one for one in reversed(found) if one.at <= moment), None)
+
+
+def read_moment(text: str, now: float) -> float:
+    """Return the moment that a text names, in UTC unless it says otherwise.
+
+    A day, a month or a year alone means its end.
+    """
+    words = " ".join(text.split())
+    if words.lower() == "now":
+        return now
+    if ago := _AGO.fullmatch(words):
+        return now - int(ago[1]) * _UNITS_S[ago[2][0].lower()]
+    try:
+        if date := _DATE.fullmatch(words):
+            return _end_of(*(int(part) if part else None for part in date.groups()))
+        moment = datetime.fromisoformat(words)
+    except (ValueError, OverflowError):
+        raise ConfigError(f"expected {_EXPECTED_TIME}, found {text!r}") from None
+    aware = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+    return aware.timestamp()
+
+
+def _end_of(year: int | None, month: int | None, day: int | None) -> float:
+    start = datetime(year or 1, month or 1, day or 1, tzinfo=UTC)
+    if day is not None:
+        after = start + timedelta(days=1)
+    elif month is not None:
+        after = (start + timedelta(days=31)).replace(day=1)
+    else:
+        after = start.replace(year=start.year + 1)
+    return after.timestamp() - 1e-6
+
+
+def diff_lines(old: list[str], new: list[str], old_name: str, new_name: str) -> list[str]:
+    """Return a unified diff; texts that differ in very many lines are not aligned."""
+    if old == new:
+        return []
+    if len(old) + len(new) <= MAX_DIFF_LINES:
+        return list(unified_diff(old, new, old_name, new_name, lineterm=""))
+    head = [f"--- {old_name}", f"+++ {new_name}", f"@@ -1,{len(old)} +1,{len(new)} @@"]
+    return [*head, *(f"-{line}" for line in old), *(f"+{line}" for line in new)]
