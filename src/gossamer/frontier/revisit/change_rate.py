@@ -84,7 +84,7 @@ def learn(
     seen, span_s = _recent(belief, max(elapsed_s, 0.0), changed=changed)
     if not changed:
         b += max(elapsed_s, 0.0)
-    elif span_s > 0.0 and _is_unlike(a, b, seen, span_s):
+    elif span_s > 0.0 and _is_unlike(belief, seen, span_s):
         return Belief(seen, span_s, 0.0, 0.0, seen, span_s)
     elif modified_ago_s is not None and 0.0 < modified_ago_s <= elapsed_s:
         a, b = a + 1.0, b + modified_ago_s
@@ -100,14 +100,16 @@ def _recent(belief: Belief, elapsed_s: float, *, changed: bool) -> tuple[float, 
     return seen * share, span_s * share
 
 
-def _is_unlike(a: float, b: float, seen: float, span_s: float) -> bool:
+def _is_unlike(belief: Belief, seen: float, span_s: float) -> bool:
     """Return True if changes are more likely of a page of any scale than of one as believed.
 
-    Both are the likelihood of so many changes in that time, averaged over rates: over the Gamma,
-    and over a uniform distribution of the rate's logarithm. Changes that were missed between two
-    visits are not counted, so nothing but a page that is too fast for the belief is unlike it.
+    Both are the likelihood of so many changes in that time, averaged over rates: over the Gamma, as
+    it was before these changes, and over a uniform distribution of the rate's logarithm. Changes
+    that were missed between two visits are not counted, so nothing but a page that is too fast for
+    the belief is unlike it.
     """
-    if seen * b <= a * span_s:
+    a, b = max(belief.a - belief.seen, belief.prior_a, 1.0), belief.b
+    if seen * b <= belief.a * span_s:
         return False
     believed = lgamma(a + seen) - lgamma(a) - seen * log(b) - (a + seen) * log1p(span_s / b)
     of_any_scale = lgamma(seen) - seen * log(span_s) - log(_LOG_SCALES)
