@@ -79,6 +79,16 @@ class Allowance:
             self._spent_at[at] + self._out_at[at] < self._per_address for at in probation.spent_at
         )
 
+    def used_by(self, unit: Unit) -> str:
+        """Return in words if a part of a seed's host has used up most of its URLs; "" if not.
+
+        What is left is for the other parts, too.
+        """
+        known = self._host_count(host_of(unit.name))
+        if 2 * known < self._per_home or 2 * unit.new_urls < known:
+            return ""
+        return f"its pages named {unit.new_urls:,} of the {known:,} known URLs of its host"
+
     def why_spent(self, unit: Unit, probation: Probation) -> str:
         """Return in words why no request may be made for a unit on probation; "" if one may."""
         if self.has_room(unit, probation):

@@ -24,6 +24,8 @@ from gossamer.traps.rules import (
     ALL_SAME_SHARE,
     FAST_GROWTH,
     GROWTH_PAGES,
+    HOME_GROWTH_PAGES,
+    QUERY_GROWTH_PAGES,
     STRIKES,
     SUSPECT_PAGES,
     Decision,
@@ -214,7 +216,15 @@ class Probations:
         steps, in_child = self._last.trail
         return steps, in_child if child and child == self._last.child else 0
 
-    def begin(self, unit: Unit, why: str, source: Unit | None = None, shared: str = "") -> None:
+    def begin(
+        self,
+        unit: Unit,
+        why: str,
+        source: Unit | None = None,
+        shared: str = "",
+        *,
+        is_steady: bool = False,
+    ) -> None:
         """Put a unit on probation; the addresses of the unit that led to it count for it, too."""
         led = source.probation if source is not None else None
         spent_at = dict.fromkeys(led.spent_at, 0) if led is not None else {}
@@ -222,7 +232,13 @@ class Probations:
         if shared:
             spent_at[shared] = 0
         rate = unit.new_urls / unit.pages if unit.pages else FAST_GROWTH
-        begun = Probation(suspicion=why, spent_at=spent_at, rate_before=rate, shared=shared)
+        begun = Probation(
+            suspicion=why,
+            spent_at=spent_at,
+            rate_before=rate,
+            shared=shared,
+            is_steady=is_steady,
+        )
         self._registry.put_on_probation(unit, begun)
         self.touch(unit.name)
 
@@ -396,16 +412,29 @@ class Probations:
         Not if a larger unit is on probation: that one is decided first.
         """
         is_due = unit.pages >= unit.next_check and may_suspect
-        why = suspicion(unit, page) if is_due else ""
+        growth = self._growth_of(unit) if is_due else ""
+        why = (suspicion(unit, page) or growth) if is_due else ""
         unit.block_pages = unit.block_productive = unit.block_new_urls = unit.block_same = 0
         unit.block_brought, unit.block_number = 0, unit.highest
         if why:
             suspect = self._registry.get(word_folder_around(unit.name))
             is_site = suspect.is_host and self._allowance.is_home(suspect)
             if not suspect.is_watched and not is_site:
-                self.begin(suspect, why)
+                self.begin(suspect, why, is_steady=bool(growth))
                 return True
         return False
+
+    def _growth_of(self, unit: Unit) -> str:
+        """Return in words how a part of a host grows, if it is suspected for that; else ""."""
+        is_home = self._allowance.is_home(unit)
+        if unit.is_host:
+            return ""
+        if is_home and (used := self._allowance.used_by(unit)):
+            return used
+        first = QUERY_GROWTH_PAGES if unit.is_query else HOME_GROWTH_PAGES if is_home else 0
+        if not first or unit.pages < max(first, 2 * unit.growth_pages):
+            return ""
+        return _growth_in_words(unit) if is_growing_on(unit, unit.new_urls) else ""
 
     def _check_pairs(self, page: Observation) -> None:
         """Put two hosts on probation whose pages bring ever new pages of each other."""
@@ -430,8 +459,7 @@ class Probations:
         if self._allowance.is_home(host):
             return
         if is_growing_on(host, self._host_count(name)):
-            rate = f"{host.growth_rate:.1f} new URLs for each page"
-            self.begin(host, f"{host.pages} pages, and still {rate}")
+            self.begin(host, _growth_in_words(host), is_steady=True)
 
     def _observe_probe(
         self, unit: Unit, probation: Probation, page: Observation, trail: Trail, child: str
@@ -478,6 +506,7 @@ class Probations:
             depth=probation.depth,
             is_inherited=True,
             rate_before=probation.rate_before,
+            is_steady=probation.is_steady,
             spent_at=dict.fromkeys(probation.spent_at, 0),
             shared=probation.shared,
         )
@@ -525,6 +554,10 @@ class Probations:
         self._strike(unit)
 
 
+def _growth_in_words(unit: Unit) -> str:
+    return f"{unit.pages} pages, and still {unit.growth_rate:.1f} new URLs for each page"
+
+
 def _begun_again(probation: Probation) -> Probation:
     """Return the probation of a unit after its child was dealt with: the counts start anew."""
     return Probation(
@@ -532,6 +565,7 @@ def _begun_again(probation: Probation) -> Probation:
         in_flight=probation.in_flight,
         strikes=probation.strikes,
         rate_before=probation.rate_before,
+        is_steady=probation.is_steady,
         spent=probation.spent,
         spent_at=probation.spent_at,
         shared=probation.shared,

@@ -56,6 +56,10 @@ ENOUGH_LISTED = 16
 SLOWER = 0.5
 GROWTH_PAGES = 1000
 """A host is asked whether it grows on after so many pages, twice, four times, ... as many."""
+HOME_GROWTH_PAGES = 128
+"""A folder of a seed's host sooner, because a wrong suspicion costs little there..."""
+QUERY_GROWTH_PAGES = 64
+"""...and a path with queries, because a form can ask for any combination of values."""
 PAIR_PAGES = 16
 """Pages of two hosts after which they may be suspected together."""
 LISTED_BY_ONE = 64
@@ -69,6 +73,8 @@ EASING_WEIGHT, NUMBERED_WEIGHT = 2.0, 10.0
 ENOUGH_PAGES = 16
 HARDLY_NEW = 0.25
 LEAST_GROWTH, STEEPNESS = 0.5, 1.5
+STEADY_WEIGHT = 0.5
+"""The most for a unit that was suspected for a growth that lasts: that it is slow is no sign."""
 SHARE_OF_CHILD = 0.7
 STRIKES = 3
 """So many endless children make their unit endless, if nothing honest was found in it."""
@@ -143,7 +149,7 @@ def grow_together(one: Unit, other: Unit) -> bool:
 
 
 def is_growing_on(unit: Unit, known: int) -> bool:
-    """Return True if a host grows as fast as ever; to be asked when its pages have doubled.
+    """Return True if a unit grows as fast as ever; to be asked when its pages have doubled.
 
     Most sites bring ever fewer new URLs per page long before all of their pages are known.
     """
@@ -216,7 +222,8 @@ def weight_of(probation: Probation) -> float:
         weight *= EASING_WEIGHT
     if is_numbered(probation) and not numbers_run_out(probation):
         weight /= NUMBERED_WEIGHT
-    return min(MOST_WEIGHT, max(LEAST_WEIGHT, weight))
+    most = STEADY_WEIGHT if probation.is_steady else MOST_WEIGHT
+    return min(most, max(LEAST_WEIGHT, weight))
 
 
 def has_leaves(probation: Probation) -> bool:

@@ -95,6 +95,8 @@ class Probation(Struct, kw_only=True, omit_defaults=True):
     """The same by the address that answered, of a few; also those that led here, with 0."""
     shared: str = ""
     """The address whose domains are suspected together, this one among them; "" if it is alone."""
+    is_steady: bool = False
+    """It was suspected because it grew as fast as ever, however slowly."""
 
 
 class Unit(Struct, kw_only=True, omit_defaults=True):
@@ -130,7 +132,7 @@ class Unit(Struct, kw_only=True, omit_defaults=True):
     growth_pages: int = 0
     growth_known: int = 0
     growth_rate: float = 0.0
-    """Of a host: pages and known URLs at the last look at its growth, and new URLs per page."""
+    """Pages and known URLs at the last look at its growth, and new URLs per page."""
     unanswered: dict[str, int] = field(default_factory=dict, name="young")
     """Of a domain: hosts that were let in and have not answered yet, and their generation."""
     answered: dict[str, int] = field(default_factory=dict)
@@ -154,6 +156,11 @@ class Unit(Struct, kw_only=True, omit_defaults=True):
     def is_host(self) -> bool:
         """Return True if the unit is a whole host."""
         return self.name.find("/") == len(self.name) - 1
+
+    @property
+    def is_query(self) -> bool:
+        """Return True if the unit is one path with whatever query or parameters."""
+        return self.name[-1] in "?;"
 
     @property
     def is_rising(self) -> bool:

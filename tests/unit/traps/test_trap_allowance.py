@@ -223,3 +223,14 @@ def test_what_is_spent_is_said_in_words() -> None:
     other = suspect("u.test/", spent_at={"1.2.3.4": 0})
     said = web.allowance.why_spent(other, on(other))
     assert said == "the allowance of its IP address (10 times traps.allowance) is spent"
+
+
+def test_a_part_of_a_seeds_host_has_used_up_most_of_its_urls_if_it_named_half_of_them() -> None:
+    web = Web(per_home=50)
+    folder = Unit(name="www.home.test/rooms/", new_urls=13)
+    web.hosts["www.home.test"] = 24
+    assert web.allowance.used_by(folder) == "", "more than half is left"
+    web.hosts["www.home.test"] = 25
+    assert web.allowance.used_by(folder) == "its pages named 13 of the 25 known URLs of its host"
+    folder.new_urls = 12
+    assert web.allowance.used_by(folder) == "", "others named most"

@@ -1,5 +1,7 @@
 """Traps go last and are held in the end, honest sites are walked whole: walks without network."""
 
+import re
+
 import pytest
 from laboratory.snares import OTHERS, SNARES, honest_site
 from laboratory.snares.sheet import Sheet, Snare
@@ -390,3 +392,39 @@ def test_translations_on_two_hosts_are_not_taken_for_such_a_pair() -> None:
     walk = Walk(places, (HOME,)).run()
     assert (walk.hits[english], walk.hits[german]) == (300, 300)
     assert not any("list ever new ones" in note.detail for note in walk.traps.notes())
+
+
+def grid(address: str, rows: int) -> Snare:
+    """Return a form that can be asked for every day of each of some rooms: few pages name new ones.
+
+    `address` is a room's page on a day, as in `?room={}&day={}`.
+    """
+
+    def sheet(tail: str) -> Sheet:
+        found = [int(number) for number in re.findall(r"\d+", tail)]
+        room, day = found if len(found) == 2 else (0, 500_000)
+        days = [address.format(room, day + step) for step in (-7, -1, 1, 7)]
+        rooms = [address.format(other, day) for other in range(rows)]
+        taken = f"{day:b}{room:04b}".replace("0", "free ").replace("1", "taken ")
+        return Sheet(f"Room {room}", taken, [*days, *rooms])
+
+    return sheet
+
+
+@pytest.mark.parametrize("address", ["?room={}&day={}", "day-{1}/room-{0}.html", "{1}-{0}"])
+def test_an_endless_form_at_home_does_not_use_up_the_urls_of_a_site_that_is_suspected_too(
+    address: str,
+) -> None:
+    inside, base, pages = f"{HOME}rooms/", f"{HOME}code/", 800
+    places = {HOME: door(inside, base), inside: grid(address, 8), base: honest_site("woven", pages)}
+    walk = Walk(places, (HOME,), ALLOWED, per_home=4 * pages, limit=6 * pages).run()
+    assert walk.hits[base] == pages
+    assert walk.traps.held > 0
+    assert all("/rooms/" in note.unit for note in walk.traps.notes())
+
+
+def test_a_form_that_can_be_asked_for_anything_is_suspected_on_any_host() -> None:
+    walk = Walk({HOME: door(TRAP), TRAP: grid("?room={}&day={}", 8)}, (HOME,), ALLOWED).run()
+    (note,) = walk.traps.notes()
+    assert "is on probation: 128 pages, and still" in note.detail
+    assert walk.hits[TRAP] <= 128 + 300 + 1
