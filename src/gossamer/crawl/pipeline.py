@@ -16,6 +16,7 @@ from gossamer.frontier import FailedTry, HostAnswer, HostFailure, host_failure
 from gossamer.model import (
     EMBEDDED,
     FOLLOWED,
+    MAX_NESTING,
     NO_CONTENT,
     SITEMAP_TYPES,
     CopyOf,
@@ -36,9 +37,6 @@ from gossamer.model import (
 )
 from gossamer.urls import without_credentials
 
-MAX_NESTING = 2
-"""So many indexes of sitemaps in a row are followed. By the protocol an index names no index; one
-such step is common, more are an endless chain."""
 FIRST_SITEMAPS = 5
 """Sitemaps of one index that are worth as much as a page; the others come after the pages."""
 LOWEST_GRADE = 1

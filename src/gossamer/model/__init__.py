@@ -52,6 +52,7 @@ from gossamer.model.link import (
     EMBEDDED,
     FOLLOWED,
     MAX_LABELS,
+    MAX_NESTING,
     HostKey,
     Link,
     LinkKind,

@@ -95,6 +95,11 @@ EMBEDDED = frozenset(
 """Kinds that a page is made of: recorded always, followed only with `--embeds`."""
 
 
+MAX_NESTING = 2
+"""So many indexes of sitemaps in a row are followed. By the protocol an index names no index; one
+such step is common, more are an endless chain."""
+
+
 class Link(Struct, frozen=True, gc=False):
     """One link of a page. The page itself is known from where the link is kept."""
 

@@ -220,12 +220,14 @@ class TrapDetector:
         return [host_of(name) for name in self._probations.units_out()]
 
     def notes(self) -> tuple[TrapNote, ...]:
-        """Return the units that hold URLs or are closed, for `status`."""
-        found = [
-            note_of(unit, self._queues.count(unit.name), self._allowance)
+        """Return the units that hold URLs, are closed or have endless sitemaps, for `status`."""
+        found = (
+            (unit, note_of(unit, self._queues.count(unit.name), self._allowance))
             for unit in self._registry.watched()
-        ]
-        return most_important([note for note in found if note.held or note.reason])
+        )
+        return most_important(
+            [note for unit, note in found if note.held or note.reason or is_cut_off(unit)]
+        )
 
     def note_on(self, name: str) -> TrapNote | None:
         """Return what `status` says of a unit that is on probation; None if it is not, any more."""
@@ -306,7 +308,10 @@ class TrapDetector:
         if task.is_doubtful or self._probations.source_of(task) is not None:
             return False
         source = task.via.partition("://")[2]
-        if task.kind is not LinkKind.SITEMAP:
+        if task.kind is LinkKind.SITEMAP:
+            if unit.probation is not None and unit.probation.has_endless_sitemaps:
+                return False
+        else:
             if source.startswith(unit.name):
                 return False
             host = host_in(task.via)
@@ -494,6 +499,11 @@ class TrapDetector:
     def trusts(self, url: Url) -> bool:
         """Return True if a URL is never held: `[traps] trust` names it, or its host."""
         return self._has_trusted and trusts_url(self._trusted, url)
+
+
+def is_cut_off(unit: Unit) -> bool:
+    """Return True if a unit has more than was followed, though it holds no URL of it."""
+    return unit.probation is not None and unit.probation.has_endless_sitemaps
 
 
 def _as_stored(task: Task) -> Task:

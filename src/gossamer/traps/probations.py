@@ -6,7 +6,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from gossamer.config import TrapsConfig
-from gossamer.model import NO_CONTENT, Fetched, Refused, Task, Turn, Url
+from gossamer.model import MAX_NESTING, NO_CONTENT, Fetched, Refused, Task, Turn, Url
 from gossamer.traps.allowance import NEW_HOST_COST, Allowance
 from gossamer.traps.held import HeldQueues, HeldTask, closed_because
 from gossamer.traps.hosts import Domains, SharedAddresses, host_in
@@ -167,6 +167,7 @@ class Probations:
         is_page = is_content and not is_redirect_page(turn)
         if is_page:
             self._observe_page(observation_of(turn), names, trail)
+            self._observe_sitemap(turn, self._registry.get(names[-1]))
         self._observe_copy(turn, self._registry.get(names[-1]), is_page=is_page)
         if probe is None and turn.found is not None and not self._registry.is_quiet:
             self._observe_listed(turn)
@@ -406,6 +407,19 @@ class Probations:
             self._check_pairs(page)
             self._check_growth(self._registry.get(names[-1]), page.task.url.host)
 
+    def _observe_sitemap(self, turn: Turn, host: Unit) -> None:
+        """Put a host on probation whose indexes of sitemaps name further ones without an end."""
+        is_deep = turn.is_sitemap and turn.task.nesting >= MAX_NESTING
+        if not is_deep or turn.found is None or host.verdict or self._allowance.is_home(host):
+            return
+        if not any(link.is_sitemap for link in turn.found.links):
+            return
+        if host.probation is None:
+            why = f"indexes of sitemaps name further ones more than {MAX_NESTING} deep"
+            self.begin(host, why, is_steady=True)
+        if host.probation is not None:
+            host.probation.has_endless_sitemaps = True
+
     def _check(self, unit: Unit, page: Observation, *, may_suspect: bool) -> bool:
         """Put a unit on probation if its last block of pages is suspect; return True if it is.
 
@@ -483,8 +497,9 @@ class Probations:
 
     def _decide(self, unit: Unit, probation: Probation, child: str) -> None:
         decision = decide(probation, self._config, pages=unit.pages)
-        if decision is Decision.RELEASE and probation.shared:
-            return  # it may end: the domains that it names do not
+        is_source = probation.shared or probation.has_endless_sitemaps
+        if decision is Decision.RELEASE and is_source:
+            return  # its pages may end: the domains or sitemaps that it names do not
         if decision is Decision.RELEASE:
             self.release(unit)
         elif decision is Decision.SAME:

@@ -97,6 +97,8 @@ class Probation(Struct, kw_only=True, omit_defaults=True):
     """The address whose domains are suspected together, this one among them; "" if it is alone."""
     is_steady: bool = False
     """It was suspected because it grew as fast as ever, however slowly."""
+    has_endless_sitemaps: bool = False
+    """Indexes of its sitemaps name ever further ones: that a sitemap lists a URL means nothing."""
 
 
 class Unit(Struct, kw_only=True, omit_defaults=True):

@@ -6,8 +6,12 @@ import pytest
 
 from gossamer.config import TrapsConfig
 from gossamer.model import (
+    MAX_NESTING,
+    SITEMAP_TYPES,
+    Extraction,
     Failed,
     FailureKind,
+    Fetched,
     Link,
     LinkKind,
     Objection,
@@ -21,7 +25,7 @@ from gossamer.traps import Hold, held, held_by
 from gossamer.traps.rules import GROWTH_PAGES
 from gossamer.traps.unit import Probation, Unit
 from tests.unit.traps.bench import HOME, TrapBench, suspect
-from tests.unit.traps.pages import page_turn, url
+from tests.unit.traps.pages import document, page_turn, url
 
 UNIT = "t.test/a/"
 INSIDE = f"http://{UNIT}"
@@ -678,3 +682,46 @@ def test_a_unit_with_three_endless_children_and_no_leaf_goes_behind_others(
     bench.traps.wake()
     assert on(bench, "t.test/").is_endless is is_endless
     assert on(bench, "t.test/").strikes == strikes + 1
+
+
+def sitemap_turn(place: str, *names: str, nesting: int, is_index: bool) -> Turn:
+    """Return the turn of a sitemap, or of an index of sitemaps."""
+    task = Task(url=url(place), kind=LinkKind.SITEMAP, nesting=nesting)
+    rel = "sitemap" if is_index else ""
+    links = [Link(target=url(name), kind=LinkKind.SITEMAP, rel=rel) for name in names]
+    found = Extraction(links=links, media_type=min(SITEMAP_TYPES))
+    return Turn(task=task, outcome=Fetched(document=document(task.url)), at=0.0, found=found)
+
+
+@pytest.mark.parametrize(
+    ("host", "nesting", "is_index", "is_held"),
+    [
+        ("t.test", MAX_NESTING, True, True),
+        ("t.test", MAX_NESTING - 1, True, False),
+        ("t.test", MAX_NESTING, False, False),
+        ("home.test", MAX_NESTING, True, False),
+    ],
+)
+def test_what_sitemaps_list_is_held_if_their_indexes_do_not_end(
+    host: str, nesting: int, *, is_index: bool, is_held: bool
+) -> None:
+    bench, index = TrapBench(), f"http://{host}/index-3.xml"
+    more = f"http://{host}/index-4.xml"
+    bench.traps.observe(sitemap_turn(index, more, nesting=nesting, is_index=is_index))
+    places = urls(3, f"http://{host}/photo/")
+    listed = bench.admit(*places, via=index, kind=LinkKind.SITEMAP)
+    assert listed == ([] if is_held else places)
+    assert bench.traps.held == (3 if is_held else 0)
+
+
+def test_a_host_with_endless_sitemaps_is_named_though_it_holds_nothing_any_more() -> None:
+    bench, index = TrapBench(), "http://t.test/index-3.xml"
+    turn = sitemap_turn(index, "http://t.test/index-4.xml", nesting=MAX_NESTING, is_index=True)
+    bench.traps.observe(turn)
+    bench.restart()
+    (note,) = bench.traps.notes()
+    assert (note.unit, note.held, note.reason) == ("t.test/", 0, "")
+    assert note.suspicion.startswith("indexes of sitemaps name further ones more than 2 deep")
+    for number in range(40):
+        bench.fetch(f"http://t.test/photo/{number}")
+    assert bench.traps.notes(), "that its pages end does not release it"
