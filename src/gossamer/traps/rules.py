@@ -73,7 +73,7 @@ EASING_WEIGHT, NUMBERED_WEIGHT = 2.0, 10.0
 ENOUGH_PAGES = 16
 HARDLY_NEW = 0.25
 LEAST_GROWTH, STEEPNESS = 0.5, 1.5
-STEADY_WEIGHT = 0.5
+STEADY_WEIGHT = 0.2
 """The most for a unit that was suspected for a growth that lasts: that it is slow is no sign."""
 SHARE_OF_CHILD = 0.7
 STRIKES = 3
@@ -222,6 +222,8 @@ def weight_of(probation: Probation) -> float:
         weight *= EASING_WEIGHT
     if is_numbered(probation) and not numbers_run_out(probation):
         weight /= NUMBERED_WEIGHT
+    if probation.has_endless_sitemaps:
+        return LEAST_WEIGHT
     most = STEADY_WEIGHT if probation.is_steady else MOST_WEIGHT
     return min(most, max(LEAST_WEIGHT, weight))
 

@@ -370,8 +370,12 @@ def test_numbers_that_can_always_be_raised_weigh_a_tenth() -> None:
 
 def test_that_what_is_suspected_for_a_growth_that_lasts_grows_slowly_is_no_sign() -> None:
     ending = {"pages": 20, "new_urls": 10, "leaves": 10, "is_easing": True}
-    assert weight_of(probation(is_steady=True, **ending)) == 0.5
+    assert weight_of(probation(is_steady=True, **ending)) == 0.2
     assert weight_of(probation(is_steady=True, pages=20, new_urls=80)) == 0.125
+
+
+def test_a_host_with_endless_sitemaps_weighs_least_whatever_its_pages_bring() -> None:
+    assert weight_of(probation(has_endless_sitemaps=True, pages=20, leaves=20)) == 0.05
 
 
 def test_a_path_through_one_child_is_that_childs() -> None:
