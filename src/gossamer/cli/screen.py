@@ -434,8 +434,8 @@ def _visit(visit: "PastVisit") -> str:
 
 
 def _edition(edition: "Edition") -> str:
-    change = "changed" if edition.changed else "same content"
-    what = "first" if edition.number == 1 else change
+    more = counted(edition.answers - 1, "more answer") + f" until {shown_moment(edition.last_at)}"
+    what = f"and {more}" if edition.answers > 1 else ""
     size = f"{edition.location.length:,} bytes packed"
     words = [f"{edition.number}", shown_moment(edition.at), str(edition.status or ""), what, size]
     return "  ".join(word for word in (*words, f"sha1:{edition.digest}") if word)

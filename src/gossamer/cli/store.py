@@ -149,11 +149,13 @@ def _not_stored(crawl: "OpenCrawl", url: str, at: str | None) -> str:
 
 def _page_facts(crawl: "OpenCrawl", url: str, page: "Page") -> dict[str, object]:
     """Return a page as --json gives it."""
+    from gossamer.report import edition_at
+
     stored = crawl.editions(url)
-    same = (one.number for one in stored if one.location == page.location)
+    shown = edition_at(stored, page.fetched_at)
     return {
         "url": page.url,
-        "edition": next(same, None),
+        "edition": shown.number if shown is not None else None,
         "editions": len(stored),
         "fetched_at": page.fetched_at,
         "status": page.status,

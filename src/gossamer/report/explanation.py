@@ -104,11 +104,18 @@ class PastVisit(Struct, frozen=True, kw_only=True):
 
 
 class Edition(Struct, frozen=True, kw_only=True):
-    """One stored answer of a URL. They are counted from 1, the oldest."""
+    """A content of a URL, from the first answer that had it to the last; counted from the oldest.
+
+    What comes back after another content is an edition of its own.
+    """
 
     number: int
     at: float
-    """When it was asked for, to the second, in seconds since 1970."""
+    """When it was first asked for, to the second, in seconds since 1970."""
+    last_at: float
+    """When it was still there: the time of the last stored answer that had it."""
+    answers: int
+    """Stored answers that had it, one after the other."""
     status: int
     """The HTTP status; 304 if the server said that nothing has changed."""
     media_type: str
@@ -117,9 +124,8 @@ class Edition(Struct, frozen=True, kw_only=True):
     """SHA-1 of the payload as sent."""
     revisit: bool
     """The payload was stored before, and is read from there."""
-    changed: bool
-    """Its payload is another than that of the edition before; true for the first."""
     location: RecordLocation
+    """Where the first of the answers lies."""
 
 
 class Revisits(Struct, frozen=True, kw_only=True):
@@ -196,7 +202,7 @@ class Why(Struct, frozen=True, kw_only=True):
     visits: list[PastVisit] = []  # msgspec copies it
     """The last eight, those that stored nothing included."""
     editions: list[Edition] = []  # msgspec copies it
-    """Stored answers, the oldest first: the newest hundred of them."""
+    """Its contents, the oldest first: the newest hundred of them."""
     editions_total: int = 0
     near: NearCopy | None = None
     """The older page of which this one is a near-duplicate."""

@@ -1,10 +1,11 @@
-"""Editions: a URL as it was stored at different times, and what has changed between two of them."""
+"""Editions: the contents that a URL had one after the other, and what differs between two."""
 
 import re
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from difflib import unified_diff
-from itertools import pairwise
+from itertools import groupby
+from operator import attrgetter
 
 import msgspec
 
@@ -38,27 +39,27 @@ _EXPECTED_TIME = 'a time such as 2026-11-01, 2026-11-01T12:30:00Z, or "2 days ag
 
 
 def editions_of(place: CrawlFolder, found: Why) -> list[Edition]:
-    """Return all stored answers of the URL that something is known of, the oldest first."""
+    """Return the contents of the URL that something is known of, the oldest first."""
     captures = {one.ref: one for one in _captures(place, found)}
     ordered = sorted(captures.values(), key=_order)
-    digests = [None, *(one.digest for one in ordered)]
-    return [
-        Edition(
-            number=number,
-            at=_moment(one.timestamp),
-            status=one.status,
-            media_type="" if one.is_revisit else one.media_type,
-            digest=one.digest,
-            revisit=one.is_revisit,
-            changed=before != after,
-            location=RecordLocation(
-                file=one.ref.file, offset=one.ref.offset, length=one.ref.length
-            ),
-        )
-        for number, (one, (before, after)) in enumerate(
-            zip(ordered, pairwise(digests), strict=True), 1
-        )
-    ]
+    alike = groupby(ordered, key=attrgetter("digest"))
+    return [_edition(number, list(answers)) for number, (_, answers) in enumerate(alike, 1)]
+
+
+def _edition(number: int, answers: list[Capture]) -> Edition:
+    first = answers[0]
+    ref = first.ref
+    return Edition(
+        number=number,
+        at=_moment(first.timestamp),
+        last_at=_moment(answers[-1].timestamp),
+        answers=len(answers),
+        status=first.status,
+        media_type="" if first.is_revisit else first.media_type,
+        digest=first.digest,
+        revisit=first.is_revisit,
+        location=RecordLocation(file=ref.file, offset=ref.offset, length=ref.length),
+    )
 
 
 def _captures(place: CrawlFolder, found: Why) -> Iterator[Capture]:
