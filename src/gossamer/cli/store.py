@@ -149,14 +149,11 @@ def _not_stored(crawl: "OpenCrawl", url: str, at: str | None) -> str:
 
 def _page_facts(crawl: "OpenCrawl", url: str, page: "Page") -> dict[str, object]:
     """Return a page as --json gives it."""
-    from gossamer.report import edition_at
-
-    stored = crawl.editions(url)
-    shown = edition_at(stored, page.fetched_at)
+    shown = crawl.edition(url, at=page.fetched_at)
     return {
         "url": page.url,
         "edition": shown.number if shown is not None else None,
-        "editions": len(stored),
+        "editions": len(crawl.editions(url)),
         "fetched_at": page.fetched_at,
         "status": page.status,
         "media_type": page.media_type,
