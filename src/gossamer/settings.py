@@ -124,10 +124,15 @@ def load_crawl_config(folder: Path, default: Config | None = None) -> Config:
             raise _lost(folder, "is missing", "Put it back, or give --config FILE")
         if default is not None:
             return default
-    found = _read(path)
+    cut = f"Put it back or, if nothing else is missing, add the line {CLOSING!r}"
+    try:
+        found = _read(path)
+    except ConfigError:
+        if has_begun and _was_cut(path):
+            raise _lost(folder, "was cut: its closing line is missing", cut) from None
+        raise
     if has_begun and found.format == FORMAT and not found.is_closed:
-        remedy = f"Put it back or, if nothing else is missing, add the line {CLOSING!r}"
-        raise _lost(folder, "was cut: its closing line is missing", remedy)
+        raise _lost(folder, "was cut: its closing line is missing", cut)
     if has_begun and not found.config.seeds and not _had_no_seeds(folder):
         raise _lost(folder, "has no seeds", "Put it back, or add its seeds to it")
     return found.config
@@ -154,6 +159,12 @@ def readable_config(folder: Path) -> Config:
     except (ConfigError, CannotGoOn):
         last = _last_start(folder)
         return last.config if last is not None else Config()
+
+
+def _was_cut(path: Path) -> bool:
+    """Return True if a file that cannot be read begins as ours do, and lacks its closing line."""
+    text = path.read_text(encoding="utf-8", errors="replace")
+    return text.startswith(f"format = {FORMAT}\n") and not _CLOSED.search(text)
 
 
 class _Settings(NamedTuple):

@@ -27,6 +27,10 @@ def program() -> str | None:
     return next((found for name in NAMES if (found := shutil.which(name))), None)
 
 
+AUTOFOCUS = "Autofocus processing was blocked"
+"""What Chromium says when who tests has clicked first."""
+
+
 @dataclass
 class Look:
     """How somebody looks at a page."""
@@ -91,7 +95,7 @@ def window(browser: Browser, address: str, look: Look | None = None) -> Iterator
 
     page.on("dialog", lambda one: (heard("dialog", one.message), one.dismiss()))
     page.on("pageerror", lambda one: heard("error", str(one)))
-    page.on("console", lambda one: heard(one.type, one.text))
+    page.on("console", lambda one: None if AUTOFOCUS in one.text else heard(one.type, one.text))
     page.on("popup", lambda one: heard("popup", one.url))
     page.on(
         "request",

@@ -62,9 +62,10 @@ class Archive:
         return Counter(record.url for record in [*self.pages, *self.revisits])
 
     def metadata(self) -> Iterator[dict[str, Any]]:
-        """Return the links archive's JSON objects."""
+        """Return the links archive's JSON objects; those that ended together one by one."""
         for record in self.of_kind("metadata"):
-            yield json.loads(record.payload)
+            row = json.loads(record.payload)
+            yield from row["records"] if row.get("outcome") == "endings" else [row]
 
     def text_of(self, url: str) -> str:
         """Return the extracted text of a URL, or ""."""

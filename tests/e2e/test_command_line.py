@@ -126,7 +126,7 @@ def test_no_seed_fetched_is_exit_code_1(tmp_path: Path) -> None:
     words = ["crawl", "http://127.0.0.1:9/", "--into", tmp_path / "c", "--no-sitemaps"]
     ended = said(*words, code=1)
     assert "No seed could be fetched" in ended.stdout
-    assert "http://127.0.0.1:9/  A seed, but a filter refused it: bad_port" in ended.stdout
+    assert "http://127.0.0.1:9/  Not fetched: bad_port: 9. (bad_port: " in ended.stdout
     assert f"`gossamer why {tmp_path / 'c'} http://127.0.0.1:9/` says more." in ended.stdout
     assert all(line == line.rstrip() for line in ended.stdout.splitlines())
 
