@@ -56,6 +56,7 @@ _WIDTH = 100
 FORMAT = 2
 """Of the files that we write. Those without a number are older, and have no closing line."""
 CLOSING = "# end of crawl.toml"
+_OURS = re.compile(rf"^format = {FORMAT}$", re.MULTILINE)
 _CLOSED = re.compile(rf"^\s*{re.escape(CLOSING)}", re.MULTILINE)
 _TOP = f"""\
 format = {FORMAT}
@@ -124,15 +125,10 @@ def load_crawl_config(folder: Path, default: Config | None = None) -> Config:
             raise _lost(folder, "is missing", "Put it back, or give --config FILE")
         if default is not None:
             return default
-    cut = f"Put it back or, if nothing else is missing, add the line {CLOSING!r}"
-    try:
-        found = _read(path)
-    except ConfigError:
-        if has_begun and _was_cut(path):
-            raise _lost(folder, "was cut: its closing line is missing", cut) from None
-        raise
-    if has_begun and found.format == FORMAT and not found.is_closed:
-        raise _lost(folder, "was cut: its closing line is missing", cut)
+    if has_begun and _was_cut(path):
+        remedy = f"Put it back or, if nothing else is missing, add the line {CLOSING!r}"
+        raise _lost(folder, "was cut: its closing line is missing", remedy)
+    found = _read(path)
     if has_begun and not found.config.seeds and not _had_no_seeds(folder):
         raise _lost(folder, "has no seeds", "Put it back, or add its seeds to it")
     return found.config
@@ -162,9 +158,8 @@ def readable_config(folder: Path) -> Config:
 
 
 def _was_cut(path: Path) -> bool:
-    """Return True if a file that cannot be read begins as ours do, and lacks its closing line."""
-    text = path.read_text(encoding="utf-8", errors="replace")
-    return text.startswith(f"format = {FORMAT}\n") and not _CLOSED.search(text)
+    text = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
+    return _OURS.search(text) is not None and _CLOSED.search(text) is None
 
 
 class _Settings(NamedTuple):
@@ -173,7 +168,6 @@ class _Settings(NamedTuple):
     config: Config
     format: int | None
     """None in files of older versions."""
-    is_closed: bool
 
 
 def _read(path: Path) -> _Settings:
@@ -195,7 +189,7 @@ def _read(path: Path) -> _Settings:
             "use the version that wrote it"
         )
     try:
-        return _Settings(to_config(data), number, _CLOSED.search(text) is not None)
+        return _Settings(to_config(data), number)
     except ConfigError as error:
         raise ConfigError(f"{path}: {error}") from None
 
@@ -328,7 +322,7 @@ def save_crawl_config(folder: Path, config: Config) -> Config:
 def _says(path: Path, config: Config) -> bool:
     """Return True if a file holds these settings, in today's format."""
     try:
-        return _read(path) == _Settings(config, FORMAT, is_closed=True)
+        return _read(path) == _Settings(config, FORMAT) and not _was_cut(path)
     except ConfigError:
         return False
 
