@@ -56,7 +56,6 @@ _WIDTH = 100
 FORMAT = 2
 """Of the files that we write. Those without a number are older, and have no closing line."""
 CLOSING = "# end of crawl.toml"
-_OURS = re.compile(rf"^format = {FORMAT}$", re.MULTILINE)
 _CLOSED = re.compile(rf"^\s*{re.escape(CLOSING)}", re.MULTILINE)
 _TOP = f"""\
 format = {FORMAT}
@@ -120,11 +119,10 @@ def load_crawl_config(folder: Path, default: Config | None = None) -> Config:
     """
     path = folder / "crawl.toml"
     has_begun = _has_begun(folder)
-    if not path.exists():
-        if has_begun:
-            raise _lost(folder, "is missing", "Put it back, or give --config FILE")
-        if default is not None:
-            return default
+    if not path.exists() and has_begun:
+        raise _lost(folder, "is missing", "Put it back, or give --config FILE")
+    if not path.exists() and default is not None:
+        return default
     if has_begun and _was_cut(path):
         remedy = f"Put it back or, if nothing else is missing, add the line {CLOSING!r}"
         raise _lost(folder, "was cut: its closing line is missing", remedy)
@@ -159,7 +157,7 @@ def readable_config(folder: Path) -> Config:
 
 def _was_cut(path: Path) -> bool:
     text = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
-    return _OURS.search(text) is not None and _CLOSED.search(text) is None
+    return f"format = {FORMAT}\n" in text and not _CLOSED.search(text)
 
 
 class _Settings(NamedTuple):
