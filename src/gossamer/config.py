@@ -35,7 +35,8 @@ class PolitenessConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     max_adaptive_s: Seconds = 30.0
     """...but this adaptive delay never exceeds this."""
     address_delay_s: Seconds = 0.25
-    """Minimum delay between two requests to the same IP address; 0 if delay_s is 0."""
+    """Minimum delay between two requests to the same IP address; never more than that of a host
+    (delay_s, or min_delay_s where that is not set)."""
     throttle_s: Seconds = 10.0
     """Delay for a host after a 429 without Retry-After; doubled each time it repeats."""
     max_retry_after_s: Seconds = 86400.0

@@ -15,7 +15,7 @@ from tests.e2e.crawler import Crawler, flags_for
 from tests.e2e.shards import BLOCKED
 
 WEB = FakeWeb(seed=431, hosts=16, pages_per_host=10)
-KILLS = 7
+KILLS = 6
 
 
 def split(folder: Path, shards: int, fatal: int) -> subprocess.CompletedProcess[str]:
