@@ -10,10 +10,11 @@ from pathlib import Path
 
 from hypothesis import settings
 
-from tests.examples import ORDINARY, QUICK
+from tests.examples import HALF, ORDINARY, QUICK
 
 sys.path.append(str(Path(__file__).parents[1] / "benchmarks"))
 
-settings.register_profile("unhurried", deadline=None, max_examples=ORDINARY)
+settings.register_profile("full", deadline=None, max_examples=ORDINARY)
+settings.register_profile("unhurried", settings.get_profile("full"), max_examples=HALF)
 settings.register_profile("quick", settings.get_profile("unhurried"), max_examples=QUICK)
 settings.load_profile("unhurried")  # `make quick` says --hypothesis-profile=quick

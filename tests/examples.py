@@ -1,9 +1,13 @@
-"""How many examples a property is tried with: all in `make test`, a fifth in `make quick`."""
+"""How many examples a property is tried with: half in `make test`, a fifth in `make quick`.
+
+`pytest --hypothesis-profile=full tests/property` tries all.
+"""
 
 from hypothesis import settings
 
 ORDINARY = 100
-"""Examples of a property that says nothing, in the profile of `make test`."""
+"""Examples of a property that says nothing, in the profile `full`."""
+HALF = 50
 QUICK = 20
 
 

@@ -148,7 +148,7 @@ def ordeal(folder: Path, web: FakeWeb, *flags: str) -> Iterator[Ordeal]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [101, 102, 103])
+@pytest.mark.parametrize("seed", [101])
 def test_killed_all_along_the_way_nothing_is_lost_or_stored_twice(
     seed: int, tmp_path: Path
 ) -> None:
@@ -167,7 +167,7 @@ def test_killed_all_along_the_way_nothing_is_lost_or_stored_twice(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("order", ["best", "opic", "dfs"])
+@pytest.mark.parametrize("order", ["best", "dfs"])
 def test_killed_in_any_order_nothing_is_lost_or_stored_twice(order: str, tmp_path: Path) -> None:
     web = FakeWeb(seed=111, hosts=8, pages_per_host=30)
     with ordeal(tmp_path, web, "--delay", "0", "--order", order) as trial:

@@ -102,7 +102,7 @@ def ordeal(folder: Path, web: FakeWeb, *flags: str) -> Iterator[Ordeal]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("order", ["bfs", "best"])
+@pytest.mark.parametrize("order", ["best"])
 def test_a_shard_that_is_killed_again_and_again_comes_back_and_the_crawl_ends_by_itself(
     order: str, tmp_path: Path
 ) -> None:

@@ -132,8 +132,10 @@ class SitemapTally:
 
 def turn_claims(turn: Turn) -> list[Row]:
     """Return the rows of what a turn's sitemap says of pages; none if it is no sitemap, or old."""
+    if not turn.is_sitemap or turn.found is None:
+        return []
     is_news = turn.revisit in {None, RevisitResult.CHANGED} and isinstance(turn.outcome, Fetched)
-    if turn.found is None or not turn.is_sitemap or not is_news:
+    if not is_news:
         return []
     return claim_rows(turn.task, turn.found.links)
 

@@ -258,7 +258,9 @@ class SharedAddresses:
 
     def suspected_at(self, host: str) -> str:
         """Return the address with which a host's domain is suspected; "" if it is not."""
-        domain = self._domains.get(registrable_domain(host)) if self._suspects else None
+        if not self._suspects:
+            return ""
+        domain = self._domains.get(registrable_domain(host))
         if domain is None or not domain.generation:
             return ""
         if domain.address and domain.generation < MEMBER_GENERATION and not domain.is_productive:
@@ -293,11 +295,13 @@ class SharedAddresses:
         domain = self._get(name)
         lineage = Lineage(address, self._generation_at(domain, address))
         others = {task.url.host for task in turn.new_tasks if task.url.host != host}
-        new = [other for other in _domains_of(others, name) if self.note(other, lineage)]
+        domains = _domains_of(others, name) if others else ()
+        new = [other for other in domains if self.note(other, lineage)]
         self._answer(domain, address, names_new=bool(new))
         if is_free and turn.found is not None and not self.suspected_at(host):
-            linked = {link.target.host for link in turn.found.links if link.kind in FOLLOWED}
-            for other in _domains_of(linked - others - {host}, name):
+            links = [link for link in turn.found.links if link.target.host != host]
+            linked = {link.target.host for link in links if link.kind in FOLLOWED}
+            for other in _domains_of(linked - others, name) if links else ():
                 if other in self._domains:
                     self.note(other, lineage)
         return self._decide(domain.address)
