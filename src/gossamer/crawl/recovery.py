@@ -142,7 +142,7 @@ def _queue_lost_pages(folder: CrawlFolder, core: Core, ledger: Ledger, mended: R
             _take_back(record, lost.get(record.url), ledger.counters)
             if record.fingerprint is not None:  # or the page would be a copy of its lost self
                 core.content_seen.forget(record.fingerprint, record.url)
-            if (task := _task_of(record, core)) is not None:
+            if (task := task_of(record, core)) is not None:
                 core.frontier.add([task], are_new=False)
                 queued += 1
     ledger.counters.count_archived(-lost_bytes)
@@ -187,7 +187,8 @@ def _committed_bytes(core: Core, file: str) -> int:
     return read_file_row(key, value)[1].length if value is not None else 0
 
 
-def _task_of(record: UrlRecord, core: Core) -> Task | None:
+def task_of(record: UrlRecord, core: Core) -> Task | None:
+    """Return the task of a URL as its record has it; None if that is no URL any more."""
     url = parse(record.url, core.stations.urls)
     if url is None:
         return None

@@ -12,7 +12,8 @@ from msgspec.structs import replace
 
 from gossamer.crawl.core import Core
 from gossamer.crawl.ledger import Ledger
-from gossamer.model import FAMILIES, FailureKind, LinkKind, RefusalKind, Task, UrlRecord, UrlState
+from gossamer.crawl.recovery import task_of
+from gossamer.model import FAMILIES, FailureKind, RefusalKind, Task, UrlRecord, UrlState
 from gossamer.report import URL, decode_record, encode_record, url_row_key
 from gossamer.urls import parse, ring_of
 
@@ -116,13 +117,5 @@ def requeue(core: Core, ledger: Ledger, found: Sequence[Found], now: float) -> C
 
 def _task_of(key: int, record: UrlRecord, core: Core) -> Task | None:
     """Return the task of a URL that failed or was refused; None if it is not to be queued again."""
-    url = parse(record.url, core.stations.urls)
-    if record.state not in RETRIED or url is None or url.key != key:
-        return None
-    return Task(
-        url=url,
-        depth=record.depth,
-        via=record.via,
-        kind=LinkKind(record.kind),
-        labels=record.labels,
-    )
+    task = task_of(record, core) if record.state in RETRIED else None
+    return task if task is not None and task.url.key == key else None

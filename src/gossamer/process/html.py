@@ -132,14 +132,15 @@ def _misplaced_frames(tree: Tree, body: bytes) -> Iterator[RawLink]:
 def _base_of(tree: Tree, document: Document, tools: Tools) -> Url:
     """Return what references are relative to: the first <base href>, if it can be a base.
 
-    One of data:, javascript: or another scheme without a host would take every link of the page.
+    One of data:, javascript: or another scheme that web pages have no base in would take every link
+    of the page.
     """
     own = document.url
     for element in tree.find_all("base"):
         href = element.attr("href")
         if href is not None:
             base = join_all(own, [href], tools.urls)[0]
-            is_base = base is not None and (bool(base.host) or base.scheme == own.scheme)
+            is_base = base is not None and base.scheme in {"http", "https", "ftp", own.scheme}
             return base if base is not None and is_base else own
     return own
 

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from gossamer.cluster import OUTBOX, Charter, Ring, outbox_rows, read_charter
 from gossamer.config import Config
-from gossamer.errors import CannotGoOn, ConfigError, CorruptFile
+from gossamer.errors import CannotGoOn, ConfigError, CorruptFile, rebuild_state_command
 from gossamer.fetch import RobotsCache, by_host, header_names
 from gossamer.filter import build_chain
 from gossamer.frontier import OutsideScore, ScoreTable, count_waiting, find_host
@@ -52,6 +52,7 @@ from gossamer.store import (
     State,
     StoredPage,
     links_in,
+    read_ends,
     read_page,
     read_record,
     readable_records,
@@ -495,8 +496,16 @@ def _stopped_state(folder: CrawlFolder, shard: int) -> Iterator[State]:
     path = folder.state(shard)
     if not State.exists(path):
         raise CannotGoOn(f"{folder.root} has no state; run `gossamer build {folder.root} state`")
+    durable = read_ends(folder).states.get(shard)  # first: beside a crawl that starts, states grow
     state = State.open(path, is_read_only=True)
     try:
+        found = state.end()
+        is_same = durable is not None and durable.identity == found.identity
+        if durable is not None and is_same and found.sequence < durable.sequence:
+            raise CannotGoOn(
+                f"the state is older than the archive; run {rebuild_state_command(path)}. {path} "
+                f"has {found.sequence} of {durable.sequence} rows"
+            )
         yield state
     finally:
         state.close()

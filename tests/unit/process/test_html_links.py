@@ -136,7 +136,7 @@ def test_base_is_honoured_and_only_the_first_one(
     "href",
     [
         *("http://[bad/", "data:text/html,x", "javascript:void(0)", "JavaScript:1", "mailto:a@b"),
-        *("about:blank", "blob:http://b.test/1", "tel:1", "file:///C:/saved/"),
+        *("about:blank", "blob:http://b.test/1", "tel:1", "file:///C:/saved/", "x://b.test/"),
     ],
 )
 def test_a_base_that_cannot_be_one_is_ignored(
