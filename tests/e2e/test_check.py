@@ -41,9 +41,16 @@ def largest(folder: Path, pattern: str) -> Path:
     return max(folder.glob(pattern), key=lambda path: path.stat().st_size)
 
 
+GZIP_HEADER = b"\x1f\x8b\x08"
+
+
 def flip(path: Path, share: float = 0.5) -> None:
+    """Flip a bit that means something: a gzip header has bytes that mean nothing (time, system)."""
     data = bytearray(path.read_bytes())
-    data[int(len(data) * share)] ^= 1 << random.Random(path.name).randrange(8)
+    at = int(len(data) * share)
+    if path.suffix == ".gz":
+        at = data.index(GZIP_HEADER, at) + 30
+    data[at] ^= 1 << random.Random(path.name).randrange(8)
     path.write_bytes(data)
 
 

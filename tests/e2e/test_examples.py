@@ -14,7 +14,7 @@ SAID = {
     "crawl_one_site.py": r"(?s)ended as max_pages, exit code 0.*40 pages, .*archived",
     "own_filter.py": r"40 pages; links refused by reason: .*'user': \d+",
     "own_processor.py": r"(?m)^\d+ headings on http://",
-    "task_table.py": r"(?m)(?s)^queued\t\d+$.*^archived\t\d+$",
+    "task_table.py": r"(?ms)\A(?=.*^(queued|leased)\t\d+$)(?=.*^archived\t\d+$)",
     "read_archive.py": r"(?m)^200 +\d+ bytes sent, +\d+ decoded  http://",
 }
 

@@ -192,6 +192,8 @@ class SharedContents:
         self._owned = _Owned()
         self._held: set[int] = set()
         """Contents that a page of ours is about to store, or has asked about."""
+        self._granted: set[int] = set()
+        """Those of them that a page of ours was told to store: a second grant is the same one."""
         self._asked: dict[int, list[asyncio.Future[Answer]]] = {}
         """Pages of ours that wait for an answer, or for another page of ours."""
         self._silences: dict[int, int] = {}
@@ -245,6 +247,7 @@ class SharedContents:
             if owner != self._shard:
                 self._mail(owner).asked.append(fingerprint)
             elif self._take_claim(self._shard, fingerprint):
+                self._granted.add(fingerprint)
                 return None
             self._flush()
         future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
@@ -267,6 +270,7 @@ class SharedContents:
             _resolve(waiting[0], None)
             return
         self._held.discard(fingerprint)
+        self._granted.discard(fingerprint)
         for one in waiting:
             _resolve(one, first)
         if first is None:
@@ -310,13 +314,20 @@ class SharedContents:
             self._pass_on(fingerprint, self._shard)
 
     def _answered(self, fingerprint: int, answer: Answer) -> None:
-        """Let pages of ours have the owner's answer: all, or the one that is to store it."""
+        """Let pages of ours have the owner's answer: all, or the one that is to store it.
+
+        A question that was asked again, of an owner that said it had started, is answered twice.
+        """
+        if answer is None and fingerprint in self._granted:
+            return
         waiting = [one for one in self._asked.pop(fingerprint, ()) if not one.done()]
         if answer is not None:
             self._held.discard(fingerprint)
+            self._granted.discard(fingerprint)
             for one in waiting:
                 _resolve(one, answer)
         elif waiting:
+            self._granted.add(fingerprint)
             self._asked[fingerprint] = waiting[1:]
             _resolve(waiting[0], None)
         elif fingerprint not in self._held and self.first_copy(fingerprint) is None:

@@ -220,6 +220,32 @@ async def test_two_pages_of_one_shard_with_one_content_do_not_both_store_it() ->
     assert [await said(later) for later in asked[1:]] == [page("first")] * 2
 
 
+async def test_an_owner_that_is_asked_again_when_it_says_that_it_started_lets_one_page_store() -> (
+    None
+):
+    net = Net()
+    one, owner = net.members[0], net.members[2]
+    asked = [one.contents.ask(OWNED_BY_2) for _ in range(3)]
+    one.contents.greet(owner.shard)  # its word comes while the first question is on the way
+    await net.deliver()
+    assert [is_answered(each) for each in asked] == [True, False, False]
+    assert await said(asked[0]) is None
+    one.store(OWNED_BY_2, "first")
+    assert [await said(later) for later in asked[1:]] == [page("first")] * 2
+    assert one.contents.ask(OWNED_BY_2) == page("first")
+
+
+async def test_a_content_that_was_granted_and_not_stored_is_granted_again() -> None:
+    net = Net()
+    one = net.members[0]
+    for _ in range(2):
+        asked = one.contents.ask(OWNED_BY_2)
+        await net.deliver()
+        assert is_answered(asked)
+        one.contents.release(OWNED_BY_2)
+        await net.deliver()
+
+
 async def test_a_page_that_refers_to_another_does_not_let_a_third_store_the_content() -> None:
     net = Net()
     one, two = net.members[:2]
