@@ -52,9 +52,10 @@ fix: setup       ## format, and mend what can be mended
 	$(BIN)/ruff format $(CODE)
 	$(BIN)/ruff check --fix $(CODE)
 
-docs: setup      ## write the generated parts of docs/OPERATING.md and docs/API.md
+docs: setup      ## write docs/TABLES.md and the generated parts of docs/OPERATING.md, docs/API.md
 	$(BIN)/python tests/arch/operating.py
 	$(BIN)/python tests/arch/reference.py
+	$(BIN)/python tests/arch/tables.py
 
 lock:            ## choose versions anew (needs uv)
 	uv pip compile --extra dev --python-version 3.11 --no-header --no-annotate \

@@ -9,6 +9,8 @@ from operating import PATH, generated
 from reference import PARTS
 from reference import PATH as API
 from reference import generated as generated_api
+from tables import PATH as TABLES
+from tables import generated as generated_tables
 from typer.main import get_command
 
 import gossamer
@@ -34,6 +36,10 @@ def test_the_operating_manual_is_current() -> None:
 
 def test_the_reference_of_the_python_api_is_current() -> None:
     assert API.read_text(encoding="utf-8") == generated_api(), "run `make docs`"
+
+
+def test_the_page_of_the_tables_is_current() -> None:
+    assert TABLES.read_text(encoding="utf-8") == generated_tables(), "run `make docs`"
 
 
 def test_the_reference_of_the_python_api_lists_every_public_name_once() -> None:

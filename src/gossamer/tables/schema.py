@@ -1,0 +1,179 @@
+"""Schema: the tables of a crawl, with the name, type and meaning of each column.
+
+docs/TABLES.md is made of this. A column that is added at the end of a table keeps `SCHEMA_VERSION`;
+one that is renamed, dropped or means something else raises it, and old parts are built anew.
+"""
+
+from typing import Literal, TypeAlias
+
+from msgspec import Struct
+
+SCHEMA_VERSION = 1
+
+ColumnType: TypeAlias = Literal["string", "integer", "double", "timestamp", "strings", "json"]
+"""A `timestamp` is in seconds since 1970 until it is written; `json` is text.
+
+Parquet: string, int64, double, timestamp[ms, UTC], list<string>, string.
+"""
+
+TableName: TypeAlias = Literal["pages", "urls", "links", "hosts", "changes", "images"]
+
+
+class Column(Struct, frozen=True):
+    """A column of a table."""
+
+    name: str
+    type: ColumnType
+    doc: str
+    is_joined: bool = False
+    """Its values change after the row was written: they are added when the table is read."""
+
+
+class TableSchema(Struct, frozen=True):
+    """A table: what one row is, and its columns in order."""
+
+    name: TableName
+    doc: str
+    columns: tuple[Column, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Return the names of the columns."""
+        return tuple(column.name for column in self.columns)
+
+    @property
+    def stored(self) -> tuple[Column, ...]:
+        """Return the columns that do not change once they are written."""
+        return tuple(column for column in self.columns if not column.is_joined)
+
+
+PAGES = TableSchema(
+    "pages",
+    "A stored page, as of its last visit. Sitemaps, robots.txt and answers that are no pages "
+    "(redirects, errors) are not in it.",
+    (
+        Column("url", "string", "Address, in canonical form. No two rows have the same."),
+        Column("host", "string", "Host of the URL, with its port unless that is the usual one."),
+        Column("domain", "string", "Registrable domain of the host (`example.co.uk`)."),
+        Column("fetched_at", "timestamp", "When the page was fetched."),
+        Column("status", "integer", "HTTP status; 0 for schemes that have none."),
+        Column("media_type", "string", "Media type as found, or as the server said."),
+        Column("charset", "string", "Charset that the server declared; empty if it did not."),
+        Column("language", "string", "Language of the text, as ISO 639 code."),
+        Column("title", "string", "Title."),
+        Column("description", "string", "Description from its `meta` elements."),
+        Column("headings", "strings", "Headings in order."),
+        Column("canonical", "string", "URL that the page names as its canonical one."),
+        Column("depth", "integer", "Links from a seed to the page, as it was found."),
+        Column("via", "string", "Page that it was found on; empty for a seed."),
+        Column("seed", "string", "Seed from which the page was reached.", is_joined=True),
+        Column("seed_label", "string", "Labels of the seeds that led here, separated by commas."),
+        Column(
+            "label",
+            "string",
+            "`soft_not_found`, `challenge` (asks whether a human reads it), `needs_javascript`; "
+            "empty for an ordinary page.",
+        ),
+        Column("copy_of", "string", "Page of which it is a copy or near-copy.", is_joined=True),
+        Column("words", "integer", "Words of its text."),
+        Column("bytes", "integer", "Bytes of the body as sent."),
+        Column("digest", "string", "Digest of the body as sent (`sha1:...`)."),
+        Column("rank", "double", "PageRank; 1.0 is the mean.", is_joined=True),
+        Column("warc_file", "string", "File in `archive/` that holds the page."),
+        Column("warc_offset", "integer", "Offset of its record in that file, in bytes."),
+        Column("notes", "json", "What processors noted, as JSON."),
+    ),
+)
+
+URLS = TableSchema(
+    "urls",
+    "A URL that was judged, whatever became of it.",
+    (
+        Column("url", "string", "Address, in canonical form. No two rows have the same."),
+        Column(
+            "state",
+            "string",
+            "`archived`, `failed`, `refused`, `redirected`, `queued`, `held` (waits because of a "
+            "suspected trap) or `parked` (its host is down).",
+        ),
+        Column("reason", "string", "Why it failed or was refused, as `gossamer why` names it."),
+        Column("detail", "string", "What decided: a robots line, an error, a redirect's target."),
+        Column("status", "integer", "HTTP status of the last answer; 0 without one."),
+        Column("priority", "integer", "Grade in the queue, 1 is best; 0 if not queued."),
+        Column("available_at", "timestamp", "When it may be asked for; empty if not queued."),
+        Column("via", "string", "Page that it was found on; empty for a seed."),
+        Column("anchor", "string", "Text of the link that it was found by."),
+        Column("depth", "integer", "Links from a seed."),
+        Column("attempts", "integer", "Requests that were made for it."),
+        Column("first_at", "timestamp", "When it was first decided."),
+        Column("last_at", "timestamp", "When it was last decided."),
+    ),
+)
+
+LINKS = TableSchema(
+    "links",
+    "A link of a stored page. A page that names a target twice in the same way has one row.",
+    (
+        Column("source", "string", "Page that holds the link."),
+        Column("target", "string", "URL that it points to, absolute and in canonical form."),
+        Column("kind", "string", "`anchor`, `redirect`, `embed`, `canonical` and so on."),
+        Column("anchor", "string", "Text of the link."),
+        Column("rel", "string", "Its `rel` attribute."),
+        Column("line", "integer", "Line of the page's source; 0 if it is not known."),
+        Column("fragment", "string", "What follows `#` in the link as written."),
+        Column("target_state", "string", "State of the target, as in `urls`.", is_joined=True),
+        Column("target_status", "integer", "HTTP status of the target.", is_joined=True),
+    ),
+)
+
+HOSTS = TableSchema(
+    "hosts",
+    "A host that was asked, or of which URLs wait.",
+    (
+        Column("host", "string", "Host, with its port unless that is the usual one."),
+        Column("pages", "integer", "Stored pages."),
+        Column("bytes", "integer", "Bytes of their bodies."),
+        Column("failed", "integer", "URLs that failed."),
+        Column("refused", "integer", "URLs that were refused."),
+        Column("queued", "integer", "URLs that wait."),
+        Column("robots", "string", "What its robots.txt was: `found`, `missing` and so on."),
+        Column("gap_s", "double", "Seconds between two requests."),
+        Column("median_ms", "double", "Median time of an answer, in milliseconds."),
+        Column("first_at", "timestamp", "First answer."),
+        Column("last_at", "timestamp", "Last answer."),
+    ),
+)
+
+CHANGES = TableSchema(
+    "changes",
+    "A change of a page between two visits.",
+    (
+        Column("url", "string", "Address of the page."),
+        Column("at", "timestamp", "When it was noticed."),
+        Column("kind", "string", "`new`, `changed`, `gone` or `back`."),
+        Column("similarity", "double", "Of the texts before and after: 1.0 is the same."),
+        Column("added", "integer", "Lines of text that were added."),
+        Column("removed", "integer", "Lines of text that were removed."),
+    ),
+)
+
+IMAGES = TableSchema(
+    "images",
+    "An image that a stored page shows.",
+    (
+        Column("url", "string", "Address of the image."),
+        Column("page", "string", "Page that shows it."),
+        Column("alt", "string", "Its alternative text."),
+        Column("width", "integer", "Width in pixels; 0 if the image is not stored."),
+        Column("height", "integer", "Height in pixels; 0 if the image is not stored."),
+        Column("bytes", "integer", "Bytes of the file; 0 if the image is not stored."),
+        Column("phash", "string", "Perceptual hash, in hexadecimal: similar images differ little."),
+    ),
+)
+
+TEXT = Column("text", "string", "Text of the page, in the form that `--text` names.")
+"""The last column of `pages` if a text was asked for."""
+
+TABLES: dict[TableName, TableSchema] = {
+    table.name: table for table in (PAGES, URLS, LINKS, HOSTS, CHANGES, IMAGES)
+}
