@@ -60,7 +60,7 @@ def read(document: Document, tools: Tools) -> Extraction:
 
 
 def _read(document: Document, body: bytes, tools: Tools) -> Extraction:
-    tree = _parsed(body, document.charset)
+    tree = parsed(body, document.charset)
     if tree.find_all("template"):  # by index; `find` would walk the whole tree in vain
         tree.remove("template")
     base = _base_of(tree, document, tools)
@@ -80,7 +80,8 @@ def _read(document: Document, body: bytes, tools: Tools) -> Extraction:
     )
 
 
-def _parsed(body: bytes, declared: str) -> Tree:
+def parsed(body: bytes, declared: str) -> Tree:
+    """Return the tree of a page, decoded as its server, then the page, then its bytes say."""
     label = known(declared)
     is_odd = 0 in body[:64] or _ISO_2022_KR in body[:64]
     if is_odd or (declared and not label and beyond_web(declared, body)):
