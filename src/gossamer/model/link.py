@@ -107,6 +107,10 @@ class Link(Struct, frozen=True, gc=False):
     kind: LinkKind
     text: str = ""
     rel: str = ""
+    line: int = 0
+    """Of the page's source, from 1; 0 if it is not known."""
+    fragment: str = ""
+    """Behind the #, as written, or its beginning."""
 
     @property
     def is_nofollow(self) -> bool:

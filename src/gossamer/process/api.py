@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from fnmatch import fnmatchcase
 from functools import reduce
 from importlib import import_module
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from msgspec import Struct
 
@@ -28,8 +28,14 @@ MAX_LINKS_CHARS = 16 * MIB
 _MANY_LINKS = 1_000
 """Longer references are no links but data in disguise."""
 
-RawLink: TypeAlias = tuple[str, LinkKind, str, str]
+PlainLink: TypeAlias = tuple[str, LinkKind, str, str]
 """A link as written: reference, kind, text, rel."""
+PlacedLink: TypeAlias = tuple[str, LinkKind, str, str, int, str]
+"""A link as written, its line and its fragment."""
+RawLink: TypeAlias = PlainLink | PlacedLink
+_PLAIN: Final = 4
+FRAGMENT_CHARS = 200
+"""So much of a fragment is kept."""
 
 
 class Tools(Struct, frozen=True, kw_only=True):
@@ -45,7 +51,7 @@ class Tools(Struct, frozen=True, kw_only=True):
 
         `base` is the text of the address to join them to, or the address of the document itself.
         """
-        kept = found if isinstance(found, list) else list(found)
+        kept = _placed(found)
         hrefs = [raw[0] for raw in kept]
         if not _is_tidy(hrefs, self.process.max_links):
             kept = _distinct(kept, self.process.max_links)
@@ -54,6 +60,11 @@ class Tools(Struct, frozen=True, kw_only=True):
             room = _room_for(hrefs, len(base if isinstance(base, str) else base.text))
             kept, hrefs = kept[:room], hrefs[:room]
         return _first_links(join_all(base, hrefs, self.urls), kept)
+
+
+def _placed(found: Iterable[RawLink]) -> list[PlacedLink]:
+    """Return links with a line and a fragment, which few readers tell."""
+    return [(*raw, 0, "") if len(raw) == _PLAIN else raw for raw in found]
 
 
 def _room_for(hrefs: list[str], base_chars: int) -> int:
@@ -79,7 +90,7 @@ def _is_tidy(hrefs: list[str], limit: int) -> bool:
     )
 
 
-def _distinct(found: Iterable[RawLink], limit: int) -> list[RawLink]:
+def _distinct(found: Iterable[PlacedLink], limit: int) -> list[PlacedLink]:
     """Return each reference once per kind, without its fragment, up to a limit.
 
     Links come in runs of one kind, so a set per kind is looked up rarely: an enum hashes slowly.
@@ -87,33 +98,34 @@ def _distinct(found: Iterable[RawLink], limit: int) -> list[RawLink]:
     seen_by_kind: dict[LinkKind, set[str]] = {}
     last: LinkKind | None = None
     seen: set[str] = set()
-    kept: list[RawLink] = []
-    for href, kind, text, rel in found:
+    kept: list[PlacedLink] = []
+    for href, kind, text, rel, line, fragment in found:
         page = href.partition("#")[0] if "#" in href else href
         if kind is not last:
             seen, last = seen_by_kind.setdefault(kind, set()), kind
         if page and page not in seen and len(page) <= MAX_HREF_CHARS:
             seen.add(page)
-            kept.append((page, kind, text, rel))
+            behind = fragment if page is href else href[len(page) + 1 :][:FRAGMENT_CHARS]
+            kept.append((page, kind, text, rel, line, behind))
             if len(kept) >= limit:
                 break
     return kept
 
 
-def _first_links(targets: Iterable[Url | None], found: Iterable[RawLink]) -> list[Link]:
+def _first_links(targets: Iterable[Url | None], found: Iterable[PlacedLink]) -> list[Link]:
     """Return each target once per kind: the first link to it."""
     seen_by_kind: dict[LinkKind, set[str]] = {}
     last: LinkKind | None = None
     seen: set[str] = set()
     kept: list[Link] = []
-    for target, (_, kind, text, rel) in zip(targets, found, strict=True):
+    for target, (_, kind, text, rel, line, fragment) in zip(targets, found, strict=True):
         if target is None:
             continue
         if kind is not last:
             seen, last = seen_by_kind.setdefault(kind, set()), kind
         if target.text not in seen:
             seen.add(target.text)
-            kept.append(Link(target, kind, text, rel))
+            kept.append(Link(target, kind, text, rel, line, fragment))
     return kept
 
 

@@ -5,7 +5,7 @@ from turbohtml import TokenType, parse
 
 from gossamer.model import Document, Extraction, LinkKind
 from gossamer.process import detect
-from gossamer.process.api import RawLink, Tools, processor
+from gossamer.process.api import PlainLink, Tools, processor
 from gossamer.process.detect import decode, language_of
 from gossamer.process.xml import XmlToken, local, xml_tokens
 
@@ -49,10 +49,10 @@ class _Feed:
     def __init__(self) -> None:
         self.title = ""
         self.texts: list[str] = []
-        self.links: list[RawLink] = []
+        self.links: list[PlainLink] = []
         self.entries = 0
         self._entry_title = ""
-        self._entry_links: list[RawLink] = []
+        self._entry_links: list[PlainLink] = []
         self._is_in_entry = False
         self._open = ""
         self._said: list[str] = []

@@ -16,7 +16,7 @@ from turbohtml import Doctype, Element, Namespace, Text, parse
 from turbohtml import Document as Tree
 
 from gossamer.model import Document, Extraction, Link, LinkKind, Url
-from gossamer.process.api import RawLink, Tools, processor
+from gossamer.process.api import FRAGMENT_CHARS, RawLink, Tools, processor
 from gossamer.process.detect import UTF_8, beyond_web, declared_in, decode, known, language_of
 from gossamer.process.labels import is_shell
 from gossamer.process.references import (
@@ -86,14 +86,14 @@ def parsed(body: bytes, declared: str) -> Tree:
     is_odd = 0 in body[:64] or _ISO_2022_KR in body[:64]
     if is_odd or (declared and not label and beyond_web(declared, body)):
         text, _ = decode(body, declared)
-        return parse(text, positions=False)
+        return parse(text)
     if label:
-        return parse(body, encoding=label, positions=False)
+        return parse(body, encoding=label)
     named = declared_in(body)
     if beyond_web(named, body):
         text, _ = decode(body, named)
-        return parse(text, positions=False)
-    return parse(body, detect_encoding=True, positions=False)
+        return parse(text)
+    return parse(body, detect_encoding=True)
 
 
 def _raw_links(tree: Tree, body: bytes) -> list[RawLink]:
@@ -286,7 +286,10 @@ def others(tree: Tree) -> list[RawLink]:
         for element in find_all(tag):
             _placed(element, attributes, found)
     for selector, attribute, kind in _SELECTED:
-        found += [(_said(e, attribute), kind, "", "") for e in tree.select(selector)]
+        found += [
+            (_said(e, attribute), kind, "", "", e.source_line or 0, "")
+            for e in tree.select(selector)
+        ]
     for element in find_all("link"):
         _link_element(element, found)
     for element in find_all("meta"):
@@ -314,15 +317,19 @@ def anchors(tree: Tree, *, is_small: bool = False) -> list[RawLink]:
         if not page or (page in pages and "nofollow" not in pages[page][3]):
             continue
         if page[0] in "jJ" and page[:11].lower() == "javascript:":
-            pages |= {url: (url, _DATA, "", "") for url in script_urls(href)}
+            line = element.source_line or 0
+            pages |= {url: (url, _DATA, "", "", line, "") for url in script_urls(href)}
             continue
         rel = (element.attr("rel") or "").lower() if has_rel else ""
         if "nofollow" in rel:
             if followable is None:
                 followable = _followable(elements, hrefs)
-            element = elements[followable.get(page, place)]
+            chosen = followable.get(page, place)
+            element, href = elements[chosen], hrefs[chosen]
             rel = (element.attr("rel") or "").lower()
-        pages[page] = (page, _ANCHOR, text_of(element), rel)
+        fragment = href[len(page) + 1 :][:FRAGMENT_CHARS] if page is not href else ""
+        line = element.source_line or 0
+        pages[page] = (page, _ANCHOR, text_of(element), rel, line, fragment)
     return list(pages.values())
 
 
@@ -366,74 +373,85 @@ def _placed(element: Element, attributes: dict[str, LinkKind], found: list[RawLi
         if kind is not None:
             value = " ".join(said) if isinstance(said, list) else said
             if value and not value.startswith("data:"):
-                found.append((value, kind, "", ""))
+                found.append((value, kind, "", "", element.source_line or 0, ""))
         elif name in _SETS and isinstance(said, str):
-            found += [(href, _SETS[name], "", "") for href in srcset_urls(said)]
+            line = element.source_line or 0
+            found += [(href, _SETS[name], "", "", line, "") for href in srcset_urls(said)]
 
 
 def _link_element(element: Element, found: list[RawLink]) -> None:
     rel = _said(element, "rel").lower()
     kind = kind_of(rel, _said(element, "as").lower(), _said(element, "type").lower())
     if kind is not None:
-        found.append((_said(element, "href"), kind, _said(element, "hreflang"), rel))
+        href, line = _said(element, "href"), element.source_line or 0
+        found.append((href, kind, _said(element, "hreflang"), rel, line, ""))
     images = element.attr("imagesrcset")
     if images:
-        found += [(href, LinkKind.IMAGE, "", "") for href in srcset_urls(images)]
+        line = element.source_line or 0
+        found += [(href, LinkKind.IMAGE, "", "", line, "") for href in srcset_urls(images)]
 
 
 def _meta(element: Element) -> Iterator[RawLink]:
     content = element.attr("content")
     if not content:
         return
+    line = element.source_line or 0
     equivalent = _said(element, "http-equiv").lower()
     if equivalent == "refresh":
-        yield refresh_url(content), LinkKind.REFRESH, "", ""
+        yield refresh_url(content), LinkKind.REFRESH, "", "", line, ""
     elif equivalent == "content-security-policy":
         _, _, after = content.partition("report-uri ")
-        yield from ((href, LinkKind.FORM, "", "") for href in after.partition(";")[0].split())
+        hrefs = after.partition(";")[0].split()
+        yield from ((href, LinkKind.FORM, "", "", line, "") for href in hrefs)
     else:
         name = element.attr("property") or element.attr("name") or _said(element, "itemprop")
         kind = _META.get(name.lower())
         if kind is not None:
-            yield content, kind, "", ""
+            yield content, kind, "", "", line, ""
 
 
 def _in_scripts(tree: Tree, marked: list[Element]) -> Iterator[RawLink]:
     for element in tree.find_all("script"):
         source = element.attr("src") or element.attr("href") or element.attr("xlink:href")
+        line = element.source_line or 0
         if source:
-            yield source, LinkKind.SCRIPT, "", ""
+            yield source, LinkKind.SCRIPT, "", "", line, ""
         elif "ld+json" in _said(element, "type"):
-            yield from _in_json_text(element.text)
+            for href, kind in _in_json_text(element.text):
+                yield href, kind, "", "", line, ""
         else:
-            yield from ((href, LinkKind.DATA, "", "") for href in script_urls(element.text))
-    handlers = [_said(element, "onload") for element in tree.find_all("body")]
-    handlers += [_said(element, "onclick") for element in marked]
-    for code in handlers:
-        yield from ((href, LinkKind.DATA, "", "") for href in script_urls(code))
+            for href in script_urls(element.text):
+                yield href, LinkKind.DATA, "", "", line, ""
+    handlers = [(element, _said(element, "onload")) for element in tree.find_all("body")]
+    handlers += [(element, _said(element, "onclick")) for element in marked]
+    for element, code in handlers:
+        for href in script_urls(code):
+            yield href, LinkKind.DATA, "", "", element.source_line or 0, ""
 
 
 def _in_styles(tree: Tree, marked: list[Element]) -> Iterator[RawLink]:
-    styles = [element.text for element in tree.find_all("style")]
-    styles += [_said(element, "style") for element in marked]
-    for style in styles:
-        yield from ((href, LinkKind.CSS, "", "") for href in css_urls(style))
+    styles = [(element, element.text) for element in tree.find_all("style")]
+    styles += [(element, _said(element, "style")) for element in marked]
+    for element, style in styles:
+        for href in css_urls(style):
+            yield href, LinkKind.CSS, "", "", element.source_line or 0, ""
 
 
 def _in_objects(tree: Tree) -> Iterator[RawLink]:
     for element in tree.find_all("param"):
         if _said(element, "name").lower() in _PARAMETERS:
-            yield _said(element, "value"), LinkKind.MEDIA, "", ""
+            yield _said(element, "value"), LinkKind.MEDIA, "", "", element.source_line or 0, ""
     for node in islice(tree.children, 4):
         if isinstance(node, Doctype) and node.system_id and "://" not in node.system_id:
             yield node.system_id, LinkKind.DATA, "", ""
     if tree.find_all("svg"):
         for element in tree.select("[xlink\\:href]"):
             if element.tag == "a":
-                yield _said(element, "xlink:href"), LinkKind.ANCHOR, _first_text(element), ""
+                href, line = _said(element, "xlink:href"), element.source_line or 0
+                yield href, LinkKind.ANCHOR, _first_text(element), "", line, ""
 
 
-def _in_json_text(text: str) -> Iterator[RawLink]:
+def _in_json_text(text: str) -> Iterator[tuple[str, LinkKind]]:
     try:
         data: object = msgspec.json.decode(text)
     except (msgspec.MsgspecError, RecursionError, UnicodeError):
@@ -441,7 +459,7 @@ def _in_json_text(text: str) -> Iterator[RawLink]:
     yield from _in_json(data)
 
 
-def _in_json(data: object) -> Iterator[RawLink]:
+def _in_json(data: object) -> Iterator[tuple[str, LinkKind]]:
     waiting: list[tuple[str, object]] = [("", data)]
     for _ in range(_MAX_JSON_NODES):
         if not waiting:
@@ -455,7 +473,7 @@ def _in_json(data: object) -> Iterator[RawLink]:
             case list():
                 waiting += [(key, inner) for inner in value]
             case str() if key in _DATA_KEYS:
-                yield value, _DATA_KEYS[key], "", ""
+                yield value, _DATA_KEYS[key]
             case _:
                 pass
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from gossamer.model import EMBEDDED, Document, LinkKind
-from gossamer.process.api import RawLink
+from gossamer.process.api import PlainLink
 
 MAX_FINDS = 1_000
 """References that one stretch of text may yield."""
@@ -167,9 +167,9 @@ _VALUED = frozenset({"unavailable_after", "max-snippet", "max-image-preview", "m
 """Directives with a value of their own after a colon; any other word before a colon is an agent."""
 
 
-def header_links(document: Document) -> tuple[list[RawLink], str]:
+def header_links(document: Document) -> tuple[list[PlainLink], str]:
     """Return the links in a document's header, and the canonical reference among them or ""."""
-    found: list[RawLink] = []
+    found: list[PlainLink] = []
     for name, value in document.headers:
         if name == "link":
             found += _link_field(value)
@@ -179,8 +179,8 @@ def header_links(document: Document) -> tuple[list[RawLink], str]:
     return found, canonical
 
 
-def _link_field(value: str) -> list[RawLink]:
-    found: list[RawLink] = []
+def _link_field(value: str) -> list[PlainLink]:
+    found: list[PlainLink] = []
     for piece in value.split("<")[1:MAX_FINDS]:
         href, closed, parameters = piece.partition(">")
         if closed:

@@ -213,7 +213,8 @@ def _clean(found: Extraction) -> None:
     texts = "".join([link.text for link in found.links])
     if clean(texts) is not texts:
         found.links = [
-            Link(link.target, link.kind, clean(link.text), link.rel) for link in found.links
+            Link(link.target, link.kind, clean(link.text), link.rel, link.line, link.fragment)
+            for link in found.links
         ]
 
 

@@ -12,7 +12,7 @@ from turbohtml import TokenType
 from gossamer.config import MIB
 from gossamer.model import Document, Extraction, LinkKind
 from gossamer.process import detect
-from gossamer.process.api import RawLink, Tools, processor
+from gossamer.process.api import PlainLink, Tools, processor
 from gossamer.process.detect import decode
 from gossamer.process.xml import local, xml_tokens
 
@@ -67,15 +67,15 @@ def _unzipped(body: bytes) -> bytes:
     return b"".join(parts)
 
 
-def _lines(text: str) -> list[RawLink]:
+def _lines(text: str) -> list[PlainLink]:
     lines = (line.strip() for line in text.splitlines()[: 2 * MAX_ENTRIES])
     urls = [line for line in lines if line.lower().startswith("http")]
     return [(url, LinkKind.SITEMAP, "", "") for url in urls[:MAX_ENTRIES]]
 
 
-def _entries(text: str) -> list[RawLink]:
+def _entries(text: str) -> list[PlainLink]:
     """Return the entries of an XML sitemap, with alternates and media, up to the cap."""
-    found: list[RawLink] = []
+    found: list[PlainLink] = []
     entry = _Entry()
     count = 0
     for token in xml_tokens(text):
@@ -103,7 +103,7 @@ class _Entry:
         self._rel = rel
         self._tag = ""
         self._said: dict[str, str] = {}
-        self._others: list[RawLink] = []
+        self._others: list[PlainLink] = []
 
     def opens(self, tag: str, attributes: dict[str, str]) -> None:
         self._tag = tag if tag in _LOCATIONS else local(tag)
@@ -123,7 +123,7 @@ class _Entry:
             self._others.append((url, _LOCATIONS[self._tag], "", ""))
         self._tag = ""
 
-    def links(self) -> list[RawLink]:
+    def links(self) -> list[PlainLink]:
         url = self._said.get("loc", "").strip()
         found = [link for link in self._others if link[0]]
         if url:

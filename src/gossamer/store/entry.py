@@ -100,6 +100,12 @@ class LinksRecord(Struct, kw_only=True, frozen=True):
     """What processors note besides: any JSON value."""
     errors: tuple[str, ...] = ()
     links: list[LinkRow] = field(default_factory=list)
+    lines: list[int] | UnsetType = UNSET
+    """The line of the page's source in which each of `links` begins, 0 if it is not known; left out
+    if none is, and by older versions."""
+    fragments: dict[int, str] | UnsetType = UNSET
+    """What stood behind the # of some of `links`, by their place; left out if nowhere anything
+    did."""
     label: str = ""
     """Labels of the seeds that led here (topics, regions), separated by commas."""
     on_probation: str | UnsetType = UNSET
@@ -526,6 +532,8 @@ def _links_record(
     is_own = is_same or (turn.copy_of is not None and turn.copy_of.url == task.url.text)
     outcome, reason, detail = ("unchanged", "", "") if is_same else _ending(turn)
     media_type = found.media_type or (document.media_type if document is not None else "")
+    lines = [link.line for link in found.links]
+    fragments = {n: link.fragment for n, link in enumerate(found.links) if link.fragment}
     return LinksRecord(
         url=task.url.text,
         outcome=outcome,
@@ -555,6 +563,8 @@ def _links_record(
         notes=dict(found.notes),
         errors=found.errors,
         links=[(link.target.text, link.kind, link.text, link.rel) for link in found.links],
+        lines=lines if any(lines) else UNSET,
+        fragments=fragments or UNSET,
         label=task.labels,
         on_probation=turn.on_probation or UNSET,
     )

@@ -154,6 +154,37 @@ def test_the_same_target_is_kept_once_with_its_first_text(
     assert [(link.target.text, link.text) for link in links] == [("http://h.test/dir/x", "one two")]
 
 
+def test_a_link_has_the_line_in_which_its_element_begins_and_its_fragment(
+    document: MakeDocument, registry: Registry
+) -> None:
+    page = (
+        "<!doctype html>\n<title>t</title>\n<p><a\n href=a#one>A</a>\n"
+        "<img src=i.png>\n<a href=b>B</a><a href=b#x>B</a>\n"
+        "<style>p { background: url(s.png#x) }</style>\n"
+        "<iframe srcdoc='<a href=inner>I</a>'></iframe>\n"
+        "<a rel=nofollow href=c#no>C</a>\n<a href=c#yes>C</a>"
+    )
+    links = registry.read(document(page), "text/html").links
+    assert {
+        link.target.text[len("http://h.test/dir/") :]: (link.line, link.fragment) for link in links
+    } == {
+        "a": (3, "one"),
+        "i.png": (5, ""),
+        "b": (6, ""),
+        "s.png": (7, "x"),
+        "inner": (0, ""),
+        "c": (10, "yes"),
+    }
+
+
+def test_of_a_long_fragment_the_beginning_is_kept(
+    document: MakeDocument, registry: Registry
+) -> None:
+    page = f"<a href='a#{'x' * 5000}'>A</a><img src='b#{'y' * 5000}'>"
+    links = registry.read(document(page), "text/html").links
+    assert [link.fragment for link in links] == ["x" * 200, "y" * 200]
+
+
 def test_a_link_that_may_be_followed_wins_over_one_that_may_not(
     document: MakeDocument, registry: Registry
 ) -> None:

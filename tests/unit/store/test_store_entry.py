@@ -130,6 +130,16 @@ def test_every_final_turn_leaves_one_links_record_that_names_its_page() -> None:
     )
 
 
+def test_a_links_record_has_the_lines_of_links_and_the_fragments_that_there_are() -> None:
+    links = [
+        Link(url("http://two.test/b"), LinkKind.ANCHOR, "b", line=7),
+        Link(url("http://two.test/c"), LinkKind.ANCHOR, "c", line=9, fragment="x"),
+    ]
+    entry = writer().entry(turn(found=Extraction(links=links)))
+    stored = decode_links(gzip.decompress(entry.links).partition(b"\r\n\r\n")[2].strip())
+    assert (stored.lines, stored.fragments) == ([7, 9], {1: "x"})
+
+
 def test_a_copy_becomes_a_revisit_with_header_and_without_payload_or_text() -> None:
     digest = writer().entry(turn()).payload_digest
     original = CopyOf("http://one.test/first", "<urn:uuid:1>", digest, AT - 100)
