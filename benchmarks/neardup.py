@@ -31,8 +31,7 @@ from gossamer.config import FetchConfig, FilterConfig, LimitsConfig, PolitenessC
 from gossamer.crawl.copies import CopyLabeller
 from gossamer.dedupe import Level, NearSet, PageText, Sketcher, Sketches, compare_pairs
 from gossamer.dedupe.kernels.bands import LEAST_WORDS
-from gossamer.dedupe.near import MANIFEST, RECORD_BYTES
-from gossamer.dedupe.runs import run_path, write_run
+from gossamer.dedupe.near import MANIFEST, RECORD_BYTES, run_path, write_run
 
 PAGES = int(os.environ.get("PAGES", "9000"))
 SKETCHES = int(os.environ.get("SKETCHES", "10000000"))

@@ -40,13 +40,22 @@ PATIENCE = 5.0
 MODULES: dict[str, tuple[str, tuple[str, ...]]] = {
     "ledger": ("crawl/ledger.py", ("tests/unit/crawl/test_ledger*.py",)),
     "requeue": ("crawl/requeue.py", ("tests/unit/crawl/test_requeue.py",)),
-    "workbench": ("frontier/workbench.py", ("tests/unit/frontier/test_workbench.py",)),
+    "workbench": (
+        "frontier/workbench.py",
+        ("tests/unit/frontier/test_workbench.py", "tests/unit/frontier/test_frontier.py"),
+    ),
     "lanes": ("crawl/lanes.py", ("tests/unit/crawl/test_lanes.py",)),
     "outage": (
         "frontier/outage.py",
         ("tests/unit/frontier/test_outage.py", "tests/unit/frontier/test_broken_pages.py"),
     ),
-    "outages": ("cluster/outages.py", ("tests/unit/cluster/test_outages_of_shards.py",)),
+    "orders": (
+        "cluster/orders.py",
+        (
+            "tests/unit/cluster/test_outages_of_shards.py",
+            "tests/unit/cluster/test_probation_share.py",
+        ),
+    ),
     "outbox": ("cluster/outbox.py", ("tests/unit/cluster/test_outbox.py",)),
     "addresses": (
         "cluster/address_clocks.py",
@@ -67,11 +76,9 @@ MODULES: dict[str, tuple[str, tuple[str, ...]]] = {
         "traps/rules.py",
         ("tests/unit/traps/test_trap_rules.py", "tests/unit/traps/test_trap_detector.py"),
     ),
-    "trap_turns": ("traps/turns.py", ("tests/unit/traps/test_trap_turns.py",)),
-    "trap_allowance": ("traps/allowance.py", ("tests/unit/traps/test_trap_allowance.py",)),
-    "probation_share": (
-        "cluster/probation_share.py",
-        ("tests/unit/cluster/test_probation_share.py",),
+    "trap_allowance": (
+        "traps/allowance.py",
+        ("tests/unit/traps/test_trap_allowance.py", "tests/unit/traps/test_trap_turns.py"),
     ),
     "grants": ("fetch/grants.py", ("tests/unit/fetch/test_grants.py",)),
     "secrets": ("secrets.py", ("tests/unit/test_secrets.py", "tests/unit/test_settings.py")),

@@ -30,10 +30,16 @@ from gossamer.cluster.messages import (
     ShardReport,
     WantPages,
 )
-from gossamer.cluster.outages import OutageOrders, Outages, ShardOutages
+from gossamer.cluster.orders import (
+    OutageOrders,
+    Outages,
+    ProbationOrders,
+    ProbationShare,
+    ShardOutages,
+    ShardProbation,
+)
 from gossamer.cluster.outbox import OUTBOX, PARCELS, Outbox, outbox_rows, parcel_rows
 from gossamer.cluster.page_budget import PageBudget
-from gossamer.cluster.probation_share import ProbationOrders, ProbationShare, ShardProbation
 from gossamer.cluster.processes import start_child
 from gossamer.cluster.ring import POINTS, Ring
 from gossamer.cluster.splitter import Splitter

@@ -2,8 +2,7 @@
 
 from msgspec import Struct, field
 
-from gossamer.cluster.outages import OutageOrders, ShardOutages
-from gossamer.cluster.probation_share import ProbationOrders, ShardProbation
+from gossamer.cluster.orders import OutageOrders, ProbationOrders, ShardOutages, ShardProbation
 from gossamer.model import CopyOf, Counters, Standing, Task
 
 

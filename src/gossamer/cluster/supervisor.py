@@ -25,9 +25,8 @@ from gossamer.cluster.messages import (
     Upward,
     WantPages,
 )
-from gossamer.cluster.outages import OutageOrders, Outages
+from gossamer.cluster.orders import OutageOrders, Outages, ProbationOrders, ProbationShare
 from gossamer.cluster.page_budget import PageBudget
-from gossamer.cluster.probation_share import ProbationOrders, ProbationShare
 from gossamer.cluster.processes import ShardChild, start_child
 from gossamer.cluster.termination import Termination
 from gossamer.errors import CannotGoOn, ConfigError

@@ -47,10 +47,9 @@ from gossamer.crawl.peers import NoPeers, OtherShards, take_letter
 from gossamer.crawl.ports import AddressClocks, Peers, RevisitScheduler
 from gossamer.crawl.reading import DocumentReader
 from gossamer.crawl.recovery import recover
-from gossamer.crawl.requester import Requester
 from gossamer.crawl.revisit import RevisitTurns
 from gossamer.crawl.sitemaps import SitemapProbes
-from gossamer.crawl.worker import Worker
+from gossamer.crawl.worker import Requester, Worker
 from gossamer.dedupe import ContentSeen
 from gossamer.fetch import (
     Fetcher,

@@ -6,34 +6,30 @@ sketch of the text (`sketch`, `near`, `detector`): they label pages and never de
 Not for: known URLs (that is `seen`).
 """
 
-from gossamer.dedupe.content import (
+from gossamer.dedupe.detector import (
     CONTENT,
+    LABEL_ROW,
+    NEAR_ROWS,
     ContentSeen,
+    CopyChanges,
+    CopyDetector,
+    CopyItem,
+    CopyLabel,
+    ExactCopy,
+    GonePage,
     answer_fingerprint,
     body_fingerprint,
     coded_fingerprint,
     content_fingerprint,
     content_rows,
-    words_fingerprint,
-)
-from gossamer.dedupe.detector import (
-    NEAR_ROWS,
-    CopyChanges,
-    CopyDetector,
-    CopyItem,
-    ExactCopy,
-    GonePage,
-    open_copy_detector,
-)
-from gossamer.dedupe.labels import (
-    LABEL_ROW,
-    CopyLabel,
     copy_row_key,
     decode_label,
     encode_label,
     label_key,
+    open_copy_detector,
     read_labels,
     root_of,
+    words_fingerprint,
 )
 from gossamer.dedupe.near import NearSet, verify_near
 from gossamer.dedupe.sketch import (

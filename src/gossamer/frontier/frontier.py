@@ -12,14 +12,20 @@ from random import Random
 from msgspec.structs import replace
 
 from gossamer.config import FrontierConfig, PolitenessConfig
-from gossamer.frontier.leases import EnqueueBuffer
 from gossamer.frontier.order import GRADES, Order, breadth_first
 from gossamer.frontier.outage import Parked
 from gossamer.frontier.parking import Parking
 from gossamer.frontier.politeness import HostAnswer, HostDelays, note_answer, note_restart
 from gossamer.frontier.queues import FrontQueues, HostQueues, IsSettled, ReadRows
 from gossamer.frontier.rows import HOST, LEASE, HostRow, pack_tasks, unpack_tasks
-from gossamer.frontier.workbench import ALL_HOSTS, ActiveHost, HostKind, Openings, kind_of
+from gossamer.frontier.workbench import (
+    ALL_HOSTS,
+    ActiveHost,
+    EnqueueBuffer,
+    HostKind,
+    Openings,
+    kind_of,
+)
 from gossamer.model import HostKey, LinkKind, Row, Task, WaitsFor
 from gossamer.urls import host_key
 

@@ -7,11 +7,10 @@ from typing import Protocol, TypeAlias
 
 from msgspec.structs import replace
 
-from gossamer.frontier.hosts import HostTable
-from gossamer.frontier.leases import DelayedTasks, EnqueueBuffer, Leases
 from gossamer.frontier.order import Order
 from gossamer.frontier.rows import (
     HostRow,
+    HostTable,
     pack_tasks,
     pop_task,
     push_tasks,
@@ -20,7 +19,7 @@ from gossamer.frontier.rows import (
     take_tasks,
     unpack_tasks,
 )
-from gossamer.frontier.workbench import ActiveHost, Workbench
+from gossamer.frontier.workbench import ActiveHost, DelayedTasks, EnqueueBuffer, Leases, Workbench
 from gossamer.model import HostKey, Row, Task
 from gossamer.urls import ring_of
 

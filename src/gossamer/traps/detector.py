@@ -9,14 +9,13 @@ from msgspec.structs import replace
 
 from gossamer.config import TrapsConfig
 from gossamer.model import Link, LinkKind, Objection, Reject, Row, Task, TrapNote, Turn, Url
-from gossamer.traps.allowance import NEW_HOST_COST, Allowance
+from gossamer.traps.allowance import NEW_HOST_COST, Allowance, Turns
 from gossamer.traps.held import HeldQueues, HeldTask, most_important, note_of
 from gossamer.traps.hosts import host_in
 from gossamer.traps.probations import Probations
 from gossamer.traps.registry import ScanRows, UnitRegistry
 from gossamer.traps.rules import LISTED_BY_ONE, MOST_WEIGHT, NEW_PAGES
 from gossamer.traps.trust import trusts_unit, trusts_url
-from gossamer.traps.turns import Turns
 from gossamer.traps.unit import NO_TRAIL, Probation, Unit, host_of, units_at, units_of
 from gossamer.urls import Patterns, registrable_domain
 

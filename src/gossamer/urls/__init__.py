@@ -5,13 +5,17 @@ Not for: deciding whether a URL is wanted (`filter`), or whether it may be asked
 """
 
 from gossamer.urls.canonical import MAX_CHARS, explain, whatwg, without_credentials
-from gossamer.urls.hosts import (
+from gossamer.urls.parsing import (
+    BAD_PORTS,
     fingerprint,
     fingerprint_of,
     host_key,
+    is_bad_port,
+    join,
+    join_all,
+    parse,
     registrable_domain,
     ring_of,
     unicode_host,
 )
-from gossamer.urls.parsing import BAD_PORTS, is_bad_port, join, join_all, parse
 from gossamer.urls.patterns import Patterns

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from gossamer.cluster.outages import OutageOrders, Outages, ShardOutages
+from gossamer.cluster.orders import OutageOrders, Outages, ShardOutages
 
 BUSY = ShardOutages(hosts=20, answered_hosts=10, answered_s=0.0)
 FAILING = ShardOutages(

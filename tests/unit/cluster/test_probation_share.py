@@ -3,7 +3,7 @@
 import pytest
 
 from gossamer.cluster import ProbationShare, ShardProbation
-from gossamer.cluster.probation_share import ProbationOrders
+from gossamer.cluster.orders import ProbationOrders
 
 
 def told(

@@ -35,10 +35,9 @@ from gossamer.crawl.ledger import Ledger
 from gossamer.crawl.opening import ShardFolder
 from gossamer.crawl.peers import NoPeers
 from gossamer.crawl.reading import DocumentReader
-from gossamer.crawl.requester import Requester
 from gossamer.crawl.revisit import RevisitTurns
 from gossamer.crawl.sitemaps import SitemapProbes
-from gossamer.crawl.worker import Worker
+from gossamer.crawl.worker import Requester, Worker
 from gossamer.dedupe import ContentSeen
 from gossamer.errors import CannotGoOn
 from gossamer.fetch import AddressGuard, TransferWatch, Validators

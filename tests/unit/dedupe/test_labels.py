@@ -3,7 +3,7 @@
 import numpy as np
 
 from gossamer.dedupe import CopyLabel, Level, decode_label, label_key, read_labels, root_of
-from gossamer.dedupe.labels import LabelUpdates
+from gossamer.dedupe.detector import LabelUpdates
 from tests.unit.dedupe.rows import Rows
 
 HOST, TITLE = 77, 991

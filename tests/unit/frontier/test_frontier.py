@@ -4,8 +4,7 @@ import pytest
 
 from gossamer.config import FrontierConfig, PolitenessConfig, UrlConfig
 from gossamer.frontier import Frontier, HostAnswer
-from gossamer.frontier.hosts import HostTable
-from gossamer.frontier.rows import pack_tasks, unpack_tasks
+from gossamer.frontier.rows import HostTable, pack_tasks, unpack_tasks
 from gossamer.model import LinkKind, Task
 from gossamer.urls import parse
 
@@ -285,7 +284,7 @@ def test_enough_hosts_are_active_although_the_first_is_always_ready() -> None:
 
 
 def test_tasks_in_memory_are_bounded_and_nothing_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gossamer.frontier.leases.MAX_LEASED", 20)
+    monkeypatch.setattr("gossamer.frontier.workbench.MAX_LEASED", 20)
     rows = DictRows()
     f = frontier(rows, 1.0, lease_urls=4)
     wanted = {f"http://h{host}.test/{n}" for host in range(20) for n in range(8)}

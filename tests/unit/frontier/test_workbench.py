@@ -3,12 +3,11 @@
 import pytest
 
 from gossamer.config import UrlConfig
-from gossamer.frontier.hosts import HostTable
-from gossamer.frontier.leases import Lease
-from gossamer.frontier.rows import HostOutage, HostRow, Span
+from gossamer.frontier.rows import HostOutage, HostRow, HostTable, Span
 from gossamer.frontier.workbench import (
     ActiveHost,
     HostKind,
+    Lease,
     Openings,
     Ready,
     Workbench,

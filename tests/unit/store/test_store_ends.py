@@ -227,7 +227,7 @@ def test_a_thousand_writes_of_the_same_closed_files_leave_nothing_open(folder: C
     opened = len(list(Path("/proc/self/fd").iterdir()))
     for length in range(1000):
         ends.write(CommittedEnds({C: length}, closed), AT)
-    assert len(list(Path("/proc/self/fd").iterdir())) == opened
+    assert len(list(Path("/proc/self/fd").iterdir())) <= opened  # others may have been closed
     assert lengths(folder) == {B: 6, C: 999}
 
 

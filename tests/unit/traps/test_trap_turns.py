@@ -1,6 +1,6 @@
 """Whose turn it is among the domains on probation: nobody is far ahead of the slowest."""
 
-from gossamer.traps.turns import Turns
+from gossamer.traps.allowance import Turns
 
 
 def taking(turns: Turns, name: str, cost: float, most: int = 99) -> int:
