@@ -97,6 +97,7 @@ if TYPE_CHECKING:
     from gossamer.report import (
         Added,
         ChangedSettings,
+        Changes,
         ClusterMember,
         CopyCluster,
         CopyClusters,
@@ -106,6 +107,7 @@ if TYPE_CHECKING:
         HostSettings,
         NearCopy,
         Page,
+        PageChange,
         PastVisit,
         RecordLocation,
         Retried,
@@ -149,6 +151,7 @@ __all__ = [
     "BuiltElsewhere",
     "CannotGoOn",
     "ChangedSettings",
+    "Changes",
     "CheckFinding",
     "CheckReport",
     "ClusterMember",
@@ -210,6 +213,7 @@ __all__ = [
     "OutageConfig",
     "OutsideScore",
     "Page",
+    "PageChange",
     "PastVisit",
     "PolitenessConfig",
     "ProcessConfig",
@@ -302,9 +306,9 @@ _HOMES = {
     ),
     "process": "Processor Tools processor",
     "report": (
-        "Added ChangedSettings ClusterMember CopyCluster CopyClusters Edition EditionDiff "
-        "FilterVerdict HostSettings NearCopy Page PastVisit RecordLocation Retried Revisits "
-        "RobotsAnswer Status TaskRow Trusted WatchTotals Why add show status why"
+        "Added ChangedSettings Changes ClusterMember CopyCluster CopyClusters Edition EditionDiff "
+        "FilterVerdict HostSettings NearCopy Page PageChange PastVisit RecordLocation Retried "
+        "Revisits RobotsAnswer Status TaskRow Trusted WatchTotals Why add show status why"
     ),
     "search": "BadMessage ShardServer Answer Hit IndexFacts IndexOptions Published Segment",
     "store": "BadRecord BuiltElsewhere LinksRecord StoredPage",

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from gossamer.report import (
         Added,
         ChangedSettings,
+        Changes,
         CopyClusters,
         Edition,
         EditionDiff,
@@ -138,6 +139,17 @@ class OpenCrawl:
             raise ConfigError(f"{url} is not in the archive")
         pair = [numbered(found, number, url) for number in (before, after)]
         return diff_editions(self.folder, url, pair[0], pair[1], is_source=source)
+
+    def changes(self, since: str | float | None = None, *, selector: str = "") -> "Changes":
+        """Return which pages are new, changed, gone or back: iterate over it.
+
+        `since`: a time as in `page`, of a day its beginning; or "last", "last:NAME": what came
+        after `remember` was called on an earlier answer; None: all. `selector`: only changes
+        inside elements that match this CSS selector, of pages that have such elements.
+        """
+        from gossamer.report import Changes
+
+        return Changes(self.folder, since=since, selector=selector, now=SystemClock().wall())
 
     def tasks(self) -> "Iterator[TaskRow]":
         """Yield the task table: every known URL with its state, priority, moment and labels."""

@@ -8,6 +8,16 @@ from pathlib import Path
 from random import Random
 
 from gossamer.model import BuildProgress, CheckedFolder, CheckScope
+from gossamer.report.change_list import Changes
+from gossamer.report.changes import (
+    CHANGE_KINDS,
+    ChangeHistory,
+    ChangeKind,
+    EditionTexts,
+    PageChange,
+    change_rows,
+    described,
+)
 from gossamer.report.clusters import (
     ClusterMember,
     CopyCluster,

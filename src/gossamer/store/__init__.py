@@ -87,6 +87,7 @@ from gossamer.store.scanning import (
     scan_records,
     undecodable,
 )
+from gossamer.store.seeking import RecordSeeker
 from gossamer.store.state import State, after_prefix
 from gossamer.store.stretches import BadStretches
 from gossamer.store.warc import CdxLine, date_text, digest_of, read_cdxj, surt, write_cdxj
