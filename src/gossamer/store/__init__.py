@@ -48,6 +48,7 @@ from gossamer.store.entry import (
     decode_all_links,
     decode_links,
 )
+from gossamer.store.joining import PageRecords
 from gossamer.store.layout import ArchiveKind, ArchiveName, CrawlFolder
 from gossamer.store.reader import (
     FindPage,
