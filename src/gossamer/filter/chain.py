@@ -11,7 +11,9 @@ from gossamer.config import FilterConfig
 from gossamer.errors import ConfigError
 from gossamer.filter.rules import (
     OriginFilter,
+    OriginRule,
     Reach,
+    RequisiteOrigins,
     Schemes,
     Scope,
     UrlFilter,
@@ -50,6 +52,8 @@ class FilterRules:
     widen: Callable[[Url], None] = _ignore
     kept_by_host: dict[str, int] = field(default_factory=dict)
     """While the links of one page are judged: those of them that are wanted, by host."""
+    pages: UrlFilter | None = None
+    """What decides whether a URL may be a page of the crawl, if requisites may be others."""
 
 
 class FilterChain:
@@ -105,6 +109,11 @@ class FilterChain:
                 return objection
         return None
 
+    def takes_page(self, url: Url, source: str = "") -> bool:
+        """Return True if a URL is in the scope of pages; others are stored as requisites only."""
+        pages = self.rules.pages
+        return pages is None or pages(Link(target=url, kind=LinkKind.ANCHOR), 0, source) is None
+
     def keep(
         self, links: Sequence[Link], depth: int, source: str = ""
     ) -> tuple[list[Link], dict[str, int]]:
@@ -140,6 +149,7 @@ def build_chain(
     host_count: Callable[[str], int],
     *,
     follow_embeds: bool,
+    requisites: bool = False,
     extra: Sequence[UrlFilter] = (),
     scopes: Mapping[str, Reach] | None = None,
     run: int = 0,
@@ -147,34 +157,32 @@ def build_chain(
 ) -> FilterChain:
     """Return the chain for a configuration; ConfigError if a pattern or a filter is invalid.
 
-    `host_count` returns how many URLs of a host were queued. `extra` filters are asked last.
-    `scopes` are those of hosts that have one of their own. `run` is another number at every start:
-    nobody can tell whether the code of a user's filter is the same. `changes` counts those of the
-    rules since: what a page brings that was asked for under others is judged again.
+    `host_count` returns how many URLs of a host were queued. With `requisites` what pages are made
+    of is wanted from any host: neither scope nor `allow` is held against it. `extra` filters are
+    asked last. `scopes` are those of hosts that have one of their own. `run` is another number at
+    every start: nobody can tell whether the code of a user's filter is the same. `changes` counts
+    those of the rules since: what a page brings that was asked for under others is judged again.
     """
     scope, schemes = Scope(config.scope, seeds, scopes), Schemes(config.schemes, seeds)
     blocklist = _blocklist(config)
-    origins = OriginFilter(
-        [
-            schemes,
-            bad_port,
-            blocked(Patterns([*config.block, *blocklist])),
-            allowed(Patterns(config.allow)),
-            scope,
-        ]
-    )
+    anywhere: list[OriginRule] = [schemes, bad_port, blocked(Patterns([*config.block, *blocklist]))]
+    pages = OriginFilter([*anywhere, allowed(Patterns(config.allow)), scope])
+    of_requisites = OriginFilter(anywhere)
+    origins = RequisiteOrigins(pages, of_requisites) if requisites else pages
     kept: dict[str, int] = {}
     budget = host_budget(config.max_urls_per_host, host_count, kept)
-    shapes = shape(config)
+    shapes = shape(config, requisites=requisites)
     others = [*_by_others(config), *extra]
     of_users = [one for one in others if isinstance(one, UserFilter)]
     own = dict(scopes or {})
-    rules = (config, blocklist, own, sorted({seed.text for seed in seeds}), follow_embeds)
+    texts = sorted({seed.text for seed in seeds})
+    rules = (config, blocklist, own, texts, follow_embeds, *(["requisites"] if requisites else []))
 
     def widen(seed: Url) -> None:
         scope.add_seed(seed)
         schemes.add_seed(seed)
-        origins.forget()
+        pages.forget()
+        of_requisites.forget()
 
     return FilterChain(
         FilterRules(
@@ -182,9 +190,10 @@ def build_chain(
             lasting=(origins, shapes),
             of_users=tuple(of_users),
             checksum=_checksum(rules, run if of_users else 0, changes),
-            kinds=FOLLOWED | EMBEDDED if follow_embeds else FOLLOWED,
+            kinds=FOLLOWED | EMBEDDED if follow_embeds or requisites else FOLLOWED,
             widen=widen,
             kept_by_host=kept,
+            pages=pages if requisites else None,
         )
     )
 

@@ -372,6 +372,7 @@ def why_sources(folder: CrawlFolder, config: Config, rows: Rows) -> Sources:
         seeds,
         partial(_known_urls, rows),
         follow_embeds=embeds,
+        requisites=config.process.requisites,
         extra=extra,
         scopes=by_host(config, lambda table: table.scope),
     )

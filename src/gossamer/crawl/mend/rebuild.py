@@ -31,7 +31,13 @@ from gossamer.crawl.mend.walking import (
     walk_archive,
     walk_links,
 )
-from gossamer.crawl.opening import ShardFolder, forget_boot, lock_folder, start_epoch
+from gossamer.crawl.opening import (
+    REQUISITES_KNOWN,
+    ShardFolder,
+    forget_boot,
+    lock_folder,
+    start_epoch,
+)
 from gossamer.crawl.pipeline import Reading, accept, followed_links, next_tasks
 from gossamer.crawl.requeue import RETRIED
 from gossamer.crawl.sitemaps import claim_rows
@@ -40,6 +46,7 @@ from gossamer.durable import sync
 from gossamer.errors import CannotGoOn
 from gossamer.log import warn
 from gossamer.model import (
+    EMBEDDED,
     SITEMAP_TYPES,
     BuildProgress,
     BuildStep,
@@ -157,6 +164,8 @@ def _replay(folder: CrawlFolder, core: Core, lost: LostRecords, on_progress: Bui
         if followed % COMMIT_RECORDS == 0:
             _commit(core)
             on_progress(BuildStep(doing="adding", count=followed))
+    if core.stations.process.requisites:
+        core.state.write([(REQUISITES_KNOWN, b"1")])
     again += _queue_urls([*(one.url for one in lost.orphans), *lost.urls], core)
     _commit(core)
     return again
@@ -435,6 +444,9 @@ def _follow(links: LinksRecord, core: Core) -> None:
         label = next((label for label in LABELS if label in links.oddities), "")
         reading = Reading(found=extraction, copy_of=copy_of, label=label)
         found = followed_links(task, reading, core.stations)
+    is_part = core.stations.process.requisites and task.kind in EMBEDDED
+    if links.outcome == "redirected" and is_part:
+        found = [Link(target=link.target, kind=LinkKind.EMBED_REDIRECT) for link in found]
     following = next_tasks(task, found, core.stations)
     core.frontier.add(following.new)
     core.frontier.promote(following.promoted)
