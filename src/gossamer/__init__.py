@@ -116,6 +116,8 @@ if TYPE_CHECKING:
         Status,
         TaskRow,
         Trusted,
+        UrlCounts,
+        UrlRow,
         WatchTotals,
         Why,
         add,
@@ -249,7 +251,9 @@ __all__ = [
     "Trusted",
     "Url",
     "UrlConfig",
+    "UrlCounts",
     "UrlFilter",
+    "UrlRow",
     "UserErrors",
     "UserFilter",
     "WaitsFor",
@@ -308,7 +312,8 @@ _HOMES = {
     "report": (
         "Added ChangedSettings Changes ClusterMember CopyCluster CopyClusters Edition EditionDiff "
         "FilterVerdict HostSettings NearCopy Page PageChange PastVisit RecordLocation Retried "
-        "Revisits RobotsAnswer Status TaskRow Trusted WatchTotals Why add show status why"
+        "Revisits RobotsAnswer Status TaskRow Trusted UrlCounts UrlRow WatchTotals Why add show "
+        "status why"
     ),
     "search": "BadMessage ShardServer Answer Hit IndexFacts IndexOptions Published Segment",
     "store": "BadRecord BuiltElsewhere LinksRecord StoredPage",

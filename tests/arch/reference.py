@@ -41,7 +41,7 @@ PARTS: dict[str, tuple[str, ...]] = {
         *("Status", "WatchTotals", "TrapNote", "UserErrors", "WaitsFor"),
         *("Why", "RobotsAnswer", "FilterVerdict", "RecordLocation", "PastVisit", "Revisits"),
         *("HostSettings", "OutsideScore"),
-        *("Edition", "EditionDiff", "Changes", "PageChange", "TaskRow"),
+        *("Edition", "EditionDiff", "Changes", "PageChange", "TaskRow", "UrlRow", "UrlCounts"),
         *("NearCopy", "CopyClusters", "CopyCluster", "ClusterMember"),
         *(
             "Page",

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
         Status,
         TaskRow,
         Trusted,
+        UrlCounts,
+        UrlRow,
         Why,
     )
     from gossamer.search import Answer, IndexFacts, IndexOptions, Published
@@ -156,6 +158,32 @@ class OpenCrawl:
         from gossamer.report import task_table
 
         return task_table(self.folder)
+
+    def urls(
+        self,
+        *,
+        states: "str | Iterable[str]" = (),
+        reasons: "str | Iterable[str]" = (),
+        host: str = "",
+        anchors: bool = True,
+    ) -> "Iterator[UrlRow]":
+        """Yield every URL that was judged, once: what was fetched, refused, or waits.
+
+        `states`, `reasons` and `host` leave others out. Without `anchors` the texts of links are
+        left out, and the first rows come at once: the archive is only read for refused links.
+        """
+        from gossamer.report import UrlSelection, url_table
+
+        chosen, named = frozenset(_texts(states)), tuple(_texts(reasons))
+        _check_states(chosen)
+        selection = UrlSelection(states=chosen, reasons=named, host=host)
+        return url_table(self.folder, selection, anchors=anchors)
+
+    def url_counts(self) -> "UrlCounts":
+        """Return how many URLs `urls` has, by state and reason."""
+        from gossamer.report import count_urls
+
+        return count_urls(self.folder)
 
     def pages(self) -> "Iterator[Page]":
         """Yield every stored page with a 2xx status, in the order of the archive.
@@ -534,6 +562,15 @@ def _seeds(given: "str | Iterable[str | Seed]") -> "list[Seed]":
 
 def _texts(given: str | Iterable[str]) -> list[str]:
     return [given] if isinstance(given, str) else list(given)
+
+
+def _check_states(states: Iterable[str]) -> None:
+    """Refuse names that are no states of URLs."""
+    from gossamer.report import URL_STATES
+
+    for state in states:
+        if state not in URL_STATES:
+            raise ConfigError(f"there is no state {state!r}; expected {', '.join(URL_STATES)}")
 
 
 def _check_reasons(reasons: Iterable[str]) -> None:

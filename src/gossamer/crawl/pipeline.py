@@ -12,12 +12,10 @@ from msgspec.structs import replace
 
 from gossamer.crawl.ports import Stations
 from gossamer.fetch import RETRY, RobotsRules, delay_s
+from gossamer.filter import followed_kinds, is_copy_in_place, sitemap_may_name
 from gossamer.frontier import FailedTry, HostAnswer, HostFailure, host_failure
 from gossamer.model import (
     EMBEDDED,
-    FOLLOWED,
-    MAX_NESTING,
-    MAX_REQUISITE_NESTING,
     NO_CONTENT,
     REDIRECTS,
     SITEMAP_TYPES,
@@ -42,8 +40,6 @@ from gossamer.urls import without_credentials
 FIRST_SITEMAPS = 5
 """Sitemaps of one index that are worth as much as a page; the others come after the pages."""
 LOWEST_GRADE = 1
-PAGE_TYPES = frozenset({"text/html", "application/xhtml+xml"})
-NO_KINDS = frozenset[LinkKind]()
 PROBED_SITEMAP = "/sitemap.xml"
 DETAIL_CHARS = 200
 """Of what is kept about a failure."""
@@ -257,57 +253,21 @@ def followed_links(task: Task, reading: Reading, at: Stations) -> list[Link]:
     """Return the links of a page that may lead to other pages."""
     found = reading.found
     is_empty = reading.label in NO_CONTENT
-    if is_empty or is_mirror_in_place(task, reading.copy_of):
+    copy_of = reading.copy_of
+    if is_empty or (copy_of is not None and is_copy_in_place(task.url.text, copy_of.url)):
         return []
-    kinds = followed_kinds(task, found, at)
+    kinds = followed_kinds(
+        task,
+        at.process,
+        at.filters.takes_page,
+        is_nofollow=found.is_nofollow,
+        media_type=found.media_type,
+    )
     if kinds <= EMBEDDED:
         return [link for link in found.links if link.kind in kinds]
     if found.media_type in SITEMAP_TYPES:
         return [link for link in found.links if sitemap_may_name(task, link)]
     return [link for link in found.links if link.kind in kinds]
-
-
-def followed_kinds(task: Task, found: Extraction, at: Stations) -> frozenset[LinkKind]:
-    """Return the kinds of links of a document that are followed.
-
-    What a page is made of leads to further requisites only, unless it is itself in the scope of
-    pages; and to nothing if it is a page (an error in place of a picture), or too deeply nested.
-    A page that asks robots not to follow its links still needs its requisites.
-    """
-    if not at.process.requisites:
-        kinds = FOLLOWED | EMBEDDED if at.process.embeds else FOLLOWED
-        return NO_KINDS if found.is_nofollow else kinds
-    is_nested = task.kind in EMBEDDED and task.nesting >= MAX_REQUISITE_NESTING
-    embedded = NO_KINDS if is_nested else EMBEDDED
-    if task.kind in EMBEDDED and not at.filters.takes_page(task.url, task.via):
-        return NO_KINDS if found.media_type in PAGE_TYPES else embedded
-    return embedded if found.is_nofollow else FOLLOWED | embedded
-
-
-def is_mirror_in_place(task: Task, copy_of: CopyOf | None) -> bool:
-    """Return True if a duplicate lies in its original's directory: then its links are the same.
-
-    A page that is stored and fetched again for its links is no duplicate of itself.
-    """
-    if copy_of is None or copy_of.url == task.url.text:
-        return False
-    return task.url.text.rpartition("/")[0] == copy_of.url.rpartition("/")[0]
-
-
-def sitemap_may_name(task: Task, link: Link) -> bool:
-    """Return True if a sitemap may name a link: one to its own host, or to the host that named it.
-
-    A sitemap that the user gave as a seed may name anything; the scope decides. Indexes of
-    sitemaps that lead to further indexes are followed to a depth only, and so are sitemaps that
-    name others as if they were pages: some have no end.
-    """
-    is_listed_as_page = task.kind is LinkKind.SITEMAP and not task.nesting and task.depth > 1
-    if is_listed_as_page or (link.is_sitemap and task.nesting >= MAX_NESTING):
-        return False
-    host = link.target.host
-    if task.kind is LinkKind.SEED or host == task.url.host:
-        return True
-    return task.via.partition("//")[2].startswith((f"{host}/", f"{host}:"))
 
 
 def follow_redirect(

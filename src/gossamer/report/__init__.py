@@ -87,6 +87,7 @@ from gossamer.report.records import (
 from gossamer.report.stored import EditionDiff, Page, diff_editions, page, page_at, pages
 from gossamer.report.tasks import TaskRow, task_table
 from gossamer.report.totals import ADDRESSES_TOLD, Status, WatchTotals, merge_standings, status_of
+from gossamer.report.urls import URL_STATES, UrlCounts, UrlRow, UrlSelection, count_urls, url_table
 
 
 def check_crawl(

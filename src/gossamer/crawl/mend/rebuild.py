@@ -23,7 +23,7 @@ from msgspec.structs import astuple, replace
 from gossamer.clock import SystemClock
 from gossamer.config import WatchConfig
 from gossamer.crawl.core import Core, build_core
-from gossamer.crawl.ledger import VISITS_KEPT, is_html, remarks
+from gossamer.crawl.ledger import VISITS_KEPT, is_html, kept_first_at, remarks
 from gossamer.crawl.mend.walking import (
     FoundPage,
     LostRecords,
@@ -290,6 +290,7 @@ def _settle(found: FoundPage, folder: CrawlFolder, core: Core) -> None:
     if old is not None and old.state in RETRIED:
         counters.uncount(old.state.value, old.reason, old.detail)
         record.visits[:0] = old.visits[1 - VISITS_KEPT :]
+        record = replace(record, first_at=kept_first_at(old, len(old.visits) + 1))
     elif old is not None:
         has_same = links.fp is not None and links.fp == old.fingerprint
         is_same = links.outcome == "unchanged" or has_same
@@ -331,6 +332,7 @@ def revisited(old: UrlRecord, new: UrlRecord, *, is_same: bool, rules: WatchConf
         via=old.via,
         kind=old.kind,
         visits=[*old.visits, *new.visits][-VISITS_KEPT:],
+        first_at=kept_first_at(old, len(old.visits) + len(new.visits)),
         labels=add_labels(old.labels, new.labels),
         page=old.stored if is_same or not is_found else None,
         looks=old.looks + is_found,
@@ -373,6 +375,7 @@ def _record(links: LinksRecord, state: UrlState, ref: StoreRef | None) -> UrlRec
         words=links.words,
         visits=[Visit(links.at, _said(links, state), links.reason, links.status, ref)],
         labels=links.label,
+        is_sitemap=state is UrlState.ARCHIVED and links.media_type in SITEMAP_TYPES,
     )
 
 
