@@ -23,7 +23,7 @@ from gossamer.model import (
     Task,
     Url,
 )
-from gossamer.report.snapshot import PageLinks, Snapshot
+from gossamer.report.snapshot import LinkingPage, Snapshot
 from gossamer.urls import read_canonical
 
 BATCH = 1 << 17
@@ -73,7 +73,7 @@ class KeySet:
 
 class _Candidate(NamedTuple):
     link: Link
-    page: PageLinks
+    page: LinkingPage
 
 
 def refused_links(snapshot: Snapshot, known: KeySet, host: str = "") -> Iterator[RefusedLink]:
@@ -110,7 +110,7 @@ def _judged(snapshot: Snapshot, links: list[_Candidate]) -> Iterator[RefusedLink
         yield RefusedLink(link, depth, page.url, rules.filters.judge(link, depth, page.url))
 
 
-def judged_links(page: PageLinks, snapshot: Snapshot) -> list[Link]:
+def judged_links(page: LinkingPage, snapshot: Snapshot) -> list[Link]:
     """Return the links of a page that the filters were asked about."""
     if not NO_CONTENT.isdisjoint(page.oddities):
         return []
@@ -133,7 +133,7 @@ def judged_links(page: PageLinks, snapshot: Snapshot) -> list[Link]:
     return [link for link in links if sitemap_may_name(task, link)] if is_sitemap else links
 
 
-def _task_of(page: PageLinks) -> Task:
+def _task_of(page: LinkingPage) -> Task:
     url: Url = read_canonical(page.url)
     kind = KINDS.get(page.kind, LinkKind.ANCHOR)
     return Task(url, page.depth, page.via, kind, nesting=page.nesting)

@@ -32,7 +32,7 @@ from gossamer.store import (
 from gossamer.traps import TrapDetector
 
 
-class PageLinks(Struct, frozen=True, kw_only=True):
+class LinkingPage(Struct, frozen=True, kw_only=True):
     """Of a record of the links archive: what decides which of its links were judged."""
 
     url: str
@@ -48,7 +48,7 @@ class PageLinks(Struct, frozen=True, kw_only=True):
     links: list[LinkRow] = field(default_factory=list)
 
 
-_decode = msgspec.json.Decoder(PageLinks).decode
+_decode = msgspec.json.Decoder(LinkingPage).decode
 
 
 class ShardRules(NamedTuple):
@@ -90,7 +90,7 @@ class Snapshot:
             for _, tasks in outbox_rows(state.scan(OUTBOX)):
                 yield from tasks
 
-    def linking_pages(self) -> Iterator[PageLinks]:
+    def linking_pages(self) -> Iterator[LinkingPage]:
         """Yield the records of the links archive that have links, as far as the states count it."""
         counted: dict[str, int] = {}
         for state in self.states:
@@ -104,7 +104,7 @@ class Snapshot:
                     yield page
 
 
-def _links_of(record: Record) -> PageLinks | None:
+def _links_of(record: Record) -> LinkingPage | None:
     """Return the links in a record; None if it has none, or is not one of ours."""
     if b'"links":[[' not in record.block or record.headers.get("warc-type") != "metadata":
         return None
