@@ -32,6 +32,8 @@ class Aim(NamedTuple):
 
 
 AIMS = (
+    Aim("main-text", "kept", "main text: content kept, judged pages, %", 97, is_floor=True),
+    Aim("main-text", "left_out", "main text: boilerplate left out, %", 90, is_floor=True),
     Aim("cpu", "cpu_ms_per_page", "CPU per page, 1 shard, start-up included, ms", 1.25),
     Aim("cpu", "us_per_kb", "the same per kB of HTML, µs", 22.0),
     Aim("shards", "speedup", "pages per second, {shards} shards over 1", 1.6, is_floor=True),

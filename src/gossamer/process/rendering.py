@@ -6,13 +6,15 @@ markdown  the main content as Markdown: headings, lists, tables, code, links
 html      the source as text, decoded as the crawl decoded it
 """
 
-from contextlib import suppress
+import re
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from gossamer.process.detect import clean, decode
+from gossamer.urls import whatwg
 
 if TYPE_CHECKING:
     from turbohtml import Document as Tree
+    from turbohtml import Element, Markdown, Node
 
 TextKind: TypeAlias = Literal["plain", "markdown", "main", "html"]
 TEXT_KINDS: tuple[TextKind, ...] = ("plain", "markdown", "main", "html")
@@ -20,6 +22,11 @@ HTML_TYPES = frozenset({"text/html", "application/xhtml+xml"})
 MAX_TREE_BYTES = 2 * 1024 * 1024
 """Of a page that is parsed here: a tree takes up to 100 times its page. Of a larger one the text
 that was extracted is given, which a process that can be killed has made."""
+_BASE = re.compile("https?://")
+_ELSEWHERE = '[href^="/"],[href^="."],[href^="?"],[href^=" "],[href=""]'
+"""References that are not simply below the folder of their page."""
+_FEW_CHARS, _LEAST_SHARE = 200, 0.1
+"""Less than both of a page's text is a part that its author marked as main, and left empty."""
 
 
 def page_text(
@@ -45,15 +52,51 @@ def page_text(
         return clean(decode(body, charset)[0])[:max_chars]
     if len(body) > MAX_TREE_BYTES:
         return plain[:max_chars]
+    return _rendered(body, charset, kind, url, plain)[:max_chars]
+
+
+def _rendered(body: bytes, charset: str, kind: TextKind, url: str, plain: str) -> str:
     from gossamer.process.html import parsed  # noqa: PLC0415 - the parser, only when it is needed
+    from gossamer.process.main_content import without_small_print  # noqa: PLC0415 - with it
 
-    return clean(_rendered(parsed(body, charset), kind, url))[:max_chars]
+    text = ""
+    for is_marked in (True, False):
+        tree = parsed(body, charset)
+        if not plain:
+            plain = tree.text
+        text = without_small_print(_written(tree, kind, url, plain, is_marked=is_marked))
+        if len(text) > min(_FEW_CHARS, _LEAST_SHARE * len(plain)):
+            break
+    return clean(text)
 
 
-def _rendered(tree: "Tree", kind: TextKind, url: str) -> str:
-    main = tree.main_content() or tree
-    if kind == "main":
-        return main.to_text()
-    with suppress(ValueError):
-        main.resolve_links(tree.base_url(url))
-    return main.to_markdown()
+def _written(tree: "Tree", kind: TextKind, url: str, plain: str, *, is_marked: bool) -> str:
+    from gossamer.process.main_content import main_content, solid_chars  # noqa: PLC0415 - so
+
+    base = tree.base_url(url)
+    main = main_content(tree, solid_chars(plain), is_marked=is_marked)
+    return main.to_text() if kind == "main" else main.to_markdown(_with_links(main, base))
+
+
+def _with_links(main: "Node", base: str) -> "Markdown":
+    """Return how to write links: below the folder of the page, but for those that point elsewhere.
+
+    The renderer puts the folder before a relative reference. Those for which that is wrong (one in
+    thirty) are joined in the tree; to rewrite all of them takes as long as to render the page.
+    """
+    from turbohtml import Markdown  # noqa: PLC0415 - with the parser
+
+    if not _BASE.match(base):
+        return Markdown()
+    for element in main.select(_ELSEWHERE):
+        _join(element, "href", base)
+    for element in main.find_all("img"):
+        _join(element, "src", base)
+    return Markdown(links=Markdown.Links(base_url=whatwg(".", base) or ""))
+
+
+def _join(element: "Element", attribute: str, base: str) -> None:
+    said = element.attr(attribute)
+    joined = whatwg(said, base) if said is not None else None
+    if joined is not None:
+        element.attrs[attribute] = joined

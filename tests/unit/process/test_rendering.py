@@ -65,3 +65,69 @@ def test_a_text_is_cut_at_the_limit_and_can_always_be_encoded() -> None:
 
 def test_a_bad_base_address_leaves_links_as_they_are() -> None:
     assert "[a](b)" in page_text("markdown", b'<p><a href="b">a</a> and words</p>', url="http://[")
+
+
+PROSE = "<p>The ferry to the islands leaves at seven and waits for the last bus of the day.</p>" * 3
+
+
+def test_menus_that_only_classes_and_roles_name_are_left_out() -> None:
+    page = f"""<div class="topNavBar"><a href=/>Start page</a></div>
+        <div role="banner">Grand banner</div><div id="left-sidebar">Opening hours</div>
+        <div class="article-text"><h1>Ferries</h1>{PROSE}</div>
+        <div class="cookie_consent">We like biscuits</div>"""
+    text = page_text("main", page.encode())
+    assert "The ferry to the islands" in text
+    assert "Ferries" in text
+    for around in ("Start page", "Grand banner", "Opening hours", "biscuits"):
+        assert around not in text
+
+
+def test_a_part_that_holds_most_of_the_text_stays_whatever_it_is_called() -> None:
+    page = f'<div class="sidebar-layout"><h1>Ferries</h1>{PROSE * 4}</div><p>Short.</p>'
+    assert "The ferry to the islands" in page_text("main", page.encode())
+
+
+def test_blocks_of_links_at_the_edges_go_where_nothing_is_named() -> None:
+    menu = "".join(f'<a href="/{n}">Section number {n}</a> ' for n in range(5))
+    page = f"<div>{menu}</div><div><h1>Ferries</h1>{PROSE * 3}</div><div>{menu}</div>"
+    text = page_text("main", page.encode())
+    assert "Section number" not in text
+    assert "The ferry to the islands" in text
+
+
+def test_a_page_that_is_a_list_of_links_keeps_them() -> None:
+    links = "".join(f'<li><a href="/{n}">Chapter number {n}</a></li>' for n in range(40))
+    text = page_text("main", f"<h1>All chapters</h1><ul>{links}</ul>".encode())
+    assert "Chapter number 0" in text
+    assert "Chapter number 39" in text
+
+
+def test_an_empty_main_part_is_not_believed() -> None:
+    page = f"<main></main><div><h1>Ferries</h1>{PROSE * 4}</div>"
+    assert "The ferry to the islands" in page_text("main", page.encode())
+
+
+def test_small_print_at_the_end_is_left_out_and_in_the_middle_kept() -> None:
+    page = f"<h1>Law</h1><p>Copyright lasts for years.</p>{PROSE}<p>© 2026 Us</p><p>Next | Up</p>"
+    text = page_text("main", page.encode())
+    assert "Copyright lasts for years" in text
+    assert "2026" not in text
+    assert "Next" not in text
+
+
+def test_links_that_leave_the_folder_of_their_page_are_joined_like_a_browser_does() -> None:
+    links = ("x.html", "/root", "../up", "?q=1", "//other.test/", "#part", "mailto:a@b.test")
+    body = "".join(f'<p>{PROSE}<a href="{href}">to {n}</a></p>' for n, href in enumerate(links))
+    text = page_text("markdown", body.encode(), url="http://a.test/b/c.html")
+    for n, href in enumerate(
+        (
+            *("http://a.test/b/x.html", "http://a.test/root", "http://a.test/up"),
+            *("http://a.test/b/c.html?q=1", "http://other.test/", "#part", "mailto:a@b.test"),
+        )
+    ):
+        assert f"[to {n}]({href})" in text
+
+
+def test_nested_menus_without_end_are_measured_a_limited_number_of_times() -> None:
+    for part in (b"<div class=nav>x", b"<nav>x", b"<header>x", b"<div><a href=x>y</a>"):
+        page_text("main", part * 20_000, plain="x" * 20_000)
