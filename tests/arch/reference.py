@@ -41,8 +41,10 @@ PARTS: dict[str, tuple[str, ...]] = {
         *("Status", "WatchTotals", "TrapNote", "UserErrors", "WaitsFor"),
         *("Why", "RobotsAnswer", "FilterVerdict", "RecordLocation", "PastVisit", "Revisits"),
         *("HostSettings", "OutsideScore"),
-        *("Edition", "EditionDiff", "Changes", "PageChange", "TaskRow", "UrlRow", "UrlCounts"),
+        *("Edition", "EditionDiff", "TaskRow"),
         *("NearCopy", "CopyClusters", "CopyCluster", "ClusterMember"),
+        *("TextCopies", "TextCopy", "GivenText", "Passage", "PassagePart", "UnreadFile"),
+        "html_of",
         *(
             "Page",
             "StoredPage",

@@ -97,6 +97,8 @@ def commands(crawl: Crawler, place: Path) -> dict[str, Any]:
     edges = place / "edges.txt"
     edges.write_text("0 1\n1 2\n2 0\n")
     files = place / "small"
+    given = place / "given.txt"
+    given.write_text(crawl.say("show", seed, "--text").expect(0).out)
     jsonl = place / "pages.jsonl"
     jsonl.write_text('{"url": "http://a.test/", "text": "silver weir"}\n')
     return {
@@ -104,6 +106,9 @@ def commands(crawl: Crawler, place: Path) -> dict[str, Any]:
         "why not_a_url": crawl.why("not a url"),
         "why unknown": crawl.why("http://nobody.test/x"),
         "copies": only_json(crawl.say("copies", "--json")),
+        "copies --of": only_json(
+            crawl.say("copies", "--of", str(given), "--min-words", "10", "--json")
+        ),
         "add": only_json(crawl.say("add", seed, "--json")),
         "retry": only_json(crawl.say("retry", "--json")),
         "set": only_json(crawl.say("set", "filter.max_depth=99", "--json")),

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from gossamer.report import (
         Added,
         ChangedSettings,
-        Changes,
         CopyClusters,
         Edition,
         EditionDiff,
@@ -35,9 +34,8 @@ if TYPE_CHECKING:
         Retried,
         Status,
         TaskRow,
+        TextCopies,
         Trusted,
-        UrlCounts,
-        UrlRow,
         Why,
     )
     from gossamer.search import Answer, IndexFacts, IndexOptions, Published
@@ -142,48 +140,11 @@ class OpenCrawl:
         pair = [numbered(found, number, url) for number in (before, after)]
         return diff_editions(self.folder, url, pair[0], pair[1], is_source=source)
 
-    def changes(self, since: str | float | None = None, *, selector: str = "") -> "Changes":
-        """Return which pages are new, changed, gone or back: iterate over it.
-
-        `since`: a time as in `page`, of a day its beginning; or "last", "last:NAME": what came
-        after `remember` was called on an earlier answer; None: all. `selector`: only changes
-        inside elements that match this CSS selector, of pages that have such elements.
-        """
-        from gossamer.report import Changes
-
-        return Changes(self.folder, since=since, selector=selector, now=SystemClock().wall())
-
     def tasks(self) -> "Iterator[TaskRow]":
         """Yield the task table: every known URL with its state, priority, moment and labels."""
         from gossamer.report import task_table
 
         return task_table(self.folder)
-
-    def urls(
-        self,
-        *,
-        states: "str | Iterable[str]" = (),
-        reasons: "str | Iterable[str]" = (),
-        host: str = "",
-        anchors: bool = True,
-    ) -> "Iterator[UrlRow]":
-        """Yield every URL that was judged, once: what was fetched, refused, or waits.
-
-        `states`, `reasons` and `host` leave others out. Without `anchors` the texts of links are
-        left out, and the first rows come at once: the archive is only read for refused links.
-        """
-        from gossamer.report import UrlSelection, url_table
-
-        chosen, named = frozenset(_texts(states)), tuple(_texts(reasons))
-        _check_states(chosen)
-        selection = UrlSelection(states=chosen, reasons=named, host=host)
-        return url_table(self.folder, selection, anchors=anchors)
-
-    def url_counts(self) -> "UrlCounts":
-        """Return how many URLs `urls` has, by state and reason."""
-        from gossamer.report import count_urls
-
-        return count_urls(self.folder)
 
     def pages(self) -> "Iterator[Page]":
         """Yield every stored page with a 2xx status, in the order of the archive.
@@ -209,6 +170,20 @@ class OpenCrawl:
         from gossamer.report import copies
 
         return copies(self.folder, url)
+
+    def copies_of(
+        self, files: "Path | str | Iterable[Path | str]", *, min_words: int = 25
+    ) -> "TextCopies":
+        """Return the pages that hold passages of given texts, with at least so many equal words.
+
+        `files` are files, or folders of them: plain text, Markdown, HTML, PDF. Up to one word in
+        ten may have been changed, and sentences moved; case, accents and punctuation do not count.
+        In scripts without spaces a character counts as a word.
+        """
+        from gossamer.report import copies_of
+
+        given = [files] if isinstance(files, str | Path) else list(files)
+        return copies_of(self.folder, given, min_words)
 
     # ---- crawl
 
@@ -562,15 +537,6 @@ def _seeds(given: "str | Iterable[str | Seed]") -> "list[Seed]":
 
 def _texts(given: str | Iterable[str]) -> list[str]:
     return [given] if isinstance(given, str) else list(given)
-
-
-def _check_states(states: Iterable[str]) -> None:
-    """Refuse names that are no states of URLs."""
-    from gossamer.report import URL_STATES
-
-    for state in states:
-        if state not in URL_STATES:
-            raise ConfigError(f"there is no state {state!r}; expected {', '.join(URL_STATES)}")
 
 
 def _check_reasons(reasons: Iterable[str]) -> None:

@@ -10,6 +10,7 @@ from gossamer import __version__
 from gossamer.cli import (
     building,
     checking,
+    copying,
     crawl,
     dev,
     graphfiles,
@@ -41,7 +42,7 @@ app.command("set", context_settings={"ignore_unknown_options": True})(setting.se
 app.command("status")(store.status)
 app.command("why")(store.why)
 app.command("show")(store.show)
-app.command("copies")(store.copies)
+app.command("copies")(copying.copies)
 app.command("search", context_settings={"ignore_unknown_options": True})(searching.search)
 app.command("links")(linkgraph.links)
 app.command("rank")(linkgraph.rank)

@@ -1,4 +1,4 @@
-"""`gossamer status`, `why`, `show`, `copies`, `add`, `retry`, `trust`: ask, and give URLs."""
+"""`gossamer status`, `why`, `show`, `add`, `retry`, `trust`: ask, and give URLs."""
 
 import shlex
 import sys
@@ -13,7 +13,6 @@ from gossamer.cli.options import Address, Folder, Json
 from gossamer.cli.screen import (
     UNITS_TOLD,
     as_json,
-    copies_view,
     harmless,
     held_view,
     out,
@@ -53,22 +52,6 @@ def why(folder: Folder, url: Address, *, json: Json = False) -> None:
         print_json(as_json(facts))
     else:
         out().print(why_view(facts))
-
-
-def copies(
-    folder: Folder,
-    url: Annotated[str, typer.Argument(metavar="[URL]", help="Only the pages like this one.")] = "",
-    *,
-    json: Json = False,
-) -> None:
-    """Near-duplicates: originals, and their exact, near and similar copies."""
-    from gossamer import OpenCrawl
-
-    facts = OpenCrawl(crawl_folder(folder)).copies(url)
-    if json:
-        print_json(as_json(facts))
-    else:
-        out().print(copies_view(facts))
 
 
 def show(

@@ -3,6 +3,7 @@
 Neighbours: `fetch` makes the documents; `crawl` asks here and hands the answer to `store`, which
 writes a revisit record instead of a second copy. Near-duplicates are found after the commit, by a
 sketch of the text (`sketch`, `near`, `detector`): they label pages and never decide what is stored.
+Which passages of given texts a page holds is found by their phrases (`reuse`).
 Not for: known URLs (that is `seen`).
 """
 
@@ -32,6 +33,9 @@ from gossamer.dedupe.detector import (
     words_fingerprint,
 )
 from gossamer.dedupe.near import NearSet, verify_near
+from gossamer.dedupe.passages import MOST_LEFT_OUT, AlignedPassage
+from gossamer.dedupe.phrases import SplitText, WordSplitter
+from gossamer.dedupe.reuse import MIN_WORDS, FoundPassages, TextReuse
 from gossamer.dedupe.sketch import (
     SKETCH_VERSION,
     Level,

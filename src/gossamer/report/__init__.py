@@ -8,16 +8,6 @@ from pathlib import Path
 from random import Random
 
 from gossamer.model import BuildProgress, CheckedFolder, CheckScope
-from gossamer.report.change_list import Changes
-from gossamer.report.changes import (
-    CHANGE_KINDS,
-    ChangeHistory,
-    ChangeKind,
-    EditionTexts,
-    PageChange,
-    change_rows,
-    described,
-)
 from gossamer.report.clusters import (
     ClusterMember,
     CopyCluster,
@@ -84,10 +74,18 @@ from gossamer.report.records import (
     suspicion,
     url_row_key,
 )
+from gossamer.report.reuse import (
+    GivenText,
+    Passage,
+    PassagePart,
+    TextCopies,
+    TextCopy,
+    UnreadFile,
+    copies_of,
+)
 from gossamer.report.stored import EditionDiff, Page, diff_editions, page, page_at, pages
 from gossamer.report.tasks import TaskRow, task_table
 from gossamer.report.totals import ADDRESSES_TOLD, Status, WatchTotals, merge_standings, status_of
-from gossamer.report.urls import URL_STATES, UrlCounts, UrlRow, UrlSelection, count_urls, url_table
 
 
 def check_crawl(
@@ -97,3 +95,10 @@ def check_crawl(
     from gossamer.report.checking import check  # noqa: PLC0415 - a crawl starts without it
 
     return check(root, scope, rng, on_progress)
+
+
+def html_of(answer: TextCopies) -> str:
+    """Return an answer as a page in one file that opens anywhere and loads nothing."""
+    from gossamer.report.reuse_page import copies_page  # noqa: PLC0415 - only if asked for
+
+    return copies_page(answer)

@@ -14,7 +14,6 @@ from gossamer.urls.parsing import (
     join,
     join_all,
     parse,
-    read_canonical,
     registrable_domain,
     ring_of,
     unicode_host,
