@@ -39,6 +39,7 @@ if TYPE_CHECKING:
         Ending,
         NearTotals,
         RebuiltState,
+        RoundTotals,
         Seed,
         build_near,
         build_state,
@@ -237,6 +238,7 @@ __all__ = [
     "Revisits",
     "RobotsAnswer",
     "RobotsConfig",
+    "RoundTotals",
     "SearchIndex",
     "Seed",
     "SeenConfig",
@@ -300,7 +302,9 @@ _HOMES = {
         "OutageConfig PolitenessConfig ProcessConfig RobotsConfig SeenConfig StoreConfig "
         "TrapsConfig UrlConfig WatchConfig"
     ),
-    "crawl": "Crawl Ending NearTotals RebuiltState Seed build_near build_state read_seeds",
+    "crawl": (
+        "Crawl Ending NearTotals RebuiltState RoundTotals Seed build_near build_state read_seeds"
+    ),
     "errors": "Bug CannotGoOn ConfigError CorruptFile GossamerError",
     "fetch": "Content Exchange Moved ProtocolModule Resource Wire protocol",
     "filter": "UrlFilter UserFilter url_filter",

@@ -21,7 +21,17 @@ _WIDTH = 88
 
 PARTS: dict[str, tuple[str, ...]] = {
     "crawling": (
-        *("run", "run_async", "CrawlOptions", "Crawl", "Ending", "Seed", "read_seeds", "Config"),
+        *(
+            "run",
+            "run_async",
+            "CrawlOptions",
+            "Crawl",
+            "Ending",
+            "RoundTotals",
+            "Seed",
+            "read_seeds",
+            "Config",
+        ),
         *("processor", "Processor", "Document", "Body", "Tools", "Extraction"),
         *("protocol", "ProtocolModule", "Exchange", "Wire", "Content", "Resource", "Moved"),
         *("Failed", "FailureKind"),

@@ -271,19 +271,21 @@ class OpenCrawl:
         max_time: float | None = None,
         *,
         rate: float | None = None,
+        once: bool = False,
         on_progress: "Callable[[Status], None] | None" = None,
     ) -> "Ending":
         """Revisit pages, the more often they change the more often, and crawl what is new.
 
         `max_time`: end after so many seconds; None: when a signal asks for it. `rate`: requests
-        per second, kept in crawl.toml.
+        per second, kept in crawl.toml. `once`: revisit what is due, each page once, crawl what is
+        new, and end; `Ending.round` tells what was done.
         """
         from gossamer.crawl import Crawl
 
         config = self.config()
         if rate is not None:
             config = with_options(config, {"rate": rate})
-        return Crawl(self.folder, (), config).watch(max_time, on_progress)
+        return Crawl(self.folder, (), config).watch(max_time, on_progress, is_once=once)
 
     # ---- link graph
 

@@ -8,7 +8,15 @@ from typing import Annotated, Any
 import typer
 
 from gossamer.cli.flags import FLAGS, WATCH_FLAGS, Flag, max_time_of, with_flags
-from gossamer.cli.screen import as_json, out, print_json, progress, summary, watch_line
+from gossamer.cli.screen import (
+    as_json,
+    out,
+    print_json,
+    progress,
+    round_line,
+    summary,
+    watch_line,
+)
 from gossamer.cli.start import start
 from gossamer.cli.updating import no_crawl_in
 from gossamer.log import escape, redact, set_up
@@ -149,6 +157,17 @@ _OF_WATCH: tuple[tuple[str, object, object], ...] = (
         ],
         None,
     ),
+    (
+        "once",
+        Annotated[
+            bool,
+            typer.Option(
+                "--once",
+                help="Revisit what is due, each page once, crawl what is new, and end: for cron.",
+            ),
+        ],
+        False,
+    ),
     *HOW_TO_TELL,
 )
 
@@ -157,7 +176,8 @@ def watch(**given: Any) -> int:  # noqa: ANN401 - the parser hands over what `_w
     """Revisit the pages of a crawl, the more often they change the more often.
 
     New pages that turn up are crawled besides. It has no end: Ctrl-C stops it cleanly, and it can
-    be run again. A flag that is given, but for --max-time, changes DIR/crawl.toml.
+    be run again; with --once it ends when all that is due was revisited. A flag that is given, but
+    for --max-time and --once, changes DIR/crawl.toml.
     """
     folder: Path = given["folder"]
     max_time_s = max_time_of(given)
@@ -174,13 +194,16 @@ def watch(**given: Any) -> int:  # noqa: ANN401 - the parser hands over what `_w
             aside.print(f"crawl.toml changed: {escape(redact(line))}", markup=False)
 
     with progress(aside, is_live=not given["verbose"], line=watch_line) as tell:
-        ending = crawl.watch(max_time_s, tell, tell_changes)
+        ending = crawl.watch(max_time_s, tell, tell_changes, is_once=given["once"])
     shown = aside if given["json"] else out()
     shown.print(watch_line(ending.status))
-    reason = "watched" if ending.reason == "max_time" else ending.reason
-    shown.print(summary(reason, ending.status, folder))
+    words = {"max_time": "watched"} | ({"finished": "revisited"} if given["once"] else {})
+    shown.print(summary(words.get(ending.reason, ending.reason), ending.status, folder))
+    if ending.round is not None:
+        shown.print(round_line(ending.round))
     if given["json"]:
-        print_json({**as_json(ending.status), "reason": ending.reason})
+        told = {"round": as_json(ending.round)} if ending.round is not None else {}
+        print_json({**as_json(ending.status), **told, "reason": ending.reason})
     return ending.exit_code
 
 

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         Edition,
         HostSettings,
         PastVisit,
+        RoundTotals,
         Status,
         UserErrors,
         WaitsFor,
@@ -217,11 +218,21 @@ def watch_line(status: "Status") -> Text:
     line.append(f"{watch.changed:,} changed", "bold")
     line.append(f", {watch.unchanged:,} unchanged, {watch.gone:,} gone · ")
     line.append(f"{counted(status.pages, 'page')} stored · {status.queued:,} queued")
+    if watch.due is not None and status.running:
+        line.append(f" · {watch.due:,} due")
     if status.paused:
         line.append(f" · paused: {harmless(status.paused)}", "yellow")
     if status.stop_reason and status.running:
         line.append(" · stopping (Ctrl-C again stops at once)", "yellow")
     return line
+
+
+def round_line(done: "RoundTotals") -> Text:
+    """Return what a single round of revisits has done, in one line."""
+    return Text(
+        f"\nthis round: {counted(done.visits, 'revisit')}, {done.changed:,} changed, "
+        f"{done.unchanged:,} unchanged, {done.gone:,} gone · {counted(done.new_pages, 'new page')}"
+    )
 
 
 def summary(
@@ -548,6 +559,8 @@ def _next_steps(ending: str, folder: Path) -> Text:
     elif ending in {"max_pages", "max_bytes"}:
         more = "--max-pages N" if ending == "max_pages" else "--max-bytes SIZE"
         steps.insert(0, f"gossamer crawl --into {where} {more}   (goes on)")
+    elif ending == "revisited":
+        steps.insert(0, f"gossamer changes {where} --since last")
     elif ending not in {"finished", "no_seed"}:
         steps.insert(0, f"gossamer crawl --into {where}   (goes on)")
     if ending.startswith("no_seed"):

@@ -228,6 +228,7 @@ CERTIFICATES: dict[str, str] = {
 
 ENDINGS: dict[str, str] = {
     "finished": "Finished: nothing is left to fetch.",
+    "revisited": "Every page that was due was revisited; run it again for what is due then.",
     "watched": "Watched until --max-time; run it again to go on.",
     "max_pages": "Stopped at --max-pages; there is more to fetch, and a larger one goes on.",
     "max_time": "Stopped at --max-time; there is more to fetch.",

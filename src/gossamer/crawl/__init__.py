@@ -7,7 +7,7 @@ Neighbours: every station below, `report` for questions; above it only hands (`c
 Not for: rules. A rule lives in the station that applies it.
 """
 
-from gossamer.crawl.crawl import Crawl, Ending
+from gossamer.crawl.crawl import Crawl, Ending, RoundTotals
 from gossamer.crawl.mend import (
     NearTotals,
     RebuiltState,

@@ -121,6 +121,8 @@ class Extras:
     protocols: Sequence[ProtocolModule] = ()
     is_watching: bool = False
     """Revisit the stored pages again and again."""
+    is_once: bool = False
+    """Revisit those that are due, once."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -181,7 +183,7 @@ def _assemble_on(
     recover(place.folder, core, ledger, mark, mended, time.now(), all_wait=has_rebooted)
     copies.recover()
 
-    watcher = _open_watcher(config, core, peers, time, run) if extras.is_watching else None
+    watcher = _open_watcher(extras, config, core, peers, time, run) if extras.is_watching else None
     gaps = AddressGaps(core.frontier.delays)
     clocks = _open_clocks(place, gaps, time, is_first=epoch == 1)
     requester = _open_requester(place, config, time, counters, gaps, clocks, extras.protocols)
@@ -403,7 +405,7 @@ def _open_reader(
 
 
 def _open_watcher(
-    config: Config, core: Core, peers: Peers, time: CrawlTime, run: RunState
+    extras: Extras, config: Config, core: Core, peers: Peers, time: CrawlTime, run: RunState
 ) -> RevisitScheduler:
     """Return what schedules revisits, with all stored pages on its watchlist."""
     # Their numpy is for a watch only.
@@ -424,6 +426,7 @@ def _open_watcher(
         postponed_until=core.suspects.until,
         in_flight=run.in_flight,
         has_room=lambda new: peers.pages_left(counters.pages + new, 1) > 0,
+        is_once=extras.is_once,
     )
 
 

@@ -63,6 +63,7 @@ from gossamer.report import (
     Status,
     Trusted,
     count_held,
+    sum_counters,
     trusted_answer,
 )
 from gossamer.settings import (
@@ -80,6 +81,19 @@ STOP_AGAIN_S = 0.1
 """A crawl in another thread that was cancelled is asked again so often until it has ended."""
 
 
+class RoundTotals(Struct, frozen=True, kw_only=True):
+    """What a single round of revisits has done."""
+
+    visits: int
+    """Revisits, whatever came of them."""
+    changed: int
+    unchanged: int
+    gone: int
+    """Pages that no longer exist, less those that are back."""
+    new_pages: int
+    """Pages that were stored for the first time."""
+
+
 class Ending(Struct, frozen=True, kw_only=True):
     """How a run ended."""
 
@@ -90,6 +104,8 @@ class Ending(Struct, frozen=True, kw_only=True):
     exit_code: int
     status: Status
     """The totals at its end."""
+    round: RoundTotals | None = None
+    """What `watch` has done, if it was told to do so once."""
 
 
 class Crawl:
@@ -189,14 +205,18 @@ class Crawl:
         max_time_s: float | None = None,
         on_progress: Progress | None = None,
         on_saved: Callable[[], None] = lambda: None,
+        *,
+        is_once: bool = False,
     ) -> Ending:
         """Keep the pages of the crawl fresh, and crawl what is new, until the time is up.
 
-        It goes on until a signal asks for a stop if no time is given: there is no end to it.
+        It goes on until a signal asks for a stop if no time is given: there is no end to it. With
+        `is_once` the pages that are due are revisited, each once, new pages are crawled, and that
+        is the end.
         """
         if not CrawlFolder(self.folder).config_path.exists():
             raise ConfigError(f"{self.folder} is not a crawl folder; run `gossamer crawl` first")
-        self._extras = dataclasses.replace(self._extras, is_watching=True)
+        self._extras = dataclasses.replace(self._extras, is_watching=True, is_once=is_once)
         return self.run(on_progress, on_saved, max_time_s)
 
     def stop(self, reason: str = "stopped") -> None:
@@ -294,7 +314,7 @@ class Crawl:
         self, config: Config, on_progress: Progress | None, freeze: Callable[[], None]
     ) -> Ending:
         shard = self._open(config, Ring(), 0)
-        engine = shard.engine
+        engine, first = shard.engine, changed(shard.ledger.counters)
 
         async def reply(question: Mapping[str, object]) -> dict[str, object]:
             if question.get("ask") == "trust":  # first: a kill must not forget it
@@ -320,7 +340,8 @@ class Crawl:
                 is_finished = await engine.run()
             reason = "" if is_finished else engine.run_state.stop_reason or engine.limit_reached()
             seeds = _SeedTotals(shard.ledger.counters, engine.failing_seeds, refused)
-            return _ending(reason, live_status(shard), seeds)
+            ending = _ending(reason, live_status(shard), seeds)
+            return self._with_round(ending, first, shard.ledger.counters)
         finally:
             control.close()
             await shard.close()
@@ -350,7 +371,21 @@ class Crawl:
             copies = await label_rest_aside(fleet.folder, lock, fleet.clock) or status.copies
             status = changed(status, copies=copies)
         seeds = _SeedTotals(counters, fleet.failing_seeds(), fleet.refused_seeds())
-        return _ending(reason, status, seeds)
+        first = sum_counters(fleet.first.values())
+        return self._with_round(_ending(reason, status, seeds), first, counters)
+
+    def _with_round(self, ending: Ending, first: Counters, last: Counters) -> Ending:
+        """Return how a run ended, with what it has done if it was a single round of revisits."""
+        if not self._extras.is_once:
+            return ending
+        done = RoundTotals(
+            visits=last.looks - first.looks,
+            changed=last.changed - first.changed,
+            unchanged=last.unchanged - first.unchanged,
+            gone=last.gone - first.gone,
+            new_pages=last.pages - first.pages,
+        )
+        return changed(ending, round=done)
 
     def _save(self, config: Config) -> Config:
         """Let the folder say these settings, and return them without their secrets."""

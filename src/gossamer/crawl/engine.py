@@ -245,7 +245,7 @@ class Engine:
         folder: Path,
         save: Callable[[], Callable[[], None] | None],
     ) -> None:
-        """Wire the engine; with `revisits` it has no end of its own.
+        """Wire the engine; with `revisits` it ends of its own when these are over, or never.
 
         `save` gives the work of keeping what is only advice, to be done in a thread; or None.
         """
@@ -300,7 +300,7 @@ class Engine:
         self.count_seconds()
         await self._core.copies.finish(self._ledger.commit, self.time.clock)
         left = self._core.frontier.queued or self._core.traps.is_waiting
-        return not (self.revisits or run.stop_reason or left)
+        return not (self._is_watching or run.stop_reason or left)
 
     def _is_over(self) -> bool:
         if self.run_state.stop_reason or (self.limit_reached() and not self.run_state.in_flight):
@@ -308,10 +308,20 @@ class Engine:
         return self.is_idle and self._peers.may_leave()
 
     @property
+    def _is_watching(self) -> bool:
+        """Return True if there is, or will be, something to be revisited."""
+        return self.revisits is not None and not self.revisits.is_over
+
+    @property
     def is_idle(self) -> bool:
         """Return True if nothing is queued, leased, under way or uncommitted here."""
         core = self._core
-        work = (self.revisits, self.run_state.in_flight, self._ledger.group, core.frontier.queued)
+        work = (
+            self._is_watching,
+            self.run_state.in_flight,
+            self._ledger.group,
+            core.frontier.queued,
+        )
         rest = (core.traps.is_waiting, self.has_uncommitted, core.copies.is_busy)
         return not (any(work) or any(rest))
 
@@ -336,7 +346,7 @@ class Engine:
 
         A probe that is under way is a part of that: it may hang for long.
         """
-        if self.revisits:
+        if self._is_watching:
             return False
         frontier = self._core.frontier
         left = frontier.queued - frontier.parked.urls
@@ -369,7 +379,7 @@ class Engine:
         elapsed_s = self.time.now() - self._began_at
         reached = limit_of(self.config.limits, self._ledger.counters, elapsed_s)
         # A watch then stores no new pages, and goes on.
-        return "" if self.revisits is not None and reached == "max_pages" else reached
+        return "" if self._is_watching and reached == "max_pages" else reached
 
     @property
     def _uncommitted(self) -> int:

@@ -64,6 +64,8 @@ class Fleet:
     supervisor: Supervisor = field(init=False)
     parts: dict[int, tuple[int, float]] = field(default_factory=dict)
     """By shard: the part of a watch's requests that it was told at which of its starts."""
+    first: dict[int, Counters] = field(default_factory=dict)
+    """By shard: the totals of its first report."""
 
     def __post_init__(self) -> None:
         """Make the supervisor; nothing runs yet."""
@@ -123,12 +125,21 @@ class Fleet:
 
     def _look_at_limits(self) -> None:
         limits, counters = self.config.limits, self.counters()
+        for member in self.supervisor.members:
+            if member.report is not None:
+                self.first.setdefault(member.shard, member.report.counters)
         if self.extras.is_watching:
             self._share_out()
-        elif limits.max_pages is not None and counters.pages >= limits.max_pages:
+        is_full = limits.max_pages is not None and counters.pages >= limits.max_pages
+        if is_full and (not self.extras.is_watching or self._is_round_over()):
             self.supervisor.dismiss("max_pages")
         if limits.max_bytes is not None and counters.archive_bytes >= limits.max_bytes:
             self.supervisor.dismiss("max_bytes")
+
+    def _is_round_over(self) -> bool:
+        """Return True if no shard has anything left of a single round of revisits."""
+        standings = [_standing(member) for member in self.supervisor.members]
+        return all(one.due == 0 and not one.in_flight for one in standings)
 
     def _share_out(self) -> None:
         """Give each shard its part of the requests of a watch: by the pages that it watches."""

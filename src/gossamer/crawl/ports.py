@@ -169,6 +169,14 @@ class RevisitScheduler(Protocol):
     """Revisits of stored pages beside the crawl, as the engine and the worker see them."""
 
     @property
+    def is_over(self) -> bool:
+        """Return True if a single round is over: nothing is left to be revisited."""
+
+    @property
+    def due(self) -> int | None:
+        """Return how many pages a single round has left; None if there is no end to it."""
+
+    @property
     def watched(self) -> int:
         """Return how many pages are on the watchlist."""
 

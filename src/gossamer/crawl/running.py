@@ -60,6 +60,7 @@ def standing_of(shard: Shard) -> Standing:
         outbox=core.outbox.waiting if core.outbox is not None else 0,
         watched=revisits.watched if revisits is not None else 0,
         freshness=revisits.freshness if revisits is not None else None,
+        due=revisits.due if revisits is not None else None,
         traps=core.traps.notes(),
         suspects=len(core.suspects),
         waits_for=None if run.in_flight else _waits_for(shard, now),

@@ -421,6 +421,8 @@ class Standing(Struct, kw_only=True, frozen=True):
     watched: int = 0
     freshness: float | None = None
     """Expected share of pages, by importance, whose stored copy is current."""
+    due: int | None = None
+    """Pages that a single round of revisits has left; None if there is no end to it."""
     traps: tuple[TrapNote, ...] = ()
     """Parts of sites that are on probation or closed: some of them."""
     suspects: int = 0

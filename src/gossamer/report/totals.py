@@ -24,6 +24,8 @@ class WatchTotals(Struct, frozen=True, kw_only=True):
     """Pages that no longer exist."""
     expected_freshness: float | None
     """Expected share of pages, by importance, whose stored copy is current; None if not known."""
+    due: int | None = None
+    """Pages that `watch --once`, while it runs, has left to revisit; None otherwise."""
 
 
 class Status(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -116,6 +118,7 @@ def merge_standings(parts: Sequence[Standing]) -> Standing:
         shards=len(parts),
         watched=sum(part.watched for part in parts),
         freshness=_freshness(parts),
+        due=_due(parts),
         traps=tuple(note for part in parts for note in part.traps),
         suspects=sum(part.suspects for part in parts),
         waits_for=_first_wait(parts),
@@ -146,6 +149,12 @@ def _freshness(parts: Sequence[Standing]) -> float | None:
     known = [(part.watched, part.freshness) for part in parts if part.freshness is not None]
     total = sum(watched for watched, _ in known)
     return sum(watched * fresh for watched, fresh in known) / total if total else None
+
+
+def _due(parts: Sequence[Standing]) -> int | None:
+    """Return how many pages are left of a single round; None if there is none."""
+    known = [part.due for part in parts if part.due is not None]
+    return sum(known) if known else None
 
 
 def status_of(counters: Counters, standing: Standing) -> Status:
@@ -191,6 +200,7 @@ def status_of(counters: Counters, standing: Standing) -> Status:
             unchanged=counters.unchanged,
             gone=counters.gone,
             expected_freshness=standing.freshness,
+            due=standing.due,
         ),
         user_errors={name: replace(told) for name, told in sorted(counters.user_errors.items())},
         traps=standing.traps,

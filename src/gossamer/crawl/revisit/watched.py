@@ -38,6 +38,7 @@ class WatchedPages:
         self._pages = Watchlist(1.0 / rules.prior_s)
         self._lost: list[tuple[float, int]] = []
         """Pages that are gone, by when they are asked for once more."""
+        self._round_at = FAR_AWAY
 
     def __len__(self) -> int:
         return len(self._pages)
@@ -69,6 +70,14 @@ class WatchedPages:
         while self._lost and self._lost[0][0] <= now and len(due) < at_most:
             due.append(heapq.heappop(self._lost)[1])
         return due + self._pages.take_due(now, until, at_most - len(due))
+
+    def take_round(self, now: float) -> list[int]:
+        """Take all pages that are due by the moment of the first call.
+
+        What a sitemap says later to have changed counts as due by then.
+        """
+        self._round_at = min(self._round_at, now)
+        return self.take_due(self._round_at, self._round_at, len(self._pages) + len(self._lost))
 
     def next_due_at(self) -> float:
         """Return when the next page is due."""
@@ -146,7 +155,7 @@ class WatchedPages:
                 continue
             plan = self._pages.planned(link.target.key)
             if plan is not None and plan.last_at < modified_at:
-                self._pages.hint(link.target.key, turn.at)
+                self._pages.hint(link.target.key, min(turn.at, self._round_at))
 
 
 def is_watched(record: UrlRecord) -> bool:

@@ -7,6 +7,7 @@ from math import inf
 
 from gossamer.config import Config
 from gossamer.crawl.revisit.budget import RequestBudget
+from gossamer.crawl.revisit.rounds import RevisitRound
 from gossamer.crawl.revisit.watched import WatchedPages, host_number
 from gossamer.frontier import Frontier, Openings
 from gossamer.model import Counters, LinkKind, Task, Turn, UrlRecord
@@ -45,6 +46,8 @@ class Watcher:
     """Keys of the tasks under way, of any kind."""
     has_room: Callable[[int], bool]
     """Returns True if a page more may be stored, while so many new ones are under way."""
+    is_once: bool = False
+    """Only what is due now is revisited, each page once; then it is over."""
     freshness: float | None = None
     """Expected, as last planned."""
     _out: dict[int, str] = field(default_factory=dict)
@@ -54,6 +57,9 @@ class Watcher:
     """How long each host is left alone between two requests, as last seen."""
     _own_delays: dict[int, float] = field(default_factory=dict)
     """Of hosts that have a fixed delay of their own."""
+    _round: RevisitRound = field(default_factory=RevisitRound)
+    _has_all: bool = False
+    """Everything that is due was taken into the round."""
     _plan_at: float = 0.0
     _feed_at: float = 0.0
 
@@ -61,6 +67,25 @@ class Watcher:
     def watched(self) -> int:
         """Return how many pages are on the watchlist."""
         return len(self.pages)
+
+    @property
+    def due(self) -> int | None:
+        """Return how many pages a single round has left; None if there is no end to it."""
+        if not self.is_once:
+            return None
+        return 0 if self.is_over else max(1, len(self._round) + len(self._out))
+
+    @property
+    def is_over(self) -> bool:
+        """Return True if a single round is over: nothing is left but on hosts that are down."""
+        return self._has_all and self._is_exhausted
+
+    @property
+    def _is_exhausted(self) -> bool:
+        parking = self.frontier.parking
+        return not self._round and all(
+            parking.probe_at(host) is not None for host in self._out_of_host
+        )
 
     def next_revisit_at(self, key: int) -> float | None:
         """Return when a page is revisited next; None if that is not planned."""
@@ -80,13 +105,29 @@ class Watcher:
         self.budget.pass_time(now, self.counters.requests)
         if now >= self._plan_at:
             self._plan(now)
-        if now >= self._feed_at and (room := self._room) > 0:
+        if self.is_once:
+            self._feed_round(now)
+        elif now >= self._feed_at and (room := self._room) > 0:
             put_off: Counter[str] = Counter()
             keys = self.pages.take_due(now, now, room)
             tasks = (self._task(key, now, put_off) for key in keys)
             self.frontier.lease_first([task for task in tasks if task is not None])
             self._feed_at = max(now + FEED_S, self.pages.next_due_at())
         return self.budget.left(len(self.in_flight))
+
+    def _feed_round(self, now: float) -> None:
+        """Lease what is left of a single round, as far as there is room; note when it is over."""
+        if not self._has_all and self._is_exhausted:
+            for key in self.pages.take_round(now):
+                if not self._round.add(key):
+                    self.pages.put_off(key, inf)  # it had its turn
+            self._has_all = not self._round
+        tasks: list[Task] = []
+        while self._room > 0 and (due := self._round.take()) is not None:
+            if (task := self._task(due, now, Counter())) is not None:
+                tasks.append(task)
+        self.frontier.lease_first(tasks)
+        self._feed_at = inf  # the next one is leased when another comes back
 
     def next(self, now: float, open_to: Openings) -> Task | None:
         """Take a task that may be asked for now: a revisit, else a new page."""
@@ -119,7 +160,9 @@ class Watcher:
         """Learn from a revisit, before it is recorded; return what is believed of its changes."""
         self._is_back(turn.task.url.key)
         belief = self.pages.note_revisit(turn, old)
-        if (due_at := self.pages.next_revisit_at(turn.task.url.key)) is not None:
+        self._has_all = self._has_all and not turn.is_sitemap  # it may name pages that have changed
+        due_at = self.pages.next_revisit_at(turn.task.url.key)
+        if due_at is not None and not self.is_once:
             self._feed_at = min(self._feed_at, max(due_at, turn.at + FEED_S))
         return belief
 
@@ -136,6 +179,7 @@ class Watcher:
             self._out_of_host[host] -= 1
             if not self._out_of_host[host]:
                 del self._out_of_host[host]
+            self._round.release(host)
 
     def _plan(self, now: float) -> None:
         for host, rules in self.frontier.delays.own.items():
@@ -150,6 +194,8 @@ class Watcher:
     @property
     def _until_next_plan_s(self) -> float:
         """Return how long a plan holds. One of few pages is cheap, and they teach much at once."""
+        if self.is_once:
+            return inf
         soon_s = max(PLAN_S, PLAN_S_PER_PAGE * self.watched)
         return min(self.config.watch.replan_s, soon_s)
 
@@ -191,6 +237,9 @@ class Watcher:
             if probe_at > now or self._out_of_host[url.host]:  # its host is down: one at a time
                 self.pages.put_off(key, max(probe_at, now + PARKED_S))
                 return None
+        elif self.is_once and self._out_of_host[url.host] >= MOST_OF_HOST:
+            self._round.hold(url.host, key)
+            return None
         elif self._out_of_host[url.host] >= MOST_OF_HOST:
             put_off[url.host] += 1
             waiting = MOST_OF_HOST + put_off[url.host]
