@@ -7,20 +7,17 @@ entry point: see examples/gossamer-csv.
 python examples/own_processor.py
 """
 
-import re
-
 from small_web import small_web
 
 import gossamer
 from gossamer import Document, Extraction, Tools, processor
 
-HEADING = re.compile(rb"<h[1-6][ >]", re.IGNORECASE)
-
 
 @processor("text/html", name="headings")
 def headings(document: Document, _tools: Tools) -> Extraction:
-    """Count a page's headings."""
-    return Extraction(notes={"headings": len(HEADING.findall(document.body.decoded()))})
+    """Note a page's headings, by a selector; `document.tree.xpath("//h2")` is there, too."""
+    found = document.tree.select("h1, h2, h3")
+    return Extraction(notes={"headings": [heading.text for heading in found]})
 
 
 def main() -> None:
@@ -29,7 +26,7 @@ def main() -> None:
         gossamer.run(seed, folder, config=config, processors=[headings])
         for record in gossamer.open(folder).records():
             if "headings" in record.notes:
-                print(record.notes["headings"], "headings on", record.url)
+                print(len(record.notes["headings"]), "headings on", record.url)
 
 
 if __name__ == "__main__":

@@ -1,12 +1,17 @@
 """Document, FetchOutcome, Extraction: what a server sent, how asking it ended, what was read."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from dataclasses import field as private
 from enum import StrEnum
-from typing import Any, BinaryIO, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, BinaryIO, Protocol, TypeAlias
 
 from msgspec import Struct, field
 
 from gossamer.model.link import Link, Url
+
+if TYPE_CHECKING:
+    from turbohtml import Document as Tree
 
 
 class Body(Protocol):
@@ -72,6 +77,32 @@ class Document:
     """Deviations from the protocol that were tolerated; recorded with the page."""
     redacted: str = ""
     """Names of the headers of the request whose values are hidden, separated by commas."""
+    _parse: "Callable[[Document], Tree] | None" = private(
+        default=None, init=False, repr=False, compare=False
+    )
+    _tree: "Tree | None" = private(default=None, init=False, repr=False, compare=False)
+
+    @property
+    def tree(self) -> "Tree":
+        """Return the parsed page, for processors: `document.tree.select_one("h1")`, `.xpath(...)`.
+
+        It is made when it is first asked for, once for all processors, and may be missing its
+        <template> elements. The page is read as HTML, whatever its media type.
+        """
+        tree = self.shared_tree()
+        if tree is None:
+            raise TypeError("a document has a tree only while processors read it: see parse_with")
+        return tree
+
+    def shared_tree(self) -> "Tree | None":
+        """Return the tree that all processors share; None if none has use for it."""
+        if self._tree is None and self._parse is not None:
+            self._tree = self._parse(self)
+        return self._tree
+
+    def parse_with(self, parse: "Callable[[Document], Tree] | None") -> None:
+        """Have `tree` made by a function; None lets go of the tree."""
+        self._parse, self._tree = parse, None
 
     def note_oddity(self, oddity: str) -> None:
         """Note something odd about the document; it is recorded with the page."""

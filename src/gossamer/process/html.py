@@ -37,6 +37,8 @@ _HEADINGS = ("h1", "h2", "h3")
 _MOST_HEADINGS, _HEADING_CHARS = 24, 160
 """Of each kind; a page of nothing but headings has none that says what it is about."""
 _START_BYTES = 1024 * 1024
+SHARED_BYTES = 2 * 1024 * 1024
+"""Of a larger page processors of others share the tree of its start; links are those of all."""
 _MAX_INNER_CHARS = 100_000
 """Markup inside of attributes that is read, all together."""
 _ISO_2022_KR = b"\x1b$)C"
@@ -60,7 +62,9 @@ def read(document: Document, tools: Tools) -> Extraction:
 
 
 def _read(document: Document, body: bytes, tools: Tools) -> Extraction:
-    tree = parsed(body, document.charset)
+    tree = document.shared_tree() if len(body) <= SHARED_BYTES else None
+    if tree is None:
+        tree = parsed(body, document.charset)
     if tree.find_all("template"):  # by index; `find` would walk the whole tree in vain
         tree.remove("template")
     base = _base_of(tree, document, tools)
@@ -80,20 +84,20 @@ def _read(document: Document, body: bytes, tools: Tools) -> Extraction:
     )
 
 
-def parsed(body: bytes, declared: str) -> Tree:
+def parsed(body: bytes, declared: str, *, has_lines: bool = True) -> Tree:
     """Return the tree of a page, decoded as its server, then the page, then its bytes say."""
     label = known(declared)
     is_odd = 0 in body[:64] or _ISO_2022_KR in body[:64]
     if is_odd or (declared and not label and beyond_web(declared, body)):
         text, _ = decode(body, declared)
-        return parse(text)
+        return parse(text, positions=has_lines)
     if label:
-        return parse(body, encoding=label)
+        return parse(body, encoding=label, positions=has_lines)
     named = declared_in(body)
     if beyond_web(named, body):
         text, _ = decode(body, named)
-        return parse(text)
-    return parse(body, detect_encoding=True)
+        return parse(text, positions=has_lines)
+    return parse(body, detect_encoding=True, positions=has_lines)
 
 
 def _raw_links(tree: Tree, body: bytes) -> list[RawLink]:

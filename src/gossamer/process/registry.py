@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from copy import copy
 from importlib.metadata import EntryPoint, entry_points
 from math import isfinite
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import convert
 from msgspec.structs import asdict, replace
@@ -21,6 +21,9 @@ from gossamer.process.api import Processor, Tools, distinct_links
 from gossamer.process.detect import clean
 from gossamer.process.references import header_links, header_robots
 from gossamer.urls import join_all
+
+if TYPE_CHECKING:
+    from turbohtml import Document as Tree
 
 GROUP = "gossamer.processors"
 HOSTILE_BYTES = 2 * MIB
@@ -88,12 +91,17 @@ class Registry:
         return self._finished(self._gathered(found, rest, document), document, media_type)
 
     def _gathered(
-        self, found: Extraction | None, readers: Iterable[Processor], document: Document
+        self, found: Extraction | None, readers: Sequence[Processor], document: Document
     ) -> Extraction | None:
+        is_shared = not all(map(_is_ours, readers))
+        if is_shared:
+            document.parse_with(_parsed)
         for reader in readers:
             more = self._read_by(reader, document)
             # What a reader returned is its own: it may return the same again.
             found = copy(more) if found is None else _merged(found, more)
+        if is_shared:
+            document.parse_with(None)
         return found
 
     def _finished(
@@ -172,6 +180,13 @@ def _failed(reader: Processor, what: str, found: Extraction) -> Extraction:
         errors=(*found.errors, f"{name}: {what}"[:_MAX_ERROR_CHARS]),
         user_errors={} if _is_ours(reader) else {name: what},
     )
+
+
+def _parsed(document: Document) -> "Tree":
+    """Return the tree of a page; of one that could take all memory, that of its start."""
+    from gossamer.process.html import SHARED_BYTES, parsed  # noqa: PLC0415 - only when needed
+
+    return parsed(document.body.decoded()[:SHARED_BYTES], document.charset)
 
 
 def _is_ours(reader: Processor) -> bool:

@@ -61,7 +61,7 @@ def _rendered(body: bytes, charset: str, kind: TextKind, url: str, plain: str) -
 
     text = ""
     for is_marked in (True, False):
-        tree = parsed(body, charset)
+        tree = parsed(body, charset, has_lines=False)
         if not plain:
             plain = tree.text
         text = without_small_print(_written(tree, kind, url, plain, is_marked=is_marked))

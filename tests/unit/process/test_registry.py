@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from gossamer.model import Document, Extraction, LinkKind
 from gossamer.process import Processor, Registry, Tools, processor
+from gossamer.process import html as html_module
 from gossamer.process import registry as registry_module
 from gossamer.store import LinksRecord, decode_links
 from gossamer.store.entry import encode_links
@@ -276,3 +277,54 @@ def test_no_string_that_leaves_holds_a_lone_surrogate(document: MakeDocument, to
 
     found = Registry([rude], tools).read(document("", media_type="x/y"), "x/y")
     assert (found.title, found.text, found.links[0].text) == ("\ufffd", "a\ufffd", "\ufffd")
+
+
+PRICE = '<title>Pin</title><div class="price">24.90</div><template><b>no</b></template>'
+
+
+@processor("text/html", name="price")
+def price(document: Document, _tools: Tools) -> Extraction:
+    found = document.tree.select_one(".price")
+    by_path = document.tree.xpath("//title")
+    return Extraction(notes={"price": found.text if found else "", "titles": len(by_path)})
+
+
+@processor("text/html", name="same")
+def same(document: Document, _tools: Tools) -> Extraction:
+    return Extraction(
+        notes={
+            "same": document.tree is document.tree,
+            "templates": len(document.tree.select("template")),
+        }
+    )
+
+
+def test_processors_share_one_tree_with_css_and_xpath(document: MakeDocument, tools: Tools) -> None:
+    registry = Registry.load(tools, extra=[price, same])
+    found = registry.read(document(PRICE), "text/html")
+    assert found.title == "Pin"
+    assert found.errors == ()
+    # Our own processor has taken the template out of the tree: it is the same one.
+    assert found.notes == {"price": "24.90", "titles": 1, "same": True, "templates": 0}
+
+
+def test_a_tree_is_made_only_while_processors_read(document: MakeDocument, tools: Tools) -> None:
+    page = document(PRICE)
+    Registry.load(tools).read(page, "text/html")
+    with pytest.raises(TypeError, match="only while processors read it"):
+        _ = page.tree
+    page.parse_with(lambda one: html_module.parsed(one.body.decoded(), one.charset))
+    assert page.tree.select_one("title") is not None
+
+
+def test_a_large_page_shares_the_tree_of_its_start_and_keeps_all_links(
+    document: MakeDocument, tools: Tools
+) -> None:
+    body = "<a href=/first>a</a>" + "<p>x" * 600_000 + "<a href=/last>b</a>"
+    registry = Registry.load(tools, extra=[same])
+    found = registry.read(document(body), "text/html")
+    assert [link.target.text for link in found.links] == [
+        "http://h.test/first",
+        "http://h.test/last",
+    ]
+    assert found.notes == {"same": True, "templates": 0}
