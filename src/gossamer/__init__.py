@@ -98,6 +98,7 @@ if TYPE_CHECKING:
     from gossamer.report import (
         Added,
         ChangedSettings,
+        Changes,
         ClusterMember,
         CopyCluster,
         CopyClusters,
@@ -108,6 +109,7 @@ if TYPE_CHECKING:
         HostSettings,
         NearCopy,
         Page,
+        PageChange,
         Passage,
         PassagePart,
         PastVisit,
@@ -121,6 +123,8 @@ if TYPE_CHECKING:
         TextCopy,
         Trusted,
         UnreadFile,
+        UrlCounts,
+        UrlRow,
         WatchTotals,
         Why,
         add,
@@ -157,6 +161,7 @@ __all__ = [
     "BuiltElsewhere",
     "CannotGoOn",
     "ChangedSettings",
+    "Changes",
     "CheckFinding",
     "CheckReport",
     "ClusterMember",
@@ -219,6 +224,7 @@ __all__ = [
     "OutageConfig",
     "OutsideScore",
     "Page",
+    "PageChange",
     "Passage",
     "PassagePart",
     "PastVisit",
@@ -260,7 +266,9 @@ __all__ = [
     "UnreadFile",
     "Url",
     "UrlConfig",
+    "UrlCounts",
     "UrlFilter",
+    "UrlRow",
     "UserErrors",
     "UserFilter",
     "WaitsFor",
@@ -320,10 +328,11 @@ _HOMES = {
     ),
     "process": "Processor Tools processor",
     "report": (
-        "Added ChangedSettings ClusterMember CopyCluster CopyClusters Edition EditionDiff "
-        "FilterVerdict GivenText HostSettings NearCopy Page Passage PassagePart PastVisit "
-        "RecordLocation Retried Revisits RobotsAnswer Status TaskRow TextCopies TextCopy "
-        "Trusted UnreadFile WatchTotals Why add html_of show status why"
+        "Added ChangedSettings Changes ClusterMember CopyCluster CopyClusters Edition "
+        "EditionDiff FilterVerdict GivenText HostSettings NearCopy Page PageChange Passage "
+        "PassagePart PastVisit RecordLocation Retried Revisits RobotsAnswer Status TaskRow "
+        "TextCopies TextCopy Trusted UnreadFile UrlCounts UrlRow WatchTotals Why add html_of "
+        "show status why"
     ),
     "search": "BadMessage ShardServer Answer Hit IndexFacts IndexOptions Published Segment",
     "store": "BadRecord BuiltElsewhere LinksRecord StoredPage",

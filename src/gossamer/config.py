@@ -203,7 +203,10 @@ class ProcessConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """What is extracted from documents."""
 
     embeds: bool = False
-    """Also fetch images, scripts, style sheets and media."""
+    """Also fetch images, scripts, style sheets and media that are in scope."""
+    requisites: bool = False
+    """Fetch what stored pages are made of (images, style sheets, scripts, fonts, and what style
+    sheets name) from any host; pages there are not followed."""
     sitemaps: bool = True
     """Fetch the sitemaps named in robots.txt, and /sitemap.xml of seed hosts."""
     media_types: tuple[str, ...] = ()

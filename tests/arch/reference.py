@@ -51,7 +51,7 @@ PARTS: dict[str, tuple[str, ...]] = {
         *("Status", "WatchTotals", "TrapNote", "UserErrors", "WaitsFor"),
         *("Why", "RobotsAnswer", "FilterVerdict", "RecordLocation", "PastVisit", "Revisits"),
         *("HostSettings", "OutsideScore"),
-        *("Edition", "EditionDiff", "TaskRow"),
+        *("Edition", "EditionDiff", "Changes", "PageChange", "TaskRow", "UrlRow", "UrlCounts"),
         *("NearCopy", "CopyClusters", "CopyCluster", "ClusterMember"),
         *("TextCopies", "TextCopy", "GivenText", "Passage", "PassagePart", "UnreadFile"),
         "html_of",

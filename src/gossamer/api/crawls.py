@@ -1,13 +1,12 @@
 """OpenCrawl: everything that can be asked of a crawl's folder, and done with it."""
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from difflib import get_close_matches
 from pathlib import Path
 from random import Random
 from threading import Event
 from typing import TYPE_CHECKING, Self, Unpack
 
+from gossamer.api.arguments import check_reasons
 from gossamer.api.options import CrawlOptions, settle_options, with_options
 from gossamer.clock import SystemClock
 from gossamer.config import Config
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from gossamer.report import (
         Added,
         ChangedSettings,
+        Changes,
         CopyClusters,
         Edition,
         EditionDiff,
@@ -36,13 +36,12 @@ if TYPE_CHECKING:
         TaskRow,
         TextCopies,
         Trusted,
+        UrlCounts,
+        UrlRow,
         Why,
     )
     from gossamer.search import Answer, IndexFacts, IndexOptions, Published
     from gossamer.store import LinksRecord
-
-_STATUS_NAMES = {"401": "unauthorized", "404": "not_found", "410": "gone", "429": "throttled"}
-"""HTTP statuses that have a name of their own among the reasons."""
 
 Wait = Callable[[float], None]
 
@@ -140,11 +139,48 @@ class OpenCrawl:
         pair = [numbered(found, number, url) for number in (before, after)]
         return diff_editions(self.folder, url, pair[0], pair[1], is_source=source)
 
+    def changes(self, since: str | float | None = None, *, selector: str = "") -> "Changes":
+        """Return which pages are new, changed, gone or back: iterate over it.
+
+        `since`: a time as in `page`, of a day its beginning; or "last", "last:NAME": what came
+        after `remember` was called on an earlier answer; None: all. `selector`: only changes
+        inside elements that match this CSS selector, of pages that have such elements.
+        """
+        from gossamer.report import Changes
+
+        return Changes(self.folder, since=since, selector=selector, now=SystemClock().wall())
+
     def tasks(self) -> "Iterator[TaskRow]":
         """Yield the task table: every known URL with its state, priority, moment and labels."""
         from gossamer.report import task_table
 
         return task_table(self.folder)
+
+    def urls(
+        self,
+        *,
+        states: "str | Iterable[str]" = (),
+        reasons: "str | Iterable[str]" = (),
+        host: str = "",
+        anchors: bool = True,
+    ) -> "Iterator[UrlRow]":
+        """Yield every URL that was judged, once: what was fetched, refused, or waits.
+
+        `states`, `reasons` and `host` leave others out. Without `anchors` the texts of links are
+        left out, and the first rows come at once: the archive is only read for refused links.
+        """
+        from gossamer.report import UrlSelection, url_table
+
+        chosen, named = frozenset(_texts(states)), tuple(_texts(reasons))
+        _check_states(chosen)
+        selection = UrlSelection(states=chosen, reasons=named, host=host)
+        return url_table(self.folder, selection, anchors=anchors)
+
+    def url_counts(self) -> "UrlCounts":
+        """Return how many URLs `urls` has, by state and reason."""
+        from gossamer.report import count_urls
+
+        return count_urls(self.folder)
 
     def pages(self) -> "Iterator[Page]":
         """Yield every stored page with a 2xx status, in the order of the archive.
@@ -212,7 +248,7 @@ class OpenCrawl:
         from gossamer.report import retry
 
         given = _texts(reasons), _texts(hosts), _texts(urls)
-        _check_reasons(given[0])
+        check_reasons(given[0])
         if (told := retry(self.folder, *given)) is not None:
             return told
         return Crawl(self.folder).retry(reasons=given[0], hosts=given[1], urls=given[2])
@@ -541,18 +577,13 @@ def _texts(given: str | Iterable[str]) -> list[str]:
     return [given] if isinstance(given, str) else list(given)
 
 
-def _check_reasons(reasons: Iterable[str]) -> None:
-    """Refuse names that no URL fails, or is refused, for."""
-    from gossamer.model import FailureKind, RefusalKind
+def _check_states(states: Iterable[str]) -> None:
+    """Refuse names that are no states of URLs."""
+    from gossamer.report import URL_STATES
 
-    known = list(dict.fromkeys(one.value for one in (*FailureKind, *RefusalKind)))
-    for reason in reasons:
-        if reason not in known and not re.fullmatch("http_[45][0-9][0-9]", reason):
-            named = _STATUS_NAMES.get(reason, f"http_{reason}" if reason.isdecimal() else "")
-            near = [named] if named else get_close_matches(reason, known, n=1)
-            names = f"expected http_403 or the like, or one of {', '.join(known)}"
-            meant = f"did you mean {near[0]}?" if near else names
-            raise ConfigError(f"there is no reason {reason!r}; {meant}")
+    for state in states:
+        if state not in URL_STATES:
+            raise ConfigError(f"there is no state {state!r}; expected {', '.join(URL_STATES)}")
 
 
 def _pause(seconds: float) -> None:

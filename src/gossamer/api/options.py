@@ -30,6 +30,7 @@ class CrawlOptions(TypedDict, total=False):
     ascend: bool
     sitemaps: bool
     embeds: bool
+    requisites: bool
     shards: int
     concurrency: int
     delay: float
@@ -65,6 +66,7 @@ KNOBS: Mapping[str, str] = {
     "ascend": "frontier.ascend",
     "sitemaps": "process.sitemaps",
     "embeds": "process.embeds",
+    "requisites": "process.requisites",
     "shards": "shards",
     "concurrency": "concurrency",
     "delay": "politeness.delay_s",

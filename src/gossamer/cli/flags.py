@@ -66,6 +66,7 @@ FLAGS: tuple[Flag, ...] = (
     Flag("--ascend/--no-ascend", "frontier.ascend", "switch", _WANT),
     Flag("--sitemaps/--no-sitemaps", "process.sitemaps", "switch", _WANT),
     Flag("--embeds/--no-embeds", "process.embeds", "switch", _WANT),
+    Flag("--requisites/--no-requisites", "process.requisites", "switch", _WANT),
     Flag("--shards", "shards", "count", _HOW, "N"),
     Flag("--concurrency", "concurrency", "count", _HOW, "N"),
     Flag("--delay", "politeness.delay_s", "time", _HOW, "TIME"),

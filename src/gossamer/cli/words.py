@@ -55,8 +55,8 @@ LINK_REFUSALS: dict[str, Gloss] = {
     "nofollow": Gloss("the page asked robots not to follow the link", "nothing: it is obeyed"),
     "not_followed": Gloss(
         "links of its kind, or of the page that holds it, are recorded and not followed",
-        "--embeds for images, scripts and styles; a sitemap may name its own host only, and "
-        "an index of sitemaps may be in one other index, not deeper",
+        "--embeds or --requisites for images, scripts and styles; a sitemap may name its own host "
+        "only, and an index of sitemaps may be in one other index, not deeper",
     ),
     "trap_endless": Gloss(
         "an older version closed its part of the site, which brought new URLs without an end",

@@ -506,6 +506,7 @@ def _filter_maker(
             seed_urls(config),
             known_urls,
             follow_embeds=config.process.embeds,
+            requisites=config.process.requisites,
             extra=[*map(as_user_filter, own), traps.object_to],
             scopes=by_host(config, lambda table: table.scope),
             run=run,

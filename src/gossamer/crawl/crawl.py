@@ -22,8 +22,9 @@ from gossamer.config import Config
 from gossamer.crawl.assembly import Extras, Shard, assemble
 from gossamer.crawl.fleet import Fleet
 from gossamer.crawl.mend import ensure_shards, label_rest_aside
-from gossamer.crawl.opening import ShardFolder, lock_folder
+from gossamer.crawl.opening import ShardFolder, lacks_requisites, lock_folder
 from gossamer.crawl.requeue import RetryRequest
+from gossamer.crawl.requisites import queue_requisites
 from gossamer.crawl.running import (
     Progress,
     answer,
@@ -333,6 +334,8 @@ class Crawl:
         control = ControlSocket(shard.place.folder.control_path, reply)
         try:
             refused = plant(shard, self._all_seeds(config)).refused
+            if lacks_requisites(shard.core.state, is_wanted=config.process.requisites):
+                queue_requisites(shard)
             self._listen_to_signals(engine.run_state.stop)
             await control.open()
             async with report_progress(shard, on_progress):

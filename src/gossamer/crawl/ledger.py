@@ -13,6 +13,8 @@ lengths and the leased URLs go back to the queue. Killed after 2 everything has.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from msgspec.structs import replace
+
 from gossamer.crawl.ports import Committing
 from gossamer.crawl.revisit.records import STORED, count_revisit, next_record, outdated
 from gossamer.crawl.sitemaps import turn_claims
@@ -155,6 +157,7 @@ class Ledger:
         is_same = turn.revisit is RevisitResult.UNCHANGED and entry is not None and entry.is_revisit
         is_stored = entry is not None and turn.revisit is not RevisitResult.GONE and not is_same
         record = next_record(old, turn, document, is_stored=is_stored)
+        record = replace(record, first_at=kept_first_at(old, len(record.visits)))
         del record.visits[:-VISITS_KEPT]
         return record
 
@@ -173,9 +176,12 @@ class Ledger:
         state, reason, detail, target = judgement(turn)
         task = turn.task
         visits: list[Visit] = []
+        first_at = 0.0
         has_past = task.attempt or self.counters.retried
-        if has_past and (old := self.state.get(key)) is not None:
-            visits = decode_record(old).visits[-VISITS_KEPT + 1 :]
+        if has_past and (value := self.state.get(key)) is not None:
+            old = decode_record(value)
+            visits = old.visits[-VISITS_KEPT + 1 :]
+            first_at = kept_first_at(old, len(old.visits) + 1)
         visits.append(Visit(turn.at, state.value, reason, document.status if document else 0))
         return UrlRecord(
             url=task.url.text,
@@ -196,6 +202,8 @@ class Ledger:
             etag=document.header("etag") if document else "",
             modified=document.header("last-modified") if document else "",
             visits=visits,
+            is_sitemap=turn.is_sitemap,
+            first_at=first_at,
         )
 
     def is_due(self, now: float, *, wait_s: float) -> bool:
@@ -272,6 +280,11 @@ class Ledger:
                 record.visits[-1] = Visit(last.at, last.state, last.reason, last.status, ref)
             rows.append((key, encode_record(record)))
         return rows
+
+
+def kept_first_at(old: UrlRecord, visits: int) -> float:
+    """Return when a URL was first asked for, if so many visits are too many to be kept; else 0."""
+    return old.asked_at if visits > VISITS_KEPT else old.first_at
 
 
 def document_of(turn: Turn) -> Document | None:

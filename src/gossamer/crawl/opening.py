@@ -23,6 +23,8 @@ from gossamer.seen import check_seen
 from gossamer.store import CrawlFolder, State, ends_findings
 
 META = b"m"
+REQUISITES_KNOWN = b"mr"
+"""The row that says that the requisites of all stored pages are queued, or were refused."""
 CREDITS = "credits"
 """The file beside the state that says what URLs are worth."""
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
@@ -186,6 +188,17 @@ def forget_boot(state: State) -> None:
     """Let the next start treat all clocks as after a reboot: every host waits its full gap."""
     meta = msgspec.structs.replace(read_meta(state), boot_id="")
     state.write([(META, msgspec.msgpack.encode(meta))])
+
+
+def lacks_requisites(state: State, *, is_wanted: bool) -> bool:
+    """Return True if the requisites of stored pages are wanted and were never queued.
+
+    A start that does not want them forgets that they were: it stores pages without theirs.
+    """
+    is_known = state.get(REQUISITES_KNOWN) is not None
+    if is_known and not is_wanted:
+        state.write([(REQUISITES_KNOWN, None)])
+    return is_wanted and not is_known
 
 
 def this_boot() -> str:

@@ -12,12 +12,12 @@ from msgspec.structs import replace
 
 from gossamer.crawl.ports import Stations
 from gossamer.fetch import RETRY, RobotsRules, delay_s
+from gossamer.filter import followed_kinds, is_copy_in_place, sitemap_may_name
 from gossamer.frontier import FailedTry, HostAnswer, HostFailure, host_failure
 from gossamer.model import (
     EMBEDDED,
-    FOLLOWED,
-    MAX_NESTING,
     NO_CONTENT,
+    REDIRECTS,
     SITEMAP_TYPES,
     CopyOf,
     Document,
@@ -134,6 +134,8 @@ def next_tasks(task: Task, links: Sequence[Link], at: Stations) -> NextTasks:
     if fresh:
         depth = task.follow(fresh[0]).depth
         wanted, refused = at.filters.keep(fresh, depth, task.url.text)
+        if at.process.requisites and len(wanted) < len(fresh):
+            wanted += refused_pages_as_requisites(task, links, fresh, wanted, at)
         if wanted:
             at.url_seen.add([link.target.key for link in wanted])
     elif not at.ranking.needs_known and not task.labels:
@@ -144,8 +146,38 @@ def next_tasks(task: Task, links: Sequence[Link], at: Stations) -> NextTasks:
     new, promoted = at.ranking.follow(task, wanted, by_key)
     if wanted and wanted[0].kind is LinkKind.SITEMAP:
         new = with_late_sitemaps(new)
+    if at.process.requisites:
+        new = [as_requisite(task, one, at) if one.kind in EMBEDDED else one for one in new]
     labelled = at.lacking_labels(task, new, by_key) if task.labels else ()
     return NextTasks(new, promoted, refused, labelled)
+
+
+def refused_pages_as_requisites(
+    task: Task, links: Sequence[Link], fresh: Sequence[Link], wanted: Sequence[Link], at: Stations
+) -> list[Link]:
+    """Return links to what was refused as a page and is wanted as a requisite of this one.
+
+    A picture that is shown and linked is one target: the link may be out of scope, the picture not.
+    """
+    kept = {link.target.key for link in wanted}
+    left = {link.target.key for link in fresh if link.kind not in EMBEDDED} - kept
+    shown: dict[int, Link] = {}
+    for link in links:
+        if link.kind in EMBEDDED and link.target.key in left:
+            shown.setdefault(link.target.key, link)
+    return at.filters.keep(list(shown.values()), task.depth, task.url.text)[0] if shown else []
+
+
+def as_requisite(page: Task, task: Task, at: Stations) -> Task:
+    """Return the task of a requisite: as deep as what it is a part of, and asked for before pages.
+
+    So a crawl that is stopped, or ends at a limit, has few pages that lack their requisites.
+    """
+    if task.kind is LinkKind.EMBED_REDIRECT:
+        return task
+    nesting = page.nesting + 1 if page.kind in EMBEDDED else 1
+    credit = task.credit if at.ranking.needs_known else 1.0
+    return replace(task, depth=page.depth, nesting=nesting, credit=credit)
 
 
 def with_late_sitemaps(tasks: Sequence[Task]) -> list[Task]:
@@ -221,38 +253,21 @@ def followed_links(task: Task, reading: Reading, at: Stations) -> list[Link]:
     """Return the links of a page that may lead to other pages."""
     found = reading.found
     is_empty = reading.label in NO_CONTENT
-    if found.is_nofollow or is_empty or is_mirror_in_place(task, reading.copy_of):
+    copy_of = reading.copy_of
+    if is_empty or (copy_of is not None and is_copy_in_place(task.url.text, copy_of.url)):
         return []
+    kinds = followed_kinds(
+        task,
+        at.process,
+        at.filters.takes_page,
+        is_nofollow=found.is_nofollow,
+        media_type=found.media_type,
+    )
+    if kinds <= EMBEDDED:
+        return [link for link in found.links if link.kind in kinds]
     if found.media_type in SITEMAP_TYPES:
         return [link for link in found.links if sitemap_may_name(task, link)]
-    kinds = FOLLOWED | EMBEDDED if at.process.embeds else FOLLOWED
     return [link for link in found.links if link.kind in kinds]
-
-
-def is_mirror_in_place(task: Task, copy_of: CopyOf | None) -> bool:
-    """Return True if a duplicate lies in its original's directory: then its links are the same.
-
-    A page that is stored and fetched again for its links is no duplicate of itself.
-    """
-    if copy_of is None or copy_of.url == task.url.text:
-        return False
-    return task.url.text.rpartition("/")[0] == copy_of.url.rpartition("/")[0]
-
-
-def sitemap_may_name(task: Task, link: Link) -> bool:
-    """Return True if a sitemap may name a link: one to its own host, or to the host that named it.
-
-    A sitemap that the user gave as a seed may name anything; the scope decides. Indexes of
-    sitemaps that lead to further indexes are followed to a depth only, and so are sitemaps that
-    name others as if they were pages: some have no end.
-    """
-    is_listed_as_page = task.kind is LinkKind.SITEMAP and not task.nesting and task.depth > 1
-    if is_listed_as_page or (link.is_sitemap and task.nesting >= MAX_NESTING):
-        return False
-    host = link.target.host
-    if task.kind is LinkKind.SEED or host == task.url.host:
-        return True
-    return task.via.partition("//")[2].startswith((f"{host}/", f"{host}:"))
 
 
 def follow_redirect(
@@ -272,7 +287,9 @@ def follow_redirect(
         failed = Failed(kind=kind, detail=detail, document=outcome.document)
         return Turn(task=task, outcome=failed, at=now, importance=importance)
     link = Link(target=target, kind=LinkKind.REDIRECT)
-    following = next_tasks(task, [link], at)
+    is_part = at.process.requisites and task.kind in EMBEDDED
+    hop = Link(target=target, kind=LinkKind.EMBED_REDIRECT) if is_part else link
+    following = next_tasks(task, [hop], at)
     if not following.new and (loop := redirect_loop(task, target, at)):
         detail = f"a redirect loop: {' -> '.join(loop)}"[:DETAIL_CHARS]
         kind = FailureKind.TOO_MANY_REDIRECTS
@@ -297,7 +314,7 @@ def redirect_loop(task: Task, target: Url, at: Stations) -> list[str]:
     Its target is known. Redirects of other shards are not known here, but for the last one.
     """
     own = task.url.text
-    if task.kind is LinkKind.REDIRECT and task.via == target.text:
+    if task.kind in REDIRECTS and task.via == target.text:
         return [own, target.text, own]
     path, key = [own, target.text], target.key
     for _ in range(at.max_redirects):

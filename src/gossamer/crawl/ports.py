@@ -22,6 +22,9 @@ class Filters(Protocol):
     ) -> tuple[list[Link], dict[str, int]]:
         """Return the links that no filter objects to, and the objections counted by reason."""
 
+    def takes_page(self, url: Url, source: str) -> bool:
+        """Return True if a URL is in the scope of pages; others are stored as requisites only."""
+
 
 class UrlSeenTest(Protocol):
     """New to us?"""

@@ -30,8 +30,9 @@ from gossamer.cluster import (
 )
 from gossamer.config import Config
 from gossamer.crawl.assembly import Extras, Membership, Shard, assemble
-from gossamer.crawl.opening import ShardFolder
+from gossamer.crawl.opening import ShardFolder, lacks_requisites
 from gossamer.crawl.peers import OtherShards
+from gossamer.crawl.requisites import queue_requisites
 from gossamer.crawl.running import answer, first_cause, quiet_collector, standing_of
 from gossamer.crawl.seeds import Seed, plant
 from gossamer.errors import Bug, ConfigError, GossamerError
@@ -97,6 +98,8 @@ class ShardOrders:
         talk = Conversation(shard, connection)
         try:
             refused = plant(shard, self.seeds, asks_again=self.asks_again).refused
+            if lacks_requisites(shard.core.state, is_wanted=self.config.process.requisites):
+                queue_requisites(shard)
             if shard.engine.revisits is not None:
                 shard.engine.revisits.set_share(1.0 / self.ring.shards)
             await talk.open()

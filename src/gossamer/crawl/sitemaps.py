@@ -4,9 +4,10 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from gossamer.crawl.pipeline import document_of, is_tried, sitemap_may_name
+from gossamer.crawl.pipeline import document_of, is_tried
 from gossamer.crawl.ports import Stations
 from gossamer.fetch import RobotsCache, RobotsRules
+from gossamer.filter import sitemap_may_name
 from gossamer.frontier import HostAnswer
 from gossamer.model import (
     SITEMAP_TYPES,

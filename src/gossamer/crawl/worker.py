@@ -220,7 +220,7 @@ class Worker:
         if isinstance(why, Objection):
             self._refuse(task, RefusalKind(why.reason.value), why.detail)
             return
-        self.core.frontier.conclude(task)
+        self.core.frontier.withdraw(task)
         self._settle(task, self.time.now(), None)
         self.core.release_held()
 

@@ -190,6 +190,18 @@ class RobotsCache:
         entry = self._entries.get(url.origin) or self._load(url.origin)
         return entry.rules if now < entry.expires_at or _old_copy(entry, now) else None
 
+    def word_on(self, origin: str, host: str) -> str:
+        """Return what is known of an origin's robots.txt: rules, none, unreachable, ignored or "".
+
+        none: it is missing or has no rule for us, so everything is allowed. "": it was not read.
+        """
+        if host in self._own_hosts:
+            return "ignored"
+        entry = self._entries.get(origin) or self._load(origin)
+        if entry.rules is not None:
+            return "rules" if entry.rules.rules else "none"
+        return "unreachable" if entry.failures else ""
+
     def _is_fresh(self, entry: _Entry, now: float) -> bool:
         # A copy from the future was read before the clock was set back: its age is unknown.
         return entry.read_at - _CLOCK_SLACK_S <= now < entry.expires_at

@@ -10,7 +10,15 @@ Not for: what a server permits (`fetch.robots`), what a document holds (`process
 sites that have no end (`traps`).
 """
 
-from gossamer.filter.chain import FilterChain, FilterRules, build_chain, check_patterns
+from gossamer.filter.chain import (
+    FilterChain,
+    FilterRules,
+    build_chain,
+    check_patterns,
+    followed_kinds,
+    is_copy_in_place,
+    sitemap_may_name,
+)
 from gossamer.filter.rules import (
     UrlFilter,
     UserFilter,

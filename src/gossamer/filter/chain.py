@@ -1,4 +1,7 @@
-"""FilterChain: the filters of a crawl, in the order in which they are asked."""
+"""FilterChain: the filters of a crawl, in the order in which they are asked.
+
+And which links of a page are put to them at all: others are not judged.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -7,11 +10,13 @@ from zlib import crc32
 
 import msgspec
 
-from gossamer.config import FilterConfig
+from gossamer.config import FilterConfig, ProcessConfig
 from gossamer.errors import ConfigError
 from gossamer.filter.rules import (
     OriginFilter,
+    OriginRule,
     Reach,
+    RequisiteOrigins,
     Schemes,
     Scope,
     UrlFilter,
@@ -26,8 +31,22 @@ from gossamer.filter.rules import (
     shape,
 )
 from gossamer.log import OnUserError
-from gossamer.model import EMBEDDED, FOLLOWED, Link, LinkKind, Objection, Reject, Task, Url
+from gossamer.model import (
+    EMBEDDED,
+    FOLLOWED,
+    MAX_NESTING,
+    MAX_REQUISITE_NESTING,
+    Link,
+    LinkKind,
+    Objection,
+    Reject,
+    Task,
+    Url,
+)
 from gossamer.urls import Patterns
+
+PAGE_TYPES = frozenset({"text/html", "application/xhtml+xml"})
+NO_KINDS: frozenset[LinkKind] = frozenset()
 
 
 def _ignore(_seed: Url) -> None:
@@ -50,6 +69,8 @@ class FilterRules:
     widen: Callable[[Url], None] = _ignore
     kept_by_host: dict[str, int] = field(default_factory=dict)
     """While the links of one page are judged: those of them that are wanted, by host."""
+    pages: UrlFilter | None = None
+    """What decides whether a URL may be a page of the crawl, if requisites may be others."""
 
 
 class FilterChain:
@@ -105,6 +126,11 @@ class FilterChain:
                 return objection
         return None
 
+    def takes_page(self, url: Url, source: str = "") -> bool:
+        """Return True if a URL is in the scope of pages; others are stored as requisites only."""
+        pages = self.rules.pages
+        return pages is None or pages(Link(target=url, kind=LinkKind.ANCHOR), 0, source) is None
+
     def keep(
         self, links: Sequence[Link], depth: int, source: str = ""
     ) -> tuple[list[Link], dict[str, int]]:
@@ -140,6 +166,7 @@ def build_chain(
     host_count: Callable[[str], int],
     *,
     follow_embeds: bool,
+    requisites: bool = False,
     extra: Sequence[UrlFilter] = (),
     scopes: Mapping[str, Reach] | None = None,
     run: int = 0,
@@ -147,34 +174,32 @@ def build_chain(
 ) -> FilterChain:
     """Return the chain for a configuration; ConfigError if a pattern or a filter is invalid.
 
-    `host_count` returns how many URLs of a host were queued. `extra` filters are asked last.
-    `scopes` are those of hosts that have one of their own. `run` is another number at every start:
-    nobody can tell whether the code of a user's filter is the same. `changes` counts those of the
-    rules since: what a page brings that was asked for under others is judged again.
+    `host_count` returns how many URLs of a host were queued. With `requisites` what pages are made
+    of is wanted from any host: neither scope nor `allow` is held against it. `extra` filters are
+    asked last. `scopes` are those of hosts that have one of their own. `run` is another number at
+    every start: nobody can tell whether the code of a user's filter is the same. `changes` counts
+    those of the rules since: what a page brings that was asked for under others is judged again.
     """
     scope, schemes = Scope(config.scope, seeds, scopes), Schemes(config.schemes, seeds)
     blocklist = _blocklist(config)
-    origins = OriginFilter(
-        [
-            schemes,
-            bad_port,
-            blocked(Patterns([*config.block, *blocklist])),
-            allowed(Patterns(config.allow)),
-            scope,
-        ]
-    )
+    anywhere: list[OriginRule] = [schemes, bad_port, blocked(Patterns([*config.block, *blocklist]))]
+    pages = OriginFilter([*anywhere, allowed(Patterns(config.allow)), scope])
+    of_requisites = OriginFilter(anywhere)
+    origins = RequisiteOrigins(pages, of_requisites) if requisites else pages
     kept: dict[str, int] = {}
     budget = host_budget(config.max_urls_per_host, host_count, kept)
-    shapes = shape(config)
+    shapes = shape(config, requisites=requisites)
     others = [*_by_others(config), *extra]
     of_users = [one for one in others if isinstance(one, UserFilter)]
     own = dict(scopes or {})
-    rules = (config, blocklist, own, sorted({seed.text for seed in seeds}), follow_embeds)
+    texts = sorted({seed.text for seed in seeds})
+    rules = (config, blocklist, own, texts, follow_embeds, *(["requisites"] if requisites else []))
 
     def widen(seed: Url) -> None:
         scope.add_seed(seed)
         schemes.add_seed(seed)
-        origins.forget()
+        pages.forget()
+        of_requisites.forget()
 
     return FilterChain(
         FilterRules(
@@ -182,9 +207,10 @@ def build_chain(
             lasting=(origins, shapes),
             of_users=tuple(of_users),
             checksum=_checksum(rules, run if of_users else 0, changes),
-            kinds=FOLLOWED | EMBEDDED if follow_embeds else FOLLOWED,
+            kinds=FOLLOWED | EMBEDDED if follow_embeds or requisites else FOLLOWED,
             widen=widen,
             kept_by_host=kept,
+            pages=pages if requisites else None,
         )
     )
 
@@ -214,3 +240,51 @@ def check_patterns(config: FilterConfig, trusted: Sequence[str]) -> None:
             Patterns(patterns)
         except ConfigError as error:
             raise ConfigError(f"{name}: {error}") from None
+
+
+def followed_kinds(
+    task: Task,
+    process: ProcessConfig,
+    takes_page: Callable[[Url, str], bool],
+    *,
+    is_nofollow: bool,
+    media_type: str,
+) -> frozenset[LinkKind]:
+    """Return the kinds of links of a document that are followed.
+
+    What a page is made of leads to further requisites only, unless it is itself in the scope of
+    pages; and to nothing if it is a page (an error in place of a picture), or too deeply nested.
+    A page that asks robots not to follow its links still needs its requisites.
+    """
+    if not process.requisites:
+        kinds = FOLLOWED | EMBEDDED if process.embeds else FOLLOWED
+        return NO_KINDS if is_nofollow else kinds
+    is_nested = task.kind in EMBEDDED and task.nesting >= MAX_REQUISITE_NESTING
+    embedded = NO_KINDS if is_nested else EMBEDDED
+    if task.kind in EMBEDDED and not takes_page(task.url, task.via):
+        return NO_KINDS if media_type in PAGE_TYPES else embedded
+    return embedded if is_nofollow else FOLLOWED | embedded
+
+
+def sitemap_may_name(task: Task, link: Link) -> bool:
+    """Return True if a sitemap may name a link: one to its own host, or to the host that named it.
+
+    A sitemap that the user gave as a seed may name anything; the scope decides. Indexes of
+    sitemaps that lead to further indexes are followed to a depth only, and so are sitemaps that
+    name others as if they were pages: some have no end.
+    """
+    is_listed_as_page = task.kind is LinkKind.SITEMAP and not task.nesting and task.depth > 1
+    if is_listed_as_page or (link.is_sitemap and task.nesting >= MAX_NESTING):
+        return False
+    host = link.target.host
+    if task.kind is LinkKind.SEED or host == task.url.host:
+        return True
+    return task.via.partition("//")[2].startswith((f"{host}/", f"{host}:"))
+
+
+def is_copy_in_place(url: str, original: str) -> bool:
+    """Return True if a duplicate lies in its original's directory: then its links are the same.
+
+    A page that is stored and fetched again for its links is no duplicate of itself.
+    """
+    return url != original and url.rpartition("/")[0] == original.rpartition("/")[0]

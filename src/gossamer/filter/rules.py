@@ -16,7 +16,7 @@ from typing import Literal, NoReturn, TypeAlias
 from gossamer.config import FilterConfig
 from gossamer.errors import ConfigError
 from gossamer.log import OnUserError, describe_error, ignore_error, tell
-from gossamer.model import Link, LinkKind, Objection, Reject, Url
+from gossamer.model import EMBEDDED, Link, LinkKind, Objection, Reject, Url
 from gossamer.urls import Patterns, is_bad_port, registrable_domain
 
 UrlFilter: TypeAlias = Callable[[Link, int, str], Objection | None]
@@ -34,15 +34,18 @@ MAX_CYCLE = 3
 FOLDERS_KEPT = 65_536
 
 _NAMED_ON_PURPOSE = frozenset({LinkKind.SEED, LinkKind.SITEMAP})
+_FONTS = frozenset({"woff", "woff2"})
 _NEVER = 1 << 62
 
 
-def shape(config: FilterConfig) -> UrlFilter:
+def shape(config: FilterConfig, *, requisites: bool = False) -> UrlFilter:
     """Refuse, in this order: nofollow links, long URLs, extensions, deep links, trap shapes.
 
     One function does all of it, because it runs for every new link of every page.
     Extensions are not held against a seed or a sitemap's entry: someone asked for just this file.
+    Nor are they, and depth, against `requisites` of a page, but for films and sounds.
     """
+    freed = EMBEDDED if requisites else frozenset[LinkKind]()
     max_chars, max_repeats = config.max_url_chars, config.max_repeats
     max_depth = _NEVER if config.max_depth is None else config.max_depth
     too_long = Objection(Reject.TOO_LONG, f"more than {max_chars} characters")
@@ -62,8 +65,10 @@ def shape(config: FilterConfig) -> UrlFilter:
         folder, _, name = path.rpartition("/")
         extension = extensions.get(name[name.rfind(".") + 1 :].lower()) if "." in name else None
         if extension is not None and link.kind not in _NAMED_ON_PURPOSE:
-            return extension
-        if depth > max_depth:
+            is_media = link.kind is LinkKind.MEDIA and extension.detail not in _FONTS
+            if is_media or link.kind not in freed:
+                return extension
+        if depth > max_depth and link.kind not in freed:
             return too_deep
         if path is text and is_straight(folder, max_repeats):
             return None
@@ -163,6 +168,18 @@ class OriginFilter:
             self._tests.clear()
         self._tests[url.origin] = tuple(tests)
         return self._tests[url.origin]
+
+
+class RequisiteOrigins:
+    """A UrlFilter of origins that has other rules for what pages are made of than for pages."""
+
+    def __init__(self, pages: OriginFilter, requisites: OriginFilter) -> None:
+        self._pages, self._requisites = pages, requisites
+
+    def __call__(self, link: Link, depth: int, source: str) -> Objection | None:
+        """Return the first objection of the rules for links of this kind."""
+        rules = self._requisites if link.kind in EMBEDDED else self._pages
+        return rules(link, depth, source)
 
 
 def _always(objection: Objection) -> LinkTest:

@@ -326,6 +326,15 @@ class Frontier:
         if self.order.credit is not None:
             self._queues.settle(task)
 
+    def withdraw(self, task: Task) -> None:
+        """End the lease of a task that waits elsewhere: no record will say so, thus its row does.
+
+        Else it would be queued by a start after a kill, and wait in two places.
+        """
+        self._queues.write(self._leases.withdraw(task))
+        if self.order.credit is not None:
+            self._queues.settle(task)
+
     def rows_to_commit(self) -> list[Row]:
         """Return all rows that changed since the last commit."""
         for key, grade, tasks in self._new.drain():

@@ -21,6 +21,10 @@ ADDRESS_DELAY = "address_delay"
 ADDRESSES_KEPT = 10_000
 MAX_AHEAD = 240
 """Hosts ahead that are counted: at the usual gap of an address a minute's worth."""
+SHORTEST_S = 1e-6
+"""A median of 0.0 would say that there was no answer."""
+FIRST_STEP, LEAST_STEP = 2.0, 0.01
+"""By which share an estimated median moves: the first after n answers is 2/n."""
 LATE_S = 1.0
 """A host that has not come so long after its moment does not wait any more."""
 
@@ -100,6 +104,8 @@ def note_answer(row: HostRow, rules: PolitenessConfig, now: float, answer: HostA
         )
         row.throttles += 1
     row.gap_s = gap.seconds
+    if answer.is_answer and answer.is_page:
+        note_latency(row, answer.latency_s)
     if answer.is_answer and not (answer.failure is not None and answer.failure.is_server_error):
         row.answered_at = now
     if now + gap.seconds > row.next_at:
@@ -107,6 +113,21 @@ def note_answer(row: HostRow, rules: PolitenessConfig, now: float, answer: HostA
     row.unresolved = 0
     if answer.is_throttled:
         note_throttle(row, now)
+
+
+def note_latency(row: HostRow, latency_s: float) -> None:
+    """Move the estimated median of a host's answers towards one more of them.
+
+    Robbins and Monro's stochastic approximation on the logarithm: up by a step if the answer took
+    longer than the median, else down. The step shrinks as answers come, but not below that with
+    which the estimate follows a server that becomes slower or faster.
+    """
+    row.answers += 1
+    if not row.median_s:
+        row.median_s = max(latency_s, SHORTEST_S)
+    elif latency_s != row.median_s:
+        step = max(FIRST_STEP / row.answers, LEAST_STEP)
+        row.median_s *= 1.0 + step if latency_s > row.median_s else 1.0 / (1.0 + step)
 
 
 def usual_gap(row: HostRow, rules: PolitenessConfig, latency_s: float = 0.0) -> Gap:

@@ -113,6 +113,10 @@ class HostRow(Struct, kw_only=True, array_like=True):
     down or only some of its pages are broken."""
     unresolved: int = 0
     """Look-ups of the name in a row that no resolver answered."""
+    answers: int = 0
+    """Answers to requests for pages; not counted by older versions."""
+    median_s: float = 0.0
+    """Estimated median of the time that such an answer took; 0.0 before the first."""
 
     @property
     def is_parked(self) -> bool:

@@ -35,6 +35,8 @@ class WaitingUrl(Struct, frozen=True, kw_only=True):
     """The moment from which the URL, or its host, may be asked."""
     reason: str
     """The rule that set that moment."""
+    outage: str = ""
+    """Why its host is parked; "" if it is not, or the URL does not wait for that."""
 
 
 def find_waiting(rows: ReadRows, url: Url) -> WaitingUrl | None:
@@ -73,21 +75,38 @@ def queued_tasks(rows: ReadRows) -> Iterator[Task]:
             yield from unpack_tasks(value, decode_host(found).name, 255 - key[12])
 
 
-def waiting_urls(rows: ReadRows) -> Iterator[WaitingUrl]:
-    """Yield all URLs that are leased, queued or wait for a try, host by host, each once."""
-    for key, value in rows.scan(HOST):
-        row, met = decode_host(value), set[int]()
-        for state, prefix in (("leased", LEASE), ("queued", QUEUE)):
-            for task in _tasks(rows, prefix + key[1:], row.name):
-                if task.url.key not in met:
-                    met.add(task.url.key)
-                    yield WaitingUrl(task=task, state=state, next_at=row.next_at, reason=row.reason)
-        for _, failing in rows.scan(FAILING + key[1:]):
-            task = unpack_delayed(failing)
-            yield WaitingUrl(task=task, state="waiting", next_at=row.next_at, reason=row.reason)
+def waiting_urls(rows: ReadRows, ring: bytes = b"") -> Iterator[WaitingUrl]:
+    """Yield all URLs that are leased, queued or wait for a try, host by host, each once.
+
+    `ring`: only those whose host's key begins with it.
+    """
+    delayed: set[int] = set()
     for key, value in rows.scan(DELAYED):
-        task, due_at = unpack_delayed(value), due_moment(key)
-        yield WaitingUrl(task=task, state="waiting", next_at=due_at, reason="retry")
+        if (task := unpack_delayed(value)).url.key not in delayed and is_at(task.url, ring):
+            delayed.add(task.url.key)
+            yield WaitingUrl(task=task, state="waiting", next_at=due_moment(key), reason="retry")
+    for key, value in rows.scan(HOST + ring):
+        row, met = decode_host(value), set[int]()
+        outage = row.outage.reason if row.outage is not None and row.is_parked else ""
+        for state, task in _tasks_of(rows, key[1:], row):
+            if task.url.key not in met and task.url.key not in delayed:
+                met.add(task.url.key)
+                at, reason = row.next_at, row.reason
+                yield WaitingUrl(task=task, state=state, next_at=at, reason=reason, outage=outage)
+
+
+def is_at(url: Url, ring: bytes) -> bool:
+    """Return True if the key of a URL begins with some bytes."""
+    return url.key.to_bytes(8, "big").startswith(ring)
+
+
+def _tasks_of(rows: ReadRows, host: bytes, row: HostRow) -> Iterator[tuple[str, Task]]:
+    """Yield the tasks of a host with their states; a URL may have several."""
+    for _, failing in rows.scan(FAILING + host):
+        yield "waiting", unpack_delayed(failing)
+    for state, prefix in (("leased", LEASE), ("queued", QUEUE)):
+        for task in _tasks(rows, prefix + host, row.name):
+            yield state, task
 
 
 def _tasks(rows: ReadRows, prefix: bytes, host: str) -> Iterator[Task]:
@@ -106,21 +125,32 @@ class WaitingTotals(Struct, frozen=True, kw_only=True):
 
 
 def count_waiting(rows: ReadRows, is_settled: Callable[[Task], bool]) -> WaitingTotals:
-    """Count the URLs of a stopped crawl that are queued, leased or wait for their next try."""
-    urls = hosts = known = parked_hosts = parked_urls = 0
+    """Count the URLs of a stopped crawl that are queued, leased or wait for their next try.
+
+    `is_settled` returns True of a leased task that has ended, or waits outside the queue.
+    """
+    urls = hosts = known = 0
     names: dict[bytes, str] = {}
+    parked: dict[bytes, int] = {}
+    elsewhere: set[int] = set()
     for key, value in rows.scan(HOST):
         row = decode_host(value)
         names[key[1:]] = row.name
         hosts, urls, known = hosts + 1, urls + row.waiting, known + row.known
-        if row.is_parked and row.waiting:
-            parked_hosts, parked_urls = parked_hosts + 1, parked_urls + row.waiting
-    delayed = sum(1 for _ in rows.scan(DELAYED))
-    for key, value in rows.scan(LEASE):
+        if row.is_parked:
+            parked[key[1:]] = row.waiting
+        elsewhere.update(tried.url_key for tried in (row.outage.tries if row.outage else ()))
+    delayed = [url_key_in(key) for key, _ in rows.scan(DELAYED)]
+    elsewhere.update(delayed)
+    for key, value in rows.scan(LEASE):  # a lease stays until all of its tasks have ended
         tasks = unpack_tasks(value, names.get(key[1:12], ""), 0)
-        urls += sum(not is_settled(task) for task in tasks)
-    parked = Parked(hosts=parked_hosts, urls=parked_urls)
-    return WaitingTotals(urls=urls + delayed, hosts=hosts, known=known, parked=parked)
+        leased = sum(task.url.key not in elsewhere and not is_settled(task) for task in tasks)
+        urls += leased
+        if key[1:12] in parked:
+            parked[key[1:12]] += leased
+    waiting = [count for count in parked.values() if count]
+    totals = Parked(hosts=len(waiting), urls=sum(waiting))
+    return WaitingTotals(urls=urls + len(delayed), hosts=hosts, known=known, parked=totals)
 
 
 def find_host(rows: ReadRows, host: str) -> HostRow | None:

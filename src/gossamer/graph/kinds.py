@@ -29,6 +29,7 @@ VOTES = Kind.LINK | Kind.REDIRECT | Kind.CANONICAL
 
 OF_LINK: Mapping[str, Kind] = {
     LinkKind.REDIRECT: Kind.REDIRECT,
+    LinkKind.EMBED_REDIRECT: Kind.REDIRECT,
     LinkKind.CANONICAL: Kind.CANONICAL,
     LinkKind.FORM: Kind.FORM,
     LinkKind.SITEMAP: Kind.LIST,

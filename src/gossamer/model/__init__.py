@@ -53,6 +53,8 @@ from gossamer.model.link import (
     FOLLOWED,
     MAX_LABELS,
     MAX_NESTING,
+    MAX_REQUISITE_NESTING,
+    REDIRECTS,
     HostKey,
     Link,
     LinkKind,

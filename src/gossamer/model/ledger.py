@@ -174,6 +174,10 @@ class UrlRecord(Struct, kw_only=True, omit_defaults=True):
     """Weight of its freshness; 0 means that nobody has judged it."""
     labels: str = field(name="j", default="")
     """Labels of the seeds that had led here when it was fetched."""
+    is_sitemap: bool = field(name="z", default=False)
+    """A list of pages came, not a page; older versions did not note it."""
+    first_at: float = field(name="o", default=0.0)
+    """When it was first asked for, if that visit is no longer among `visits`."""
 
     @property
     def stored(self) -> StoreRef | None:
@@ -185,6 +189,11 @@ class UrlRecord(Struct, kw_only=True, omit_defaults=True):
     def seen_at(self) -> float:
         """Return when the URL was last asked for; 0 if never."""
         return self.visits[-1].at if self.visits else 0.0
+
+    @property
+    def asked_at(self) -> float:
+        """Return when the URL was first asked for; 0 if never."""
+        return self.first_at or (self.visits[0].at if self.visits else 0.0)
 
 
 class UserErrors(Struct):

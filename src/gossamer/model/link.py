@@ -65,6 +65,8 @@ class LinkKind(StrEnum):
     STYLE = "style"
     MEDIA = "media"
     CSS = "css"
+    EMBED_REDIRECT = "embed_redirect"
+    """No link: where a requisite of a page redirects to, which is a requisite, too."""
     FORM = "form"
 
 
@@ -90,14 +92,27 @@ FOLLOWED = frozenset(
 """Kinds that lead to pages: always followed, if the filters agree."""
 
 EMBEDDED = frozenset(
-    {LinkKind.IMAGE, LinkKind.SCRIPT, LinkKind.STYLE, LinkKind.MEDIA, LinkKind.CSS}
+    {
+        LinkKind.IMAGE,
+        LinkKind.SCRIPT,
+        LinkKind.STYLE,
+        LinkKind.MEDIA,
+        LinkKind.CSS,
+        LinkKind.EMBED_REDIRECT,
+    }
 )
-"""Kinds that a page is made of: recorded always, followed only with `--embeds`."""
+"""Kinds that a page is made of: recorded always, followed only with `--embeds` or `--requisites`.
+"""
+REDIRECTS = frozenset({LinkKind.REDIRECT, LinkKind.EMBED_REDIRECT})
+"""Kinds of tasks to which a redirect led."""
 
 
 MAX_NESTING = 2
 """So many indexes of sitemaps in a row are followed. By the protocol an index names no index; one
 such step is common, more are an endless chain."""
+MAX_REQUISITE_NESTING = 8
+"""So many requisites in a row are followed, each named by the one before: a page, its style, a
+style that this imports, a font. Real pages need four; what imports without an end is a trap."""
 
 
 class Link(Struct, frozen=True, gc=False):
@@ -155,7 +170,7 @@ class Objection(Struct, frozen=True, gc=False):
     detail: str = ""
 
 
-_REDIRECT = LinkKind.REDIRECT
+_REDIRECT, _EMBED_REDIRECT = LinkKind.REDIRECT, LinkKind.EMBED_REDIRECT
 
 
 class Task(Struct, frozen=True, gc=False, omit_defaults=True):
@@ -164,12 +179,12 @@ class Task(Struct, frozen=True, gc=False, omit_defaults=True):
     `via` is the text of the URL that linked it first ("" for a seed). `grade` is its priority
     class, 1 (low) to F (high), 0 if nobody has graded it yet. `attempt` counts the tries that ended
     in a retryable failure, `hops` the redirects that led here one after another, `nesting` the
-    sitemap indexes. `credit` is what the linking page gives it on its way to the frontier: credit,
-    or in the breadth-first order the classes by which it moves up or down; `is_doubtful` says on
-    that way that the page is on probation, `named_at` and `generation` on which address its domain
-    is, and how many domains there led to it, each named by the one before. `labels` are those of
-    the seeds that led here: one text, see `read_labels`. `rules` is the checksum of the filters
-    that it has passed, 0 if it is to be judged at its turn.
+    sitemap indexes, or the requisites of a page. `credit` is what the linking page gives it on its
+    way to the frontier: credit, or in the breadth-first order the classes by which it moves up or
+    down; `is_doubtful` says on that way that the page is on probation, `named_at` and `generation`
+    on which address its domain is, and how many domains there led to it, each named by the one
+    before. `labels` are those of the seeds that led here: one text, see `read_labels`. `rules` is
+    the checksum of the filters that it has passed, 0 if it is to be judged at its turn.
     """
 
     url: Url
@@ -187,6 +202,11 @@ class Task(Struct, frozen=True, gc=False, omit_defaults=True):
     named_at: str = ""
     generation: int = 0
 
+    @property
+    def is_requisite(self) -> bool:
+        """Return True if it is fetched because a page is made of it (`--requisites`)."""
+        return self.nesting > 0 and self.kind in EMBEDDED
+
     def follow(self, link: Link, grade: int = 0, credit: float = 0.0) -> "Task":
         """Return the task for a link found on this task's page.
 
@@ -194,7 +214,7 @@ class Task(Struct, frozen=True, gc=False, omit_defaults=True):
         the rules that the page has passed, or by later ones: then it is judged again.
         """
         url, via, kind, rules = link.target, self.url.text, link.kind, self.rules
-        if kind is _REDIRECT:
+        if kind is _REDIRECT or kind is _EMBED_REDIRECT:
             hops, nesting = self.hops + 1, self.nesting
             depth, labels = self.depth, self.labels
             return Task(url, depth, via, kind, grade, 0, hops, nesting, labels, rules, credit)

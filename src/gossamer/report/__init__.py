@@ -8,6 +8,16 @@ from pathlib import Path
 from random import Random
 
 from gossamer.model import BuildProgress, CheckedFolder, CheckScope
+from gossamer.report.change_list import Changes
+from gossamer.report.changes import (
+    CHANGE_KINDS,
+    ChangeHistory,
+    ChangeKind,
+    EditionTexts,
+    PageChange,
+    change_rows,
+    described,
+)
 from gossamer.report.clusters import (
     ClusterMember,
     CopyCluster,
@@ -86,6 +96,7 @@ from gossamer.report.reuse import (
 from gossamer.report.stored import EditionDiff, Page, diff_editions, page, page_at, pages
 from gossamer.report.tasks import TaskRow, task_table
 from gossamer.report.totals import ADDRESSES_TOLD, Status, WatchTotals, merge_standings, status_of
+from gossamer.report.urls import URL_STATES, UrlCounts, UrlRow, UrlSelection, count_urls, url_table
 
 
 def check_crawl(

@@ -18,6 +18,7 @@ from gossamer.frontier import (
 )
 from gossamer.log import counted
 from gossamer.model import (
+    EMBEDDED,
     Link,
     LinkKind,
     Objection,
@@ -474,7 +475,9 @@ def sentence(why: Why, outage: str = "") -> str:
     met = "A seed" if is_seed else "Linked"
     state = "filtered" if why.state == "refused" and why.filter else why.state
     state = "unplanted" if state == "unknown" and is_seed else state
-    linked = f" It was first linked from {why.via}." if why.via else ""
+    is_part = why.kind in EMBEDDED
+    led = "It is a requisite of" if is_part else "It was first linked from"
+    linked = f" {led} {why.via}." if why.via else ""
     copy = f" as a copy of {why.copy_of}" if why.copy_of else ""
     waits = f" Its host waits because of {why.next_reason}." if why.next_reason else ""
     wait = outage or waits

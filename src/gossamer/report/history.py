@@ -35,7 +35,7 @@ _AGO = re.compile(
 )
 _UNITS_S = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0, "w": 604_800.0}
 _DATE = re.compile(r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?")
-_EXPECTED_TIME = 'a time such as 2026-11-01, 2026-11-01T12:30:00Z, or "2 days ago"'
+_EXPECTED_TIME = 'a time such as 2026-11-01, 2026-11-01T12:30:00Z, yesterday, or "2 days ago"'
 
 
 def editions_of(place: CrawlFolder, found: Why) -> list[Edition]:
@@ -129,22 +129,36 @@ def read_moment(text: str, now: float) -> float:
 
     A day, a month or a year alone means its end.
     """
-    words = " ".join(text.split())
-    if words.lower() == "now":
-        return now
+    return _read_span(text, now)[1]
+
+
+def read_since(text: str, now: float) -> float:
+    """Return the same, but of a day, a month or a year alone the beginning."""
+    return _read_span(text, now)[0]
+
+
+def _read_span(text: str, now: float) -> tuple[float, float]:
+    """Return the first and the last moment of what a text names: mostly the same."""
+    words = " ".join(text.split()).lower()
+    if words == "now":
+        return now, now
     if ago := _AGO.fullmatch(words):
-        return now - int(ago[1]) * _UNITS_S[ago[2][0].lower()]
+        moment_at = now - int(ago[1]) * _UNITS_S[ago[2][0]]
+        return moment_at, moment_at
     try:
+        if words in {"today", "yesterday"}:
+            day = datetime.fromtimestamp(now, UTC) - timedelta(days=words == "yesterday")
+            return _span_of(day.year, day.month, day.day)
         if date := _DATE.fullmatch(words):
-            return _end_of(*(int(part) if part else None for part in date.groups()))
-        moment = datetime.fromisoformat(words)
+            return _span_of(*(int(part) if part else None for part in date.groups()))
+        moment = datetime.fromisoformat(words.upper())
     except (ValueError, OverflowError):
         raise ConfigError(f"expected {_EXPECTED_TIME}, found {text!r}") from None
     aware = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
-    return aware.timestamp()
+    return aware.timestamp(), aware.timestamp()
 
 
-def _end_of(year: int | None, month: int | None, day: int | None) -> float:
+def _span_of(year: int | None, month: int | None, day: int | None) -> tuple[float, float]:
     start = datetime(year or 1, month or 1, day or 1, tzinfo=UTC)
     if day is not None:
         after = start + timedelta(days=1)
@@ -152,7 +166,7 @@ def _end_of(year: int | None, month: int | None, day: int | None) -> float:
         after = (start + timedelta(days=31)).replace(day=1)
     else:
         after = start.replace(year=start.year + 1)
-    return after.timestamp() - 1e-6
+    return start.timestamp(), after.timestamp() - 1e-6
 
 
 def diff_lines(old: list[str], new: list[str], old_name: str, new_name: str) -> list[str]:

@@ -15,7 +15,7 @@ from gossamer.cluster import OUTBOX, Charter, Ring, outbox_rows, read_charter
 from gossamer.config import Config
 from gossamer.errors import CannotGoOn, ConfigError, CorruptFile, rebuild_state_command
 from gossamer.fetch import RobotsCache, by_host, header_names
-from gossamer.filter import build_chain
+from gossamer.filter import FilterChain, build_chain
 from gossamer.frontier import OutsideScore, ScoreTable, count_waiting, find_host
 from gossamer.model import FINAL, Counters, LinkKind, Standing, StoreRef, Task, Url
 from gossamer.ranks import RankFile
@@ -63,6 +63,7 @@ from gossamer.traps import (
     count_held_new,
     count_trusted,
     held_by,
+    held_tasks,
     holding_probations,
 )
 from gossamer.urls import parse
@@ -148,14 +149,17 @@ def _answer_as(kind: type[Answer], answer: object, place: CrawlFolder) -> Answer
 
 def _standing(state: State, config: Config, shards: int) -> Standing:
     """Return how a stopped shard stands."""
+    held = {task.url.key for task in held_tasks(state.scan)}
 
     def is_settled(task: Task) -> bool:
+        if task.url.key in held:
+            return True
         value = state.get(url_row_key(task.url.key))
         return value is not None and decode_record(value).state in FINAL
 
     waiting = count_waiting(state, is_settled)
     outbox = sum(len(tasks) for _, tasks in outbox_rows(state.scan(OUTBOX)))
-    traps = _trap_detector(state, config, shards)
+    traps = trap_detector(state, config, shards)
     return Standing(
         queued=waiting.urls + traps.let_go,
         held=traps.held,
@@ -170,7 +174,7 @@ def _standing(state: State, config: Config, shards: int) -> Standing:
     )
 
 
-def _trap_detector(rows: Rows, config: Config, shards: int) -> TrapDetector:
+def trap_detector(rows: Rows, config: Config, shards: int) -> TrapDetector:
     """Return the trap detector of a shard as its rows have it."""
     return TrapDetector(
         config.traps,
@@ -228,9 +232,7 @@ def copies(folder: Path | str, url: str = "") -> CopyClusters:
     """Return the clusters of near-duplicates, or that of one URL; running or stopped."""
     place = folder_of(folder)
     config = load_crawl_config(place.root)
-    shards = _settled_charter(place).shards
-    with ExitStack() as stack:
-        states = [stack.enter_context(_stopped_state(place, shard)) for shard in range(shards)]
+    with all_states(place) as states:
         return clusters_of(states, url, config.urls)
 
 
@@ -365,16 +367,8 @@ def why_sources(folder: CrawlFolder, config: Config, rows: Rows) -> Sources:
     seeds = seed_urls(config)
     keys = {seed.key for seed in seeds}
 
-    traps = _trap_detector(rows, config, read_charter(folder.charter_path).shards)
-    embeds, extra = config.process.embeds, [traps.object_to]
-    chain = build_chain(
-        config.filter,
-        seeds,
-        partial(_known_urls, rows),
-        follow_embeds=embeds,
-        extra=extra,
-        scopes=by_host(config, lambda table: table.scope),
-    )
+    traps = trap_detector(rows, config, read_charter(folder.charter_path).shards)
+    chain = filters_of(rows, config, traps)
     robots = RobotsCache(config.robots, config.fetch.robots_agent, rows.get)
 
     def robots_says(url: Url) -> RobotsAnswer | None:
@@ -407,6 +401,19 @@ def why_sources(folder: CrawlFolder, config: Config, rows: Rows) -> Sources:
         who_holds=who_holds,
         rank_of=lambda url: _rank(config.frontier.ranks, url),
         score_of=lambda url: _score(folder, config, url),
+    )
+
+
+def filters_of(rows: Rows, config: Config, traps: TrapDetector) -> FilterChain:
+    """Return the filters of a shard as its rows and the settings have them."""
+    return build_chain(
+        config.filter,
+        seed_urls(config),
+        partial(_known_urls, rows),
+        follow_embeds=config.process.embeds,
+        requisites=config.process.requisites,
+        extra=[traps.object_to],
+        scopes=by_host(config, lambda table: table.scope),
     )
 
 
@@ -489,6 +496,14 @@ def each_state(folder: CrawlFolder) -> Iterator[State]:
     for shard in range(_settled_charter(folder).shards):
         with _stopped_state(folder, shard) as state:
             yield state
+
+
+@contextmanager
+def all_states(folder: CrawlFolder) -> Iterator[list[State]]:
+    """Open the states of all shards for reading, each as it is at that moment."""
+    with ExitStack() as stack:
+        shards = range(_settled_charter(folder).shards)
+        yield [stack.enter_context(_stopped_state(folder, shard)) for shard in shards]
 
 
 @contextmanager

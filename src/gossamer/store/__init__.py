@@ -48,10 +48,12 @@ from gossamer.store.entry import (
     decode_all_links,
     decode_links,
 )
+from gossamer.store.joining import PageRecords
 from gossamer.store.layout import ArchiveKind, ArchiveName, CrawlFolder
 from gossamer.store.reader import (
     FindPage,
     StoredPage,
+    cdx_row,
     cdxj_line,
     cdxj_lines,
     decoded,
@@ -87,6 +89,16 @@ from gossamer.store.scanning import (
     scan_records,
     undecodable,
 )
+from gossamer.store.seeking import RecordSeeker
 from gossamer.store.state import State, after_prefix
 from gossamer.store.stretches import BadStretches
-from gossamer.store.warc import CdxLine, date_text, digest_of, read_cdxj, surt, write_cdxj
+from gossamer.store.warc import (
+    CdxLine,
+    CdxRow,
+    date_text,
+    digest_of,
+    pack_record,
+    read_cdxj,
+    surt,
+    write_cdxj,
+)

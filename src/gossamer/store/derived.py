@@ -31,7 +31,7 @@ from gossamer.store.ends import (
 )
 from gossamer.store.layout import ArchiveKind, ArchiveName, CrawlFolder
 from gossamer.store.records import Record
-from gossamer.store.scanning import BadRecord, scan_records
+from gossamer.store.scanning import KEPT_BYTES, BadRecord, scan_records
 from gossamer.store.state import State
 
 MANIFEST = "manifest.json"
@@ -158,9 +158,18 @@ class RecordRange:
     cannot be read is passed over, but for the end of the range, which is tried again.
     """
 
-    def __init__(self, path: Path, start: int, end: int, bad: list[BadRecord]) -> None:
+    def __init__(
+        self,
+        path: Path,
+        start: int,
+        end: int,
+        bad: list[BadRecord],
+        kept_bytes: int = KEPT_BYTES,
+    ) -> None:
         self._path = path
         self._end = end
+        self._kept_bytes = kept_bytes
+        """Of a longer block, only so much is handed out."""
         self._bad = bad
         """Takes what cannot be read."""
         self.reached = start
@@ -170,7 +179,7 @@ class RecordRange:
     def __iter__(self) -> Iterator[Record]:
         if self.reached >= self._end:
             return
-        for found in scan_records(self._path, self.reached, self._end):
+        for found in scan_records(self._path, self.reached, self._end, kept_bytes=self._kept_bytes):
             if isinstance(found, BadRecord):
                 self._bad.append(found)
                 self.is_torn = found.end >= self._end

@@ -173,21 +173,29 @@ def cdxj_line(record: Record, file_name: str) -> bytes:
     return _cdx_line(_page(record, StoreRef(file_name, record.offset, record.length)))
 
 
+def cdx_row(record: Record) -> CdxRow:
+    """Return what an index says of a page record, but for where it lies."""
+    return _cdx_row(_page(record, StoreRef("", record.offset, record.length)))
+
+
 def _cdx_line(page: StoredPage) -> bytes:
+    return _cdx_row(page).line(page.ref)
+
+
+def _cdx_row(page: StoredPage) -> CdxRow:
     kind = page.warc_headers["warc-type"]
     said = page.header("content-type").partition(";")[0].partition(",")[0]
     media_type = said.strip().lower()
     if kind == "resource":
         media_type = page.warc_headers.get("content-type", "")
     date = page.warc_headers.get("warc-date", "")
-    row = CdxRow(
+    return CdxRow(
         page.url,
         "".join(filter(str.isdigit, date))[:14],
         "warc/revisit" if kind == "revisit" else media_type or "unk",
         page.status,
         page.warc_headers.get("warc-payload-digest", ""),
     )
-    return row.line(page.ref)
 
 
 def _page(record: Record, ref: StoreRef) -> StoredPage:

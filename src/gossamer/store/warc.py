@@ -23,6 +23,7 @@ from msgspec import Struct
 
 from gossamer.durable import replacing
 from gossamer.model import Document, StoreRef
+from gossamer.store.records import Record
 
 END = b"\r\n\r\n"
 """What follows the block of every record."""
@@ -139,6 +140,27 @@ def pack(opening: bytes, block: bytes) -> bytes:
     record = b"".join((opening, block, END))
     member: bytes = igzip_lib.compress(record, 0, igzip_lib.COMP_GZIP)
     return member
+
+
+_SPELLED = {
+    "warc-record-id": "WARC-Record-ID",
+    "warc-target-uri": "WARC-Target-URI",
+    "warc-ip-address": "WARC-IP-Address",
+}
+
+
+def pack_record(record: Record) -> bytes:
+    """Return a record as one gzip member, with the length and digest of its block."""
+    fixed = {"warc-type", "warc-record-id", "warc-date", "content-length", "warc-block-digest"}
+    said = {name: value for name, value in record.headers.items() if name not in fixed}
+    lines = "".join(
+        f"{_SPELLED.get(name, name.title().replace('Warc-', 'WARC-'))}: {plain(value)}\r\n"
+        for name, value in said.items()
+    )
+    lines += f"WARC-Block-Digest: {digest_of(record.block)}\r\n"
+    kind, date = record.headers["warc-type"], plain(record.headers["warc-date"])
+    opening = header(kind, plain(record.record_id), date, lines, len(record.block))
+    return pack(opening, record.block)
 
 
 def pack_stored(*parts: bytes) -> bytes:

@@ -1,11 +1,15 @@
 """THE CRAWL AS TABLES: pages, urls, links, hosts, changes and images, as files others can read.
 
-Made from the archive, like graph and index: `schema` says what the columns are.
+Made from the archive, like graph and index: `schema` says what the columns are, `table_stream`
+gives their rows in batches. A table that is made of something else is an entry of
+`streams.SOURCES`, a column whose values change one of `joins.JOINS`.
 
 Neighbours: `store` gives it the archive, `report` what is known now. Not for: reading pages again
 that nobody asked for, or deciding anything about a crawl.
 """
 
+from gossamer.tables.joins import JOINS, MakeJoin
+from gossamer.tables.rows import Batch, Reading, Row, batches_of
 from gossamer.tables.schema import (
     CHANGES,
     HOSTS,
@@ -21,3 +25,4 @@ from gossamer.tables.schema import (
     TableName,
     TableSchema,
 )
+from gossamer.tables.streams import SOURCES, Source, known_tables, table_stream

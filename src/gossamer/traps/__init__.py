@@ -6,5 +6,5 @@ the filters, which so refuse links into what is closed. Not for: single URLs wit
 """
 
 from gossamer.traps.detector import Hold, ReleasedTasks, TrapDetector
-from gossamer.traps.held import count_held_new, held_by, held_tasks
+from gossamer.traps.held import count_held_new, held_by, held_tasks, holding_units, tasks_of_units
 from gossamer.traps.trust import count_trusted, holding_probations

@@ -15,6 +15,7 @@ from gossamer.log import counted
 from gossamer.model import Row, Task, TrapNote, Url
 from gossamer.traps.allowance import Allowance
 from gossamer.traps.registry import (
+    PREFIX_BYTES,
     RING_BYTES,
     TRAP_ROWS,
     ScanRows,
@@ -382,6 +383,23 @@ def held_tasks(scan: ScanRows) -> Iterator[Task]:
     for key, value in scan(TRAP_ROWS):
         if not is_unit_row(key):
             yield decode_held(value).task
+
+
+def holding_units(scan: ScanRows) -> dict[bytes, Unit]:
+    """Return all units that have a row, by what the keys of their held tasks begin with."""
+    return {
+        key[:PREFIX_BYTES]: decode_unit(value) for key, value in scan(TRAP_ROWS) if is_unit_row(key)
+    }
+
+
+def tasks_of_units(scan: ScanRows, ring: bytes = b"") -> Iterator[tuple[bytes, Task]]:
+    """Yield the tasks that are held back, each with what the keys of its unit begin with.
+
+    `ring`: only those of units whose key begins with it.
+    """
+    for key, value in scan(TRAP_ROWS + ring):
+        if not is_unit_row(key):
+            yield key[:PREFIX_BYTES], decode_held(value).task
 
 
 def held_by(rows: ReadTrapRows, url: Url) -> Unit | None:

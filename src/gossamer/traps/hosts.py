@@ -294,7 +294,8 @@ class SharedAddresses:
         name = registrable_domain(host)
         domain = self._get(name)
         lineage = Lineage(address, self._generation_at(domain, address))
-        others = {task.url.host for task in turn.new_tasks if task.url.host != host}
+        brought = [task for task in turn.new_tasks if not task.is_requisite]
+        others = {task.url.host for task in brought if task.url.host != host}
         domains = _domains_of(others, name) if others else ()
         new = [other for other in domains if self.note(other, lineage)]
         self._answer(domain, address, names_new=bool(new))

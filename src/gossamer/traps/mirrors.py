@@ -77,7 +77,7 @@ class Mirrors:
         here, task = self._pages_of(host), turn.task
         is_listed = task.kind is LinkKind.SITEMAP or host_in(task.via) != task.url.host
         here.listed_done += is_listed
-        if not task.depth and task.kind is not LinkKind.SITEMAP:
+        if not (task.depth or task.is_requisite) and task.kind is not LinkKind.SITEMAP:
             here.is_home = True  # of a seed, or where it redirects
         changed = self._compare(turn, here) if is_page and not turn.is_sitemap else []
         closed = self._close_proven(here.original or host.name, [here, *changed])

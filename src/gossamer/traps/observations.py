@@ -51,7 +51,7 @@ class Observation(Struct, frozen=True, kw_only=True):
     """The same for pages with the same text; None if there is none."""
     is_volatile: bool
     new: Sequence[str]
-    """Addresses of the new URLs it brought, on its own host."""
+    """Addresses of the new URLs it brought, on its own host; what it is made of does not count."""
     links: Sequence[Link]
     abroad: Mapping[str, int]
     """How many new URLs it brought on each other host, by the name of its unit."""
@@ -62,6 +62,11 @@ class Observation(Struct, frozen=True, kw_only=True):
         addresses = {address_of(link.target) for link in self.links if link.kind in FOLLOWED}
         known = sum(address.startswith(name) for address in addresses) - new
         return known <= KNOWN_PER_PAGE + KNOWN_PER_NEW * new
+
+
+def is_part_of_page(turn: Turn) -> bool:
+    """Return True if a page is made of it: pictures of one folder are no pages that are alike."""
+    return turn.task.is_requisite and (turn.found is None or not turn.found.text)
 
 
 def is_redirect_page(turn: Turn) -> bool:
@@ -80,7 +85,8 @@ def observation_of(turn: Turn) -> Observation:
     task, found = turn.task, turn.found
     volatile = is_volatile(task.url.target)
     host = task.url.host
-    others = [new.url for new in turn.new_tasks if new.url.host != host]
+    brought = [new for new in turn.new_tasks if not new.is_requisite]
+    others = [new.url for new in brought if new.url.host != host]
     return Observation(
         task=task,
         address=address_of(task.url),
@@ -88,7 +94,7 @@ def observation_of(turn: Turn) -> Observation:
             text_fingerprint(found, is_volatile=volatile) if found is not None else turn.fingerprint
         ),
         is_volatile=volatile,
-        new=[address_of(new.url) for new in turn.new_tasks if new.url.host == host],
+        new=[address_of(new.url) for new in brought if new.url.host == host],
         links=found.links if found is not None else (),
         abroad=Counter([units_of(url)[-1] for url in others]) if others else {},
     )

@@ -15,6 +15,7 @@ from gossamer.traps.observations import (
     Observation,
     count_page,
     count_probe,
+    is_part_of_page,
     is_redirect_page,
     observation_of,
     remember_half,
@@ -164,6 +165,8 @@ class Probations:
         trail = probe.trail if probe is not None else NO_TRAIL
         self._last = _LastPage(url.text, probe.unit if probe is not None else "", trail)
         is_content = isinstance(turn.outcome, Fetched) and turn.label not in NO_CONTENT
+        if is_part_of_page(turn):
+            return
         is_page = is_content and not is_redirect_page(turn)
         if is_page:
             self._observe_page(observation_of(turn), names, trail)

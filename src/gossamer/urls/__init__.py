@@ -14,6 +14,7 @@ from gossamer.urls.parsing import (
     join,
     join_all,
     parse,
+    read_canonical,
     registrable_domain,
     ring_of,
     unicode_host,

@@ -172,8 +172,11 @@ def join(base: str, href: str, rules: UrlConfig) -> Url | None:
 def from_href(href: str, rules: UrlConfig) -> Url | None:
     """Return the Url for an href that the WHATWG parser wrote; None if it has grown too long."""
     text = canonical(href, rules)
-    if len(text) > MAX_CHARS:
-        return None
+    return None if len(text) > MAX_CHARS else read_canonical(text)
+
+
+def read_canonical(text: str) -> Url:
+    """Return the Url of a text that is in canonical form, such as one from the archive."""
     scheme, _, rest = text.partition(":")
     if rest.startswith("//") and scheme not in _HOSTLESS:
         origin, host, ring_bits = read_origin(f"{scheme}://{rest[2:].partition('/')[0]}")

@@ -843,7 +843,7 @@ def open_engine(
     disk = Disk(folder, TurnWriter(software="test", rng=Random(7)))
     suspicion, web, names = Suspicion(real.traps, events), Script(clock), Names()
     writer = Writer(disk.writer, events)
-    frontier = Noted(real.frontier, events, "settle", "conclude", "put_back", "delay")
+    frontier = Noted(real.frontier, events, "settle", "conclude", "withdraw", "put_back", "delay")
     core = replace(real, frontier=frontier, traps=suspicion)  # type: ignore[arg-type]
     run = RunState()
     wait_s = rules.outage.wait_at_end_s

@@ -4,10 +4,10 @@ from dataclasses import replace
 import pytest
 
 from gossamer.config import FilterConfig, ProcessConfig, UrlConfig
-from gossamer.crawl.pipeline import Reading, followed_links, next_tasks, sitemap_may_name, take_turn
+from gossamer.crawl.pipeline import Reading, followed_links, next_tasks, take_turn
 from gossamer.crawl.ports import Stations
 from gossamer.dedupe import ContentSeen
-from gossamer.filter import build_chain
+from gossamer.filter import build_chain, sitemap_may_name
 from gossamer.frontier import LinkRanker
 from gossamer.model import (
     CopyOf,

@@ -703,7 +703,7 @@ async def test_a_task_that_a_trap_holds_leaves_the_queue_unasked_and_unrecorded(
     task = own.lease(PAGE, kind=LinkKind.ANCHOR)
     own.events.clear()
     await own.worker.ask(task)
-    assert own.events == ["conclude", "settle", "release"]
+    assert own.events == ["withdraw", "settle", "release"]
     assert not own.has_record(PAGE)
     assert (own.web.asked, own.core.frontier.queued) == ([], 0)
     own.queue("http://a.test/q")

@@ -470,3 +470,33 @@ def test_in_a_strict_order_the_best_of_the_kinds_that_are_open_is_taken() -> Non
     known = Openings((HostKind.ANSWERED,))
     taken = [bench.take_ready(1.0, known), bench.take_ready(1.0), bench.take_ready(1.0)]
     assert [host.row.name for host in taken if host is not None] == ["c", "b", "a"]
+
+
+def test_in_a_strict_order_a_kind_goes_first_also_when_its_hosts_have_been_ready_for_long() -> None:
+    bench, hosts = kinds_bench(is_strict=True)
+    second = laid(bench, "down2.test", 13.0, outage=HostOutage(parked_at=1.0))
+    first = Openings(tuple(HostKind), HostKind.PARKED)
+    assert [bench.take_ready(20.0, first), bench.take_ready(20.0, first)] == [
+        hosts["down"],
+        second,
+    ]
+
+
+def test_a_host_that_is_set_aside_gives_its_leases_back_and_is_forgotten() -> None:
+    bench = Bench()
+    host = bench.put("a.test", 1, 2)
+    lease, waiting = host.leases[0], lease_of("a.test", 3)
+    bench.bench.await_commit(host, waiting)
+    assert bench.bench.set_aside(host) == [lease, waiting]
+    bench.bench.committed()
+    assert (bench.take(), bench.bench.hosts) == ("", {})
+
+
+def test_a_host_that_is_set_aside_stays_for_what_goes_before_others() -> None:
+    bench = Bench()
+    host = bench.put("a.test", 1, 2, 3)
+    usual = host.leases[0]
+    bench.give(host, 7, 8, is_first=True)
+    assert bench.bench.set_aside(host) == [usual]
+    assert host.waiting == 2
+    assert bench.bench.take_ready(NOW, is_first=True) is host

@@ -11,3 +11,4 @@ from gossamer.crawl.mend.rebuild import RebuiltState, build_state
 from gossamer.crawl.mend.reindex import expect_stopped, write_indexes
 from gossamer.crawl.mend.relabel import NearTotals, build_near, label_rest_aside
 from gossamer.crawl.mend.resplit import ensure_shards
+from gossamer.crawl.mend.walking import walk_links

@@ -23,7 +23,7 @@ from msgspec.structs import astuple, replace
 from gossamer.clock import SystemClock
 from gossamer.config import WatchConfig
 from gossamer.crawl.core import Core, build_core
-from gossamer.crawl.ledger import VISITS_KEPT, is_html, remarks
+from gossamer.crawl.ledger import VISITS_KEPT, is_html, kept_first_at, remarks
 from gossamer.crawl.mend.walking import (
     FoundPage,
     LostRecords,
@@ -31,7 +31,13 @@ from gossamer.crawl.mend.walking import (
     walk_archive,
     walk_links,
 )
-from gossamer.crawl.opening import ShardFolder, forget_boot, lock_folder, start_epoch
+from gossamer.crawl.opening import (
+    REQUISITES_KNOWN,
+    ShardFolder,
+    forget_boot,
+    lock_folder,
+    start_epoch,
+)
 from gossamer.crawl.pipeline import Reading, accept, followed_links, next_tasks
 from gossamer.crawl.requeue import RETRIED
 from gossamer.crawl.sitemaps import claim_rows
@@ -40,6 +46,7 @@ from gossamer.durable import sync
 from gossamer.errors import CannotGoOn
 from gossamer.log import warn
 from gossamer.model import (
+    EMBEDDED,
     SITEMAP_TYPES,
     BuildProgress,
     BuildStep,
@@ -157,6 +164,8 @@ def _replay(folder: CrawlFolder, core: Core, lost: LostRecords, on_progress: Bui
         if followed % COMMIT_RECORDS == 0:
             _commit(core)
             on_progress(BuildStep(doing="adding", count=followed))
+    if core.stations.process.requisites:
+        core.state.write([(REQUISITES_KNOWN, b"1")])
     again += _queue_urls([*(one.url for one in lost.orphans), *lost.urls], core)
     _commit(core)
     return again
@@ -281,6 +290,7 @@ def _settle(found: FoundPage, folder: CrawlFolder, core: Core) -> None:
     if old is not None and old.state in RETRIED:
         counters.uncount(old.state.value, old.reason, old.detail)
         record.visits[:0] = old.visits[1 - VISITS_KEPT :]
+        record = replace(record, first_at=kept_first_at(old, len(old.visits) + 1))
     elif old is not None:
         has_same = links.fp is not None and links.fp == old.fingerprint
         is_same = links.outcome == "unchanged" or has_same
@@ -322,6 +332,7 @@ def revisited(old: UrlRecord, new: UrlRecord, *, is_same: bool, rules: WatchConf
         via=old.via,
         kind=old.kind,
         visits=[*old.visits, *new.visits][-VISITS_KEPT:],
+        first_at=kept_first_at(old, len(old.visits) + len(new.visits)),
         labels=add_labels(old.labels, new.labels),
         page=old.stored if is_same or not is_found else None,
         looks=old.looks + is_found,
@@ -364,6 +375,7 @@ def _record(links: LinksRecord, state: UrlState, ref: StoreRef | None) -> UrlRec
         words=links.words,
         visits=[Visit(links.at, _said(links, state), links.reason, links.status, ref)],
         labels=links.label,
+        is_sitemap=state is UrlState.ARCHIVED and links.media_type in SITEMAP_TYPES,
     )
 
 
@@ -435,6 +447,9 @@ def _follow(links: LinksRecord, core: Core) -> None:
         label = next((label for label in LABELS if label in links.oddities), "")
         reading = Reading(found=extraction, copy_of=copy_of, label=label)
         found = followed_links(task, reading, core.stations)
+    is_part = core.stations.process.requisites and task.kind in EMBEDDED
+    if links.outcome == "redirected" and is_part:
+        found = [Link(target=link.target, kind=LinkKind.EMBED_REDIRECT) for link in found]
     following = next_tasks(task, found, core.stations)
     core.frontier.add(following.new)
     core.frontier.promote(following.promoted)

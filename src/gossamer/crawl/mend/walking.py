@@ -100,9 +100,9 @@ def walk_archive(folder: CrawlFolder, lost: LostRecords) -> Iterator[FoundPage]:
             lost.pages.append(found.links)
 
 
-def walk_links(folder: CrawlFolder) -> Iterator[LinksRecord]:
-    """Yield every links record that can be read."""
-    for name in folder.archive_names(kind="links"):
+def walk_links(folder: CrawlFolder, shard: int | None = None) -> Iterator[LinksRecord]:
+    """Yield every links record that can be read; only those of one shard, if it is given."""
+    for name in folder.archive_names(kind="links", shard=shard):
         for found in _scan(folder, name, LostRecords()):
             if isinstance(said := _links(found, name), list):
                 yield from said

@@ -1,12 +1,10 @@
 """Pages of a crawl's archive: what the links file says of each, joined with its text.
 
 Files are read in the order of their epochs: a URL that moved to another shard is met there later.
-The texts of a file come in the order of its links records, but not every page has one, and a text
-names its page; so a few are read ahead, and found by that name.
+A text names its page, by which it is found (`PageRecords`).
 """
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -22,13 +20,12 @@ from gossamer.store import (
     CrawlFolder,
     Lengths,
     LinkRow,
+    PageRecords,
     Record,
     RecordRange,
     undecodable,
 )
 
-AHEAD = 64
-AHEAD_BYTES = 4 << 20
 MOST_TEXT_BYTES = 4 << 20
 """Of a text, so much is looked at."""
 MOST_LINK_TEXTS = 2000
@@ -192,54 +189,15 @@ class ArchiveNews:
                     yield replace(facts, on_probation="") if is_free else facts
         self.covered[file] = max(self.covered.get(file, 0), stretch.reached)
 
-    def _texts_of(self, name: ArchiveName) -> "_Texts":
+    def _texts_of(self, name: ArchiveName) -> PageRecords:
         file = name.file_name
         start, end = self.covered.get(file, 0), self._counted.get(file, 0)
-        return _Texts(self._folder.archive_path(file), start, end, self.bad)
+        path = self._folder.archive_path(file)
+        return PageRecords(path, start, end, self.bad, "warc-refers-to")
 
-    def _close(self, texts: "_Texts") -> None:
+    def _close(self, texts: PageRecords) -> None:
         """Texts that are left over belong to no page that counts: they are not met again."""
         if texts.is_torn:
             self.covered[texts.file] = texts.reached
         elif self._counted.get(texts.file, 0):
             self.covered[texts.file] = self._counted[texts.file]
-
-
-class _Texts:
-    """The texts of a file, found by the page that they belong to."""
-
-    def __init__(self, path: Path, start: int, end: int, bad: list[BadRecord]) -> None:
-        self._stretch = RecordRange(path, start, end, bad)
-        self._records = iter(self._stretch) if start < end else iter(())
-        self._ahead: dict[str, Record] = {}
-        self._bytes = 0
-        self.file = path.name
-        self.reached = start
-
-    @property
-    def is_torn(self) -> bool:
-        """The end of the file cannot be read: it is tried again the next time."""
-        return self._stretch.is_torn
-
-    def take(self, page: str) -> Record | None:
-        """Return the text of a page; None if it has none."""
-        if page not in self._ahead:
-            self._read_ahead()
-        if page not in self._ahead:
-            return None
-        for passed in list(self._ahead):  # those before it belong to no page
-            record = self._ahead.pop(passed)
-            self._bytes -= len(record.block)
-            self.reached = record.offset + record.length
-            if passed == page:
-                return record
-        return None
-
-    def _read_ahead(self) -> None:
-        while len(self._ahead) < AHEAD and self._bytes < AHEAD_BYTES:
-            record = next(self._records, None)
-            if record is None:
-                return
-            if page := record.headers.get("warc-refers-to"):
-                self._ahead[page] = record
-                self._bytes += len(record.block)

@@ -1,0 +1,75 @@
+"""Streams: the rows of tables as the archive and the state have them now, batch by batch.
+
+Neither pyarrow nor duckdb is needed. `SOURCES` has the tables that are not made of the archive's
+records one by one; one more table is one more entry.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TypeAlias
+
+from gossamer.errors import ConfigError
+from gossamer.model import BuildProgress, BuildStep, skipped
+from gossamer.process import TextKind
+from gossamer.store import CrawlFolder, counted_lengths
+from gossamer.tables.archive import ArchiveStretch
+from gossamer.tables.contents import Contents
+from gossamer.tables.editions import noted
+from gossamer.tables.joins import joined, living_rows
+from gossamer.tables.rows import ArchiveRows, Batch, RowWishes
+from gossamer.tables.schema import TABLES, TableName
+
+FROM_ARCHIVE: frozenset[TableName] = frozenset({"pages", "links"})
+
+Source: TypeAlias = Callable[[CrawlFolder], Iterator[Batch]]
+
+SOURCES: Mapping[TableName, Source] = {}
+"""`batches_of` makes batches of rows."""
+
+
+def known_tables() -> tuple[TableName, ...]:
+    """Return the tables that there are rows of, in the order of the schema."""
+    return tuple(name for name in TABLES if name in FROM_ARCHIVE or name in SOURCES)
+
+
+def table_stream(
+    folder: CrawlFolder,
+    tables: Iterable[TableName],
+    text: TextKind | None = None,
+    tell: BuildProgress | None = None,
+) -> Iterator[tuple[TableName, Batch]]:
+    """Yield the rows of tables, each batch with the name of its table; no row comes twice.
+
+    Those of one table come one after another, but batches of `pages` and `links` alternate: the
+    archive is read once for both.
+    """
+    asked = tuple(tables)
+    if missing := [name for name in asked if name not in known_tables()]:
+        raise ConfigError(f"there is no table {missing[0]!r}: {', '.join(known_tables())}")
+    if wanted := FROM_ARCHIVE & set(asked):
+        yield from _of_archive(folder, wanted, text, tell or (lambda _: None))
+    for name in asked:
+        if name in SOURCES:
+            join = joined(name, folder)
+            yield from ((name, join(batch)) for batch in SOURCES[name](folder))
+
+
+def _of_archive(
+    folder: CrawlFolder, tables: frozenset[TableName], text: TextKind | None, tell: BuildProgress
+) -> Iterator[tuple[TableName, Batch]]:
+    counted = counted_lengths(folder, "links", "pages", "text")
+    editions = noted(ArchiveStretch(folder, {}, counted).facts())
+    living = editions.settle()
+    has_bodies = text is not None and text != "plain"
+    stretch = ArchiveStretch(folder, {}, counted, has_bodies=has_bodies)
+    rows = ArchiveRows(folder, stretch, RowWishes(tables, text, living), Contents())
+    readings = {
+        name: (living_rows(name, editions, living), joined(name, folder)) for name in tables
+    }
+    for name, batch in rows:
+        alive, join = readings[name]
+        yield name, join(alive(batch))
+        if name == "pages":
+            left = stretch.bytes_left
+            tell(BuildStep(doing="reading", count=stretch.records, bytes_left=left))
+    for bad in stretch.bad:
+        tell(skipped(bad.line()))

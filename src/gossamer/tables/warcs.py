@@ -1,0 +1,231 @@
+"""WARC records of a crawl, all of them or those of some pages, as they were stored.
+
+Only what counts of the archive is read, so that a crawl may run beside it. A page brings its
+request along. A page whose content lies in a record that is left out is written as a response of
+its own: no revisit of what is given out refers to nothing.
+"""
+
+import os
+from array import array
+from bisect import bisect_left
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from gossamer.errors import CorruptFile
+from gossamer.model import BuildProgress, BuildStep, StoreRef, skipped
+from gossamer.store import (
+    PAGE_TYPES,
+    BadRecord,
+    CdxRow,
+    CrawlFolder,
+    Lengths,
+    Record,
+    RecordIdSet,
+    cdx_row,
+    header_fields,
+    joined_field,
+    pack_record,
+    read_record,
+    scan_records,
+    split_head,
+)
+from gossamer.tables.rows import Batch
+
+HEAD_BYTES = 256 << 10
+"""Of a block that is only indexed: no HTTP header is longer."""
+CHUNK_BYTES = 1 << 20
+TOLD_EVERY = 1_000
+NOT_MODIFIED = "server-not-modified"
+_KEPT_HEADERS = ("warc-ip-address", "warc-truncated")
+
+
+class PageSet:
+    """Positions of page records: eight bytes for each."""
+
+    def __init__(self) -> None:
+        self._offsets: dict[str, array[int]] = {}
+        self._is_sorted = True
+
+    def add(self, batch: Batch) -> None:
+        """Take the pages of some rows of the table `pages`."""
+        pairs = zip(batch.columns["warc_file"], batch.columns["warc_offset"], strict=True)
+        for file, offset in pairs:
+            if file:
+                self._offsets.setdefault(file, array("Q")).append(offset)
+        self._is_sorted = False
+
+    def __contains__(self, place: tuple[str, int]) -> bool:
+        if not self._is_sorted:
+            self._offsets = {name: array("Q", sorted(one)) for name, one in self._offsets.items()}
+            self._is_sorted = True
+        file, offset = place
+        offsets = self._offsets.get(file, array("Q"))
+        at = bisect_left(offsets, offset)
+        return at < len(offsets) and offsets[at] == offset
+
+
+class CopiedRecord(NamedTuple):
+    """A record that is given out: a gzip member."""
+
+    file: str
+    """The archive file that it comes from."""
+    member: bytes
+    """Its first part, or all of it."""
+    more: Iterator[bytes]
+    row: CdxRow | None
+    """What an index says of it; None if it is no page."""
+
+
+class WarcCopy(Struct, frozen=True):
+    """What is given out of an archive."""
+
+    folder: CrawlFolder
+    counted: Lengths
+    """How much of each file counts."""
+    kept: PageSet | None = None
+    """Which pages; None means everything."""
+
+    def records(self, tell: BuildProgress) -> Iterator[CopiedRecord]:
+        """Yield all records, file by file; told is how many pages there were."""
+        originals = self._originals() if self.kept is not None else {}
+        pages = 0
+        for name in self._files():
+            for copied in self._of_file(name, originals, tell):
+                pages += copied.row is not None
+                if copied.row is not None and pages % TOLD_EVERY == 0:
+                    tell(BuildStep(doing="adding", count=pages))
+                yield copied
+        tell(BuildStep(doing="adding", count=pages))
+
+    def _files(self) -> list[str]:
+        names = [name.file_name for name in self.folder.archive_names(kind="pages")]
+        return [name for name in names if self.counted.get(name, 0)]
+
+    def _scan(self, name: str, kept_bytes: int) -> Iterator[Record | BadRecord]:
+        path = self.folder.archive_path(name)
+        return scan_records(path, 0, self.counted[name], kept_bytes=kept_bytes)
+
+    def _of_file(
+        self, name: str, originals: dict[str, StoreRef], tell: BuildProgress
+    ) -> Iterator[CopiedRecord]:
+        waiting: list[Record] = []
+        """What goes before the next page, if that is given out: the file's opening, a request."""
+        with self.folder.archive_path(name).open("rb", buffering=0) as file:
+            for found in self._scan(name, HEAD_BYTES):
+                if isinstance(found, BadRecord):
+                    tell(skipped(found.line()))
+                    continue
+                kind = found.headers.get("warc-type", "")
+                if kind == "request":
+                    waiting = [one for one in waiting if _type_of(one) != kind]
+                if kind not in PAGE_TYPES:
+                    waiting.append(found)
+                    continue
+                if self.kept is None or (name, found.offset) in self.kept:
+                    for one in waiting:
+                        if _type_of(one) != "request" or _is_request_of(one, found):
+                            yield _as_it_is(name, file.fileno(), one)
+                    waiting = []
+                    yield self._page(name, file.fileno(), found, originals)
+                else:
+                    waiting = [one for one in waiting if _type_of(one) != "request"]
+
+    def _page(
+        self, name: str, descriptor: int, found: Record, originals: dict[str, StoreRef]
+    ) -> CopiedRecord:
+        original = originals.get(found.headers.get("warc-refers-to", ""))
+        if found.headers.get("warc-type") != "revisit" or original is None:
+            return _as_it_is(name, descriptor, found)
+        try:
+            whole = resolved(found, read_record(self.folder, original))
+        except CorruptFile:
+            return _as_it_is(name, descriptor, found)
+        return CopiedRecord(name, pack_record(whole), iter(()), cdx_row(whole))
+
+    def _originals(self) -> dict[str, StoreRef]:
+        """Return where the contents lie that revisits among the kept pages refer to, but not they.
+
+        Headers of all files are read once, and once more if there are any such revisits.
+        """
+        given, wanted = RecordIdSet(), set[str]()
+        for name, record in self._page_headers():
+            if self.kept is not None and (name, record.offset) in self.kept:
+                if record.headers.get("warc-type") == "revisit":
+                    wanted.add(record.headers.get("warc-refers-to", ""))
+                else:
+                    given.update([record.record_id])
+        wanted = {one for one in wanted if one not in given}
+        if not wanted:
+            return {}
+        return {
+            record.record_id: StoreRef(name, record.offset, record.length)
+            for name, record in self._page_headers()
+            if record.record_id in wanted
+        }
+
+    def _page_headers(self) -> Iterator[tuple[str, Record]]:
+        for name in self._files():
+            for found in self._scan(name, 0):
+                if isinstance(found, Record) and found.headers.get("warc-type") in PAGE_TYPES:
+                    yield name, found
+
+
+def _type_of(record: Record) -> str:
+    return record.headers.get("warc-type", "")
+
+
+def _is_request_of(request: Record, page: Record) -> bool:
+    return request.headers.get("warc-concurrent-to", "") == page.record_id
+
+
+def _as_it_is(name: str, descriptor: int, record: Record) -> CopiedRecord:
+    parts = _parts(descriptor, record.offset, record.length)
+    row = cdx_row(record) if _type_of(record) in PAGE_TYPES else None
+    return CopiedRecord(name, next(parts, b""), parts, row)
+
+
+def _parts(descriptor: int, offset: int, length: int) -> Iterator[bytes]:
+    end = offset + length
+    while offset < end:
+        part = os.pread(descriptor, min(CHUNK_BYTES, end - offset), offset)
+        if not part:
+            return
+        offset += len(part)
+        yield part
+
+
+def resolved(revisit: Record, original: Record) -> Record:
+    """Return a revisit as a record that has its content: that of the page it refers to.
+
+    Its own HTTP header is kept, unless that is of an answer without a content (304), or frames its
+    content in another way.
+    """
+    said, theirs = revisit.headers, original.headers
+    headers = {
+        "warc-type": theirs.get("warc-type", "response"),
+        "warc-record-id": revisit.record_id,
+        "warc-date": said.get("warc-date", ""),
+        "warc-target-uri": said.get("warc-target-uri", ""),
+        "content-type": theirs.get("content-type", "application/http;msgtype=response"),
+    }
+    headers |= {name: said[name] for name in _KEPT_HEADERS if name in said}
+    if "warc-truncated" in theirs:
+        headers["warc-truncated"] = theirs["warc-truncated"]
+    block = original.block
+    if headers["warc-type"] == "response":
+        head, payload = split_head(original.block)
+        own = split_head(revisit.block)[0] if revisit.block else b""
+        is_alike = _framing(own) == _framing(head)
+        if own and is_alike and not said.get("warc-profile", "").endswith(NOT_MODIFIED):
+            head = own
+        block = head + payload
+    if digest := theirs.get("warc-payload-digest", ""):
+        headers["warc-payload-digest"] = digest
+    return Record(offset=0, length=0, headers=headers, block=block)
+
+
+def _framing(head: bytes) -> tuple[str, str]:
+    fields = header_fields(head)
+    return joined_field(fields, "transfer-encoding"), joined_field(fields, "content-encoding")
