@@ -29,3 +29,4 @@ from gossamer.process.labels import LABELS, is_gate, label_of
 from gossamer.process.registry import Registry
 from gossamer.process.rendering import HTML_TYPES, TEXT_KINDS, TextKind, page_text
 from gossamer.process.selecting import check_selector, selected_lines
+from gossamer.process.structured import structured_data, structured_json
