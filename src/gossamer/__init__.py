@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from gossamer.api.checking import CheckReport
-    from gossamer.api.crawls import OpenCrawl, run, run_async
+    from gossamer.api.crawls import OpenCrawl
     from gossamer.api.crawls import open_crawl as open  # noqa: A004 - read as gossamer.open
     from gossamer.api.fulltext import SearchIndex, index_files, open_search
     from gossamer.api.linkgraph import LinkGraph, LinkPicture, graph_from_edges, open_graph
     from gossamer.api.options import CrawlOptions
+    from gossamer.api.running import run, run_async
+    from gossamer.api.tables import CrawlTable, LinkEntry, PageRow, moment_since
     from gossamer.config import (
         Config,
         DedupeConfig,
@@ -144,6 +146,7 @@ if TYPE_CHECKING:
         ShardServer,
     )
     from gossamer.store import BadRecord, BuiltElsewhere, LinksRecord, StoredPage
+    from gossamer.tables import Exported, ExportOptions, RowFilters
     from gossamer.web import serve
 
 __version__ = "0.1.0"
@@ -176,6 +179,7 @@ __all__ = [
     "CorruptFile",
     "Crawl",
     "CrawlOptions",
+    "CrawlTable",
     "DedupeConfig",
     "Document",
     "EdgeOptions",
@@ -183,6 +187,8 @@ __all__ = [
     "EditionDiff",
     "Ending",
     "Exchange",
+    "ExportOptions",
+    "Exported",
     "Extraction",
     "Failed",
     "FailureKind",
@@ -208,6 +214,7 @@ __all__ = [
     "IndexOptions",
     "LimitsConfig",
     "Link",
+    "LinkEntry",
     "LinkGraph",
     "LinkKind",
     "LinkList",
@@ -225,6 +232,7 @@ __all__ = [
     "OutsideScore",
     "Page",
     "PageChange",
+    "PageRow",
     "Passage",
     "PassagePart",
     "PastVisit",
@@ -245,6 +253,7 @@ __all__ = [
     "RobotsAnswer",
     "RobotsConfig",
     "RoundTotals",
+    "RowFilters",
     "SearchIndex",
     "Seed",
     "SeenConfig",
@@ -284,6 +293,7 @@ __all__ = [
     "graph_from_edges",
     "html_of",
     "index_files",
+    "moment_since",
     "open",
     "open_graph",
     "open_search",
@@ -300,11 +310,13 @@ __all__ = [
 ]
 
 _HOMES = {
-    "api.crawls": "open OpenCrawl run run_async",
+    "api.crawls": "open OpenCrawl",
+    "api.running": "run run_async",
     "api.checking": "CheckReport",
     "api.fulltext": "SearchIndex index_files open_search",
     "api.linkgraph": "LinkGraph LinkPicture graph_from_edges open_graph",
     "api.options": "CrawlOptions",
+    "api.tables": "CrawlTable LinkEntry PageRow moment_since",
     "config": (
         "Config DedupeConfig FetchConfig FilterConfig FrontierConfig HostConfig LimitsConfig "
         "OutageConfig PolitenessConfig ProcessConfig RobotsConfig SeenConfig StoreConfig "
@@ -336,6 +348,7 @@ _HOMES = {
     ),
     "search": "BadMessage ShardServer Answer Hit IndexFacts IndexOptions Published Segment",
     "store": "BadRecord BuiltElsewhere LinksRecord StoredPage",
+    "tables": "Exported ExportOptions RowFilters",
     "web": "serve",
 }
 """Where each name is defined; `open` is `open_crawl` there."""

@@ -85,6 +85,15 @@ PARTS: dict[str, tuple[str, ...]] = {
         *("IndexOptions", "IndexFacts", "Published", "ShardServer", "BadMessage"),
         *("BuildStep", "BuildProgress", "serve", "BuiltElsewhere"),
     ),
+    "tables": (
+        "CrawlTable",
+        "PageRow",
+        "LinkEntry",
+        "ExportOptions",
+        "RowFilters",
+        "Exported",
+        "moment_since",
+    ),
     "settings": (
         *(
             "LimitsConfig",

@@ -4,25 +4,26 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from random import Random
 from threading import Event
-from typing import TYPE_CHECKING, Self, Unpack
+from typing import TYPE_CHECKING, Literal, Self, Unpack, overload
 
 from gossamer.api.arguments import check_reasons
-from gossamer.api.options import CrawlOptions, settle_options, with_options
+from gossamer.api.options import CrawlOptions, with_options
+from gossamer.api.running import given_seeds, run, run_async
 from gossamer.clock import SystemClock
 from gossamer.config import Config
 from gossamer.errors import ConfigError
 from gossamer.settings import load_crawl_config
 
 if TYPE_CHECKING:
+    from msgspec import Struct
+
     from gossamer.api.checking import CheckReport
     from gossamer.api.fulltext import SearchIndex
     from gossamer.api.linkgraph import LinkGraph, Measure
+    from gossamer.api.tables import CrawlTable, LinkEntry, PageRow
     from gossamer.crawl import Ending, NearTotals, RebuiltState, Seed
-    from gossamer.fetch import ProtocolModule
-    from gossamer.filter import UrlFilter
     from gossamer.graph import GraphFacts, GraphOptions, Links, Ranking
     from gossamer.model import BuildProgress
-    from gossamer.process import Processor
     from gossamer.report import (
         Added,
         ChangedSettings,
@@ -42,6 +43,9 @@ if TYPE_CHECKING:
     )
     from gossamer.search import Answer, IndexFacts, IndexOptions, Published
     from gossamer.store import LinksRecord
+    from gossamer.tables import Exported, ExportOptions, TableName, TextForm
+
+_FOLLOW_PAUSE_S = 2.0
 
 Wait = Callable[[float], None]
 
@@ -182,15 +186,67 @@ class OpenCrawl:
 
         return count_urls(self.folder)
 
-    def pages(self) -> "Iterator[Page]":
+    @overload
+    def pages(self) -> "Iterator[Page]": ...
+    @overload
+    def pages(self, *, text: "TextForm") -> "Iterator[PageRow]": ...
+    def pages(self, *, text: "TextForm | None" = None) -> "Iterator[Page] | Iterator[PageRow]":
         """Yield every stored page with a 2xx status, in the order of the archive.
 
         A page that was fetched several times is given as often. Sitemaps, which are lists of pages,
-        are not given; `page` has each of them.
+        are not given; `page` has each of them. With `text` ("none", "plain", "markdown", "main" or
+        "html") every page is given once, as a row of the table `pages` with its text in that form.
         """
+        from gossamer.api.tables import page_rows
         from gossamer.report import pages
 
-        return pages(self.folder)
+        return pages(self.folder) if text is None else page_rows(self.folder, text)
+
+    # ---- tables
+
+    @overload
+    def table(self, name: Literal["pages"]) -> "CrawlTable[PageRow]": ...
+    @overload
+    def table(self, name: Literal["links"]) -> "CrawlTable[LinkEntry]": ...
+    @overload
+    def table(self, name: "TableName") -> "CrawlTable[Struct]": ...
+    def table(self, name: "TableName") -> "CrawlTable[Struct]":
+        """Return a table: pages, urls, links, hosts, changes or images; see docs/TABLES.md."""
+        from gossamer.api.tables import CrawlTable
+
+        return CrawlTable(self.folder, name)
+
+    def export(
+        self,
+        to: Path | str,
+        tables: "Sequence[TableName]" = (),
+        options: "ExportOptions | None" = None,
+        on_progress: "BuildProgress | None" = None,
+    ) -> "Exported":
+        """Write tables to a folder, an object store or standard output ("-"); all, if none named.
+
+        Each file appears under its name when it is whole.
+        """
+        from gossamer.tables import export_tables
+
+        return export_tables(self.folder, tables, str(to), options, on_progress)
+
+    def follow_export(
+        self,
+        to: Path | str,
+        tables: "Sequence[TableName]" = (),
+        options: "ExportOptions | None" = None,
+        wait: Wait | None = None,
+    ) -> "Iterator[Exported]":
+        """Export again and again while the crawl runs; yield what was written.
+
+        Files are replaced as a whole; standard output is given the rows that are new.
+        """
+        from gossamer.store import Pacing
+        from gossamer.tables import ExportOptions, follow_export
+
+        pause = Pacing(SystemClock(), wait or _pause, shortest_s=_FOLLOW_PAUSE_S)
+        return follow_export(self.folder, tables, str(to), options or ExportOptions(), pause)
 
     def records(self) -> "Iterator[LinksRecord]":
         """Yield what became of each URL, in the order of the links archive.
@@ -228,7 +284,7 @@ class OpenCrawl:
         from gossamer.crawl import Crawl, check_seeds
         from gossamer.report import add
 
-        given = _seeds(seeds)
+        given = given_seeds(seeds)
         check_seeds(given)
         told = add(self.folder, [(one.url, one.label) for one in given])
         return told if told is not None else Crawl(self.folder, given).add()
@@ -501,76 +557,6 @@ def open_crawl(folder: Path | str) -> OpenCrawl:
     if not any((place / name).exists() for name in ("crawl.toml", "archive", "state", "index")):
         raise ConfigError(f"{folder} is not a crawl folder: it has no crawl.toml")
     return OpenCrawl(place)
-
-
-def run(
-    seeds: "str | Iterable[str | Seed]",
-    into: Path | str,
-    *,
-    config: Config | None = None,
-    processors: "Sequence[Processor]" = (),
-    filters: "Sequence[UrlFilter]" = (),
-    protocols: "Sequence[ProtocolModule]" = (),
-    on_progress: "Callable[[Status], None] | None" = None,
-    **options: Unpack[CrawlOptions],
-) -> "Ending":
-    """Crawl from seeds into a folder until nothing is left, or a limit is reached.
-
-    The folder may exist: the crawl goes on then, and `seeds` may be (). `config` replaces what its
-    crawl.toml says; options are those of `gossamer crawl` and change single values there, but for
-    `max_time`, which is for this run only. `on_progress` is told the status once a second. One
-    process per core shares the work, unless `processors`, `filters` or `protocols` are given.
-    Ctrl-C ends it cleanly. Inside a running event loop: `run_async`.
-    """
-    from gossamer.crawl import Crawl
-
-    asked = settle_options(config or load_crawl_config(Path(into), Config()), options)
-    crawl = Crawl(
-        into,
-        _seeds(seeds),
-        asked.config,
-        processors=processors,
-        filters=filters,
-        protocols=protocols,
-    )
-    return crawl.run(on_progress, max_time_s=asked.max_time_s)
-
-
-async def run_async(
-    seeds: "str | Iterable[str | Seed]",
-    into: Path | str,
-    *,
-    config: Config | None = None,
-    processors: "Sequence[Processor]" = (),
-    filters: "Sequence[UrlFilter]" = (),
-    protocols: "Sequence[ProtocolModule]" = (),
-    on_progress: "Callable[[Status], None] | None" = None,
-    **options: Unpack[CrawlOptions],
-) -> "Ending":
-    """Do the same inside a running event loop, as in a Jupyter notebook.
-
-    The crawl runs in a thread of its own, as one shard: a program with threads cannot safely fork.
-    `on_progress` is called in the loop. To cancel the task stops the crawl cleanly.
-    """
-    from gossamer.crawl import Crawl
-
-    asked = settle_options(config or load_crawl_config(Path(into), Config()), options)
-    crawl = Crawl(
-        into,
-        _seeds(seeds),
-        asked.config,
-        processors=processors,
-        filters=filters,
-        protocols=protocols,
-    )
-    return await crawl.run_async(on_progress, asked.max_time_s)
-
-
-def _seeds(given: "str | Iterable[str | Seed]") -> "list[Seed]":
-    from gossamer.crawl import Seed
-
-    some = [given] if isinstance(given, str) else list(given)
-    return [Seed(url=one) if isinstance(one, str) else one for one in some]
 
 
 def _texts(given: str | Iterable[str]) -> list[str]:

@@ -13,6 +13,7 @@ from gossamer.cli import (
     copying,
     crawl,
     dev,
+    exporting,
     graphfiles,
     indexing,
     linkgraph,
@@ -47,6 +48,7 @@ app.command("search", context_settings={"ignore_unknown_options": True})(searchi
 app.command("links")(linkgraph.links)
 app.command("rank")(linkgraph.rank)
 app.command("build")(building.build)
+app.command("export")(exporting.export)
 app.command("check")(checking.check)
 app.command("index")(indexing.index)
 app.command("serve")(serving.serve)

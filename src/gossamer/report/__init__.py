@@ -40,7 +40,7 @@ from gossamer.report.explanation import (
     name_original,
     unnamed_original,
 )
-from gossamer.report.history import edition_at, numbered, read_moment
+from gossamer.report.history import edition_at, numbered, read_moment, read_since
 from gossamer.report.inquiry import (
     Added,
     ChangedSettings,

@@ -50,6 +50,20 @@ from gossamer.store.entry import (
 )
 from gossamer.store.joining import PageRecords
 from gossamer.store.layout import ArchiveKind, ArchiveName, CrawlFolder
+from gossamer.store.lifecycle import (
+    FileSeal,
+    Pacing,
+    anew_if_damaged,
+    archive_of,
+    check_seal,
+    follow_builds,
+    hash_of_file,
+    mending,
+    own_hash,
+    seal_of,
+    tell_damaged,
+    with_own_hash,
+)
 from gossamer.store.reader import (
     FindPage,
     StoredPage,

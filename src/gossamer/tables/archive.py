@@ -48,8 +48,11 @@ class TableRecord(Struct, frozen=True):
     headings: list[str] = []  # msgspec copies it
     language: str = ""
     canonical: str = ""
+    robots: tuple[str, ...] = ()
     notes: msgspec.Raw = _NO_NOTES
     links: list[LinkRow] = []  # msgspec copies it
+    lines: list[int | None] = []  # msgspec copies it
+    fragments: dict[int, str] | None = None
     label: str = ""
 
 
@@ -76,7 +79,7 @@ class FoundRecord(Struct):
     """The pages file."""
 
 
-_NO_FACTS = RecordFacts("", "")
+NO_FACTS = RecordFacts("", "")
 _decode = msgspec.json.Decoder(TableRecord).decode
 _decode_facts = msgspec.json.Decoder(RecordFacts).decode
 
@@ -120,7 +123,7 @@ class ArchiveStretch:
                     try:
                         yield _decode_facts(record.block)
                     except (msgspec.DecodeError, UnicodeDecodeError):
-                        yield _NO_FACTS
+                        yield NO_FACTS
 
     def __iter__(self) -> Iterator[FoundRecord]:
         for name in self._in_order():

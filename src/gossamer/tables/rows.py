@@ -28,9 +28,9 @@ from gossamer.store import (
     read_record,
     split_head,
 )
-from gossamer.tables.archive import ArchiveStretch, FoundRecord, TableRecord
+from gossamer.tables.archive import NO_FACTS, ArchiveStretch, FoundRecord, TableRecord
 from gossamer.tables.contents import Contents, StoredContent
-from gossamer.tables.editions import Living
+from gossamer.tables.editions import Editions, Living
 from gossamer.tables.schema import LINKS, PAGES, Column, TableName, TableSchema
 from gossamer.urls import registrable_domain
 
@@ -121,15 +121,16 @@ class ArchiveRows:
         stretch: ArchiveStretch,
         wishes: RowWishes,
         contents: Contents,
-        first: int = 0,
+        editions: Editions | None = None,
         most_records: int | None = None,
     ) -> None:
+        """Take what is read. `editions` are told of every record; the first has their length."""
         self._folder = folder
         self._stretch = stretch
         self._wishes = wishes
         self._contents = contents
-        self._first = first
-        """Number of the first record of the stretch."""
+        self._editions = editions
+        self._first = len(editions) if editions is not None else 0
         self._most = most_records
         self.waiting: list[WaitingRow] = []
         """Rows whose content is not in the archive that was read, or not yet."""
@@ -140,10 +141,12 @@ class ArchiveRows:
     def __iter__(self) -> Iterator[tuple[TableName, Batch]]:
         with TemporaryFile() as later:
             for found in self._stretch:
+                self._note(found)
                 self._take(found, later)
                 yield from self._full_batches()
                 if self._most is not None and self._stretch.records >= self._most:
                     break
+            self._note_unread(self._stretch.records)
             later.seek(0)
             for one in _spooled(later):
                 self._take_copy(one)
@@ -152,6 +155,16 @@ class ArchiveRows:
             yield "pages", self._page_batch()
         if self._links.count:
             yield "links", self._links.batch()
+
+    def _note(self, found: FoundRecord) -> None:
+        self._note_unread(found.number)
+        if self._editions is not None:
+            self._editions.note(found.said)
+
+    def _note_unread(self, number: int) -> None:
+        """Note records that could not be decoded, so that each has a number."""
+        while self._editions is not None and len(self._editions) < self._first + number:
+            self._editions.note(NO_FACTS)
 
     def _full_batches(self) -> Iterator[tuple[TableName, Batch]]:
         if len(self._pages) >= BATCH_PAGES or self._chars >= BATCH_CHARS:
@@ -239,6 +252,17 @@ class ArchiveRows:
 _WITH_LINKS = frozenset({"fetched", "redirected"})
 
 
+_NOFOLLOW = frozenset({"nofollow", "none"})
+
+
+def _nofollow(rel: str) -> str:
+    """Return the rel of a link whose page asks robots to follow none."""
+    return rel if "nofollow" in rel.split() else f"{rel} nofollow".strip()
+
+
+_NO_FRAGMENTS: Mapping[int, str] = {}
+
+
 class _LinkColumns:
     """Rows of `links` that are gathered."""
 
@@ -254,15 +278,19 @@ class _LinkColumns:
         columns["target"] += targets
         columns["kind"] += kinds
         columns["anchor"] += anchors
-        columns["rel"] += rels
+        columns["rel"] += rels if _NOFOLLOW.isdisjoint(said.robots) else map(_nofollow, rels)
+        columns["line"] += said.lines if len(said.lines) == count else [None] * count
+        columns["fragment"] += [""] * count
+        for place, fragment in (said.fragments or _NO_FRAGMENTS).items():
+            if 0 <= place < count:
+                columns["fragment"][self.count + place] = fragment
         columns[NUMBER] += [number] * count
         self.count += count
 
     def batch(self) -> Batch:
         """Return what was gathered, and begin anew."""
-        columns, empty = self._columns, [""] * self.count
-        columns |= {"fragment": empty, "target_state": empty}
-        columns |= dict.fromkeys(("line", "target_status"), [None] * self.count)
+        columns = self._columns
+        columns |= {"target_state": [""] * self.count, "target_status": [None] * self.count}
         self._columns = {name: [] for name in columns}
         self.count = 0
         return Batch(columns)

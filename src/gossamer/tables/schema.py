@@ -112,14 +112,18 @@ URLS = TableSchema(
 
 LINKS = TableSchema(
     "links",
-    "A link of a stored page. A page that names a target twice in the same way has one row.",
+    "A link of a stored page, a redirect or a sitemap, as of its last visit.",
     (
         Column("source", "string", "Page that holds the link."),
         Column("target", "string", "URL that it points to, absolute and in canonical form."),
         Column("kind", "string", "`anchor`, `redirect`, `embed`, `canonical` and so on."),
         Column("anchor", "string", "Text of the link."),
-        Column("rel", "string", "Its `rel` attribute."),
-        Column("line", "integer", "Line of the page's source; 0 if it is not known."),
+        Column(
+            "rel",
+            "string",
+            "Its `rel` attribute; `nofollow`, too, if the page says so of all links.",
+        ),
+        Column("line", "integer", "Line of the page's source; 0 or null if it is not known."),
         Column("fragment", "string", "What follows `#` in the link as written."),
         Column("target_state", "string", "State of the target, as in `urls`.", is_joined=True),
         Column("target_status", "integer", "HTTP status of the target.", is_joined=True),

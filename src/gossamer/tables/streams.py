@@ -10,10 +10,10 @@ from typing import TypeAlias
 from gossamer.errors import ConfigError
 from gossamer.model import BuildProgress, BuildStep, skipped
 from gossamer.process import TextKind
-from gossamer.store import CrawlFolder, counted_lengths
+from gossamer.store import CrawlFolder, Lengths, counted_lengths
 from gossamer.tables.archive import ArchiveStretch
 from gossamer.tables.contents import Contents
-from gossamer.tables.editions import noted
+from gossamer.tables.editions import Editions, noted
 from gossamer.tables.joins import joined, living_rows
 from gossamer.tables.rows import ArchiveRows, Batch, RowWishes
 from gossamer.tables.schema import TABLES, TableName
@@ -73,3 +73,35 @@ def _of_archive(
             tell(BuildStep(doing="reading", count=stretch.records, bytes_left=left))
     for bad in stretch.bad:
         tell(skipped(bad.line()))
+
+
+class FollowedRows:
+    """Rows of `pages` and `links` of a crawl that runs, as they come; `more` gives the new ones.
+
+    A page that is stored anew comes again, with its new row. What is joined is of that moment.
+    """
+
+    def __init__(
+        self, folder: CrawlFolder, tables: Iterable[TableName], text: TextKind | None = None
+    ) -> None:
+        self._folder = folder
+        self._tables = frozenset(tables)
+        if not self._tables <= FROM_ARCHIVE:
+            raise ConfigError("only rows of pages and links can be followed in a stream")
+        self._text: TextKind | None = text
+        self._covered: Lengths = {}
+        self._editions = Editions()
+        self._contents = Contents()
+
+    def more(self) -> Iterator[tuple[TableName, Batch]]:
+        """Yield the rows of what counts by now and was not read."""
+        counted = counted_lengths(self._folder, "links", "pages", "text")
+        has_bodies = self._text is not None and self._text != "plain"
+        stretch = ArchiveStretch(self._folder, self._covered, counted, has_bodies=has_bodies)
+        wishes = RowWishes(self._tables, self._text)
+        rows = ArchiveRows(self._folder, stretch, wishes, self._contents, self._editions)
+        joins = {name: joined(name, self._folder) for name in self._tables}
+        for name, batch in rows:
+            alive = living_rows(name, self._editions, self._editions.settle())
+            yield name, joins[name](alive(batch))
+        self._covered = stretch.covered

@@ -1,0 +1,127 @@
+"""CrawlTable: a table of a crawl, as rows, as Arrow, or as files."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from msgspec import Struct, defstruct
+
+from gossamer.clock import SystemClock
+from gossamer.errors import ConfigError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from gossamer.tables import TableName, TextForm
+
+
+class PageRow(Struct, frozen=True, kw_only=True):
+    """A row of the table `pages`; docs/TABLES.md says what the fields are."""
+
+    url: str
+    host: str
+    domain: str
+    fetched_at: float
+    """In seconds since 1970."""
+    status: int
+    media_type: str
+    charset: str
+    language: str
+    title: str
+    description: str
+    headings: list[str]
+    canonical: str
+    depth: int
+    via: str
+    seed: str
+    seed_label: str
+    label: str
+    copy_of: str
+    words: int | None
+    bytes: int | None
+    digest: str
+    rank: float | None
+    warc_file: str
+    warc_offset: int | None
+    notes: str | None
+    """JSON."""
+    text: str | None = None
+    """In the form that was asked for; None if none was."""
+
+
+class LinkEntry(Struct, frozen=True, kw_only=True):
+    """A row of the table `links`; docs/TABLES.md says what the fields are."""
+
+    source: str
+    target: str
+    kind: str
+    anchor: str
+    rel: str
+    line: int | None
+    fragment: str
+    target_state: str
+    target_status: int | None
+
+
+_TYPED: dict[str, type[Struct]] = {"pages": PageRow, "links": LinkEntry}
+RowT_co = TypeVar("RowT_co", bound=Struct, covariant=True)
+
+
+def page_rows(folder: Path, text: "TextForm") -> Iterator[PageRow]:
+    """Yield every stored page once, as of its last visit, with its text in some form."""
+    table: CrawlTable[PageRow] = CrawlTable(folder, "pages", text=text)
+    return table.rows()
+
+
+class CrawlTable(Generic[RowT_co]):
+    """A table of a crawl as it is when it is asked; see docs/TABLES.md for its columns."""
+
+    def __init__(self, folder: Path, name: "TableName", *, text: "TextForm" = "none") -> None:
+        from gossamer.tables import known_tables
+
+        if name not in known_tables():
+            raise ConfigError(f"there is no table {name!r}: {', '.join(known_tables())}")
+        if text != "none" and name != "pages":
+            raise ConfigError(f"only pages have a text, not {name}")
+        self.folder = folder
+        self.name = name
+        self.text = text
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Return the names of the columns."""
+        from gossamer.tables import TABLES, TEXT
+
+        names = TABLES[self.name].names
+        return names if self.text == "none" else (*names, TEXT.name)
+
+    def rows(self) -> Iterator[RowT_co]:
+        """Yield the rows, one after another; a moment is in seconds since 1970."""
+        from gossamer.store import CrawlFolder
+        from gossamer.tables import table_stream
+
+        kind = None if self.text == "none" else self.text
+        make = self._row_type()
+        for _, batch in table_stream(CrawlFolder(self.folder), (self.name,), kind):
+            names = tuple(batch.columns)
+            for row in batch.rows():
+                yield make(**dict(zip(names, row, strict=True)))
+
+    def _row_type(self) -> type[RowT_co]:
+        """Return the struct of a row, with a field for each column."""
+        made: Any = _TYPED.get(self.name) or defstruct("TableRow", self.columns, frozen=True)
+        kind: type[RowT_co] = made
+        return kind
+
+    def to_arrow(self) -> "pa.Table":
+        """Return all rows as a table of pyarrow's; needs `gossamer[tables]`."""
+        from gossamer.tables import read_arrow
+
+        return read_arrow(self.folder, self.name, self.text)
+
+
+def moment_since(text: str) -> float:
+    """Return the moment that a text names, in seconds since 1970: "2026-11-01", "2 days ago"."""
+    from gossamer.report import read_since
+
+    return read_since(text, SystemClock().wall())

@@ -1,0 +1,152 @@
+"""`gossamer export`: the tables of a crawl as files that other programs open."""
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from gossamer.cli.options import REQUIRED, Folder, Json, declare
+from gossamer.cli.screen import as_json, harmless, out, print_json
+from gossamer.cli.updating import crawl_folder, telling
+from gossamer.errors import ConfigError
+from gossamer.log import counted
+
+if TYPE_CHECKING:
+    from gossamer import Exported, ExportOptions
+
+STDOUT = "-"
+TEXTS = ("none", "plain", "markdown", "main", "html")
+
+
+def export(**given: Any) -> None:  # noqa: ANN401 - the parser hands over what is declared below
+    """Write tables of a crawl as Parquet, JSON Lines, CSV, SQLite or Markdown.
+
+    Tables are pages, urls, links, hosts, changes and images; without names, all
+    of them. Each file appears under its name when it is whole. Parquet and
+    --where need `pip install 'gossamer[tables]'`. docs/TABLES.md lists the columns.
+    """
+    from gossamer import OpenCrawl
+
+    crawl = OpenCrawl(crawl_folder(given["folder"]))
+    options, to = _options(given), given["to"]
+    tables = given["tables"] or []
+    if given["follow"]:
+        exported: Exported | None = None
+        for exported in crawl.follow_export(to, tables, options):
+            out(is_aside=True).print(_told(exported))
+    else:
+        with telling("tables") as tell:
+            exported = crawl.export(to, tables, options, tell)
+    if exported is not None and to != STDOUT:
+        if given["json"]:
+            print_json(as_json(exported))
+        else:
+            out().print(_told(exported), markup=False, soft_wrap=True)
+
+
+def _options(given: dict[str, Any]) -> "ExportOptions":
+    from gossamer import ExportOptions, RowFilters, moment_since
+
+    if given["text"] not in TEXTS:
+        raise ConfigError(f"--text: expected {', '.join(TEXTS)}, found {given['text']!r}")
+    filters = RowFilters(
+        where=given["where"],
+        since=moment_since(given["since"]) if given["since"] else None,
+        languages=tuple(given["lang"] or ()),
+        min_words=given["min_words"],
+        no_copies=given["no_copies"],
+    )
+    return ExportOptions(format=given["format"], text=given["text"], filters=filters)
+
+
+def _told(exported: "Exported") -> str:
+    rows = ", ".join(f"{counted(count, 'row')} of {name}" for name, count in exported.rows.items())
+    files = f" in {', '.join(map(harmless, exported.files))}" if exported.files else ""
+    return f"{rows}{files}"
+
+
+declare(
+    export,
+    ("folder", Folder, REQUIRED),
+    (
+        "tables",
+        Annotated[
+            list[str] | None,
+            typer.Argument(metavar="[TABLE]...", help="pages, urls, links, hosts and so on."),
+        ],
+        None,
+    ),
+    (
+        "to",
+        Annotated[
+            str,
+            typer.Option(
+                "--to",
+                metavar="PLACE",
+                help="A folder, - for standard output, or an object store (s3://BUCKET/PREFIX).",
+            ),
+        ],
+        REQUIRED,
+    ),
+    (
+        "format",
+        Annotated[
+            str,
+            typer.Option(
+                "--format", metavar="FORMAT", help="parquet, jsonl, csv, sqlite or markdown."
+            ),
+        ],
+        "parquet",
+    ),
+    (
+        "text",
+        Annotated[
+            str,
+            typer.Option("--text", metavar="|".join(TEXTS), help="Add the text of pages."),
+        ],
+        "none",
+    ),
+    (
+        "where",
+        Annotated[
+            str,
+            typer.Option("--where", metavar="SQL", help="Only rows for which a condition holds."),
+        ],
+        "",
+    ),
+    (
+        "since",
+        Annotated[
+            str,
+            typer.Option(
+                "--since", metavar="T", help="Only what is newer: 2026-11-01, or '2 days ago'."
+            ),
+        ],
+        "",
+    ),
+    (
+        "lang",
+        Annotated[
+            list[str] | None,
+            typer.Option("--lang", metavar="L", help="Only pages in a language. Repeatable."),
+        ],
+        None,
+    ),
+    (
+        "min_words",
+        Annotated[
+            int, typer.Option("--min-words", min=0, metavar="N", help="Only pages of N words.")
+        ],
+        0,
+    ),
+    (
+        "no_copies",
+        Annotated[bool, typer.Option("--no-copies", help="Leave out copies of other pages.")],
+        False,
+    ),
+    (
+        "follow",
+        Annotated[bool, typer.Option("--follow", help="Go on while the crawl runs.")],
+        False,
+    ),
+    ("json", Json, False),
+)

@@ -1,0 +1,105 @@
+"""Places: where exported files go. A file appears under its name only when it is whole.
+
+A folder: each file is written beside its place and renamed. An object store: each file is written
+to a temporary folder and sent when it is whole. `-` is standard output, for one stream.
+"""
+
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from shutil import rmtree
+from tempfile import TemporaryDirectory
+from typing import BinaryIO
+
+from gossamer.durable import TEMPORARY, sync
+from gossamer.errors import CannotGoOn, ConfigError
+
+STDOUT = "-"
+_STORE = re.compile(r"[a-z][a-z0-9+.-]*://")
+
+
+def is_store(place: str) -> bool:
+    """Return True if a place is the URL of an object store."""
+    return _STORE.match(place) is not None
+
+
+class ExportPlace:
+    """A folder, or a prefix of an object store, that takes files."""
+
+    def __init__(self, place: str) -> None:
+        self._url = place if is_store(place) else ""
+        self._folder = Path(place)
+        if place == STDOUT:
+            raise ConfigError("standard output takes one stream, not files")
+        if self._folder.is_file():
+            raise ConfigError(f"{place} is a file; expected a folder, `-` or an object store")
+
+    @contextmanager
+    def new_file(self, name: str) -> Iterator[Path]:
+        """Give a path to write to; what is there takes the place of a file when the block ends."""
+        if self._url:
+            with TemporaryDirectory(prefix="gossamer-") as folder:
+                part = Path(folder, Path(name).name)
+                yield part
+                self._send(name, part)
+            return
+        path = self._folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part = path.with_name(path.name + TEMPORARY)
+        _delete(part)
+        try:
+            yield part
+            _replace(part, path)
+        except BaseException:
+            with suppress(OSError):
+                _delete(part)
+            raise
+        sync(path.parent)
+
+    def shown(self, name: str) -> str:
+        """Return how a file is named to people."""
+        return f"{self._url.rstrip('/')}/{name}" if self._url else str(self._folder / name)
+
+    def _send(self, name: str, part: Path) -> None:
+        import obstore  # noqa: PLC0415 - most places are folders
+        from obstore.exceptions import BaseError  # noqa: PLC0415 - most places are folders
+        from obstore.store import from_url  # noqa: PLC0415 - most places are folders
+
+        try:
+            is_folder = self._url.startswith("file://")
+            store = from_url(self._url, mkdir=True) if is_folder else from_url(self._url)
+            for path in sorted(part.rglob("*")) if part.is_dir() else (part,):
+                if path.is_file():
+                    below = path.relative_to(part).as_posix() if path != part else ""
+                    obstore.put(store, f"{name}/{below}".rstrip("/"), path)
+        except (BaseError, OSError, ValueError) as error:
+            reason = str(error).partition("\n")[0][:300]
+            raise CannotGoOn(f"{self._url} cannot be used: {reason}") from error
+
+
+def _replace(part: Path, path: Path) -> None:
+    """Put a file, or a folder of files, into the place of another."""
+    if not part.is_dir():
+        sync(part)
+        part.replace(path)
+        return
+    old = path.with_name(path.name + ".old")
+    _delete(old)
+    if path.exists():
+        path.rename(old)
+    part.rename(path)
+    _delete(old)
+
+
+def _delete(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def standard_output() -> BinaryIO:
+    """Return standard output, for bytes."""
+    return sys.stdout.buffer
