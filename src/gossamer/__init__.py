@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from gossamer.api.crawls import OpenCrawl
     from gossamer.api.crawls import open_crawl as open  # noqa: A004 - read as gossamer.open
     from gossamer.api.fulltext import SearchIndex, index_files, open_search
+    from gossamer.api.linkcheck import check_links, link_check_config
     from gossamer.api.linkgraph import LinkGraph, LinkPicture, graph_from_edges, open_graph
     from gossamer.api.options import CrawlOptions
     from gossamer.api.running import run, run_async
@@ -109,6 +110,10 @@ if TYPE_CHECKING:
         FilterVerdict,
         GivenText,
         HostSettings,
+        LinkFinding,
+        LinkFormat,
+        LinkPlace,
+        LinkReport,
         NearCopy,
         Page,
         PageChange,
@@ -131,6 +136,8 @@ if TYPE_CHECKING:
         Why,
         add,
         html_of,
+        links_summary,
+        render_links,
         show,
         status,
         why,
@@ -215,11 +222,15 @@ __all__ = [
     "LimitsConfig",
     "Link",
     "LinkEntry",
+    "LinkFinding",
+    "LinkFormat",
     "LinkGraph",
     "LinkKind",
     "LinkList",
     "LinkPath",
     "LinkPicture",
+    "LinkPlace",
+    "LinkReport",
     "Links",
     "LinksRecord",
     "MadeGraph",
@@ -290,9 +301,12 @@ __all__ = [
     "as_json",
     "build_near",
     "build_state",
+    "check_links",
     "graph_from_edges",
     "html_of",
     "index_files",
+    "link_check_config",
+    "links_summary",
     "moment_since",
     "open",
     "open_graph",
@@ -300,6 +314,7 @@ __all__ = [
     "processor",
     "protocol",
     "read_seeds",
+    "render_links",
     "run",
     "run_async",
     "serve",
@@ -314,6 +329,7 @@ _HOMES = {
     "api.running": "run run_async",
     "api.checking": "CheckReport",
     "api.fulltext": "SearchIndex index_files open_search",
+    "api.linkcheck": "check_links link_check_config",
     "api.linkgraph": "LinkGraph LinkPicture graph_from_edges open_graph",
     "api.options": "CrawlOptions",
     "api.tables": "CrawlTable LinkEntry PageRow moment_since",
@@ -341,10 +357,11 @@ _HOMES = {
     "process": "Processor Tools processor",
     "report": (
         "Added ChangedSettings Changes ClusterMember CopyCluster CopyClusters Edition "
-        "EditionDiff FilterVerdict GivenText HostSettings NearCopy Page PageChange Passage "
-        "PassagePart PastVisit RecordLocation Retried Revisits RobotsAnswer Status TaskRow "
-        "TextCopies TextCopy Trusted UnreadFile UrlCounts UrlRow WatchTotals Why add html_of "
-        "show status why"
+        "EditionDiff FilterVerdict GivenText HostSettings LinkFinding LinkFormat LinkPlace "
+        "LinkReport NearCopy Page PageChange Passage PassagePart PastVisit RecordLocation "
+        "Retried Revisits RobotsAnswer Status TaskRow TextCopies TextCopy Trusted UnreadFile "
+        "UrlCounts UrlRow WatchTotals Why add html_of links_summary render_links show status "
+        "why"
     ),
     "search": "BadMessage ShardServer Answer Hit IndexFacts IndexOptions Published Segment",
     "store": "BadRecord BuiltElsewhere LinksRecord StoredPage",

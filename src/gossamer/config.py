@@ -100,6 +100,12 @@ class FetchConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     """Timeout for the whole request."""
     max_redirects: AtLeastOne = 10
     """Maximum number of redirects followed from a URL."""
+    method: Literal["get", "head"] = "get"
+    """How pages are asked for: "head" asks for the header alone, which tells whether a link works,
+    and for the page itself only if that fails. No links are found then."""
+    retries: Count | None = None
+    """Maximum number of retries of a URL, whatever the failure; a Retry-After of more than a minute
+    ends it. By default it depends on the failure."""
     spool_bytes: AtLeastOne = 64 * KIB
     """Bodies larger than this go to a temporary file once body_memory_bytes is used up."""
     body_memory_bytes: Count = 32 * MIB

@@ -72,6 +72,10 @@ PARTS: dict[str, tuple[str, ...]] = {
             "as_json",
         ),
     ),
+    "links": (
+        *("check_links", "link_check_config", "LinkReport", "LinkFinding", "LinkPlace"),
+        *("render_links", "links_summary", "LinkFormat"),
+    ),
     "graph": (
         *("open_graph", "graph_from_edges", "LinkGraph", "Links", "LinkList"),
         *("Ranking", "RankedPage", "HostRanking", "RankedHost"),
@@ -161,6 +165,7 @@ def _alias(name: str) -> str:
 _SOURCE = Path(gossamer.__file__).parent
 SOURCE_OF = {
     "BuildProgress": _SOURCE / "model/progress.py",
+    "LinkFormat": _SOURCE / "report/linkformats.py",
     "UrlFilter": _SOURCE / "filter/rules.py",
 }
 """Files of type aliases, which do not know where they are defined."""

@@ -39,6 +39,10 @@ MAYBE = {
     "filter": ["reason", "detail"],
     "page": ["file", "offset", "length"],
     "visits": ["at", "state", "reason", "status", "file", "offset", "length"],
+    "findings": [
+        *("kind", "target", "status", "reason", "detail", "chain", "column", "count"),
+        *("places", "severity"),
+    ],
 }
 """What may be null or empty, and its keys if it is not."""
 
@@ -131,6 +135,7 @@ def commands(crawl: Crawler, place: Path) -> dict[str, Any]:
             for what in ("graph", "index", "near", "state")
         },
         "check": only_json(crawl.say("check", "--json")),
+        "check-links": only_json(crawl.say("check-links", "--json")),
         "graph info --check": graph("info", crawl.folder, "--check"),
         "graph path": graph("path", crawl.folder, seed, seed),
         "graph like": graph("like", crawl.folder, seed),

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         CopyClusters,
         Edition,
         EditionDiff,
+        LinkReport,
         Page,
         Retried,
         Status,
@@ -535,6 +536,28 @@ class OpenCrawl:
         scope = CheckScope(is_quick=quick, sample=sample)
         tell = on_progress or (lambda _: None)
         return do(self.folder, scope, Random(seed), SystemClock(), tell)  # noqa: S311 -- a sample
+
+    def check_links(
+        self,
+        *,
+        external: bool = False,
+        fragments: bool = False,
+        markup: bool = False,
+        ignore: Sequence[str] = (),
+        max_time: float | None = None,
+        on_progress: "Callable[[Status], None] | None" = None,
+    ) -> "LinkReport":
+        """Return the broken links of the stored pages, redirects and mixed content.
+
+        `external`: links that lead outside and were not asked for before are asked now, each once,
+        for `max_time` seconds at most; otherwise nothing is. `fragments`: what stands behind a # is
+        looked for in the page. `markup`: parse errors are listed, too. `ignore`: host globs and URL
+        patterns of targets that are left out. To crawl a site for it: `gossamer.check_links`.
+        """
+        from gossamer.api.linkcheck import LinkQuestion, check_stored
+
+        asked = LinkQuestion(external, fragments, markup, tuple(ignore))
+        return check_stored(self.folder, asked, on_progress, max_time)
 
     # ---- build from the archive
 

@@ -16,6 +16,7 @@ from gossamer.cli import (
     exporting,
     graphfiles,
     indexing,
+    linkcheck,
     linkgraph,
     searching,
     serving,
@@ -27,9 +28,9 @@ from gossamer.errors import ConfigError
 app = typer.Typer(
     name="gossamer",
     help="A web crawler that keeps what it finds and can say why.",
-    epilog="Exit codes: 0 done, 1 no seed could be fetched, or `show`, `links` or `graph` do not "
-    "have the URL, or `index` could not read something, 2 wrong usage, "
-    "3 stopped on request, 4 could not go on, or `check` found damage.",
+    epilog="Exit codes: 0 done, 1 no seed could be fetched, or `check-links` found something, or "
+    "`show`, `links` or `graph` do not have the URL, or `index` could not read something, "
+    "2 wrong usage, 3 stopped on request, 4 could not go on, or `check` found damage.",
     add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -50,6 +51,7 @@ app.command("rank")(linkgraph.rank)
 app.command("build")(building.build)
 app.command("export")(exporting.export)
 app.command("check")(checking.check)
+app.command("check-links")(linkcheck.check_links)
 app.command("index")(indexing.index)
 app.command("serve")(serving.serve)
 graph = typer.Typer(

@@ -393,6 +393,7 @@ def _open_requester(
         resolver=Resolver(fetch, time.clock),
         fetcher=Fetcher(fetch, time.clock, rules, modules, counters.add_user_error),
         counters=counters,
+        asks_head=fetch.method == "head",
     )
 
 

@@ -17,7 +17,7 @@ from gossamer.crawl.opening import ShardFolder, load_credit
 from gossamer.crawl.pipeline import DETAIL_CHARS, NextTasks, is_tried
 from gossamer.crawl.ports import Stations
 from gossamer.dedupe import ContentSeen
-from gossamer.fetch import RobotsCache, by_host, next_try_at
+from gossamer.fetch import RobotsCache, by_host, retry_rule
 from gossamer.filter import FilterChain, UrlFilter, as_user_filter, build_chain
 from gossamer.frontier import (
     Frontier,
@@ -459,8 +459,9 @@ def build_core(
         urls=config.urls,
         process=config.process,
         max_redirects=config.fetch.max_redirects,
-        retry_at=next_try_at,
+        retry_at=retry_rule(config.fetch.retries),
         join=join,
+        most_retries=config.fetch.retries,
         content_wait_s=config.dedupe.wait_s,
         redirect_of=lambda key: _redirect_of(state, key),
         lacking_labels=labels.lacking,

@@ -430,6 +430,31 @@ def answer_of(
     )
 
 
+_HEAD_DECIDES = frozenset(
+    {
+        FailureKind.DNS_NO_SUCH_HOST,
+        FailureKind.DNS_UNREACHABLE,
+        FailureKind.CONNECT_FAILED,
+        FailureKind.CONNECT_TIMEOUT,
+        FailureKind.TLS_FAILED,
+        FailureKind.TLS_CERTIFICATE,
+        FailureKind.PROXY_FAILED,
+        FailureKind.GONE,
+        FailureKind.UNAUTHORIZED,
+        FailureKind.THROTTLED,
+    }
+)
+"""Failures of which a request for the page itself would tell nothing else."""
+
+
+def is_head_refused(outcome: FetchOutcome) -> bool:
+    """Return True if a server may answer a page though it does not answer for its header alone.
+
+    Many know GET only, and say 405, 403, 404 or nothing at all to anything else.
+    """
+    return isinstance(outcome, Failed) and outcome.kind not in _HEAD_DECIDES
+
+
 def is_host_wide(outcome: FetchOutcome) -> bool:
     """Return True if a failure concerns the whole host, so that the task keeps its place."""
     return isinstance(outcome, Failed) and RETRY[outcome.kind].is_host_wide

@@ -83,6 +83,8 @@ class Stations:
     retry_at: Callable[[Failed, int, float], float | None]
     """When a task that failed after so many attempts is tried again; None means never."""
     join: Callable[[str, str, UrlConfig], Url | None]
+    most_retries: int | None = None
+    """Of a URL, whatever the failure; None if that decides."""
     content_wait_s: float = 0.0
     """How long a page waits, beyond its reading, for an answer about its content."""
     redirect_of: Callable[[int], str] = lambda _key: ""

@@ -17,6 +17,7 @@ from gossamer.crawl.pipeline import (
     document_of,
     end_of,
     failed_try,
+    is_head_refused,
     is_host_wide,
     is_of_host,
     is_stale,
@@ -29,6 +30,7 @@ from gossamer.crawl.pipeline import (
 from gossamer.crawl.ports import AddressClocks
 from gossamer.crawl.reading import DocumentReader, PageReading
 from gossamer.crawl.revisit import RevisitTurns, is_not_modified
+from gossamer.crawl.short_retries import ENDED_AT_ONCE, retry_robots
 from gossamer.crawl.sitemaps import SitemapProbes, SitemapTally
 from gossamer.crawl.suspicion import judge_suspect
 from gossamer.dedupe import answer_fingerprint
@@ -48,6 +50,7 @@ from gossamer.frontier import (
     AddressQueues,
     FailedTry,
     HostAnswer,
+    HostFailure,
     robots_failure,
 )
 from gossamer.log import tell
@@ -94,6 +97,8 @@ class Requester:
     resolver: Resolver
     fetcher: Fetcher
     counters: Counters
+    asks_head: bool = False
+    """Headers are asked for first, pages only if that fails."""
 
     async def request(
         self,
@@ -102,6 +107,7 @@ class Requester:
         max_body_bytes: int | None = None,
         validators: Validators | None = None,
         watch: TransferWatch | None = None,
+        is_head: bool = False,
     ) -> Requested | NotDue:
         """Ask for a URL now, if its address is due."""
         addresses = await self._addresses(url)
@@ -115,7 +121,12 @@ class Requester:
                 return NotDue(self.queues.wait(url.host, address, gap_s, free_at, began_at))
             self.queues.leave(url.host)
         outcome = await self.fetcher.fetch(
-            url, addresses, max_body_bytes=max_body_bytes, validators=validators, watch=watch
+            url,
+            addresses,
+            max_body_bytes=max_body_bytes,
+            validators=validators,
+            watch=watch,
+            is_head=is_head,
         )
         self.counters.count_request()
         now = self.time.now()
@@ -138,9 +149,8 @@ class Requester:
 
 FIRST_TRIES = 4
 """Look-ups of a seed's name before a crawl that never reached anything gives up on it."""
-ENDED_AT_ONCE = 1000
-"""URLs of a host whose name does not exist that end with one of them."""
 OF_ANOTHER_URL = " (looked up once, for another URL of its host)"
+SAID_TO_ANOTHER = " (its host asked for a longer pause)"
 ROBOTS_RETRY_S = 5.0
 """How long a host is left alone after the first failure of its robots.txt."""
 REST_S = 86_400.0
@@ -165,6 +175,8 @@ class Worker:
     sitemaps: SitemapTally = field(default_factory=SitemapTally)
     _holding: set[int] = field(default_factory=set)
     """Tasks whose host is still busy with them: settled once, whatever fails."""
+    _no_head: set[int] = field(default_factory=set)
+    """Tasks whose header could not be had: their pages are asked for next."""
 
     async def ask(self, task: Task, watch: TransferWatch | None = None) -> None:
         """Give a task its turn, or put it back with the moment and the reason to wait for."""
@@ -331,15 +343,14 @@ class Worker:
             self.ledger.hurry()
         elif trouble:
             failure = robots_failure(trouble, task.url.origin)
-        if failure is None:
-            frontier.put_back(task, 0.0, "robots")
-        else:
-            self._put_back_unreachable(task, now)
+        self._put_back_after_robots(task, failure, trouble, now)
         # Rules are those of the task's host: they say nothing of another host on the way.
         asked = answer_of(outcome, came.elapsed_s, rules if is_own else None)
         if asked is None:
             return RobotsHop(None, None)
         asked = replace(asked, is_page=False, is_whole=not is_own or rules is not None)
+        if self.core.stations.most_retries is not None:
+            return RobotsHop(replace(asked, failure=None), None)
         if is_own:
             return RobotsHop(replace(asked, failure=failure or asked.failure), None)
         news = HostAnswer(latency_s=0.0, is_page=False, failure=failure, is_answer=False)
@@ -348,9 +359,17 @@ class Worker:
         )
         return RobotsHop(asked, news if is_news else None)
 
-    def _put_back_unreachable(self, task: Task, now: float) -> None:
-        """Put a task back whose robots.txt cannot be had; other origins of its host go first."""
+    def _put_back_after_robots(
+        self, task: Task, failure: HostFailure | None, trouble: str, now: float
+    ) -> None:
+        """Put a task back. If its robots.txt cannot be had, other origins of its host go first."""
         frontier, until = self.core.frontier, now + ROBOTS_RETRY_S
+        if failure is None:
+            frontier.put_back(task, 0.0, "robots")
+            return
+        if (most := self.core.stations.most_retries) is not None:
+            retry_robots(task, failure, trouble, self.core, self.ledger, most=most, now=now)
+            return
         if frontier.has_work_besides(task):
             wait = self.core.robots.look_up(task.url, now)
             until = wait.until if isinstance(wait, Wait) else until
@@ -360,7 +379,10 @@ class Worker:
         self, task: Task, rules: RobotsRules | None, watch: TransferWatch | None
     ) -> None:
         validators = self.revisits.validators(task)
-        came = await self.requester.request(task.url, validators=validators, watch=watch)
+        is_head = self.requester.asks_head and task.url.key not in self._no_head
+        came = await self.requester.request(
+            task.url, validators=validators, watch=watch, is_head=is_head
+        )
         if isinstance(came, NotDue):
             self._wait(task, came.until, ADDRESS_DELAY)
             return
@@ -371,8 +393,12 @@ class Worker:
         if task.kind is LinkKind.WITNESS:
             self._take_witness(task, came.outcome, answer, came.ended_at)
             return
+        if is_head and is_head_refused(came.outcome):
+            self._settle(task, came.ended_at, self._put_back_for_get(task, came))
+            return
+        self._no_head.discard(task.url.key)
         document = document_of(came.outcome)
-        if document is None or is_not_modified(came.outcome):
+        if document is None or is_head or is_not_modified(came.outcome):
             self._finish(task, came.outcome, None, answer, ended_at=came.ended_at)
             return
         self.reader.begin(document)
@@ -396,6 +422,15 @@ class Worker:
         self.core.frontier.put_back(task, 0.0, reason)
         answer = answer_of(came.outcome, came.elapsed_s, None)
         return replace(answer, is_whole=False) if answer is not None else None
+
+    def _put_back_for_get(self, task: Task, came: Requested) -> HostAnswer | None:
+        """Put a task back whose header cannot be had; its page is asked for after the gap."""
+        if (document := document_of(came.outcome)) is not None:
+            document.body.close()
+        self._no_head.add(task.url.key)
+        self.core.frontier.put_back(task, 0.0, "head_refused")
+        answer = answer_of(came.outcome, came.elapsed_s, None)
+        return replace(answer, is_whole=False, failure=None) if answer is not None else None
 
     def _take_witness(
         self, task: Task, outcome: FetchOutcome, answer: HostAnswer | None, ended_at: float
@@ -470,19 +505,23 @@ class Worker:
                 tried = failed_try(task, outcome, answer.failure, turn.retry_at, now)
                 turn = replace(turn, retry_at=tried.retry_at)
             if outcome.kind is FailureKind.DNS_NO_SUCH_HOST:
-                self._end_queued(task, outcome)
+                self._end_queued(task, outcome, OF_ANOTHER_URL)
+            elif is_throttled(outcome) and turn.retry_at is None and outcome.retry_after_s:
+                self._end_queued(task, outcome, SAID_TO_ANOTHER)
         turn = self.probes.end(turn, now)
         if task.url.key in self.core.suspects:
             turn = judge_suspect(turn, self.core.suspects, now)
         self._record(turn, task, ended_at, answer, tried)
 
-    def _end_queued(self, task: Task, failed: Failed) -> None:
+    def _end_queued(self, task: Task, failed: Failed, why: str) -> None:
         """End what is queued of a host whose name does not exist, or some of it.
+
+        So ends what is queued of a host that wants to be left alone for longer than retries last.
 
         `record_lost` records it, in the commit of the task itself. What is left goes with the next
         task of the host: its name is not looked up again, and no step takes long.
         """
-        detail = f"{failed.detail}{OF_ANOTHER_URL}"[:DETAIL_CHARS]
+        detail = f"{failed.detail}{why}"[:DETAIL_CHARS]
         parking = self.core.frontier.parking
         parking.end_queued(task.url.host, failed.kind.value, detail, ENDED_AT_ONCE)
 
@@ -490,8 +529,10 @@ class Worker:
         """Return True if a failure counts for its URL, whatever becomes of the host.
 
         So does an answer that broke off, unless the host is down; and the last try of a URL that
-        failed again and again while its host was answering.
+        failed again and again while its host was answering; and whatever fails if retries are few.
         """
+        if self.core.stations.most_retries is not None:
+            return True
         frontier, host = self.core.frontier, task.url.host
         if failed.document is not None and failed.kind is not FailureKind.HTTP_5XX:
             return frontier.parking.probe_at(host) is None
@@ -506,6 +547,11 @@ class Worker:
         failures = frontier.note_unresolved(task.url.host)
         is_cut_off = not self.ledger.counters.requests and self.has_one_host
         if is_cut_off and frontier.hosts.count == 1 and failures > FIRST_TRIES:
+            return None
+        if (
+            self.core.stations.most_retries is not None
+            and failures > self.core.stations.most_retries
+        ):
             return None
         return now + delay_s(FailureKind.DNS_UNREACHABLE, failures - 1)
 
@@ -546,7 +592,7 @@ class Worker:
         self, turn: Turn, retry_at: float, task: Task, answer: HostAnswer | None
     ) -> None:
         """Let a task wait for its next try: ahead in its host's queue, or aside and charged."""
-        if is_host_wide(turn.outcome):
+        if is_host_wide(turn.outcome) and self.core.stations.most_retries is None:
             until = retry_at if answer is None else 0.0
             self.core.frontier.put_back(task, until, turn_reason(turn))
         else:

@@ -9,7 +9,7 @@ from gossamer.fetch.body import PackedBody, SpooledBody, pack_body
 from gossamer.fetch.curl import TransferWatch, connection_room
 from gossamer.fetch.dns import Resolver
 from gossamer.fetch.exchange import Content, Exchange, Moved, Resource, Wire
-from gossamer.fetch.fetcher import RETRY, Fetcher, RetryRule, delay_s, next_try_at
+from gossamer.fetch.fetcher import RETRY, Fetcher, RetryRule, delay_s, next_try_at, retry_rule
 from gossamer.fetch.grants import HostRules, by_host, header_names, host_of, host_rules, with_proxy
 from gossamer.fetch.guard import AddressGuard
 from gossamer.fetch.headers import RequestHeaders, Validators, user_agent

@@ -92,7 +92,7 @@ class CurlHandle:
             "excess_bytes",
             "has_own_headers",
         ),
-        *("is_full", "is_insecure", "is_new", "is_repeat", "is_whole"),
+        *("is_full", "is_head", "is_insecure", "is_new", "is_repeat", "is_whole"),
         *("lines", "problem", "refusal"),
         *("share", "spool"),
     )
@@ -119,6 +119,7 @@ class CurlHandle:
         self.connect_to = ""
         self.has_own_headers = False
         self.is_insecure = config.insecure
+        self.is_head = False
         self.share: Foreign = None
         self._socket: socket.socket | None = None
         self.begin(0, 0.0)

@@ -74,10 +74,12 @@ class Fetcher:
         validators: Validators | None = None,
         max_body_bytes: int | None = None,
         watch: TransferWatch | None = None,
+        is_head: bool = False,
     ) -> FetchOutcome:
         """Ask for a URL at the first of its host's addresses that may be contacted.
 
-        The document's body belongs to the caller, who closes it. Redirects are not followed.
+        The document's body belongs to the caller, who closes it. Redirects are not followed. With
+        `is_head` a server of the web is asked for the header alone.
         """
         scheme = url.scheme
         ask = self._http.fetch if scheme in _WEB else self._other(scheme)
@@ -95,7 +97,7 @@ class Fetcher:
             if self._config.proxy:
                 address = ""
         cap = self._config.max_body_bytes if max_body_bytes is None else max_body_bytes
-        return await ask(FetchRequest(url, address, validators, cap, watch))
+        return await ask(FetchRequest(url, address, validators, cap, watch, is_head))
 
     def _other(self, scheme: str) -> FetchBy | None:
         """Return how to ask for URLs of a scheme that is not of the web; None if nobody knows."""
@@ -218,3 +220,19 @@ def next_try_at(failed: Failed, attempt: int, now: float) -> float | None:
         return None
     delay_s = rule.delay_s(attempt) if failed.retry_after_s is None else failed.retry_after_s
     return now + delay_s
+
+
+RetryAt: TypeAlias = Callable[[Failed, int, float], float | None]
+_LONGEST_RETRY_AFTER_S = 60.0
+
+
+def retry_rule(most: int | None) -> RetryAt:
+    """Return `next_try_at`, or the same with at most so many retries, whatever the failure."""
+    if most is None:
+        return next_try_at
+
+    def limited(failed: Failed, attempt: int, now: float) -> float | None:
+        is_long = (failed.retry_after_s or 0.0) > _LONGEST_RETRY_AFTER_S
+        return None if attempt >= most or is_long else next_try_at(failed, attempt, now)
+
+    return limited

@@ -124,7 +124,13 @@ class RequestHeaders:
         return _wire([*block.before, *extra, *block.own, *_cookie(block.cookie, cookie)])
 
     def archived(
-        self, url: Url, target: str, validators: Validators | None, *, has_cookie: bool = False
+        self,
+        url: Url,
+        target: str,
+        validators: Validators | None,
+        *,
+        has_cookie: bool = False,
+        method: str = "GET",
     ) -> ArchivedRequest:
         """Return the request as sent, but for the values of secrets."""
         block = self._by_origin.get(url.origin, self._usual) if self._by_origin else self._usual
@@ -136,8 +142,8 @@ class RequestHeaders:
             if has_cookie and not block.cookie:
                 redacted = f"{redacted},Cookie" if redacted else "Cookie"
         authority = url.origin.partition("://")[2]
-        head = f"GET {target} HTTP/1.1\r\nHost: {authority}\r\n{tail}".encode("utf-8", "replace")
-        return ArchivedRequest(head, redacted)
+        head = f"{method} {target} HTTP/1.1\r\nHost: {authority}\r\n{tail}"
+        return ArchivedRequest(head.encode("utf-8", "replace"), redacted)
 
 
 def _headers_of(ours: Iterable[tuple[str, str]], own: Sequence[HeaderLine]) -> _OriginHeaders:

@@ -16,7 +16,7 @@ from msgspec import Struct
 from gossamer.clock import Clock
 from gossamer.config import FetchConfig
 from gossamer.errors import CannotGoOn
-from gossamer.fetch.body import BodyMemory, SpooledBody
+from gossamer.fetch.body import PLAIN, BodyMemory, SpooledBody
 from gossamer.fetch.curl import CurlHandle, CurlLoop, TlsSessions, TransferEnd, TransferWatch
 from gossamer.fetch.decoding import (
     COMPILED_FROM_BYTES,
@@ -134,6 +134,8 @@ class FetchRequest(Struct, frozen=True):
     max_body_bytes: int
     watch: TransferWatch | None = None
     """Of whoever wants to look at the transfer, or to cut it."""
+    is_head: bool = False
+    """The header is all that is wanted, if the protocol has one."""
 
 
 class _Asked(Struct, frozen=True):
@@ -229,6 +231,9 @@ class Http:
             handle.connect_to = address
             host = f"[{address}]" if ":" in address else address
             curl.setopt(pycurl.CONNECT_TO, [f"::{host}:"] if address else [])
+        if request.is_head != handle.is_head:
+            handle.is_head = request.is_head
+            curl.setopt(pycurl.NOBODY if request.is_head else pycurl.HTTPGET, 1)
         if text.startswith("https"):
             self._prepare_tls(handle, request.url.host)
         own = self._headers.special(request.url, request.validators, cookie)
@@ -269,12 +274,13 @@ class Http:
             return head
         if self._cookies is not None:
             self._cookies.take(asked.request.url, head.headers)
-        body = SpooledBody(spool.contents(), spool.size, head.framing, self._caps, spool.claim())
+        framing = PLAIN if asked.request.is_head else head.framing
+        body = SpooledBody(spool.contents(), spool.size, framing, self._caps, spool.claim())
         document = self._document(asked, head, body)
         document.truncated = "length" if handle.is_full else ""
         if handle.is_insecure and (error := handle.curl.getinfo(pycurl.SSL_VERIFYRESULT)):
             document.oddities += (f"the certificate is not valid (error {error})",)
-        if head.framing.is_chunked:
+        if framing.is_chunked:
             failed = _check_chunks(document, body, failed)
         elif failed is None and _has_excess(handle, head, asked.request):
             document.oddities += ("bytes after the answer",)
@@ -320,7 +326,10 @@ class Http:
         media_type, charset = media_type_of(head.get("content-type"))
         target = asked.text[len(url.origin) :] or "/"
         validators, has_cookie = asked.request.validators, asked.has_cookie
-        request, redacted = self._headers.archived(url, target, validators, has_cookie=has_cookie)
+        method = "HEAD" if asked.request.is_head else "GET"
+        request, redacted = self._headers.archived(
+            url, target, validators, has_cookie=has_cookie, method=method
+        )
         return Document(
             url=url,
             status=head.status,

@@ -26,6 +26,13 @@ from gossamer.process.helper import (
     serve,
 )
 from gossamer.process.labels import LABELS, is_gate, label_of
+from gossamer.process.markup import (
+    MarkupError,
+    PageMarkup,
+    PlacedReference,
+    is_named,
+    read_markup,
+)
 from gossamer.process.registry import Registry
 from gossamer.process.rendering import HTML_TYPES, TEXT_KINDS, TextKind, page_text
 from gossamer.process.selecting import check_selector, selected_lines

@@ -67,7 +67,7 @@ def _read(document: Document, body: bytes, tools: Tools) -> Extraction:
         tree = parsed(body, document.charset)
     if tree.find_all("template"):  # by index; `find` would walk the whole tree in vain
         tree.remove("template")
-    base = _base_of(tree, document, tools)
+    base = base_of(tree, document.url, tools)
     links = tools.links(base, _raw_links(tree, body))
     text = tree.to_text()[: tools.process.max_text_chars]
     root = next(iter(tree.find_all("html")), None)
@@ -134,13 +134,12 @@ def _misplaced_frames(tree: Tree, body: bytes) -> Iterator[RawLink]:
             yield match[1].decode("utf-8", "replace"), LinkKind.FRAME, "", ""
 
 
-def _base_of(tree: Tree, document: Document, tools: Tools) -> Url:
+def base_of(tree: Tree, own: Url, tools: Tools) -> Url:
     """Return what references are relative to: the first <base href>, if it can be a base.
 
     One of data:, javascript: or another scheme that web pages have no base in would take every link
     of the page.
     """
-    own = document.url
     for element in tree.find_all("base"):
         href = element.attr("href")
         if href is not None:
@@ -307,7 +306,7 @@ def others(tree: Tree) -> list[RawLink]:
 
 def anchors(tree: Tree, *, is_small: bool = False) -> list[RawLink]:
     """Return the page's <a href>, each reference once; one that may be followed comes first."""
-    text_of = _whole_text if is_small else _first_text
+    text_of = whole_text if is_small else _first_text
     elements = tree.select("a[href]")
     hrefs = [element.attr("href") or "" for element in elements]
     # Three links in four repeat a reference: only the first of each is looked at more closely.
@@ -347,7 +346,8 @@ def _followable(elements: list[Element], hrefs: list[str]) -> dict[str, int]:
     return places
 
 
-def _whole_text(element: Element) -> str:
+def whole_text(element: Element) -> str:
+    """Return the text of a link, its blanks as one each, up to a limit."""
     raw = element.text
     if len(raw) <= _TEXT_CHARS and raw.isprintable() and "  " not in raw:
         return raw.strip() or _first_text(element)

@@ -62,6 +62,16 @@ from gossamer.report.inquiry import (
     why,
     why_sources,
 )
+from gossamer.report.linkcheck import (
+    LINK_CHECK_FOLDER,
+    LinkCheckOptions,
+    LinkFinding,
+    LinkPlace,
+    LinkReport,
+    check_stored_links,
+    unasked_targets,
+)
+from gossamer.report.linkformats import LinkFormat, links_summary, render_links
 from gossamer.report.records import (
     CLAIM,
     COUNTERS,

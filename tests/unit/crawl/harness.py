@@ -535,7 +535,9 @@ class Script:
         validators: Validators | None = None,
         max_body_bytes: int | None = None,
         watch: TransferWatch | None = None,
+        is_head: bool = False,
     ) -> FetchOutcome:
+        assert not is_head
         self.asked.append(url.text)
         self.requests.append((url.text, validators, max_body_bytes))
         if (gate := self._held.get(url.text)) is not None:

@@ -1,0 +1,201 @@
+"""Markup: what a link checker wants of a stored page and the crawl does not keep.
+
+Every link with its line and its fragment (the crawl keeps the first to each target), the ids that
+fragments may name, the resources that a browser loads, and parse errors. A page is parsed again
+for it, so this is for the pages that are asked about.
+"""
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import TYPE_CHECKING
+from urllib.parse import unquote
+
+from msgspec import Struct
+
+from gossamer.config import UrlConfig
+from gossamer.model import Link, LinkKind, Url
+from gossamer.process.api import FRAGMENT_CHARS, Tools
+from gossamer.process.references import css_urls, srcset_urls
+from gossamer.process.rendering import MAX_TREE_BYTES
+from gossamer.urls import join_all
+
+if TYPE_CHECKING:
+    from turbohtml import Document as Tree
+    from turbohtml import Element
+
+MOST_ERRORS = 200
+"""Parse errors of one page that are told."""
+MOST_REFERENCES = 20_000
+_DIRECTIVE = ":~:"
+"""Before what a browser is to highlight: no part of the name of a place."""
+_LOADED: dict[str, tuple[tuple[str, LinkKind], ...]] = {
+    "img": (("src", LinkKind.IMAGE),),
+    "script": (("src", LinkKind.SCRIPT),),
+    "iframe": (("src", LinkKind.FRAME),),
+    "frame": (("src", LinkKind.FRAME),),
+    "video": (("src", LinkKind.MEDIA), ("poster", LinkKind.IMAGE)),
+    "audio": (("src", LinkKind.MEDIA),),
+    "source": (("src", LinkKind.MEDIA),),
+    "track": (("src", LinkKind.MEDIA),),
+    "embed": (("src", LinkKind.MEDIA),),
+    "object": (("data", LinkKind.MEDIA),),
+    "input": (("src", LinkKind.IMAGE),),
+}
+"""Attributes whose resource a browser fetches with the page."""
+_LOADED_RELS = frozenset({"stylesheet", "icon", "apple-touch-icon", "manifest", "modulepreload"})
+
+
+class MarkupError(Struct, frozen=True, gc=False):
+    """A parse error, by its name in the HTML standard."""
+
+    line: int
+    column: int
+    """From 1, as the line."""
+    code: str
+
+
+class PlacedReference(Struct, frozen=True, gc=False):
+    """A reference in a page's source."""
+
+    target: str
+    """Absolute, without its fragment."""
+    kind: LinkKind
+    line: int
+    text: str = ""
+    fragment: str = ""
+    """Behind the #, as written."""
+
+
+class PageMarkup:
+    """A page's source, parsed again. What it is asked for is looked up then."""
+
+    def __init__(self, tree: "Tree", url: Url, tools: Tools) -> None:
+        self._tree = tree
+        self.errors = _errors_of(tree)
+        """Parse errors, the first of them."""
+        if tree.find_all("template"):
+            tree.remove("template")
+        self._base = _base_of(tree, url, tools)
+        self._tools = tools
+
+    @property
+    def ids(self) -> frozenset[str]:
+        """Return what a fragment may name."""
+        named = [element.attr("name") or "" for element in self._tree.select("a[name]")]
+        found = [element.attr("id") or "" for element in self._tree.select("[id]")]
+        return frozenset(found + named)
+
+    @property
+    def fragments(self) -> list[PlacedReference]:
+        """Return the links with a fragment, those to the page itself included."""
+        return _fragments_of(self._tree, self._base, self._tools.urls)
+
+    @property
+    def resources(self) -> list[PlacedReference]:
+        """Return what a browser loads with the page."""
+        return _resources_of(self._tree, self._base, self._tools.urls)
+
+    @property
+    def links(self) -> list[Link]:
+        """Return the links as the crawl keeps them: the first to each target."""
+        return _links_of(self._tree, self._base, self._tools)
+
+    @property
+    def upgrades(self) -> bool:
+        """Return True if the page asks browsers to fetch by https what it names by http."""
+        return any(map(_upgrades, self._tree.find_all("meta")))
+
+
+def read_markup(body: bytes, charset: str, url: Url, tools: Tools) -> PageMarkup | None:
+    """Return the source of a page, parsed; None if it is too large for that."""
+    if len(body) > MAX_TREE_BYTES:
+        return None
+    from gossamer.process.html import parsed  # noqa: PLC0415 - the parser, only when it is needed
+
+    return PageMarkup(parsed(body, charset), url, tools)
+
+
+def _base_of(tree: "Tree", url: Url, tools: Tools) -> Url:
+    from gossamer.process.html import base_of  # noqa: PLC0415 - as above
+
+    return base_of(tree, url, tools)
+
+
+def _links_of(tree: "Tree", base: Url, tools: Tools) -> list[Link]:
+    from gossamer.process.html import links_of  # noqa: PLC0415 - as above
+
+    return tools.links(base, links_of(tree, is_small=True))
+
+
+def _errors_of(tree: "Tree") -> list[MarkupError]:
+    found = islice(tree.errors, MOST_ERRORS)
+    return [MarkupError(one.line, one.col + 1, one.code) for one in found]
+
+
+def is_named(fragment: str, ids: frozenset[str]) -> bool:
+    """Return True if a fragment leads somewhere in a page with some ids.
+
+    The top of a page has names of its own; what begins with / or ! is a route that a script
+    interprets; and a text directive names no place but words.
+    """
+    name = fragment.partition(_DIRECTIVE)[0]
+    if not name or name.lower() == "top" or name[0] in "/!":
+        return True
+    return name in ids or unquote(name) in ids
+
+
+def _fragments_of(tree: "Tree", base: Url, urls: UrlConfig) -> list[PlacedReference]:
+    from gossamer.process.html import whole_text  # noqa: PLC0415 - as above
+
+    elements = islice(tree.select('a[href*="#"], area[href*="#"]'), MOST_REFERENCES)
+    split = [(one, *(one.attr("href") or "").strip().partition("#")[::2]) for one in elements]
+    targets = join_all(base, [page for _, page, _ in split], urls)
+    found: list[PlacedReference] = []
+    for target, (element, page, fragment) in zip(targets, split, strict=True):
+        kind = LinkKind.AREA if element.tag == "area" else LinkKind.ANCHOR
+        where = base if not page else target
+        if fragment and where is not None:
+            line, said = element.source_line or 0, fragment[: 2 * FRAGMENT_CHARS]
+            found.append(PlacedReference(where.text, kind, line, whole_text(element), said))
+    return found
+
+
+def _resources_of(tree: "Tree", base: Url, urls: UrlConfig) -> list[PlacedReference]:
+    raw = list(islice(_loaded(tree), MOST_REFERENCES))
+    targets = join_all(base, [href for href, _, _ in raw], urls)
+    return [
+        PlacedReference(target.text, kind, line)
+        for target, (_, kind, line) in zip(targets, raw, strict=True)
+        if target is not None
+    ]
+
+
+def _loaded(tree: "Tree") -> Iterator[tuple[str, LinkKind, int]]:
+    for tag, attributes in _LOADED.items():
+        for element in tree.find_all(tag):
+            line = element.source_line or 0
+            for name, kind in attributes:
+                if value := element.attr(name):
+                    yield value, kind, line
+            for href in srcset_urls(element.attr("srcset") or ""):
+                yield href, LinkKind.IMAGE, line
+    for element in tree.find_all("link"):
+        rels = set((element.attr("rel") or "").lower().split())
+        if rels & _LOADED_RELS and (named := element.attr("href")):
+            kind = LinkKind.STYLE if "stylesheet" in rels else LinkKind.MEDIA
+            yield named, kind, element.source_line or 0
+    yield from _in_styles(tree)
+
+
+def _in_styles(tree: "Tree") -> Iterator[tuple[str, LinkKind, int]]:
+    for element in tree.find_all("style"):
+        for href in css_urls(element.text):
+            yield href, LinkKind.CSS, element.source_line or 0
+    for element in tree.select('[style*="url(" i]'):
+        for href in css_urls(element.attr("style") or ""):
+            yield href, LinkKind.CSS, element.source_line or 0
+
+
+def _upgrades(element: "Element") -> bool:
+    is_policy = (element.attr("http-equiv") or "").lower() == "content-security-policy"
+    return is_policy and "upgrade-insecure-requests" in (element.attr("content") or "").lower()
