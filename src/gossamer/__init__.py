@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from gossamer.api.checking import CheckReport
     from gossamer.api.crawls import OpenCrawl
     from gossamer.api.crawls import open_crawl as open  # noqa: A004 - read as gossamer.open
+    from gossamer.api.feeds import write_feed
     from gossamer.api.fulltext import SearchIndex, index_files, open_search
     from gossamer.api.linkcheck import check_links, link_check_config
     from gossamer.api.linkgraph import LinkGraph, LinkPicture, graph_from_edges, open_graph
@@ -322,12 +323,14 @@ __all__ = [
     "status",
     "url_filter",
     "why",
+    "write_feed",
 ]
 
 _HOMES = {
     "api.crawls": "open OpenCrawl",
     "api.running": "run run_async",
     "api.checking": "CheckReport",
+    "api.feeds": "write_feed",
     "api.fulltext": "SearchIndex index_files open_search",
     "api.linkcheck": "check_links link_check_config",
     "api.linkgraph": "LinkGraph LinkPicture graph_from_edges open_graph",

@@ -107,6 +107,7 @@ def commands(crawl: Crawler, place: Path) -> dict[str, Any]:
     jsonl.write_text('{"url": "http://a.test/", "text": "silver weir"}\n')
     return {
         "status": crawl.status(),
+        "changes": only_json(crawl.say("changes", "--json")),
         "why not_a_url": crawl.why("not a url"),
         "why unknown": crawl.why("http://nobody.test/x"),
         "copies": only_json(crawl.say("copies", "--json")),

@@ -9,6 +9,7 @@ import typer
 from gossamer import __version__
 from gossamer.cli import (
     building,
+    changing,
     checking,
     copying,
     crawl,
@@ -44,6 +45,7 @@ app.command("set", context_settings={"ignore_unknown_options": True})(setting.se
 app.command("status")(store.status)
 app.command("why")(store.why)
 app.command("show")(store.show)
+app.command("changes")(changing.changes)
 app.command("copies")(copying.copies)
 app.command("search", context_settings={"ignore_unknown_options": True})(searching.search)
 app.command("links")(linkgraph.links)
