@@ -19,7 +19,7 @@ from tests.unit.crawl.harness import (
     url,
 )
 
-from gossamer.crawl.ledger import DISORDER_S
+from gossamer.crawl.ledger import DISORDER_S, judgement
 from gossamer.errors import CannotGoOn
 from gossamer.model import (
     CopyOf,
@@ -979,3 +979,17 @@ def test_a_turn_of_which_no_record_can_be_made_is_committed_without_one(books: B
     books.commit()
     assert books.of(A).state is UrlState.FAILED
     assert linked(books) == []
+
+
+@pytest.mark.parametrize(
+    ("turn", "told"),
+    [
+        (fetched(A), (UrlState.ARCHIVED, "", "", "")),
+        (redirected(A, B), (UrlState.REDIRECTED, "redirect", "", B)),
+        (failed(A, detail="x"), (UrlState.FAILED, "connect_failed", "x", "")),
+        (failed(A, retry_at=9.0), (UrlState.WAITING, "connect_failed", "", "")),
+        (refused(A, detail="x"), (UrlState.REFUSED, "robots_disallowed", "x", "")),
+    ],
+)
+def test_only_a_redirect_has_a_target(turn: Turn, told: tuple[str, ...]) -> None:
+    assert judgement(turn) == told

@@ -11,7 +11,7 @@ from tests.unit.crawl.harness import OWN, PLAIN, Engine, config, document, open_
 from gossamer.config import FrontierConfig
 from gossamer.crawl.core import build_core
 from gossamer.crawl.opening import ShardFolder
-from gossamer.crawl.requeue import BATCH, RetryRequest, requeue, wanted_records
+from gossamer.crawl.requeue import BATCH, RetryRequest, _host_of, requeue, wanted_records
 from gossamer.crawl.seeds import Seed, plant
 from gossamer.model import (
     FINAL,
@@ -274,3 +274,17 @@ async def test_a_url_that_is_queued_again_is_not_taken_for_one_that_had_its_turn
     engine.clock.advance(5.0)
     assert await engine.ask_next() == A
     assert engine.of(A).state is UrlState.ARCHIVED
+
+
+@pytest.mark.parametrize(
+    ("text", "host"),
+    [
+        ("http://a.test/b?c", "a.test"),
+        ("http://a.test:81/b", "a.test"),
+        ("http://[::1]/b", "[::1]"),
+        ("http://[::1]:81/b", "[::1]"),
+        ("gopher://a.test?c/d", "a.test"),
+    ],
+)
+def test_the_host_of_a_url_is_told_without_its_port(text: str, host: str) -> None:
+    assert _host_of(text) == host

@@ -194,7 +194,7 @@ def test_values_come_from_the_environment_and_are_secret_then() -> None:
             host_rules(config, [], {**there, name: ""})
     with pytest.raises(ConfigError, match=r"fetch\.proxy: the environment variable P is not set"):
         with_proxy(config.fetch, {})
-    with pytest.raises(ConfigError, match="has control characters") as caught:
+    with pytest.raises(ConfigError, match="has control characters in it; set it") as caught:
         host_rules(config, [], {**there, "C": "SECRET\r\nX: y"})
     assert "SECRET" not in str(caught.value)
     with pytest.raises(ConfigError, match="expected USER:PASS") as caught:

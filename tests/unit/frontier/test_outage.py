@@ -312,6 +312,7 @@ def test_only_silence_may_mean_that_the_network_is_away(
     failure = host_failure(Failed(kind=kind, detail=detail), ORIGIN)
     assert failure is not None
     assert failure.is_silent is is_silent
+    assert failure.is_server_error is (kind is FailureKind.HTTP_5XX)
     of_robots = robots_failure(f"{kind.value}: {detail}", ORIGIN)
     assert of_robots.is_silent is is_silent
 
