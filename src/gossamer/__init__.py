@@ -106,6 +106,7 @@ if TYPE_CHECKING:
         ClusterMember,
         CopyCluster,
         CopyClusters,
+        CrawledHost,
         Edition,
         EditionDiff,
         FilterVerdict,
@@ -188,6 +189,7 @@ __all__ = [
     "Crawl",
     "CrawlOptions",
     "CrawlTable",
+    "CrawledHost",
     "DedupeConfig",
     "Document",
     "EdgeOptions",
@@ -359,7 +361,7 @@ _HOMES = {
     ),
     "process": "Processor Tools processor",
     "report": (
-        "Added ChangedSettings Changes ClusterMember CopyCluster CopyClusters Edition "
+        "Added ChangedSettings Changes ClusterMember CopyCluster CopyClusters CrawledHost Edition "
         "EditionDiff FilterVerdict GivenText HostSettings LinkFinding LinkFormat LinkPlace "
         "LinkReport NearCopy Page PageChange Passage PassagePart PastVisit RecordLocation "
         "Retried Revisits RobotsAnswer Status TaskRow TextCopies TextCopy Trusted UnreadFile "

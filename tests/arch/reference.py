@@ -60,6 +60,7 @@ PARTS: dict[str, tuple[str, ...]] = {
             "TaskRow",
             "UrlRow",
             "UrlCounts",
+            "CrawledHost",
         ),
         *("NearCopy", "CopyClusters", "CopyCluster", "ClusterMember"),
         *("TextCopies", "TextCopy", "GivenText", "Passage", "PassagePart", "UnreadFile"),

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         ChangedSettings,
         Changes,
         CopyClusters,
+        CrawledHost,
         Edition,
         EditionDiff,
         LinkReport,
@@ -180,6 +181,15 @@ class OpenCrawl:
         _check_states(chosen)
         selection = UrlSelection(states=chosen, reasons=named, host=host)
         return url_table(self.folder, selection, anchors=anchors)
+
+    def hosts(self, host: str = "") -> "Iterator[CrawledHost]":
+        """Yield every host of which URLs were queued: pages, failures, queue, robots, delays.
+
+        `host`: only this one.
+        """
+        from gossamer.report import host_table
+
+        return host_table(self.folder, host)
 
     def url_counts(self) -> "UrlCounts":
         """Return how many URLs `urls` has, by state and reason."""

@@ -38,8 +38,10 @@ from gossamer.frontier.politeness import (
 from gossamer.frontier.queues import ReadRows
 from gossamer.frontier.rows import FailedTry, HostOutage
 from gossamer.frontier.view import (
+    HostStanding,
     WaitingUrl,
     count_waiting,
+    each_host,
     find_host,
     find_waiting,
     queued_tasks,

@@ -115,6 +115,51 @@ def _tasks(rows: ReadRows, prefix: bytes, host: str) -> Iterator[Task]:
         yield from unpack_tasks(value, host, grade)
 
 
+class HostStanding(Struct, frozen=True, kw_only=True):
+    """What the frontier knows of a host."""
+
+    name: str
+    key: bytes
+    gap_s: float
+    """The last gap between two requests."""
+    median_s: float
+    """Estimated median of the time that an answer took; 0.0 before the first."""
+    waiting: int
+    """Its URLs that are queued, leased or wait for their next try."""
+    is_parked: bool
+
+
+def each_host(
+    rows: ReadRows, is_settled: Callable[[Task], bool], ring: bytes = b""
+) -> Iterator[HostStanding]:
+    """Yield every host, in the order of their keys; `ring` is what wanted keys begin with.
+
+    `is_settled` returns True of a leased task that has ended, or waits outside the queue.
+    """
+    delayed: dict[str, set[int]] = {}
+    for _, value in rows.scan(DELAYED):
+        url = unpack_delayed(value).url
+        delayed.setdefault(url.host, set()).add(url.key)
+    for key, value in rows.scan(HOST + ring):
+        row = decode_host(value)
+        elsewhere = delayed.get(row.name, set[int]())
+        tries = row.outage.tries if row.outage is not None else ()
+        met = {*elsewhere, *(tried.url_key for tried in tries)}
+        leased = {
+            task.url.key
+            for task in _tasks(rows, LEASE + key[1:], row.name)
+            if task.url.key not in met and not is_settled(task)
+        }
+        yield HostStanding(
+            name=row.name,
+            key=key[1:],
+            gap_s=row.gap_s,
+            median_s=row.median_s,
+            waiting=row.waiting + len(elsewhere) + len(leased),
+            is_parked=row.is_parked,
+        )
+
+
 class WaitingTotals(Struct, frozen=True, kw_only=True):
     """How much there is to do, over all hosts."""
 

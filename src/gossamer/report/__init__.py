@@ -41,6 +41,7 @@ from gossamer.report.explanation import (
     unnamed_original,
 )
 from gossamer.report.history import edition_at, numbered, read_moment, read_since
+from gossamer.report.hosts import CrawledHost, host_table
 from gossamer.report.inquiry import (
     Added,
     ChangedSettings,
@@ -103,6 +104,8 @@ from gossamer.report.reuse import (
     UnreadFile,
     copies_of,
 )
+from gossamer.report.snapshot import Snapshot, open_snapshot
+from gossamer.report.standings import CopyNames, UrlStandings
 from gossamer.report.stored import EditionDiff, Page, diff_editions, page, page_at, pages
 from gossamer.report.tasks import TaskRow, task_table
 from gossamer.report.totals import ADDRESSES_TOLD, Status, WatchTotals, merge_standings, status_of

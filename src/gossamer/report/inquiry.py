@@ -149,15 +149,7 @@ def _answer_as(kind: type[Answer], answer: object, place: CrawlFolder) -> Answer
 
 def _standing(state: State, config: Config, shards: int) -> Standing:
     """Return how a stopped shard stands."""
-    held = {task.url.key for task in held_tasks(state.scan)}
-
-    def is_settled(task: Task) -> bool:
-        if task.url.key in held:
-            return True
-        value = state.get(url_row_key(task.url.key))
-        return value is not None and decode_record(value).state in FINAL
-
-    waiting = count_waiting(state, is_settled)
+    waiting = count_waiting(state, settled_in(state))
     outbox = sum(len(tasks) for _, tasks in outbox_rows(state.scan(OUTBOX)))
     traps = trap_detector(state, config, shards)
     return Standing(
@@ -172,6 +164,19 @@ def _standing(state: State, config: Config, shards: int) -> Standing:
         traps=traps.notes(),
         suspects=sum(decode_suspect(value) is not None for _, value in state.scan(SUSPECT)),
     )
+
+
+def settled_in(state: State) -> Callable[[Task], bool]:
+    """Return what tells of a leased task whether it has ended, or is held."""
+    held = {task.url.key for task in held_tasks(state.scan)}
+
+    def is_settled(task: Task) -> bool:
+        if task.url.key in held:
+            return True
+        value = state.get(url_row_key(task.url.key))
+        return value is not None and decode_record(value).state in FINAL
+
+    return is_settled
 
 
 def trap_detector(rows: Rows, config: Config, shards: int) -> TrapDetector:

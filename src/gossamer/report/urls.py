@@ -134,6 +134,14 @@ def url_rows(
         yield from filter(selection.wants, found)
 
 
+def known_urls(snapshot: Snapshot) -> Iterator[tuple[int, UrlRow]]:
+    """Yield the URLs that the states know, each with its key; no links that filters refused."""
+    for state in snapshot.states:
+        for key, row in _rows_in(snapshot, state, ALL_URLS, AnchorTexts()):
+            if row is not None:
+                yield key, row
+
+
 def count_urls(folder: Path | str) -> UrlCounts:
     """Return how many URLs there are, by state and reason."""
     found: dict[str, Counter[str]] = {}
