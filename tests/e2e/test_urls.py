@@ -53,7 +53,23 @@ class Site:
         assert 0 <= on_their_way <= status["outbox"]
         unqueued = sum(row.state == "refused" and row.first_at is None for row in rows)
         assert count.total() - unqueued - on_their_way == status["known_urls"]
+        self._expect_hosts(rows, status, on_their_way)
         return count
+
+    def _expect_hosts(self, rows: list[UrlRow], status: dict[str, Any], on_their_way: int) -> None:
+        """Compare the hosts with the URLs and with `status`."""
+        hosts = {one.host: one for one in gossamer.open(self.crawler.folder).hosts()}
+        assert len(hosts) == status["hosts"]
+        assert sum(one.pages for one in hosts.values()) == status["pages"]
+        waiting = sum(row.state in {"queued", "parked"} for row in rows)
+        assert sum(one.queued for one in hosts.values()) == waiting - on_their_way
+        for host, found in hosts.items():
+            assert [found] == [*gossamer.open(self.crawler.folder).hosts(host)]
+            mine = [row for row in rows if f"//{host}:" in row.url]
+            assert found.failed == sum(row.state == "failed" for row in mine)
+            turns = [row for row in mine if row.state == "refused" and row.first_at]
+            assert found.refused == len(turns)
+            assert (found.bytes > 0) == (found.pages > 0) == (found.median_ms is not None)
 
 
 @contextmanager
@@ -120,7 +136,8 @@ def test_a_row_says_how_a_url_was_found_and_what_came_of_it(tmp_path: Path) -> N
         )
         assert (missing.reason, missing.status, missing.attempts) == ("not_found", 404, 1)
         assert (missing.via, missing.anchor) == (site.hub.url(), "To /missing")
-        assert missing.first_at == missing.last_at is not None
+        assert missing.first_at is not None
+        assert missing.first_at == missing.last_at
         far = rows["http://elsewhere.example/x"]
         assert (far.state, far.reason, far.anchor) == (
             "refused",
@@ -131,6 +148,11 @@ def test_a_row_says_how_a_url_was_found_and_what_came_of_it(tmp_path: Path) -> N
         parked = [row for row in rows.values() if row.state == "parked"]
         assert {row.reason for row in parked} == {"disconnected"}
         assert all(row.available_at is not None for row in parked)
+        hub = next(gossamer.open(site.crawler.folder).hosts("hub.test"))
+        assert (hub.robots, hub.failed, hub.refused, hub.gap_s) == ("rules", 1, 1, None)
+        assert hub.first_at is not None
+        assert hub.last_at is not None
+        assert hub.first_at <= missing.first_at <= hub.last_at
         plain = {row.url: row.anchor for row in site.urls(anchors=False)}
         assert plain[missing.url] == "" != plain[far.url]
 

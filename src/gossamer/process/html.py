@@ -372,15 +372,16 @@ def _said(element: Element, name: str) -> str:
 
 
 def _placed(element: Element, attributes: dict[str, LinkKind], found: list[RawLink]) -> None:
+    alt = " ".join(_said(element, "alt").split())[:_TEXT_CHARS] if element.tag == "img" else ""
     for name, said in element.attrs.copy().items():
         kind = attributes.get(name)
         if kind is not None:
             value = " ".join(said) if isinstance(said, list) else said
             if value and not value.startswith("data:"):
-                found.append((value, kind, "", "", element.source_line or 0, ""))
+                found.append((value, kind, alt, "", element.source_line or 0, ""))
         elif name in _SETS and isinstance(said, str):
             line = element.source_line or 0
-            found += [(href, _SETS[name], "", "", line, "") for href in srcset_urls(said)]
+            found += [(href, _SETS[name], alt, "", line, "") for href in srcset_urls(said)]
 
 
 def _link_element(element: Element, found: list[RawLink]) -> None:

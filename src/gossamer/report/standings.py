@@ -9,9 +9,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from gossamer.dedupe import Level, decode_label, label_key
+from gossamer.dedupe import Level
 from gossamer.model import EMBEDDED, FOLLOWED, LinkKind
-from gossamer.report.records import decode_record, url_row_key
+from gossamer.report.clusters import Labels
 from gossamer.report.snapshot import Snapshot
 from gossamer.report.urls import URL_STATES, known_urls
 from gossamer.urls import read_canonical
@@ -56,9 +56,8 @@ class UrlStandings:
         codes[is_known] = self._states[places[is_known]]
         statuses[is_known] = self._statuses[places[is_known]]
         names = (*URL_STATES, "")
-        found = dict(
-            zip(distinct, zip(codes.tolist(), statuses.tolist(), strict=True), strict=True)
-        )
+        told = zip(codes.tolist(), statuses.tolist(), strict=True)
+        found = dict(zip(distinct, told, strict=True))
         states = [
             names[found[target][0]] or ("refused" if kind in self._kinds else "")
             for target, kind in zip(targets, kinds, strict=True)
@@ -67,27 +66,18 @@ class UrlStandings:
 
 
 class CopyNames:
-    """Says of which older page a page is a copy or near-duplicate."""
+    """Says of which older page a page is a copy or near-duplicate: a name for each that is one."""
 
     def __init__(self, snapshot: Snapshot) -> None:
-        self._states = snapshot.states
-        self._owner_of = snapshot.owner_of
+        labels = Labels(snapshot.states)
+        names: dict[int, str] = {}
+        self._original: dict[int, str] = {}
+        for key, label in labels:
+            if label.level >= Level.DUPLICATE:
+                if label.original not in names:
+                    names[label.original] = labels.name(label.original)
+                self._original[key] = names[label.original]
 
     def of(self, urls: Sequence[str]) -> list[str]:
         """Return the original of each page; "" if it is no copy. Similar pages are none."""
-        found = [""] * len(urls)
-        by_shard: dict[int, list[int]] = {}
-        keys = [read_canonical(url).key for url in urls]
-        for index, key in enumerate(keys):
-            by_shard.setdefault(self._owner_of(key), []).append(index)
-        for shard, places in by_shard.items():
-            values = self._states[shard].get_many([label_key(keys[place]) for place in places])
-            for place, value in zip(places, values, strict=True):
-                label = decode_label(value) if value is not None else None
-                if label is not None and label.level >= Level.DUPLICATE:
-                    found[place] = self._name(label.original)
-        return found
-
-    def _name(self, key: int) -> str:
-        value = self._states[self._owner_of(key)].get(url_row_key(key))
-        return decode_record(value).url if value is not None else ""
+        return [self._original.get(read_canonical(url).key, "") for url in urls]

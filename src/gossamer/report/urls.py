@@ -121,24 +121,26 @@ def url_rows(
     """Yield the rows of `urls` at one moment."""
     texts = AnchorTexts()
     if anchors:
-        wanted = ((row.via, row.url) for row in url_rows(snapshot, selection, anchors=False))
-        texts = find_anchors(snapshot, wanted)
-    known = array("Q")
+        known = known_urls(snapshot, selection)
+        texts = find_anchors(snapshot, ((row.via, row.url) for _, row in known))
+    keys = array("Q")
     for state in snapshot.states:
         for key, row in _rows_in(snapshot, state, selection, texts):
-            known.append(key)
+            keys.append(key)
             if row is not None and selection.wants(row):
                 yield row
     if selection.wants_state("queued", "refused"):
-        found = _beyond_the_states(snapshot, KeySet(known), selection)
+        found = _beyond_the_states(snapshot, KeySet(keys), selection)
         yield from filter(selection.wants, found)
 
 
-def known_urls(snapshot: Snapshot) -> Iterator[tuple[int, UrlRow]]:
+def known_urls(
+    snapshot: Snapshot, selection: UrlSelection = ALL_URLS
+) -> Iterator[tuple[int, UrlRow]]:
     """Yield the URLs that the states know, each with its key; no links that filters refused."""
     for state in snapshot.states:
-        for key, row in _rows_in(snapshot, state, ALL_URLS, AnchorTexts()):
-            if row is not None:
+        for key, row in _rows_in(snapshot, state, selection, AnchorTexts()):
+            if row is not None and selection.wants(row):
                 yield key, row
 
 

@@ -12,17 +12,21 @@ import numpy as np
 from gossamer.model import add_labels
 from gossamer.store import CrawlFolder
 from gossamer.tables.editions import Editions, Living
+from gossamer.tables.known import join_copies, join_ranks, join_targets
 from gossamer.tables.rows import NUMBER, Batch, Reading
 from gossamer.tables.schema import TableName
 
 MakeJoin: TypeAlias = Callable[[CrawlFolder], Reading]
 
-JOINS: Mapping[TableName, Sequence[MakeJoin]] = {}
+JOINS: Mapping[TableName, Sequence[MakeJoin]] = {
+    "pages": (join_ranks, join_copies),
+    "links": (join_targets,),
+}
 
 
-def joined(table: TableName, folder: CrawlFolder) -> Reading:
-    """Return what fills in the columns of a table that change."""
-    joins = [make(folder) for make in JOINS.get(table, ())]
+def joined(table: TableName | None, folder: CrawlFolder) -> Reading:
+    """Return what fills in the columns of a table that change; None: of no table."""
+    joins = [make(folder) for make in JOINS.get(table, ())] if table is not None else []
 
     def read(batch: Batch) -> Batch:
         for join in joins:

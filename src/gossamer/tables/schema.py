@@ -74,7 +74,12 @@ PAGES = TableSchema(
             "`soft_not_found`, `challenge` (asks whether a human reads it), `needs_javascript`; "
             "empty for an ordinary page.",
         ),
-        Column("copy_of", "string", "Page of which it is a copy or near-copy.", is_joined=True),
+        Column(
+            "copy_of",
+            "string",
+            "Page of which it is a copy or near-duplicate; similar pages are none.",
+            is_joined=True,
+        ),
         Column("words", "integer", "Words of its text."),
         Column("bytes", "integer", "Bytes of the body as sent."),
         Column("digest", "string", "Digest of the body as sent (`sha1:...`)."),
@@ -93,20 +98,32 @@ URLS = TableSchema(
         Column(
             "state",
             "string",
-            "`archived`, `failed`, `refused`, `redirected`, `queued`, `held` (waits because of a "
-            "suspected trap) or `parked` (its host is down).",
+            "`archived`, `failed`, `refused`, `redirected`, `gone` (was archived, and is no longer "
+            "there), `queued` (also while it is asked for, or waits for another try), `parked` "
+            "(queued, and its host is down) or `held` (waits because of a suspected trap).",
         ),
-        Column("reason", "string", "Why it failed or was refused, as `gossamer why` names it."),
-        Column("detail", "string", "What decided: a robots line, an error, a redirect's target."),
+        Column(
+            "reason",
+            "string",
+            "Why it failed or was refused, as `gossamer why` names it; of a queued URL its last "
+            "failure, of a parked one what is wrong with its host.",
+        ),
+        Column(
+            "detail",
+            "string",
+            "What decided: a robots line, an error, a redirect's target, the trap that holds it.",
+        ),
         Column("status", "integer", "HTTP status of the last answer; 0 without one."),
-        Column("priority", "integer", "Grade in the queue, 1 is best; 0 if not queued."),
+        Column(
+            "priority", "integer", "Class in the queue, from 1 (low) to 16; empty if not queued."
+        ),
         Column("available_at", "timestamp", "When it may be asked for; empty if not queued."),
         Column("via", "string", "Page that it was found on; empty for a seed."),
         Column("anchor", "string", "Text of the link that it was found by."),
         Column("depth", "integer", "Links from a seed."),
         Column("attempts", "integer", "Requests that were made for it."),
-        Column("first_at", "timestamp", "When it was first decided."),
-        Column("last_at", "timestamp", "When it was last decided."),
+        Column("first_at", "timestamp", "When it had its first turn; empty if it had none."),
+        Column("last_at", "timestamp", "When it had its last turn."),
     ),
 )
 
@@ -125,26 +142,46 @@ LINKS = TableSchema(
         ),
         Column("line", "integer", "Line of the page's source; 0 or null if it is not known."),
         Column("fragment", "string", "What follows `#` in the link as written."),
-        Column("target_state", "string", "State of the target, as in `urls`.", is_joined=True),
+        Column(
+            "target_state",
+            "string",
+            "State of the target, as in `urls`; empty if links of this kind are not followed.",
+            is_joined=True,
+        ),
         Column("target_status", "integer", "HTTP status of the target.", is_joined=True),
     ),
 )
 
 HOSTS = TableSchema(
     "hosts",
-    "A host that was asked, or of which URLs wait.",
+    "A host of which URLs were queued. One whose links were all refused is in `urls` only.",
     (
-        Column("host", "string", "Host, with its port unless that is the usual one."),
-        Column("pages", "integer", "Stored pages."),
-        Column("bytes", "integer", "Bytes of their bodies."),
-        Column("failed", "integer", "URLs that failed."),
-        Column("refused", "integer", "URLs that were refused."),
-        Column("queued", "integer", "URLs that wait."),
-        Column("robots", "string", "What its robots.txt was: `found`, `missing` and so on."),
-        Column("gap_s", "double", "Seconds between two requests."),
-        Column("median_ms", "double", "Median time of an answer, in milliseconds."),
-        Column("first_at", "timestamp", "First answer."),
-        Column("last_at", "timestamp", "Last answer."),
+        Column("host", "string", "Host without a port: politeness is for all ports together."),
+        Column("pages", "integer", "Stored pages; sitemaps are none."),
+        Column("bytes", "integer", "What its answers take in the archive, compressed."),
+        Column("failed", "integer", "URLs that were given up."),
+        Column(
+            "refused",
+            "integer",
+            "URLs that were refused when their turn came, such as by robots.txt. Links that "
+            "filters refused before are in `urls` only.",
+        ),
+        Column("queued", "integer", "URLs that wait, parked ones included, held ones not."),
+        Column(
+            "robots",
+            "string",
+            "`rules`, `none` (missing, or without a rule for us), `unreachable`, `ignored` "
+            "(`robots.own_hosts`), empty if it was not read.",
+        ),
+        Column("gap_s", "double", "Last gap between two requests, in seconds."),
+        Column(
+            "median_ms",
+            "double",
+            "Median time of an answer in milliseconds, estimated as answers come: mostly within a "
+            "tenth. Empty for what older versions fetched.",
+        ),
+        Column("first_at", "timestamp", "When it was first asked for a page."),
+        Column("last_at", "timestamp", "When it was last asked for a page."),
     ),
 )
 
@@ -163,15 +200,24 @@ CHANGES = TableSchema(
 
 IMAGES = TableSchema(
     "images",
-    "An image that a stored page shows.",
+    "An image that a stored page shows. Files are stored with `--embeds` or `--requisites`.",
     (
         Column("url", "string", "Address of the image."),
         Column("page", "string", "Page that shows it."),
         Column("alt", "string", "Its alternative text."),
-        Column("width", "integer", "Width in pixels; 0 if the image is not stored."),
-        Column("height", "integer", "Height in pixels; 0 if the image is not stored."),
-        Column("bytes", "integer", "Bytes of the file; 0 if the image is not stored."),
-        Column("phash", "string", "Perceptual hash, in hexadecimal: similar images differ little."),
+        Column(
+            "width",
+            "integer",
+            "Width in pixels; empty if the image is not stored, or no PNG, JPEG, GIF or WebP.",
+        ),
+        Column("height", "integer", "Height in pixels; as `width`."),
+        Column("bytes", "integer", "Bytes of the file as sent; empty if the image is not stored."),
+        Column(
+            "phash",
+            "string",
+            "Difference hash of 64 bits in hexadecimal: few bits of similar images "
+            "differ. Empty as `width`, and for images of more than 16 million pixels.",
+        ),
     ),
 )
 

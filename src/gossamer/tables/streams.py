@@ -14,15 +14,28 @@ from gossamer.store import CrawlFolder, Lengths, counted_lengths
 from gossamer.tables.archive import ArchiveStretch
 from gossamer.tables.contents import Contents
 from gossamer.tables.editions import Editions, noted
+from gossamer.tables.images import image_rows
 from gossamer.tables.joins import joined, living_rows
-from gossamer.tables.rows import ArchiveRows, Batch, RowWishes
-from gossamer.tables.schema import TABLES, TableName
+from gossamer.tables.known import host_batches, url_batches
+from gossamer.tables.rows import ArchiveRows, Batch, RowWishes, batches_of
+from gossamer.tables.schema import IMAGES, TABLES, TableName
 
 FROM_ARCHIVE: frozenset[TableName] = frozenset({"pages", "links"})
 
 Source: TypeAlias = Callable[[CrawlFolder], Iterator[Batch]]
 
-SOURCES: Mapping[TableName, Source] = {}
+
+def image_batches(folder: CrawlFolder) -> Iterator[Batch]:
+    """Yield the rows of `images`."""
+    links = _of_archive(folder, frozenset({"links"}), None, lambda _: None, with_joins=False)
+    return batches_of(IMAGES, image_rows(folder, (batch for _, batch in links)))
+
+
+SOURCES: Mapping[TableName, Source] = {
+    "urls": url_batches,
+    "hosts": host_batches,
+    "images": image_batches,
+}
 """`batches_of` makes batches of rows."""
 
 
@@ -54,7 +67,12 @@ def table_stream(
 
 
 def _of_archive(
-    folder: CrawlFolder, tables: frozenset[TableName], text: TextKind | None, tell: BuildProgress
+    folder: CrawlFolder,
+    tables: frozenset[TableName],
+    text: TextKind | None,
+    tell: BuildProgress,
+    *,
+    with_joins: bool = True,
 ) -> Iterator[tuple[TableName, Batch]]:
     counted = counted_lengths(folder, "links", "pages", "text")
     editions = noted(ArchiveStretch(folder, {}, counted).facts())
@@ -63,7 +81,8 @@ def _of_archive(
     stretch = ArchiveStretch(folder, {}, counted, has_bodies=has_bodies)
     rows = ArchiveRows(folder, stretch, RowWishes(tables, text, living), Contents())
     readings = {
-        name: (living_rows(name, editions, living), joined(name, folder)) for name in tables
+        name: (living_rows(name, editions, living), joined(name if with_joins else None, folder))
+        for name in tables
     }
     for name, batch in rows:
         alive, join = readings[name]

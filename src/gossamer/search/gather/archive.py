@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 from xxhash import xxh3_64_hexdigest
 
-from gossamer.model import add_labels
+from gossamer.model import LinkKind, add_labels
 from gossamer.search.page import IndexPage
 from gossamer.store import (
     ArchiveName,
@@ -113,7 +113,7 @@ def page_of(
     facts: PageFacts, text: str, anchors: Sequence[str] = (), late_labels: str = ""
 ) -> IndexPage:
     """Return a page as the index takes it in; `late_labels` are told by other records of it."""
-    texts = [row[2] for row in facts.links[:MOST_LINK_TEXTS]]
+    texts = [row[2] for row in facts.links[:MOST_LINK_TEXTS] if row[1] != LinkKind.IMAGE]
     return IndexPage(
         url=facts.url,
         title=facts.title,

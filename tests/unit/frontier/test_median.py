@@ -1,0 +1,42 @@
+"""The median time of a host's answers is estimated as they come."""
+
+from random import Random
+from statistics import median
+
+import msgspec
+from msgspec.structs import astuple
+
+from gossamer.config import PolitenessConfig
+from gossamer.frontier.politeness import HostAnswer, note_answer
+from gossamer.frontier.rows import HostRow, decode_host
+
+
+def noted(latencies: list[float]) -> HostRow:
+    row = HostRow(name="a.test")
+    for latency in latencies:
+        note_answer(row, PolitenessConfig(), 0.0, HostAnswer(latency_s=latency))
+    return row
+
+
+def test_before_the_first_answer_there_is_none() -> None:
+    row = HostRow(name="a.test")
+    note_answer(row, PolitenessConfig(), 0.0, HostAnswer(latency_s=1.0, is_answer=False))
+    note_answer(row, PolitenessConfig(), 0.0, HostAnswer(latency_s=1.0, is_page=False))
+    assert (row.answers, row.median_s) == (0, 0.0)
+
+
+def test_it_comes_near_the_true_one_whatever_the_spread() -> None:
+    rng = Random(7)
+    for spread in (0.1, 0.5, 1.0):
+        given = [rng.lognormvariate(-1.0, spread) for _ in range(1000)]
+        assert 0.85 < noted(given).median_s / median(given) < 1.15, spread
+
+
+def test_it_follows_a_server_that_becomes_slower() -> None:
+    assert 0.8 < noted([0.1] * 200 + [1.0] * 400).median_s < 1.2
+
+
+def test_a_row_of_an_older_version_has_none() -> None:
+    old = msgspec.msgpack.encode(astuple(HostRow(name="a.test"))[:-2])
+    row = decode_host(old)
+    assert (row.answers, row.median_s) == (0, 0.0)
