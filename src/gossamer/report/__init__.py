@@ -104,7 +104,7 @@ from gossamer.report.reuse import (
     UnreadFile,
     copies_of,
 )
-from gossamer.report.snapshot import Snapshot, open_snapshot
+from gossamer.report.snapshot import Snapshot
 from gossamer.report.standings import CopyNames, UrlStandings
 from gossamer.report.stored import EditionDiff, Page, diff_editions, page, page_at, pages
 from gossamer.report.tasks import TaskRow, task_table

@@ -13,7 +13,7 @@ from gossamer.frontier import HostStanding, each_host
 from gossamer.model import UrlRecord, UrlState
 from gossamer.report.inquiry import settled_in
 from gossamer.report.records import URL, decode_record
-from gossamer.report.snapshot import Snapshot, open_snapshot
+from gossamer.report.snapshot import Snapshot
 from gossamer.store import State
 from gossamer.urls import read_canonical, ring_of
 
@@ -77,7 +77,7 @@ class _Tally:
 
 def host_table(folder: Path | str, host: str = "") -> Iterator[CrawledHost]:
     """Yield every host once, shard by shard; only one, if it is named."""
-    with open_snapshot(folder) as snapshot:
+    with Snapshot.open(folder) as snapshot:
         for state in snapshot.states:
             yield from _hosts_in(snapshot, state, host)
 

@@ -15,7 +15,7 @@ from msgspec import Struct, field
 from gossamer.cluster import OUTBOX, Ring, outbox_rows
 from gossamer.config import Config
 from gossamer.filter import FilterChain
-from gossamer.model import Task, Url
+from gossamer.model import Task
 from gossamer.report.inquiry import all_states, filters_of, folder_of, trap_detector
 from gossamer.settings import load_crawl_config
 from gossamer.store import (
@@ -59,7 +59,7 @@ class ShardRules(NamedTuple):
 
 
 class Snapshot:
-    """All that is known of a crawl at one moment. `open_snapshot` makes one."""
+    """All that is known of a crawl at one moment. `Snapshot.open` makes one."""
 
     def __init__(self, folder: CrawlFolder, config: Config, states: list[State]) -> None:
         self.folder = folder
@@ -69,6 +69,15 @@ class Snapshot:
         self._rules: list[ShardRules] | None = None
         self.may_miss_mail = len(states) > 1 and is_locked(folder)
         """A URL may have left one shard and not have reached the other: they are moments apart."""
+
+    @classmethod
+    @contextmanager
+    def open(cls, folder: Path | str) -> "Iterator[Snapshot]":
+        """Open a crawl's folder as it is at this moment, whether it runs or not."""
+        place = folder_of(folder)
+        config = load_crawl_config(place.root)
+        with all_states(place) as states:
+            yield cls(place, config, states)
 
     def owner_of(self, key: int) -> int:
         """Return the number of the shard that has a URL, by its key."""
@@ -112,17 +121,3 @@ def _links_of(record: Record) -> LinkingPage | None:
         return _decode(record.block)
     except (msgspec.DecodeError, UnicodeDecodeError):
         return None
-
-
-@contextmanager
-def open_snapshot(folder: Path | str) -> Iterator[Snapshot]:
-    """Open a crawl's folder as it is at this moment, whether it runs or not."""
-    place = folder_of(folder)
-    config = load_crawl_config(place.root)
-    with all_states(place) as states:
-        yield Snapshot(place, config, states)
-
-
-def host_with_port(url: Url) -> str:
-    """Return the host of a URL with its port, unless that is the usual one of its scheme."""
-    return url.origin.partition("://")[2]

@@ -14,7 +14,7 @@ from gossamer.model import FAMILIES, FINAL, Task, UrlRecord, UrlState
 from gossamer.report.anchors import AnchorTexts, find_anchors
 from gossamer.report.records import URL, decode_record, url_row_key
 from gossamer.report.refused_links import KeySet, RefusedLink, not_followed, refused_links
-from gossamer.report.snapshot import Snapshot, open_snapshot
+from gossamer.report.snapshot import Snapshot
 from gossamer.store import State
 from gossamer.traps import holding_units, tasks_of_units
 from gossamer.urls import read_canonical, ring_of
@@ -111,7 +111,7 @@ def url_table(
     With `anchors` the links archive is read before the first row comes; without, `anchor` is "" but
     for links that were refused.
     """
-    with open_snapshot(folder) as snapshot:
+    with Snapshot.open(folder) as snapshot:
         yield from url_rows(snapshot, selection, anchors=anchors)
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from msgspec.structs import astuple
 
 from gossamer.ranks import crawl_ranks
-from gossamer.report import CopyNames, UrlStandings, host_table, open_snapshot, url_table
+from gossamer.report import CopyNames, Snapshot, UrlStandings, host_table, url_table
 from gossamer.store import CrawlFolder, State
 from gossamer.tables.rows import Batch, Reading, batches_of
 from gossamer.tables.schema import HOSTS, URLS
@@ -35,7 +35,7 @@ def join_targets(folder: CrawlFolder) -> Reading:
     """Return what fills in state and HTTP status of the targets of links."""
     if not has_state(folder):
         return lambda batch: batch
-    with open_snapshot(folder.root) as snapshot:
+    with Snapshot.open(folder.root) as snapshot:
         standings = UrlStandings(snapshot)
 
     def read(batch: Batch) -> Batch:
@@ -64,7 +64,7 @@ def join_copies(folder: CrawlFolder) -> Reading:
     """Return what fills in of which page a page is a near-duplicate; exact copies stay."""
     if not has_state(folder):
         return lambda batch: batch
-    with open_snapshot(folder.root) as snapshot:
+    with Snapshot.open(folder.root) as snapshot:
         copies = CopyNames(snapshot)
 
     def read(batch: Batch) -> Batch:
