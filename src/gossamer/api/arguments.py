@@ -22,3 +22,17 @@ def check_reasons(reasons: Iterable[str]) -> None:
             names = f"expected http_403 or the like, or one of {', '.join(known)}"
             meant = f"did you mean {near[0]}?" if near else names
             raise ConfigError(f"there is no reason {reason!r}; {meant}")
+
+
+def check_states(states: Iterable[str]) -> None:
+    """Refuse names that are no states of URLs."""
+    from gossamer.report import URL_STATES
+
+    for state in states:
+        if state not in URL_STATES:
+            raise ConfigError(f"there is no state {state!r}; expected {', '.join(URL_STATES)}")
+
+
+def texts(given: str | Iterable[str]) -> list[str]:
+    """Return one text, or several, as a list."""
+    return [given] if isinstance(given, str) else list(given)

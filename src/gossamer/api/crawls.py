@@ -6,7 +6,7 @@ from random import Random
 from threading import Event
 from typing import TYPE_CHECKING, Literal, Self, Unpack, overload
 
-from gossamer.api.arguments import check_reasons
+from gossamer.api.arguments import check_reasons, check_states, texts
 from gossamer.api.options import CrawlOptions, with_options
 from gossamer.api.running import given_seeds, run, run_async
 from gossamer.clock import SystemClock
@@ -177,8 +177,8 @@ class OpenCrawl:
         """
         from gossamer.report import UrlSelection, url_table
 
-        chosen, named = frozenset(_texts(states)), tuple(_texts(reasons))
-        _check_states(chosen)
+        chosen, named = frozenset(texts(states)), tuple(texts(reasons))
+        check_states(chosen)
         selection = UrlSelection(states=chosen, reasons=named, host=host)
         return url_table(self.folder, selection, anchors=anchors)
 
@@ -314,7 +314,7 @@ class OpenCrawl:
         from gossamer.crawl import Crawl
         from gossamer.report import retry
 
-        given = _texts(reasons), _texts(hosts), _texts(urls)
+        given = texts(reasons), texts(hosts), texts(urls)
         check_reasons(given[0])
         if (told := retry(self.folder, *given)) is not None:
             return told
@@ -330,7 +330,7 @@ class OpenCrawl:
         from gossamer.report import trust
         from gossamer.urls import Patterns
 
-        given = list(_texts(patterns))
+        given = list(texts(patterns))
         if not given:
             raise ConfigError("nothing to trust: give a pattern; `gossamer status` lists some")
         Patterns(given)
@@ -590,19 +590,6 @@ def open_crawl(folder: Path | str) -> OpenCrawl:
     if not any((place / name).exists() for name in ("crawl.toml", "archive", "state", "index")):
         raise ConfigError(f"{folder} is not a crawl folder: it has no crawl.toml")
     return OpenCrawl(place)
-
-
-def _texts(given: str | Iterable[str]) -> list[str]:
-    return [given] if isinstance(given, str) else list(given)
-
-
-def _check_states(states: Iterable[str]) -> None:
-    """Refuse names that are no states of URLs."""
-    from gossamer.report import URL_STATES
-
-    for state in states:
-        if state not in URL_STATES:
-            raise ConfigError(f"there is no state {state!r}; expected {', '.join(URL_STATES)}")
 
 
 def _pause(seconds: float) -> None:
