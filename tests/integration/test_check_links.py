@@ -63,7 +63,8 @@ def planted() -> tuple[ScriptedWeb, int]:
 <a href=/fine#here>place</a> <a href=/fine#nowhere>no place</a> <a href=#home>own</a>
 <a href=/fine#sch%C3%B6n>coded</a> <a href=/fine#/route>route</a>
 <a href="/fine#:~:text=words">words</a>
-<a href=/private/x>private</a>""",
+<a href=/private/x>private</a>
+<a href=http://down.test:{dead}/1>down</a> <a href=http://down.test:{dead}/2>down, too</a>""",
     )
     site.on("/fine", "<!doctype html><title>Fine</title><p id=here>x<a name='sch\u00f6n'>y</a>")
     site.on("/sub/page.html", "<!doctype html><title>S</title>\n\n<a href=../gone>again</a><p a a>")
@@ -95,7 +96,7 @@ class Checked:
         self.home = server.web.host("a.test").url("")
         self.other = server.web.host("b.test").url("")
         self.slow = server.web.host("c.test").url("")
-        self.dead = f"http://a.test:{dead}/"
+        self.dead, self.down = f"http://a.test:{dead}/", f"http://down.test:{dead}"
         self.report = gossamer.check_links(
             self.home + "/",
             into=folder,
@@ -103,7 +104,7 @@ class Checked:
             fragments=True,
             markup=True,
             delay=0.0,
-            resolve=server.resolve,
+            resolve={**server.resolve, "down.test": "127.0.9.250"},
             allow_net=LOOPBACK,
         )
 
@@ -136,6 +137,8 @@ def test_every_broken_link_is_found_once_with_its_line_and_text(checked: Checked
         f"{home}/to-nothing": [("/", 9, "to nothing")],
         checked.dead: [("/", 15, "no server")],
         f"{other}/missing": [("/", 13, "outside missing")],
+        f"{checked.down}/1": [("/", 22, "down")],
+        f"{checked.down}/2": [("/", 22, "down, too")],
         "http://no-such-name.invalid/": [("/", 15, "no name")],
     }
     assert checked.report.ended == "finished"
@@ -150,6 +153,7 @@ def test_what_is_wrong_has_the_name_that_status_and_why_use(checked: Checked) ->
     assert names[f"{home}/to-nothing"] == (404, "not_found")
     assert names["http://no-such-name.invalid/"] == (0, "dns_no_such_host")
     assert names[checked.dead] == (0, "connect_failed")
+    assert names[f"{checked.down}/1"] == names[f"{checked.down}/2"] == (0, "connect_failed")
     assert names[f"{home}/loop"][1] == "too_many_redirects"
 
 
@@ -230,12 +234,11 @@ def test_what_a_pattern_matches_is_left_out(
 ) -> None:
     ignored = tmp_path / "ignored"
     ignored.write_text(
-        "# known\n*.zip\n\na.test  # the site itself\nb.test\nno-such-name.invalid\n".replace(
-            "*.zip", "*/lost.zip"
-        )
+        "# known\n*/lost.zip\n\na.test  # the site itself\nb.test\n*.down.test\n"
+        "no-such-name.invalid\n"
     )
     assert exit_code(["check-links", str(checked.folder), "--ignore", str(ignored)]) == 0
-    assert "11 findings ignored" not in capsys.readouterr().err
+    assert "findings ignored)" in capsys.readouterr().out
     assert exit_code(["check-links", str(checked.folder)]) == 1
 
 
@@ -286,6 +289,20 @@ def test_a_seed_that_gives_no_page_is_broken() -> None:
             )
             assert [(one.kind, one.reason) for one in found.findings] == [("broken", reason)]
             assert not found.ok
+
+
+def test_a_site_that_has_moved_within_its_domain_is_checked_where_it_is() -> None:
+    web = ScriptedWeb()
+    there = web.host("www.a.test").page("/", links=["/missing"])
+    web.host("a.test").redirect("/", to=there.url("/"), status=301)
+    with serve_in_thread(web) as server:
+        found = gossamer.check_links(
+            web.host("a.test").url("/"), resolve=server.resolve, allow_net=LOOPBACK, delay=0.0
+        )
+    assert [(one.kind, one.target) for one in found.findings] == [
+        ("broken", there.url("/missing")),
+        ("redirect", web.host("a.test").url("/")),
+    ]
 
 
 def test_resources_by_http_in_a_page_by_https_are_found(tmp_path: Path) -> None:

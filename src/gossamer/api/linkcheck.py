@@ -73,12 +73,18 @@ def check_links(
     are asked either way. The rest is as in `OpenCrawl.check_links`.
     """
     from gossamer.crawl import Crawl
+    from gossamer.report import moved_seeds
 
     asked = LinkQuestion(external, fragments, markup, tuple(ignore))
     with _folder(into) as folder:
         settled = settle_options(config or link_check_config(folder), options)
-        crawl = Crawl(folder, given_seeds(seeds), settled.config)
-        ending = crawl.run(on_progress, max_time_s=settled.max_time_s)
+        given = given_seeds(seeds)
+        ending = Crawl(folder, given, settled.config).run(
+            on_progress, max_time_s=settled.max_time_s
+        )
+        if ending.reason != "stopped" and (moved := moved_seeds(folder)):
+            config = load_crawl_config(folder)
+            ending = Crawl(folder, moved, config).run(on_progress, max_time_s=settled.max_time_s)
         return _asked_and_checked(folder, asked, ending, on_progress)
 
 

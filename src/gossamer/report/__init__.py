@@ -70,6 +70,7 @@ from gossamer.report.linkcheck import (
     LinkPlace,
     LinkReport,
     check_stored_links,
+    moved_seeds,
     unasked_targets,
 )
 from gossamer.report.linkformats import LinkFormat, links_summary, render_links

@@ -18,13 +18,13 @@ from typing import Literal, NamedTuple, TypeAlias
 from msgspec import UNSET, Struct, field
 from msgspec.structs import astuple, replace
 
-from gossamer.config import Config
+from gossamer.config import Config, UrlConfig
 from gossamer.model import EMBEDDED, FailureKind, LinkKind, RefusalKind
 from gossamer.process import MarkupError, PageMarkup, PlacedReference, Tools, is_named, read_markup
 from gossamer.report.inquiry import folder_of, is_running
 from gossamer.report.sources import PageSource, page_sources
 from gossamer.store import CrawlFolder, LinksRecord, iter_links
-from gossamer.urls import Patterns, join
+from gossamer.urls import Patterns, join, registrable_domain
 
 FindingKind: TypeAlias = Literal[
     "broken", "fragment", "mixed_content", "markup", "redirect", "unchecked"
@@ -228,6 +228,25 @@ def unasked_targets(folder: Path | str, ignore: Sequence[str] = ()) -> list[str]
     ]
 
 
+def moved_seeds(folder: Path | str) -> list[str]:
+    """Return where seeds redirect to that nobody has asked for, if it is in the seed's domain.
+
+    A site that is now at www. or at another name is still the site that was asked for.
+    """
+    known = known_urls(folder_of(folder))
+    found: dict[str, None] = {}
+    for seed in known.failed_seeds:
+        chain = verdict_on(seed, known).chain
+        if chain and not known.knows(chain[-1]) and _domain(chain[-1]) == _domain(seed):
+            found[chain[-1]] = None
+    return list(found)
+
+
+def _domain(url: str) -> str:
+    found = join(url, "", UrlConfig())
+    return registrable_domain(found.host) if found is not None else ""
+
+
 def check_stored_links(
     folder: Path | str,
     options: LinkCheckOptions,
@@ -371,8 +390,10 @@ class _LinkCheck:
         verdict = self._verdicts.get(seed, _FINE)
         last = verdict.chain[-1] if verdict.chain else seed
         if verdict.kind != "broken" and last not in self._known.pages:
-            reason = verdict.reason if verdict.kind == "unchecked" else "not_fetched"
-            self._verdicts[seed] = verdict._replace(kind="broken", reason=reason)
+            is_told = verdict.kind == "unchecked"
+            reason = verdict.reason if is_told else "not_fetched"
+            detail = verdict.detail if is_told or not verdict.chain else f"it leads to {last}"
+            self._verdicts[seed] = verdict._replace(kind="broken", reason=reason, detail=detail)
             if not self._places[seed]:
                 self._places[seed].append(LinkPlace("", 0, "", LinkKind.SEED.value))
 

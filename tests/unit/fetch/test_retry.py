@@ -2,7 +2,7 @@
 
 import pytest
 
-from gossamer.fetch import RETRY, next_try_at
+from gossamer.fetch import RETRY, next_try_at, retry_rule
 from gossamer.model import Failed, FailureKind
 
 FINAL = (
@@ -53,3 +53,21 @@ def test_retry_after_is_obeyed() -> None:
     failed = Failed(kind=FailureKind.THROTTLED, retry_after_s=120.0)
     assert next_try_at(failed, 0, 1000.0) == 1120.0
     assert RETRY[FailureKind.THROTTLED].is_host_wide
+
+
+@pytest.mark.parametrize("kind", [FailureKind.HTTP_5XX, FailureKind.THROTTLED])
+def test_limited_retries_end_whatever_fails(kind: FailureKind) -> None:
+    rule = retry_rule(1)
+    assert rule(Failed(kind=kind), 0, 0.0) == next_try_at(Failed(kind=kind), 0, 0.0)
+    assert rule(Failed(kind=kind), 1, 0.0) is None
+
+
+def test_limited_retries_do_not_wait_for_a_long_pause_that_a_server_asks_for() -> None:
+    rule = retry_rule(1)
+    busy = FailureKind.THROTTLED
+    assert rule(Failed(kind=busy, retry_after_s=30.0), 0, 0.0) == 30.0
+    assert rule(Failed(kind=busy, retry_after_s=61.0), 0, 0.0) is None
+
+
+def test_retries_are_those_of_the_failure_if_they_are_not_limited() -> None:
+    assert retry_rule(None) is next_try_at
