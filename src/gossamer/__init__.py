@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from gossamer.api.crawls import open_crawl as open  # noqa: A004 - read as gossamer.open
     from gossamer.api.feeds import write_feed
     from gossamer.api.fulltext import SearchIndex, index_files, open_search
+    from gossamer.api.items import ParsedPage, extract_items, fetch_page, parsed_page
     from gossamer.api.linkcheck import check_links, link_check_config
     from gossamer.api.linkgraph import LinkGraph, LinkPicture, graph_from_edges, open_graph
     from gossamer.api.options import CrawlOptions
@@ -98,7 +99,18 @@ if TYPE_CHECKING:
         WaitsFor,
         as_json,
     )
-    from gossamer.process import Processor, Tools, processor
+    from gossamer.process import (
+        FieldRule,
+        FoundItem,
+        ItemRule,
+        ItemRules,
+        Processor,
+        Tools,
+        page_text,
+        processor,
+        read_item_rules,
+        structured_data,
+    )
     from gossamer.report import (
         Added,
         ChangedSettings,
@@ -155,7 +167,7 @@ if TYPE_CHECKING:
         ShardServer,
     )
     from gossamer.store import BadRecord, BuiltElsewhere, LinksRecord, StoredPage
-    from gossamer.tables import Exported, ExportOptions, RowFilters
+    from gossamer.tables import Exported, ExportOptions, ItemStream, ItemTotals, RowFilters
     from gossamer.web import serve
 
 __version__ = "0.1.0"
@@ -203,8 +215,10 @@ __all__ = [
     "Failed",
     "FailureKind",
     "FetchConfig",
+    "FieldRule",
     "FilterConfig",
     "FilterVerdict",
+    "FoundItem",
     "FrontierConfig",
     "GivenText",
     "GossamerError",
@@ -222,6 +236,10 @@ __all__ = [
     "HostWeight",
     "IndexFacts",
     "IndexOptions",
+    "ItemRule",
+    "ItemRules",
+    "ItemStream",
+    "ItemTotals",
     "LimitsConfig",
     "Link",
     "LinkEntry",
@@ -247,6 +265,7 @@ __all__ = [
     "Page",
     "PageChange",
     "PageRow",
+    "ParsedPage",
     "Passage",
     "PassagePart",
     "PastVisit",
@@ -305,6 +324,8 @@ __all__ = [
     "build_near",
     "build_state",
     "check_links",
+    "extract_items",
+    "fetch_page",
     "graph_from_edges",
     "html_of",
     "index_files",
@@ -314,8 +335,11 @@ __all__ = [
     "open",
     "open_graph",
     "open_search",
+    "page_text",
+    "parsed_page",
     "processor",
     "protocol",
+    "read_item_rules",
     "read_seeds",
     "render_links",
     "run",
@@ -323,6 +347,7 @@ __all__ = [
     "serve",
     "show",
     "status",
+    "structured_data",
     "url_filter",
     "why",
     "write_feed",
@@ -335,6 +360,7 @@ _HOMES = {
     "api.feeds": "write_feed",
     "api.fulltext": "SearchIndex index_files open_search",
     "api.linkcheck": "check_links link_check_config",
+    "api.items": "ParsedPage extract_items fetch_page parsed_page",
     "api.linkgraph": "LinkGraph LinkPicture graph_from_edges open_graph",
     "api.options": "CrawlOptions",
     "api.tables": "CrawlTable LinkEntry PageRow moment_since",
@@ -359,7 +385,10 @@ _HOMES = {
         "Body BuildProgress BuildStep CheckFinding Document Extraction Failed FailureKind Link "
         "LinkKind Objection Reject StoreRef TrapNote Url UserErrors WaitsFor as_json"
     ),
-    "process": "Processor Tools processor",
+    "process": (
+        "FieldRule FoundItem ItemRule ItemRules Processor Tools page_text processor "
+        "read_item_rules structured_data"
+    ),
     "report": (
         "Added ChangedSettings Changes ClusterMember CopyCluster CopyClusters CrawledHost Edition "
         "EditionDiff FilterVerdict GivenText HostSettings LinkFinding LinkFormat LinkPlace "
@@ -370,7 +399,7 @@ _HOMES = {
     ),
     "search": "BadMessage ShardServer Answer Hit IndexFacts IndexOptions Published Segment",
     "store": "BadRecord BuiltElsewhere LinksRecord StoredPage",
-    "tables": "Exported ExportOptions RowFilters",
+    "tables": "Exported ExportOptions ItemStream ItemTotals RowFilters",
     "web": "serve",
 }
 """Where each name is defined; `open` is `open_crawl` there."""

@@ -107,6 +107,9 @@ PARTS: dict[str, tuple[str, ...]] = {
         "RowFilters",
         "Exported",
         "moment_since",
+        *("extract_items", "read_item_rules", "ItemRules", "ItemRule", "FieldRule"),
+        *("ItemStream", "FoundItem", "ItemTotals"),
+        *("parsed_page", "fetch_page", "ParsedPage", "page_text", "structured_data"),
     ),
     "settings": (
         *(

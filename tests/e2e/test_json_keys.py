@@ -29,6 +29,8 @@ MAPS = {
     "user_errors",
     "queued_again",
     "reasons",
+    "empty",
+    "unlike",
 }
 """Names of maps by reason, kind or file: their keys depend on the crawl."""
 MAYBE = {
@@ -103,6 +105,8 @@ def commands(crawl: Crawler, place: Path) -> dict[str, Any]:
     files = place / "small"
     given = place / "given.txt"
     given.write_text(crawl.say("show", seed, "--text").expect(0).out)
+    rules = place / "rules.toml"
+    rules.write_text("[page.fields]\ntitle = 'title'\n")
     jsonl = place / "pages.jsonl"
     jsonl.write_text('{"url": "http://a.test/", "text": "silver weir"}\n')
     return {
@@ -111,6 +115,11 @@ def commands(crawl: Crawler, place: Path) -> dict[str, Any]:
         "why not_a_url": crawl.why("not a url"),
         "why unknown": crawl.why("http://nobody.test/x"),
         "copies": only_json(crawl.say("copies", "--json")),
+        "extract": only_json(
+            crawl.say(
+                "extract", "--rules", str(rules), "--to", str(place / "items.jsonl"), "--json"
+            )
+        ),
         "copies --of": only_json(
             crawl.say("copies", "--of", str(given), "--min-words", "10", "--json")
         ),

@@ -15,6 +15,7 @@ from gossamer.cli import (
     crawl,
     dev,
     exporting,
+    extracting,
     graphfiles,
     indexing,
     linkcheck,
@@ -22,6 +23,7 @@ from gossamer.cli import (
     searching,
     serving,
     setting,
+    shell,
     store,
 )
 from gossamer.errors import ConfigError
@@ -47,6 +49,8 @@ app.command("why")(store.why)
 app.command("show")(store.show)
 app.command("changes")(changing.changes)
 app.command("copies")(copying.copies)
+app.command("extract")(extracting.extract)
+app.command("shell")(shell.shell)
 app.command("search", context_settings={"ignore_unknown_options": True})(searching.search)
 app.command("links")(linkgraph.links)
 app.command("rank")(linkgraph.rank)

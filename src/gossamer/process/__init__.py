@@ -25,6 +25,13 @@ from gossamer.process.helper import (
     helper_request,
     serve,
 )
+from gossamer.process.item_rules import (
+    FieldRule,
+    FoundItem,
+    ItemRule,
+    ItemRules,
+    read_item_rules,
+)
 from gossamer.process.labels import LABELS, is_gate, label_of
 from gossamer.process.markup import (
     MarkupError,
@@ -37,3 +44,4 @@ from gossamer.process.registry import Registry
 from gossamer.process.rendering import HTML_TYPES, TEXT_KINDS, TextKind, page_text
 from gossamer.process.selecting import check_selector, selected_lines
 from gossamer.process.structured import structured_data, structured_json
+from gossamer.process.trees import page_tree, tree_links

@@ -5,7 +5,7 @@ What is broken is left out, and so is what is too large: one bad block costs not
 
 from collections.abc import Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 
@@ -15,13 +15,16 @@ if TYPE_CHECKING:
     from turbohtml import Document as Tree
     from turbohtml import MicrodataItem
 
+JsonValue: TypeAlias = "bool | int | float | str | list[JsonValue] | dict[str, JsonValue] | None"
 MAX_CHARS = 200_000
 """Of all structured data of a page, as JSON."""
 _MOST_ITEMS = 1_000
 _MOST_DEPTH = 16
 
 
-def structured_data(tree: "Tree", url: str = "", max_chars: int = MAX_CHARS) -> dict[str, Any]:
+def structured_data(
+    tree: "Tree", url: str = "", max_chars: int = MAX_CHARS
+) -> dict[str, JsonValue]:
     """Return what a page says of itself for machines; only the parts that it has.
 
     `json_ld` is a list of its blocks; `microdata` one of items with type, id and properties, each
@@ -29,17 +32,20 @@ def structured_data(tree: "Tree", url: str = "", max_chars: int = MAX_CHARS) -> 
     URL, but for those in JSON-LD, which are as written.
     """
     base = url or None
-    found: dict[str, Any] = {}
+    found: dict[str, JsonValue] = {}
     room = max_chars
     for name, values in (("json_ld", _json_ld(tree)), ("microdata", _microdata(tree, base))):
+        kept: list[JsonValue] = []
         for value in values:
             size = _size(value)
             if size <= room:
                 room -= size
-                found.setdefault(name, []).append(value)
+                kept.append(value)
+        if kept:
+            found[name] = kept
     graph = _opengraph(tree, base)
     if graph and _size(graph) <= room:
-        found["opengraph"] = graph
+        found["opengraph"] = {**graph}
     return found
 
 

@@ -22,6 +22,7 @@ from gossamer.tables.export import (
     read_arrow,
 )
 from gossamer.tables.filters import RowFilters
+from gossamer.tables.items import ItemStream, ItemTotals
 from gossamer.tables.joins import JOINS, MakeJoin
 from gossamer.tables.places import STDOUT, ExportPlace, is_store
 from gossamer.tables.rows import Batch, Reading, Row, batches_of
