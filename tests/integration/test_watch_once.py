@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gossamer.testing import FakeServer, ScriptedWeb, serve_in_thread
+from gossamer.testing import FakeServer, ScriptedWeb, html_response, serve_in_thread
 from tests.e2e.crawler import Crawler, finish, flags_for, write_knobs
 from tests.e2e.nursery import Child
 
@@ -87,6 +87,30 @@ def test_a_round_of_a_full_crawl_stores_no_new_pages_and_ends(
     told = once(crawled(web, tmp_path, host.url("/"), "--max-pages", "4", "--shards", "2"))
     assert (told["reason"], told["pages"]) == ("max_pages", 4)
     assert told["round"]["visits"] == 4
+
+
+def test_a_round_does_not_wait_for_a_host_that_is_down_and_the_next_one_asks_it_again(
+    web: FakeServer[ScriptedWeb], tmp_path: Path
+) -> None:
+    here, down = web.web.host("here.test"), web.web.host("down.test")
+    here.page("/", text="here", links=[down.url("/")])
+    pages = [f"/{n}" for n in range(9)]
+
+    def serve() -> None:
+        down.page("/", links=pages)
+        for page in pages:
+            down.page(page, text=f"page {page}")
+
+    serve()
+    crawler = crawled(web, tmp_path, here.url("/"), "--scope", "any", "--shards", "1")
+    for page in ("/", *pages):
+        down.on(page, html_response("oh", status=503))
+    told = once(crawler)
+    assert told["reason"] == "finished"
+    assert told["round"]["unchanged"] == 1
+    assert crawler.status()["finished"]
+    serve()
+    assert once(crawler)["round"]["unchanged"] >= len(pages) - 1
 
 
 def test_a_round_of_a_site_with_a_sitemap_ends_and_is_told_on_the_screen(

@@ -299,7 +299,7 @@ class Engine:
                     asking.cancel()
         self.count_seconds()
         await self._core.copies.finish(self._ledger.commit, self.time.clock)
-        left = self._core.frontier.queued or self._core.traps.is_waiting
+        left = self._queued or self._core.traps.is_waiting
         return not (self._is_watching or run.stop_reason or left)
 
     def _is_over(self) -> bool:
@@ -313,6 +313,12 @@ class Engine:
         return self.revisits is not None and not self.revisits.is_over
 
     @property
+    def _queued(self) -> int:
+        """Return how many URLs are to be fetched yet: the next start forgets revisits given up."""
+        given_up = self.revisits.given_up if self.revisits is not None else 0
+        return self._core.frontier.queued - given_up
+
+    @property
     def is_idle(self) -> bool:
         """Return True if nothing is queued, leased, under way or uncommitted here."""
         core = self._core
@@ -320,7 +326,7 @@ class Engine:
             self._is_watching,
             self.run_state.in_flight,
             self._ledger.group,
-            core.frontier.queued,
+            self._queued,
         )
         rest = (core.traps.is_waiting, self.has_uncommitted, core.copies.is_busy)
         return not (any(work) or any(rest))

@@ -178,6 +178,10 @@ class RevisitScheduler(Protocol):
         """Return True if a single round is over: nothing is left to be revisited."""
 
     @property
+    def given_up(self) -> int:
+        """Return how many revisits a round that is over leaves leased: their hosts are down."""
+
+    @property
     def due(self) -> int | None:
         """Return how many pages a single round has left; None if there is no end to it."""
 

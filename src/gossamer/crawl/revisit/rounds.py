@@ -35,6 +35,15 @@ class RevisitRound:
         """Let a page wait until a revisit of its host has come back."""
         self._held.setdefault(host, deque()).append(key)
 
+    @property
+    def held_hosts(self) -> list[str]:
+        """Return the hosts that pages wait for."""
+        return list(self._held)
+
+    def drop(self, host: str) -> list[int]:
+        """Take the pages that wait for a host out of the round."""
+        return list(self._held.pop(host, ()))
+
     def release(self, host: str) -> None:
         """Let the next page of a host have its turn, if one is held."""
         held = self._held.get(host)

@@ -62,6 +62,7 @@ class Watcher:
     """Everything that is due was taken into the round."""
     _plan_at: float = 0.0
     _feed_at: float = 0.0
+    _fed_at: float = 0.0
 
     @property
     def watched(self) -> int:
@@ -81,11 +82,18 @@ class Watcher:
         return self._has_all and self._is_exhausted
 
     @property
+    def given_up(self) -> int:
+        """Return how many revisits a round that is over leaves leased: their hosts are down."""
+        return len(self._out) if self.is_over else 0
+
+    @property
     def _is_exhausted(self) -> bool:
-        parking = self.frontier.parking
-        return not self._round and all(
-            parking.probe_at(host) is not None for host in self._out_of_host
-        )
+        return not self._round and all(map(self._is_down, self._out_of_host))
+
+    def _is_down(self, host: str) -> bool:
+        """Return True if a host is down, and it is not yet time to find out whether it is back."""
+        probe_at = self.frontier.parking.probe_at(host)
+        return probe_at is not None and probe_at > self._fed_at
 
     def next_revisit_at(self, key: int) -> float | None:
         """Return when a page is revisited next; None if that is not planned."""
@@ -116,7 +124,12 @@ class Watcher:
         return self.budget.left(len(self.in_flight))
 
     def _feed_round(self, now: float) -> None:
-        """Lease what is left of a single round, as far as there is room; note when it is over."""
+        """Lease what is left of a single round, as far as there is room.
+
+        Pages of a host that is down are left for the next one.
+        """
+        self._fed_at = now
+        self._look_at_held(now)
         if not self._has_all and self._is_exhausted:
             for key in self.pages.take_round(now):
                 if not self._round.add(key):
@@ -128,6 +141,15 @@ class Watcher:
                 tasks.append(task)
         self.frontier.lease_first(tasks)
         self._feed_at = inf  # the next one is leased when another comes back
+
+    def _look_at_held(self, now: float) -> None:
+        """Take pages out of the round whose host is down; let go those whose host has none out."""
+        for host in self._round.held_hosts:
+            if self._is_down(host):
+                for key in self._round.drop(host):
+                    self.pages.put_off(key, now + PARKED_S)
+            elif not self._out_of_host[host]:
+                self._round.release(host)
 
     def next(self, now: float, open_to: Openings) -> Task | None:
         """Take a task that may be asked for now: a revisit, else a new page."""
@@ -234,6 +256,9 @@ class Watcher:
             self.pages.put_off(key, until)
             return None
         if (probe_at := self.frontier.parking.probe_at(url.host)) is not None:
+            if self.is_once and probe_at <= now and self._out_of_host[url.host]:
+                self._round.hold(url.host, key)  # until it is known whether its host is back
+                return None
             if probe_at > now or self._out_of_host[url.host]:  # its host is down: one at a time
                 self.pages.put_off(key, max(probe_at, now + PARKED_S))
                 return None
