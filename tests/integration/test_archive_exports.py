@@ -163,3 +163,26 @@ def test_lines_are_in_order_however_many_there_are(
     for line in given:
         lines.add(line)
     assert list(lines) == [line + b"\n" for line in sorted(given)]
+
+
+def test_the_command_writes_a_wacz_and_filtered_records(crawl: Crawler, tmp_path: Path) -> None:
+    wacz = tmp_path / "new" / "site.wacz"
+    told = crawl.say("export", "--format", "wacz", "--to", str(wacz), "--json").expect(0)
+    assert told.last_json["files"] == [str(wacz)]
+    assert told.last_json["rows"]["records"] == len(index_lines(zipfile.ZipFile(wacz)))
+    assert [path.name for path in wacz.parent.iterdir()] == ["site.wacz"]
+    crawl.say("export", "--format", "warc", "--to", str(tmp_path / "all")).expect(0)
+    [copied] = (tmp_path / "all").iterdir()
+    assert copied.read_bytes() == (crawl.folder / "archive" / copied.name).read_bytes()
+    some = tmp_path / "some.warc.gz"
+    words = ("--format", "warc", "--to", str(some), "--no-copies", "--min-words", "1")
+    crawl.say("export", *words, "--where", "title = 'Same'").expect(0)
+    kinds = [kind for kind, _, _ in records_in(some.read_bytes())]
+    assert kinds == ["warcinfo", "request", "response"]
+
+
+def test_whole_pages_take_no_tables_and_a_wacz_no_stream(crawl: Crawler, tmp_path: Path) -> None:
+    crawl.say("export", "pages", "--format", "wacz", "--to", str(tmp_path)).expect(2)
+    crawl.say("export", "--format", "wacz", "--to", "-").expect(2)
+    crawl.say("export", "--format", "mirror", "--to", "-").expect(2)
+    assert not list(tmp_path.iterdir())

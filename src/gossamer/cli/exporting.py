@@ -18,11 +18,13 @@ TEXTS = ("none", "plain", "markdown", "main", "html")
 
 
 def export(**given: Any) -> None:  # noqa: ANN401 - the parser hands over what is declared below
-    """Write tables of a crawl as Parquet, JSON Lines, CSV, SQLite or Markdown.
+    """Write tables of a crawl as Parquet, JSON Lines, CSV, SQLite or Markdown, or its pages.
 
     Tables are pages, urls, links, hosts, changes and images; without names, all
-    of them. Each file appears under its name when it is whole. Parquet and
-    --where need `pip install 'gossamer[tables]'`. docs/TABLES.md lists the columns.
+    of them. --format warc, wacz (--to FILE.wacz) and mirror (a folder that opens in
+    a browser) take whole pages instead, with the same filters. Each file appears
+    under its name when it is whole. Parquet and --where need
+    `pip install 'gossamer[tables]'`. docs/TABLES.md lists the columns.
     """
     from gossamer import OpenCrawl
 
@@ -58,8 +60,14 @@ def _options(given: dict[str, Any]) -> "ExportOptions":
     return ExportOptions(format=given["format"], text=given["text"], filters=filters)
 
 
+_WHOLE = {"records": "record", "files": "file"}
+
+
 def _told(exported: "Exported") -> str:
-    rows = ", ".join(f"{counted(count, 'row')} of {name}" for name, count in exported.rows.items())
+    rows = ", ".join(
+        counted(count, _WHOLE[name]) if name in _WHOLE else f"{counted(count, 'row')} of {name}"
+        for name, count in exported.rows.items()
+    )
     files = f" in {', '.join(map(harmless, exported.files))}" if exported.files else ""
     return f"{rows}{files}"
 
@@ -92,7 +100,9 @@ declare(
         Annotated[
             str,
             typer.Option(
-                "--format", metavar="FORMAT", help="parquet, jsonl, csv, sqlite or markdown."
+                "--format",
+                metavar="FORMAT",
+                help="parquet, jsonl, csv, sqlite, markdown; warc, wacz, mirror.",
             ),
         ],
         "parquet",

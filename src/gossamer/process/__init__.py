@@ -16,7 +16,9 @@ from gossamer.process.api import (
     importable,
     processor,
 )
+from gossamer.process.detect import declared_in as declared_charset
 from gossamer.process.detect import decode
+from gossamer.process.detect import known as known_charset
 from gossamer.process.helper import (
     HELPER_COMMAND,
     CarriedBody,

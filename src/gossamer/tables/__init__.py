@@ -3,19 +3,13 @@
 Made from the archive, like graph and index: `schema` says what the columns are, `table_stream`
 gives their rows in batches. A table that is made of something else is an entry of
 `streams.SOURCES`, a column whose values change one of `joins.JOINS`, a format of rows one of
-`writers.ROW_FORMATS`, one of whole pages one of `export.ARCHIVE_FORMATS`.
+`writers.ROW_FORMATS`, one of whole pages one of `whole_pages.ARCHIVE_FORMATS`.
 
 Neighbours: `store` gives it the archive, `report` what is known now. Not for: reading pages again
 that nobody asked for, or deciding anything about a crawl.
 """
 
 from gossamer.tables.export import (
-    ARCHIVE_FORMATS,
-    ArchiveFormat,
-    Exported,
-    ExportOptions,
-    ExportRequest,
-    TextForm,
     export_tables,
     follow_export,
     known_formats,
@@ -24,6 +18,13 @@ from gossamer.tables.export import (
 from gossamer.tables.filters import RowFilters
 from gossamer.tables.items import ItemStream, ItemTotals
 from gossamer.tables.joins import JOINS, MakeJoin
+from gossamer.tables.options import (
+    ArchiveFormat,
+    Exported,
+    ExportOptions,
+    ExportRequest,
+    TextForm,
+)
 from gossamer.tables.places import STDOUT, ExportPlace, is_store
 from gossamer.tables.rows import Batch, Reading, Row, batches_of
 from gossamer.tables.schema import (
@@ -42,3 +43,4 @@ from gossamer.tables.schema import (
     TableSchema,
 )
 from gossamer.tables.streams import SOURCES, Source, known_tables, table_stream
+from gossamer.tables.whole_pages import ARCHIVE_FORMATS

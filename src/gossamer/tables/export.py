@@ -8,63 +8,26 @@ was killed runs it again.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeAlias
-
-from msgspec import Struct
+from typing import TYPE_CHECKING
 
 from gossamer.errors import ConfigError
 from gossamer.model import BuildProgress
 from gossamer.process import TextKind
 from gossamer.store import CrawlFolder, archive_of, is_locked
 from gossamer.tables.arrow import as_arrow
-from gossamer.tables.filters import RowFilters, row_filter
+from gossamer.tables.filters import row_filter
+from gossamer.tables.options import Exported, ExportOptions, ExportRequest, TextForm
 from gossamer.tables.places import STDOUT, ExportPlace, standard_output
 from gossamer.tables.rows import Batch
 from gossamer.tables.schema import TABLES, TEXT, Column, TableName
 from gossamer.tables.streams import FollowedRows, known_tables, table_stream
+from gossamer.tables.whole_pages import ARCHIVE_FORMATS
 from gossamer.tables.writers import ROW_FORMATS, RowFormat, RowWriter
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-TextForm: TypeAlias = Literal["none", "plain", "markdown", "main", "html"]
-"""Of the text of pages, what is exported."""
 _SHARED_FILE = "crawl"
-
-
-class ExportOptions(Struct, frozen=True, kw_only=True):
-    """What is exported, and how."""
-
-    format: str = "parquet"
-    """parquet, jsonl, csv, sqlite, markdown, or a format of archives."""
-    text: TextForm = "none"
-    """Text of pages, as a last column; Markdown files have Markdown unless another is named."""
-    filters: RowFilters = RowFilters()
-
-
-class Exported(Struct, frozen=True, kw_only=True):
-    """What was exported."""
-
-    rows: dict[str, int]
-    """Rows of each table."""
-    files: list[str]
-    """What was written; none if it went to standard output."""
-
-
-class ExportRequest(Struct, frozen=True, kw_only=True):
-    """What a format of archives is handed."""
-
-    folder: CrawlFolder
-    place: str
-    """A folder, the URL of an object store, or -."""
-    options: ExportOptions
-    tell: BuildProgress
-
-
-ArchiveFormat: TypeAlias = Callable[[ExportRequest], Exported]
-
-ARCHIVE_FORMATS: Mapping[str, ArchiveFormat] = {}
-"""Formats that hold whole pages, not rows; one more is one more entry."""
 
 
 def known_formats() -> tuple[str, ...]:

@@ -9,6 +9,7 @@ import os
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -16,6 +17,7 @@ from msgspec import Struct
 from gossamer.errors import CorruptFile
 from gossamer.model import BuildProgress, BuildStep, StoreRef, skipped
 from gossamer.store import (
+    KEPT_BYTES,
     PAGE_TYPES,
     BadRecord,
     CdxRow,
@@ -99,6 +101,25 @@ class WarcCopy(Struct, frozen=True):
                 yield copied
         tell(BuildStep(doing="adding", count=pages))
 
+    def pages(self, tell: BuildProgress) -> Iterator[Record]:
+        """Yield the page records with their whole content, that of copies included."""
+        originals = self._originals(is_all=True)
+        for name in self._files():
+            for found in self._scan(name, KEPT_BYTES):
+                if isinstance(found, BadRecord):
+                    tell(skipped(found.line()))
+                elif self._is_wanted(name, found):
+                    original = originals.get(found.headers.get("warc-refers-to", ""))
+                    if _type_of(found) != "revisit":
+                        yield found
+                    elif original is not None:
+                        with suppress(CorruptFile):
+                            yield resolved(found, read_record(self.folder, original))
+
+    def _is_wanted(self, name: str, record: Record) -> bool:
+        is_page = _type_of(record) in PAGE_TYPES
+        return is_page and (self.kept is None or (name, record.offset) in self.kept)
+
     def _files(self) -> list[str]:
         names = [name.file_name for name in self.folder.archive_names(kind="pages")]
         return [name for name in names if self.counted.get(name, 0)]
@@ -123,7 +144,7 @@ class WarcCopy(Struct, frozen=True):
                 if kind not in PAGE_TYPES:
                     waiting.append(found)
                     continue
-                if self.kept is None or (name, found.offset) in self.kept:
+                if self._is_wanted(name, found):
                     for one in waiting:
                         if _type_of(one) != "request" or _is_request_of(one, found):
                             yield _as_it_is(name, file.fileno(), one)
@@ -144,17 +165,17 @@ class WarcCopy(Struct, frozen=True):
             return _as_it_is(name, descriptor, found)
         return CopiedRecord(name, pack_record(whole), iter(()), cdx_row(whole))
 
-    def _originals(self) -> dict[str, StoreRef]:
-        """Return where the contents lie that revisits among the kept pages refer to, but not they.
+    def _originals(self, *, is_all: bool = False) -> dict[str, StoreRef]:
+        """Return where contents lie that kept revisits refer to: those that are left out, or all.
 
         Headers of all files are read once, and once more if there are any such revisits.
         """
         given, wanted = RecordIdSet(), set[str]()
         for name, record in self._page_headers():
-            if self.kept is not None and (name, record.offset) in self.kept:
-                if record.headers.get("warc-type") == "revisit":
+            if self._is_wanted(name, record):
+                if _type_of(record) == "revisit":
                     wanted.add(record.headers.get("warc-refers-to", ""))
-                else:
+                elif not is_all:
                     given.update([record.record_id])
         wanted = {one for one in wanted if one not in given}
         if not wanted:
