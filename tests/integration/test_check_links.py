@@ -63,7 +63,7 @@ def planted() -> tuple[ScriptedWeb, int]:
 <a href=/fine#here>place</a> <a href=/fine#nowhere>no place</a> <a href=#home>own</a>
 <a href=/fine#sch%C3%B6n>coded</a> <a href=/fine#/route>route</a>
 <a href="/fine#:~:text=words">words</a>
-<a href=/private/x>private</a>
+<a href=/private/x>private</a> <a href=http://a.test:6000/>no port to ask</a>
 <a href=http://down.test:{dead}/1>down</a> <a href=http://down.test:{dead}/2>down, too</a>""",
     )
     site.on("/fine", "<!doctype html><title>Fine</title><p id=here>x<a name='sch\u00f6n'>y</a>")
@@ -172,6 +172,7 @@ def test_where_we_are_turned_away_a_link_could_not_be_checked(checked: Checked) 
     assert {
         one.target: one.reason for one in checked.report.findings if one.kind == "unchecked"
     } == {
+        "http://a.test:6000/": "bad_port",
         f"{checked.home}/closed": "http_403",
         f"{checked.home}/members": "unauthorized",
         f"{checked.home}/private/x": "robots_disallowed",
@@ -273,6 +274,11 @@ def test_a_site_without_faults_ends_with_0_and_leaves_nothing_behind(
         assert (found["ok"], found["pages"], found["ended"]) == (True, 2, "finished")
         assert [one["kind"] for one in found["findings"]] == ["redirect"]
         assert exit_code([*words, "--strict"]) == 1
+
+
+def test_what_is_neither_a_folder_nor_a_url_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    assert exit_code(["check-links", "example.org"]) == 2
+    assert "a URL begins with https://" in capsys.readouterr().err
 
 
 def test_a_seed_that_gives_no_page_is_broken() -> None:

@@ -129,6 +129,11 @@ def _found(given: Mapping[str, Any]) -> "LinkReport":
     if not any("://" in one for one in what):
         if len(what) > 1:
             raise ConfigError(f"expected one folder, or URLs; found {' '.join(what)}")
+        if not Path(what[0]).exists():
+            raise ConfigError(
+                f"{what[0]} is neither a crawl's folder nor a URL; a URL begins with https:// or "
+                "http://"
+            )
         _expect_no_flags(given)
         crawl = OpenCrawl(crawl_folder(Path(what[0])))
         with _telling(given) as tell:

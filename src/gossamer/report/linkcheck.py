@@ -24,7 +24,7 @@ from gossamer.process import MarkupError, PageMarkup, PlacedReference, Tools, is
 from gossamer.report.inquiry import folder_of, is_running
 from gossamer.report.sources import PageSource, page_sources
 from gossamer.store import CrawlFolder, LinksRecord, iter_links
-from gossamer.urls import Patterns, join, registrable_domain
+from gossamer.urls import Patterns, is_bad_port, join, registrable_domain
 
 FindingKind: TypeAlias = Literal[
     "broken", "fragment", "mixed_content", "markup", "redirect", "unchecked"
@@ -51,6 +51,7 @@ _NOT_LINKS = frozenset(
 )
 """What nobody clicks on and no browser loads: guesses from scripts, forms, text."""
 _LOADED = EMBEDDED | {LinkKind.FRAME}
+_WEB = ("http://", "https://")
 _PERMANENT = frozenset({301, 308})
 _TURNED_AWAY = frozenset({401, 403, 407, 429, 451, 999})
 _NOT_TOLD = frozenset(
@@ -221,11 +222,7 @@ def unasked_targets(folder: Path | str, ignore: Sequence[str] = ()) -> list[str]
     for ended in known.ended.values():
         if ended.target and not known.knows(ended.target):
             found[ended.target] = None
-    return [
-        url
-        for url in found
-        if url.startswith(("http://", "https://")) and not _matches(patterns, url)
-    ]
+    return [url for url in found if url.startswith(_WEB) and not _matches(patterns, url)]
 
 
 def moved_seeds(folder: Path | str) -> list[str]:
@@ -303,11 +300,21 @@ def verdict_on(target: str, known: KnownUrls) -> _Verdict:
     if ended is not None:
         kind = _kind_of(ended)
         return _Verdict(kind, ended.status, ended.reason, ended.detail, tuple(chain))
+    if not known.knows(at) and (port := _bad_port(at)):
+        return _Verdict("unchecked", 0, RefusalKind.BAD_PORT.value, f"port {port}", tuple(chain))
     if len(chain) > 1:
         return _Verdict("redirect", statuses[0], "chain", "", tuple(chain))
     if statuses and statuses[0] in _PERMANENT:
         return _Verdict("redirect", statuses[0], "moved_permanently", "", tuple(chain))
     return _FINE
+
+
+def _bad_port(url: str) -> str:
+    """Return the port of a URL that neither we nor browsers ask; "" if it has no such port."""
+    if not url.startswith(_WEB):
+        return ""
+    port = url.split("/", 3)[2].rpartition("]")[2].rpartition(":")[2]
+    return port if port.isdigit() and is_bad_port(int(port)) else ""
 
 
 def _kind_of(ended: _Ended) -> FindingKind | None:
@@ -399,13 +406,15 @@ class _LinkCheck:
 
     def _note(self, target: str, place: LinkPlace) -> bool:
         """Note where a link stands if something is wrong with its target; return True if so."""
-        if target not in self._known.ended:
-            if target not in self._known.pages and target.startswith(("http://", "https://")):
-                self._unasked.add(hash(target))
-            return False
         verdict = self._verdicts.get(target)
         if verdict is None:
-            verdict = self._verdicts[target] = verdict_on(target, self._known)
+            if target in self._known.pages:
+                return False
+            verdict = verdict_on(target, self._known)
+            if verdict.kind is not None:
+                self._verdicts[target] = verdict
+            elif not self._known.knows(target) and target.startswith(_WEB):
+                self._unasked.add(hash(target))
         if verdict.kind is not None:
             self._places[target].append(place)
         return verdict.kind is not None
