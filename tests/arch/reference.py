@@ -64,6 +64,10 @@ PARTS: dict[str, tuple[str, ...]] = {
         ),
         *("NearCopy", "CopyClusters", "CopyCluster", "ClusterMember"),
         *("TextCopies", "TextCopy", "GivenText", "Passage", "PassagePart", "UnreadFile"),
+        *("SiteReport", "StatusCount", "FailureCount", "MediaTypeCount", "Spread", "ValueRange"),
+        *("ReportedPage", "RedirectFacts", "RedirectChain", "TitleFacts", "RepeatedTitle"),
+        *("OrphanFacts", "RobotsFacts", "RobotsLine", "CopyFacts", "CopiedPage", "ReportedHost"),
+        "TrapUnit",
         "html_of",
         *(
             "Page",

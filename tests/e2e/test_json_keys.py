@@ -31,6 +31,8 @@ MAPS = {
     "reasons",
     "empty",
     "unlike",
+    "refusals",
+    "levels",
 }
 """Names of maps by reason, kind or file: their keys depend on the crawl."""
 MAYBE = {
@@ -40,6 +42,12 @@ MAYBE = {
     "settings": ["delay_s", "scope", "insecure", "headers"],
     "filter": ["reason", "detail"],
     "page": ["file", "offset", "length"],
+    "failures": ["reason", "urls", "examples"],
+    "trap_units": ["unit", "pages", "held", "why"],
+    "longest": ["urls", "is_loop"],
+    "most_repeated": ["title", "pages", "urls"],
+    "most_copied": ["url", "copies"],
+    "robots_txt": ["forbidden", "lines", "urls"],
     "visits": ["at", "state", "reason", "status", "file", "offset", "length"],
     "findings": [
         *("kind", "target", "status", "reason", "detail", "chain", "column", "count"),
@@ -123,6 +131,7 @@ def commands(crawl: Crawler, place: Path) -> dict[str, Any]:
         "copies --of": only_json(
             crawl.say("copies", "--of", str(given), "--min-words", "10", "--json")
         ),
+        "report": only_json(crawl.say("report", "--json")),
         "add": only_json(crawl.say("add", seed, "--json")),
         "retry": only_json(crawl.say("retry", "--json")),
         "set": only_json(crawl.say("set", "filter.max_depth=99", "--json")),

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         LinkReport,
         Page,
         Retried,
+        SiteReport,
         Status,
         TaskRow,
         TextCopies,
@@ -288,6 +289,12 @@ class OpenCrawl:
         given = [files] if isinstance(files, str | Path) else list(files)
         return copies_of(self.folder, given, min_words)
 
+    def report(self) -> "SiteReport":
+        """Return the crawl at a glance; `gossamer.html_of` makes a page of it."""
+        from gossamer.report import site_report
+
+        return site_report(self.folder, SystemClock())
+
     # ---- crawl
 
     def add(self, seeds: "str | Iterable[str | Seed]") -> "Added":
@@ -425,14 +432,9 @@ class OpenCrawl:
 
     def graph_options(self) -> "GraphOptions":
         """Return how the graph was built the last time; the defaults if there is none."""
-        from gossamer.graph import GraphOptions, manifest_of
+        from gossamer.api.linkgraph import last_options
 
-        found = manifest_of(self.folder)
-        if found is None:
-            return GraphOptions()
-        return GraphOptions(
-            redirects=found.redirects, canonical=found.canonical, coding=found.coding
-        )
+        return last_options(self.folder)
 
     def build_graph(
         self, options: "GraphOptions | None" = None, on_progress: "BuildProgress | None" = None

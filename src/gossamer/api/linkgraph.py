@@ -16,6 +16,7 @@ from gossamer.graph import (
     EdgeOptions,
     GraphComponents,
     GraphInfo,
+    GraphOptions,
     HostLinks,
     HostRanking,
     HostTable,
@@ -38,6 +39,7 @@ from gossamer.graph import (
     info,
     like,
     links,
+    manifest_of,
     name_lines,
     nearest,
     number_lines,
@@ -269,6 +271,14 @@ class LinkGraph:
         if names and not self.has_kinds:
             raise ConfigError(f"--kind: {self.base} does not record the kinds of its links")
         return read_kinds(names)
+
+
+def last_options(folder: Path) -> GraphOptions:
+    """Return how the graph of a crawl was built the last time; the defaults if there is none."""
+    found = manifest_of(folder)
+    if found is None:
+        return GraphOptions()
+    return GraphOptions(redirects=found.redirects, canonical=found.canonical, coding=found.coding)
 
 
 def open_graph(place: Path | str) -> LinkGraph:

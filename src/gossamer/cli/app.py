@@ -20,6 +20,7 @@ from gossamer.cli import (
     indexing,
     linkcheck,
     linkgraph,
+    reporting,
     searching,
     serving,
     setting,
@@ -51,6 +52,7 @@ app.command("changes")(changing.changes)
 app.command("copies")(copying.copies)
 app.command("extract")(extracting.extract)
 app.command("shell")(shell.shell)
+app.command("report")(reporting.report)
 app.command("search", context_settings={"ignore_unknown_options": True})(searching.search)
 app.command("links")(linkgraph.links)
 app.command("rank")(linkgraph.rank)

@@ -7,6 +7,7 @@ Not for: deciding anything. It only reads.
 from pathlib import Path
 from random import Random
 
+from gossamer.clock import Clock
 from gossamer.model import BuildProgress, CheckedFolder, CheckScope
 from gossamer.report.change_list import Changes
 from gossamer.report.changes import (
@@ -105,6 +106,26 @@ from gossamer.report.reuse import (
     UnreadFile,
     copies_of,
 )
+from gossamer.report.site_facts import (
+    CopiedPage,
+    CopyFacts,
+    FailureCount,
+    MediaTypeCount,
+    OrphanFacts,
+    RedirectChain,
+    RedirectFacts,
+    RepeatedTitle,
+    ReportedHost,
+    ReportedPage,
+    RobotsFacts,
+    RobotsLine,
+    SiteReport,
+    Spread,
+    StatusCount,
+    TitleFacts,
+    TrapUnit,
+    ValueRange,
+)
 from gossamer.report.snapshot import Snapshot
 from gossamer.report.standings import CopyNames, UrlStandings
 from gossamer.report.stored import EditionDiff, Page, diff_editions, page, page_at, pages
@@ -122,8 +143,19 @@ def check_crawl(
     return check(root, scope, rng, on_progress)
 
 
-def html_of(answer: TextCopies) -> str:
+def site_report(folder: Path | str, clock: Clock) -> SiteReport:
+    """Return a crawl at a glance, whether it runs or not."""
+    from gossamer.report.site import site_report as make  # noqa: PLC0415 - a crawl starts without it
+
+    return make(folder, clock)
+
+
+def html_of(answer: TextCopies | SiteReport) -> str:
     """Return an answer as a page in one file that opens anywhere and loads nothing."""
+    if isinstance(answer, SiteReport):
+        from gossamer.report.site_page import report_page  # noqa: PLC0415 - only if asked for
+
+        return report_page(answer)
     from gossamer.report.reuse_page import copies_page  # noqa: PLC0415 - only if asked for
 
     return copies_page(answer)

@@ -36,10 +36,9 @@ a{color:var(--accent);text-decoration:none}a:hover{text-decoration:underline}
 .url{overflow-wrap:anywhere}
 .card{background:var(--card);border:1px solid var(--line);border-radius:10px;
 padding:1rem 1.15rem;margin:0 0 1rem;min-width:0}
-.tiles{display:grid;grid-template-columns:repeat(auto-fit,minmax(8.5rem,1fr));gap:.8rem;
-margin:1.2rem 0 1rem}
+.tiles{display:grid;grid-template-columns:repeat(8,minmax(0,1fr));gap:.8rem;margin:1.2rem 0 1rem}
 .tile{background:var(--card);border:1px solid var(--line);border-radius:10px;padding:.75rem .9rem}
-.tile b{display:block;font-size:1.5rem;line-height:1.2;font-variant-numeric:tabular-nums}
+.tile b{display:block;font-size:1.4rem;line-height:1.2;font-variant-numeric:tabular-nums}
 .tile span{color:var(--soft);font-size:.87rem}
 .tile.bad b{color:var(--bad)}.tile.warn b{color:var(--warn)}
 .grid{display:grid;grid-template-columns:repeat(2,minmax(0,1fr));gap:1rem;align-items:start}
@@ -56,8 +55,13 @@ svg text{fill:var(--ink);font:13px system-ui,-apple-system,"Segoe UI",Roboto,Ari
 svg text.soft{fill:var(--soft)}
 .nav{display:flex;flex-wrap:wrap;gap:.3rem 1rem;margin:.6rem 0 0;font-size:.92rem}
 details summary{cursor:pointer;color:var(--accent);margin:.4rem 0}
-@media(max-width:46rem){.grid{grid-template-columns:minmax(0,1fr)}main,header,footer{padding-left:.9rem;
+@media(max-width:64rem){.tiles{grid-template-columns:repeat(4,minmax(0,1fr))}}
+@media(max-width:46rem){.tiles{grid-template-columns:repeat(2,minmax(0,1fr))}.grid{grid-template-columns:minmax(0,1fr)}main,header,footer{padding-left:.9rem;
 padding-right:.9rem}.card{padding:.85rem .85rem}h1{font-size:1.35rem}}
+@media(max-width:46rem){table.stacked thead{display:none}table.stacked tr,table.stacked td{
+display:block}table.stacked tr{padding:.4rem 0}table.stacked tr+tr{border-top:1px solid var(--line)}
+table.stacked td{border:0!important;padding:.05rem 0}table.stacked td.n{text-align:left;
+color:var(--soft)}table.stacked td.n::after{content:" " attr(data-name)}}
 @media print{body{background:#fff}.card,.tile{break-inside:avoid}}
 """
 
@@ -96,17 +100,28 @@ def web_link(url: str, label: str = "") -> str:
     return f'<a href="{text(url)}" rel="noreferrer noopener nofollow">{shown}</a>'
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[str]], numbers: str = "") -> str:
-    """Return a table of markup; `numbers` has an n for each column of numbers, else a dot."""
+def table(
+    head: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    numbers: str = "",
+    *,
+    is_stacked: bool = False,
+) -> str:
+    """Return a table of markup; `numbers` has an n for each column of numbers, else a dot.
+
+    On a phone, the cells of a stacked one are below each other.
+    """
     kinds = [' class="n"' if mark == "n" else "" for mark in numbers.ljust(len(head), ".")]
+    cells = [f'<td{kind} data-name="{text(name)}">' for kind, name in zip(kinds, head, strict=True)]
     lines = (
-        "".join(f"<td{kind}>{cell}</td>" for kind, cell in zip(kinds, row, strict=True))
+        "".join(f"{opening}{cell}</td>" for opening, cell in zip(cells, row, strict=True))
         for row in rows
     )
     names = "".join(f"<th{kind}>{text(name)}</th>" for kind, name in zip(kinds, head, strict=True))
     body = "".join(f"<tr>{line}</tr>" for line in lines)
     top = f"<thead><tr>{names}</tr></thead>"
-    return f'<div class="scroll"><table>{top}<tbody>{body}</tbody></table></div>'
+    name = ' class="stacked"' if is_stacked else ""
+    return f'<div class="scroll"><table{name}>{top}<tbody>{body}</tbody></table></div>'
 
 
 def card(title: str, *parts: str, note: str = "", is_wide: bool = False, anchor: str = "") -> str:

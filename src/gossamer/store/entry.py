@@ -110,6 +110,9 @@ class LinksRecord(Struct, kw_only=True, frozen=True):
     """Labels of the seeds that led here (topics, regions), separated by commas."""
     on_probation: str | UnsetType = UNSET
     """The part of a site on whose probation the page was fetched; left out if on none."""
+    took_ms: int | UnsetType = UNSET
+    """From the request to the last byte of the answer; left out if there was none. Records of older
+    versions lack it."""
 
 
 class EndingsRecord(Struct, kw_only=True, frozen=True):
@@ -567,6 +570,7 @@ def _links_record(
         fragments=fragments or UNSET,
         label=task.labels,
         on_probation=turn.on_probation or UNSET,
+        took_ms=round(document.latency_s * 1000) if document is not None else UNSET,
     )
 
 

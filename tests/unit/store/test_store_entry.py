@@ -114,7 +114,7 @@ def test_every_final_turn_leaves_one_links_record_that_names_its_page() -> None:
         b',"copy_of":"","fp":null,"words":null,"truncated":"","oddities":[],"title":"Hello",'
         b'"headings":[],"language":"en",'
         b'"canonical":"","robots":[],"notes":{},"errors":[],'
-        b'"links":[["http://two.test/b","a","two","nofollow"]],"label":""}'
+        b'"links":[["http://two.test/b","a","two","nofollow"]],"label":"","took_ms":100}'
     )
     assert gzip.decompress(entry.links) == record(
         "WARC/1.1",
