@@ -179,6 +179,18 @@ def test_lines_before_and_after_are_told(shop: Shop) -> None:
     assert "    - CHF 12\n    + CHF 14\n" in told
 
 
+def test_the_table_of_changes_has_a_row_for_each(shop: Shop, tmp_path: Path) -> None:
+    path = tmp_path / "out"
+    words = ("--to", str(path), "--format", "jsonl")
+    say("export", str(shop.folder), "changes", *words).expect(0)
+    rows = [json.loads(line) for line in (path / "changes.jsonl").read_text().splitlines()]
+    mine = [row for row in rows if row["url"] == shop.url]
+    assert len(rows) == 4
+    assert [row["kind"] for row in mine] == ["new", "changed", "changed"]
+    assert [(row["added"], row["removed"]) for row in mine[1:]] == [(1, 1), (2, 2)]
+    assert mine[0].get("similarity") is None
+
+
 def test_only_changes_inside_selected_elements_count(shop: Shop) -> None:
     facts = json.loads(changes(shop, "--selector", "#price", "--json").expect(0).out)
     assert facts["counts"] == {"new": 1, "changed": 1, "gone": 0, "back": 0}

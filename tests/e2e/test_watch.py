@@ -2,6 +2,7 @@
 
 import re
 import signal
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from laboratory.changing import (
     true_freshness,
 )
 
+import gossamer
 from gossamer.frontier.revisit import Watchlist
 from gossamer.testing import LoggedRequest, most_connections, short_gaps
 from tests.e2e.archive import Archive, read_archive
@@ -141,6 +143,23 @@ def assert_every_edition_is_stored_once(
         assert is_undone or page.version(at - BLUR_S) <= editions[-1], page
 
 
+def assert_every_change_is_told_once(web: ChangingWeb, archive: Archive, crawler: Crawler) -> None:
+    """Each page is new once, changed as often as another edition was stored, and gone as recorded.
+
+    A page that is gone stays so in this web.
+    """
+    told: dict[str, list[str]] = {}
+    for change in gossamer.open(crawler.folder).changes():
+        told.setdefault(change.url, []).append(change.kind)
+    stored = Counter(record.url for record in archive.pages if EDITION.search(record.payload))
+    gone = Counter(one["url"] for one in archive.metadata() if one["outcome"] == "gone")
+    for host, number in web.fates:
+        url = web.url(host, number)
+        expected = ["new", *["changed"] * (stored[url] - 1), *["gone"] * gone[url]]
+        assert told.pop(url) == expected, url
+    assert not told
+
+
 @pytest.mark.slow
 def test_a_watch_is_as_fresh_as_foretold_though_it_is_killed(
     served: ChangingProcess, crawler: Crawler
@@ -169,6 +188,7 @@ def test_a_watch_is_as_fresh_as_foretold_though_it_is_killed(
     archive = read_archive(crawler.folder)
     assert_gone_pages_have_left(web, visits, archive, crawler)
     assert_every_edition_is_stored_once(web, visits, archive, kills)
+    assert_every_change_is_told_once(web, archive, crawler)
     assert status["pages"] == len(web.fates)
     found = status["watch"]
     assert found["visits"] <= len(moments)

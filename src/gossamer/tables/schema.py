@@ -187,14 +187,26 @@ HOSTS = TableSchema(
 
 CHANGES = TableSchema(
     "changes",
-    "A change of a page between two visits.",
+    "A page that is new, has changed, is gone or is back; each change is listed once. What it is "
+    "compared with is what was stored at the visit before.",
     (
         Column("url", "string", "Address of the page."),
         Column("at", "timestamp", "When it was noticed."),
-        Column("kind", "string", "`new`, `changed`, `gone` or `back`."),
-        Column("similarity", "double", "Of the texts before and after: 1.0 is the same."),
-        Column("added", "integer", "Lines of text that were added."),
-        Column("removed", "integer", "Lines of text that were removed."),
+        Column(
+            "kind",
+            "string",
+            "`new`: stored for the first time; `changed`: its words or links, or it redirects now; "
+            "`gone`: its server said so twice; `back`: it was gone.",
+        ),
+        Column(
+            "similarity",
+            "double",
+            "Share of the words that both texts have: 1.0 is the same. Empty for `new` and `gone`.",
+        ),
+        Column("added", "integer", "Lines of text that were added. Empty for `new` and `gone`."),
+        Column(
+            "removed", "integer", "Lines of text that were removed. Empty for `new` and `gone`."
+        ),
     ),
 )
 

@@ -10,6 +10,7 @@ from typing import TypeAlias
 from gossamer.errors import ConfigError
 from gossamer.model import BuildProgress, BuildStep, skipped
 from gossamer.process import TextKind
+from gossamer.report import change_rows
 from gossamer.store import CrawlFolder, Lengths, counted_lengths
 from gossamer.tables.archive import ArchiveStretch
 from gossamer.tables.contents import Contents
@@ -18,7 +19,7 @@ from gossamer.tables.images import image_rows
 from gossamer.tables.joins import joined, living_rows
 from gossamer.tables.known import host_batches, url_batches
 from gossamer.tables.rows import ArchiveRows, Batch, RowWishes, batches_of
-from gossamer.tables.schema import IMAGES, TABLES, TableName
+from gossamer.tables.schema import CHANGES, IMAGES, TABLES, TableName
 
 FROM_ARCHIVE: frozenset[TableName] = frozenset({"pages", "links"})
 
@@ -31,9 +32,19 @@ def image_batches(folder: CrawlFolder) -> Iterator[Batch]:
     return batches_of(IMAGES, image_rows(folder, (batch for _, batch in links)))
 
 
+def change_batches(folder: CrawlFolder) -> Iterator[Batch]:
+    """Yield the rows of `changes`."""
+    found = change_rows(folder, {}, counted_lengths(folder, "links"))
+    return batches_of(
+        CHANGES,
+        ((one.url, one.at, one.kind, one.similarity, one.added, one.removed) for one in found),
+    )
+
+
 SOURCES: Mapping[TableName, Source] = {
     "urls": url_batches,
     "hosts": host_batches,
+    "changes": change_batches,
     "images": image_batches,
 }
 """`batches_of` makes batches of rows."""
