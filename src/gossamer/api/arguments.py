@@ -10,11 +10,12 @@ _STATUS_NAMES = {"401": "unauthorized", "404": "not_found", "410": "gone", "429"
 """HTTP statuses that have a name of their own among the reasons."""
 
 
-def check_reasons(reasons: Iterable[str]) -> None:
-    """Refuse names that no URL fails, or is refused, for."""
-    from gossamer.model import FailureKind, RefusalKind
+def check_reasons(reasons: Iterable[str], *, with_filters: bool = False) -> None:
+    """Refuse names that no URL fails, or is refused, for; links that filters refuse, if wanted."""
+    from gossamer.model import FailureKind, RefusalKind, Reject
 
-    known = list(dict.fromkeys(one.value for one in (*FailureKind, *RefusalKind)))
+    of_filters = (*(one.value for one in Reject), "trial") if with_filters else ()
+    known = list(dict.fromkeys((*(one.value for one in (*FailureKind, *RefusalKind)), *of_filters)))
     for reason in reasons:
         if reason not in known and not re.fullmatch("http_[45][0-9][0-9]", reason):
             named = _STATUS_NAMES.get(reason, f"http_{reason}" if reason.isdecimal() else "")
@@ -36,3 +37,11 @@ def check_states(states: Iterable[str]) -> None:
 def texts(given: str | Iterable[str]) -> list[str]:
     """Return one text, or several, as a list."""
     return [given] if isinstance(given, str) else list(given)
+
+
+def host_name(given: str) -> str:
+    """Return the host that somebody named: by its name, with a port, or by a URL of it."""
+    authority = given.strip().lower().partition("://")[2] or given.strip().lower()
+    host = authority.partition("/")[0]
+    name, colon, port = host.rpartition(":")
+    return name if colon and port.isdigit() else host

@@ -6,7 +6,7 @@ from random import Random
 from threading import Event
 from typing import TYPE_CHECKING, Literal, Self, Unpack, overload
 
-from gossamer.api.arguments import check_reasons, check_states, texts
+from gossamer.api.arguments import check_reasons, check_states, host_name, texts
 from gossamer.api.options import CrawlOptions, with_options
 from gossamer.api.running import given_seeds, run, run_async
 from gossamer.clock import SystemClock
@@ -180,17 +180,14 @@ class OpenCrawl:
 
         chosen, named = frozenset(texts(states)), tuple(texts(reasons))
         check_states(chosen)
-        selection = UrlSelection(states=chosen, reasons=named, host=host)
-        return url_table(self.folder, selection, anchors=anchors)
+        wanted = UrlSelection(states=chosen, reasons=named, host=host_name(host))
+        return url_table(self.folder, wanted, anchors=anchors)
 
     def hosts(self, host: str = "") -> "Iterator[CrawledHost]":
-        """Yield every host of which URLs were queued: pages, failures, queue, robots, delays.
-
-        `host`: only this one.
-        """
+        """Yield every host of which URLs were queued, or one: pages, failures, robots, delays."""
         from gossamer.report import host_table
 
-        return host_table(self.folder, host)
+        return host_table(self.folder, host_name(host))
 
     def url_counts(self) -> "UrlCounts":
         """Return how many URLs `urls` has, by state and reason."""
@@ -220,6 +217,10 @@ class OpenCrawl:
     def table(self, name: Literal["pages"]) -> "CrawlTable[PageRow]": ...
     @overload
     def table(self, name: Literal["links"]) -> "CrawlTable[LinkEntry]": ...
+    @overload
+    def table(self, name: Literal["urls"]) -> "CrawlTable[UrlRow]": ...
+    @overload
+    def table(self, name: Literal["hosts"]) -> "CrawlTable[CrawledHost]": ...
     @overload
     def table(self, name: "TableName") -> "CrawlTable[Struct]": ...
     def table(self, name: "TableName") -> "CrawlTable[Struct]":

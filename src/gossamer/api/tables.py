@@ -1,13 +1,15 @@
 """CrawlTable: a table of a crawl, as rows, as Arrow, or as files."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, Generic, TypeVar
 
 from msgspec import Struct, defstruct
 
+from gossamer.api.arguments import check_reasons, check_states, host_name, texts
 from gossamer.clock import SystemClock
 from gossamer.errors import ConfigError
+from gossamer.report import CrawledHost, UrlRow
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -63,7 +65,12 @@ class LinkEntry(Struct, frozen=True, kw_only=True):
     target_status: int | None
 
 
-_TYPED: dict[str, type[Struct]] = {"pages": PageRow, "links": LinkEntry}
+_TYPED: dict[str, type[Struct]] = {
+    "pages": PageRow,
+    "links": LinkEntry,
+    "urls": UrlRow,
+    "hosts": CrawledHost,
+}
 RowT_co = TypeVar("RowT_co", bound=Struct, covariant=True)
 
 
@@ -112,6 +119,40 @@ class CrawlTable(Generic[RowT_co]):
         made: Any = _TYPED.get(self.name) or defstruct("TableRow", self.columns, frozen=True)
         kind: type[RowT_co] = made
         return kind
+
+    def write_list(
+        self,
+        file: BinaryIO,
+        *,
+        format: str = "text",  # noqa: A002 - as --format has it
+        states: str | Iterable[str] = (),
+        reasons: str | Iterable[str] = (),
+        host: str = "",
+        limit: int | None = None,
+        header: bool = False,
+    ) -> int:
+        """Write rows to a file, one per line and as they come; return how many.
+
+        `format`: text (columns separated by tabs, the URL first), jsonl or csv. `states` and
+        `reasons`: of URLs; of links, the state of the target; of hosts, that they have such URLs.
+        `host`: only its rows. `header`: begin with the names of the columns, in text.
+        """
+        from gossamer.store import CrawlFolder
+        from gossamer.tables import ListRequest, write_list
+
+        chosen, named = frozenset(texts(states)), tuple(texts(reasons))
+        check_states(chosen)
+        check_reasons(named, with_filters=True)
+        request = ListRequest(
+            table=self.name,
+            format=format,
+            states=chosen,
+            reasons=named,
+            host=host_name(host),
+            limit=limit,
+            has_header=header,
+        )
+        return write_list(CrawlFolder(self.folder), request, file)
 
     def to_arrow(self) -> "pa.Table":
         """Return all rows as a table of pyarrow's; needs `gossamer[tables]`."""

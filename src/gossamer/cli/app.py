@@ -20,6 +20,7 @@ from gossamer.cli import (
     indexing,
     linkcheck,
     linkgraph,
+    listing,
     reporting,
     searching,
     serving,
@@ -49,6 +50,7 @@ app.command("status")(store.status)
 app.command("why")(store.why)
 app.command("show")(store.show)
 app.command("changes")(changing.changes)
+app.command("list")(listing.list_rows)
 app.command("copies")(copying.copies)
 app.command("extract")(extracting.extract)
 app.command("shell")(shell.shell)

@@ -18,6 +18,7 @@ from gossamer.tables.export import (
 from gossamer.tables.filters import RowFilters
 from gossamer.tables.items import ItemStream, ItemTotals
 from gossamer.tables.joins import JOINS, MakeJoin
+from gossamer.tables.listing import SHOWN, ListRequest, write_list
 from gossamer.tables.options import (
     ArchiveFormat,
     Exported,
