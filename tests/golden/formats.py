@@ -174,7 +174,7 @@ def made_records() -> dict[str, bytes]:
     """Return WARC records of every kind, unpacked, as a shard writes them."""
     writer = TurnWriter(software=SOFTWARE, rng=random.Random(1))
     warcinfo = writer.warcinfo("pages-00-0001-00000.warc.gz", AT)
-    page = writer.entry(turn(document(b"<p>Golden page")))
+    page = writer.entry(turn(document(b"<p>Golden page", latency_s=0.0)))  # no `took_ms` then
     original = CopyOf("http://one.test/a", page.record_id, page.payload_digest, AT)
     copy = document(b"<p>Golden page", at="http://one.test/b", fetched_at=AT + 9)
     revisit = writer.entry(turn(copy, copy_of=original))

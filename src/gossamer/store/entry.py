@@ -111,8 +111,8 @@ class LinksRecord(Struct, kw_only=True, frozen=True):
     on_probation: str | UnsetType = UNSET
     """The part of a site on whose probation the page was fetched; left out if on none."""
     took_ms: int | UnsetType = UNSET
-    """From the request to the last byte of the answer; left out if there was none. Records of older
-    versions lack it."""
+    """From the request to the last byte of the answer, at least 1; left out if it was not measured.
+    Records of older versions lack it."""
 
 
 class EndingsRecord(Struct, kw_only=True, frozen=True):
@@ -570,8 +570,13 @@ def _links_record(
         fragments=fragments or UNSET,
         label=task.labels,
         on_probation=turn.on_probation or UNSET,
-        took_ms=round(document.latency_s * 1000) if document is not None else UNSET,
+        took_ms=_took_ms(document),
     )
+
+
+def _took_ms(document: Document | None) -> int | UnsetType:
+    took_s = document.latency_s if document is not None else 0.0
+    return max(round(took_s * 1000), 1) if took_s > 0 else UNSET
 
 
 def _ending(turn: Turn) -> tuple[str, str, str]:
