@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from gossamer.search.gather.foreign.streams import DamagedError, Unpacked
+from gossamer.store.unpacking import DamagedError, Unpacked
 
 LINES = [b"line %d of the file\n" % number for number in range(20_000)]
 CONTENT = b"".join(LINES)

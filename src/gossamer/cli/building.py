@@ -40,8 +40,10 @@ def build(**given: Any) -> None:  # noqa: ANN401 - the parser hands over what is
     """Build the state, the labels of near-duplicates, the graph or the index, from the archive.
 
     A graph or index that exists is brought up to date: only what is new in the
-    archive is read. The options of compression are for a graph that is written
-    in full, those of splitting for an index.
+    archive is read. WARC files of other crawlers (wget, Heritrix, Browsertrix)
+    that lie in DIR/archive become part of the crawl when its state is built. The
+    options of compression are for a graph that is written in full, those of
+    splitting for an index.
     """
     folder, what = given["folder"], given["what"]
     if what not in KNOWN:
@@ -216,6 +218,7 @@ def _built_again(found: "RebuiltState | NearTotals") -> str:
 
     pages = counted(found.pages, "page")
     if isinstance(found, RebuiltState):
-        return f"The state was built again: {pages} stored, {found.queued:,} queued."
+        new = f" {counted(found.imported, 'page')} came from other files." if found.imported else ""
+        return f"The state was built again: {pages} stored, {found.queued:,} queued.{new}"
     levels = ", ".join(f"{getattr(found, level):,} {words}" for level, words in ALIKE.items())
     return f"{pages} compared: {levels}."

@@ -48,8 +48,10 @@ from gossamer.store.entry import (
     decode_all_links,
     decode_links,
 )
+from gossamer.store.foreign import OPENING as WARC_OPENING
+from gossamer.store.foreign import Bad, ForeignRecord, read_warc
 from gossamer.store.joining import PageRecords
-from gossamer.store.layout import ArchiveKind, ArchiveName, CrawlFolder
+from gossamer.store.layout import KINDS, ArchiveKind, ArchiveName, CrawlFolder
 from gossamer.store.lifecycle import (
     FileSeal,
     Pacing,
@@ -106,6 +108,7 @@ from gossamer.store.scanning import (
 from gossamer.store.seeking import RecordSeeker
 from gossamer.store.state import State, after_prefix
 from gossamer.store.stretches import BadStretches
+from gossamer.store.unpacking import DamagedError, Unpacked
 from gossamer.store.warc import (
     CdxLine,
     CdxRow,

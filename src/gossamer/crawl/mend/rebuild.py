@@ -24,6 +24,7 @@ from gossamer.clock import SystemClock
 from gossamer.config import WatchConfig
 from gossamer.crawl.core import Core, build_core
 from gossamer.crawl.ledger import VISITS_KEPT, is_html, kept_first_at, remarks
+from gossamer.crawl.mend.importing import configure_from, foreign_files, import_files
 from gossamer.crawl.mend.walking import (
     FoundPage,
     LostRecords,
@@ -107,6 +108,8 @@ class RebuiltState(Struct, frozen=True, kw_only=True):
     queued: int
     queued_again: int = 0
     """URLs among them that were stored, and whose records are damaged."""
+    imported: int = 0
+    """Pages among them that were read from WARC files of others, this time."""
     damaged: tuple[BadRecord, ...] = ()
     """Records that could not be read, one for each URL that is known to be in them."""
 
@@ -114,16 +117,22 @@ class RebuiltState(Struct, frozen=True, kw_only=True):
 def build_state(root: Path | str, on_progress: BuildProgress | None = None) -> RebuiltState:
     """Make the state of a crawl anew from its archive; return what was found."""
     folder = CrawlFolder(Path(root))
-    if not folder.config_path.exists() or not folder.has_archive():
+    foreign = foreign_files(folder)
+    is_crawl = folder.config_path.exists() and folder.has_archive()
+    if not is_crawl and not foreign:
         raise CannotGoOn(f"{root} is not a crawl folder: expected crawl.toml and an archive in it")
-    config = load_crawl_config(folder.root)
+    tell = on_progress or (lambda _: None)
     with lock_folder(folder, SystemClock()):
+        if not folder.config_path.exists():
+            configure_from(folder, foreign)
+        config = load_crawl_config(folder.root)
+        imported = import_files(folder, foreign, tell)
         fresh = folder.root / "state.new"
         shutil.rmtree(fresh, ignore_errors=True)
         state = State.open(fresh / "00")
         core = build_core(state, ShardFolder(folder=folder), config, Random(0), Counters())  # noqa: S311  # queue draws
         lost = LostRecords()
-        again = _replay(folder, core, lost, on_progress or (lambda _: None))
+        again = _replay(folder, core, lost, tell)
         state.sync()
         committed = (read_file_row(*row) for row in state.scan(ROW_PREFIX))
         replace_ends(folder, {name: row.length for name, row in committed})
@@ -131,6 +140,7 @@ def build_state(root: Path | str, on_progress: BuildProgress | None = None) -> R
             pages=core.counters.pages,
             queued=core.frontier.queued,
             queued_again=again,
+            imported=imported,
             damaged=tuple(lost.bad),
         )
         core.url_seen.close()

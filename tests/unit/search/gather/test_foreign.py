@@ -14,10 +14,11 @@ from hypothesis import strategies as st
 from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
-from gossamer.search.gather.foreign import Bad, ForeignPages, LeftOut, pages, warcs
+from gossamer.search.gather.foreign import Bad, ForeignPages, LeftOut, pages
 from gossamer.search.gather.foreign.languages import two_letters
-from gossamer.search.gather.foreign.streams import Unpacked
 from gossamer.search.page import IndexPage
+from gossamer.store import foreign as warcs
+from gossamer.store.unpacking import Unpacked
 from tests.examples import examples
 
 A, B, C = (f"http://{name}.test/" for name in "abc")

@@ -4,4 +4,4 @@ Whatever a file says, it is read in bounded memory, and what cannot be read is t
 """
 
 from gossamer.search.gather.foreign.pages import ForeignPages, Found, LeftOut
-from gossamer.search.gather.foreign.warcs import Bad
+from gossamer.store import Bad

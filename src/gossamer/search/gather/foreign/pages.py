@@ -12,9 +12,8 @@ from gossamer.errors import ConfigError
 from gossamer.model import Url
 from gossamer.search.gather.foreign.languages import two_letters
 from gossamer.search.gather.foreign.reading import Reader, status_of_record
-from gossamer.search.gather.foreign.streams import DamagedError, Unpacked
-from gossamer.search.gather.foreign.warcs import OPENING, Bad, ForeignRecord, read_warc
 from gossamer.search.page import IndexPage
+from gossamer.store import WARC_OPENING, Bad, DamagedError, ForeignRecord, Unpacked, read_warc
 from gossamer.urls import parse
 
 BOM = b"\xef\xbb\xbf"
@@ -71,13 +70,13 @@ class ForeignPages:
 
     def _pages(self, stream: Unpacked) -> Iterator[Found]:
         try:
-            opening = stream.peek(len(OPENING))
+            opening = stream.peek(len(WARC_OPENING))
         except DamagedError as error:
             yield Bad(0, str(error))
-            opening = stream.peek(len(OPENING))
+            opening = stream.peek(len(WARC_OPENING))
         if opening.startswith(BOM):
             stream.take(len(BOM))
-        if opening == OPENING:
+        if opening == WARC_OPENING:
             for record in read_warc(stream):
                 if isinstance(record, Bad):
                     yield record

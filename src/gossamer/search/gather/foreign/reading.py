@@ -8,8 +8,14 @@ import msgspec
 from gossamer.config import Config
 from gossamer.model import Document, Extraction, Url
 from gossamer.process import HELPER_COMMAND, CarriedBody, Registry, Tools, helper_request
-from gossamer.search.gather.foreign.warcs import ForeignRecord
-from gossamer.store import decoded, header_fields, joined_field, split_head, status_of
+from gossamer.store import (
+    ForeignRecord,
+    decoded,
+    header_fields,
+    joined_field,
+    split_head,
+    status_of,
+)
 
 MOST_BODY_BYTES = 16 << 20
 """Of a document, decoded."""

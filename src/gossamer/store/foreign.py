@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from gossamer.search.gather.foreign.streams import DamagedError, Unpacked
+from gossamer.store.unpacking import DamagedError, Unpacked
 
 MOST_HEAD_BYTES = 64 << 10
 MOST_BLOCK_BYTES = 32 << 20
