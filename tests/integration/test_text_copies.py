@@ -149,12 +149,18 @@ def test_the_command_tells_share_and_longest_passage(
     [
         (("--of", "/nowhere/at/all"), "does not exist"),
         (("--min-words", "30"), "need --of FILE"),
+        (("--of", "x", "--min-words", "4"), "--min-words"),
         (("http://a.test/", "--of", "x"), "either a URL or --of"),
     ],
 )
 def test_what_makes_no_sense_is_refused(folder: Path, words: tuple[str, ...], problem: str) -> None:
     with pytest.raises(ConfigError, match=problem):
         parse_and_run(["copies", str(folder), *words])
+
+
+def test_a_passage_is_no_shorter_than_a_phrase(folder: Path, given: Path) -> None:
+    with pytest.raises(ConfigError, match="min_words: expected 5 or more, found 4"):
+        gossamer.open(folder).copies_of(given, min_words=4)
 
 
 def test_a_folder_without_any_text_is_refused(folder: Path, tmp_path: Path) -> None:

@@ -40,7 +40,7 @@ def copies(
         typer.Option(
             "--min-words",
             metavar="N",
-            min=1,
+            min=5,
             help="With --of: a passage has at least so many words of the text (25). In scripts "
             "without spaces a character is a word.",
         ),

@@ -32,6 +32,7 @@ from gossamer.dedupe.detector import (
     root_of,
     words_fingerprint,
 )
+from gossamer.dedupe.kernels.reuse import PHRASE
 from gossamer.dedupe.near import NearSet, verify_near
 from gossamer.dedupe.passages import MOST_LEFT_OUT, AlignedPassage
 from gossamer.dedupe.phrases import SplitText, WordSplitter

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from gossamer.dedupe import (
     MIN_WORDS,
     MOST_LEFT_OUT,
+    PHRASE,
     AlignedPassage,
     FoundPassages,
     SplitText,
@@ -135,8 +136,8 @@ def copies_of(
     The texts of the archive are read twice: once to find the pages that may hold some, and how
     common each phrase is, then those pages.
     """
-    if min_words < 1:
-        raise ConfigError(f"min_words: expected a positive number, found {min_words}")
+    if min_words < PHRASE:
+        raise ConfigError(f"min_words: expected {PHRASE} or more, found {min_words}")
     place = folder_of(folder)
     texts, unread = _given(of, min_words)
     if not texts:
