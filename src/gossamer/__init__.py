@@ -185,7 +185,16 @@ if TYPE_CHECKING:
         ShardServer,
     )
     from gossamer.store import BadRecord, BuiltElsewhere, LinksRecord, StoredPage
-    from gossamer.tables import Exported, ExportOptions, ItemStream, ItemTotals, RowFilters
+    from gossamer.tables import (
+        Exported,
+        ExportOptions,
+        ItemStream,
+        ItemTotals,
+        RowFilters,
+        SqlAnswer,
+        TablesFacts,
+        plain_cell,
+    )
     from gossamer.web import serve
 
 __version__ = "0.1.0"
@@ -326,11 +335,13 @@ __all__ = [
     "SimilarPages",
     "SiteReport",
     "Spread",
+    "SqlAnswer",
     "Status",
     "StatusCount",
     "StoreConfig",
     "StoreRef",
     "StoredPage",
+    "TablesFacts",
     "TaskRow",
     "TextCopies",
     "TextCopy",
@@ -373,6 +384,7 @@ __all__ = [
     "open_search",
     "page_text",
     "parsed_page",
+    "plain_cell",
     "processor",
     "protocol",
     "read_item_rules",
@@ -437,7 +449,9 @@ _HOMES = {
     ),
     "search": "BadMessage ShardServer Answer Hit IndexFacts IndexOptions Published Segment",
     "store": "BadRecord BuiltElsewhere LinksRecord StoredPage",
-    "tables": "Exported ExportOptions ItemStream ItemTotals RowFilters",
+    "tables": (
+        "Exported ExportOptions ItemStream ItemTotals RowFilters SqlAnswer TablesFacts plain_cell"
+    ),
     "web": "serve",
 }
 """Where each name is defined; `open` is `open_crawl` there."""

@@ -48,6 +48,7 @@ def check_folder(
     from gossamer.graph import check_graph
     from gossamer.report import check_crawl
     from gossamer.search import check_index
+    from gossamer.tables import check_tables
 
     began = clock.steady()
     found = check_crawl(root, scope, rng, tell)
@@ -56,6 +57,7 @@ def check_folder(
         *found.findings,
         *check_graph(root, is_quick=is_short),
         *check_index(root, is_quick=is_short),
+        *check_tables(root, is_quick=is_short),
     )
     return CheckReport(
         ok=not findings,
@@ -83,7 +85,7 @@ def repair_folder(
     if "cdxj" in wanted:
         write_indexes(root, clock)
         done.append("cdxj")
-    order: tuple[Remedy, ...] = ("state", "near", "graph", "index")
+    order: tuple[Remedy, ...] = ("state", "near", "graph", "index", "tables")
     for remedy in order:
         if remedy not in wanted:
             continue
@@ -97,6 +99,7 @@ def _build(root: Path, what: Remedy, tell: BuildProgress) -> None:
     from gossamer.crawl import build_near, build_state
     from gossamer.graph import GraphOptions, build_graph, manifest_of
     from gossamer.search import IndexOptions, build_index
+    from gossamer.tables import build_tables
 
     if what == "state":
         build_state(root, tell)
@@ -110,5 +113,7 @@ def _build(root: Path, what: Remedy, tell: BuildProgress) -> None:
                 options, redirects=known.redirects, canonical=known.canonical, coding=known.coding
             )
         build_graph(root, options, tell)
+    elif what == "tables":
+        build_tables(root, is_full=True, tell=tell)
     else:
         build_index(root, IndexOptions(is_full=True), tell)

@@ -15,6 +15,8 @@ from gossamer.errors import ConfigError
 from gossamer.settings import load_crawl_config
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     from msgspec import Struct
 
     from gossamer.api.checking import CheckReport
@@ -46,7 +48,7 @@ if TYPE_CHECKING:
     )
     from gossamer.search import Answer, IndexFacts, IndexOptions, Published
     from gossamer.store import LinksRecord
-    from gossamer.tables import Exported, ExportOptions, TableName, TextForm
+    from gossamer.tables import Exported, ExportOptions, SqlAnswer, TableName, TablesFacts, TextForm
 
 _FOLLOW_PAUSE_S = 2.0
 
@@ -228,6 +230,31 @@ class OpenCrawl:
         from gossamer.api.tables import CrawlTable
 
         return CrawlTable(self.folder, name)
+
+    def sql(
+        self, query: str, on_progress: "BuildProgress | None" = None
+    ) -> "AbstractContextManager[SqlAnswer]":
+        """Give the answer to one SELECT over the tables: `with crawl.sql("...") as answer:`.
+
+        The Parquet parts in the crawl's folder are brought up to date first.
+        """
+        from gossamer.tables import ask_sql
+
+        return ask_sql(self.folder, query, on_progress)
+
+    def build_tables(
+        self, *, full: bool = False, on_progress: "BuildProgress | None" = None
+    ) -> "TablesFacts":
+        """Bring the Parquet parts of pages and links up to date; `full` reads all again."""
+        from gossamer.tables import build_tables
+
+        return build_tables(self.folder, is_full=full, tell=on_progress)
+
+    def follow_tables(self, wait: Wait | None = None) -> "Iterator[TablesFacts]":
+        """Bring the Parquet parts up to date again and again while the crawl runs."""
+        from gossamer.tables import follow_tables
+
+        return follow_tables(self.folder, SystemClock(), wait or _pause)
 
     def export(
         self,

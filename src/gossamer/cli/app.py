@@ -22,6 +22,7 @@ from gossamer.cli import (
     linkgraph,
     listing,
     reporting,
+    querying,
     searching,
     serving,
     setting,
@@ -60,6 +61,7 @@ app.command("links")(linkgraph.links)
 app.command("rank")(linkgraph.rank)
 app.command("build")(building.build)
 app.command("export")(exporting.export)
+app.command("sql")(querying.sql)
 app.command("check")(checking.check)
 app.command("check-links")(linkcheck.check_links)
 app.command("index")(indexing.index)

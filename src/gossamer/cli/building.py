@@ -32,18 +32,23 @@ _DID_GRAPH = {
     "fold": "New pages were folded into the graph",
     "full": "The graph was built",
 }
+_DID_TABLES = {
+    "nothing": "The tables are up to date",
+    "news": "New pages were added to the tables",
+    "full": "The tables were built",
+}
 MOST_NAMED = 100
-KNOWN = ("state", "near", "graph", "index")
+KNOWN = ("state", "near", "graph", "index", "tables")
 
 
 def build(**given: Any) -> None:  # noqa: ANN401 - the parser hands over what is declared below
-    """Build the state, the labels of near-duplicates, the graph or the index, from the archive.
+    """Build the state, labels of near-duplicates, graph, index or tables from the archive.
 
-    A graph or index that exists is brought up to date: only what is new in the
-    archive is read. WARC files of other crawlers (wget, Heritrix, Browsertrix)
-    that lie in DIR/archive become part of the crawl when its state is built. The
-    options of compression are for a graph that is written in full, those of
-    splitting for an index.
+    What exists is brought up to date: only what is new in the archive is read.
+    WARC files of other crawlers (wget, Heritrix, Browsertrix) that lie in
+    DIR/archive become part of the crawl when its state is built. The options of
+    compression are for a graph that is written in full, those of splitting for
+    an index.
     """
     folder, what = given["folder"], given["what"]
     if what not in KNOWN:
@@ -54,6 +59,8 @@ def build(**given: Any) -> None:  # noqa: ANN401 - the parser hands over what is
         build_graph_of(folder, given)
     elif what == "index":
         build_index_of(folder, given)
+    elif what == "tables":
+        build_tables_of(folder, given)
     else:
         build_again(folder, what, is_json=given["json"])
 
@@ -134,6 +141,23 @@ def build_graph_of(folder: Path, given: dict[str, Any]) -> None:
     with telling("graph") as tell:
         facts = OpenCrawl(folder).build_graph(graph_options_of(given), tell)
     _tell_built(facts, is_json=given["json"])
+
+
+def build_tables_of(folder: Path, given: dict[str, Any]) -> None:
+    """Build the Parquet parts of a crawl's tables, or follow it."""
+    from gossamer import OpenCrawl
+
+    if given["follow"]:
+        for facts in OpenCrawl(folder).follow_tables():
+            if facts.did != "nothing":
+                out(is_aside=True).print(f"{_DID_TABLES[facts.did]}: {facts.pages:,} pages")
+    with telling("tables") as tell:
+        facts = OpenCrawl(folder).build_tables(full=given["full"], on_progress=tell)
+    if given["json"]:
+        print_json(as_json(facts))
+        return
+    words = f"{facts.pages:,} pages in {counted(facts.parts, 'part')}"
+    out().print(f"{_DID_TABLES[facts.did]}: {words}. ({facts.records:,} records read.)")
 
 
 def graph_options_of(given: dict[str, Any]) -> "GraphOptions":

@@ -108,7 +108,7 @@ def explained(error: Exception) -> tuple[str, int]:
     match error:
         case ConfigError():
             return str(error), USAGE
-        case CorruptFile() if error.path.parent.name in {"graph", "index"}:
+        case CorruptFile() if error.path.parent.name in {"graph", "index", "tables"}:
             what, root = error.path.parent.name, error.path.parent.parent
             advice = f"`gossamer build {root} {what} --full` makes it anew"
             return f"{error}; {advice}", CANNOT_GO_ON

@@ -22,10 +22,11 @@ FindingKind: TypeAlias = Literal[
     "bad_shard_map",
     "bad_graph",
     "bad_index",
+    "bad_tables",
 ]
 """What is wrong."""
 
-Remedy: TypeAlias = Literal["state", "near", "cdxj", "graph", "index", "backup"]
+Remedy: TypeAlias = Literal["state", "near", "cdxj", "graph", "index", "tables", "backup"]
 """What is built again to mend it; a backup: nothing that is here can mend it."""
 
 

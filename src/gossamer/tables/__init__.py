@@ -26,6 +26,7 @@ from gossamer.tables.options import (
     ExportRequest,
     TextForm,
 )
+from gossamer.tables.parts import TablesFacts, build_tables, check_tables, follow_tables, has_tables
 from gossamer.tables.places import STDOUT, ExportPlace, is_store
 from gossamer.tables.rows import Batch, Reading, Row, batches_of
 from gossamer.tables.schema import (
@@ -43,5 +44,7 @@ from gossamer.tables.schema import (
     TableName,
     TableSchema,
 )
+from gossamer.tables.sql import SqlAnswer, ask_sql
 from gossamer.tables.streams import SOURCES, Source, known_tables, table_stream
 from gossamer.tables.whole_pages import ARCHIVE_FORMATS
+from gossamer.tables.writers import plain_cell
