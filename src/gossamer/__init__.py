@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from gossamer.api.linkgraph import LinkGraph, LinkPicture, graph_from_edges, open_graph
     from gossamer.api.options import CrawlOptions
     from gossamer.api.running import run, run_async
-    from gossamer.api.tables import CrawlTable, LinkEntry, PageRow, moment_since
+    from gossamer.api.tables import CrawlTable, LinkEntry, PageRow, TableFiles, moment_since
     from gossamer.config import (
         Config,
         DedupeConfig,
@@ -341,6 +341,7 @@ __all__ = [
     "StoreConfig",
     "StoreRef",
     "StoredPage",
+    "TableFiles",
     "TablesFacts",
     "TaskRow",
     "TextCopies",
@@ -411,7 +412,7 @@ _HOMES = {
     "api.items": "ParsedPage extract_items fetch_page parsed_page",
     "api.linkgraph": "LinkGraph LinkPicture graph_from_edges open_graph",
     "api.options": "CrawlOptions",
-    "api.tables": "CrawlTable LinkEntry PageRow moment_since",
+    "api.tables": "CrawlTable LinkEntry PageRow TableFiles moment_since",
     "config": (
         "Config DedupeConfig FetchConfig FilterConfig FrontierConfig HostConfig LimitsConfig "
         "OutageConfig PolitenessConfig ProcessConfig RobotsConfig SeenConfig StoreConfig "

@@ -107,6 +107,7 @@ PARTS: dict[str, tuple[str, ...]] = {
         "CrawlTable",
         "PageRow",
         "LinkEntry",
+        "TableFiles",
         "ExportOptions",
         "RowFilters",
         "Exported",

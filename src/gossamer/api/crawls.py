@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from gossamer.api.checking import CheckReport
     from gossamer.api.fulltext import SearchIndex
     from gossamer.api.linkgraph import LinkGraph, Measure
-    from gossamer.api.tables import CrawlTable, LinkEntry, PageRow
+    from gossamer.api.tables import CrawlTable, LinkEntry, PageRow, TableFiles
     from gossamer.crawl import Ending, NearTotals, RebuiltState, Seed
     from gossamer.graph import GraphFacts, GraphOptions, Links, Ranking
     from gossamer.model import BuildProgress
@@ -48,9 +48,7 @@ if TYPE_CHECKING:
     )
     from gossamer.search import Answer, IndexFacts, IndexOptions, Published
     from gossamer.store import LinksRecord
-    from gossamer.tables import Exported, ExportOptions, SqlAnswer, TableName, TablesFacts, TextForm
-
-_FOLLOW_PAUSE_S = 2.0
+    from gossamer.tables import Exported, ExportOptions, SqlAnswer, TableName, TextForm
 
 Wait = Callable[[float], None]
 
@@ -242,19 +240,11 @@ class OpenCrawl:
 
         return ask_sql(self.folder, query, on_progress)
 
-    def build_tables(
-        self, *, full: bool = False, on_progress: "BuildProgress | None" = None
-    ) -> "TablesFacts":
-        """Bring the Parquet parts of pages and links up to date; `full` reads all again."""
-        from gossamer.tables import build_tables
+    def tables(self) -> "TableFiles":
+        """Return the Parquet parts of the tables in the crawl's folder: to build, or to follow."""
+        from gossamer.api.tables import TableFiles
 
-        return build_tables(self.folder, is_full=full, tell=on_progress)
-
-    def follow_tables(self, wait: Wait | None = None) -> "Iterator[TablesFacts]":
-        """Bring the Parquet parts up to date again and again while the crawl runs."""
-        from gossamer.tables import follow_tables
-
-        return follow_tables(self.folder, SystemClock(), wait or _pause)
+        return TableFiles(self.folder)
 
     def export(
         self,
@@ -270,23 +260,6 @@ class OpenCrawl:
         from gossamer.tables import export_tables
 
         return export_tables(self.folder, tables, str(to), options, on_progress)
-
-    def follow_export(
-        self,
-        to: Path | str,
-        tables: "Sequence[TableName]" = (),
-        options: "ExportOptions | None" = None,
-        wait: Wait | None = None,
-    ) -> "Iterator[Exported]":
-        """Export again and again while the crawl runs; yield what was written.
-
-        Files are replaced as a whole; standard output is given the rows that are new.
-        """
-        from gossamer.store import Pacing
-        from gossamer.tables import ExportOptions, follow_export
-
-        pause = Pacing(SystemClock(), wait or _pause, shortest_s=_FOLLOW_PAUSE_S)
-        return follow_export(self.folder, tables, str(to), options or ExportOptions(), pause)
 
     def records(self) -> "Iterator[LinksRecord]":
         """Yield what became of each URL, in the order of the links archive.

@@ -1,7 +1,8 @@
 """CrawlTable: a table of a crawl, as rows, as Arrow, or as files."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
+from threading import Event
 from typing import TYPE_CHECKING, Any, BinaryIO, Generic, TypeVar
 
 from msgspec import Struct, defstruct
@@ -14,7 +15,11 @@ from gossamer.report import CrawledHost, UrlRow
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from gossamer.tables import TableName, TextForm
+    from gossamer.model import BuildProgress
+    from gossamer.tables import Exported, ExportOptions, TableName, TablesFacts, TextForm
+
+Wait = Callable[[float], None]
+_FOLLOW_PAUSE_S = 2.0
 
 
 class PageRow(Struct, frozen=True, kw_only=True):
@@ -159,6 +164,48 @@ class CrawlTable(Generic[RowT_co]):
         from gossamer.tables import read_arrow
 
         return read_arrow(self.folder, self.name, self.text)
+
+
+class TableFiles:
+    """Tables of a crawl as files: Parquet parts in its folder, or an export that goes on."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def build(
+        self, *, full: bool = False, on_progress: "BuildProgress | None" = None
+    ) -> "TablesFacts":
+        """Bring the parts of pages and links up to date; `full` reads the whole archive again."""
+        from gossamer.tables import build_tables
+
+        return build_tables(self.folder, is_full=full, tell=on_progress)
+
+    def follow(self, wait: Wait | None = None) -> "Iterator[TablesFacts]":
+        """Bring the parts up to date again and again while the crawl runs; yield what was done."""
+        from gossamer.tables import follow_tables
+
+        return follow_tables(self.folder, SystemClock(), wait or _pause)
+
+    def follow_export(
+        self,
+        to: Path | str,
+        tables: "Sequence[TableName]" = (),
+        options: "ExportOptions | None" = None,
+        wait: Wait | None = None,
+    ) -> "Iterator[Exported]":
+        """Export again and again while the crawl runs; yield what was written.
+
+        Files are replaced as a whole; standard output is given the rows that are new.
+        """
+        from gossamer.store import Pacing
+        from gossamer.tables import ExportOptions, follow_export
+
+        pause = Pacing(SystemClock(), wait or _pause, shortest_s=_FOLLOW_PAUSE_S)
+        return follow_export(self.folder, tables, str(to), options or ExportOptions(), pause)
+
+
+def _pause(seconds: float) -> None:
+    Event().wait(seconds)
 
 
 def moment_since(text: str) -> float:

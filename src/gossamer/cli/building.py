@@ -148,11 +148,11 @@ def build_tables_of(folder: Path, given: dict[str, Any]) -> None:
     from gossamer import OpenCrawl
 
     if given["follow"]:
-        for facts in OpenCrawl(folder).follow_tables():
+        for facts in OpenCrawl(folder).tables().follow():
             if facts.did != "nothing":
                 out(is_aside=True).print(f"{_DID_TABLES[facts.did]}: {facts.pages:,} pages")
     with telling("tables") as tell:
-        facts = OpenCrawl(folder).build_tables(full=given["full"], on_progress=tell)
+        facts = OpenCrawl(folder).tables().build(full=given["full"], on_progress=tell)
     if given["json"]:
         print_json(as_json(facts))
         return

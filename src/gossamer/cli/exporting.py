@@ -33,7 +33,7 @@ def export(**given: Any) -> None:  # noqa: ANN401 - the parser hands over what i
     tables = given["tables"] or []
     if given["follow"]:
         exported: Exported | None = None
-        for exported in crawl.follow_export(to, tables, options):
+        for exported in crawl.tables().follow_export(to, tables, options):
             out(is_aside=True).print(_told(exported))
     else:
         with telling("tables") as tell:

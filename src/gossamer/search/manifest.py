@@ -12,16 +12,15 @@ from stat import S_ISREG
 from typing import Annotated, Literal
 
 import msgspec
-import xxhash
 from msgspec import UNSET, Meta, Struct, UnsetType
 from msgspec.structs import replace
 
 from gossamer.durable import replace_file
 from gossamer.errors import CannotGoOn
+from gossamer.store import hash_of_file, own_hash, with_own_hash
 
 FILE = "manifest.json"
 MOST_BYTES = 256 << 20
-_READ_BYTES = 1 << 20
 MOST_SHARDS = 9999
 """As many as there are names for."""
 Partition = Literal["url", "host", "turn"]
@@ -102,7 +101,7 @@ def read_manifest(index: Path) -> Manifest | None:
         found = msgspec.json.decode(path.read_bytes(), type=Manifest)
     except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
-    return found if found.own in {"", _own(found)} else None
+    return found if found.own in {"", own_hash(found)} else None
 
 
 def write_manifest(index: Path, manifest: Manifest, *, is_sealed: bool = True) -> Manifest:
@@ -112,8 +111,7 @@ def write_manifest(index: Path, manifest: Manifest, *, is_sealed: bool = True) -
     """
     try:
         files = sealed_files(index, manifest.files) if is_sealed else {}
-        manifest = replace(manifest, files=files)
-        manifest = replace(manifest, own=_own(manifest))
+        manifest = with_own_hash(replace(manifest, files=files))
         replace_file(index / FILE, msgspec.json.format(msgspec.json.encode(manifest)))
     except OSError as error:
         raise CannotGoOn(
@@ -143,16 +141,3 @@ def sealed_files(index: Path, known: Mapping[str, IndexedFile]) -> dict[str, Ind
 def is_sealed_name(name: str) -> bool:
     """Return True for files that only a build changes: no locks, no lists of the engine's own."""
     return name != FILE and not name.startswith(".") and not name.endswith((".lock", ".tmp"))
-
-
-def hash_of_file(path: Path) -> str:
-    """Return the hash of a file's content."""
-    found = xxhash.xxh3_64()
-    with path.open("rb", buffering=0) as file:
-        while part := file.read(_READ_BYTES):
-            found.update(part)
-    return found.hexdigest()
-
-
-def _own(manifest: Manifest) -> str:
-    return xxhash.xxh3_64_hexdigest(msgspec.json.encode(replace(manifest, own="")))

@@ -13,7 +13,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from gossamer.errors import CannotGoOn, ConfigError, CorruptFile
+from gossamer.errors import CannotGoOn
 from gossamer.graph.build.delta import (
     PAGE,
     UNKNOWN,
@@ -26,7 +26,6 @@ from gossamer.graph.build.fold import Folding, fold
 from gossamer.graph.build.manifest import (
     Choice,
     Manifest,
-    Seal,
     check_files,
     read_manifest,
     sealed,
@@ -46,8 +45,18 @@ from gossamer.graph.build.whole import WEB, Base
 from gossamer.graph.bv import Coding
 from gossamer.graph.kinds import Kind
 from gossamer.graph.names import NameSorter
-from gossamer.model import BuildProgress, BuildStep, built_anew, skipped
-from gossamer.store import CrawlFolder, Lengths, counted_lengths, has_more, has_shrunk
+from gossamer.model import BuildProgress, BuildStep, skipped
+from gossamer.store import (
+    CrawlFolder,
+    FileSeal,
+    Lengths,
+    anew_if_damaged,
+    archive_of,
+    counted_lengths,
+    has_more,
+    has_shrunk,
+    mending,
+)
 
 ATTEMPTS = 3
 """Hashes that are tried until no two URLs share one; the second is one that nobody can prepare."""
@@ -94,20 +103,11 @@ def build_graph(
     root: Path | str, options: GraphOptions | None = None, tell: BuildProgress | None = None
 ) -> GraphFacts:
     """Bring the graph of a crawl, running or not, up to what its archive says now."""
-    place = CrawlFolder(Path(root))
-    if not place.archive.is_dir():
-        raise ConfigError(f"{root} is not a crawl folder: it has no archive")
-    with place_of(place.root).sole_builder():
-        try:
-            tidy(place.root)
-            return _Builder(place, options or GraphOptions(), tell or (lambda _: None)).build()
-        except OSError as error:
-            raise CannotGoOn(
-                f"cannot build the graph of {root}: {error.strerror or error}; nothing was "
-                "changed; free some disk space or check its permissions, then build again"
-            ) from error
-        finally:
-            place_of(place.root).discard_unfinished()
+    folder = archive_of(root)
+    place = place_of(folder.root)
+    with place.sole_builder(), mending(place, "graph", more="nothing was changed; "):
+        tidy(folder.root)
+        return _Builder(folder, options or GraphOptions(), tell or (lambda _: None)).build()
 
 
 class _Builder:
@@ -127,13 +127,12 @@ class _Builder:
         manifest = self._manifest
         if manifest is not None and not self._has_news(manifest):
             return self._facts("nothing", manifest)
-        try:
-            return self._build(manifest)
-        except CorruptFile as error:
-            if manifest is None or self._graph not in error.path.parents:
-                raise
-            self._tell(built_anew(error))
+        if manifest is None:
             return self._build(None)
+        place = place_of(self._place.root)
+        return anew_if_damaged(
+            place, self._tell, lambda: self._build(manifest), lambda: self._build(None)
+        )
 
     def _build(self, manifest: Manifest | None) -> GraphFacts:
         old = _Old(self._graph, manifest) if manifest is not None else None
@@ -275,7 +274,7 @@ class _Old:
         self.delta = Delta.open(folder, manifest.delta) if manifest.delta else None
 
 
-def _of_base(manifest: Manifest) -> dict[str, Seal]:
+def _of_base(manifest: Manifest) -> dict[str, FileSeal]:
     """Return the seals of a graph without those of its delta."""
     return {name: seal for name, seal in manifest.files.items() if name.startswith(WEB)}
 

@@ -8,13 +8,11 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 import msgspec
-import xxhash
 from msgspec import Struct
-from msgspec.structs import replace
 
 from gossamer.durable import replace_file, sync_files
-from gossamer.errors import CorruptFile
 from gossamer.graph.bv import Coding
+from gossamer.store import FileSeal, check_seal, own_hash, seal_of, with_own_hash
 
 Choice: TypeAlias = Literal["keep", "follow"]
 
@@ -23,14 +21,6 @@ FORMAT = 2
 """A graph of format 1, without seals, is built anew."""
 CHECKED_BYTES = 256 << 20
 """A graph of up to so many bytes is read whole when it is opened: that takes no time."""
-_READ_BYTES = 1 << 20
-
-
-class Seal(Struct, frozen=True, forbid_unknown_fields=True):
-    """What a file was when it was written."""
-
-    bytes: int
-    xxh3: str
 
 
 class Manifest(Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
@@ -52,7 +42,7 @@ class Manifest(Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
     """Number of the delta that lies on top; 0 if there is none."""
     delta_pages: int = 0
     delta_arcs: int = 0
-    files: dict[str, Seal] = {}
+    files: dict[str, FileSeal] = {}
     """The files of the graph and of its delta, by name."""
     own: str = ""
     """The hash of all this."""
@@ -64,7 +54,7 @@ def read_manifest(folder: Path) -> Manifest | None:
         found = msgspec.json.decode((folder / FILE).read_bytes(), type=Manifest)
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
         return None
-    return found if found.format == FORMAT and found.own == _own(found) else None
+    return found if found.format == FORMAT and found.own == own_hash(found) else None
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> Manifest:
@@ -73,16 +63,14 @@ def write_manifest(folder: Path, manifest: Manifest) -> Manifest:
     Return it with its hash.
     """
     sync_files(folder)
-    whole = replace(manifest, own=_own(manifest))
+    whole = with_own_hash(manifest)
     replace_file(folder / FILE, msgspec.json.format(msgspec.json.encode(whole)) + b"\n")
     return whole
 
 
-def sealed(folder: Path, names: Iterable[str]) -> dict[str, Seal]:
+def sealed(folder: Path, names: Iterable[str]) -> dict[str, FileSeal]:
     """Return the seals of some files of a folder."""
-    return {
-        name: Seal((folder / name).stat().st_size, _hash(folder / name)) for name in sorted(names)
-    }
+    return {name: seal_of(folder / name) for name in sorted(names)}
 
 
 def check_files(folder: Path, manifest: Manifest, most_bytes: int | None = CHECKED_BYTES) -> None:
@@ -90,30 +78,9 @@ def check_files(folder: Path, manifest: Manifest, most_bytes: int | None = CHECK
 
     Files of more than `most_bytes` in all are only measured; None: they are read, too.
     """
-    for name, seal in manifest.files.items():
-        try:
-            found = (folder / name).stat().st_size
-        except FileNotFoundError:
-            raise CorruptFile(folder / name, 0, "it is missing") from None
-        if found != seal.bytes:
-            told = f"expected {seal.bytes} bytes, found {found}"
-            raise CorruptFile(folder / name, min(found, seal.bytes), told)
     total = sum(seal.bytes for seal in manifest.files.values())
-    if most_bytes is not None and total > most_bytes:
-        return
+    is_read = most_bytes is None or total <= most_bytes
     for name, seal in manifest.files.items():
-        if _hash(folder / name) != seal.xxh3:
-            told = "it is not what was written (by its hash)"
-            raise CorruptFile(folder / name, 0, told)
-
-
-def _own(manifest: Manifest) -> str:
-    return xxhash.xxh3_64_hexdigest(msgspec.json.encode(replace(manifest, own="")))
-
-
-def _hash(path: Path) -> str:
-    found = xxhash.xxh3_64()
-    with path.open("rb", buffering=0) as file:
-        while part := file.read(_READ_BYTES):
-            found.update(part)
-    return found.hexdigest()
+        check_seal(folder / name, seal, is_read=False)
+    for name, seal in manifest.files.items() if is_read else ():
+        check_seal(folder / name, seal, is_read=True)

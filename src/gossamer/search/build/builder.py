@@ -1,11 +1,10 @@
 """Build the index of a crawl, or bring it up to date: all anew, or what is new in place."""
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
-from gossamer.errors import CannotGoOn, ConfigError, CorruptFile
-from gossamer.model import BuildProgress, BuildStep, built_anew
+from gossamer.errors import ConfigError, CorruptFile
+from gossamer.model import BuildProgress, BuildStep
 from gossamer.report import probations_of
 from gossamer.search.build.full import FullBuild
 from gossamer.search.build.keeper import Keeper
@@ -15,12 +14,15 @@ from gossamer.search.gather import PROBATION, Doubts
 from gossamer.search.manifest import Manifest, read_manifest
 from gossamer.search.shard import VERSION, BadShard
 from gossamer.store import (
-    CrawlFolder,
     Lengths,
+    anew_if_damaged,
+    archive_of,
     counted_lengths,
     has_more,
     has_shrunk,
     is_locked,
+    mending,
+    tell_damaged,
 )
 
 DAMAGED = (CorruptFile, BadShard)
@@ -40,12 +42,10 @@ class Building:
     """One index and how it is kept. The caller holds the lock of its place while it builds."""
 
     def __init__(self, root: Path, options: IndexOptions, tell: BuildProgress) -> None:
-        self.folder = CrawlFolder(root)
+        self.folder = archive_of(root)
         self.place = place_of(root)
         self._options = options
         self._tell = tell
-        if not self.folder.archive.is_dir():
-            raise ConfigError(f"{root} is not a crawl folder: it has no archive")
         found = read_manifest(self.place.folder)
         if found is not None and found.pages and not found.covered:
             raise ConfigError(
@@ -55,24 +55,27 @@ class Building:
 
     def build(self) -> IndexFacts:
         """Do what is due."""
-        with self._mending():
+        with mending(self.place, "index"):
             counted = self._counted()
             manifest = self._usable(counted)
             if manifest is None or self._is_due(manifest, counted):
                 return self._full(counted)
             if not has_more(manifest.covered, counted):
                 return facts_of("nothing", manifest)
-            try:
-                return self._news(manifest, counted)
-            except DAMAGED as error:
-                self._give_up(error)
-                return self._full(counted)
+            usable = manifest
+            return anew_if_damaged(
+                self.place,
+                self._tell,
+                lambda: self._news(usable, counted),
+                lambda: self._full(counted),
+                DAMAGED,
+            )
 
     def follow(
         self, is_running: Callable[[], bool], pause: Callable[[], None]
     ) -> Iterator[IndexFacts]:
         """Take in what is new while a crawl runs, and once more after it; yield what was done."""
-        with self._mending():
+        with mending(self.place, "index"):
             counted = self._counted()
             manifest = self._usable(counted)
             if manifest is None:
@@ -80,7 +83,7 @@ class Building:
             try:
                 yield from self._keep(is_running, pause)
             except DAMAGED as error:
-                self._give_up(error)
+                tell_damaged(self.place, self._tell, error)
                 yield self._full(self._counted())
                 yield from self._keep(is_running, pause)
 
@@ -100,26 +103,6 @@ class Building:
                     pause()
         finally:
             keeper.close()
-
-    @contextmanager
-    def _mending(self) -> Iterator[None]:
-        """Finish what a killed builder left; leave nothing half done behind."""
-        try:
-            self.place.settle()
-            yield
-        except OSError as error:
-            raise CannotGoOn(
-                f"cannot build the index of {self.folder.root}: {error.strerror or error}; free "
-                "some disk space or check its permissions, then build again"
-            ) from error
-        finally:
-            self.place.discard_unfinished()
-
-    def _give_up(self, error: Exception) -> None:
-        """Tell that the index is damaged; what else is damaged cannot be mended here."""
-        if isinstance(error, CorruptFile) and self.place.folder not in error.path.parents:
-            raise error
-        self._tell(built_anew(error))
 
     def _counted(self) -> Lengths:
         """Return what counts of the archive now."""

@@ -10,10 +10,10 @@ from gossamer.model import CheckFinding
 from gossamer.search.manifest import (
     FILE,
     IndexedFile,
-    hash_of_file,
     index_folder,
     read_manifest,
 )
+from gossamer.store import hash_of_file
 
 _SEGMENT_CHARS = 32
 """A file of the engine's is named after its segment."""

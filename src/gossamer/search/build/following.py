@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from gossamer.model import BuildProgress
 from gossamer.search.build.builder import Building
 from gossamer.search.build.options import IndexFacts, IndexOptions
-from gossamer.store import BuiltElsewhere, CrawlFolder, is_locked
+from gossamer.store import BuiltElsewhere, CrawlFolder, Pacing, is_locked
 
 if TYPE_CHECKING:
     from gossamer.clock import Clock
@@ -31,26 +31,13 @@ def follow(
     folder = CrawlFolder(root)
     while not folder.archive.is_dir() and is_locked(folder):  # it has only begun
         wait(PAUSE_S)
+    pause = Pacing(clock, wait, shortest_s=PAUSE_S, longest_s=LONGEST_PAUSE_S)
     building = Building(root, options, tell or (lambda _: None))
     while True:
         try:
             with building.place.sole_builder():
-                yield from building.follow(lambda: is_locked(folder), _Pacing(clock, wait))
+                yield from building.follow(lambda: is_locked(folder), pause)
         except BuiltElsewhere:  # by somebody who asks a question, say
             wait(PAUSE_S)
         else:
             return
-
-
-class _Pacing:
-    """Waits as long as the work took, and never less than a moment."""
-
-    def __init__(self, clock: "Clock", wait: Callable[[float], None]) -> None:
-        self._clock = clock
-        self._wait = wait
-        self._began_at = clock.steady()
-
-    def __call__(self) -> None:
-        took_s = self._clock.steady() - self._began_at
-        self._wait(min(max(PAUSE_S, took_s), LONGEST_PAUSE_S))
-        self._began_at = self._clock.steady()
