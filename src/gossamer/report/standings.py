@@ -14,7 +14,7 @@ from gossamer.model import EMBEDDED, FOLLOWED, LinkKind
 from gossamer.report.clusters import Labels
 from gossamer.report.snapshot import Snapshot
 from gossamer.report.urls import URL_STATES, known_urls
-from gossamer.urls import read_canonical
+from gossamer.urls import fingerprint_of, read_canonical
 
 _CODES = {state: code for code, state in enumerate(URL_STATES)}
 _NEVER = len(URL_STATES)
@@ -45,9 +45,7 @@ class UrlStandings:
         A target that is not known was refused if links of its kind are followed, else "".
         """
         distinct = dict.fromkeys(targets, 0)
-        keys = np.fromiter(
-            (read_canonical(target).key for target in distinct), np.uint64, len(distinct)
-        )
+        keys = np.fromiter((_key_of(target) for target in distinct), np.uint64, len(distinct))
         places = np.searchsorted(self._keys, keys)
         is_known = places < len(self._keys)
         is_known[is_known] = self._keys[places[is_known]] == keys[is_known]
@@ -63,6 +61,11 @@ class UrlStandings:
             for target, kind in zip(targets, kinds, strict=True)
         ]
         return states, [found[target][1] or None for target in targets]
+
+
+def _key_of(target: str) -> int:
+    """Return the key of a URL as links have it; what has no host (mailto:) is not known anyway."""
+    return fingerprint_of(target) if "://" in target else 0
 
 
 class CopyNames:

@@ -298,6 +298,8 @@ def _inflate_any(body: bytes, max_bytes: int) -> bytes:
 
 def _inflate(body: bytes, max_bytes: int, window_bits: int) -> bytes:
     """Return what inflates, all gzip members, up to a cap; a cut-off tail is no error."""
+    if (whole := _inflated_at_once(body, max_bytes, window_bits)) is not None:
+        return whole
     parts: list[bytes] = []
     left = max_bytes
     while body and left:
@@ -312,6 +314,16 @@ def _inflate(body: bytes, max_bytes: int, window_bits: int) -> bytes:
         left -= len(part)
         body = inflate.unused_data if inflate.eof else b""
     return b"".join(parts)
+
+
+def _inflated_at_once(body: bytes, max_bytes: int, window_bits: int) -> bytes | None:
+    """Return what a body of one sound member inflates to, in a third of the time; None if not."""
+    try:
+        inflate = isal_zlib.decompressobj(window_bits)
+        found = inflate.decompress(body, max_bytes)
+    except (NOT_GZIP, ValueError):
+        return None
+    return found if inflate.eof and not inflate.unused_data else None
 
 
 def _unbrotli(body: bytes, max_bytes: int) -> bytes:

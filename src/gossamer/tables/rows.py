@@ -375,8 +375,8 @@ def body_bytes(page: Record) -> int:
     return max(length - len(split_head(page.block)[0]), 0)
 
 
-_IS_BLANK = np.zeros(256, np.bool_)
-_IS_BLANK[[0x09, 0x0A, 0x0B, 0x0C, 0x0D, 0x20]] = True
+_LAST_BLANK = 0x20
+"""Blanks and control characters, of which a text has none but line ends and tabs."""
 _UNSPACED = frozenset({"zh", "ja", "th", "lo", "km", "my", "zh-Hant", "zh-hant"})
 _WIDE = 0xE0
 """The first byte of characters from U+0800 on."""
@@ -388,8 +388,10 @@ def word_count(text: bytes, language: str) -> int:
     In languages that are written without blanks every letter counts, as word processors do it.
     """
     codes = np.frombuffer(text, np.uint8)
-    is_blank = _IS_BLANK[codes]
-    words = int(np.count_nonzero(is_blank[:-1] & ~is_blank[1:])) + bool(len(codes) and ~is_blank[0])
+    if not len(codes):
+        return 0
+    is_blank = codes <= _LAST_BLANK
+    words = int(np.count_nonzero(is_blank[:-1] > is_blank[1:])) + int(not is_blank[0])
     if language in _UNSPACED:
         words += int(np.count_nonzero(codes >= _WIDE))
     return words
