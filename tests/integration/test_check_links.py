@@ -283,7 +283,7 @@ def test_what_is_neither_a_folder_nor_a_url_is_told(capsys: pytest.CaptureFixtur
 
 def test_a_seed_that_gives_no_page_is_broken() -> None:
     web = ScriptedWeb()
-    web.host("a.test").redirect("/", to=web.host("b.test").url("/"), status=301)
+    web.host("a.test").redirect("/", to=web.host("b.test").page("/").url("/"), status=301)
     web.host("c.test").robots("User-agent: *\nDisallow: /")
     with serve_in_thread(web) as server:
         for host, reason in (("a.test", "not_fetched"), ("c.test", "robots_disallowed")):
@@ -309,6 +309,22 @@ def test_a_site_that_has_moved_within_its_domain_is_checked_where_it_is() -> Non
         ("broken", there.url("/missing")),
         ("redirect", web.host("a.test").url("/")),
     ]
+
+
+def test_where_a_link_is_redirected_to_is_asked_for_also_outside() -> None:
+    web = ScriptedWeb()
+    other = web.host("b.test").page("/there")
+    site = web.host("a.test").page("/", links=["/out", "/lost", other.url("/not-asked")])
+    site.redirect("/out", to=other.url("/there")).redirect("/lost", to=other.url("/nothing"))
+    with serve_in_thread(web) as server:
+        found = gossamer.check_links(
+            site.url("/"), resolve=server.resolve, allow_net=LOOPBACK, delay=0.0
+        )
+    assert [(one.target, one.chain) for one in found.findings] == [
+        (site.url("/lost"), (other.url("/nothing"),))
+    ]
+    asked = {one.target for one in server.requests_to("b.test")}
+    assert asked == {"/there", "/nothing"}
 
 
 def test_resources_by_http_in_a_page_by_https_are_found(tmp_path: Path) -> None:

@@ -205,17 +205,19 @@ def _askable(folder: Path, asked: LinkQuestion, *, is_whole: bool) -> list[str]:
     """Return the targets to ask for: those outside if they are wanted, and those that are in scope.
 
     In scope are files of other kinds, and links that robots shall not follow; but what a limit has
-    kept the crawl from is not asked for.
+    kept the crawl from is not asked for. Where a link in scope is redirected to is part of it.
     """
     from gossamer.report import unasked_targets
 
     config = load_crawl_config(folder, Config())
     is_external = _scope_test(config)
-    return [
-        url
-        for url in unasked_targets(folder, asked.ignore)
-        if (verdict := is_external(url)) is not None and (asked.external if verdict else is_whole)
-    ]
+    found: list[str] = []
+    for url, by_redirect in unasked_targets(folder, asked.ignore):
+        verdict = is_external(url)
+        is_wanted = asked.external or by_redirect if verdict else is_whole
+        if verdict is not None and is_wanted:
+            found.append(url)
+    return found
 
 
 def _scope_test(config: Config) -> Callable[[str], bool | None]:

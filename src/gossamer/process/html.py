@@ -306,7 +306,7 @@ def others(tree: Tree) -> list[RawLink]:
 
 def anchors(tree: Tree, *, is_small: bool = False) -> list[RawLink]:
     """Return the page's <a href>, each reference once; one that may be followed comes first."""
-    text_of = whole_text if is_small else _first_text
+    text_of = whole_text if is_small else first_text
     elements = tree.select("a[href]")
     hrefs = [element.attr("href") or "" for element in elements]
     # Three links in four repeat a reference: only the first of each is looked at more closely.
@@ -350,11 +350,12 @@ def whole_text(element: Element) -> str:
     """Return the text of a link, its blanks as one each, up to a limit."""
     raw = element.text
     if len(raw) <= _TEXT_CHARS and raw.isprintable() and "  " not in raw:
-        return raw.strip() or _first_text(element)
+        return raw.strip() or first_text(element)
     return " ".join(raw[: 2 * _TEXT_CHARS].split())[:_TEXT_CHARS]
 
 
-def _first_text(element: Element) -> str:
+def first_text(element: Element) -> str:
+    """Return the text of a link, as far as a bounded number of nodes has it."""
     raw = "".join(_words(element))
     return " ".join(raw[: 2 * _TEXT_CHARS].split())[:_TEXT_CHARS]
 
@@ -453,7 +454,7 @@ def _in_objects(tree: Tree) -> Iterator[RawLink]:
         for element in tree.select("[xlink\\:href]"):
             if element.tag == "a":
                 href, line = _said(element, "xlink:href"), element.source_line or 0
-                yield href, LinkKind.ANCHOR, _first_text(element), "", line, ""
+                yield href, LinkKind.ANCHOR, first_text(element), "", line, ""
 
 
 def _in_json_text(text: str) -> Iterator[tuple[str, LinkKind]]:

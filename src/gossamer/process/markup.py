@@ -69,8 +69,10 @@ class PlacedReference(Struct, frozen=True, gc=False):
 class PageMarkup:
     """A page's source, parsed again. What it is asked for is looked up then."""
 
-    def __init__(self, tree: "Tree", url: Url, tools: Tools) -> None:
+    def __init__(self, tree: "Tree", url: Url, tools: Tools, *, is_small: bool) -> None:
         self._tree = tree
+        self._is_small = is_small
+        """The text of links in each other may be read as often as they are."""
         self.errors = _errors_of(tree)
         """Parse errors, the first of them."""
         if tree.find_all("template"):
@@ -88,7 +90,7 @@ class PageMarkup:
     @property
     def fragments(self) -> list[PlacedReference]:
         """Return the links with a fragment, those to the page itself included."""
-        return _fragments_of(self._tree, self._base, self._tools.urls)
+        return _fragments_of(self._tree, self._base, self._tools.urls, is_small=self._is_small)
 
     @property
     def resources(self) -> list[PlacedReference]:
@@ -98,7 +100,7 @@ class PageMarkup:
     @property
     def links(self) -> list[Link]:
         """Return the links as the crawl keeps them: the first to each target."""
-        return _links_of(self._tree, self._base, self._tools)
+        return _links_of(self._tree, self._base, self._tools, is_small=self._is_small)
 
     @property
     def upgrades(self) -> bool:
@@ -110,9 +112,9 @@ def read_markup(body: bytes, charset: str, url: Url, tools: Tools) -> PageMarkup
     """Return the source of a page, parsed; None if it is too large for that."""
     if len(body) > MAX_TREE_BYTES:
         return None
-    from gossamer.process.html import parsed  # noqa: PLC0415 - the parser, only when it is needed
+    from gossamer.process.html import SMALL_BYTES, parsed  # noqa: PLC0415 - only when needed
 
-    return PageMarkup(parsed(body, charset), url, tools)
+    return PageMarkup(parsed(body, charset), url, tools, is_small=len(body) <= SMALL_BYTES)
 
 
 def _base_of(tree: "Tree", url: Url, tools: Tools) -> Url:
@@ -121,10 +123,10 @@ def _base_of(tree: "Tree", url: Url, tools: Tools) -> Url:
     return base_of(tree, url, tools)
 
 
-def _links_of(tree: "Tree", base: Url, tools: Tools) -> list[Link]:
+def _links_of(tree: "Tree", base: Url, tools: Tools, *, is_small: bool) -> list[Link]:
     from gossamer.process.html import links_of  # noqa: PLC0415 - as above
 
-    return tools.links(base, links_of(tree, is_small=True))
+    return tools.links(base, links_of(tree, is_small=is_small))
 
 
 def _errors_of(tree: "Tree") -> list[MarkupError]:
@@ -144,19 +146,22 @@ def is_named(fragment: str, ids: frozenset[str]) -> bool:
     return name in ids or unquote(name) in ids
 
 
-def _fragments_of(tree: "Tree", base: Url, urls: UrlConfig) -> list[PlacedReference]:
-    from gossamer.process.html import whole_text  # noqa: PLC0415 - as above
+def _fragments_of(
+    tree: "Tree", base: Url, urls: UrlConfig, *, is_small: bool
+) -> list[PlacedReference]:
+    from gossamer.process.html import first_text, whole_text  # noqa: PLC0415 - as above
 
     elements = islice(tree.select('a[href*="#"], area[href*="#"]'), MOST_REFERENCES)
     split = [(one, *(one.attr("href") or "").strip().partition("#")[::2]) for one in elements]
     targets = join_all(base, [page for _, page, _ in split], urls)
+    text_of = whole_text if is_small else first_text
     found: list[PlacedReference] = []
     for target, (element, page, fragment) in zip(targets, split, strict=True):
         kind = LinkKind.AREA if element.tag == "area" else LinkKind.ANCHOR
         where = base if not page else target
         if fragment and where is not None:
             line, said = element.source_line or 0, fragment[: 2 * FRAGMENT_CHARS]
-            found.append(PlacedReference(where.text, kind, line, whole_text(element), said))
+            found.append(PlacedReference(where.text, kind, line, text_of(element), said))
     return found
 
 

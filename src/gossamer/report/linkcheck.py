@@ -158,7 +158,7 @@ class KnownUrls(NamedTuple):
     """What became of every URL that was asked for."""
 
     pages: dict[str, str]
-    """The id of the page record of each URL that answered."""
+    """The id of the page record of each URL that answered; "" of what was asked apart."""
     html: set[str]
     ended: dict[str, _Ended]
     """URLs that are no page."""
@@ -210,19 +210,31 @@ def _take(record: LinksRecord, known: KnownUrls) -> None:
             pass  # a seed, a label, a page that has not changed
 
 
-def unasked_targets(folder: Path | str, ignore: Sequence[str] = ()) -> list[str]:
+class UnaskedTarget(NamedTuple):
+    """A web address that nobody has asked for."""
+
+    url: str
+    by_redirect: bool
+    """A redirect leads there: it is part of the check of another target."""
+
+
+def unasked_targets(folder: Path | str, ignore: Sequence[str] = ()) -> list[UnaskedTarget]:
     """Return the web addresses that links and redirects lead to and nobody has asked for."""
     place, patterns = folder_of(folder), Patterns(ignore)
     known = known_urls(place)
-    found: dict[str, None] = {}
+    found: dict[str, bool] = {}
     for record in _linking(place, known):
         for target, kind, _, _ in record.links:
             if kind not in _NOT_LINKS and not known.knows(target):
-                found[target] = None
+                found[target] = False
     for ended in known.ended.values():
         if ended.target and not known.knows(ended.target):
-            found[ended.target] = None
-    return [url for url in found if url.startswith(_WEB) and not _matches(patterns, url)]
+            found[ended.target] = True
+    return [
+        UnaskedTarget(url, by_redirect)
+        for url, by_redirect in found.items()
+        if url.startswith(_WEB) and not _matches(patterns, url)
+    ]
 
 
 def moved_seeds(folder: Path | str) -> list[str]:
@@ -396,7 +408,7 @@ class _LinkCheck:
         self._note(seed, LinkPlace("", 0, "", LinkKind.SEED.value))
         verdict = self._verdicts.get(seed, _FINE)
         last = verdict.chain[-1] if verdict.chain else seed
-        if verdict.kind != "broken" and last not in self._known.pages:
+        if verdict.kind != "broken" and not self._known.pages.get(last):
             is_told = verdict.kind == "unchecked"
             reason = verdict.reason if is_told else "not_fetched"
             detail = verdict.detail if is_told or not verdict.chain else f"it leads to {last}"
