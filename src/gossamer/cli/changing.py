@@ -34,6 +34,8 @@ MARKS = {
 }
 COLUMNS = ("url", "at", "kind", "similarity", "added", "removed")
 """Those of the table `changes`."""
+SHOWN_CHARS = 500
+"""Of a line that differs, for people."""
 STANDARD_ERROR = 2
 SOMETHING = 1
 """The exit code that `--exit-code` asks for if there are changes."""
@@ -170,7 +172,9 @@ def _show_lines(one: "PageChange", most: int) -> None:
     console = out()
     for line in one.lines[:most]:
         style = "green" if line.startswith("+") else "red"
-        console.print(Text(f"    {line[:1]} {harmless(line[1:])}", style), soft_wrap=True)
+        console.print(
+            Text(f"    {line[:1]} {harmless(line[1:SHOWN_CHARS])}", style), soft_wrap=True
+        )
     if (left := len(one.lines) - most) > 0 and most:
         console.print(Text(f"    ({left:,} more {plural(left, 'line')})", "dim"))
 
