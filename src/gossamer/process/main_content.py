@@ -6,6 +6,7 @@ are made of nothing else. Last come lines of small print. No step walks the tree
 """
 
 import re
+from functools import lru_cache
 
 from turbohtml import Document as Tree
 from turbohtml import Element, Node
@@ -20,7 +21,6 @@ _AROUND_ROLES = frozenset(
 _NAMED = ("div", "ul", "table")
 """Blocks whose class and id are read, by tag, which is a lookup: of two elements in three that have
 a class it colours a word of code. The id of a section is that of its heading."""
-_MARKS = "a.headerlink,a.anchorjs-link,span.mw-editsection"
 _PARTS = (
     "breadcrumb copyright cookie consent footer masthead navbar navfoot navhead navig nextprev"
     " newsletter pagination paginator prevnext sidebar sidenav skiplink sitemap topnav leftnav"
@@ -35,8 +35,7 @@ _WORDS = (
 _AROUND_PARTS, _AROUND_WORDS = tuple(_PARTS.split()), frozenset(_WORDS.split())
 _WORD = re.compile(r"[A-Z]?[a-z]+")
 _ID_WORDS = 3
-"""The id of a block is short; that of a heading is the heading."""
-_KNOWN_NAMES = 20_000
+_KNOWN_NAMES, _NAME_CHARS = 10_000, 200
 _MOST_SIZES = 200
 """Parts of a page whose text is measured: of a page made of nested menus that costs a square."""
 _HEADERS = 20
@@ -59,8 +58,8 @@ _SMALL_PRINT = re.compile(
     rf"{_STEP}(?:\W+{_STEP}){{0,4}}\W*$)",
     re.IGNORECASE,
 )
+_MARK = re.compile(r"\[¶\]\([^()\s]*(?: \"[^\"\n]*\")?\)")
 _SMALL_CHARS, _SMALL_LINES = 400, 8
-_known: dict[str, bool] = {}
 
 
 def main_content(tree: Tree, text_chars: int, *, is_marked: bool = True) -> Node:
@@ -81,9 +80,10 @@ def main_content(tree: Tree, text_chars: int, *, is_marked: bool = True) -> Node
             element.decompose()
     for tag in _NAMED:
         for element in root.find_all(tag):
-            if _is_named_so(element) and not sizes.is_most(element):
+            said = element.attr
+            is_around = _is_around_class(said("class")) or _is_around_id(said("id"))
+            if is_around and not sizes.is_most(element):
                 element.decompose()
-    root.remove(_MARKS)
     if root is tree:
         _trim(tree, sizes)
     return root
@@ -103,6 +103,13 @@ def without_small_print(text: str) -> str:
             break
         text = text[len(line) :].lstrip("\n")
     return text
+
+
+def without_marks(text: str) -> str:
+    """Return a text without the signs that documentation puts behind headings, as links to them."""
+    if "\N{PILCROW SIGN}" not in text:
+        return text
+    return _MARK.sub("\N{PILCROW SIGN}", text).replace("\N{PILCROW SIGN}\n", "\n")
 
 
 def _marked(tree: Tree, roles: list[Element]) -> Node:
@@ -143,26 +150,27 @@ class _Sizes:
         return share
 
 
-def _is_named_so(element: Element) -> bool:
-    attribute = element.attr
-    if (said := attribute("class")) and _is_around(said):
-        return True
-    return bool(said := attribute("id")) and _is_around(f"#{said}")
+@lru_cache(_KNOWN_NAMES)
+def _is_around_class(name: str | None) -> bool:
+    """Return True if a class names what is around content."""
+    return bool(name) and _names_around(_words(name))
 
 
-def _is_around(name: str) -> bool:
-    """Return True if a class or an id (after a #) names what is around content."""
-    found = _known.get(name)
-    if found is None:
-        words = [word.lower() for word in _WORD.findall(name[:200])]
-        found = (name[0] != "#" or len(words) <= _ID_WORDS) and (
-            not _AROUND_WORDS.isdisjoint(words)
-            or any(part in word for word in words for part in _AROUND_PARTS)
-        )
-        if len(_known) >= _KNOWN_NAMES:
-            _known.clear()
-        _known[name] = found
-    return found
+@lru_cache(_KNOWN_NAMES)
+def _is_around_id(name: str | None) -> bool:
+    """Return True if an id names what is around content: that of a heading is the heading."""
+    words = _words(name)
+    return len(words) <= _ID_WORDS and _names_around(words)
+
+
+def _words(name: str | None) -> list[str]:
+    return [word.lower() for word in _WORD.findall((name or "")[:_NAME_CHARS])]
+
+
+def _names_around(words: list[str]) -> bool:
+    return not _AROUND_WORDS.isdisjoint(words) or any(
+        part in word for word in words for part in _AROUND_PARTS
+    )
 
 
 def _trim(tree: Tree, sizes: _Sizes) -> None:

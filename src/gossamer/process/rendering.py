@@ -7,6 +7,8 @@ html      the source as text, decoded as the crawl decoded it
 """
 
 import re
+from collections.abc import Iterator
+from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from gossamer.process.detect import clean, decode
@@ -14,7 +16,7 @@ from gossamer.urls import whatwg
 
 if TYPE_CHECKING:
     from turbohtml import Document as Tree
-    from turbohtml import Element, Markdown, Node
+    from turbohtml import Markdown, Node
 
 TextKind: TypeAlias = Literal["plain", "markdown", "main", "html"]
 TEXT_KINDS: tuple[TextKind, ...] = ("plain", "markdown", "main", "html")
@@ -23,8 +25,9 @@ MAX_TREE_BYTES = 2 * 1024 * 1024
 """Of a page that is parsed here: a tree takes up to 100 times its page. Of a larger one the text
 that was extracted is given, which a process that can be killed has made."""
 _BASE = re.compile("https?://")
-_ELSEWHERE = '[href^="/"],[href^="."],[href^="?"],[href^=" "],[href=""]'
-"""References that are not simply below the folder of their page."""
+_MOST_UPS = 8
+_EDIT_LINKS = "span.mw-editsection"
+_FOLDERS = 256
 _FEW_CHARS, _LEAST_SHARE = 200, 0.1
 """Less than both of a page's text is a part that its author marked as main, and left empty."""
 
@@ -57,46 +60,64 @@ def page_text(
 
 def _rendered(body: bytes, charset: str, kind: TextKind, url: str, plain: str) -> str:
     from gossamer.process.html import parsed  # noqa: PLC0415 - the parser, only when it is needed
-    from gossamer.process.main_content import without_small_print  # noqa: PLC0415 - with it
 
     text = ""
     for is_marked in (True, False):
         tree = parsed(body, charset, has_lines=False)
         if not plain:
             plain = tree.text
-        text = without_small_print(_written(tree, kind, url, plain, is_marked=is_marked))
+        text = _written(tree, kind, url, plain, is_marked=is_marked)
         if len(text) > min(_FEW_CHARS, _LEAST_SHARE * len(plain)):
             break
     return clean(text)
 
 
 def _written(tree: "Tree", kind: TextKind, url: str, plain: str, *, is_marked: bool) -> str:
-    from gossamer.process.main_content import main_content, solid_chars  # noqa: PLC0415 - so
+    from gossamer.process import main_content as content  # noqa: PLC0415 - with the parser
 
-    base = tree.base_url(url)
-    main = main_content(tree, solid_chars(plain), is_marked=is_marked)
-    return main.to_text() if kind == "main" else main.to_markdown(_with_links(main, base))
+    base = tree.base_url(url) if tree.find_all("base") else url  # the first takes 40 us
+    if "[edit" in plain:
+        tree.remove(_EDIT_LINKS)
+    main = content.main_content(tree, content.solid_chars(plain), is_marked=is_marked)
+    text = main.to_text() if kind == "main" else _markdown(main, base)
+    return content.without_small_print(content.without_marks(text))
 
 
-def _with_links(main: "Node", base: str) -> "Markdown":
-    """Return how to write links: below the folder of the page, but for those that point elsewhere.
+def _markdown(main: "Node", base: str) -> str:
+    """Return a part of a page as Markdown with absolute links.
 
-    The renderer puts the folder before a relative reference. Those for which that is wrong (one in
-    thirty) are joined in the tree; to rewrite all of them takes as long as to render the page.
+    The renderer puts the folder of the page before every relative reference. Where that is wrong,
+    it is put right in the text: to join all links in the tree takes as long as to render it.
     """
+    folder = (whatwg(".", base) or "") if _BASE.match(base) else ""
+    text = main.to_markdown(_below(folder))
+    if folder:
+        for wrong, right in _elsewhere(folder, base):
+            text = text.replace(wrong, right)
+    return text
+
+
+def _elsewhere(folder: str, base: str) -> Iterator[tuple[str, str]]:
+    """Yield how references begin that the renderer has joined wrongly, and how they should.
+
+    In this order: //host, /path, ./, ../ up to the root, ?query, and none at all.
+    """
+    scheme, _, rest = folder.partition("//")
+    host, _, path = rest.partition("/")
+    start = f"]({folder}"
+    yield f"{start}//", f"]({scheme}//"
+    yield f"{start}/", f"]({scheme}//{host}/"
+    yield f"{start}./", start
+    parents = path.split("/")[:-1]
+    for ups in range(min(len(parents) + 2, _MOST_UPS), 0, -1):
+        above = "/".join((*parents[:-ups], ""))
+        yield f"{start}{'../' * ups}", f"]({scheme}//{host}/{above}"
+    yield f"{start}?", f"]({base.partition('#')[0].partition('?')[0]}?"
+    yield f"{start})", f"]({base.partition('#')[0]})"
+
+
+@lru_cache(_FOLDERS)
+def _below(folder: str) -> "Markdown":
     from turbohtml import Markdown  # noqa: PLC0415 - with the parser
 
-    if not _BASE.match(base):
-        return Markdown()
-    for element in main.select(_ELSEWHERE):
-        _join(element, "href", base)
-    for element in main.find_all("img"):
-        _join(element, "src", base)
-    return Markdown(links=Markdown.Links(base_url=whatwg(".", base) or ""))
-
-
-def _join(element: "Element", attribute: str, base: str) -> None:
-    said = element.attr(attribute)
-    joined = whatwg(said, base) if said is not None else None
-    if joined is not None:
-        element.attrs[attribute] = joined
+    return Markdown(links=Markdown.Links(base_url=folder))

@@ -5,6 +5,7 @@ import re
 import shlex
 import zlib
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from datetime import datetime
 from http import HTTPStatus
 from pathlib import Path
@@ -285,6 +286,12 @@ def _without_chunks(payload: bytes) -> bytes:
 
 
 def _gunzip(body: bytes, max_bytes: int) -> bytes:
+    """Undo "gzip". What is one whole member, as nearly all are, takes isal a third of the time."""
+    inflate = isal_zlib.decompressobj(31)
+    with suppress(NOT_GZIP):
+        found = inflate.decompress(body, max_bytes)
+        if inflate.eof and not inflate.unused_data:
+            return bytes(found)
     return _inflate(body, max_bytes, zlib.MAX_WBITS | 32)
 
 
