@@ -19,7 +19,8 @@ FRONT = """<!doctype html><title>front</title>
 <a id=query href="/list?page=2#end">2</a><a id=moved href="/old">moved</a>
 <a id=folder href="/a">a</a><a href="/a/">a/</a><a id=based href="/based/x">base</a>
 <a id=letters href="/letters">letters</a><a id=away href="/not/stored">away</a>
-<a id=case href="/A">A</a><a id=up href="../..//up%2F..%2Fx">up</a>"""
+<a id=case href="/A">A</a><iframe id=local src="file:///etc/passwd"></iframe>
+<a id=up href="../..//up%2F..%2Fx">up</a>"""
 
 
 @pytest.fixture(scope="module")
@@ -64,6 +65,7 @@ def front_of(mirror: Path) -> Path:
 def test_styles_and_images_of_other_hosts_are_in_place(browser: Browser, mirror: Path) -> None:
     page = opened(browser, front_of(mirror))
     assert page.evaluate("getComputedStyle(document.querySelector('h1')).color") == "rgb(1, 2, 3)"
+    assert page.evaluate("document.getElementById('local').src") == "about:blank"
     for name in ("one", "two"):
         assert page.evaluate(f"document.getElementById('{name}').naturalWidth") == 1
 

@@ -179,6 +179,10 @@ def test_the_command_writes_a_wacz_and_filtered_records(crawl: Crawler, tmp_path
     crawl.say("export", *words, "--where", "title = 'Same'").expect(0)
     kinds = [kind for kind, _, _ in records_in(some.read_bytes())]
     assert kinds == ["warcinfo", "request", "response"]
+    words = ("--format", "warc", "--to", str(some), "--host", "cdn.test")
+    crawl.say("export", *words).expect(0)
+    [picture] = [url for kind, url, _ in records_in(some.read_bytes()) if kind == "response"]
+    assert picture.endswith("/p.png")
 
 
 def test_whole_pages_take_no_tables_and_a_wacz_no_stream(crawl: Crawler, tmp_path: Path) -> None:

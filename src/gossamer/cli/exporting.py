@@ -56,6 +56,7 @@ def _options(given: dict[str, Any]) -> "ExportOptions":
         languages=tuple(given["lang"] or ()),
         min_words=given["min_words"],
         no_copies=given["no_copies"],
+        hosts=tuple(given["host"] or ()),
     )
     return ExportOptions(format=given["format"], text=given["text"], filters=filters)
 
@@ -138,6 +139,14 @@ declare(
         Annotated[
             list[str] | None,
             typer.Option("--lang", metavar="L", help="Only pages in a language. Repeatable."),
+        ],
+        None,
+    ),
+    (
+        "host",
+        Annotated[
+            list[str] | None,
+            typer.Option("--host", metavar="H", help="Only one host. Repeatable."),
         ],
         None,
     ),

@@ -32,6 +32,8 @@ class RowFilters(Struct, frozen=True, kw_only=True):
     min_words: int = 0
     no_copies: bool = False
     """Leave out pages that are copies of others."""
+    hosts: tuple[str, ...] = ()
+    """Only these hosts; without a port, on any of its ports."""
 
 
 def row_filter(table: TableName, filters: RowFilters) -> RowFilter:
@@ -55,6 +57,9 @@ def _tests(table: TableName, filters: RowFilters) -> Sequence[tuple[str, Callabl
     since, moment = filters.since, _MOMENTS.get(table)
     if since is not None and moment is not None:
         found.append((moment, lambda at: at is not None and at >= since))
+    hosts = {one.lower() for one in filters.hosts}
+    if hosts and "host" in TABLES[table].names:
+        found.append(("host", lambda one: one in hosts or one.rpartition(":")[0] in hosts))
     if table != "pages":
         return found
     languages = {one.lower() for one in filters.languages}

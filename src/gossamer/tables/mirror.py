@@ -28,6 +28,9 @@ TOLD_EVERY = 500
 MOST_SEEDS = 1_000
 GENERATOR = '<meta name="generator" content="gossamer mirror">'
 """By this line a mirror is known: only such a folder is replaced."""
+NOTHING = "about:blank"
+"""Instead of what a page of the web names on the reader's own machine: no browser shows it there,
+but a page that is opened as a file could load it."""
 _XML_ENDINGS = (".xhtml", ".xht", ".svg")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _FOLLOWED = frozenset({"http", "https", "ftp", "file"})
@@ -134,6 +137,8 @@ class PageMirror:
         is_plain = scheme is None or scheme[0][:-1].lower() in _FOLLOWED
         if not reference or not is_plain or (reference[0] == "#" and base == url):
             return None
+        if scheme is not None and scheme[0].lower() == "file:" and not url.startswith("file:"):
+            return NOTHING
         before, mark, fragment = reference.partition("#")
         target = self._join(base, before)
         if target is None:

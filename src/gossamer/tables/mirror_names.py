@@ -9,7 +9,6 @@ file is: that is all that a browser knows of a file.
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from hashlib import blake2b
-from posixpath import relpath
 from typing import NamedTuple
 from urllib.parse import unquote
 
@@ -206,4 +205,10 @@ def _folders_of(folder: str) -> Iterator[str]:
 
 def relative_reference(target: str, source: str) -> str:
     """Return how a file of a mirror refers to another; both are named from its top."""
-    return relpath(target, source.rpartition("/")[0] or ".")
+    here, there = source.split("/")[:-1], target.split("/")
+    same = 0
+    for one, other in zip(here, there[:-1], strict=False):
+        if one != other:
+            break
+        same += 1
+    return "/".join([".."] * (len(here) - same) + there[same:])

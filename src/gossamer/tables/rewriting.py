@@ -31,6 +31,7 @@ _ATTRIBUTE = re.compile(
     r"""[\s/]*+([^\s/>=][^\s/>=]*+|=[^\s/>=]*+)"""
     r"""(\s*+=\s*+("[^"]*+"|'[^']*+'|[^\s>"'][^\s>]*+)?)?"""
 )
+_NEXT = re.compile(r"<(?=[A-Za-z!?])")
 _TAG_NAME = re.compile(r"[A-Za-z][^\s/>]*+")
 _TAG_END = re.compile(r"[\s/]*+>")
 _CSS = re.compile(
@@ -100,20 +101,21 @@ class MarkupRewriter:
 
     def page(self, text: str) -> str:
         """Return a page with other references."""
-        edits, at = _Edits(text), text.find("<")
-        while 0 <= at < len(text):
+        edits, at = _Edits(text), _next_tag(text, 0)
+        while at < len(text):
             tag = _read_tag(text, at)
             if tag is None:
-                at = text.find("<", _end_of_other(text, at))
+                at = _next_tag(text, _end_of_other(text, at))
                 continue
-            self._rewrite_tag(tag, edits)
+            if tag.attributes:
+                self._rewrite_tag(tag, edits)
             end = tag.end
             if tag.name in _RAW_TEXT:
                 closing = _closing_of(text, tag)
                 if tag.name == "style":
                     edits.replace(tag.end, closing, self.style(text[tag.end : closing]))
                 end = closing
-            at = text.find("<", end)
+            at = _next_tag(text, end)
         return edits.done()
 
     def style(self, text: str) -> str:
@@ -213,17 +215,17 @@ def candidates(text: str) -> list[tuple[str, str]]:
 
 def base_reference(text: str) -> str:
     """Return the href of the first <base> of a page that has one; "" if none has."""
-    at = text.find("<")
-    while 0 <= at < len(text):
+    at = _next_tag(text, 0)
+    while at < len(text):
         tag = _read_tag(text, at)
         if tag is None:
-            at = text.find("<", _end_of_other(text, at))
+            at = _next_tag(text, _end_of_other(text, at))
             continue
         if tag.name == "base" and any(one.name == "href" for one in tag.attributes):
             return unescape(tag.value("href")).strip()
         if tag.name == "body":
             return ""
-        at = text.find("<", _closing_of(text, tag) if tag.name in _RAW_TEXT else tag.end)
+        at = _next_tag(text, _closing_of(text, tag) if tag.name in _RAW_TEXT else tag.end)
     return ""
 
 
@@ -241,13 +243,17 @@ def with_charset(text: str, charset: str) -> str:
 def _read_tag(text: str, at: int) -> _Tag | None:
     """Return the start tag at a place; None if there is none.
 
-    One that never ends has all of the rest: no browser shows it, and nothing in it is replaced.
+    One without values holds no references, and ends with the next `>`. One that never ends has all
+    of the rest: no browser shows it, and nothing in it is replaced.
     """
     name = _TAG_NAME.match(text, at + 1)
     if name is None:
         return None
     attributes: list[_Attribute] = []
     place = name.end()
+    close = text.find(">", place)
+    if close >= 0 and text.find("=", place, close) < 0:
+        return _Tag(name[0].lower(), attributes, close + 1)
     while (end := _TAG_END.match(text, place)) is None:
         found = _ATTRIBUTE.match(text, place)
         if found is None or found.end() == place:
@@ -262,15 +268,19 @@ def _read_tag(text: str, at: int) -> _Tag | None:
     return _Tag(name[0].lower(), attributes, end.end())
 
 
+def _next_tag(text: str, at: int) -> int:
+    """Return where the next start tag or comment may begin; the end if there is none."""
+    found = _NEXT.search(text, at)
+    return found.start() if found is not None else len(text)
+
+
 def _end_of_other(text: str, at: int) -> int:
-    """Return where a comment, an end tag or a lone `<` ends."""
+    """Return where a comment or a declaration ends."""
     if text.startswith("<!--", at):
         end = text.find("-->", at + 4)
         return end + 3 if end >= 0 else len(text)
-    if text[at + 1 : at + 2] in {"/", "!", "?"}:
-        end = text.find(">", at)
-        return end + 1 if end >= 0 else len(text)
-    return at + 1
+    end = text.find(">", at)
+    return end + 1 if end >= 0 else len(text)
 
 
 def _closing_of(text: str, tag: _Tag) -> int:
