@@ -12,8 +12,9 @@ import pytest
 
 import gossamer
 from gossamer import UrlRow
-from gossamer.testing import CannedResponse, ScriptedHost, ScriptedWeb, serve_in_thread
-from tests.e2e.crawler import Crawler, flags_for, wait_until, write_knobs
+from gossamer.testing import CannedResponse, ScriptedHost, ScriptedWeb, not_found, serve_in_thread
+from tests.e2e.crawler import Crawler, flags_for, kill, wait_until, write_knobs
+from tests.integration.test_watch import QUICKER, more, watch_until
 
 WORDS, ALLOWANCE = 90, 24
 REFUSED = {
@@ -199,3 +200,50 @@ def test_rows_can_be_chosen_by_state_reason_and_host(tmp_path: Path) -> None:
         assert counts.reasons["refused"] == REFUSED
         with pytest.raises(gossamer.ConfigError, match="there is no state 'fetched'; expected arc"):
             site.urls(states="fetched")
+
+
+@pytest.mark.parametrize("order", ["bfs", "best"])
+def test_after_a_kill_every_url_is_there_once_and_as_status_counts_it(
+    order: str, tmp_path: Path
+) -> None:
+    with every_state(tmp_path, "2", late_s=600.0) as site:
+        process = site.crawler.start("--order", order)
+        assert wait_until(lambda: _is_still(site), process)
+        kill(process)
+        before = site.expect_status()
+        assert before["held"]
+        assert before["queued"]
+        decided = {"archived", "redirected", "failed", "refused"}
+        rows = [(row.url, row.state, row.reason) for row in site.urls(states=decided)]
+        site.crawler.say("build", "state").expect(0)
+        again = [(row.url, row.state, row.reason) for row in site.urls(states=decided)]
+        assert sorted(again) == sorted(rows), "the archive alone is enough"
+        assert len(site.urls()) == before.total()
+
+
+def test_a_page_that_is_gone_keeps_when_it_was_first_asked_for(tmp_path: Path) -> None:
+    web = ScriptedWeb()
+    host = web.host("a.test")
+    with serve_in_thread(web) as server:
+        host.page("/", links=["/old"]).page("/old", text="Soon gone.")
+        knobs = write_knobs(tmp_path / "k.toml", {"watch": QUICKER})
+        flags = flags_for(server.resolve, "--delay", "0", "--no-sitemaps", "--shards", "1")
+        crawler = Crawler(tmp_path / "crawl", (host.url(),), (*flags, "--config", str(knobs)))
+        crawler.run().expect(0)
+        site = Site(crawler, host)
+        site.expect_status()
+        first = {row.url: row.first_at for row in site.urls()}
+        watch_until(crawler, more(server, "/", 12))
+        host.on("/old", not_found())
+        watch_until(crawler, lambda: crawler.status()["watch"]["gone"] == 1)
+        rows, status = {row.url: row for row in site.urls()}, crawler.status()
+        assert rows[host.url("/old")].state == "gone"
+        assert rows[host.url("/old")].reason == "not_found"
+        count = Counter(row.state for row in rows.values())
+        assert count["gone"] == status["watch"]["gone"] == 1
+        assert count["archived"] + count["gone"] == status["pages"] + status["sitemaps"]
+        assert {url: row.first_at for url, row in rows.items()} == first
+        home = rows[host.url()]
+        assert home.first_at is not None
+        assert home.last_at is not None
+        assert home.first_at < home.last_at

@@ -82,6 +82,27 @@ def test_a_folder_that_was_left_behind_says_how_far_it_came_and_is_not_changed_b
     assert files_of(crawler.folder / "state" / "00" / "seen")
 
 
+def test_urls_of_a_folder_that_was_left_behind_are_those_that_status_counts(
+    crawler: Crawler, version: str
+) -> None:
+    states = json.loads((HERE / version / "states.json").read_text())
+    status = crawler.status()
+    rows = [line.split("\t") for line in crawler.say("list", "urls").expect(0).out.splitlines()]
+    found = {url: state for url, state, *_ in rows}
+    assert len(found) == len(rows)
+    count = Counter(found.values())
+    assert count["archived"] == status["pages"] + status["sitemaps"]
+    assert count["queued"] + count["parked"] == status["queued"]
+    waiting = {"queued", "leased", "waiting"}
+    for url, state in states.items():
+        if state in {"unknown", "not_wanted"}:
+            assert url not in found
+            continue
+        assert found[url] == ("queued" if state in waiting else state), url
+    hosts = crawler.say("list", "hosts").expect(0).out.splitlines()
+    assert len(hosts) == status["hosts"]
+
+
 @pytest.mark.slow
 def test_why_names_the_state_of_urls_of_a_folder_that_was_left_behind(
     crawler: Crawler, version: str
