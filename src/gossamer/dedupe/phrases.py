@@ -56,7 +56,7 @@ class SplitText(Struct, frozen=True):
     """A text as words."""
 
     words: Words
-    """The hash of each: odd, or even if it has digits only; never 0."""
+    """The hash of each: odd, or even if it has digits only or one letter; never 0."""
     spans: Ints
     """Where each begins and ends: a row for each word."""
 
@@ -233,7 +233,7 @@ class PhraseCounts:
     def are_rare(self, start: int, words: int, host: int, limits: Commonness) -> Flags:
         """Return, for each of some words in a row, whether a phrase has it that is not common.
 
-        Numbers never count: many pages count from 1 to 40.
+        Numbers and single letters never count: many pages count to 40, or have the alphabet.
         """
         phrases = max(words - PHRASE + 1, 0)
         firsts = self._index.firsts[start : start + phrases]

@@ -105,8 +105,8 @@ def test_a_text_that_many_pages_hold_as_a_whole_is_told_of_each() -> None:
     assert all(reuse.passages(reuse.split(page), "a.test") for page in pages)
 
 
-def test_counting_from_1_to_100_is_no_quotation() -> None:
-    numbers = " ".join(map(str, range(1, 101)))
+def test_counting_to_100_and_the_alphabet_are_no_quotations() -> None:
+    numbers = " ".join([*map(str, range(1, 101)), *"abcdefghijklmnopqrstuvwxyz"])
     writer = Writer(random.Random(5))
     reuse = TextReuse([f"{' '.join(writer.words(100))} {numbers}"])
     assert passages_in(reuse, f"{' '.join(writer.words(100))} {numbers}") == []

@@ -1,9 +1,9 @@
 """The inner loops of text reuse: words of a text, phrases of given texts, where a page has them.
 
 See `sketching` for what such functions may do. A word is the hash of its letters: odd, or even if
-it has digits only, never 0; between two given texts lies a 0, which equals no word. A phrase is
-`PHRASE` words in a row, and is known by the first place in the given texts that has it. A block is
-(place in the page, place in the given texts, words): so many words in a row are equal.
+it has digits only or one letter, never 0; between two given texts lies a 0, which equals no word.
+A phrase is `PHRASE` words in a row, and is known by the first place in the given texts that has it.
+A block is (place in the page, place in the given texts, words): so many words in a row are equal.
 """
 
 import numpy as np
@@ -30,7 +30,7 @@ def split_words(
 ) -> int:
     """Write the hash of each word, and where it begins and ends; return how many there are."""
     found = 0
-    state, start, end = _0, 0, 0
+    state, start, end, letters = _0, 0, 0, 0
     is_inside, is_number = False, False
     for at in range(count):
         kind = kinds[codes[at]]
@@ -44,25 +44,26 @@ def split_words(
             for _ in range(1 + (kind >> MORE_SHIFT)):
                 state = (state << _7) | (state >> _57)
             state ^= number
+            letters = letters + 1 if is_inside else 1
             is_inside, end = True, at + 1
             continue
         if is_inside:
-            put_word(words, spans, found, hashed(state, is_number), start, end)
+            put_word(words, spans, found, hashed(state, is_number or letters == 1), start, end)
             found += 1
             state, is_inside = _0, False
         if what == ALONE:
             put_word(words, spans, found, mix(number) | _1, at, at + 1)
             found += 1
     if is_inside:
-        put_word(words, spans, found, hashed(state, is_number), start, end)
+        put_word(words, spans, found, hashed(state, is_number or letters == 1), start, end)
         found += 1
     return found
 
 
-def hashed(state: np.uint64, is_number: bool) -> np.uint64:  # noqa: FBT001 - compiled
-    """Return the hash of a word: odd, or even if it has digits only."""
+def hashed(state: np.uint64, is_weak: bool) -> np.uint64:  # noqa: FBT001 - compiled
+    """Return the hash of a word: odd, or even if it says little."""
     x = mix(state)
-    return ((x | _3) ^ _1) if is_number else x | _1
+    return ((x | _3) ^ _1) if is_weak else x | _1
 
 
 def put_word(words: Words, spans: Ints, at: int, word: np.uint64, start: int, end: int) -> None:
