@@ -175,7 +175,7 @@ def test_lines_before_and_after_are_told(shop: Shop) -> None:
     assert 0.5 < price.similarity < 1.0
     assert price.before_at == counter.at
     told = changes(shop).expect(0).out
-    assert "2 pages changed" in told
+    assert "2 changed\n" in told
     assert "    - CHF 12\n    + CHF 14\n" in told
 
 

@@ -151,7 +151,7 @@ def _show(found: "Sequence[PageChange]", lines: int, since_at: float | None) -> 
     for kind, count in _counts(found).items():
         mark, style = MARKS[kind]
         if count:
-            console.print(Text(f"{count:,} {plural(count, 'page')} {kind}", "bold"))
+            console.print(Text(f"{count:,} {kind}", "bold"))
         for one in found:
             if one.kind == kind:
                 line = Text(f"{mark} {harmless(one.url)}", style)
