@@ -2,6 +2,7 @@
 
 import csv
 import json
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -23,6 +24,7 @@ from gossamer.tables import PAGES, TABLES
 from gossamer.testing import FakeWeb, serve_in_process
 from tests.e2e.crawler import GOSSAMER, Crawler, finish, flags_for, say, spawn, wait_until
 from tests.unit.graph.links_archive import assert_says
+from tests.unit.tables.test_parts import assert_parts_say_the_same
 
 FOLD = GraphOptions(delta_share=0)
 
@@ -198,3 +200,66 @@ def test_every_table_has_the_columns_of_its_schema(crawled: Path) -> None:
         row = next(crawl.table(name).rows())
         fields = tuple(field for field in row.__struct_fields__ if field != "text")
         assert fields == TABLES[name].names == crawl.table(name).columns
+
+
+def test_parts_that_are_built_beside_a_crawl_while_both_are_killed_say_what_the_archive_says(
+    tmp_path: Path,
+) -> None:
+    web = FakeWeb(seed=1702, hosts=8, pages_per_host=15)
+    with serve_in_process(web, tmp_path / "log.tsv") as server:
+        flags = flags_for(server.resolve, "--delay", "0", "--shards", "1", "--concurrency", "8")
+        crawler = Crawler(tmp_path / "crawl", server.web.seeds, flags)
+        for kill_after in (15, 35, 55, 75, 95):
+            with crawler.running() as process:
+                wait_until(lambda n=kill_after: len(server.requests()) >= n, process)
+                builder = spawn([GOSSAMER, "build", str(crawler.folder), "tables"])
+                with suppress(subprocess.TimeoutExpired):
+                    builder.wait(0.4 + kill_after / 200)
+                process.send_signal(signal.SIGKILL)
+                finish(process)
+            builder.kill()
+            finish(builder)
+        crawler.run().expect(0)
+    crawler.say("build", "tables").expect(0)
+    count = "select count(*) n, count(distinct url) u from pages"
+    told = crawler.say("sql", count, "--format", "jsonl")
+    pages = crawler.status()["pages"]
+    assert json.loads(told.expect(0).out) == {"n": pages, "u": pages}
+    assert_parts_say_the_same(crawler.folder)
+    leftover = {path.name.partition("-")[0] for path in (crawler.folder / "tables").iterdir()}
+    assert leftover == {"manifest.json", "pages", "links", "editions", "contents", "facts"}
+
+
+def test_sql_answers_as_text_csv_and_json(crawled: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "crawl"
+    shutil.copytree(crawled, copy, ignore=shutil.ignore_patterns("control.sock"))
+    query = "select kind, count(*) n, min(source) s from links group by kind order by kind"
+    rows = [json.loads(line) for line in asked(copy, query, "jsonl").splitlines()]
+    assert json.loads(asked(copy, query, "json")) == rows
+    assert [row["n"] for row in csv.DictReader(asked(copy, query, "csv").splitlines())] == [
+        str(row["n"]) for row in rows
+    ]
+    lines = asked(copy, query, "text").splitlines()
+    assert lines[0].split() == ["kind", "n", "s"]
+    assert len(lines) == len(rows) + 1
+    assert asked(copy, "select 1 as x where false", "json") == "[]\n"
+    joined = asked(copy, "select target_state s, count(*) n from links group by 1", "jsonl")
+    assert {json.loads(line)["s"] for line in joined.splitlines()} >= {"archived"}
+    states = asked(copy, "select state, count(*) n from urls group by 1", "jsonl")
+    found = {row["state"]: row["n"] for row in map(json.loads, states.splitlines())}
+    assert found["archived"] >= gossamer.open(copy).status().pages
+    assert "Tables are pages, urls, links" in say("sql", str(copy), "select * from page").err
+    assert say("sql", str(copy), "select 1", "--format", "xml").code == 2
+
+
+def asked(folder: Path, query: str, form: str) -> str:
+    return say("sql", str(folder), query, "--format", form).expect(0).out
+
+
+def test_an_export_that_follows_gives_every_row_once(crawled: Path, tmp_path: Path) -> None:
+    words = ("pages", "--format", "jsonl", "--follow")
+    told = say("export", str(crawled), *words, "--to", "-").expect(0)
+    export(crawled, *words, "--to", str(tmp_path))
+    rows = json_rows(tmp_path / "pages.jsonl")
+    followed = [json.loads(line) for line in told.out.splitlines()]
+    assert sorted(row["url"] for row in followed) == sorted(row["url"] for row in rows)

@@ -151,8 +151,9 @@ def commands(crawl: Crawler, place: Path) -> dict[str, Any]:
         "search nothing": only_json(crawl.say("search", "zzzqqq", "--json")),
         **{
             f"build {what}": only_json(crawl.say("build", what, "--json"))
-            for what in ("graph", "index", "near", "state")
+            for what in ("graph", "index", "near", "state", "tables")
         },
+        "export": only_json(crawl.say("export", "pages", "--to", str(place / "x"), "--json")),
         "check": only_json(crawl.say("check", "--json")),
         "check-links": only_json(crawl.say("check-links", "--json")),
         "graph info --check": graph("info", crawl.folder, "--check"),

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _MILLISECONDS = 1000
+_EACH_OWN = frozenset({"text", "url", "digest", "warc_offset", "fetched_at", "phash"})
+"""Columns of which hardly two values are alike: a dictionary of them only costs."""
 _MISSING = "pip install 'gossamer[tables]'"
 
 
@@ -97,7 +99,10 @@ class ParquetRows:
         self._columns = columns
         self._schema = arrow_schema(columns, table)
         to = str(place) if isinstance(place, Path) else place
-        self._file = pyarrow().parquet.ParquetWriter(to, self._schema, compression="zstd")
+        alike = [one for one in columns if one.type != "strings" and one.name not in _EACH_OWN]
+        self._file = pyarrow().parquet.ParquetWriter(
+            to, self._schema, compression="zstd", use_dictionary=[one.name for one in alike]
+        )
 
     def write(self, batch: Batch) -> None:
         """Write some rows."""

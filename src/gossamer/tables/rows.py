@@ -378,7 +378,7 @@ def body_bytes(page: Record) -> int:
 _LAST_BLANK = 0x20
 """Blanks and control characters, of which a text has none but line ends and tabs."""
 _UNSPACED = frozenset({"zh", "ja", "th", "lo", "km", "my", "zh-Hant", "zh-hant"})
-_WIDE = 0xE0
+_NOT_ASCII, _WIDE = 0x80, 0xE0
 """The first byte of characters from U+0800 on."""
 
 
@@ -390,11 +390,12 @@ def word_count(text: bytes, language: str) -> int:
     codes = np.frombuffer(text, np.uint8)
     if not len(codes):
         return 0
-    is_blank = codes <= _LAST_BLANK
-    words = int(np.count_nonzero(is_blank[:-1] > is_blank[1:])) + int(not is_blank[0])
+    is_blank, letters = codes <= _LAST_BLANK, 0
     if language in _UNSPACED:
-        words += int(np.count_nonzero(codes >= _WIDE))
-    return words
+        letters = int(np.count_nonzero(codes >= _WIDE))
+        is_blank |= codes >= _NOT_ASCII
+    starts = int(np.count_nonzero(is_blank[:-1] > is_blank[1:])) + int(not is_blank[0])
+    return starts + letters
 
 
 def _plain(text: Record | None) -> str:

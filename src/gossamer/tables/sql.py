@@ -73,7 +73,11 @@ def ask_sql(root: Path | str, query: str, tell: BuildProgress | None = None) -> 
             database.execute("set lock_configuration = true")
             answer = SqlAnswer(_reader(database.sql(query)), library.Error)
         except (library.Error, RuntimeError) as error:
-            raise ConfigError(f"sql: {sql_error(error)}") from error
+            reason = sql_error(error)
+            tables = (
+                f" Tables are {', '.join(known_tables())}." if "Table with name" in reason else ""
+            )
+            raise ConfigError(f"sql: {reason}{tables}") from error
         yield answer
 
 
