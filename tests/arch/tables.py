@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from gossamer.tables import SCHEMA_VERSION, TABLES, TEXT, Column, TableSchema
+from gossamer.tables import SCHEMA_VERSION, STRUCTURED, TABLES, TEXT, Column, TableSchema
 
 PATH = Path(__file__).parents[2] / "docs" / "TABLES.md"
 
@@ -42,7 +42,7 @@ def _table(table: TableSchema) -> Iterator[str]:
     yield ""
     yield "| column | type | |"
     yield "|---|---|---|"
-    more = (TEXT,) if table.name == "pages" else ()
+    more = (TEXT, STRUCTURED) if table.name == "pages" else ()
     yield from (_column(column) for column in (*table.columns, *more))
     yield ""
 

@@ -14,7 +14,8 @@ from gossamer.testing import ScriptedWeb, serve_in_thread
 from tests.e2e.crawler import Crawler, flags_for
 
 PIN = """<title>Pin</title><h1>Rolling pin</h1><p class=price>24,90 EUR</p>
-<img src="/pin.jpg"><a rel=tag href=/wood>wood</a><a rel=tag href=/ash>ash</a>"""
+<img src="/pin.jpg"><a rel=tag href=/wood>wood</a><a rel=tag href=/ash>ash</a>
+<script type="application/ld+json">{"@type": "Product"}</script>"""
 TRAY = "<title>Tray</title><h1>=HYPERLINK(1)</h1><p class=price>on request</p>"
 RULES = """
 [product]
@@ -159,3 +160,19 @@ def test_a_page_is_fetched_once_with_the_guards_of_a_crawl(
     assert exit_code(["shell", f"{site.address}/missing", *code, *LOOPBACK]) == 1
     assert "not_found" in capfd.readouterr().err
     assert exit_code(["shell", "nothing"]) == 2
+
+
+def test_structured_data_is_a_column_of_pages_on_request(
+    site: Site, capfd: pytest.CaptureFixture[str]
+) -> None:
+    export = ["export", str(site.folder), "pages", "--to", "-", "--format", "jsonl"]
+    assert exit_code([*export, "--structured", "--text", "plain"]) == 0
+    rows = [json.loads(line) for line in capfd.readouterr().out.splitlines()]
+    found = {row["url"].removeprefix(site.url): row["structured"] for row in rows}
+    assert found["item/1"] == {"json_ld": [{"@type": "Product"}]}
+    assert found["about"] is None
+    assert all(list(row)[-2:] == ["text", "structured"] for row in rows)
+    assert exit_code(export) == 0
+    assert "structured" not in json.loads(capfd.readouterr().out.splitlines()[0])
+    links = ["export", str(site.folder), "links", "--to", "-", "--format", "jsonl"]
+    assert exit_code([*links, "--structured"]) == 2

@@ -58,7 +58,12 @@ def _options(given: dict[str, Any]) -> "ExportOptions":
         no_copies=given["no_copies"],
         hosts=tuple(given["host"] or ()),
     )
-    return ExportOptions(format=given["format"], text=given["text"], filters=filters)
+    return ExportOptions(
+        format=given["format"],
+        text=given["text"],
+        structured=given["structured"],
+        filters=filters,
+    )
 
 
 _WHOLE = {"records": "record", "files": "file"}
@@ -115,6 +120,16 @@ declare(
             typer.Option("--text", metavar="|".join(TEXTS), help="Add the text of pages."),
         ],
         "none",
+    ),
+    (
+        "structured",
+        Annotated[
+            bool,
+            typer.Option(
+                "--structured", help="Add JSON-LD, microdata and OpenGraph of pages, as JSON."
+            ),
+        ],
+        False,
     ),
     (
         "where",

@@ -36,6 +36,7 @@ from gossamer.tables.schema import (
     LINKS,
     PAGES,
     SCHEMA_VERSION,
+    STRUCTURED,
     TABLES,
     TEXT,
     URLS,

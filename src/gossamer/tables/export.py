@@ -19,7 +19,7 @@ from gossamer.tables.filters import row_filter
 from gossamer.tables.options import Exported, ExportOptions, ExportRequest, TextForm
 from gossamer.tables.places import STDOUT, ExportPlace, standard_output
 from gossamer.tables.rows import Batch
-from gossamer.tables.schema import TABLES, TEXT, Column, TableName
+from gossamer.tables.schema import STRUCTURED, TABLES, TEXT, Column, TableName
 from gossamer.tables.streams import FollowedRows, known_tables, table_stream
 from gossamer.tables.whole_pages import ARCHIVE_FORMATS
 from gossamer.tables.writers import ROW_FORMATS, RowFormat, RowWriter
@@ -90,8 +90,11 @@ def _chosen_tables(tables: Sequence[TableName], options: ExportOptions) -> tuple
     for name in tables:
         if name not in known_tables():
             raise ConfigError(f"there is no table {name!r}: {', '.join(known_tables())}")
-    if not tables and (options.format == "markdown" or options.text != "none"):
+    is_of_pages = options.format == "markdown" or options.text != "none" or options.structured
+    if not tables and is_of_pages:
         return ("pages",)
+    if options.structured and "pages" not in tables:
+        raise ConfigError(f"--structured is for pages; {tables[0]} has no structured data")
     if options.text != "none" and "pages" not in tables:
         raise ConfigError(f"--text is for pages; {tables[0]} has no text")
     return tuple(dict.fromkeys(tables)) or known_tables()
@@ -133,7 +136,8 @@ class _Export:
     ) -> Iterator[Exported]:
         """Write rows to standard output as they come, until the crawl has ended."""
         name, writer = self._stream()
-        followed = FollowedRows(self._folder, (name,), self._text)
+        is_structured = self._options.structured
+        followed = FollowedRows(self._folder, (name,), self._text, is_structured=is_structured)
         was_running, rows = True, 0
         while was_running:
             was_running = is_running()
@@ -145,8 +149,11 @@ class _Export:
 
     def columns(self, name: TableName) -> Sequence[Column]:
         """Return the columns of a table that are written."""
-        has_text = name == "pages" and self._text is not None
-        return (*TABLES[name].columns, TEXT) if has_text else TABLES[name].columns
+        columns = TABLES[name].columns
+        if name == "pages" and self._text is not None:
+            columns = (*columns, TEXT)
+        is_structured = name == "pages" and self._options.structured
+        return (*columns, STRUCTURED) if is_structured else columns
 
     def _text_kind(self) -> TextKind | None:
         if self._options.text != "none":
@@ -187,7 +194,10 @@ class _Export:
         return writers, [name + suffix for name in self._tables]
 
     def _pump(self, writers: Mapping[TableName, RowWriter]) -> dict[str, int]:
-        stream = table_stream(self._folder, self._tables, self._text, self._tell)
+        is_structured = self._options.structured
+        stream = table_stream(
+            self._folder, self._tables, self._text, self._tell, is_structured=is_structured
+        )
         return self._write(stream, writers)
 
     def _write(

@@ -8,7 +8,7 @@ from msgspec import Struct
 from gossamer.errors import ConfigError
 from gossamer.tables.arrow import arrow_batch, arrow_schema, duckdb
 from gossamer.tables.rows import Batch, Value
-from gossamer.tables.schema import TABLES, TEXT, TableName
+from gossamer.tables.schema import STRUCTURED, TABLES, TEXT, TableName
 
 RowFilter: TypeAlias = Callable[[Batch], Batch]
 
@@ -90,8 +90,7 @@ class _Where:
     def kept(self, batch: Batch) -> Batch:
         """Return the rows of a batch that the condition is true of."""
         columns = self._table.columns
-        if TEXT.name in batch.columns:
-            columns = (*columns, TEXT)
+        columns += tuple(one for one in (TEXT, STRUCTURED) if one.name in batch.columns)
         schema = arrow_schema(columns, self._table)
         self._database.register("batch", arrow_batch(batch, columns, schema))
         try:

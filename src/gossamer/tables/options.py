@@ -20,6 +20,8 @@ class ExportOptions(Struct, frozen=True, kw_only=True):
     """parquet, jsonl, csv, sqlite, markdown, or a format of archives."""
     text: TextForm = "none"
     """Text of pages, as a last column; Markdown files have Markdown unless another is named."""
+    structured: bool = False
+    """Structured data of pages, as a last column: JSON-LD, microdata, OpenGraph."""
     filters: RowFilters = RowFilters()
 
 

@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from gossamer.errors import CorruptFile
 from gossamer.model import StoreRef
-from gossamer.process import LABELS, TextKind, page_text
+from gossamer.process import LABELS, TextKind, page_text, structured_json
 from gossamer.store import (
     ArchiveName,
     CrawlFolder,
@@ -31,7 +31,15 @@ from gossamer.store import (
 from gossamer.tables.archive import NO_FACTS, ArchiveStretch, FoundRecord, TableRecord
 from gossamer.tables.contents import Contents, StoredContent
 from gossamer.tables.editions import Editions, Living
-from gossamer.tables.schema import LINKS, PAGES, Column, TableName, TableSchema
+from gossamer.tables.schema import (
+    LINKS,
+    PAGES,
+    STRUCTURED,
+    TEXT,
+    Column,
+    TableName,
+    TableSchema,
+)
 from gossamer.urls import registrable_domain
 
 NUMBER = "_number"
@@ -96,6 +104,18 @@ class RowWishes(NamedTuple):
     text: TextKind | None = None
     living: Living | None = None
     """Only rows that hold; None: those of all records."""
+    is_structured: bool = False
+
+    @property
+    def has_bodies(self) -> bool:
+        """Return True if the bodies of pages are read."""
+        return self.is_structured or self.text not in {None, "plain"}
+
+    @property
+    def added(self) -> tuple[str, ...]:
+        """Return the names of columns that rows of pages have besides."""
+        text = (TEXT.name,) if self.text is not None else ()
+        return (*text, STRUCTURED.name) if self.is_structured else text
 
 
 class WaitingRow(Struct, array_like=True):
@@ -190,8 +210,7 @@ class ArchiveRows:
             one = WaitingRow(number, said.fp, said.url, said.media_type, list(row))
             _spool(later, one)
             return
-        text = self._own_text(found) if self._wishes.text is not None else None
-        self._add_page(row, text)
+        self._add_page(row, self._own_texts(found) if self._wishes.added else ())
 
     def _own_content(self, found: FoundRecord) -> StoredContent | None:
         """Return what a page record holds, and note it; None if it refers to another."""
@@ -214,39 +233,35 @@ class ArchiveRows:
                 self.waiting.append(one)
         else:
             row = with_content(row, content)
-        text = self._copied_text(one, content) if self._wishes.text is not None else None
-        self._add_page(row, text)
+        self._add_page(row, self._copied_texts(one, content) if self._wishes.added else ())
 
-    def _add_page(self, row: Row, text: str | None) -> None:
-        if text is not None:
-            self._chars += len(text)
-            row = (*row[:-1], text, row[-1])
+    def _add_page(self, row: Row, texts: Row) -> None:
+        if texts:
+            self._chars += sum(len(text or "") for text in texts)
+            row = (*row[:-1], *texts, row[-1])
         self._pages.append(row)
 
     def _page_batch(self) -> Batch:
-        names = PAGES.names if self._wishes.text is None else (*PAGES.names, "text")
-        batch = _transposed((*names, NUMBER), self._pages)
+        batch = _transposed((*PAGES.names, *self._wishes.added, NUMBER), self._pages)
         self._pages, self._chars = [], 0
         return batch
 
-    def _own_text(self, found: FoundRecord) -> str:
-        plain = _plain(found.text)
-        return _text(self._wishes.text, found.page, plain, found.said.url, found.said.media_type)
+    def _own_texts(self, found: FoundRecord) -> Row:
+        said = found.said
+        return _texts(self._wishes, found.page, _plain(found.text), said.url, said.media_type)
 
-    def _copied_text(self, one: WaitingRow, content: StoredContent | None) -> str:
-        if content is None:
-            return ""
-        name = ArchiveName.parse(content.file)
-        if name is None:
-            return ""
+    def _copied_texts(self, one: WaitingRow, content: StoredContent | None) -> Row:
+        name = ArchiveName.parse(content.file) if content is not None else None
+        if content is None or name is None:
+            return _texts(self._wishes, None, "", one.url, one.media_type)
         try:
             ref = StoreRef(content.file, content.page, 0)
-            page = read_record(self._folder, ref) if self._wishes.text != "plain" else None
+            page = read_record(self._folder, ref) if self._wishes.has_bodies else None
             text_ref = StoreRef(name.sibling("text").file_name, content.text, 0)
             text = read_record(self._folder, text_ref) if content.text >= 0 else None
         except CorruptFile:
-            return ""
-        return _text(self._wishes.text, page, _plain(text), one.url, one.media_type)
+            return _texts(self._wishes, None, "", one.url, one.media_type)
+        return _texts(self._wishes, page, _plain(text), one.url, one.media_type)
 
 
 _WITH_LINKS = frozenset({"fetched", "redirected"})
@@ -402,9 +417,23 @@ def _plain(text: Record | None) -> str:
     return text.block.decode("utf-8", "replace") if text is not None else ""
 
 
-def _text(kind: TextKind | None, page: Record | None, plain: str, url: str, media_type: str) -> str:
-    if kind is None or kind == "plain" or page is None:
-        return plain if kind != "html" else ""
+def _texts(wishes: RowWishes, page: Record | None, plain: str, url: str, media_type: str) -> Row:
+    """Return the values of the columns that were asked for besides."""
+    body, charset = _body(page) if page is not None and wishes.has_bodies else (b"", "")
+    texts: Row = ()
+    if wishes.text is not None:
+        kind: TextKind = wishes.text if page is not None or wishes.text == "html" else "plain"
+        texts = (
+            page_text(kind, body, media_type=media_type, charset=charset, plain=plain, url=url),
+        )
+    if wishes.is_structured:
+        found = structured_json(body, media_type=media_type, charset=charset, url=url)
+        texts = (*texts, found or None)
+    return texts
+
+
+def _body(page: Record) -> tuple[bytes, str]:
+    """Return the body of a page as its author wrote it, and the charset that was declared."""
     head, payload = split_head(page.block) if _has_head(page) else (b"", page.block)
     fields = header_fields(head)
     body = decoded(
@@ -413,8 +442,7 @@ def _text(kind: TextKind | None, page: Record | None, plain: str, url: str, medi
         codings=joined_field(fields, "content-encoding"),
         max_bytes=BODY_BYTES,
     )
-    charset = charset_of(page) if head else ""
-    return page_text(kind, body, media_type=media_type, charset=charset, plain=plain, url=url)
+    return body, charset_of(page) if head else ""
 
 
 def _has_head(page: Record) -> bool:

@@ -234,7 +234,14 @@ IMAGES = TableSchema(
 )
 
 TEXT = Column("text", "string", "Text of the page, in the form that `--text` names.")
-"""The last column of `pages` if a text was asked for."""
+"""A column of `pages` if a text was asked for."""
+STRUCTURED = Column(
+    "structured",
+    "json",
+    "With `--structured`: JSON-LD, microdata and OpenGraph of the page, as JSON with `json_ld`, "
+    "`microdata` and `opengraph`; empty if it has none.",
+)
+"""The last column of `pages` if it was asked for."""
 
 TABLES: dict[TableName, TableSchema] = {
     table.name: table for table in (PAGES, URLS, LINKS, HOSTS, CHANGES, IMAGES)

@@ -28,7 +28,8 @@ Source: TypeAlias = Callable[[CrawlFolder], Iterator[Batch]]
 
 def image_batches(folder: CrawlFolder) -> Iterator[Batch]:
     """Yield the rows of `images`."""
-    links = _of_archive(folder, frozenset({"links"}), None, lambda _: None, with_joins=False)
+    wishes = RowWishes(frozenset({"links"}))
+    links = _of_archive(folder, wishes, lambda _: None, with_joins=False)
     return batches_of(IMAGES, image_rows(folder, (batch for _, batch in links)))
 
 
@@ -60,6 +61,8 @@ def table_stream(
     tables: Iterable[TableName],
     text: TextKind | None = None,
     tell: BuildProgress | None = None,
+    *,
+    is_structured: bool = False,
 ) -> Iterator[tuple[TableName, Batch]]:
     """Yield the rows of tables, each batch with the name of its table; no row comes twice.
 
@@ -70,7 +73,8 @@ def table_stream(
     if missing := [name for name in asked if name not in known_tables()]:
         raise ConfigError(f"there is no table {missing[0]!r}: {', '.join(known_tables())}")
     if wanted := FROM_ARCHIVE & set(asked):
-        yield from _of_archive(folder, wanted, text, tell or (lambda _: None))
+        wishes = RowWishes(wanted, text, is_structured=is_structured)
+        yield from _of_archive(folder, wishes, tell or (lambda _: None))
     for name in asked:
         if name in SOURCES:
             join = joined(name, folder)
@@ -79,8 +83,7 @@ def table_stream(
 
 def _of_archive(
     folder: CrawlFolder,
-    tables: frozenset[TableName],
-    text: TextKind | None,
+    wishes: RowWishes,
     tell: BuildProgress,
     *,
     with_joins: bool = True,
@@ -88,12 +91,11 @@ def _of_archive(
     counted = counted_lengths(folder, "links", "pages", "text")
     editions = noted(ArchiveStretch(folder, {}, counted).facts())
     living = editions.settle()
-    has_bodies = text is not None and text != "plain"
-    stretch = ArchiveStretch(folder, {}, counted, has_bodies=has_bodies)
-    rows = ArchiveRows(folder, stretch, RowWishes(tables, text, living), Contents())
+    stretch = ArchiveStretch(folder, {}, counted, has_bodies=wishes.has_bodies)
+    rows = ArchiveRows(folder, stretch, wishes._replace(living=living), Contents())
     readings = {
         name: (living_rows(name, editions, living), joined(name if with_joins else None, folder))
-        for name in tables
+        for name in wishes.tables
     }
     for name, batch in rows:
         alive, join = readings[name]
@@ -112,13 +114,18 @@ class FollowedRows:
     """
 
     def __init__(
-        self, folder: CrawlFolder, tables: Iterable[TableName], text: TextKind | None = None
+        self,
+        folder: CrawlFolder,
+        tables: Iterable[TableName],
+        text: TextKind | None = None,
+        *,
+        is_structured: bool = False,
     ) -> None:
         self._folder = folder
         self._tables = frozenset(tables)
         if not self._tables <= FROM_ARCHIVE:
             raise ConfigError("only rows of pages and links can be followed in a stream")
-        self._text: TextKind | None = text
+        self._wishes = RowWishes(self._tables, text, is_structured=is_structured)
         self._covered: Lengths = {}
         self._editions = Editions()
         self._contents = Contents()
@@ -126,10 +133,9 @@ class FollowedRows:
     def more(self) -> Iterator[tuple[TableName, Batch]]:
         """Yield the rows of what counts by now and was not read."""
         counted = counted_lengths(self._folder, "links", "pages", "text")
-        has_bodies = self._text is not None and self._text != "plain"
+        has_bodies = self._wishes.has_bodies
         stretch = ArchiveStretch(self._folder, self._covered, counted, has_bodies=has_bodies)
-        wishes = RowWishes(self._tables, self._text)
-        rows = ArchiveRows(self._folder, stretch, wishes, self._contents, self._editions)
+        rows = ArchiveRows(self._folder, stretch, self._wishes, self._contents, self._editions)
         joins = {name: joined(name, self._folder) for name in self._tables}
         for name, batch in rows:
             alive = living_rows(name, self._editions, self._editions.settle())
