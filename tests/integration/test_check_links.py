@@ -4,6 +4,8 @@ import csv
 import io
 import json
 import socket
+import subprocess
+import sys
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
@@ -26,6 +28,7 @@ from gossamer.testing import (
     make_certificate,
     serve_in_thread,
 )
+from tests.e2e.crawler import wait_until
 
 HOSTILE = '"><script>alert(1)</script>\x1b[31m=cmd|'
 LOOPBACK = ("127.0.9.0/24",)
@@ -351,6 +354,30 @@ def test_resources_by_http_in_a_page_by_https_are_found(tmp_path: Path) -> None:
         "http://b.test/s.js": [(urls[0], 3)],
     }
     assert {one.kind for one in found.findings} == {"mixed_content"}
+
+
+def test_a_check_that_was_killed_goes_on_and_asks_no_link_twice_but_one(tmp_path: Path) -> None:
+    web = ScriptedWeb()
+    other = web.host("b.test")
+    paths = [f"/{number}" for number in range(40)]
+    for path in paths[1:]:
+        other.page(path)
+    site = web.host("a.test").page("/", links=[other.url(path) for path in paths])
+    folder = tmp_path / "crawl"
+    with serve_in_thread(web) as server:
+        resolved = [f"--resolve={name}:{address}" for name, address in server.resolve.items()]
+        flags = ["--delay=0.05", "--allow-net=127.0.9.0/24", *resolved, f"--into={folder}"]
+        words = [sys.executable, "-m", "gossamer", "check-links", site.url("/"), "--external"]
+        child = subprocess.Popen([*words, *flags], stdout=subprocess.DEVNULL)
+        wait_until(lambda: len(server.requests_to("b.test")) >= 10)
+        child.kill()
+        child.wait()
+        found = gossamer.open(folder).check_links(external=True)
+    assert [one.target for one in found.findings] == [other.url("/0")]
+    assert found.unasked == 0
+    asked = [one.target for one in server.requests_to("b.test") if one.method == "HEAD"]
+    assert set(asked) == set(paths)
+    assert len(asked) <= len(paths) + 1
 
 
 # ---- forms
