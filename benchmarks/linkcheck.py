@@ -13,11 +13,12 @@ import sys
 import tempfile
 from pathlib import Path
 from typing import NamedTuple
+from urllib.parse import unquote
 
 from measure import measured
 from realweb import bring_up
 
-HOSTS = ("docs-sqlite", "docs-boost", "docs-policy", "docs-debref", "docs-git")
+HOSTS = ("docs-sqlite", "docs-pandas", "docs-rust", "docs-git", "docs-policy", "docs-debref")
 CHECKER = os.environ.get("LINKCHECKER", "linkchecker")
 SETTINGS = "[checking]\nmaxrequestspersecond=100000\nthreads=10\n"
 LIMIT_S = 600.0
@@ -38,7 +39,7 @@ def ours(url: str, folder: Path) -> Arm:
     found = json.loads(took.output)
     findings = [one for one in found["findings"] if one["kind"] == "broken"]
     broken = ([one["target"], *one["chain"]][-1] for one in findings)  # LinkChecker names the last
-    return Arm(frozenset(broken), took.cpu_s, took.wall_s)
+    return Arm(frozenset(map(unquote, broken)), took.cpu_s, took.wall_s)
 
 
 def theirs(url: str, folder: Path) -> Arm:
@@ -51,7 +52,7 @@ def theirs(url: str, folder: Path) -> Arm:
     lines = [line for line in took.output.splitlines() if not line.startswith("#")]
     rows = list(csv.DictReader(io.StringIO("\n".join(lines)), delimiter=";"))
     broken = (row["url"].partition("#")[0] for row in rows if row["valid"] == "False")
-    return Arm(frozenset(broken), took.cpu_s, took.wall_s)
+    return Arm(frozenset(map(unquote, broken)), took.cpu_s, took.wall_s)
 
 
 def main() -> None:
