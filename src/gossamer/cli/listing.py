@@ -21,15 +21,17 @@ BY_FLAG = {
 
 
 def list_rows(**given: Any) -> None:  # noqa: ANN401 - the parser hands over what is declared below
-    r"""List the URLs, pages, hosts or links of a crawl, one per line.
+    """List the URLs, pages, hosts or links of a crawl, one per line.
 
-    Columns are separated by tabs; the URL, or the host, comes first:
+    Columns are separated by tabs; the URL, or the host, comes first.
 
-    \b
-    urls   url, state, reason, status, via, detail
-    pages  url, status, media_type, language, bytes, title
-    hosts  host, pages, failed, refused, queued, bytes, robots, gap_s, median_ms
-    links  source, target, kind, target_state, target_status, anchor
+    urls: url, state, reason, status, via, detail
+
+    pages: url, status, media_type, language, bytes, title
+
+    hosts: host, pages, failed, refused, queued, bytes, robots, gap_s, median_ms
+
+    links: source, target, kind, target_state, target_status, anchor
 
     jsonl and csv have all columns; docs/TABLES.md says what they mean.
     """
