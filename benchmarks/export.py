@@ -27,7 +27,7 @@ from gossamer.store.warc import RecordIds, header, pack
 CRAWL = os.environ.get("CRAWL", "")
 PAGES = int(os.environ.get("PAGES", "6000"))
 RUNS = int(os.environ.get("RUNS", "3"))
-GENERATED = int(os.environ.get("GENERATED", "50000"))
+GENERATED = int(os.environ.get("GENERATED", "100000"))
 MANY = 1_000_000
 LINKS = 16
 GOSSAMER = [sys.executable, "-m", "gossamer"]

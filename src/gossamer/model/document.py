@@ -281,6 +281,8 @@ class Extraction(Struct, kw_only=True):
     text: str = ""
     language: str = ""
     canonical: str = ""
+    description: str = ""
+    """What its <meta> elements say it is about."""
     media_type: str = ""
     """Media type after sniffing: what the document was read as."""
     charset: str = ""

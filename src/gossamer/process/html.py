@@ -71,14 +71,16 @@ def _read(document: Document, body: bytes, tools: Tools) -> Extraction:
     links = tools.links(base, _raw_links(tree, body))
     text = tree.to_text()[: tools.process.max_text_chars]
     root = next(iter(tree.find_all("html")), None)
+    robots, description = _meta_of(tree, tools.robots_agent.lower())
     return Extraction(
         title=_title_of(tree),
+        description=description,
         headings=_headings_of(tree),
         text=text,
         language=language_of(text, (root.attr("lang") or "") if root else ""),
         canonical=_canonical_of(links),
         charset=(tree.encoding or UTF_8).lower(),
-        robots=_robots_of(tree, tools.robots_agent.lower()),
+        robots=robots,
         links=links,
         is_shell=is_shell(tree, text, links),
     )
@@ -173,12 +175,21 @@ def _canonical_of(links: list[Link]) -> str:
     return ""
 
 
-def _robots_of(tree: Tree, agent: str) -> tuple[str, ...]:
+def _meta_of(tree: Tree, agent: str) -> tuple[tuple[str, ...], str]:
+    """Return what the page asks of robots, and how it describes itself."""
     found: tuple[str, ...] = ()
+    described = ""
     for element in tree.find_all("meta"):
-        if (element.attr("name") or "").strip().lower() in {"robots", agent}:
+        name = (element.attr("name") or element.attr("property") or "").strip().lower()
+        if name in {"robots", agent}:
             found += directives(element.attr("content") or "")
-    return tuple(dict.fromkeys(found))
+        elif name in _DESCRIPTIONS and (name == "description" or not described):
+            described = element.attr("content") or described
+    return tuple(dict.fromkeys(found)), " ".join(described[:_DESCRIPTION_CHARS].split())
+
+
+_DESCRIPTIONS = frozenset({"description", "og:description"})
+_DESCRIPTION_CHARS = 1_000
 
 
 SMALL_BYTES = 256 * 1024

@@ -209,6 +209,7 @@ def _merged(first: Extraction, second: Extraction) -> Extraction:
         text=first.text or second.text,
         language=first.language or second.language,
         canonical=first.canonical or second.canonical,
+        description=first.description or second.description,
         charset=first.charset or second.charset,
         robots=tuple(dict.fromkeys((*first.robots, *second.robots))),
         links=distinct_links(first.links + second.links) if first.links else second.links,
@@ -222,6 +223,7 @@ def _merged(first: Extraction, second: Extraction) -> Extraction:
 def _clean(found: Extraction) -> None:
     """Make every string encodable: an archive must not fail on a lone surrogate."""
     found.title = clean(found.title)
+    found.description = clean(found.description)
     found.text = clean(found.text)
     if clean(said := "".join(found.headings)) is not said:
         found.headings = tuple(map(clean, found.headings))

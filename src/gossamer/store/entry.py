@@ -95,19 +95,20 @@ class LinksRecord(Struct, kw_only=True, frozen=True):
     headings: tuple[str, ...] = ()
     language: str = ""
     canonical: str = ""
+    description: str | UnsetType = UNSET
+    """As its <meta> elements say; left out if they do not, and by older versions."""
     robots: tuple[str, ...] = ()
     notes: dict[str, Any] = field(default_factory=dict)
     """What processors note besides: any JSON value."""
     errors: tuple[str, ...] = ()
     links: list[LinkRow] = field(default_factory=list)
     lines: list[int] | UnsetType = UNSET
-    """The line of the page's source in which each of `links` begins, 0 if it is not known; left out
-    if none is, and by older versions."""
+    """The line in which each of `links` begins, 0 if it is not known; left out if none is."""
     fragments: dict[int, str] | UnsetType = UNSET
     """What stood behind the # of some of `links`, by their place; left out if nowhere anything
     did."""
     label: str = ""
-    """Labels of the seeds that led here (topics, regions), separated by commas."""
+    """Labels of the seeds that led here, separated by commas."""
     on_probation: str | UnsetType = UNSET
     """The part of a site on whose probation the page was fetched; left out if on none."""
     took_ms: int | UnsetType = UNSET
@@ -562,6 +563,7 @@ def _links_record(
         headings=found.headings,
         language=found.language,
         canonical=found.canonical,
+        description=found.description or UNSET,
         robots=found.robots,
         notes=dict(found.notes),
         errors=found.errors,

@@ -75,6 +75,17 @@ def test_robots_directives_apply_when_addressed_to_all_or_to_us(
     assert found.is_nofollow
 
 
+def test_a_page_describes_itself_in_its_meta_elements(
+    registry: Registry, document: MakeDocument
+) -> None:
+    page = b"""<meta property="og:description" content="shared"><meta name="Description"
+        content=" all\n about it "><p>text"""
+    assert registry.read(document(page), "text/html").description == "all about it"
+    shared = b'<meta property="og:description" content="shared"><p>text'
+    assert registry.read(document(shared), "text/html").description == "shared"
+    assert registry.read(document(b"<p>text"), "text/html").description == ""
+
+
 def test_robots_directives_for_others_are_not_ours(
     document: MakeDocument, registry: Registry
 ) -> None:
