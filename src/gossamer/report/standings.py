@@ -4,7 +4,7 @@ Three sorted arrays, 11 bytes per URL. `CopyNames` says of which page a page is 
 """
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from gossamer.urls import fingerprint_of, read_canonical
 
 _CODES = {state: code for code, state in enumerate(URL_STATES)}
 _NEVER = len(URL_STATES)
+_NAMES = np.array([*URL_STATES, ""], object)
 
 
 class UrlStandings:
@@ -44,8 +45,17 @@ class UrlStandings:
 
         A target that is not known was refused if links of its kind are followed, else "".
         """
-        distinct = dict.fromkeys(targets, 0)
-        keys = np.fromiter((_key_of(target) for target in distinct), np.uint64, len(distinct))
+        distinct: dict[str, int] = {}
+        places = [distinct.setdefault(target, len(distinct)) for target in targets]
+        codes, statuses = self._of(distinct)
+        states: list[str] = _NAMES[codes[places]].tolist()
+        for place in np.flatnonzero(codes[places] == _NEVER).tolist():
+            states[place] = "refused" if kinds[place] in self._kinds else ""
+        return states, [status or None for status in statuses[places].tolist()]
+
+    def _of(self, urls: Iterable[str]) -> tuple[NDArray[np.uint8], NDArray[np.uint16]]:
+        """Return the codes of the states of URLs, and their HTTP statuses."""
+        keys = np.fromiter(map(_key_of, urls), np.uint64)
         places = np.searchsorted(self._keys, keys)
         is_known = places < len(self._keys)
         is_known[is_known] = self._keys[places[is_known]] == keys[is_known]
@@ -53,14 +63,7 @@ class UrlStandings:
         statuses = np.zeros(len(keys), np.uint16)
         codes[is_known] = self._states[places[is_known]]
         statuses[is_known] = self._statuses[places[is_known]]
-        names = (*URL_STATES, "")
-        told = zip(codes.tolist(), statuses.tolist(), strict=True)
-        found = dict(zip(distinct, told, strict=True))
-        states = [
-            names[found[target][0]] or ("refused" if kind in self._kinds else "")
-            for target, kind in zip(targets, kinds, strict=True)
-        ]
-        return states, [found[target][1] or None for target in targets]
+        return codes, statuses
 
 
 def _key_of(target: str) -> int:
