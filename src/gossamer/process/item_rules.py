@@ -35,7 +35,12 @@ FieldValue: TypeAlias = ItemValue | list[str | int | float]
 OWN_NAMES = ("rule", "url")
 """Fields that every item has."""
 MAX_VALUE_CHARS = 100_000
-MAX_VALUES = 10_000
+MAX_VALUES = 5_000
+"""Of a field on a page, and items of a page."""
+_MOST_CHARS = 8_000_000
+"""That are read for one field: of nested elements each has the text of all inside it."""
+_MOST_TRIED = 100
+"""Elements that are tried for a field of one value: the first may be empty, or not match."""
 _ITEM_KEYS = ("url", "item", "fields")
 _FIELD_KEYS = ("css", "xpath", "attribute", "regex", "type", "all")
 _CONVERT: Mapping[str, Callable[[str], ItemValue]] = {
@@ -62,8 +67,12 @@ class FieldRule(Struct, frozen=True, kw_only=True):
     def values(self, part: "Node", base: str) -> Iterator[ItemValue]:
         """Yield what a part of a page has for the field; None for what is not of its type."""
         found = part.select(self.css) if self.css else _path(part, self.xpath)
-        for one in found[:MAX_VALUES]:
+        room = _MOST_CHARS
+        for one in found[: MAX_VALUES if self.all else _MOST_TRIED]:
             text = self._text(one)
+            room -= len(text or "")
+            if room < 0:
+                return
             if text is not None and self.regex is not None:
                 match = self.regex.search(text)
                 text = (match[1] if match.re.groups else match[0]) if match else None
@@ -108,13 +117,26 @@ class ItemRule(Struct, frozen=True, kw_only=True):
             found: dict[str, FieldValue] = {}
             unlike: list[str] = []
             for field in self.fields:
-                values = list(field.values(part, base))
-                kept = [value for value in values if value is not None]
-                if len(kept) < len(values):
+                kept, is_unlike = _kept(field, part, base)
+                if is_unlike:
                     unlike.append(field.name)
-                found[field.name] = kept if field.all else next(iter(kept), None)
+                found[field.name] = kept
             if any(value not in (None, []) for value in found.values()):
                 yield FoundItem(self.name, url, found, tuple(unlike))
+
+
+def _kept(field: FieldRule, part: "Node", base: str) -> tuple[FieldValue, bool]:
+    """Return the value of a field, and True if one that it needed was not of its type."""
+    kept: list[str | int | float] = []
+    is_unlike = False
+    for value in field.values(part, base):
+        if value is None:
+            is_unlike = True
+        elif not field.all:
+            return value, False
+        else:
+            kept.append(value)
+    return (kept if field.all else None), is_unlike
 
 
 class FoundItem(Struct, frozen=True):

@@ -154,3 +154,17 @@ def test_a_whole_number_has_no_fraction() -> None:
 )
 def test_dates_are_read_in_usual_forms_and_written_as_iso(text: str, date: str | None) -> None:
     assert as_date(text) == date
+
+
+def test_a_field_of_one_value_takes_the_first_that_is_of_its_type(tmp_path: Path) -> None:
+    rules = rules_of(tmp_path, "[a.fields]\nprice = { css = 'p', type = 'int' }")
+    (item,) = items_of(rules, "<p>sold out</p><p>7</p><p>8</p>")
+    assert (item.fields, item.unlike) == ({"price": 7}, ())
+
+
+def test_nested_elements_without_end_are_read_up_to_a_limit(tmp_path: Path) -> None:
+    rules = rules_of(tmp_path, "[a.fields]\nall = { css = 'div', all = true }")
+    (item,) = items_of(rules, "<div>word" * 20_000)
+    found = item.fields["all"]
+    assert isinstance(found, list)
+    assert sum(len(str(one)) for one in found) <= 8_000_000
