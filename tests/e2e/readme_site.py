@@ -39,29 +39,48 @@ GUIDES = {
 }
 
 
+LATER = {"/visit.html": "Opening hours, prices and the way up the hill. Closed in December."}
+"""Texts that are others some days later."""
+
+
 def example_site() -> ScriptedWeb:
     """Return the site: two hosts, some news, a broken link, and a part that robots may not see."""
     web = ScriptedWeb()
     site, docs = web.host(SITE), web.host(DOCS)
-    menu = {path: title for path, (title, _) in PAGES.items()} | {"/news/": "News"}
     guides = {docs.url(path): title for path, (title, _) in GUIDES.items()}
-    news = {f"/news/{name}.html": title for name, (title, _) in NEWS.items()}
-    more = {
-        "/about.html": {"/staff/": "Staff only"},
-        "/news/": news,
-        "/news/mirror.html": {"/2019/press.html": "Press release"},
-    }
-    own = {**PAGES, "/news/": ("News", "What is new on the hill.")}
-    own |= {f"/news/{name}.html": page for name, page in NEWS.items()}
-    for path, (title, text) in own.items():
-        links = menu | {docs.url("/"): "Guides"} | more.get(path, {})
-        site.on(path, page(title, text, links))
+    for path in site_pages():
+        site.on(path, site_page(web, path))
     site.redirect("/hours.html", to="/visit.html", status=301)
     site.robots("User-agent: *\nDisallow: /staff/\n")
     back = {site.url("/"): "Example Observatory", site.url("/hours.html"): "Opening hours"}
     for path, (title, text) in GUIDES.items():
         docs.on(path, page(title, text, guides | back))
     return web
+
+
+def let_days_pass(web: ScriptedWeb) -> None:
+    """Let a page say something else."""
+    for path, text in LATER.items():
+        web.host(SITE).on(path, site_page(web, path, text))
+
+
+def site_pages() -> dict[str, tuple[str, str]]:
+    """Return titles and texts of the site's own pages."""
+    news = {f"/news/{name}.html": told for name, told in NEWS.items()}
+    return {**PAGES, "/news/": ("News", "What is new on the hill."), **news}
+
+
+def site_page(web: ScriptedWeb, path: str, text: str = "") -> str:
+    """Return a page of the site with its menu; with another text, if one is given."""
+    menu = {path: title for path, (title, _) in PAGES.items()} | {"/news/": "News"}
+    more = {
+        "/about.html": {"/staff/": "Staff only"},
+        "/news/": {f"/news/{name}.html": title for name, (title, _) in NEWS.items()},
+        "/news/mirror.html": {"/2019/press.html": "Press release"},
+    }
+    title, usual = site_pages()[path]
+    links = menu | {web.host(DOCS).url("/"): "Guides"} | more.get(path, {})
+    return page(title, text or usual, links)
 
 
 def page(title: str, text: str, links: dict[str, str]) -> str:
