@@ -55,7 +55,7 @@ def _split(place: str) -> _Target:
     if is_store(place):
         before, _, name = place.rstrip("/").rpartition("/")
         return _Target(ExportPlace(before), name)
-    path = Path(place).absolute()
+    path = Path(place)
     return _Target(ExportPlace(str(path.parent)), path.name)
 
 
