@@ -7,7 +7,7 @@ CODE := src tests $(wildcard benchmarks) $(wildcard examples)
 QUICK := $(wildcard tests/unit tests/property tests/contract tests/golden tests/arch)
 BENCHMARKS := server micro cpu macro shards tls envelope politeness addresses neardup growth versus order \
   freshness watch traps capture graph ranks urlmap serve edges webgraph relevance search tiers \
-  indexing organisations slow-hosts
+  indexing organisations slow-hosts export
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test check quick mutants kills fix docs lock bench plots shot
 

@@ -134,6 +134,9 @@ AIMS = (
     Aim("webgraph", "cpu_us_per_link", "CPU from archive to graph, both ways, µs per link", 5),
     Aim("webgraph", "wrong_answers", "links of {sample:,} URLs that differ from the archive's", 0),
     Aim("webgraph", "difference_after_kills", "links that differ after {kills} kills", 0),
+    Aim("export", "cpu_s", "pages and links of {pages:,} pages to Parquet, CPU s", 4),
+    Aim("export", "markdown_cpu_s", "the same with Markdown, CPU s", 8),
+    Aim("export", "rss_mb", "memory of an export of {extrapolated_to:,} pages, MiB", 512),
     Aim("indexing", "cpu_ratio", "CPU of a crawl, with live indexing over without", 1.1),
     Aim("indexing", "difference_after_kills", "URLs of the index amiss after {kills} kills", 0),
     Aim(
@@ -175,6 +178,7 @@ NEEDS = {
     "urlmap": REAL_WEB,
     "serve": REAL_WEB,
     "webgraph": REAL_WEB,
+    "export": REAL_WEB,
     "indexing": REAL_WEB,
     "relevance": REAL_WEB,
     "search": REAL_WEB,

@@ -37,8 +37,14 @@ class Contents:
     """Contents by fingerprint; the first of several holds."""
 
     def __init__(
-        self, files: list[str] | None = None, rows: NDArray[np.void] | None = None
+        self,
+        files: list[str] | None = None,
+        rows: NDArray[np.void] | None = None,
+        *,
+        keeps_fresh: bool = False,
     ) -> None:
+        """Take what is known. `keeps_fresh`: what is noted can be asked for by `take_fresh`."""
+        self._keeps_fresh = keeps_fresh
         self.files = list(files or [])
         self._rows = _sorted(rows) if rows is not None else np.empty(0, DTYPE)
         self._fps = np.ascontiguousarray(self._rows["fp"])
@@ -80,7 +86,8 @@ class Contents:
     def _merge(self) -> None:
         if self._recent:
             new = np.array([(fp, *row) for fp, row in self._recent.items()], DTYPE)
-            self._fresh.append(new)
+            if self._keeps_fresh:
+                self._fresh.append(new)
             self._rows = _sorted(np.concatenate([self._rows, new]))
             self._fps = np.ascontiguousarray(self._rows["fp"])
             self._recent = {}

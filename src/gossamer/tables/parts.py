@@ -408,7 +408,8 @@ class PartReader:
             roots |= last.roots
         self.waiting = last.waiting
         self.editions = Editions(self._arrays("editions", EDITION), roots, last.labels)
-        self.contents = Contents(manifest.content_files, self._arrays("contents", CONTENT))
+        rows = self._arrays("contents", CONTENT)
+        self.contents = Contents(manifest.content_files, rows, keeps_fresh=True)
 
     def paths(self, name: TableName) -> list[Path]:
         """Return the files with the rows of a table."""
