@@ -55,7 +55,7 @@ fix: setup       ## format, and mend what can be mended
 docs: setup      ## write docs/TABLES.md and the generated parts of docs/OPERATING.md, docs/API.md
 	$(BIN)/python tests/arch/operating.py
 	$(BIN)/python tests/arch/reference.py
-	$(BIN)/python tests/arch/tables.py
+	$(BIN)/python tests/arch/table_columns.py
 
 lock:            ## choose versions anew (needs uv)
 	uv pip compile --extra dev --python-version 3.11 --no-header --no-annotate \

@@ -9,8 +9,8 @@ from operating import PATH, generated
 from reference import PARTS
 from reference import PATH as API
 from reference import generated as generated_api
-from tables import PATH as TABLES
-from tables import generated as generated_tables
+from table_columns import PATH as TABLES
+from table_columns import generated as generated_tables
 from typer.main import get_command
 
 import gossamer
