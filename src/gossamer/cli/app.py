@@ -2,9 +2,11 @@
 
 from collections.abc import Sequence
 from difflib import get_close_matches
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from rich.markup import escape
+from typer.main import get_command
 
 from gossamer import __version__
 from gossamer.cli import (
@@ -119,9 +121,21 @@ def _top(*, version: Version = False) -> None:
 def parse_and_run(words: Sequence[str]) -> object:
     """Run one command; return what it returned. Wrong usage is a `ConfigError`."""
     try:
-        return app(args=list(words), prog_name="gossamer", standalone_mode=False)
+        command = get_command(app)
+        if not {"-h", "--help"}.isdisjoint(words):
+            _show_brackets(command)
+        return command(args=list(words), prog_name="gossamer", standalone_mode=False)
     except typer.TyperException as error:
         raise ConfigError(usage_error(error, words)) from error
+
+
+def _show_brackets(command: Any) -> None:  # noqa: ANN401 - of the parser library, which hides it
+    """Let the help of a command and its parts show what stands in brackets: it is not markup."""
+    for one in (command, *command.params):
+        if getattr(one, "help", None):
+            one.help = escape(one.help)
+    for part in getattr(command, "commands", {}).values():
+        _show_brackets(part)
 
 
 def usage_error(error: typer.TyperException, words: Sequence[str]) -> str:

@@ -30,7 +30,7 @@ from gossamer.settings import save_config
         (["why", "D", "http://a.test/"], "D is not a crawl folder"),
         (["show", "D", "http://a.test/", "--raw", "--text"], "give one of them"),
         (["add", "D"], "nothing to add"),
-        (["build", "D", "web"], "expected state, near, graph, index, found 'web'"),
+        (["build", "D", "web"], "expected state, near, graph, index, tables, found 'web'"),
         (["build", "D", "graph", "--tiers", ".2"], "--tiers is for `gossamer build D index`"),
         (["build", "D", "index", "--fold"], "--fold is for `gossamer build D graph`"),
     ],
@@ -111,3 +111,13 @@ def test_a_config_file_stands_in_for_the_folders_own(tmp_path: Path) -> None:
     save_config(tmp_path / "other.toml", Config(limits=LimitsConfig(max_bytes=6)))
     wish = CrawlArguments(into=tmp_path, config=tmp_path / "other.toml")
     assert settle(wish, {}) == Config(limits=LimitsConfig(max_bytes=6))
+
+
+@pytest.mark.parametrize(
+    ("command", "shown"), [("export", "gossamer[tables]"), ("crawl", "kept in [host] tables")]
+)
+def test_help_shows_what_stands_in_brackets(
+    command: str, shown: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert exit_code([command, "--help"]) == 0
+    assert shown in " ".join(capsys.readouterr().out.replace("│", " ").split())
