@@ -187,6 +187,34 @@ def test_what_is_wrong_is_told_in_one_line(crawled: Path, tmp_path: Path) -> Non
     assert not (tmp_path / "x").exists() or not list((tmp_path / "x").iterdir())
 
 
+def test_a_place_that_ends_like_a_file_of_the_format_is_that_file(
+    crawled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    export(crawled, "pages", "--to", "all", "--format", "csv")
+    told = say("export", str(crawled), "pages", "--to", "sub/pages.csv", "--format", "csv")
+    assert told.expect(0).out.endswith(" in sub/pages.csv\n")
+    assert Path("sub/pages.csv").read_bytes() == Path("all/pages.csv").read_bytes()
+    export(crawled, "pages", "hosts", "--to", "crawl.db", "--format", "sqlite")
+    tables = sqlite3.connect("crawl.db").execute("select name from sqlite_master").fetchall()
+    assert {name for (name,) in tables} == {"pages", "hosts"}
+    export(crawled, "--to", "pages.md", "--format", "markdown")
+    assert Path("pages.md").read_text().startswith("---\nurl: ")
+    export(crawled, "links", "--to", f"file://{tmp_path}/store/l.parquet")
+    assert pl.read_parquet("store/l.parquet").columns == list(TABLES["links"].names)
+    Path("old.csv").mkdir()
+    export(crawled, "hosts", "--to", "old.csv", "--format", "csv")
+    assert Path("old.csv/hosts.csv").is_file()
+    for words, expected in (
+        (("pages", "links", "--format", "csv"), "a file takes one table; found pages, links"),
+        (("pages", "--format", "parquet"), "did you mean --format csv?"),
+    ):
+        ended = say("export", str(crawled), *words, "--to", "no.csv")
+        assert (ended.code, ended.err.count("\n")) == (2, 1)
+        assert expected in ended.err
+    assert not Path("no.csv").exists()
+
+
 def test_a_file_store_takes_the_same_files(crawled: Path, tmp_path: Path) -> None:
     export(crawled, "pages", "--to", f"file://{tmp_path}/store", "--format", "jsonl")
     export(crawled, "pages", "--to", str(tmp_path / "plain"), "--format", "jsonl")

@@ -96,7 +96,8 @@ declare(
             typer.Option(
                 "--to",
                 metavar="PLACE",
-                help="A folder, - for standard output, or an object store (s3://BUCKET/PREFIX).",
+                help="A folder, a file for one table (pages.csv), - for standard output, or an "
+                "object store (s3://BUCKET/PREFIX).",
             ),
         ],
         REQUIRED,

@@ -17,12 +17,12 @@ from gossamer.store import CrawlFolder, archive_of, is_locked
 from gossamer.tables.arrow import as_arrow
 from gossamer.tables.filters import row_filter
 from gossamer.tables.options import Exported, ExportOptions, ExportRequest, TextForm
-from gossamer.tables.places import STDOUT, ExportPlace, standard_output
+from gossamer.tables.places import STDOUT, ExportPlace, file_place, names_file, standard_output
 from gossamer.tables.rows import Batch
 from gossamer.tables.schema import STRUCTURED, TABLES, TEXT, Column, TableName
 from gossamer.tables.streams import FollowedRows, known_tables, table_stream
 from gossamer.tables.whole_pages import ARCHIVE_FORMATS
-from gossamer.tables.writers import ROW_FORMATS, RowFormat, RowWriter
+from gossamer.tables.writers import ROW_FORMATS, MakeWriter, RowFormat, RowWriter
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -125,6 +125,9 @@ class _Export:
         """Write all rows."""
         if self._place == STDOUT:
             return self._to_stdout()
+        if names_file(self._place, self._format.file_suffixes):
+            return self._to_one_file()
+        self._expect_folder()
         place = ExportPlace(self._place)
         with ExitStack() as stack:
             writers, names = self._open_files(place, stack)
@@ -166,6 +169,25 @@ class _Export:
         writer.close()
         return Exported(rows=rows, files=[])
 
+    def _to_one_file(self) -> Exported:
+        """Write to a place that is the file itself."""
+        if len(self._tables) > 1 and not self._format.is_shared:
+            many = ", ".join(self._tables)
+            raise ConfigError(f"--to {self._place}: a file takes one table; found {many}")
+        target, open_file = file_place(self._place), self._format.open_single
+        with ExitStack() as stack:
+            path = stack.enter_context(target.place.new_file(target.name))
+            make = open_file or self._format.open_file
+            rows = self._pump({name: self._open(make, path, name, stack) for name in self._tables})
+        return Exported(rows=rows, files=[self._place])
+
+    def _expect_folder(self) -> None:
+        """Refuse a place that is named like a file of another format."""
+        for name, other in ROW_FORMATS.items():
+            if names_file(self._place, other.file_suffixes):
+                said = f"--format {self._options.format} would make a folder of that name"
+                raise ConfigError(f"--to {self._place}: {said}; did you mean --format {name}?")
+
     def _stream(self) -> tuple[TableName, RowWriter]:
         if len(self._tables) > 1:
             many = ", ".join(self._tables)
@@ -178,20 +200,17 @@ class _Export:
     def _open_files(
         self, place: ExportPlace, stack: ExitStack
     ) -> tuple[dict[TableName, RowWriter], list[str]]:
-        suffix, open_file = self._format.suffix, self._format.open_file
-        writers: dict[TableName, RowWriter] = {}
+        suffix, make = self._format.suffix, self._format.open_file
         if self._format.is_shared:
             shared = _SHARED_FILE + suffix
             path = stack.enter_context(place.new_file(shared))
-            for name in self._tables:
-                make = open_file(path, TABLES[name], self.columns(name))
-                writers[name] = stack.enter_context(_closing(make))
-            return writers, [shared]
-        for name in self._tables:
-            path = stack.enter_context(place.new_file(name + suffix))
-            make = open_file(path, TABLES[name], self.columns(name))
-            writers[name] = stack.enter_context(_closing(make))
+            return {name: self._open(make, path, name, stack) for name in self._tables}, [shared]
+        paths = {name: stack.enter_context(place.new_file(name + suffix)) for name in self._tables}
+        writers = {name: self._open(make, path, name, stack) for name, path in paths.items()}
         return writers, [name + suffix for name in self._tables]
+
+    def _open(self, make: MakeWriter, path: Path, name: TableName, stack: ExitStack) -> RowWriter:
+        return stack.enter_context(_closing(make(path, TABLES[name], self.columns(name))))
 
     def _pump(self, writers: Mapping[TableName, RowWriter]) -> dict[str, int]:
         is_structured = self._options.structured

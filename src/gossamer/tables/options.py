@@ -39,7 +39,7 @@ class ExportRequest(Struct, frozen=True, kw_only=True):
 
     folder: CrawlFolder
     place: str
-    """A folder, the URL of an object store, or -."""
+    """A folder, a file, the URL of an object store, or -."""
     options: ExportOptions
     tell: BuildProgress
 

@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from shutil import rmtree
 from tempfile import TemporaryDirectory
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 from gossamer.durable import TEMPORARY, sync
 from gossamer.errors import CannotGoOn, ConfigError
@@ -77,6 +77,33 @@ class ExportPlace:
         except (BaseError, OSError, ValueError) as error:
             reason = str(error).partition("\n")[0][:300]
             raise CannotGoOn(f"{self._url} cannot be used: {reason}") from error
+
+
+class FilePlace(NamedTuple):
+    """Where one file goes: the folder or prefix, and its name there."""
+
+    place: ExportPlace
+    name: str
+
+    @property
+    def shown(self) -> str:
+        """Return how it is named to people."""
+        return self.place.shown(self.name)
+
+
+def file_place(place: str) -> FilePlace:
+    """Return a place that is a file itself, not the folder that files go to."""
+    if is_store(place):
+        before, _, name = place.rstrip("/").rpartition("/")
+        return FilePlace(ExportPlace(before), name)
+    path = Path(place)
+    return FilePlace(ExportPlace(str(path.parent)), path.name)
+
+
+def names_file(place: str, suffixes: tuple[str, ...]) -> bool:
+    """Return True if a place is a file: it ends with one of some suffixes, and is no folder."""
+    name = place.partition("://")[2].partition("/")[2] if is_store(place) else place
+    return name.lower().endswith(suffixes) and (is_store(place) or not Path(place).is_dir())
 
 
 def _replace(part: Path, path: Path) -> None:

@@ -10,7 +10,7 @@ from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO
 
 from gossamer import __version__
 from gossamer.clock import SystemClock
@@ -23,7 +23,15 @@ from gossamer.tables.filters import RowFilters, row_filter
 from gossamer.tables.mirror import GENERATOR, write_mirror
 from gossamer.tables.mirror_names import MirroredUrl, MirrorNames
 from gossamer.tables.options import ArchiveFormat, Exported, ExportRequest
-from gossamer.tables.places import STDOUT, ExportPlace, is_store, standard_output
+from gossamer.tables.places import (
+    STDOUT,
+    ExportPlace,
+    FilePlace,
+    file_place,
+    is_store,
+    names_file,
+    standard_output,
+)
 from gossamer.tables.rows import Batch
 from gossamer.tables.streams import table_stream
 from gossamer.tables.wacz import PageList, write_wacz
@@ -31,32 +39,7 @@ from gossamer.tables.warcs import CopiedRecord, PageSet, WarcCopy
 
 SOFTWARE = f"gossamer {__version__}"
 _WARC, _WACZ = ".warc.gz", ".wacz"
-
-
-class _Target(NamedTuple):
-    """Where one file goes: the folder or prefix, and its name there."""
-
-    place: ExportPlace
-    name: str
-
-    @property
-    def shown(self) -> str:
-        return self.place.shown(self.name)
-
-
-def _target(place: str, suffix: str, name: str) -> _Target:
-    """Return where a file goes: a place that ends with its suffix is the file itself."""
-    if not place.endswith(suffix):
-        return _Target(ExportPlace(place), name)
-    return _split(place)
-
-
-def _split(place: str) -> _Target:
-    if is_store(place):
-        before, _, name = place.rstrip("/").rpartition("/")
-        return _Target(ExportPlace(before), name)
-    path = Path(place)
-    return _Target(ExportPlace(str(path.parent)), path.name)
+_WHOLE = f"crawl{_WACZ}"
 
 
 def export_warc(request: ExportRequest) -> Exported:
@@ -71,8 +54,8 @@ def export_warc(request: ExportRequest) -> Exported:
         pages = _write_records(records, standard_output())
         standard_output().flush()
         return Exported(rows={"records": pages}, files=[])
-    if request.place.endswith(_WARC):
-        target = _split(request.place)
+    if names_file(request.place, (_WARC,)):
+        target = file_place(request.place)
         with target.place.new_file(target.name) as path, path.open("wb") as file:
             pages = _write_records(records, file)
         return Exported(rows={"records": pages}, files=[target.shown])
@@ -99,7 +82,8 @@ def export_wacz(request: ExportRequest) -> Exported:
         raise ConfigError("--format wacz cannot go to standard output: give --to FILE.wacz")
     text = request.options.text
     kind: TextKind | None = None if text == "none" else text
-    target = _target(request.place, _WACZ, f"crawl{_WACZ}")
+    is_file = names_file(request.place, (_WACZ,))
+    target = file_place(request.place) if is_file else FilePlace(ExportPlace(request.place), _WHOLE)
     with target.place.new_file(target.name) as path, _beside(path) as folder:
         pages = PageList(folder / "pages.jsonl", has_text=kind is not None)
         kept = PageSet() if _has_filters(request) else None
@@ -118,7 +102,7 @@ def export_mirror(request: ExportRequest) -> Exported:
     if request.place == STDOUT:
         raise ConfigError("--format mirror cannot go to standard output: give --to FOLDER")
     _expect_own_folder(request.place)
-    target = _split(request.place)
+    target = file_place(request.place)
     names, kept, urls = MirrorNames(), PageSet(), list[MirroredUrl]()
     wanted = row_filter("pages", request.options.filters)
     for table, batch in table_stream(request.folder, ("pages", "links"), None, request.tell):

@@ -53,6 +53,10 @@ class RowFormat(Struct, frozen=True):
     """For standard output; None: it cannot be a stream."""
     is_shared: bool = False
     """All tables go into one file."""
+    file_suffixes: tuple[str, ...] = ()
+    """A place that ends with one of these is the file itself, not a folder for files."""
+    open_single: MakeWriter | None = None
+    """For such a place, if `open_file` makes a folder."""
 
 
 def moment(at: float | None) -> str | None:
@@ -191,8 +195,14 @@ def _sql_values(column: Column, values: Sequence[Value]) -> Sequence[Value]:
 class MarkdownPages:
     """Pages as Markdown with front matter: a stream of documents, or a file for each page."""
 
-    def __init__(self, put: Callable[[str, str], None], columns: Sequence[Column]) -> None:
+    def __init__(
+        self,
+        put: Callable[[str, str], None],
+        columns: Sequence[Column],
+        close: Callable[[], None] = lambda: None,
+    ) -> None:
         self._put = put
+        self._close = close
         self._names = [one.name for one in columns if one.name in _FRONT]
 
     def write(self, batch: Batch) -> None:
@@ -209,7 +219,8 @@ class MarkdownPages:
             self._put(url, "---\n{}\n---\n\n{}\n".format("\n".join(lines), text.strip("\n")))
 
     def close(self) -> None:
-        """Nothing is left to write."""
+        """Close what was opened for all pages."""
+        self._close()
 
 
 _FRONT = ("url", "title", "description", "language", "fetched_at", "canonical", "words")
@@ -266,11 +277,20 @@ def _open_markdown(folder: Path, table: TableSchema, columns: Sequence[Column]) 
 
 def _stream_markdown(file: BinaryIO, table: TableSchema, columns: Sequence[Column]) -> RowWriter:
     _only_pages(table)
+    return MarkdownPages(_put_to(file), columns)
 
+
+def _single_markdown(path: Path, table: TableSchema, columns: Sequence[Column]) -> RowWriter:
+    _only_pages(table)
+    file = path.open("wb")
+    return MarkdownPages(_put_to(file), columns, file.close)
+
+
+def _put_to(file: BinaryIO) -> Callable[[str, str], None]:
     def put(_: str, text: str) -> None:
         file.write(text.encode("utf-8", "replace") + b"\n")
 
-    return MarkdownPages(put, columns)
+    return put
 
 
 def _only_pages(table: TableSchema) -> None:
@@ -285,9 +305,30 @@ def _stream_parquet(file: BinaryIO, table: TableSchema, columns: Sequence[Column
 
 
 ROW_FORMATS: Mapping[str, RowFormat] = {
-    "parquet": RowFormat(".parquet", "Apache Parquet", ParquetRows, _stream_parquet),
-    "jsonl": RowFormat(".jsonl", "JSON Lines", _open_jsonl, _stream_jsonl),
-    "csv": RowFormat(".csv", "CSV", _open_csv, _stream_csv),
-    "sqlite": RowFormat(".sqlite", "one SQLite database", SqliteRows, None, is_shared=True),
-    "markdown": RowFormat("", "a file for each page", _open_markdown, _stream_markdown),
+    "parquet": RowFormat(
+        ".parquet",
+        "Apache Parquet",
+        ParquetRows,
+        _stream_parquet,
+        file_suffixes=(".parquet",),
+    ),
+    "jsonl": RowFormat(
+        ".jsonl", "JSON Lines", _open_jsonl, _stream_jsonl, file_suffixes=(".jsonl",)
+    ),
+    "csv": RowFormat(".csv", "CSV", _open_csv, _stream_csv, file_suffixes=(".csv",)),
+    "sqlite": RowFormat(
+        ".sqlite",
+        "one SQLite database",
+        SqliteRows,
+        is_shared=True,
+        file_suffixes=(".sqlite", ".sqlite3", ".db"),
+    ),
+    "markdown": RowFormat(
+        "",
+        "a file for each page",
+        _open_markdown,
+        _stream_markdown,
+        file_suffixes=(".md",),
+        open_single=_single_markdown,
+    ),
 }
