@@ -6,7 +6,8 @@ import json
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,9 @@ from gossamer import LinkReport, render_links
 from gossamer.cli.main import exit_code
 from gossamer.report import linkcheck
 from gossamer.testing import (
+    CannedResponse,
     FakeServer,
+    Request,
     ScriptedWeb,
     ServerOptions,
     html_response,
@@ -328,6 +331,80 @@ def test_where_a_link_is_redirected_to_is_asked_for_also_outside() -> None:
     ]
     asked = {one.target for one in server.requests_to("b.test")}
     assert asked == {"/there", "/nothing"}
+
+
+def failing(
+    broken: int, answer: Callable[[str], CannedResponse | Callable[[Request], CannedResponse]]
+) -> ScriptedWeb:
+    """Return a site whose first page has links to some broken pages, then to three good ones."""
+    web = ScriptedWeb()
+    site = web.host("a.test")
+    paths = [f"/broken{number}" for number in range(broken)]
+    for path in paths:
+        site.on(path, answer(path))
+    good = [f"/good{number}" for number in range(3)]
+    for path in good:
+        site.page(path)
+    site.page("/", links=[*paths, *good])
+    return web
+
+
+def check_of(web: ScriptedWeb) -> tuple[LinkReport, list[str]]:
+    """Return what a check of a site finds, and the paths that it has asked for."""
+    with serve_in_thread(web) as server:
+        found = gossamer.check_links(
+            web.host("a.test").url("/"), resolve=server.resolve, allow_net=LOOPBACK, delay=0.0
+        )
+        return found, [one.target for one in server.requests]
+
+
+@pytest.mark.parametrize("status", [500, 503])
+def test_every_link_of_a_site_full_of_server_errors_is_asked_for(status: int) -> None:
+    web = failing(12, lambda _: html_response("oh", status=status))
+    found, asked = check_of(web)
+    assert {one.target: one.status for one in found.findings} == {
+        web.host("a.test").url(f"/broken{number}"): status for number in range(12)
+    }
+    assert {one.kind for one in found.findings} == {"broken"}
+    assert all(asked.count(f"/broken{number}") == 2 for number in range(12))
+    assert all(asked.count(f"/good{number}") == 1 for number in range(3))
+
+
+def test_links_whose_connections_break_keep_nobody_from_asking_for_the_others() -> None:
+    web = failing(0, lambda _: html_response("oh"))
+    site = web.host("a.test").page("/", links=[*(f"/cut{n}" for n in range(8)), "/good0"])
+    for number in range(8):
+        site.fault(f"/cut{number}", "drop")
+    found, asked = check_of(web)
+    assert [one.reason for one in found.findings] == ["disconnected"] * 8
+    assert "/good0" in asked
+
+
+@pytest.mark.parametrize("status", [500, 503])
+def test_a_link_that_fails_once_and_then_works_is_not_broken(status: int) -> None:
+    met: Counter[str] = Counter()
+
+    def once(path: str) -> Callable[[Request], CannedResponse]:
+        def answer(_: Request) -> CannedResponse:
+            met[path] += 1
+            return html_response("x", status=status if met[path] == 1 else 200)
+
+        return answer
+
+    found, _ = check_of(failing(5, once))
+    assert found.findings == []
+    assert found.pages == 9
+
+
+def test_what_was_never_asked_for_is_broken_only_if_its_host_could_not_be_reached() -> None:
+    def verdict(reason: str, status: int = 0) -> str | None:
+        ended = linkcheck._Ended("failed", reason, "host stopped answering, 2 probes", status, "")
+        known = linkcheck.KnownUrls({}, set(), {"http://a.test/x": ended}, [])
+        return linkcheck.verdict_on("http://a.test/x", known).kind
+
+    assert verdict("http_5xx") == "unchecked"
+    assert verdict("http_500", 500) == "broken"
+    assert verdict("connect_failed") == verdict("first_byte_timeout") == "broken"
 
 
 def test_resources_by_http_in_a_page_by_https_are_found(tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ from gossamer.crawl.pipeline import (
 from gossamer.crawl.ports import AddressClocks
 from gossamer.crawl.reading import DocumentReader, PageReading
 from gossamer.crawl.revisit import RevisitTurns, is_not_modified
-from gossamer.crawl.short_retries import ENDED_AT_ONCE, retry_robots
+from gossamer.crawl.short_retries import ENDED_AT_ONCE, retry_robots, without_soft_failure
 from gossamer.crawl.sitemaps import SitemapProbes, SitemapTally
 from gossamer.crawl.suspicion import judge_suspect
 from gossamer.dedupe import answer_fingerprint
@@ -390,6 +390,8 @@ class Worker:
             self._settle(task, came.ended_at, self._put_back_stale(task, came))
             return
         answer = answer_of(came.outcome, came.elapsed_s, rules, task.url.origin)
+        if self.core.stations.most_retries is not None:
+            answer = without_soft_failure(answer)
         if task.kind is LinkKind.WITNESS:
             self._take_witness(task, came.outcome, answer, came.ended_at)
             return
@@ -548,10 +550,8 @@ class Worker:
         is_cut_off = not self.ledger.counters.requests and self.has_one_host
         if is_cut_off and frontier.hosts.count == 1 and failures > FIRST_TRIES:
             return None
-        if (
-            self.core.stations.most_retries is not None
-            and failures > self.core.stations.most_retries
-        ):
+        most = self.core.stations.most_retries
+        if most is not None and failures > most:
             return None
         return now + delay_s(FailureKind.DNS_UNREACHABLE, failures - 1)
 

@@ -224,15 +224,20 @@ def next_try_at(failed: Failed, attempt: int, now: float) -> float | None:
 
 RetryAt: TypeAlias = Callable[[Failed, int, float], float | None]
 _LONGEST_RETRY_AFTER_S = 60.0
+_SHORT_RETRY_S = 2.0
+"""The first wait if retries are few; it doubles. What concerns the whole host keeps its own."""
 
 
 def retry_rule(most: int | None) -> RetryAt:
-    """Return `next_try_at`, or the same with at most so many retries, whatever the failure."""
+    """Return `next_try_at`, or the same with at most so many retries, and sooner ones."""
     if most is None:
         return next_try_at
 
     def limited(failed: Failed, attempt: int, now: float) -> float | None:
         is_long = (failed.retry_after_s or 0.0) > _LONGEST_RETRY_AFTER_S
-        return None if attempt >= most or is_long else next_try_at(failed, attempt, now)
+        again_at = None if attempt >= most or is_long else next_try_at(failed, attempt, now)
+        if again_at is None or failed.retry_after_s is not None or RETRY[failed.kind].is_host_wide:
+            return again_at
+        return min(again_at, now + _SHORT_RETRY_S * 2.0 ** min(attempt, _MOST_GROWTH))
 
     return limited

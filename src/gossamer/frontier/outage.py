@@ -89,6 +89,11 @@ class HostFailure(Struct, frozen=True, gc=False):
         """Return True if the server is there, but does not do its work."""
         return self.kind is FailureClass.SERVER_ERROR
 
+    @property
+    def is_reset(self) -> bool:
+        """Return True if the connection broke before an answer came."""
+        return self.kind is FailureClass.RESET
+
 
 def host_failure(failed: Failed, origin: str) -> HostFailure | None:
     """Return what a failure means for its host; None if it is the URL's own, or nobody's."""
@@ -244,14 +249,17 @@ def wants_witness(row: HostRow, *, all_failed: bool) -> bool:
     """Return True if the next probe asks for the page that the host is known to answer.
 
     Every other probe does, if all waiting URLs have failed in this run, or if the server is there
-    and only pages fail; the first one, if the host gave a false alarm before.
+    and only pages fail; the first one, if the host gave a false alarm before. If failures are
+    charged to their URLs at once (retries are few), nothing is noted of those: then pages that do
+    not answer are told from a host that does not by the first probe.
     """
     outage = row.outage
     if outage is None or not row.witness.startswith(outage.origin + "/"):
         return False
-    if not (all_failed or _is_soft(outage)):
+    is_unnoted = not outage.tries and outage.kind == FailureClass.UNANSWERED
+    if not (all_failed or is_unnoted or _is_soft(outage)):
         return False
-    is_suspected = row.tolerance > TOLERANCE or all_failed
+    is_suspected = row.tolerance > TOLERANCE or all_failed or is_unnoted
     return outage.probes % 2 == (0 if is_suspected else 1)
 
 

@@ -7,7 +7,9 @@ the folder `linkcheck`.
 
 A link is broken if whoever clicks on it gets no page: the name does not exist, nobody answers, the
 certificate is not valid, the answer is an error. Where the server may only have turned us away
-(401, 403, 407, 429, 451, robots.txt), or we did not ask, it could not be checked.
+(401, 403, 407, 429, 451, robots.txt), or we did not ask, it could not be checked. What was never
+asked for because its host could not be reached is broken; not so if that host answers with server
+errors.
 """
 
 from collections import defaultdict
@@ -332,7 +334,8 @@ def _bad_port(url: str) -> str:
 def _kind_of(ended: _Ended) -> FindingKind | None:
     if ended.outcome == "refused":
         return None if ended.reason == _KEPT else "unchecked"
-    is_turned_away = ended.status in _TURNED_AWAY or ended.reason in _NOT_TOLD
+    is_given_up = not ended.status and ended.reason == FailureKind.HTTP_5XX
+    is_turned_away = is_given_up or ended.status in _TURNED_AWAY or ended.reason in _NOT_TOLD
     return "unchecked" if is_turned_away else "broken"
 
 

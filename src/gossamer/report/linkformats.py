@@ -17,7 +17,7 @@ import msgspec
 
 from gossamer import __version__
 from gossamer.log import counted, escape, redact
-from gossamer.model import as_json
+from gossamer.model import FailureKind, as_json
 from gossamer.report.linkcheck import FindingKind, LinkFinding, LinkPlace, LinkReport
 
 LinkFormat: TypeAlias = Literal["text", "json", "csv", "junit", "sarif", "html"]
@@ -135,14 +135,22 @@ def _finding_lines(findings: list[LinkFinding]) -> Iterator[str]:
 
 def _note_lines(findings: list[LinkFinding]) -> Iterator[str]:
     """Yield the reasons for which targets could not be checked, with some of each."""
-    for reason, found in groupby(sorted(findings, key=lambda o: o.reason), key=lambda o: o.reason):
+    for reason, found in groupby(sorted(findings, key=_why_unchecked), key=_why_unchecked):
         some = list(found)
-        yield f"  {reason.replace('_', ' ')}: {counted(len(some), 'target')}"
+        yield f"  {_shown(reason)}: {counted(len(some), 'target')}"
         for one in some[:NOTES_TOLD]:
             place = _place_text(one.places[0]) if one.places else ""
             yield f"    {_shown(one.target)}  {place}"
         if len(some) > NOTES_TOLD:
             yield f"    and {len(some) - NOTES_TOLD:,} more"
+
+
+def _why_unchecked(finding: LinkFinding) -> str:
+    """Return the reason for which a target could not be checked; if it is its host's, with that."""
+    words = finding.reason.replace("_", " ")
+    if finding.reason != FailureKind.HTTP_5XX or finding.status:
+        return words
+    return f"{finding.target.split('/', 3)[2]}, {finding.detail or words}"
 
 
 def _place_text(place: LinkPlace) -> str:

@@ -58,8 +58,18 @@ def test_retry_after_is_obeyed() -> None:
 @pytest.mark.parametrize("kind", [FailureKind.HTTP_5XX, FailureKind.THROTTLED])
 def test_limited_retries_end_whatever_fails(kind: FailureKind) -> None:
     rule = retry_rule(1)
-    assert rule(Failed(kind=kind), 0, 0.0) == next_try_at(Failed(kind=kind), 0, 0.0)
+    assert rule(Failed(kind=kind), 0, 0.0) is not None
     assert rule(Failed(kind=kind), 1, 0.0) is None
+
+
+def test_limited_retries_come_soon_unless_the_host_asks_for_a_pause() -> None:
+    rule = retry_rule(2)
+    error, cut = Failed(kind=FailureKind.HTTP_5XX), Failed(kind=FailureKind.DISCONNECTED)
+    busy = Failed(kind=FailureKind.THROTTLED)
+    assert [rule(error, attempt, 0.0) for attempt in range(3)] == [2.0, 4.0, None]
+    assert rule(cut, 0, 0.0) == next_try_at(cut, 0, 0.0) == 1.0
+    assert rule(busy, 0, 0.0) == next_try_at(busy, 0, 0.0)
+    assert rule(Failed(kind=FailureKind.HTTP_5XX, retry_after_s=9.0), 0, 0.0) == 9.0
 
 
 def test_limited_retries_do_not_wait_for_a_long_pause_that_a_server_asks_for() -> None:

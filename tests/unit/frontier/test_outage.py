@@ -261,6 +261,14 @@ def test_the_witness_is_asked_where_pages_fail_and_the_server_is_there() -> None
     assert wants_witness(parked(refused, **page), all_failed=True)
 
 
+def test_the_witness_is_asked_first_if_pages_did_not_answer_and_were_charged_for_it() -> None:
+    for failure, expected in ((HANGS, True), (REFUSED, False)):
+        row = HostRow(name="a.test", witness="http://a.test/p")
+        for _ in range(2):
+            note_failure(row, failure, 0.0, Steady())
+        assert wants_witness(row, all_failed=False) is expected
+
+
 def test_a_witness_of_another_origin_or_none_is_not_asked() -> None:
     errors = FailureClass.SERVER_ERROR
     assert not wants_witness(parked(errors, probes=1), all_failed=True)
