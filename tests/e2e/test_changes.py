@@ -189,6 +189,8 @@ def test_the_table_of_changes_has_a_row_for_each(shop: Shop, tmp_path: Path) -> 
     assert [row["kind"] for row in mine] == ["new", "changed", "changed"]
     assert [(row["added"], row["removed"]) for row in mine[1:]] == [(1, 1), (2, 2)]
     assert mine[0].get("similarity") is None
+    told = changes(shop, "--format", "jsonl").expect(0).out.splitlines()
+    assert sorted(json.loads(line)["at"] for line in told) == sorted(row["at"] for row in rows)
 
 
 def test_only_changes_inside_selected_elements_count(shop: Shop) -> None:

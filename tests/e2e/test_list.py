@@ -36,7 +36,7 @@ def test_urls_come_one_per_line_with_the_url_first(site: Site) -> None:
     assert len(told) == len(rows)
     for url, state, reason, status, via, detail in told:
         row = rows[url]
-        assert (state, reason, status) == (row.state, row.reason, str(row.status))
+        assert (state, reason, status) == (row.state, row.reason, str(row.status or ""))
         assert (via, detail) == (row.via, row.detail)
 
 

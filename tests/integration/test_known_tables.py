@@ -46,9 +46,10 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Sc
             '<img src="http://far.example/x.png" alt="Far"><img src="/broken.png" alt="B">'
         )
         host.on("/", f"<title>Home</title>{anchors}{images}<form action='/search'></form>")
-        host.page("/one", text="One.", links=["/"]).redirect("/moved", to="/one")
+        host.page("/one", text="One.", links=["/", "/old"]).redirect("/moved", to="/one")
         host.page("/copy", text=ESSAY, title="Essay").page("/again", text=ESSAY, title="Essay")
         host.page("/near", text=f"{ESSAY} The end.", title="Essay", links=["/again"])
+        host.file("/old", b"<meta charset=windows-1252><p>caf\xe9", "text/html")
         host.robots("User-agent: *\nDisallow: /secret\n")
         host.file("/big.png", picture(64, 48), "image/png")
         host.file("/same.png", picture(32, 24), "image/png")
@@ -115,3 +116,31 @@ def test_tables_of_urls_and_hosts_are_those_of_the_api(crawled: tuple[Path, Scri
     crawl = gossamer.open(folder)
     assert [row["url"] for row in rows_of(folder, "urls")] == [row.url for row in crawl.urls()]
     assert [row["host"] for row in rows_of(folder, "hosts")] == ["a.test"]
+    pages, hosts = rows_of(folder, "pages"), rows_of(folder, "hosts")
+    assert {row["host"] for row in pages} == {"a.test"}, "joins by host find both"
+    assert len(pages) >= hosts[0]["pages"]
+
+
+def test_what_is_not_known_is_null_and_not_zero(crawled: tuple[Path, ScriptedHost]) -> None:
+    folder, _ = crawled
+    numbers = {
+        "pages": ("status",),
+        "urls": ("status", "priority"),
+        "links": ("line", "target_status"),
+        "images": ("width", "height", "bytes"),
+    }
+    for name, columns in numbers.items():
+        rows = rows_of(folder, name)
+        assert rows
+        assert [row for row in rows if 0 in [row[column] for column in columns]] == []
+    refused = [row for row in rows_of(folder, "urls") if row["state"] == "refused"]
+    assert {row["status"] for row in refused} == {None}
+    assert {row["line"] for row in rows_of(folder, "links")} > {None}
+
+
+def test_a_charset_is_what_the_page_was_read_as(crawled: tuple[Path, ScriptedHost]) -> None:
+    folder, host = crawled
+    charsets = {row["url"]: row["charset"] for row in rows_of(folder, "pages")}
+    assert charsets[host.url("/old")] == "windows-1252", "no header says so"
+    assert charsets[host.url("/one")] == "utf-8"
+    assert charsets[host.url("/big.png")] == ""

@@ -37,11 +37,3 @@ def check_states(states: Iterable[str]) -> None:
 def texts(given: str | Iterable[str]) -> list[str]:
     """Return one text, or several, as a list."""
     return [given] if isinstance(given, str) else list(given)
-
-
-def host_name(given: str) -> str:
-    """Return the host that somebody named: by its name, with a port, or by a URL of it."""
-    authority = given.strip().lower().partition("://")[2] or given.strip().lower()
-    host = authority.partition("/")[0]
-    name, colon, port = host.rpartition(":")
-    return name if colon and port.isdigit() else host

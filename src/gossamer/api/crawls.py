@@ -6,13 +6,14 @@ from random import Random
 from threading import Event
 from typing import TYPE_CHECKING, Literal, Self, Unpack, overload
 
-from gossamer.api.arguments import check_reasons, check_states, host_name, texts
+from gossamer.api.arguments import check_reasons, check_states, texts
 from gossamer.api.options import CrawlOptions, with_options
 from gossamer.api.running import given_seeds, run, run_async
 from gossamer.clock import SystemClock
 from gossamer.config import Config
 from gossamer.errors import ConfigError
 from gossamer.settings import load_crawl_config
+from gossamer.urls import host_name
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager

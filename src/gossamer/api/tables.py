@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Generic, TypeVar
 
 from msgspec import Struct, defstruct
 
-from gossamer.api.arguments import check_reasons, check_states, host_name, texts
+from gossamer.api.arguments import check_reasons, check_states, texts
 from gossamer.clock import SystemClock
 from gossamer.errors import ConfigError
 from gossamer.report import CrawledHost, UrlRow
+from gossamer.urls import host_name
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -30,7 +31,7 @@ class PageRow(Struct, frozen=True, kw_only=True):
     domain: str
     fetched_at: float
     """In seconds since 1970."""
-    status: int
+    status: int | None
     media_type: str
     charset: str
     language: str

@@ -15,7 +15,7 @@ import typer
 from rich.text import Text
 
 from gossamer.cli.options import Folder, Json
-from gossamer.cli.screen import as_json, harmless, out, print_json, shown_moment
+from gossamer.cli.screen import as_json, harmless, iso_moment, out, print_json, shown_moment
 from gossamer.cli.updating import crawl_folder
 from gossamer.clock import SystemClock
 from gossamer.errors import CannotGoOn, ConfigError
@@ -123,7 +123,7 @@ def changes(
         print_json(facts)
     elif format_ == "jsonl":
         for one in found:
-            print_json(as_json(one))
+            print_json(_row(one))
     elif format_ == "csv":
         _write_csv(found)
     else:
@@ -179,11 +179,16 @@ def _show_lines(one: "PageChange", most: int) -> None:
         console.print(Text(f"    ({left:,} more {plural(left, 'line')})", "dim"))
 
 
+def _row(one: "PageChange") -> dict[str, object]:
+    """Return a change as a row: moments are text, as in the table."""
+    return {**as_json(one), "at": iso_moment(one.at), "before_at": iso_moment(one.before_at)}
+
+
 def _write_csv(found: "Sequence[PageChange]") -> None:
     writer = csv.writer(sys.stdout, lineterminator="\n")
     writer.writerow(COLUMNS)
     for one in found:
-        facts = as_json(one)
+        facts = _row(one)
         writer.writerow(["" if facts[name] is None else facts[name] for name in COLUMNS])
     sys.stdout.flush()
 

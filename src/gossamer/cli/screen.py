@@ -571,3 +571,10 @@ def _next_steps(ending: str, folder: Path) -> Text:
 def shown_moment(at: float) -> str:
     """Return a moment as people read it, in UTC."""
     return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+
+
+def iso_moment(at: float | None) -> str | None:
+    """Return a moment as ISO 8601 in UTC, as the tables have it."""
+    if at is None:
+        return None
+    return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -29,7 +29,7 @@ class UrlStandings:
         for key, row in known_urls(snapshot):
             keys.append(key)
             states.append(_CODES[row.state])
-            statuses.append(min(row.status, 999))
+            statuses.append(min(row.status or 0, 999))
         order = np.argsort(np.asarray(keys, np.uint64), kind="stable")
         self._keys: NDArray[np.uint64] = np.asarray(keys, np.uint64)[order]
         self._states: NDArray[np.uint8] = np.asarray(states, np.uint8)[order]

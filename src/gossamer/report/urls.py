@@ -41,8 +41,8 @@ class UrlRow(Struct, frozen=True, kw_only=True):
     one, what is wrong with its host."""
     detail: str
     """What decided: a line of robots.txt, an error, a redirect's target, the trap that holds it."""
-    status: int
-    """The HTTP status of the last answer; 0 without one."""
+    status: int | None
+    """The HTTP status of the last answer; None without one."""
     priority: int | None
     """Its class in the queue, from 1 (low) to 16; None if it does not wait there."""
     available_at: float | None
@@ -257,7 +257,7 @@ def _settled(record: UrlRecord, texts: AnchorTexts) -> UrlRow:
 
 def _of_record(record: UrlRecord, texts: AnchorTexts, state: str) -> UrlRow:
     """Return the row of a URL that had a turn."""
-    status = next((visit.status for visit in reversed(record.visits) if visit.status), 0)
+    status = next((visit.status for visit in reversed(record.visits) if visit.status), None)
     return UrlRow(
         url=record.url,
         state=state,
@@ -308,7 +308,7 @@ def _of_task(
         state=state,
         reason=reason,
         detail=detail,
-        status=0,
+        status=None,
         priority=task.grade or None,
         available_at=None,
         via=task.via,
@@ -327,7 +327,7 @@ def _of_link(found: RefusedLink, state: str, reason: str, detail: str) -> UrlRow
         state=state,
         reason=reason,
         detail=detail,
-        status=0,
+        status=None,
         priority=None,
         available_at=None,
         via=found.via,

@@ -97,6 +97,8 @@ class LinksRecord(Struct, kw_only=True, frozen=True):
     canonical: str = ""
     description: str | UnsetType = UNSET
     """As its <meta> elements say; left out if they do not, and by older versions."""
+    charset: str | UnsetType = UNSET
+    """What the page was read as; left out if it is no text, and by older versions."""
     robots: tuple[str, ...] = ()
     notes: dict[str, Any] = field(default_factory=dict)
     """What processors note besides: any JSON value."""
@@ -105,22 +107,17 @@ class LinksRecord(Struct, kw_only=True, frozen=True):
     lines: list[int] | UnsetType = UNSET
     """The line in which each of `links` begins, 0 if it is not known; left out if none is."""
     fragments: dict[int, str] | UnsetType = UNSET
-    """What stood behind the # of some of `links`, by their place; left out if nowhere anything
-    did."""
+    """What stood behind the # of some of `links`, by their place; left out if nothing did."""
     label: str = ""
     """Labels of the seeds that led here, separated by commas."""
     on_probation: str | UnsetType = UNSET
     """The part of a site on whose probation the page was fetched; left out if on none."""
     took_ms: int | UnsetType = UNSET
-    """From the request to the last byte of the answer, at least 1; left out if it was not measured.
-    Records of older versions lack it."""
+    """From the request to the last byte, at least 1; left out if it was not measured."""
 
 
 class EndingsRecord(Struct, kw_only=True, frozen=True):
-    """What became of several URLs of which no document is kept: the failures of one commit.
-
-    Whoever decodes it as a `LinksRecord` finds an outcome that concerns no page, and no links.
-    """
+    """What became of several URLs: the failures of a commit; as a `LinksRecord` it has no page."""
 
     url: str = ""
     outcome: str = "endings"
@@ -564,6 +561,7 @@ def _links_record(
         language=found.language,
         canonical=found.canonical,
         description=found.description or UNSET,
+        charset=found.charset.lower() or UNSET,
         robots=found.robots,
         notes=dict(found.notes),
         errors=found.errors,

@@ -7,8 +7,9 @@ from msgspec import Struct
 
 from gossamer.errors import ConfigError
 from gossamer.tables.arrow import arrow_batch, arrow_schema, duckdb
-from gossamer.tables.rows import Batch, Value
+from gossamer.tables.rows import Batch, Value, host_and_domain
 from gossamer.tables.schema import STRUCTURED, TABLES, TEXT, TableName
+from gossamer.urls import host_name
 
 RowFilter: TypeAlias = Callable[[Batch], Batch]
 
@@ -19,6 +20,15 @@ _MOMENTS: dict[TableName, str] = {
     "changes": "at",
 }
 """What `since` compares."""
+
+
+_PAGES: dict[TableName, str] = {
+    "urls": "url",
+    "links": "source",
+    "changes": "url",
+    "images": "page",
+}
+"""Whose host `hosts` compares, of tables without a column for it."""
 
 
 class RowFilters(Struct, frozen=True, kw_only=True):
@@ -33,7 +43,7 @@ class RowFilters(Struct, frozen=True, kw_only=True):
     no_copies: bool = False
     """Leave out pages that are copies of others."""
     hosts: tuple[str, ...] = ()
-    """Only these hosts; without a port, on any of its ports."""
+    """Only these hosts, on all ports; of links and images, those of the page that holds them."""
 
 
 def row_filter(table: TableName, filters: RowFilters) -> RowFilter:
@@ -57,9 +67,11 @@ def _tests(table: TableName, filters: RowFilters) -> Sequence[tuple[str, Callabl
     since, moment = filters.since, _MOMENTS.get(table)
     if since is not None and moment is not None:
         found.append((moment, lambda at: at is not None and at >= since))
-    hosts = {one.lower() for one in filters.hosts}
+    hosts = {host_name(one) for one in filters.hosts}
     if hosts and "host" in TABLES[table].names:
-        found.append(("host", lambda one: one in hosts or one.rpartition(":")[0] in hosts))
+        found.append(("host", lambda one: one in hosts))
+    elif hosts:
+        found.append((_PAGES[table], lambda url: host_and_domain(url)[0] in hosts))
     if table != "pages":
         return found
     languages = {one.lower() for one in filters.languages}

@@ -67,11 +67,11 @@ class ItemStream:
                 )
                 if self._wanted is None
                 or self._wanted.match_url(url)
-                or self._wanted.match_host(_name(host))
+                or self._wanted.match_host(host)
             )
 
     def _items(self, url: str, host: str, html: str) -> Iterator[FoundItem]:
-        rules = self._rules.for_url(url, _name(host))
+        rules = self._rules.for_url(url, host)
         if not rules or not html:
             self.totals.other_pages += 1
             return
@@ -88,9 +88,3 @@ class ItemStream:
         for name in item.unlike:
             place = f"{item.rule}.{name}"
             totals.unlike[place] = totals.unlike.get(place, 0) + 1
-
-
-def _name(host: str) -> str:
-    """Return a host without its port."""
-    name, _, port = host.rpartition(":")
-    return name if port.isdigit() else host

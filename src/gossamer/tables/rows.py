@@ -294,7 +294,8 @@ class _LinkColumns:
         columns["kind"] += kinds
         columns["anchor"] += anchors
         columns["rel"] += rels if _NOFOLLOW.isdisjoint(said.robots) else map(_nofollow, rels)
-        columns["line"] += said.lines if len(said.lines) == count else [None] * count
+        has_lines = len(said.lines) == count
+        columns["line"] += [line or None for line in said.lines] if has_lines else [None] * count
         columns["fragment"] += [""] * count
         for place, fragment in (said.fragments or _NO_FRAGMENTS).items():
             if 0 <= place < count:
@@ -322,7 +323,7 @@ def page_row(found: FoundRecord, content: StoredContent | None, number: int) -> 
         host,
         domain,
         said.at,
-        said.status,
+        said.status or None,
         said.media_type,
         said.charset or (charset_of(page) if page is not None else ""),
         said.language,
@@ -361,7 +362,7 @@ _NO_HOST = ("", "")
 
 
 def host_and_domain(url: str) -> tuple[str, str]:
-    """Return the host of a canonical URL, with its port, and its registrable domain."""
+    """Return the host of a canonical URL, without its port, and its registrable domain."""
     parts = url.split("/", 3)
     return _split_host(parts[2]) if len(parts) > 2 else _NO_HOST  # noqa: PLR2004 -- scheme, "", host
 
@@ -370,7 +371,8 @@ def host_and_domain(url: str) -> tuple[str, str]:
 def _split_host(authority: str) -> tuple[str, str]:
     host = authority.rpartition("@")[2]
     name, colon, port = host.rpartition(":")
-    return host, registrable_domain(name if colon and port.isdigit() else host)
+    host = name if colon and port.isdigit() else host
+    return host, registrable_domain(host)
 
 
 _CHARSET = re.compile(rb"(?im)^content-type:[^\r\n]*?charset\s*=\s*[\"']?([\w.:-]+)")

@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 ColumnType: TypeAlias = Literal["string", "integer", "double", "timestamp", "strings", "json"]
 """A `timestamp` is in seconds since 1970 until it is written; `json` is text.
@@ -53,12 +53,18 @@ PAGES = TableSchema(
     "(redirects, errors) are not in it.",
     (
         Column("url", "string", "Address, in canonical form. No two rows have the same."),
-        Column("host", "string", "Host of the URL, with its port unless that is the usual one."),
+        Column("host", "string", "Host of the URL without its port, as in `hosts`."),
         Column("domain", "string", "Registrable domain of the host (`example.co.uk`)."),
         Column("fetched_at", "timestamp", "When the page was fetched."),
-        Column("status", "integer", "HTTP status; 0 for schemes that have none."),
+        Column("status", "integer", "HTTP status; empty for schemes that have none."),
         Column("media_type", "string", "Media type as found, or as the server said."),
-        Column("charset", "string", "Charset that the server declared; empty if it did not."),
+        Column(
+            "charset",
+            "string",
+            "Charset that the page was read as: by its byte order mark, header or `meta` element, "
+            "or as guessed. Of what older versions fetched, and of files that are no text, what "
+            "the server declared.",
+        ),
         Column("language", "string", "Language of the text, as ISO 639 code."),
         Column("title", "string", "Title."),
         Column("description", "string", "Description from its `meta` elements."),
@@ -113,7 +119,7 @@ URLS = TableSchema(
             "string",
             "What decided: a robots line, an error, a redirect's target, the trap that holds it.",
         ),
-        Column("status", "integer", "HTTP status of the last answer; 0 without one."),
+        Column("status", "integer", "HTTP status of the last answer; empty without one."),
         Column(
             "priority", "integer", "Class in the queue, from 1 (low) to 16; empty if not queued."
         ),
@@ -127,20 +133,29 @@ URLS = TableSchema(
     ),
 )
 
+_LINK_KINDS = (
+    "Where it was found. What `gossamer links --kind` calls `link` (or `nofollow`): `a`, `area`, "
+    "`frame` (`<iframe>`, too), `refresh` (`<meta>`), `header` (HTTP `Link`), `next` (`prev`, "
+    "`up`, too), `alternate`, `data` (other attributes, JSON-LD), `pdf` (in a PDF), `text` (a URL "
+    "in the text, not followed). `redirect`: `redirect`. `canonical`: `canonical`. `embed`: "
+    "`image`, `script`, `style`, `media`, `css` (named by a style sheet). `form`: `form`. `list`: "
+    "`sitemap`, `feed` (entries of such files)."
+)
+
 LINKS = TableSchema(
     "links",
     "A link of a stored page, a redirect or a sitemap, as of its last visit.",
     (
         Column("source", "string", "Page that holds the link."),
         Column("target", "string", "URL that it points to, absolute and in canonical form."),
-        Column("kind", "string", "`anchor`, `redirect`, `embed`, `canonical` and so on."),
+        Column("kind", "string", _LINK_KINDS),
         Column("anchor", "string", "Text of the link."),
         Column(
             "rel",
             "string",
             "Its `rel` attribute; `nofollow`, too, if the page says so of all links.",
         ),
-        Column("line", "integer", "Line of the page's source; 0 or null if it is not known."),
+        Column("line", "integer", "Line of the page's source."),
         Column("fragment", "string", "What follows `#` in the link as written."),
         Column(
             "target_state",
@@ -158,7 +173,12 @@ HOSTS = TableSchema(
     (
         Column("host", "string", "Host without a port: politeness is for all ports together."),
         Column("pages", "integer", "Stored pages; sitemaps are none."),
-        Column("bytes", "integer", "What its answers take in the archive, compressed."),
+        Column(
+            "bytes",
+            "integer",
+            "What its answers take in the archive, compressed, those that are no pages included. "
+            "The bodies of its pages: `sum(bytes)` of `pages` by `host`.",
+        ),
         Column("failed", "integer", "URLs that were given up."),
         Column(
             "refused",

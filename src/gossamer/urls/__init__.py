@@ -10,6 +10,7 @@ from gossamer.urls.parsing import (
     fingerprint,
     fingerprint_of,
     host_key,
+    host_name,
     is_bad_port,
     join,
     join_all,

@@ -82,6 +82,14 @@ def _plain_tail(name: str) -> str:
     return tail if name.islower() and name.isascii() and ".." not in f".{name}" else ""
 
 
+def host_name(given: str) -> str:
+    """Return the host that somebody named: by its name, with a port, or by a URL of it."""
+    authority = given.strip().lower().partition("://")[2] or given.strip().lower()
+    host = authority.partition("/")[0]
+    name, colon, port = host.rpartition(":")
+    return name if colon and port.isdigit() else host
+
+
 def unicode_host(host: str) -> str:
     """Return a host as people read it, with its ASCII form beside it when it could deceive."""
     if "xn--" not in host:

@@ -100,9 +100,9 @@ def test_words_stand_between_blanks_and_letters_count_where_there_are_none(
     assert word_count(text.encode(), language) == words
 
 
-def test_a_host_has_its_port_and_a_domain_has_none() -> None:
-    assert host_and_domain("http://www.a.co.uk:8100/x") == ("www.a.co.uk:8100", "a.co.uk")
-    assert host_and_domain("http://[::1]:80/") == ("[::1]:80", "[::1]")
+def test_neither_a_host_nor_a_domain_has_a_port() -> None:
+    assert host_and_domain("http://www.a.co.uk:8100/x") == ("www.a.co.uk", "a.co.uk")
+    assert host_and_domain("http://[::1]:80/") == ("[::1]", "[::1]")
     assert host_and_domain("mailto:a@b.test") == ("", "")
 
 
