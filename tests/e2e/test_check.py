@@ -30,6 +30,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crawler]:
         crawler.run().expect(0)  # so that the log becomes a file
         crawler.ask("build", "graph").expect(0)
         crawler.ask("build", "index").expect(0)
+        crawler.ask("build", "tables").expect(0)
         yield crawler
 
 
@@ -100,6 +101,9 @@ DAMAGES: dict[str, tuple[Callable[[Path], Path], set[str], str]] = {
     "graph manifest": (lambda root: root / "graph" / "manifest.json", {"bad_graph"}, "bit"),
     "index": (lambda root: largest(root / "index", "*/*.*"), {"bad_index"}, "bit"),
     "index segments": (lambda root: largest(root / "index", "*/meta.json"), {"bad_index"}, "cut"),
+    "tables": (lambda root: largest(root / "tables", "*.parquet"), {"bad_tables"}, "bit"),
+    "tables cut": (lambda root: largest(root / "tables", "*.npy"), {"bad_tables"}, "cut"),
+    "tables manifest": (lambda root: root / "tables" / "manifest.json", {"bad_tables"}, "bit"),
     "index manifest": (lambda root: root / "index" / "manifest.json", {"bad_index"}, "bit"),
 }
 

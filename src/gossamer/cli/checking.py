@@ -19,6 +19,7 @@ _REMEDIES = {
     "cdxj": "`gossamer check {folder} --repair`",
     "graph": "`gossamer build {folder} graph --full`",
     "index": "`gossamer build {folder} index --full`",
+    "tables": "`gossamer build {folder} tables --full`",
     "backup": "only a copy of the file",
 }
 _BUILT = {
@@ -27,6 +28,7 @@ _BUILT = {
     "cdxj": "the CDXJ indexes",
     "graph": "the graph",
     "index": "the index",
+    "tables": "the tables",
 }
 
 
