@@ -151,6 +151,34 @@ def test_every_broken_link_is_found_once_with_its_line_and_text(checked: Checked
     assert not checked.report.ok
 
 
+def test_a_page_that_holds_a_broken_target_several_times_names_every_line() -> None:
+    web = ScriptedWeb()
+    site = web.host("a.test")
+    site.on(
+        "/",
+        """<!doctype html><p><a href=/gone>one</a> <a href=/gone>two</a>
+<a rel=nofollow href="/gone#x">three</a> <a href=/fine>fine</a>
+<img src=/gone srcset="/gone 2x, /lost 3x">
+<p><img src=/gone> <a href=/old>old</a>
+<a href=/old>old, too</a>""",
+    )
+    site.page("/fine").redirect("/old", to="/fine", status=301)
+    found, asked = check_of(web)
+    gone, lost, old = found.findings
+    assert [(at.line, at.text or at.kind, at.column) for at in gone.places] == [
+        (1, "one", 19),
+        (1, "two", 41),
+        (2, "three", 1),
+        (3, "image", 0),
+        (4, "image", 0),
+    ]
+    assert (gone.count, lost.count, found.links) == (5, 1, 9)
+    assert [at.line for at in old.places] == [4, 5]
+    assert asked.count("/gone") == 1
+    rows = list(csv.DictReader(io.StringIO(render_links(found, "csv"))))
+    assert [row["line"] for row in rows if row["target"].endswith("/gone")] == list("11234")
+
+
 def test_what_is_wrong_has_the_name_that_status_and_why_use(checked: Checked) -> None:
     names = {one.target: (one.status, one.reason) for one in checked.report.findings}
     home = checked.home
@@ -196,6 +224,7 @@ def test_fragments_are_compared_with_ids_and_names(checked: Checked) -> None:
 
 def test_parse_errors_have_a_line_and_a_column(checked: Checked) -> None:
     found = [one for one in checked.report.findings if one.kind == "markup"]
+    assert all(one.places[0].column == one.column for one in found)
     assert [(one.target, one.reason, one.places[0].line, one.column) for one in found] == [
         (f"{checked.home}/sub/page.html", "duplicate-attribute", 3, 32)
     ]

@@ -51,7 +51,7 @@ class Tools(Struct, frozen=True, kw_only=True):
 
         `base` is the text of the address to join them to, or the address of the document itself.
         """
-        kept = _placed(found)
+        kept = placed_links(found)
         hrefs = [raw[0] for raw in kept]
         if not _is_tidy(hrefs, self.process.max_links):
             kept = _distinct(kept, self.process.max_links)
@@ -62,7 +62,7 @@ class Tools(Struct, frozen=True, kw_only=True):
         return _first_links(join_all(base, hrefs, self.urls), kept)
 
 
-def _placed(found: Iterable[RawLink]) -> list[PlacedLink]:
+def placed_links(found: Iterable[RawLink]) -> list[PlacedLink]:
     """Return links with a line and a fragment, which few readers tell."""
     return [(*raw, 0, "") if len(raw) == _PLAIN else raw for raw in found]
 

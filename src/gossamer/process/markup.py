@@ -5,7 +5,7 @@ fragments may name, the resources that a browser loads, and parse errors. A page
 for it, so this is for the pages that are asked about.
 """
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from itertools import islice
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
@@ -13,8 +13,8 @@ from urllib.parse import unquote
 from msgspec import Struct
 
 from gossamer.config import UrlConfig
-from gossamer.model import Link, LinkKind, Url
-from gossamer.process.api import FRAGMENT_CHARS, Tools
+from gossamer.model import LinkKind, Url
+from gossamer.process.api import FRAGMENT_CHARS, Tools, placed_links
 from gossamer.process.references import css_urls, srcset_urls
 from gossamer.process.rendering import MAX_TREE_BYTES
 from gossamer.urls import join_all
@@ -64,6 +64,8 @@ class PlacedReference(Struct, frozen=True, gc=False):
     text: str = ""
     fragment: str = ""
     """Behind the #, as written."""
+    column: int = 0
+    """From 1; 0 if it is not known."""
 
 
 class PageMarkup:
@@ -97,10 +99,10 @@ class PageMarkup:
         """Return what a browser loads with the page."""
         return _resources_of(self._tree, self._base, self._tools.urls)
 
-    @property
-    def links(self) -> list[Link]:
-        """Return the links as the crawl keeps them: the first to each target."""
-        return _links_of(self._tree, self._base, self._tools, is_small=self._is_small)
+    def references(self, targets: Container[str]) -> list[PlacedReference]:
+        """Return every place that leads to one of some targets, in the order of their lines."""
+        urls = self._tools.urls
+        return _references_to(targets, self._tree, self._base, urls, is_small=self._is_small)
 
     @property
     def upgrades(self) -> bool:
@@ -123,10 +125,38 @@ def _base_of(tree: "Tree", url: Url, tools: Tools) -> Url:
     return base_of(tree, url, tools)
 
 
-def _links_of(tree: "Tree", base: Url, tools: Tools, *, is_small: bool) -> list[Link]:
-    from gossamer.process.html import links_of  # noqa: PLC0415 - as above
+def _references_to(
+    targets: Container[str], tree: "Tree", base: Url, urls: UrlConfig, *, is_small: bool
+) -> list[PlacedReference]:
+    from gossamer.process.html import first_text, others, whole_text  # noqa: PLC0415 - as above
 
-    return tools.links(base, links_of(tree, is_small=is_small))
+    text_of = whole_text if is_small else first_text
+    elements = list(islice(tree.select("a[href]"), MOST_REFERENCES))
+    pages = [(one.attr("href") or "").partition("#")[0] for one in elements]
+    found = [
+        PlacedReference(
+            target.text,
+            LinkKind.ANCHOR,
+            element.source_line or 0,
+            text_of(element),
+            column=_column(element),
+        )
+        for target, page, element in zip(join_all(base, pages, urls), pages, elements, strict=True)
+        if page and target is not None and target.text in targets
+    ]
+    raw = placed_links(one for one in others(tree)[:MOST_REFERENCES] if one[0])
+    joined = join_all(base, [one[0].partition("#")[0] for one in raw], urls)
+    found += dict.fromkeys(  # src and srcset of one element often name the same
+        PlacedReference(target.text, kind, line, text)
+        for target, (_, kind, text, _, line, _) in zip(joined, raw, strict=True)
+        if target is not None and target.text in targets
+    )
+    return sorted(found, key=lambda one: (one.line, one.column))
+
+
+def _column(element: "Element") -> int:
+    at = element.source_col
+    return 0 if at is None else at + 1
 
 
 def _errors_of(tree: "Tree") -> list[MarkupError]:

@@ -1,9 +1,9 @@
 """LINK CHECK: which links of a stored crawl are broken, and where they stand.
 
 Everything is read from the archive: what became of each URL, and where each page points, from the
-links file; from the pages file, only what those do not say (fragments, mixed content, parse
-errors, lines of older records). What was asked apart for the check lies in a crawl of its own in
-the folder `linkcheck`.
+links file; from the pages file, only what those do not say (further links of a page to a broken
+target, fragments, mixed content, parse errors, lines of older records). What was asked apart for
+the check lies in a crawl of its own in the folder `linkcheck`.
 
 A link is broken if whoever clicks on it gets no page: the name does not exist, nobody answers, the
 certificate is not valid, the answer is an error. Where the server may only have turned us away
@@ -14,11 +14,12 @@ errors.
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias
 
 from msgspec import UNSET, Struct, field
-from msgspec.structs import astuple, replace
+from msgspec.structs import replace
 
 from gossamer.config import Config, UrlConfig
 from gossamer.model import EMBEDDED, FailureKind, LinkKind, RefusalKind
@@ -68,6 +69,8 @@ _NOT_TOLD = frozenset(
     }
 )
 """Failures that say nothing of the link."""
+_MENDED: frozenset[FindingKind | None] = frozenset({"broken", "redirect"})
+"""Of what somebody will mend every place is looked for."""
 _KEPT = RefusalKind.CONTENT_TYPE.value
 """Refused though it was answered: its type was not wanted."""
 
@@ -82,6 +85,9 @@ class LinkPlace(Struct, frozen=True, gc=False):
     text: str
     """The anchor text."""
     kind: str
+    """Of the link, as in the table `links`."""
+    column: int = 0
+    """From 1; 0 if it is not known."""
 
 
 class LinkFinding(Struct, frozen=True, kw_only=True):
@@ -355,9 +361,10 @@ class _LinkCheck:
         self._places: defaultdict[str, list[LinkPlace]] = defaultdict(list)
         self._mixed: defaultdict[str, list[LinkPlace]] = defaultdict(list)
         self._maybe_mixed: set[str] = set()
-        self._without_lines: set[str] = set()
-        self._lines: dict[tuple[str, str, str], int] = {}
-        """By page, target and kind, of pages whose record has none."""
+        self._incomplete: set[str] = set()
+        """Pages that may have more places than their records say, or places without lines."""
+        self._all_places: dict[tuple[str, str], list[LinkPlace]] = {}
+        """By page and target, of those pages."""
         self._fragments: dict[tuple[str, str], tuple[int, list[LinkPlace]]] = {}
         self._errors: list[tuple[str, MarkupError]] = []
         self._pages = self._links = 0
@@ -370,7 +377,7 @@ class _LinkCheck:
             self._take_record(record)
         for seed in self._known.failed_seeds:
             self._take_seed(seed)
-        wanted = self._maybe_mixed | self._without_lines
+        wanted = self._maybe_mixed | (self._incomplete & self._known.html)
         reads_all = self._options.fragments or self._options.markup
         if wanted or reads_all:
             self._read_pages(self._known.html if reads_all else wanted)
@@ -403,8 +410,9 @@ class _LinkCheck:
             if is_secure and target.startswith("http:") and kind in _LOADED:
                 self._maybe_mixed.add(record.url)
             line = 0 if lines is UNSET or number >= len(lines) else lines[number]
-            if self._note(target, LinkPlace(record.url, line, text, kind)) and lines is UNSET:
-                self._without_lines.add(record.url)
+            found = self._note(target, LinkPlace(record.url, line, text, kind))
+            if found in _MENDED or (found is not None and lines is UNSET):
+                self._incomplete.add(record.url)
 
     def _take_seed(self, seed: str) -> None:
         """Note a seed that is no page: it is broken if nothing could be read from it."""
@@ -419,12 +427,12 @@ class _LinkCheck:
             if not self._places[seed]:
                 self._places[seed].append(LinkPlace("", 0, "", LinkKind.SEED.value))
 
-    def _note(self, target: str, place: LinkPlace) -> bool:
-        """Note where a link stands if something is wrong with its target; return True if so."""
+    def _note(self, target: str, place: LinkPlace) -> FindingKind | None:
+        """Note where a link stands if something is wrong with its target; return what."""
         verdict = self._verdicts.get(target)
         if verdict is None:
             if target in self._known.pages:
-                return False
+                return None
             verdict = verdict_on(target, self._known)
             if verdict.kind is not None:
                 self._verdicts[target] = verdict
@@ -432,7 +440,7 @@ class _LinkCheck:
                 self._unasked.add(hash(target))
         if verdict.kind is not None:
             self._places[target].append(place)
-        return verdict.kind is not None
+        return verdict.kind
 
     def _read_pages(self, wanted: set[str]) -> None:
         for source in page_sources(self._folder, {url: self._known.pages[url] for url in wanted}):
@@ -451,19 +459,15 @@ class _LinkCheck:
                     self._mixed[one.target].append(
                         LinkPlace(url, one.line, one.text, one.kind.value)
                     )
-        if url in self._without_lines:
-            self._set_lines(url, markup)
+        if url in self._incomplete:
+            for one in markup.references(self._places):
+                place = LinkPlace(url, one.line, one.text, one.kind.value, one.column)
+                self._all_places.setdefault((url, one.target), []).append(place)
         if self._options.markup:
             self._errors += [(url, error) for error in markup.errors]
         if self._options.fragments:
             for one in markup.fragments:
                 self._take_fragment(url, one)
-
-    def _set_lines(self, url: str, markup: PageMarkup) -> None:
-        """Find the lines of links of an older record to which something is wrong."""
-        for link in markup.links:
-            if link.target.text in self._places:
-                self._lines[url, link.target.text, link.kind.value] = link.line
 
     def _take_fragment(self, page: str, one: PlacedReference) -> None:
         count, places = self._fragments.get((one.target, one.fragment), (0, []))
@@ -472,11 +476,10 @@ class _LinkCheck:
         self._fragments[one.target, one.fragment] = (count + 1, places)
 
     def _of_targets(self) -> Iterator[LinkFinding]:
-        for target, places in self._places.items():
+        for target, kept in self._places.items():
             verdict = self._verdicts[target]
-            for number, (page, line, text, kind) in enumerate(map(astuple, places)):
-                if not line and (found := self._lines.get((page, target, kind))):
-                    places[number] = LinkPlace(page, found, text, kind)
+            places = self._every_place(target, kept)
+            self._links += len(places) - len(kept)
             if verdict.kind is not None:
                 yield LinkFinding(
                     kind=verdict.kind,
@@ -488,6 +491,18 @@ class _LinkCheck:
                     count=len(places),
                     places=places,
                 )
+
+    def _every_place(self, target: str, kept: list[LinkPlace]) -> list[LinkPlace]:
+        """Return all places that lead to a target: records keep the first of each page and kind."""
+        found: list[LinkPlace] = []
+        for page, some in groupby(kept, key=lambda one: one.page):
+            named = list(some)
+            more = self._all_places.get((page, target), [])
+            kinds = {one.kind for one in more}
+            wanted = {one.kind for one in named}
+            found += [one for one in named if one.kind not in kinds]  # in a header, for example
+            found += [one for one in more if one.kind in wanted]
+        return found
 
     def _of_mixed(self) -> Iterator[LinkFinding]:
         for target, places in self._mixed.items():
@@ -534,7 +549,7 @@ class _LinkCheck:
                 target=page,
                 reason=error.code,
                 column=error.column,
-                places=[LinkPlace(page, error.line, "", "")],
+                places=[LinkPlace(page, error.line, "", "", error.column)],
             )
 
 

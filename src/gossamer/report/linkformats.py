@@ -182,7 +182,7 @@ def _csv(report: LinkReport) -> str:
         leads_to = one.chain[-1] if one.chain else ""
         said = (one.kind, one.severity, one.target, one.status, one.reason, one.detail, leads_to)
         for at in one.places:
-            place = (at.page, at.line or "", one.column or "", at.text, at.kind)
+            place = (at.page, at.line or "", at.column or "", at.text, at.kind)
             rows.writerow(_cell(value) for value in (*said, *place))
     return out.getvalue()
 
@@ -283,8 +283,8 @@ def _sarif_words(finding: LinkFinding, place: LinkPlace) -> str:
 
 def _sarif_place(finding: LinkFinding, place: LinkPlace) -> dict[str, object]:
     region: dict[str, object] = {"startLine": max(1, place.line)}
-    if finding.column:
-        region["startColumn"] = finding.column
+    if place.column:
+        region["startColumn"] = place.column
     where = {"artifactLocation": {"uri": place.page or finding.target}, "region": region}
     return {"physicalLocation": where}
 
