@@ -78,9 +78,10 @@ class UrlSelection(Struct, frozen=True, kw_only=True):
         return self.wants_state(row.state) and self._wants_reason(row.reason)
 
     def _wants_reason(self, reason: str) -> bool:
+        if not self.reasons:
+            return True
         families = (FAMILIES[name] for name in self.reasons if name in FAMILIES)
-        named = reason in self.reasons or reason.startswith(tuple(families))
-        return named if self.reasons else True
+        return reason in self.reasons or reason.startswith(tuple(families))
 
     @property
     def ring(self) -> bytes:
@@ -278,8 +279,8 @@ def _of_record(record: UrlRecord, texts: AnchorTexts, state: str) -> UrlRow:
 def _waiting(waiting: WaitingUrl, record: UrlRecord | None, texts: AnchorTexts) -> UrlRow:
     """Return the row of a URL that is queued; its host's outage is told, or its last failure."""
     state = "parked" if waiting.outage else "queued"
-    row = _of_task(waiting.task, record, texts, state, waiting.outage, "")
-    return replace(row, available_at=waiting.next_at)
+    at = waiting.next_at
+    return _of_task(waiting.task, record, texts, state, waiting.outage, "", available_at=at)
 
 
 def _of_task(
@@ -289,6 +290,8 @@ def _of_task(
     state: str,
     reason: str,
     detail: str,
+    *,
+    available_at: float | None = None,
 ) -> UrlRow:
     """Return the row of a URL that waits; what is known of earlier turns is in its record."""
     if record is not None:
@@ -301,7 +304,7 @@ def _of_task(
             detail=told[1],
             priority=task.grade or None,
             attempts=attempts,
-            available_at=None,
+            available_at=available_at,
         )
     return UrlRow(
         url=task.url.text,
@@ -310,7 +313,7 @@ def _of_task(
         detail=detail,
         status=None,
         priority=task.grade or None,
-        available_at=None,
+        available_at=available_at,
         via=task.via,
         anchor=texts.of(task.via, task.url.text),
         depth=task.depth,
