@@ -20,6 +20,7 @@ from msgspec.structs import replace
 import gossamer
 from gossamer import LinkReport, render_links
 from gossamer.cli.main import exit_code
+from gossamer.process import nesting_errors
 from gossamer.report import linkcheck
 from gossamer.testing import (
     CannedResponse,
@@ -228,6 +229,27 @@ def test_parse_errors_have_a_line_and_a_column(checked: Checked) -> None:
     assert [(one.target, one.reason, one.places[0].line, one.column) for one in found] == [
         (f"{checked.home}/sub/page.html", "duplicate-attribute", 3, 32)
     ]
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("<p>a\n<b>b<p>c</span>", [(2, 1, "<b>"), (2, 9, "</span>")]),
+        ("<div><i>x</div></i>", [(1, 6, "<i>"), (1, 16, "</i>")]),
+        ("<p><ul><li>x</ul></p>", [(1, 18, "</p>")]),
+        ("<title>x</title></head><p>y<ul><li>a<li>b</ul><dl><dt>c<dd>d</dl></body></html>", []),
+        ("<table><caption>x<tr><td>y<th>z</tr></tbody></table><select><option>x</select>", []),
+        ("<iframe></b></iframe><script>'</b>'</script><textarea></b></textarea><br><img>", []),
+        ("<svg><path/><g/><![CDATA[ > </b> ]]></svg><math><mi>x</mi></math>", []),
+        ("\r\n<div\r\n>\r\n</div\r\n><template><b>x</b></template>", []),
+        ("<div><template shadowrootmode=open><b>x</b></template></div><a><div></div></a>", []),
+    ],
+)
+def test_what_is_not_closed_or_closes_nothing_is_found_and_omitted_tags_are_fine(
+    source: str, expected: list[tuple[int, int, str]]
+) -> None:
+    found = nesting_errors(source.encode(), "utf-8")
+    assert [(one.line, one.column, one.tag) for one in found] == expected
 
 
 def test_links_outside_are_asked_once_by_head_and_not_followed(checked: Checked) -> None:

@@ -53,7 +53,18 @@ _OWN: tuple[tuple[str, object, object], ...] = (
         Annotated[bool, typer.Option("--fragments", help="Compare #x with the ids of the page.")],
         False,
     ),
-    ("markup", Annotated[bool, typer.Option("--markup", help="List parse errors, too.")], False),
+    (
+        "markup",
+        Annotated[
+            bool,
+            typer.Option(
+                "--markup",
+                help="List parse errors, too: of the tokenizer (attributes, references, comments), "
+                "elements that are not closed, and end tags that close nothing.",
+            ),
+        ],
+        False,
+    ),
     (
         "ignore",
         Annotated[

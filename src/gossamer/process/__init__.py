@@ -40,6 +40,7 @@ from gossamer.process.markup import (
     PageMarkup,
     PlacedReference,
     is_named,
+    nesting_errors,
     read_markup,
 )
 from gossamer.process.registry import Registry

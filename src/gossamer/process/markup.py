@@ -15,6 +15,7 @@ from msgspec import Struct
 from gossamer.config import UrlConfig
 from gossamer.model import LinkKind, Url
 from gossamer.process.api import FRAGMENT_CHARS, Tools, placed_links
+from gossamer.process.detect import decode
 from gossamer.process.references import css_urls, srcset_urls
 from gossamer.process.rendering import MAX_TREE_BYTES
 from gossamer.urls import join_all
@@ -52,6 +53,8 @@ class MarkupError(Struct, frozen=True, gc=False):
     column: int
     """From 1, as the line."""
     code: str
+    tag: str = ""
+    """What is not closed (<b>), or closes nothing (</b>)."""
 
 
 class PlacedReference(Struct, frozen=True, gc=False):
@@ -76,7 +79,7 @@ class PageMarkup:
         self._is_small = is_small
         """The text of links in each other may be read as often as they are."""
         self.errors = _errors_of(tree)
-        """Parse errors, the first of them."""
+        """Errors of the tokenizer, the first of them."""
         if tree.find_all("template"):
             tree.remove("template")
         self._base = _base_of(tree, url, tools)
@@ -162,6 +165,111 @@ def _column(element: "Element") -> int:
 def _errors_of(tree: "Tree") -> list[MarkupError]:
     found = islice(tree.errors, MOST_ERRORS)
     return [MarkupError(one.line, one.col + 1, one.code) for one in found]
+
+
+_VOID = frozenset(
+    [
+        "area",
+        "base",
+        "basefont",
+        "bgsound",
+        "br",
+        "col",
+        "command",
+        "embed",
+        "frame",
+        "hr",
+        "image",
+        "img",
+        "input",
+        "keygen",
+        "link",
+        "meta",
+        "param",
+        "source",
+        "track",
+        "wbr",
+    ]
+)
+_OPTIONAL = frozenset(
+    [
+        "html",
+        "head",
+        "body",
+        "p",
+        "li",
+        "dt",
+        "dd",
+        "rb",
+        "rt",
+        "rtc",
+        "rp",
+        "optgroup",
+        "option",
+        "colgroup",
+        "caption",
+        "thead",
+        "tbody",
+        "tfoot",
+        "tr",
+        "td",
+        "th",
+        "plaintext",
+        "noscript",
+    ]
+)
+"""Elements whose end tag may be left out; noscript is text where scripts run."""
+_IMPLIED = frozenset({"html", "head", "body", "tbody", "colgroup", "noscript"})
+"""Elements whose start tag may be left out: their end tag is never stray."""
+
+
+def nesting_errors(body: bytes, charset: str) -> list[MarkupError]:
+    """Return elements that are not closed and end tags that close nothing, the first of them.
+
+    The parser says where each element ends in the source. Foreign content (SVG, MathML) is left
+    out: the tokenizer alone reads it differently.
+    """
+    from turbohtml import parse  # noqa: PLC0415 - as above
+
+    if len(body) > MAX_TREE_BYTES:
+        return []
+    text, _ = decode(body, charset)
+    tree = parse(text, source_locations=True, allow_declarative_shadow_roots=False)
+    found = [*_unclosed(tree), *_stray(text, tree)]
+    return sorted(found, key=lambda one: (one.line, one.column))[:MOST_ERRORS]
+
+
+def _unclosed(tree: "Tree") -> Iterator[MarkupError]:
+    from turbohtml import Namespace  # noqa: PLC0415 - as above
+
+    for element in tree.select("*"):
+        where, tag = element.source_location, element.tag
+        if where is None or where.end_tag is not None or tag in _VOID or tag in _OPTIONAL:
+            continue
+        if element.namespace is Namespace.HTML:
+            at = where.start_tag
+            yield MarkupError(at.start_line, at.start_col + 1, "unclosed-element", f"<{tag}>")
+
+
+def _stray(text: str, tree: "Tree") -> Iterator[MarkupError]:
+    from turbohtml import TokenType, tokenize  # noqa: PLC0415 - as above
+
+    known = [(one.tag, one.source_location) for one in tree.select("*")]
+    spans = [
+        (tag, (at.start_tag.start_line, at.start_tag.start_col), (end.start_line, end.start_col))
+        for tag, at in known
+        if at is not None and (end := at.end_tag) is not None
+    ]
+    closed = {end for _, _, end in spans}
+    foreign = [(start, end) for tag, start, end in spans if tag in {"svg", "math"}][::-1]
+    until = (0, 0)
+    for token in tokenize(text):
+        at = (token.line, token.col)
+        while foreign and foreign[-1][0] < at:
+            until = max(until, foreign.pop()[1])
+        is_end = token.type is TokenType.END_TAG and token.tag not in _IMPLIED
+        if is_end and at not in closed and at > until:
+            yield MarkupError(token.line, token.col + 1, "stray-end-tag", f"</{token.tag}>")
 
 
 def is_named(fragment: str, ids: frozenset[str]) -> bool:

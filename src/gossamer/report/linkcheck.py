@@ -23,7 +23,15 @@ from msgspec.structs import replace
 
 from gossamer.config import Config, UrlConfig
 from gossamer.model import EMBEDDED, FailureKind, LinkKind, RefusalKind
-from gossamer.process import MarkupError, PageMarkup, PlacedReference, Tools, is_named, read_markup
+from gossamer.process import (
+    MarkupError,
+    PageMarkup,
+    PlacedReference,
+    Tools,
+    is_named,
+    nesting_errors,
+    read_markup,
+)
 from gossamer.report.inquiry import folder_of, is_running
 from gossamer.report.sources import PageSource, page_sources
 from gossamer.store import CrawlFolder, LinksRecord, iter_links
@@ -464,7 +472,8 @@ class _LinkCheck:
                 place = LinkPlace(url, one.line, one.text, one.kind.value, one.column)
                 self._all_places.setdefault((url, one.target), []).append(place)
         if self._options.markup:
-            self._errors += [(url, error) for error in markup.errors]
+            found = [*markup.errors, *nesting_errors(source.body, source.charset)]
+            self._errors += [(url, error) for error in found]
         if self._options.fragments:
             for one in markup.fragments:
                 self._take_fragment(url, one)
@@ -548,6 +557,7 @@ class _LinkCheck:
                 kind="markup",
                 target=page,
                 reason=error.code,
+                detail=error.tag,
                 column=error.column,
                 places=[LinkPlace(page, error.line, "", "", error.column)],
             )
@@ -556,6 +566,6 @@ class _LinkCheck:
 _RANKS: dict[FindingKind, int] = {kind: rank for rank, kind in enumerate(_SEVERITIES)}
 
 
-def _order(finding: LinkFinding) -> tuple[int, str, int]:
+def _order(finding: LinkFinding) -> tuple[int, str, int, int]:
     line = finding.places[0].line if finding.places else 0
-    return _RANKS[finding.kind], finding.target, line
+    return _RANKS[finding.kind], finding.target, line, finding.column

@@ -89,7 +89,7 @@ def what_is_wrong(finding: LinkFinding) -> str:
         case "mixed_content":
             return "loaded by http in a page by https"
         case "markup":
-            return finding.reason.replace("-", " ")
+            return f"{finding.reason.replace('-', ' ')} {finding.detail}".rstrip()
         case "redirect":
             how = "moved permanently" if finding.reason != "chain" else "redirected several times"
             return f"{finding.status} {how}"
@@ -124,7 +124,7 @@ def _finding_lines(findings: list[LinkFinding]) -> Iterator[str]:
     for one in findings:
         if one.kind == "markup":
             place = one.places[0]
-            yield f"  {_shown(one.target)}:{place.line}:{one.column}  {what_is_wrong(one)}"
+            yield f"  {_shown(one.target)}:{place.line}:{one.column}  {_shown(what_is_wrong(one))}"
             continue
         yield f"  {_shown(one.target)}  {_shown(what_is_wrong(one))}"
         yield from (f"    -> {_shown(url)}" for url in one.chain)
@@ -277,7 +277,7 @@ def _sarif_words(finding: LinkFinding, place: LinkPlace) -> str:
     text = f' ("{_shown(place.text)}")' if place.text else ""
     leads = f" -> {_shown(finding.chain[-1])}" if finding.chain else ""
     if finding.kind == "markup":
-        return what_is_wrong(finding)
+        return _shown(what_is_wrong(finding))
     return f"{_shown(finding.target)}{leads}{text}: {_shown(what_is_wrong(finding))}"
 
 
