@@ -194,6 +194,7 @@ if TYPE_CHECKING:
         SqlAnswer,
         TablesFacts,
         plain_cell,
+        plain_json,
     )
     from gossamer.web import serve
 
@@ -386,6 +387,7 @@ __all__ = [
     "page_text",
     "parsed_page",
     "plain_cell",
+    "plain_json",
     "processor",
     "protocol",
     "read_item_rules",
@@ -452,6 +454,7 @@ _HOMES = {
     "store": "BadRecord BuiltElsewhere LinksRecord StoredPage",
     "tables": (
         "Exported ExportOptions ItemStream ItemTotals RowFilters SqlAnswer TablesFacts plain_cell"
+        " plain_json"
     ),
     "web": "serve",
 }

@@ -114,6 +114,7 @@ PARTS: dict[str, tuple[str, ...]] = {
         "SqlAnswer",
         "TablesFacts",
         "plain_cell",
+        "plain_json",
         "moment_since",
         *("extract_items", "read_item_rules", "ItemRules", "ItemRule", "FieldRule"),
         *("ItemStream", "FoundItem", "ItemTotals"),

@@ -70,7 +70,9 @@ def _array(rows: Iterable[str]) -> Iterator[str]:
 
 
 def _json(value: object) -> str:
-    return msgspec.json.encode(value, enc_hook=str).decode()
+    from gossamer import plain_json
+
+    return plain_json(msgspec.json.encode(value, enc_hook=str)).decode()
 
 
 def _cell(value: object) -> object:

@@ -48,4 +48,4 @@ from gossamer.tables.schema import (
 from gossamer.tables.sql import SqlAnswer, ask_sql
 from gossamer.tables.streams import SOURCES, Source, known_tables, table_stream
 from gossamer.tables.whole_pages import ARCHIVE_FORMATS
-from gossamer.tables.writers import plain_cell
+from gossamer.tables.writers import plain_cell, plain_json

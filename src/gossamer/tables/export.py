@@ -205,6 +205,9 @@ class _Export:
             shared = _SHARED_FILE + suffix
             path = stack.enter_context(place.new_file(shared))
             return {name: self._open(make, path, name, stack) for name in self._tables}, [shared]
+        if self._format.is_own is not None:
+            for name in self._tables:
+                place.expect_own(name + suffix, self._format.is_own)
         paths = {name: stack.enter_context(place.new_file(name + suffix)) for name in self._tables}
         writers = {name: self._open(make, path, name, stack) for name, path in paths.items()}
         return writers, [name + suffix for name in self._tables]

@@ -137,12 +137,15 @@ class PageMirror:
         is_plain = scheme is None or scheme[0][:-1].lower() in _FOLLOWED
         if not reference or not is_plain or (reference[0] == "#" and base == url):
             return None
-        if scheme is not None and scheme[0].lower() == "file:" and not url.startswith("file:"):
+        is_local = url.startswith("file:")
+        if scheme is not None and scheme[0].lower() == "file:" and not is_local:
             return NOTHING
         before, mark, fragment = reference.partition("#")
         target = self._join(base, before)
         if target is None:
             return None
+        if target.startswith("file:") and not is_local:  # fi<tab>le:, or by way of <base>
+            return NOTHING
         place = self._names.find(target)
         tail = mark + quote(fragment, safe=_ASCII_SAFE)
         if place is None:

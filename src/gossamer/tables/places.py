@@ -4,19 +4,25 @@ A folder: each file is written beside its place and renamed. An object store: ea
 to a temporary folder and sent when it is whole. `-` is standard output, for one stream.
 """
 
+import os
 import re
+import sqlite3
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from glob import escape
 from pathlib import Path
 from shutil import rmtree
 from tempfile import TemporaryDirectory
 from typing import BinaryIO, NamedTuple
 
-from gossamer.durable import TEMPORARY, sync
+from gossamer.durable import sync
 from gossamer.errors import CannotGoOn, ConfigError
 
 STDOUT = "-"
+PART = ".part"
+"""Ends the name of the folder in which an export writes a file; its process is in the name."""
+_NAMED_CHARS = 100
 _STORE = re.compile(r"[a-z][a-z0-9+.-]*://")
 
 
@@ -47,16 +53,26 @@ class ExportPlace:
             return
         path = self._folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        part = path.with_name(path.name + TEMPORARY)
-        _delete(part)
-        try:
-            yield part
-            _replace(part, path)
-        except BaseException:
-            with suppress(OSError):
-                _delete(part)
-            raise
+        _delete_left_over(path)
+        with TemporaryDirectory(
+            prefix=f".{path.name[:_NAMED_CHARS]}.",
+            suffix=f".{os.getpid()}{PART}",
+            dir=path.parent,
+            ignore_cleanup_errors=True,
+        ) as folder:
+            part = Path(folder, path.name)
+            with _naming(path):
+                yield part
+                _replace(part, path)
         sync(path.parent)
+
+    def expect_own(self, name: str, is_own: Callable[[Path], bool]) -> None:
+        """Refuse to replace a folder that somebody keeps other things in."""
+        path = self._folder / name
+        if not self._url and path.is_dir() and not is_own(path):
+            raise ConfigError(
+                f"{path} has files that no export has written: give --to another folder"
+            )
 
     def shown(self, name: str) -> str:
         """Return how a file is named to people."""
@@ -107,24 +123,48 @@ def names_file(place: str, suffixes: tuple[str, ...]) -> bool:
 
 
 def _replace(part: Path, path: Path) -> None:
-    """Put a file, or a folder of files, into the place of another."""
+    """Put a file, or a folder of files, into the place of another, which goes into part's folder.
+
+    Nobody else knows the name of that folder: neither another export nor a user's own `NAME.old`.
+    """
     if not part.is_dir():
         sync(part)
         part.replace(path)
         return
-    old = path.with_name(path.name + ".old")
-    _delete(old)
     if path.exists():
-        path.rename(old)
+        path.rename(part.with_name("old"))
     part.rename(path)
-    _delete(old)
 
 
-def _delete(path: Path) -> None:
-    if path.is_dir() and not path.is_symlink():
-        rmtree(path, ignore_errors=True)
-    else:
-        path.unlink(missing_ok=True)
+@contextmanager
+def _naming(path: Path) -> Iterator[None]:
+    """Let an error that names no file (a full disk) name the one that was to be written."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is not None or error.errno is None:
+            raise
+        raise OSError(error.errno, error.strerror or str(error), str(path)) from error
+    except sqlite3.Error as error:
+        raise CannotGoOn(f"cannot write {path}: {error}; is the disk full?") from error
+
+
+def _delete_left_over(path: Path) -> None:
+    """Delete what exports to a path left that were killed."""
+    for folder in path.parent.glob(f".{escape(path.name[:_NAMED_CHARS])}.*{PART}"):
+        number = folder.name.removesuffix(PART).rpartition(".")[2]
+        if number.isdecimal() and not _is_running(int(number)):
+            rmtree(folder, ignore_errors=True)
+
+
+def _is_running(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except (PermissionError, OverflowError):
+        pass
+    return True
 
 
 def standard_output() -> BinaryIO:

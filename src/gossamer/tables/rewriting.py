@@ -274,11 +274,15 @@ def _next_tag(text: str, at: int) -> int:
     return found.start() if found is not None else len(text)
 
 
+_COMMENT_END = re.compile(r"(?<=<!--)-?>|--!?>")
+"""As browsers have it: `<!-->` is a whole comment, too."""
+
+
 def _end_of_other(text: str, at: int) -> int:
     """Return where a comment or a declaration ends."""
     if text.startswith("<!--", at):
-        end = text.find("-->", at + 4)
-        return end + 3 if end >= 0 else len(text)
+        found = _COMMENT_END.search(text, at + 4)
+        return found.end() if found is not None else len(text)
     end = text.find(">", at)
     return end + 1 if end >= 0 else len(text)
 

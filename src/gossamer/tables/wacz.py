@@ -10,7 +10,7 @@ import heapq
 import json
 import zipfile
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from hashlib import sha256
 from itertools import islice
@@ -202,6 +202,11 @@ class WaczFile:
             self._zip.writestr(zipfile.ZipInfo(name, _TIME), content)
         self._zip.close()
 
+    def close(self) -> None:
+        """Give up a file that is not finished; else there is nothing left to do."""
+        with suppress(OSError, ValueError):  # on a full disk it can have no end
+            self._zip.close()
+
     def _copy(self, record: CopiedRecord, out: _HashingFile) -> None:
         offset = out.length
         out.write(record.member)
@@ -254,6 +259,9 @@ def write_wacz(
         path.open("wb") as file,
     ):
         package = WaczFile(file, Path(folder))
-        count = package.write(copy.records(tell))
-        package.finish(pages, software=software, at=at)
+        try:
+            count = package.write(copy.records(tell))
+            package.finish(pages, software=software, at=at)
+        finally:
+            package.close()
     return count

@@ -57,6 +57,8 @@ class RowFormat(Struct, frozen=True):
     """A place that ends with one of these is the file itself, not a folder for files."""
     open_single: MakeWriter | None = None
     """For such a place, if `open_file` makes a folder."""
+    is_own: Callable[[Path], bool] | None = None
+    """For folders: whether one that exists is the work of an export, and may be replaced."""
 
 
 def moment(at: float | None) -> str | None:
@@ -83,7 +85,8 @@ class JsonLines:
         names = [column.name for column in self._columns]
         ready = [_json_values(column, batch.columns[column.name]) for column in self._columns]
         lines = (dict(zip(names, row, strict=True)) for row in zip(*ready, strict=True))
-        self._file.write(self._encoder.encode_lines(list(lines)))
+        data = self._encoder.encode_lines(list(lines))
+        self._file.write(data if self._is_closed else plain_json(data))
         self._file.flush()
 
     def close(self) -> None:
@@ -108,6 +111,15 @@ def plain_cell(text: str) -> str:
     """Return a text that no spreadsheet takes for a formula, without control characters."""
     text = _CONTROL.sub("", text)
     return f"'{text}" if text.startswith(_FORMULA) else text
+
+
+_STEERING = re.compile(rb"\x7f|\xc2[\x80-\x9f]")
+"""Control characters that JSON need not escape, in UTF-8."""
+
+
+def plain_json(data: bytes) -> bytes:
+    """Return JSON in which all control characters are escaped: it may go to a terminal."""
+    return _STEERING.sub(lambda found: b"\\u00%02x" % found[0][-1], data)
 
 
 class CsvRows:
@@ -233,6 +245,7 @@ def front_value(value: Value) -> str:
 
 _PLAIN_NAME = re.compile(r"[^A-Za-z0-9._-]+")
 _NAME_CHARS = 80
+_PAGE_FILE = re.compile(r"-[0-9a-f]{10}\.md$")
 
 
 def page_file(url: str) -> str:
@@ -261,6 +274,13 @@ def _open_csv(path: Path, _: TableSchema, columns: Sequence[Column]) -> RowWrite
 
 def _stream_csv(file: BinaryIO, _: TableSchema, columns: Sequence[Column]) -> RowWriter:
     return CsvRows(file, columns, is_closed=False)
+
+
+def holds_only_pages(folder: Path) -> bool:
+    """Return True if a folder has nothing but files that an export as Markdown has written."""
+    return all(
+        _PAGE_FILE.search(path.name) is not None for path in folder.rglob("*") if not path.is_dir()
+    )
 
 
 def _open_markdown(folder: Path, table: TableSchema, columns: Sequence[Column]) -> RowWriter:
@@ -330,5 +350,6 @@ ROW_FORMATS: Mapping[str, RowFormat] = {
         _stream_markdown,
         file_suffixes=(".md",),
         open_single=_single_markdown,
+        is_own=holds_only_pages,
     ),
 }

@@ -23,6 +23,8 @@ def rewriter() -> MarkupRewriter:
     [
         ('<a href="old">x</a>', '<a href="new">x</a>'),
         ("<a href='old'>", '<a href="new">'),
+        ("<!--><a href=old>-->", '<!--><a href="new">-->'),
+        ("<!-- <a href=old> --!><a href=old>", '<!-- <a href=old> --!><a href="new">'),
         ("<A HREF=old>", '<A HREF="new">'),
         ("<a\nhref = old title=a>b", '<a\nhref = "new" title=a>b'),
         ('<a href="old?a&amp;b">', '<a href="new?a&amp;b">'),

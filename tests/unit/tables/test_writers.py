@@ -3,11 +3,20 @@
 import csv
 import io
 
+import msgspec
 import pytest
 
 from gossamer.tables.rows import Batch, host_and_domain, word_count
 from gossamer.tables.schema import Column
-from gossamer.tables.writers import CsvRows, JsonLines, MarkdownPages, moment, page_file, plain_cell
+from gossamer.tables.writers import (
+    CsvRows,
+    JsonLines,
+    MarkdownPages,
+    moment,
+    page_file,
+    plain_cell,
+    plain_json,
+)
 
 
 @pytest.mark.parametrize("text", ["=1+1", "+1", "-2", "@x", "\tx", "\rx", "=HYPERLINK(A1)"])
@@ -109,3 +118,9 @@ def test_neither_a_host_nor_a_domain_has_a_port() -> None:
 def test_a_moment_that_no_calendar_has_is_not_known() -> None:
     assert moment(1e20) is None
     assert moment(0.0) == "1970-01-01T00:00:00.000Z"
+
+
+def test_json_for_a_terminal_has_no_control_characters() -> None:
+    data = msgspec.json.encode("\x1b[2J \x9b2J \x7f \xa7")
+    assert plain_json(data) == b'"\\u001b[2J \\u009b2J \\u007f \xc2\xa7"'
+    assert msgspec.json.decode(plain_json(data)) == "\x1b[2J \x9b2J \x7f \xa7"
