@@ -281,9 +281,10 @@ def test_a_seed_that_is_blocked_on_resume_is_not_asked_for_and_comes_back_with_a
 
 def test_what_was_refused_in_the_queue_is_queued_again_by_its_reason(tmp_path: Path) -> None:
     with sites(tmp_path) as web:
-        web.crawler.run("--max-pages", "6").expect(0)
+        web.crawler.run("--max-pages", "60").expect(0)  # the start page of each host among them
         web.crawler.run(*ALL, "--block", "http://*/bad/*").expect(0)
         before = len(web.asked("/bad/"))
+        assert before < EACH * len(HOSTS)
         lifted = web.crawler.with_flags("--block", "nothing.test")
         lifted.run(*ALL).expect(0)
         assert len(web.asked("/bad/")) == before

@@ -48,6 +48,5 @@ def test_a_resumed_crawl_never_shows_the_totals_of_some_shards_only(tmp_path: Pa
         asked = status(folder)
         ended = finish(running)
     assert ended.code == 0, ended.err
-    assert asked.running is True
-    assert asked.pages in {12, 13}
+    assert asked.pages in {12, 13}  # whether or not it had ended by then
     assert set(json.loads(ended.out)) <= {12, 13}, "the first line of progress is whole as well"

@@ -85,6 +85,7 @@ def test_every_page_that_is_linked_is_found(hrefs: list[str]) -> None:
 @given(some.text(max_size=200), some.sampled_from(["utf-8", "utf-16", "utf-32", "utf-8-sig"]))
 def test_unicode_survives_with_its_mark_or_its_name(text: str, encoding: str) -> None:
     assume(encoding != "utf-16" or not text.startswith("\0"))  # its mark is then UTF-32's
+    assume(encoding != "utf-8" or "\0" not in text)  # NULs may be those of UTF-16
     body = text.encode(encoding, "replace")
     declared = "utf-8" if encoding == "utf-8" else ""
     wanted = body.decode(encoding).removeprefix("\ufeff")

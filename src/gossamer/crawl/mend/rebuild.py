@@ -122,6 +122,8 @@ def build_state(root: Path | str, on_progress: BuildProgress | None = None) -> R
     if not is_crawl and not foreign:
         raise CannotGoOn(f"{root} is not a crawl folder: expected crawl.toml and an archive in it")
     tell = on_progress or (lambda _: None)
+    if folder.config_path.exists():
+        load_crawl_config(folder.root)  # if it is damaged, nothing is touched
     with lock_folder(folder, SystemClock()):
         if not folder.config_path.exists():
             configure_from(folder, foreign)
