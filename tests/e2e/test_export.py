@@ -280,6 +280,19 @@ def test_sql_answers_as_text_csv_and_json(crawled: Path, tmp_path: Path) -> None
     assert say("sql", str(copy), "select 1", "--format", "xml").code == 2
 
 
+def test_a_query_that_never_ends_is_ended_by_a_signal(crawled: Path) -> None:
+    endless = (
+        "with recursive t(n) as (select 1 union all select n + 1 from t) select count(*) from t"
+    )
+    process = spawn([GOSSAMER, "sql", str(crawled), endless])
+    for _ in range(60):  # the first may come before it has begun
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(2)
+            break
+        process.send_signal(signal.SIGINT)
+    assert finish(process).code == 3
+
+
 def asked(folder: Path, query: str, form: str) -> str:
     return say("sql", str(folder), query, "--format", form).expect(0).out
 

@@ -6,10 +6,13 @@ file and no connection: it is handed what is open already.
 """
 
 import re
+import signal
+import socket
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from threading import Thread, current_thread, main_thread
 from typing import Any
 
 import numpy as np
@@ -60,14 +63,17 @@ def ask_sql(root: Path | str, query: str, tell: BuildProgress | None = None) -> 
     folder = archive_of(root)
     with ExitStack() as stack:
         database = stack.enter_context(library.connect(":memory:"))
+        stack.enter_context(_ended_by_signals(database))
         database.execute("set python_enable_replacements = false")
+        work = Path(stack.enter_context(TemporaryDirectory(prefix="gossamer-")))
+        database.execute("set temp_directory = ?", [str(work / "spilled")])
         database.execute("set enable_external_access = false")
         database.execute("set TimeZone = 'UTC'")
         try:
             _expect_select(library, database, query)
             names = [name for name in known_tables() if name in _named_in(query)]
             build_tables(folder.root, tell=tell)
-            opened = _Views(folder, database, query, stack)
+            opened = _Views(folder, database, query, work)
             for name in names:
                 opened.add(name)
             database.execute("set lock_configuration = true")
@@ -79,6 +85,26 @@ def ask_sql(root: Path | str, query: str, tell: BuildProgress | None = None) -> 
             )
             raise ConfigError(f"sql: {reason}{tables}") from error
         yield answer
+
+
+@contextmanager
+def _ended_by_signals(database: Any) -> Iterator[None]:  # noqa: ANN401 -- untyped library
+    """Let Ctrl-C end a query that takes for ever: Python's own handlers wait until it is done."""
+    if current_thread() is not main_thread():
+        yield
+        return
+    told, teller = socket.socketpair()
+    teller.setblocking(False)  # noqa: FBT003 - the socket module's
+    before = signal.set_wakeup_fd(teller.fileno())
+    watcher = Thread(target=lambda: told.recv(1) and database.interrupt(), daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        signal.set_wakeup_fd(before)
+        teller.close()
+        watcher.join()
+        told.close()
 
 
 def _reader(found: Any) -> Any:  # noqa: ANN401 -- untyped library
@@ -101,12 +127,11 @@ def _named_in(query: str) -> set[str]:
 class _Views:
     """Tables for a query, as open files."""
 
-    def __init__(self, folder: CrawlFolder, database: Any, query: str, stack: ExitStack) -> None:  # noqa: ANN401 -- untyped library
+    def __init__(self, folder: CrawlFolder, database: Any, query: str, work: Path) -> None:  # noqa: ANN401 -- untyped library
         self._folder = folder
         self._database = database
         self._query = query
-        self._stack = stack
-        self._work: Path | None = None
+        self._work = work
         place = tables_place(folder.root).folder
         manifest = read_tables_manifest(place)
         if manifest is None:
@@ -149,9 +174,6 @@ class _Views:
                 yield join(alive(batch))
 
     def _written(self, name: TableName, batches: Iterator[Batch]) -> Path:
-        if self._work is None:
-            folder = self._stack.enter_context(TemporaryDirectory(prefix="gossamer-"))
-            self._work = Path(folder)
         path = self._work / f"{name}.parquet"
         writer = ParquetRows(path, TABLES[name], TABLES[name].columns)
         for batch in batches:
