@@ -9,6 +9,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
+from gossamer.clock import SystemClock
 from gossamer.frontier import WaitingUrl, waiting_urls
 from gossamer.model import FAMILIES, FINAL, Task, UrlRecord, UrlState
 from gossamer.report.anchors import AnchorTexts, find_anchors
@@ -279,7 +280,7 @@ def _of_record(record: UrlRecord, texts: AnchorTexts, state: str) -> UrlRow:
 def _waiting(waiting: WaitingUrl, record: UrlRecord | None, texts: AnchorTexts) -> UrlRow:
     """Return the row of a URL that is queued; its host's outage is told, or its last failure."""
     state = "parked" if waiting.outage else "queued"
-    at = waiting.next_at
+    at = waiting.next_at or SystemClock().wall()  # of a host that was never asked: at once
     return _of_task(waiting.task, record, texts, state, waiting.outage, "", available_at=at)
 
 

@@ -121,7 +121,9 @@ URLS = TableSchema(
         ),
         Column("status", "integer", "HTTP status of the last answer; empty without one."),
         Column(
-            "priority", "integer", "Class in the queue, from 1 (low) to 16; empty if not queued."
+            "priority",
+            "integer",
+            "Class in the queue, from 1 (low) to 16; empty if not queued, or if next in line.",
         ),
         Column("available_at", "timestamp", "When it may be asked for; empty if not queued."),
         Column("via", "string", "Page that it was found on; empty for a seed."),
