@@ -96,7 +96,7 @@ def test_what_is_blocked_on_resume_is_not_asked_for_though_it_is_queued_also_aft
 def test_what_is_blocked_while_the_crawl_runs_is_not_asked_for_any_more_also_after_a_kill(
     tmp_path: Path, shards: str
 ) -> None:
-    with sites(tmp_path, "--shards", shards) as web:
+    with sites(tmp_path, "--shards", shards, "--delay", "0.2") as web:  # `set` takes its time, too
         with web.crawler.running() as process:
             assert wait_until(lambda: len(web.asked("/bad/")) >= 12, process)
             said = web.crawler.say("set", "filter.block+=http://*/bad/*", "--json").expect(0)
@@ -110,7 +110,7 @@ def test_what_is_blocked_while_the_crawl_runs_is_not_asked_for_any_more_also_aft
             assert len(web.asked("/bad/")) - len(before) <= len(HOSTS)  # under way, one a host
             before = web.asked("/bad/")
             kill(process)
-        told = web.crawler.run().expect(0).last_json
+        told = web.crawler.run("--delay", "0.02").expect(0).last_json
         assert web.asked("/bad/") == before
         web.expect_all_wanted_once()
         stored = sum("/bad/" in url for url in read_archive(web.crawler.folder).page_urls)
