@@ -4,7 +4,9 @@ Crawls the real web to PAGES pages with one shard, with and without `--index`, P
 arms interleaved. CPU is that of the crawl's own processes: all that its command used, less what its
 indexers used, which are sampled until they end. Then an indexer follows a crawl and is killed at
 KILLS random moments; in the end the URLs of index and archive must be the same. Last, one full
-build of that archive is measured, or of the crawl in the folder CRAWL (nothing in it is changed).
+build of that archive is measured, or of the crawl in the folder CRAWL (nothing in it is changed),
+without graph and ranks; and beside it what the bare engine takes for the same texts, read from the
+archive, with its own English analysis. PAIRS=0 measures these alone, and keeps nothing.
 """
 
 import json
@@ -38,6 +40,27 @@ SHORTEST_S, LONGEST_S = 0.3, 1.5
 POLL_S = 0.02
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 GOSSAMER = [sys.executable, "-m", "gossamer"]
+BARE = """
+import sys
+from pathlib import Path
+import tantivy
+from gossamer.store import Records
+builder = tantivy.SchemaBuilder()
+builder.add_text_field("url", stored=True, tokenizer_name="raw", index_option="basic")
+builder.add_text_field("text", stored=True, tokenizer_name="en_stem", index_option="position")
+writer = tantivy.Index(builder.build(), sys.argv[2]).writer(256 << 20, 1)
+count = 0
+for path in sorted(Path(sys.argv[1]).glob("archive/text-*")):
+    for record in Records(path):
+        if record.headers.get("warc-type") == "conversion":
+            text = record.block.decode("utf-8", "replace")
+            writer.add_document(tantivy.Document(url=record.record_id, text=text))
+            count += 1
+writer.commit()
+writer.wait_merging_threads()
+print(count)
+"""
+"""Every text as one document of one field."""
 
 
 class Run(NamedTuple):
@@ -164,17 +187,32 @@ def kill_often(folder: Path) -> tuple[int, int]:
     return kills, difference(folder)
 
 
-def measured_build(root: Path) -> tuple[Cost, int]:
-    """Build from nothing; return what that took, and how many pages it has."""
+def measured(command: list[str]) -> tuple[Cost, str]:
+    """Run a command; return what it took, and what it printed."""
     began = time.perf_counter()
-    process = subprocess.Popen(build_command(root, "--full"), stdout=subprocess.DEVNULL)
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    printed = process.stdout.read()
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     assert process.returncode == 0
+    cpu_s = usage.ru_utime + usage.ru_stime
+    return Cost(cpu_s, time.perf_counter() - began, usage.ru_maxrss / 1024), printed
+
+
+def measured_build(root: Path) -> tuple[Cost, int]:
+    """Build from nothing; return what that took, and how many pages it has."""
+    cost, _ = measured(build_command(root, "--full", "--no-ranks"))
     manifest = read_manifest(index_folder(root))
     assert manifest is not None
-    cpu_s = usage.ru_utime + usage.ru_stime
-    return Cost(cpu_s, time.perf_counter() - began, usage.ru_maxrss / 1024), manifest.pages
+    return cost, manifest.pages
+
+
+def bare_docs_per_cpu_s(root: Path) -> float:
+    """Return how many texts of an archive the bare engine indexes per CPU second."""
+    (root / "bare").mkdir()
+    cost, printed = measured([sys.executable, "-c", BARE, str(root), str(root / "bare")])
+    return int(printed) / cost.cpu_s
 
 
 def linked(crawl: Path, into: Path) -> Path:
@@ -208,18 +246,12 @@ def ratio(live: list[Run], without: list[Run], *, is_per_kb: bool = False) -> fl
     )
 
 
-def main() -> None:
-    """Measure, print a table, keep the result."""
-    bring_up()
-    base = Path(tempfile.mkdtemp(prefix="gossamer-bench-"))
-    try:
-        without, live = compare(base)
-        kills, wrong = kill_often(base / "killed")
-        cost, pages = measured_build(linked(Path(CRAWL or base / "killed"), base / "full"))
-    finally:
-        shutil.rmtree(base, ignore_errors=True)
+def live_figures(base: Path) -> dict[str, object]:
+    """Return what live indexing costs a crawl, and whether an index survives kills."""
+    without, live = compare(base)
+    kills, wrong = kill_often(base / "killed")
     median = statistics.median
-    result: dict[str, object] = {
+    return {
         "cpu_ratio": round(ratio(live, without), 3),
         "cpu_ratio_per_kb": round(ratio(live, without, is_per_kb=True), 3),
         "cpu_ms_per_page": round(median(1000 * run.cpu_s / PAGES for run in without), 3),
@@ -231,14 +263,35 @@ def main() -> None:
         "pages": PAGES,
         "kills": kills,
         "difference_after_kills": wrong,
+    }
+
+
+def main() -> None:
+    """Measure, print a table, keep the result."""
+    base = Path(tempfile.mkdtemp(prefix="gossamer-bench-"))
+    try:
+        figures: dict[str, object] = {}
+        if PAIRS:
+            bring_up()
+            figures = live_figures(base)
+        root = linked(Path(CRAWL or base / "killed"), base / "full")
+        cost, pages = measured_build(root)
+        bare = bare_docs_per_cpu_s(root)
+    finally:
+        shutil.rmtree(base, ignore_errors=True)
+    result: dict[str, object] = {
+        **figures,
         "full_pages": pages,
         "docs_per_cpu_s": round(pages / cost.cpu_s, 1),
+        "bare_docs_per_cpu_s": round(bare, 1),
+        "share_of_bare": round(pages / cost.cpu_s / bare, 3),
         "full_wall_s": round(cost.wall_s, 1),
         "rss_mb": round(cost.rss_mb, 1),
     }
     for name, value in result.items():
         print(f"{name:>26}  {value}")
-    save("indexing", result)
+    if PAIRS:
+        save("indexing", result)
 
 
 if __name__ == "__main__":

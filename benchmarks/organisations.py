@@ -27,8 +27,8 @@ from organised.questions import Asker, Question, packed
 from organised.weighed import Scale, of_documents, of_terms
 from realweb import FLAGS, SEED, bring_up, save
 
-from gossamer.search.finder import Finder, Found
-from gossamer.search.terms import TermFinder
+from gossamer.search.index_reader import CandidateList, IndexReader
+from gossamer.search.terms import TermIndexReader
 
 CRAWL = os.environ.get("CRAWL", "")
 INTO = os.environ.get("INTO", "")
@@ -73,26 +73,26 @@ class Built(NamedTuple):
 class Arm(NamedTuple):
     """One index, open."""
 
-    finder: Finder
+    reader: IndexReader
     scale: Scale
     is_terms: bool
     is_exact: bool = False
 
-    def asked(self, question: Question, kind: str) -> tuple[Found, Asked]:
+    def asked(self, question: Question, kind: str) -> tuple[CandidateList, Asked]:
         """Ask; return the answer and what it took."""
         ask = question.ask(kind)
-        self.finder.find(ask, is_exact=self.is_exact)  # else the shard that is first warms caches
+        self.reader.find(ask, is_exact=self.is_exact)  # else the shard that is first warms caches
         self.scale.clear()
         began = thread_time_ns()
-        found = self.finder.find(ask, is_exact=self.is_exact)
+        found = self.reader.find(ask, is_exact=self.is_exact)
         return found, self._noted(question, thread_time_ns() - began)
 
-    def near(self, question: Question, found: Found) -> Asked:
+    def near(self, question: Question, found: CandidateList) -> Asked:
         """Ask which of the best have words beside each other."""
         rows = list(zip(question.words, question.words[1:], strict=False))
         self.scale.clear()
         began = thread_time_ns()
-        self.finder.near(found.candidates[:NEAR], rows)
+        self.reader.near(found.candidates[:NEAR], rows)
         return self._noted(question, thread_time_ns() - began)
 
     def _noted(self, question: Question, took_ns: int) -> Asked:
@@ -154,8 +154,8 @@ class Workshop:
 
 def opened(built: Built, *, is_exact: bool = False) -> Arm:
     """Open an index for questions."""
-    finder, scale = (of_terms if built.is_terms else of_documents)(built.path, built.shards)
-    return Arm(finder, scale, built.is_terms, is_exact)
+    reader, scale = (of_terms if built.is_terms else of_documents)(built.path, built.shards)
+    return Arm(reader, scale, built.is_terms, is_exact)
 
 
 def summary(asked: Sequence[Asked]) -> dict[str, object]:
@@ -192,7 +192,7 @@ def _mean(values: Sequence[float]) -> float:
     return float(np.mean(values)) if values else 0.0
 
 
-def agreement(exact: Found, other: Found) -> float:
+def agreement(exact: CandidateList, other: CandidateList) -> float:
     """Return the share of the ten best that another has there as well; equals count."""
     best = exact.candidates[:10]
     if not best:
@@ -249,10 +249,10 @@ def drifted(arms: dict[str, Arm], days: Sequence[Sequence[Question]]) -> dict[st
 def work_of_terms(arm: Arm, questions: Sequence[Question]) -> Counter[str]:
     """Return what each term cost on the day by which terms are placed."""
     work: Counter[str] = Counter()
-    assert isinstance(arm.finder, TermFinder)
+    assert isinstance(arm.reader, TermIndexReader)
     for question in questions:
         _, asked = arm.asked(question, "all")
-        places = [arm.finder.shard_of(word) for word in question.words]
+        places = [arm.reader.shard_of(word) for word in question.words]
         for word, place in zip(question.words, places, strict=True):
             work[word] += asked.work_ns[place] // places.count(place)
     return work

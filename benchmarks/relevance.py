@@ -1,8 +1,10 @@
-"""Does ranking put the right page first? Known-item questions, asked of two indexes.
+"""Does ranking put the right page first? Known items and natural questions, asked of three indexes.
 
 Crawls the real web, or takes the crawl in the folder CRAWL (nothing in it is changed). Makes
-QUESTIONS questions of each kind (see `judged/questions.py`) and asks them of an index with one
-field, by BM25 alone, and of ours, by all that ranking knows. The half of the questions that is not
+QUESTIONS questions of each kind, short ones that name a page (`judged/questions.py`) and long ones
+in whole sentences (`judged/natural.py`), and asks them of an index with one field, by BM25 alone;
+of the engine with its own English tokenizer, any word; and of ours, by all that ranking knows. The
+half of the questions that is not
 used for tuning is reported: the mean reciprocal rank of the page that was meant among the first 100
 (MRR) and how often it is among the first ten, with a paired randomisation test. Pages with the same
 main text as the page that was meant count as it. Then each part of ranking is switched off alone.
@@ -21,20 +23,26 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from judged.engine import Engine
 from judged.indexes import Built, build
+from judged.natural import NATURAL_KINDS, make_natural
 from judged.questions import KINDS, Judged, held_out, make_questions, read_web
 from judged.tuning import tuned
+from msgspec.structs import replace
 from numpy.typing import NDArray
 from realweb import FLAGS, SEED, bring_up, save
 
 from gossamer.ranks import RankFile
 from gossamer.search.analysis import Analyser
-from gossamer.search.ask import Searcher, SearchWish, Switches, Taste, read_question
-from gossamer.search.ask.intent import intent_of
+from gossamer.search.answer import SearchOptions, Switches
 from gossamer.search.broker import Broker, Tiers
 from gossamer.search.fields import Weights
-from gossamer.search.finder import Finder
-from gossamer.search.messages import Ask
+from gossamer.search.index_reader import IndexReader
+from gossamer.search.messages import ShardQuery
+from gossamer.search.query import parse_query
+from gossamer.search.query.analysed import analyse_query
+from gossamer.search.ranking.ranker import RankingParameters
+from gossamer.search.searcher import Searcher
 from gossamer.search.shard import LocalShard
 from gossamer.store import CrawlFolder
 from gossamer.urls import fingerprint_of
@@ -47,7 +55,10 @@ TUNE = bool(int(os.environ.get("TUNE", "0")))
 CHANCE = 6
 DEPTH = 100
 FLIPS = 10_000
-ONE_FIELD = Weights(title=0, heads=0, main=1, rest=0, anchors=0, path=0)
+ONE_FIELD = Weights(title=0, heads=0, main=1, rest=0, code=0, anchors=0, path=0)
+
+SETS: Mapping[str, tuple[str, ...]] = {"known": KINDS, "natural": NATURAL_KINDS}
+COLUMNS = (*KINDS, "known", *NATURAL_KINDS, "natural")
 
 Ranks = NDArray[np.float64]
 Order = Callable[[str], Sequence[int]]
@@ -71,10 +82,14 @@ class Judge(NamedTuple):
                 return 1 / place
         return 0.0
 
-    def of(self, ranks: Ranks, kind: str) -> dict[str, float]:
-        """Return MRR and success at ten of a kind, or of all."""
-        is_of = np.array([kind in (one.kind, "all") for one in self.questions])
-        mine = ranks[is_of]
+    def among(self, name: str) -> NDArray[np.bool_]:
+        """Return which questions are of a kind, or of a set of kinds."""
+        kinds = SETS.get(name, (name,))
+        return np.array([one.kind in kinds for one in self.questions])
+
+    def of(self, ranks: Ranks, name: str) -> dict[str, float]:
+        """Return MRR and success at ten of a kind, or of a set of kinds."""
+        mine = ranks[self.among(name)]
         return {
             "questions": len(mine),
             "mrr": round(float(mine.mean()), 4),
@@ -82,12 +97,12 @@ class Judge(NamedTuple):
         }
 
 
-def opened(path: Path) -> Finder:
+def opened(path: Path) -> IndexReader:
     """Return an index of one shard."""
     return Broker(Tiers([LocalShard(path)]))
 
 
-def bm25(shard: Finder, *, is_all_first: bool) -> Order:
+def bm25(shard: IndexReader, *, is_all_first: bool) -> Order:
     """Return an order by BM25 alone: pages with any of the words, or those with all first.
 
     The question is understood as ours is: its languages, its stop words.
@@ -95,23 +110,26 @@ def bm25(shard: Finder, *, is_all_first: bool) -> Order:
     analyser = Analyser()
 
     def order(text: str) -> Sequence[int]:
-        groups = intent_of(read_question(text).question, analyser, shard).groups
-        ask = Ask(groups=groups, needed=1, weights=ONE_FIELD, top=DEPTH)
+        said = analyse_query(parse_query(text).query, analyser, shard)
+        groups, boosts = said.groups, said.boosts
+        ask = ShardQuery(groups=groups, boosts=boosts, needed=1, weights=ONE_FIELD, top=DEPTH)
         some = [one.key for one in shard.find(ask).candidates]
         if not is_all_first:
             return some
-        every = Ask(groups=groups, needed=len(groups), weights=ONE_FIELD, top=DEPTH)
+        every = replace(ask, needed=len(groups))
         first = [one.key for one in shard.find(every).candidates]
         return list(dict.fromkeys([*first, *some]))
 
     return order
 
 
-def ours(finder: Finder, ranks: RankFile, taste: Taste, switches: Switches) -> Order:
+def ours(
+    reader: IndexReader, ranks: RankFile, parameters: RankingParameters, switches: Switches
+) -> Order:
     """Return an order by our ranking."""
-    searcher = Searcher(finder, ranks, taste=taste)
-    wish = SearchWish(switches=switches)
-    return lambda text: searcher.order(text, wish)
+    searcher = Searcher(reader, ranks, parameters=parameters)
+    options = SearchOptions(switches=switches)
+    return lambda text: searcher.order(text, options)
 
 
 def p_value(one: Ranks, other: Ranks) -> float:
@@ -144,12 +162,12 @@ def ranks_of(crawl: Path, scratch: Path) -> RankFile:
     return RankFile.open(path)
 
 
-def stage_two_ms(finder: Finder, ranks: RankFile, questions: list[Judged]) -> dict[str, float]:
+def stage_two_ms(reader: IndexReader, ranks: RankFile, questions: list[Judged]) -> dict[str, float]:
     """Return the median CPU of a question: all of it, and without static rank and the rest."""
     bare = Switches(static=False, proximity=False, copies=False, hosts=False)
     orders = {
-        "all_ms": ours(finder, ranks, Taste(), Switches()),
-        "words_ms": ours(finder, ranks, Taste(), bare),
+        "all_ms": ours(reader, ranks, RankingParameters(), Switches()),
+        "words_ms": ours(reader, ranks, RankingParameters(), bare),
     }
     spent: dict[str, list[float]] = {name: [] for name in orders}
     for one in questions:
@@ -162,10 +180,10 @@ def stage_two_ms(finder: Finder, ranks: RankFile, questions: list[Judged]) -> di
 
 def table(judge: Judge, arms: Mapping[str, Ranks]) -> dict[str, dict[str, dict[str, float]]]:
     """Print what each arm reaches, and return it."""
-    print(f"{'':28}" + "".join(f"{kind:>18}" for kind in (*KINDS, "all")))
+    print(f"{'':28}" + "".join(f"{kind:>18}" for kind in COLUMNS))
     found = {}
     for name, ranks in arms.items():
-        found[name] = {kind: judge.of(ranks, kind) for kind in (*KINDS, "all")}
+        found[name] = {kind: judge.of(ranks, kind) for kind in COLUMNS}
         cells = [f"{one['mrr']:.3f} / {one['success_10']:.3f}" for one in found[name].values()]
         print(f"{name:28}" + "".join(f"{cell:>18}" for cell in cells))
     return found
@@ -174,38 +192,47 @@ def table(judge: Judge, arms: Mapping[str, Ranks]) -> dict[str, dict[str, dict[s
 def report(built: Built, questions: list[Judged], ranks: RankFile) -> dict[str, object]:
     """Ask the questions of the held-out half, and tell."""
     judge = Judge([one for one in questions if not one.is_for_tuning], built.class_of)
-    finder, plain = opened(built.ours), opened(built.plain)
+    reader, plain = opened(built.ours), opened(built.plain)
     arms = {
         "BM25, any word": judge.ranks(bm25(plain, is_all_first=False)),
         "BM25, all words first": judge.ranks(bm25(plain, is_all_first=True)),
-        "full ranking": judge.ranks(ours(finder, ranks, Taste(), Switches())),
+        "tantivy, any word": judge.ranks(Engine(built.engine).order),
+        "full ranking": judge.ranks(ours(reader, ranks, RankingParameters(), Switches())),
     }
+    baselines = list(arms)[:3]
     for name in Switches.__struct_fields__:
-        order = ours(finder, ranks, Taste(), Switches.without([name]))
+        order = ours(reader, ranks, RankingParameters(), Switches.without([name]))
         arms[f"without {name}"] = judge.ranks(order)
     found = table(judge, arms)
+    result: dict[str, object] = {"pages": built.pages, "asked": len(judge.questions)}
+    for name in SETS:
+        of_set = {arm: reached[judge.among(name)] for arm, reached in arms.items()}
+        base = max(baselines, key=lambda arm: float(of_set[arm].mean()))
+        result |= _compared(of_set, base, "" if name == "known" else f"_{name}")
+    return result | stage_two_ms(reader, ranks, judge.questions) | {"arms": found}
+
+
+def _mean(judge: Judge, order: Order) -> float:
+    """Return the mean of what is reached by known items and by natural questions."""
+    ranks = judge.ranks(order)
+    return float(np.mean([ranks[judge.among(name)].mean() for name in SETS]))
+
+
+def _compared(arms: Mapping[str, Ranks], base: str, suffix: str) -> dict[str, object]:
+    """Return what the full ranking gains over the best baseline, and what its parts add."""
     full = arms["full ranking"]
-    base = max(list(arms)[:2], key=lambda name: arms[name].mean())
-    result: dict[str, object] = {
-        "pages": built.pages,
-        "questions": len(judge.questions),
-        "mrr_bm25": found[base]["all"]["mrr"],
-        "mrr_full": found["full ranking"]["all"]["mrr"],
-        "gain": round(float(full.mean() / arms[base].mean()) - 1, 4),
-        "p": p_value(full, arms[base]),
-        "least_gain_of_a_kind": min(
-            round(found["full ranking"][kind]["mrr"] / found[base][kind]["mrr"] - 1, 4)
-            for kind in KINDS
-        ),
-        "compared_with": base,
-        "p_without": {
+    return {
+        f"questions{suffix}": len(full),
+        f"compared_with{suffix}": base,
+        f"mrr_bm25{suffix}": round(float(arms[base].mean()), 4),
+        f"mrr_full{suffix}": round(float(full.mean()), 4),
+        f"gain{suffix}": round(float(full.mean() / arms[base].mean()) - 1, 4),
+        f"p{suffix}": p_value(full, arms[base]),
+        f"p_without{suffix}": {
             name: round(p_value(full, arms[f"without {name}"]), 4)
             for name in Switches.__struct_fields__
         },
-        **stage_two_ms(finder, ranks, judge.questions),
-        "arms": found,
     }
-    return result
 
 
 def main() -> None:
@@ -215,6 +242,7 @@ def main() -> None:
         crawl = Path(CRAWL) if CRAWL else crawled(scratch / "crawl")
         web = read_web(CrawlFolder(crawl), SEED)
         questions = make_questions(web, QUESTIONS, CHANCE)
+        questions += make_natural(CrawlFolder(crawl), web, QUESTIONS, CHANCE)
         into = Path(INDEX) if INDEX else scratch / "index"
         built = build(crawl, web, held_out(questions), into)
         del web
@@ -222,8 +250,8 @@ def main() -> None:
         questions = [one for one in questions if fingerprint_of(one.target) in built.class_of]
         if TUNE:
             judge = Judge([one for one in questions if one.is_for_tuning], built.class_of)
-            finder = opened(built.ours)
-            tuned(lambda taste: judge.ranks(ours(finder, ranks, taste, Switches())).mean())
+            reader = opened(built.ours)
+            tuned(lambda parameters: _mean(judge, ours(reader, ranks, parameters, Switches())))
         result = report(built, questions, ranks)
     assert len(questions) >= 600, len(questions)
     save("relevance", result)

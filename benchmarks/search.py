@@ -5,7 +5,8 @@ index with one shard in a process of its own and measures that; then with 4 and 
 host. Asks QUERIES questions, one to five words in a row of titles, headings and anchor texts, of
 all of them. A page among the first ten of the shards agrees if the one index gives it at least the
 score of its own tenth. Then asks the one index and 16 shards through the public door, with
-snippets. INDEX=dir keeps the indexes there, or takes them from there.
+snippets: 300 questions after 20 to warm up, a fifth of them whole lines of texts. INDEX=dir keeps
+the indexes there, or takes them from there.
 """
 
 import json
@@ -24,13 +25,13 @@ from typing import NamedTuple
 
 from realweb import FLAGS, SEED, bring_up, save
 
-from gossamer.search import Searcher, index_folder, open_finder, ranks_of, read_manifest
+from gossamer.search import Searcher, index_folder, open_reader, ranks_of, read_manifest
 from gossamer.search.analysis import Analyser
-from gossamer.search.ask import Taste
 from gossamer.search.broker import Broker
 from gossamer.search.broker.scoring import Scorer
-from gossamer.search.finder import Found
-from gossamer.search.messages import Ask
+from gossamer.search.index_reader import CandidateList
+from gossamer.search.messages import ShardQuery
+from gossamer.search.ranking.ranker import RankingParameters
 from gossamer.search.shard import LocalShard
 from gossamer.store import CrawlFolder, Records, iter_links
 
@@ -42,8 +43,10 @@ BEST = 10
 SLACK = 1e-5
 """Scores are 32-bit floats, summed up in another order."""
 SPLITS = (("url", 4), ("url", 16), ("host", 4), ("host", 16))
-DOOR = 300
-"""Questions that are asked through the public door."""
+LONG_EVERY, FEWEST_WORDS, MOST_WORDS = 5, 8, 25
+"""Every so many questions of the public door is a whole line of a text, of so many words."""
+DOOR, WARM = 300, 20
+"""Questions that are asked through the public door, and before that to warm up."""
 KEPT = 20_000
 """Texts of each kind that questions are drawn from."""
 CHILD = """
@@ -66,8 +69,8 @@ class Asked(NamedTuple):
     """A question, and what the one index says."""
 
     text: str
-    ask: Ask
-    found: Found
+    ask: ShardQuery
+    found: CandidateList
 
 
 def crawled(into: Path) -> Path:
@@ -131,20 +134,32 @@ def questions(crawl: Path, count: int, seed: int = CHANCE) -> list[str]:
     return list(found)
 
 
+def sentences(crawl: Path, count: int) -> list[str]:
+    """Return so many lines of texts, as long as questions that people ask in their own words."""
+    chance = random.Random(CHANCE)
+    path = chance.choice(sorted((crawl / "archive").glob("text-*")))
+    found: list[str] = []
+    for record in Records(path):
+        lines = record.block.decode("utf-8", "replace").splitlines()
+        fit = [line for line in lines if FEWEST_WORDS <= len(line.split()) <= MOST_WORDS]
+        found += [chance.choice(fit)] if fit else []
+    return chance.sample(found, min(count, len(found)))
+
+
 def asked(one: Broker, texts: Sequence[str]) -> list[Asked]:
     """Return the questions that are answered at all, with the answers of the one index."""
     analyser, languages = Analyser(), one.languages()
     rows = []
     for text in texts:
         groups = tuple(dict.fromkeys(analyser.groups(text, languages)))
-        ask = Ask(groups=groups, needed=len(groups), weights=Taste().weights)
+        ask = ShardQuery(groups=groups, needed=len(groups), weights=RankingParameters().weights)
         found = one.find(ask)
         if groups and found.candidates:
             rows.append(Asked(text, ask, found))
     return rows
 
 
-def agreement(whole: LocalShard, question: Asked, found: Found) -> float:
+def agreement(whole: LocalShard, question: Asked, found: CandidateList) -> float:
     """Return the share of the first ten that are as good as the tenth of the one index."""
     best = question.found.candidates[:BEST]
     bar = best[-1].score * (1 - SLACK)
@@ -173,7 +188,7 @@ def timed_ms(ask: Callable[[Asked], object], rows: Sequence[Asked]) -> tuple[flo
 
 def split_figures(root: Path, whole: LocalShard, rows: Sequence[Asked]) -> dict[str, float]:
     """Return how shards agree with the one index, and what their answers cost."""
-    broker = open_finder(root)
+    broker = open_reader(root)
     for row in rows:
         broker.find(row.ask)  # so that statistics are known, as they are after a while
     figures: dict[str, float] = {}
@@ -187,16 +202,18 @@ def split_figures(root: Path, whole: LocalShard, rows: Sequence[Asked]) -> dict[
     return figures
 
 
-def _find(broker: Broker, row: Asked, *, is_exact: bool) -> Found:
+def _find(broker: Broker, row: Asked, *, is_exact: bool) -> CandidateList:
     return broker.find(row.ask, is_exact=is_exact)
 
 
 def door_figures(root: Path, rows: Sequence[Asked]) -> dict[str, float]:
     """Return how soon whole answers come, with snippets, and the bare ones without."""
-    broker = open_finder(root)
+    broker = open_reader(root)
     searcher = Searcher(broker, ranks_of(root))
-    whole = timed_ms(lambda row: searcher.search(row.text), rows)
-    bare = timed_ms(lambda row: broker.find(row.ask), rows)
+    for row in rows[:WARM]:
+        searcher.search(row.text)
+    whole = timed_ms(lambda row: searcher.search(row.text), rows[WARM:])
+    bare = timed_ms(lambda row: broker.find(row.ask), rows[WARM:])
     names = ("p50_ms", "p99_ms", "cpu_ms")
     bares = dict(zip(names, bare, strict=True))
     return {**dict(zip(names, whole, strict=True)), **{f"bare_{n}": v for n, v in bares.items()}}
@@ -218,7 +235,12 @@ def main() -> None:
         manifest = read_manifest(index)
         assert manifest is not None
         whole = LocalShard(index / "00")
-        rows = asked(open_finder(base / "url1"), questions(crawl, QUERIES))
+        reader = open_reader(base / "url1")
+        rows = asked(reader, questions(crawl, QUERIES))
+        long = asked(reader, sentences(crawl, (DOOR + WARM) // LONG_EVERY))
+        door = [*rows[: DOOR + WARM - len(long)], *long]
+        random.Random(CHANCE).shuffle(door)
+        one = door_figures(base / "url1", door)
         told, size = text_bytes(crawl), sum(p.stat().st_size for p in index.rglob("*.*"))
         result: dict[str, object] = {
             "pages": manifest.pages,
@@ -228,7 +250,7 @@ def main() -> None:
             "build_rss_mb": round(cost.rss_mb),
             "index_to_text": round(size / told, 3),
             "queries": len(rows),
-            **door_figures(base / "url1", rows[:DOOR]),
+            **one,
         }
         print(f"{'split':8} {'fast':>8} {'exact':>8} {'fast p50':>9} {'exact p50 ms':>13}")
         for partition, shards in SPLITS:
@@ -243,7 +265,10 @@ def main() -> None:
             exact = result[f"agreement_{middle}{shards}"]
             times = f"{figures['fast_p50_ms']:>9} {figures['exact_p50_ms']:>13}"
             print(f"{partition + str(shards):8} {fast:>8} {exact:>8} {times}")
-        result["door_16"] = door_figures(base / "url16", rows[:DOOR])
+        many = door_figures(base / "url16", door)
+        result["door_16"] = many
+        for name in ("p50", "p99"):
+            result[f"shards_16_{name}_ratio"] = round(many[f"{name}_ms"] / one[f"{name}_ms"], 2)
     for name, value in result.items():
         print(f"{name:24} {value}")
     save("search", result)

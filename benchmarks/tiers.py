@@ -23,7 +23,7 @@ from relevance import crawled, ranks_of
 from search import Asked, agreement, asked, built, questions
 
 from gossamer.ranks import RankFile
-from gossamer.search import Searcher, index_folder, open_finder
+from gossamer.search import Searcher, index_folder, open_reader
 from gossamer.search.broker import Broker
 from gossamer.search.shard import LocalShard
 from gossamer.store import CrawlFolder
@@ -57,7 +57,7 @@ def arm(
     root: Path, ranks: RankFile, rows: Sequence[Asked], known: Sequence[Judged], base: Path
 ) -> dict[str, float]:
     """Return what one share saves and costs."""
-    plain, tiered = open_finder(base), open_finder(root)
+    plain, tiered = open_reader(base), open_reader(root)
     whole = LocalShard(index_folder(base) / "00")
     all_of, some_of = Searcher(plain, ranks), Searcher(tiered, ranks)
     found = [tiered.find(row.ask) for row in rows]
@@ -90,9 +90,9 @@ def _ratio(spent: Sequence[tuple[bool, float, float]]) -> float:
     return round(sum(one[1] for one in spent) / sum(one[2] for one in spent), 4)
 
 
-def _cpu_s(finder: Broker, row: Asked) -> float:
+def _cpu_s(reader: Broker, row: Asked) -> float:
     began = time.process_time()
-    finder.find(row.ask)
+    reader.find(row.ask)
     return time.process_time() - began
 
 
@@ -106,7 +106,7 @@ def main() -> None:
         place = Path(RANKS) if RANKS else crawl / "graph" / "ranks"
         plain = base / "url1"
         built(crawl, plain, {"shards": 1})
-        rows = asked(open_finder(plain), questions(crawl, QUERIES, CHANCE))
+        rows = asked(open_reader(plain), questions(crawl, QUERIES, CHANCE))
         made = make_questions(read_web(CrawlFolder(crawl), SEED), KNOWN, CHANCE)
         result: dict[str, object] = {"queries": len(rows), "known": len(made)}
         for share in SHARES:

@@ -6,11 +6,17 @@ the other's. Their folder comes last on the path, so that it hides no installed 
 """
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+import pytest
 from hypothesis import settings
 
 from tests.examples import HALF, ORDINARY, QUICK
+
+if TYPE_CHECKING:
+    from tests.s3 import S3
 
 sys.path.append(str(Path(__file__).parents[1] / "benchmarks"))
 
@@ -18,3 +24,19 @@ settings.register_profile("full", deadline=None, max_examples=ORDINARY)
 settings.register_profile("unhurried", settings.get_profile("full"), max_examples=HALF)
 settings.register_profile("quick", settings.get_profile("unhurried"), max_examples=QUICK)
 settings.load_profile("unhurried")  # `make quick` says --hypothesis-profile=quick
+
+
+@pytest.fixture(scope="session")
+def s3_endpoint() -> Iterator["S3"]:
+    """Run an S3 server for all tests of a process that want one."""
+    from tests.s3 import s3_server  # noqa: PLC0415 - it takes a second, and few tests want it
+
+    with s3_server() as server:
+        yield server
+
+
+@pytest.fixture
+def s3(s3_endpoint: "S3", monkeypatch: pytest.MonkeyPatch) -> "S3":
+    """Let stores be found on an S3 server on loopback."""
+    s3_endpoint.point(monkeypatch)
+    return s3_endpoint

@@ -1,5 +1,6 @@
-"""Two indexes of the same pages, with the same analysis: ours, and one field for everything."""
+"""Three indexes of the same pages: ours, one field analysed as ours is, and the engine as it is."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -9,14 +10,17 @@ from numpy.typing import NDArray
 from xxhash import xxh3_64_intdigest
 
 from gossamer.search.analysis import Analyser
+from gossamer.search.analysis.prepare import TITLE_TIMES
 from gossamer.search.build import IndexOptions, build_index
-from gossamer.search.fields import TEXT_FIELDS
+from gossamer.search.fields import CODE, MAIN, REST, TEXT_FIELDS, TITLE
 from gossamer.search.page import IndexPage, Prepared
 from gossamer.search.shard import ShardWriter
 from gossamer.store import CrawlFolder, Records
+from gossamer.urls import fingerprint_of
+from judged.engine import build_engine
 from judged.questions import Web, plain
 
-_TITLE, _MAIN, _REST = (TEXT_FIELDS.index(name) for name in ("title", "main", "rest"))
+_TITLE, _MAIN, _REST, _CODE = map(TEXT_FIELDS.index, (TITLE, MAIN, REST, CODE))
 
 
 class Built(NamedTuple):
@@ -24,13 +28,14 @@ class Built(NamedTuple):
 
     ours: Path
     plain: Path
+    engine: Path
     class_of: dict[int, int]
     """Pages of one class have the same main text."""
     pages: int
 
 
 def build(crawl: Path, web: Web, skip: frozenset[tuple[str, str]], into: Path) -> Built:
-    """Build both indexes, unless they are there. Nothing is written into the crawl."""
+    """Build all indexes, unless they are there. Nothing is written into the crawl."""
     note = into / "classes.npy"
     if not note.exists():
         into.mkdir(parents=True, exist_ok=True)
@@ -42,8 +47,22 @@ def build(crawl: Path, web: Web, skip: frozenset[tuple[str, str]], into: Path) -
 
         build_index(into, IndexOptions(shards=1, is_full=True, skip=is_held_out))
         np.save(note, _build_plain(into, web))
+    engine = into / "engine"
+    if not engine.exists():
+        build_engine(engine, _texts(into, web))
     classes: NDArray[np.uint64] = np.load(note)
-    return Built(into / "index" / "00", into / "plain", dict(classes.tolist()), len(classes))
+    ours, one_field = into / "index" / "00", into / "plain"
+    return Built(ours, one_field, engine, dict(classes.tolist()), len(classes))
+
+
+def _texts(into: Path, web: Web) -> Iterator[tuple[int, str, str]]:
+    """Yield key, title and text of all pages that have one."""
+    for path in sorted(CrawlFolder(into).archive.glob("text-*")):
+        for record in Records(path):
+            url = record.headers.get("warc-target-uri", "")
+            if url in web.pages:
+                text = record.block.decode("utf-8", "replace")
+                yield fingerprint_of(url), web.pages[url].title, text
 
 
 def _build_plain(into: Path, web: Web) -> NDArray[np.uint64]:
@@ -56,7 +75,7 @@ def _build_plain(into: Path, web: Web) -> NDArray[np.uint64]:
             url = record.headers.get("warc-target-uri", "")
             if url in web.pages:
                 page = analyser.prepare(_page(url, web, record.block.decode()))
-                main = page.words[_MAIN] or " ".join(page.words)
+                main = _own_text(page) or " ".join(page.words)
                 classes.append((page.key, xxh3_64_intdigest(main.encode())))
                 writer.add(_in_one_field(page))
     writer.close()
@@ -80,5 +99,11 @@ def _page(url: str, web: Web, text: str) -> IndexPage:
 def _in_one_field(page: Prepared) -> Prepared:
     """Return a page with title and whole text in the main field, and nothing in the others."""
     words = [""] * len(TEXT_FIELDS)
-    words[_MAIN] = " ".join((page.words[_TITLE], page.words[_MAIN], page.words[_REST]))
+    others = (page.words[_CODE], page.words[_REST])
+    words[_MAIN] = " ".join((page.words[_TITLE], _own_text(page), *others))
     return msgspec.structs.replace(page, words=tuple(words), text="", title="")
+
+
+def _own_text(page: Prepared) -> str:
+    """Return the terms of a page's main text, without the title that ours counts there."""
+    return page.words[_MAIN].removeprefix(" ".join([page.words[_TITLE]] * TITLE_TIMES)).lstrip()

@@ -92,7 +92,7 @@ def make_questions(web: Web, per_kind: int, seed: int) -> list[Judged]:
         by_host: dict[str, list[Judged]] = defaultdict(list)
         for target, text in makers[kind](web, chance):
             by_host[target.split("/", 3)[2]].append(Judged(kind, text, target))
-        found += _spread(by_host, per_kind, chance)
+        found += spread(by_host, per_kind, chance)
     return found
 
 
@@ -106,7 +106,7 @@ def plain(text: str) -> str:
     return " ".join(_WORDS.findall(text.lower()))
 
 
-def _spread(by_host: dict[str, list[Judged]], most: int, chance: random.Random) -> list[Judged]:
+def spread(by_host: dict[str, list[Judged]], most: int, chance: random.Random) -> list[Judged]:
     """Return questions of all hosts, one of each in turn."""
     for some in by_host.values():
         chance.shuffle(some)

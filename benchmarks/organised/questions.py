@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from gossamer.search.messages import Ask
+from gossamer.search.messages import ShardQuery
 from organised.pages import spooled
 
 LENGTHS = (1, 2, 3, 4)
@@ -20,12 +20,12 @@ class Question(NamedTuple):
 
     words: tuple[str, ...]
 
-    def ask(self, kind: str) -> Ask:
+    def ask(self, kind: str) -> ShardQuery:
         """Return it as a question for all of its words, any of them, or all in a row."""
         groups = tuple((word,) for word in self.words)
         needed = 1 if kind == "any" else len(groups)
         phrases = ((self.words,),) if kind == "phrase" else ()
-        return Ask(groups=groups, needed=needed, phrases=phrases, top=TOP)
+        return ShardQuery(groups=groups, needed=needed, phrases=phrases, top=TOP)
 
 
 class Asker:

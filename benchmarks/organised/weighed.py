@@ -7,12 +7,21 @@ from typing import Any, Final
 
 import msgspec
 
-from gossamer.search.broker import Broker, Tiers, answer_shard
-from gossamer.search.finder import Finder
+from gossamer.search.broker import Broker, Tiers
+from gossamer.search.index_reader import IndexReader
 from gossamer.search.manifest import Manifest, shard_folders
-from gossamer.search.messages import Ask, Counts, Evidence, Facts, Stored, Term, Top
+from gossamer.search.messages import (
+    Counts,
+    Evidence,
+    Facts,
+    ShardQuery,
+    Stored,
+    Term,
+    TopCandidates,
+)
+from gossamer.search.remote import answer_shard
 from gossamer.search.shard import VERSION, LocalShard
-from gossamer.search.terms import Courier, TermFinder
+from gossamer.search.terms import TermIndexReader, Transport
 
 
 class Scale:
@@ -43,6 +52,7 @@ class WeighedShard:
 
     def __init__(self, path: Path, number: int, scale: Scale) -> None:
         self._shard = LocalShard(path)
+        self.place, self.name = self._shard.place, self._shard.name
         self._number = number
         self._scale = scale
 
@@ -54,11 +64,11 @@ class WeighedShard:
         """Return the statistics of some terms."""
         return self._asked("counts", {"terms": list(terms)}, Counts)
 
-    def top(self, ask: Ask) -> Top:
+    def top(self, ask: ShardQuery) -> TopCandidates:
         """Return the best candidates."""
-        return self._asked("top", ask, Top)
+        return self._asked("top", ask, TopCandidates)
 
-    def evidence(self, keys: Sequence[int], ask: Ask) -> list[list[Evidence]]:
+    def evidence(self, keys: Sequence[int], ask: ShardQuery) -> list[list[Evidence]]:
         """Return of each page what its score is made of."""
         return self._asked("evidence", {"keys": list(keys), "ask": ask}, list[list[Evidence]])
 
@@ -78,8 +88,8 @@ class WeighedShard:
         """Take up nothing: nothing is new."""
         return False
 
-    def _asked(self, name: str, wish: object, kind: Any) -> Any:  # noqa: ANN401 - many kinds
-        body = msgspec.msgpack.encode(wish)
+    def _asked(self, name: str, options: object, kind: Any) -> Any:  # noqa: ANN401 - many kinds
+        body = msgspec.msgpack.encode(options)
         began = thread_time_ns()
         answer = answer_shard(self._shard, name, body)
         self._scale.add(self._number, thread_time_ns() - began, body, answer)
@@ -89,7 +99,7 @@ class WeighedShard:
 class WeighedCourier:
     """Carries parcels between term shards, and weighs them; answers as well."""
 
-    def __init__(self, inner: Courier, scale: Scale) -> None:
+    def __init__(self, inner: Transport, scale: Scale) -> None:
         self._inner = inner
         self._scale = scale
         self.words = inner.words
@@ -111,7 +121,7 @@ class WeighedCourier:
         return answer
 
 
-def of_documents(index: Path, shards: int) -> tuple[Finder, Scale]:
+def of_documents(index: Path, shards: int) -> tuple[IndexReader, Scale]:
     """Open an index that is split by documents."""
     scale = Scale(shards)
     folders = shard_folders(index, Manifest(version=VERSION, shards=shards), "high")
@@ -119,7 +129,7 @@ def of_documents(index: Path, shards: int) -> tuple[Finder, Scale]:
     return Broker(Tiers(opened)), scale
 
 
-def of_terms(index: Path, shards: int) -> tuple[Finder, Scale]:
+def of_terms(index: Path, shards: int) -> tuple[IndexReader, Scale]:
     """Open an index that is split by terms."""
     scale = Scale(shards)
-    return TermFinder(index, lambda courier: WeighedCourier(courier, scale)), scale
+    return TermIndexReader(index, lambda courier: WeighedCourier(courier, scale)), scale

@@ -14,7 +14,13 @@ if TYPE_CHECKING:
     from gossamer.api.crawls import OpenCrawl
     from gossamer.api.crawls import open_crawl as open  # noqa: A004 - read as gossamer.open
     from gossamer.api.feeds import write_feed
-    from gossamer.api.fulltext import SearchIndex, index_files, open_search
+    from gossamer.api.fulltext import (
+        SearchIndex,
+        SearchKeywords,
+        index_files,
+        open_search,
+        open_searcher,
+    )
     from gossamer.api.items import ParsedPage, extract_items, fetch_page, parsed_page
     from gossamer.api.linkcheck import check_links, link_check_config
     from gossamer.api.linkgraph import LinkGraph, LinkPicture, graph_from_edges, open_graph
@@ -111,6 +117,7 @@ if TYPE_CHECKING:
         read_item_rules,
         structured_data,
     )
+    from gossamer.ranks import RankState
     from gossamer.report import (
         Added,
         ChangedSettings,
@@ -177,12 +184,24 @@ if TYPE_CHECKING:
     from gossamer.search import (
         Answer,
         BadMessage,
+        Facets,
+        FacetValue,
         Hit,
+        HitImage,
         IndexFacts,
         IndexOptions,
+        LikeThis,
+        LoggedQuery,
+        MissingShard,
         Published,
+        QueryFrequency,
+        QueryLog,
+        QueryReport,
+        Reranker,
+        RerankPage,
         Segment,
         ShardServer,
+        logged_query,
     )
     from gossamer.store import BadRecord, BuiltElsewhere, LinksRecord, StoredPage
     from gossamer.tables import (
@@ -242,6 +261,8 @@ __all__ = [
     "ExportOptions",
     "Exported",
     "Extraction",
+    "FacetValue",
+    "Facets",
     "Failed",
     "FailureCount",
     "FailureKind",
@@ -258,6 +279,7 @@ __all__ = [
     "GraphInfo",
     "GraphOptions",
     "Hit",
+    "HitImage",
     "HostConfig",
     "HostLinks",
     "HostRanking",
@@ -271,6 +293,7 @@ __all__ = [
     "ItemRules",
     "ItemStream",
     "ItemTotals",
+    "LikeThis",
     "LimitsConfig",
     "Link",
     "LinkEntry",
@@ -285,8 +308,10 @@ __all__ = [
     "LinkReport",
     "Links",
     "LinksRecord",
+    "LoggedQuery",
     "MadeGraph",
     "MediaTypeCount",
+    "MissingShard",
     "Moved",
     "NearCopy",
     "NearTotals",
@@ -307,6 +332,10 @@ __all__ = [
     "Processor",
     "ProtocolModule",
     "Published",
+    "QueryFrequency",
+    "QueryLog",
+    "QueryReport",
+    "RankState",
     "RankedHost",
     "RankedPage",
     "Ranking",
@@ -318,6 +347,8 @@ __all__ = [
     "RepeatedTitle",
     "ReportedHost",
     "ReportedPage",
+    "RerankPage",
+    "Reranker",
     "Resource",
     "Retried",
     "Revisits",
@@ -328,6 +359,7 @@ __all__ = [
     "RoundTotals",
     "RowFilters",
     "SearchIndex",
+    "SearchKeywords",
     "Seed",
     "SeenConfig",
     "Segment",
@@ -380,10 +412,12 @@ __all__ = [
     "index_files",
     "link_check_config",
     "links_summary",
+    "logged_query",
     "moment_since",
     "open",
     "open_graph",
     "open_search",
+    "open_searcher",
     "page_text",
     "parsed_page",
     "plain_cell",
@@ -409,7 +443,7 @@ _HOMES = {
     "api.running": "run run_async",
     "api.checking": "CheckReport",
     "api.feeds": "write_feed",
-    "api.fulltext": "SearchIndex index_files open_search",
+    "api.fulltext": "SearchIndex SearchKeywords index_files open_search open_searcher",
     "api.linkcheck": "check_links link_check_config",
     "api.items": "ParsedPage extract_items fetch_page parsed_page",
     "api.linkgraph": "LinkGraph LinkPicture graph_from_edges open_graph",
@@ -436,6 +470,7 @@ _HOMES = {
         "Body BuildProgress BuildStep CheckFinding Document Extraction Failed FailureKind Link "
         "LinkKind Objection Reject StoreRef TrapNote Url UserErrors WaitsFor as_json"
     ),
+    "ranks": "RankState",
     "process": (
         "FieldRule FoundItem ItemRule ItemRules Processor Tools page_text processor "
         "read_item_rules structured_data"
@@ -450,7 +485,12 @@ _HOMES = {
         "TextCopy TitleFacts TrapUnit Trusted UnreadFile UrlCounts UrlRow ValueRange "
         "WatchTotals Why add html_of links_summary render_links show status why"
     ),
-    "search": "BadMessage ShardServer Answer Hit IndexFacts IndexOptions Published Segment",
+    "search": (
+        "Answer BadMessage Facets FacetValue Hit HitImage IndexFacts IndexOptions LikeThis "
+        "LoggedQuery MissingShard Published QueryFrequency QueryLog QueryReport Reranker "
+        "RerankPage Segment "
+        "ShardServer logged_query"
+    ),
     "store": "BadRecord BuiltElsewhere LinksRecord StoredPage",
     "tables": (
         "Exported ExportOptions ItemStream ItemTotals RowFilters SqlAnswer TablesFacts plain_cell"

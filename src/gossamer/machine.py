@@ -1,11 +1,14 @@
-"""What the system allows this process: open files, and memory.
+"""What the system allows this process: open files, memory, paths of sockets.
 
 Limits that are too low are found here before they strike: a library that gets no memory often ends
 the process without a word.
 """
 
 import errno
+import os
 import resource
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -123,3 +126,13 @@ def memory_words() -> str:
     where = f" (it is limited to {limits[0].words()})" if limits else ""
     remedy = "raise the limit" if limits else "free some"
     return f"not enough memory{where}; {remedy}, or give fewer --shards or a smaller --concurrency"
+
+
+@contextmanager
+def short_path(path: Path) -> Iterator[str]:
+    """Give a path of bounded length: a Unix socket's may have 107 bytes, a crawl's folder more."""
+    descriptor = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        yield f"/proc/self/fd/{descriptor}/{path.name}"
+    finally:
+        os.close(descriptor)

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from struct import Struct
 
+import msgspec
 import numpy as np
 import xxhash
 from numpy.typing import NDArray
@@ -20,6 +21,18 @@ from gossamer.errors import CannotGoOn, CorruptFile
 MAGIC, VERSION = b"GOSSRANK", 1
 URL_BYTES = 12
 _HEAD = Struct("<8sQQQ")
+
+
+class RankState(msgspec.Struct, frozen=True, kw_only=True):
+    """How old the ranks of a crawl are."""
+
+    at: float
+    """When they were computed."""
+    urls: int
+    """URLs that have one."""
+    is_current: bool
+    """Nothing was added to the graph since, and nothing is in the index that is not in the graph.
+    """
 
 
 class RankFile:
@@ -87,6 +100,34 @@ class RankFile:
 def ranks_path(root: Path) -> Path:
     """Return where the graph of a crawl leaves the ranks of its pages."""
     return root / "graph" / "ranks"
+
+
+def read_rank_state(root: Path) -> RankState | None:
+    """Return how old the ranks beside a crawl's graph are; None if there are none."""
+    path = ranks_path(root)
+    try:
+        file = path.stat()
+        graph = path.with_name("manifest.json").stat()
+    except OSError:
+        return None
+    is_current = file.st_mtime_ns >= graph.st_mtime_ns
+    urls = max(file.st_size - _HEAD.size, 0) // URL_BYTES
+    return RankState(at=file.st_mtime, urls=urls, is_current=is_current)
+
+
+class _Graph(msgspec.Struct):
+    """Of the manifest of a graph: how much of each links file it has."""
+
+    covered: dict[str, int] = {}  # msgspec copies it
+
+
+def graph_lengths(root: Path) -> dict[str, int]:
+    """Return how much of each links file a crawl's graph has; nothing if there is none."""
+    try:
+        manifest = ranks_path(root).with_name("manifest.json").read_bytes()
+        return msgspec.json.decode(manifest, type=_Graph).covered
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
+        return {}
 
 
 def crawl_ranks(root: Path) -> RankFile | None:

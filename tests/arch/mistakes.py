@@ -367,6 +367,27 @@ MISTAKES: tuple[Mistake, ...] = (
         "--port USED: Address already in use",
         "give another one",
     ),
+    Mistake(
+        "search on a machine that is not there",
+        "search http://127.0.0.1:CLOSED,http://127.0.0.1:CLOSED/ moths",
+        4,
+        "http://127.0.0.1:CLOSED does not answer: Connection refused",
+        "expected a `gossamer serve DIR --shard` there",
+    ),
+    Mistake(
+        "several places as a shard",
+        "serve OK http://127.0.0.1:CLOSED --shard",
+        2,
+        "--shard and --query-log: expected one DIR",
+        "found URLs or several places",
+    ),
+    Mistake(
+        "index in something that is no object store",
+        "search ftp://a.test/x moths",
+        2,
+        "ftp://a.test/x: expected s3://BUCKET/PREFIX",
+        "file:///FOLDER",
+    ),
     # Seeds that cannot be fetched
     Mistake(
         "loopback without --allow-net",

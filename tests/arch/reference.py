@@ -99,7 +99,23 @@ PARTS: dict[str, tuple[str, ...]] = {
         *("EdgeOptions", "MadeGraph"),
     ),
     "search": (
-        *("open_search", "index_files", "SearchIndex", "Answer", "Hit", "Segment"),
+        *(
+            "open_search",
+            "open_searcher",
+            "index_files",
+            "SearchIndex",
+            "SearchKeywords",
+            "Answer",
+            "Hit",
+            "MissingShard",
+            "HitImage",
+            "Reranker",
+            "RerankPage",
+            "LikeThis",
+            "Segment",
+        ),
+        *("Facets", "FacetValue", "RankState", "QueryLog", "LoggedQuery", "logged_query"),
+        *("QueryReport", "QueryFrequency"),
         *("IndexOptions", "IndexFacts", "Published", "ShardServer", "BadMessage"),
         *("BuildStep", "BuildProgress", "serve", "BuiltElsewhere"),
     ),
@@ -188,6 +204,7 @@ _SOURCE = Path(gossamer.__file__).parent
 SOURCE_OF = {
     "BuildProgress": _SOURCE / "model/progress.py",
     "LinkFormat": _SOURCE / "report/linkformats.py",
+    "Reranker": _SOURCE / "search/ranking/rerank.py",
     "UrlFilter": _SOURCE / "filter/rules.py",
 }
 """Files of type aliases, which do not know where they are defined."""

@@ -1,4 +1,4 @@
-"""Answers: what the public API returns is typed, down to the last field."""
+"""ShardAnswers: what the public API returns is typed, down to the last field."""
 
 import ast
 import importlib

@@ -24,6 +24,7 @@ OTHERS = (
     "\u202egnp.exe\u202c \u2066hidden\u2069",
     "&lt;b&gt; &#x3c;i&#x3e; \x07 {{7*7}} ${7*7}",
 )
+LIVE_PATH = "/live.html"
 HARM_PATH = "/%22%3E%3Cimg%20src=x%20onerror=alert('path')%3E.html"
 
 
@@ -48,10 +49,26 @@ def harmful() -> str:
     )
 
 
+def live() -> str:
+    """Return a page that acts as soon as anybody runs it."""
+    return (
+        "<!doctype html><html><head><title>scorpion</title>"
+        '<base href="http://elsewhere.test/"><meta http-equiv="refresh" content="0;url=/healthz">'
+        "<style>h1 { color: rgb(1, 2, 3) } body { background: url(/ran-style) }</style></head>"
+        "<body onload=\"document.title='ran'\"><h1>A scorpion</h1>"
+        "<script>document.title = 'ran'; alert('ran'); fetch('/ran-script')</script>"
+        '<img src="/ran-image" onerror="alert(1)"><iframe src="/ran-frame"></iframe>'
+        '<link rel="stylesheet" href="/ran-sheet">'
+        '<form action="/ran-form"><button>Go</button></form>'
+        "<p>A scorpion sits in the sand and waits for nobody.</p></body></html>"
+    )
+
+
 def pages() -> Mapping[str, str]:
     """Return the site."""
     found = {f"/spiders/{number}.html": tame(number) for number in range(TAME)}
     found[HARM_PATH] = harmful()
+    found[LIVE_PATH] = live()
     links = "".join(f'<li><a href="{escape(path)}">{escape(path)}</a></li>' for path in found)
     found["/"] = _page("All of them", f"<h1>Arachnids</h1><ul>{links}</ul>")
     return found

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator
 from itertools import combinations
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, quote, urlsplit
 
 import pytest
 from playwright.sync_api import Browser
 
 from tests.browser.chromium import PHONE, Look, Window, window
-from tests.browser.site import IMAGE, SCRIPT, TAME
+from tests.browser.site import IMAGE, LIVE_PATH, SCRIPT, TAME
 from tests.unit.web.served import Served
 
 PAGES = (
@@ -16,11 +16,14 @@ PAGES = (
     "search?q=spider",
     "search?q=tarantula",
     "search?q=zebra+site:nowhere.test",
+    "search?q=spider+lang:en+type:html#filters",
     "links",
     "hosts",
     "ranks",
     "path?from=x&to=y",
 )
+
+READ = (".snippet", ".crumbs", ".facts", ".facts a", ".hit h2 a", ".told")
 
 
 @pytest.fixture
@@ -85,11 +88,101 @@ def test_one_result_leads_to_more_of_its_host_and_to_its_links(seen: Window) -> 
     assert seen.page.evaluate("document.querySelector('img.picture').naturalWidth") > 0
 
 
-def test_another_spelling_is_offered(seen: Window) -> None:
+def test_a_misspelt_query_has_results_at_once_and_can_be_insisted_on(seen: Window) -> None:
     seen.go("/search?q=gosamer+sipder")
+    assert "Showing results for gossamer spider" in seen.texts(".meant")[0]
+    assert seen.texts(".hit")
+    seen.page.click(".meant a")
+    seen.page.wait_for_selector(".empty")
+    assert parse_qs(urlsplit(seen.page.url).query)["q"] == ["gosamer sipder"]
     seen.page.click(".meant a")
     seen.page.wait_for_selector(".hit")
     assert parse_qs(urlsplit(seen.page.url).query)["q"] == ["gossamer spider"]
+
+
+def test_a_facet_narrows_the_results_and_is_taken_off_again(seen: Window) -> None:
+    seen.go("/search?q=spider")
+    assert seen.page.locator("#filters").is_visible()
+    seen.go("/search?q=spider+after:2020+before:2021")
+    assert not seen.texts(".hit")
+    seen.page.locator("#filters section", has_text="Year").locator(".facet").first.click()
+    seen.page.wait_for_selector(".hit")
+    year = seen.page.locator(".facet[aria-current]")
+    assert "after:" in seen.page.input_value("#q")
+    assert seen.texts(".told span")[0].split()[0] == f"{TAME + 1}"
+    year.click()
+    seen.page.wait_for_load_state()
+    assert seen.page.input_value("#q") == "spider"
+
+
+def test_days_are_chosen_in_a_form(seen: Window) -> None:
+    seen.go("/search?q=spider")
+    seen.page.fill("#filters input[name=from]", "2020-01-31")
+    seen.page.fill("#filters input[name=to]", "2020-02-28")
+    seen.page.click(".days button")
+    seen.page.wait_for_selector(".empty")
+    assert seen.page.input_value("#q") == "spider after:2020-01-31 before:2020-02-29"
+    assert seen.page.input_value("#filters input[name=to]") == "2020-02-28"
+
+
+def test_on_a_phone_the_filters_are_a_drawer_that_opens_and_closes_without_script(
+    browser: Browser, server: Served
+) -> None:
+    with window(browser, server.address, Look(*PHONE, has_script=False)) as phone:
+        phone.go("/search?q=spider+after:2020")
+        filters = phone.page.locator("#filters")
+        assert not filters.is_visible()
+        phone.page.click(".opener")
+        assert filters.is_visible()
+        box = filters.bounding_box()
+        assert box is not None
+        assert (box["x"] > 0, box["x"] + box["width"]) == (True, PHONE[0])
+        assert phone.too_wide_by() <= 0
+        phone.page.click(".closer")
+        assert not filters.is_visible()
+        phone.page.click(".opener")
+        phone.page.mouse.click(5, 300)
+        assert not filters.is_visible()
+        phone.page.click(".opener")
+        phone.page.click("#filters a:has-text('Any year')")
+        phone.page.wait_for_load_state()
+        assert phone.page.input_value("#q") == "spider"
+        assert phone.noises == []
+
+
+def test_details_and_the_stored_text_are_a_click_away(seen: Window) -> None:
+    seen.go("/search?q=spider")
+    title = seen.texts(".hit h2")[0]
+    seen.page.locator(".facts a", has_text="details").first.click()
+    seen.page.wait_for_selector(".known")
+    assert "archived" in seen.texts(".known dd")[0]
+    assert any(one.startswith("Linked from 1 page") for one in seen.texts("h2"))
+    seen.page.locator(".facts a", has_text="stored text").click()
+    seen.page.wait_for_selector(".copy")
+    assert seen.texts("h1") == [title]
+    assert "spins silk" in seen.texts(".copy")[0]
+
+
+def test_a_stored_page_is_shown_and_nothing_in_it_acts(browser: Browser, server: Served) -> None:
+    with window(browser, server.address) as found:
+        found.go("/search?q=scorpion")
+        url = found.page.locator(".hit h2 a").first.get_attribute("href") or ""
+        assert url.endswith(LIVE_PATH)
+        found.go(f"/copy?form=page&url={quote(url, safe='')}")
+        found.page.wait_for_load_state("networkidle")
+        assert "sits in the sand" in found.page.inner_text("body")
+        assert found.page.title() == "scorpion"
+        assert urlsplit(found.page.url).path == "/copy"
+        found.page.click("button")
+        assert urlsplit(found.page.url).path == "/copy"
+        colour = found.page.eval_on_selector("h1", "e => getComputedStyle(e).color")
+        assert colour == "rgb(1, 2, 3)"
+        kinds = {noise.partition(":")[0] for noise in found.noises}
+        assert not kinds & {"dialog", "popup"}
+        asked = [noise for noise in found.noises if noise.startswith("request:")]
+        assert asked == []
+    metrics = server.get("/metrics").text
+    assert 'place="other",status="404"' not in metrics
 
 
 def test_what_means_harm_is_shown_and_does_nothing(seen: Window) -> None:
@@ -178,13 +271,13 @@ def test_in_light_and_dark_everything_can_be_read(
     browser: Browser, server: Served, *, is_dark: bool
 ) -> None:
     with window(browser, server.address, Look(is_dark=is_dark)) as found:
-        found.go("/search?q=spider+inurl:spiders")
+        found.go("/search?q=spider+inurl:spiders+lang:en")
         colour = "e => getComputedStyle(e).color"
         ground = found.page.eval_on_selector("body", "e => getComputedStyle(e).backgroundColor")
         assert (_light(ground) < 0.5) is is_dark
-        for selector in (".snippet", ".crumbs", ".facts", ".facts a", ".hit h2 a", ".told"):
+        for selector in (*READ, ".facets h2", ".facets label span", ".opener"):
             assert contrast(found.page.eval_on_selector(selector, colour), ground) >= 4.5, selector
-        for selector in (".snippet mark", "button", ".chip.on"):
+        for selector in (".snippet mark", "button", ".chip.on", ".facet[aria-current]"):
             own = "e => [getComputedStyle(e).color, getComputedStyle(e).backgroundColor]"
             assert contrast(*found.page.eval_on_selector(selector, own)) >= 4.5, selector
         assert found.noises == []

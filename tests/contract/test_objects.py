@@ -1,16 +1,21 @@
 """What a place for objects does, whichever store it is in."""
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 from obstore.store import MemoryStore
 
 from gossamer.errors import CannotGoOn
-from gossamer.search.broker.stores.objects import Objects
+from gossamer.store import Objects
+from tests.s3 import BUCKET
 
 
-@pytest.fixture(params=["folder", "memory"])
+@pytest.fixture(params=["folder", "memory", "s3"])
 def objects(request: pytest.FixtureRequest, tmp_path: Path) -> Objects:
+    if request.param == "s3":
+        request.getfixturevalue("s3")
+        return Objects(f"s3://{BUCKET}{tmp_path}")
     if request.param == "folder":
         return Objects(f"file://{tmp_path}/store", is_made=True)
     return Objects("memory:///", MemoryStore())
@@ -54,3 +59,38 @@ def test_what_is_gone_may_be_deleted_again(objects: Objects) -> None:
     objects.delete(["one"])
     assert objects.read("one") is None
     assert objects.names("") == []
+
+
+def test_only_the_first_creates_an_object(objects: Objects) -> None:
+    assert objects.create("one", b"mine")
+    assert not objects.create("one", b"yours")
+    assert objects.read("one") == b"mine"
+
+
+def test_what_was_created_and_not_heard_of_is_still_ours(objects: Objects) -> None:
+    objects.create("one", b"mine")
+    assert objects.create("one", b"mine")
+
+
+def test_of_many_who_create_an_object_at_once_one_wins(objects: Objects) -> None:
+    with ThreadPoolExecutor(8) as threads:
+        won = list(threads.map(lambda n: objects.create("one", b"%d" % n), range(8)))
+    assert won.count(True) == 1
+    assert objects.read("one") == b"%d" % won.index(True)
+
+
+def test_ranges_end_where_an_object_ends(objects: Objects) -> None:
+    objects.put("ten", b"0123456789")
+    assert objects.read_range("ten", 2, 3) == b"234"
+    assert objects.read_range("ten", 8, 100) == b"89"
+    assert objects.read_range("ten", 10, 1) == b""
+    assert objects.read_range("ten", 100, 1) == b""
+    assert objects.read_range("none", 0, 1) is None
+
+
+def test_what_is_there_is_known_with_its_size(objects: Objects) -> None:
+    objects.put("three", b"123")
+    assert objects.size("three") == 3
+    assert objects.exists("three")
+    assert objects.size("none") is None
+    assert not objects.exists("none")

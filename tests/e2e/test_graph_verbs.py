@@ -103,7 +103,7 @@ def test_no_build_refuses_where_there_is_no_graph(tmp_path: Path) -> None:
 
 
 def test_ranks_are_those_of_another_implementation(folder: Path, pages: LinksOf) -> None:
-    facts = said("rank", folder, "--top", "0", "--json").expect(0).last_json
+    facts = said("rank", folder, "--top", "0", "--all", "--json").expect(0).last_json
     assert facts["converged"] is True
     theirs = nx.DiGraph()
     theirs.add_nodes_from(pages)
@@ -118,6 +118,19 @@ def test_ranks_are_those_of_another_implementation(folder: Path, pages: LinksOf)
     assert scores == sorted(scores, reverse=True)
     saved = RankFile.open(folder / "graph" / "ranks")
     assert len(saved) == len(found)
+
+
+def test_urls_that_were_never_fetched_are_listed_only_if_asked_for(
+    folder: Path, pages: LinksOf
+) -> None:
+    facts = said("rank", folder, "--top", "0", "--json").expect(0).last_json
+    every = said("rank", folder, "--top", "0", "--all", "--json").expect(0).last_json
+    listed = [one["url"] for one in facts["pages"]]
+    assert {*listed} == pages.keys()
+    assert listed == [one["url"] for one in every["pages"] if one["url"] in pages]
+    assert facts["not_fetched"] == len(every["pages"]) - len(listed) > 0
+    assert "--all" in said("rank", folder, "--top", "0").expect(0).out
+    assert "not_fetched" not in every
 
 
 @pytest.mark.parametrize("by", ["pagerank", "harmonic", "hubs", "authorities", "indegree"])

@@ -148,6 +148,8 @@ def commands(crawl: Crawler, place: Path) -> dict[str, Any]:
         "rank --hosts": only_json(crawl.say("rank", "--hosts", "--json")),
         "rank --no-save": only_json(crawl.say("rank", "--no-save", "--json")),
         "search": only_json(crawl.say("search", "silver", "--json")),
+        "search facets": only_json(crawl.say("search", "silver", "--facets", "--json"))["facets"],
+        "search log report": only_json(crawl.say("search", "--log-report", "--json")),
         "search nothing": only_json(crawl.say("search", "zzzqqq", "--json")),
         **{
             f"build {what}": only_json(crawl.say("build", what, "--json"))

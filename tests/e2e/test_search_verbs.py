@@ -39,6 +39,26 @@ def test_a_crawl_is_searched_without_being_told_to_build(
     assert json.loads(ended.stdout)["total"] > first["total"]
 
 
+def test_images_of_a_crawl_are_found_shown_and_compared(
+    server: ServerProcess, tmp_path: Path
+) -> None:
+    folder, photo = tmp_path / "crawl", tmp_path / "photo.png"
+    said(*crawl_words(server, folder, *QUICK, "--embeds", "--max-pages", "40"))
+    hits = json.loads(said("search", folder, "type:image", "--json").stdout)["hits"]
+    images = [hit for hit in hits if hit["image"]["is_stored"] and hit["type"] == "image/png"]
+    assert images
+    assert all(hit["image"]["width"] and hit["image"]["bytes"] for hit in images)
+    with serving(folder, "--no-build") as running:
+        answer = running.ask("/thumbnail", url=images[0]["url"])
+        assert (answer.status, answer.headers["content-type"]) == (200, "image/png")
+        assert answer.headers["content-security-policy"].startswith("sandbox; default-src 'none'")
+        assert len(answer.body) == images[0]["image"]["bytes"]
+        photo.write_bytes(answer.body)
+    if images[0]["image"]["hash"]:
+        like = json.loads(said("search", folder, "--like", photo, "--json").stdout)["hits"]
+        assert like[0]["is_near_copy"]
+
+
 def test_files_of_others_are_indexed_searched_and_served(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -200,13 +200,16 @@ def test_an_index_of_pages_is_written_byte_for_byte_from_its_pages_file(
     assert path.read_bytes() == (CRAWL / name).read_bytes()
 
 
-def test_the_manifest_of_an_index_is_written_as_before_but_for_its_hashes(tmp_path: Path) -> None:
+def test_the_manifest_of_an_index_is_written_as_before_but_for_what_was_added(
+    tmp_path: Path,
+) -> None:
     manifest = read_index_manifest(CRAWL / "index")
     assert manifest is not None
     write_index_manifest(tmp_path, manifest)
     written = json.loads((tmp_path / "manifest.json").read_bytes())
     assert written.pop("files") == {}
     assert written.pop("own")
+    assert (written.pop("images"), written.pop("keep")) == (0, [])
     assert written == json.loads((CRAWL / "index" / "manifest.json").read_bytes())
 
 

@@ -3,9 +3,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gossamer.search.ask.layout import Layout
-from gossamer.search.ask.ranking import Ranked
 from gossamer.search.messages import Candidate
+from gossamer.search.ranking.layout import Layout
+from gossamer.search.ranking.ranker import Ranked
 
 HOSTS = st.integers(0, 3)
 SKETCHES = st.sampled_from([0, 1, 3, 7, 15, 0xFFFF, 0xFFFE, 0xFF << 50, 0xFE << 50])

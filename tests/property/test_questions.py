@@ -3,8 +3,7 @@
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from gossamer.search.ask import read_question
-from gossamer.search.ask.reading import MOST_CHARS, MOST_WORDS
+from gossamer.search.query import MOST_CHARS, MOST_WORDS, parse_query
 
 PIECES = st.sampled_from(
     [
@@ -25,15 +24,15 @@ SAID = st.one_of(st.text(), st.lists(PIECES, max_size=20).map("".join))
 @example('-"site:example.org')
 @example('inurl:"\x08"')
 def test_any_text_is_read_and_what_is_printed_is_read_as_the_same_question(text: str) -> None:
-    question = read_question(text).question
-    again = read_question(question.text())
-    assert again.question == question
+    question = parse_query(text).query
+    again = parse_query(question.text())
+    assert again.query == question
     assert again.hints == ()
 
 
 @given(SAID)
 def test_a_question_has_only_printable_parts(text: str) -> None:
-    shown = read_question(text).question.text()
+    shown = parse_query(text).query.text()
     shown.encode()
     assert "\x1b" not in shown
     assert "\x00" not in shown
@@ -41,6 +40,6 @@ def test_a_question_has_only_printable_parts(text: str) -> None:
 
 @given(st.lists(st.text(min_size=1), max_size=300).map(" ".join))
 def test_a_long_question_is_cut(text: str) -> None:
-    question = read_question(text).question
+    question = parse_query(text).query
     assert len(question.words) + len(question.rows) + len(question.without) <= MOST_WORDS
     assert len(question.text()) <= 2 * MOST_CHARS

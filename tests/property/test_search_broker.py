@@ -10,7 +10,7 @@ from tests.unit.search.made import prepared, shard_of, split
 from gossamer.search.broker import Broker, BrokerOptions, Tiers
 from gossamer.search.broker.scoring import Scorer
 from gossamer.search.fields import TEXT_FIELDS
-from gossamer.search.messages import Ask, Group
+from gossamer.search.messages import Group, ShardQuery
 from gossamer.search.page import Prepared
 
 WORDS = ["ant", "bee", "cat", "dog", "eel"]
@@ -37,7 +37,7 @@ def test_a_score_made_of_evidence_is_the_engines_own(
 ) -> None:
     with TemporaryDirectory(ignore_cleanup_errors=True) as folder:  # see `schema`
         shard = shard_of(Path(folder), made(bodies))
-        ask = Ask(groups=tuple(groups), needed=needed)
+        ask = ShardQuery(groups=tuple(groups), needed=needed)
         found = shard.top(ask).candidates
         scorer = Scorer(ask, shard.counts([term for group in groups for term in group]))
         evidence = shard.evidence([one.key for one in found], ask)
@@ -60,7 +60,7 @@ def test_shards_rank_as_one_index(
         options = BrokerOptions(rescored=100)
         tiers = Tiers(parts[:1], parts[1:]) if has_tiers else Tiers(parts)
         broker = Broker(tiers, options)
-        ask = Ask(groups=tuple(groups), needed=len(groups))
+        ask = ShardQuery(groups=tuple(groups), needed=len(groups))
         one, many = whole.find(ask), broker.find(ask, is_exact=True)
         assert many.missing == 0
         assert many.is_low_asked == has_tiers  # there are never ten pages in the high one

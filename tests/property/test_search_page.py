@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gossamer.search import Answer, Hit, Segment
+from gossamer.search import Answer, Facets, FacetValue, Hit, Segment
 from gossamer.web.frame import frame
-from gossamer.web.search.narrowing import active, offered, unfiltered
+from gossamer.web.search.narrowing import active, has_filters, narrowed, unfiltered, widened
 from gossamer.web.search.results import results
 
 PIECES = (
@@ -46,6 +46,18 @@ hits = st.builds(
     segments=segments,
     title_segments=segments,
 )
+values = st.lists(
+    st.builds(
+        FacetValue,
+        value=words,
+        count=counts,
+        filter=st.builds("{}:{}".format, st.sampled_from(["site", "lang", "type", "after"]), words),
+    ),
+    max_size=8,
+)
+facets = st.builds(
+    Facets, sites=values, languages=values, types=values, years=values, is_exact=st.booleans()
+)
 answers = st.builds(
     Answer,
     query=words,
@@ -58,6 +70,8 @@ answers = st.builds(
     hints=st.lists(words, max_size=2),
     is_partial=st.booleans(),
     took_ms=st.floats(0, 1e6),
+    corrected=words,
+    facets=st.none() | facets,
 )
 TAGS = frozenset(
     [
@@ -94,6 +108,8 @@ TAGS = frozenset(
         "dd",
         "code",
         "pre",
+        "aside",
+        "section",
     ]
 )
 ATTRIBUTES = frozenset(
@@ -121,6 +137,9 @@ ATTRIBUTES = frozenset(
         "spellcheck",
         "dir",
         "datetime",
+        "tabindex",
+        "aria-labelledby",
+        "open",
     ]
 )
 
@@ -133,23 +152,26 @@ class Seen(HTMLParser):
         for name, value in attrs:
             assert name in ATTRIBUTES
             if name in {"href", "action"}:
-                assert (value or "").startswith(("/", "#main", "http://", "https://"))
+                assert (value or "").startswith(
+                    ("/", "#main", "#filters", "#results", "http://", "https://")
+                )
 
 
 @pytest.mark.slow
 @given(answers, st.booleans())
-def test_nothing_but_our_own_markup(answer: Answer, has_graph: bool) -> None:  # noqa: FBT001 - drawn
-    page = frame(answer.query, results(answer, has_graph=has_graph), section="/")
+def test_nothing_but_our_own_markup(answer: Answer, has_more: bool) -> None:  # noqa: FBT001 - drawn
+    ways = [("links", "/links"), ("copy", "/copy")] if has_more else []
+    page = frame(answer.query, results(answer, ways), section="/")
     Seen().feed(page)
     assert not set(page) & set("\x00\x1b\u202e\u2066")
 
 
 @pytest.mark.slow
-@given(words, st.lists(hits, max_size=5))
-def test_a_chip_takes_one_filter_out_or_puts_one_in(question: str, found: list[Hit]) -> None:
-    before = len(active(question))
-    for chip in active(question):
-        assert len(active(chip.question)) <= before
-    assert not active(unfiltered(question))
-    for chip in offered(question, found):
-        assert chip.label in chip.question
+@given(words, st.sampled_from(["site:a.test", "lang:de", "type:pdf", "after:2026 before:2027"]))
+def test_a_chip_takes_one_filter_out_and_a_facet_puts_one_in(query: str, filters: str) -> None:
+    before = len(active(query))
+    for chip in active(query):
+        assert len(active(chip.query)) <= before
+    assert not active(unfiltered(query))
+    assert has_filters(narrowed(query, filters), filters)
+    assert not has_filters(widened(query, filters), filters)

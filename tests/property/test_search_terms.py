@@ -10,10 +10,10 @@ from tests.examples import examples
 from tests.unit.search.terms.small import by_terms, in_one_index, page
 
 from gossamer.search.fields import TEXT_FIELDS, Weights
-from gossamer.search.messages import Ask, Filters
+from gossamer.search.messages import QueryFilters, ShardQuery
 from gossamer.search.page import Prepared
 from gossamer.search.shard import LocalShard
-from gossamer.search.terms import TermFinder
+from gossamer.search.terms import TermIndexReader
 
 WORDS = st.sampled_from(["a", "b", "c", "dd", "é", "日本", "rare"])
 TEXTS = st.lists(WORDS, max_size=60).map(" ".join)
@@ -32,7 +32,7 @@ GROUPS = st.lists(st.lists(WORDS, min_size=1, max_size=2, unique=True).map(tuple
 ROWS = st.lists(WORDS, min_size=1, max_size=3).map(tuple)
 PHRASES = st.lists(st.lists(ROWS, min_size=1, max_size=2).map(tuple), max_size=1).map(tuple)
 FILTERS = st.builds(
-    Filters,
+    QueryFilters,
     sites=st.sampled_from([(), ("h1.test",), ("h1.test", "h2.test")]),
     languages=st.sampled_from([(), ("en",), ("",)]),
     in_url=st.sampled_from([(), ("a",)]),
@@ -40,7 +40,7 @@ FILTERS = st.builds(
     before=st.sampled_from([None, 4]),
 )
 ASKS = st.builds(
-    Ask,
+    ShardQuery,
     groups=GROUPS.map(tuple),
     needed=st.integers(0, 4),
     phrases=PHRASES,
@@ -55,7 +55,7 @@ ASKS = st.builds(
 @settings(max_examples=examples(24), deadline=None, suppress_health_check=list(HealthCheck))
 @given(PAGES, st.lists(ASKS, min_size=1, max_size=16), st.sampled_from([1, 3, 8]))
 def test_term_shards_answer_as_one_index(
-    pages: list[Prepared], asks: list[Ask], shards: int
+    pages: list[Prepared], asks: list[ShardQuery], shards: int
 ) -> None:
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:  # see `schema`
         folder = Path(name)
@@ -65,7 +65,7 @@ def test_term_shards_answer_as_one_index(
             same(one, terms, ask)
 
 
-def same(one: LocalShard, terms: TermFinder, ask: Ask) -> None:
+def same(one: LocalShard, terms: TermIndexReader, ask: ShardQuery) -> None:
     expected, found = one.top(ask), terms.find(ask)
     assert found.total == expected.total
     scores = [it.score for it in found.candidates]

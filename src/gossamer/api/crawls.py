@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from msgspec import Struct
 
     from gossamer.api.checking import CheckReport
-    from gossamer.api.fulltext import SearchIndex
+    from gossamer.api.fulltext import SearchIndex, SearchKeywords
     from gossamer.api.linkgraph import LinkGraph, Measure
     from gossamer.api.tables import CrawlTable, LinkEntry, PageRow, TableFiles
     from gossamer.crawl import Ending, NearTotals, RebuiltState, Seed
@@ -487,25 +487,21 @@ class OpenCrawl:
             self._index = SearchIndex([self.folder])
         return self._index
 
-    def search(
-        self,
-        query: str,
-        *,
-        page: int = 1,
-        per_page: int = 10,
-        exact: bool = False,
-        without: Sequence[str] = (),
-    ) -> "Answer":
+    def search(self, query: str, **keywords: "Unpack[SearchKeywords]") -> "Answer":
         """Return a page of results, the best first; see `SearchIndex.search`."""
-        return self.index().search(
-            query, page=page, per_page=per_page, exact=exact, without=without
-        )
+        return self.index().search(query, **keywords)
+
+    def search_like(
+        self, like: Path | str | bytes, query: str = "", **keywords: "Unpack[SearchKeywords]"
+    ) -> "Answer":
+        """Return pages like a text, or images like an image; see `SearchIndex.search_like`."""
+        return self.index().search_like(like, query, **keywords)
 
     def build_index(
         self, options: "IndexOptions | None" = None, on_progress: "BuildProgress | None" = None
     ) -> "IndexFacts":
-        """Build the index, or bring it up to date; without options, as the last time."""
-        from gossamer.search import build_index
+        """Build index and ranks, or bring them up to date; without options, as the last time."""
+        from gossamer.api.ranks import build_index
 
         return build_index(self.folder, options, on_progress)
 

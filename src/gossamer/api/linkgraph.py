@@ -146,16 +146,19 @@ class LinkGraph:
         *,
         kinds: Sequence[str] = (),
         top: int = 20,
+        not_fetched: bool = False,
         save: bool = False,
         on_sweep: Callable[[int, float], None] | None = None,
     ) -> Ranking:
         """Return the best pages by some measure.
 
         `kinds`: links that count; none named means links, redirects and canonical links. `top`: so
-        many pages, 0 for all. `save`: write the PageRank of a crawl's pages beside its graph, where
-        `search` and `gossamer crawl --ranks` find it. `on_sweep` is told how it converges.
+        many pages, 0 for all. `not_fetched`: list URLs that were never fetched, too. `save`: write
+        the PageRank of a crawl's pages beside its graph, where `search` and `gossamer crawl
+        --ranks` find it. `on_sweep` is told how it converges.
         """
-        options = RankOptions(by=by, kinds=self._kinds(kinds) if kinds else VOTES, top=top)
+        votes = self._kinds(kinds) if kinds else VOTES
+        options = RankOptions(by=by, kinds=votes, top=top, is_all=not_fetched)
         ranking, scores = rank(self._graph, options, on_sweep)
         if save and by == "pagerank" and self._graph.crawl is not None and not kinds:
             file = self.base.with_name(RANKS)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from msgspec.structs import replace
 
-from gossamer.cli.indexing import PUBLISH, SPLIT, SPLIT_CRAWL, build_index_of
+from gossamer.cli.indexing import PUBLISH, RANKS, SPLIT, SPLIT_CRAWL, build_index_of
 from gossamer.cli.options import (
     CODING,
     REQUIRED,
@@ -104,7 +104,7 @@ OF_GRAPH: Sequence[tuple[str, Any, Any]] = (
     ),
     *CODING,
 )
-OF_INDEX: Sequence[tuple[str, Any, Any]] = (*SPLIT, *SPLIT_CRAWL, PUBLISH)
+OF_INDEX: Sequence[tuple[str, Any, Any]] = (*SPLIT, *SPLIT_CRAWL, RANKS, PUBLISH)
 declare(
     build,
     ("folder", Folder, REQUIRED),

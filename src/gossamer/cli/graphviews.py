@@ -130,6 +130,9 @@ def _convergence(ranking: "Ranking") -> str:
         words.append("not converged")
     if ranking.saved is not None:
         words.append(f"saved to {harmless(ranking.saved)}")
+    if ranking.not_fetched:
+        urls = counted(ranking.not_fetched, "URL")
+        words.append(f"{urls} as high left out: never fetched (--all lists them)")
     return ", ".join(words)
 
 

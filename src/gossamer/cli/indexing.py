@@ -68,8 +68,31 @@ SPLIT_CRAWL: tuple[Option, ...] = (
         ],
         None,
     ),
+    (
+        "keep",
+        Annotated[
+            str | None,
+            typer.Option(
+                "--keep",
+                metavar="NAMES",
+                help="Count as text what is left out or apart: hidden, ads, code; none: nothing.",
+            ),
+        ],
+        None,
+    ),
 )
 """The same, for crawls only: pages of others have no ranks, and are added in place."""
+RANKS: Option = (
+    "ranks",
+    Annotated[
+        bool,
+        typer.Option(
+            "--ranks/--no-ranks",
+            help="Build graph and ranks first, if there are none, or old ones.",
+        ),
+    ],
+    True,
+)
 PUBLISH: Option = (
     "publish",
     Annotated[
@@ -162,9 +185,19 @@ def options_of(given: dict[str, Any]) -> "IndexOptions":
         partition=given["partition"],
         high_share=given.get("tiers"),
         organisation=given.get("organisation"),
+        keep=_kept(given.get("keep")),
         is_full=given.get("full", False),
+        ranks=given.get("ranks", True),
         memory_bytes=memory_of(given["memory"]),
     )
+
+
+def _kept(said: str | None) -> tuple[str, ...] | None:
+    """Return what --keep names; None if it does not say anything."""
+    if said is None:
+        return None
+    names = [name.strip() for name in said.split(",")]
+    return tuple(name for name in names if name and name != "none")
 
 
 def published(folder: Path, url: str | None) -> None:

@@ -88,8 +88,9 @@ def rank(**given: Any) -> int:  # noqa: ANN401 - the parser hands over what is d
     """Rank the pages: PageRank (damping .85), or another measure. Convergence is shown.
 
     The PageRank of a crawl is also saved to DIR/graph/ranks, for others such as
-    `gossamer crawl --ranks`. Links, redirects and canonical links count;
-    --kind chooses others.
+    `gossamer search` and `gossamer crawl --ranks`. Links, redirects and canonical
+    links count; --kind chooses others. URLs that were never fetched have ranks, too,
+    but are left out of the list.
     """
     kinds, top = given["kind"] or (), given["top"]
     graph = whole_graph(given["place"], is_built=given["build"])
@@ -98,7 +99,14 @@ def rank(**given: Any) -> int:  # noqa: ANN401 - the parser hands over what is d
         return show(found, rank_hosts_view, is_json=given["json"])
     is_saved = given["save"] and is_writable(graph.base.parent)
     with sweeping() as tell:
-        ranking = graph.rank(given["by"], kinds=kinds, top=top, save=is_saved, on_sweep=tell)
+        ranking = graph.rank(
+            given["by"],
+            kinds=kinds,
+            top=top,
+            not_fetched=given["all"],
+            save=is_saved,
+            on_sweep=tell,
+        )
     return show(ranking, rank_view, is_json=given["json"])
 
 
@@ -119,6 +127,11 @@ declare(
         "pagerank",
     ),
     ("kind", Kinds, None),
+    (
+        "all",
+        Annotated[bool, typer.Option("--all", help="List URLs that were never fetched, too.")],
+        False,
+    ),
     ("hosts", Annotated[bool, typer.Option("--hosts", help="Rank hosts instead.")], False),
     (
         "save",

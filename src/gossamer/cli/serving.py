@@ -1,20 +1,34 @@
 """`gossamer serve`: the answers of a crawl in a browser, and for programs."""
 
+import sys
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gossamer.cli.options import Build, Folder, Json
+from gossamer.cli.options import Build, Json
 from gossamer.cli.screen import harmless, out, print_json
-from gossamer.cli.updating import bring_all_up_to_date, crawl_folder
+from gossamer.cli.searching import given_places, missing_line
+from gossamer.cli.updating import bring_all_up_to_date, bring_index_up_to_date, crawl_folder
+from gossamer.errors import ConfigError
+
+if TYPE_CHECKING:
+    from gossamer import SearchIndex
 
 LOCAL = ("127.0.0.1", "localhost", "::1")
 
 
 def serve(
-    folder: Folder,
+    given: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="DIR|URL",
+            help="The crawl's folder. Or several, and URLs of published indexes and of "
+            "`gossamer serve --shard`, which are searched as one.",
+        ),
+    ],
     *,
     port: Annotated[
         int, typer.Option("--port", min=0, max=65535, help="0: any that is free.")
@@ -26,6 +40,13 @@ def serve(
     shard: Annotated[
         bool, typer.Option("--shard", help="Let `search http://HOST:PORT` elsewhere ask its index.")
     ] = False,
+    query_log: Annotated[
+        bool,
+        typer.Option(
+            "--query-log",
+            help="Keep queries, number of results and time in DIR/queries.jsonl, not who asked.",
+        ),
+    ] = False,
     build: Build = True,
     json: Json = False,
 ) -> int:
@@ -33,29 +54,55 @@ def serve(
 
     What is built meanwhile is taken up at once. Ctrl-C ends it.
     """
-    _served(folder)
-    if build:
-        bring_all_up_to_date(folder)
-    from gossamer import serve as serve_folder
+    places = [place for one in given for place in given_places(one)]
+    only = places[0] if len(places) == 1 else None
+    served: Path | SearchIndex
+    if isinstance(only, Path):
+        served = _folder(only, is_built=build)
+    else:
+        served = _index(places, is_built=build, is_alone=not (shard or query_log))
+    from gossamer import serve as serve_forever
+
+    named = ", ".join(map(str, places))
 
     def ready(address: str) -> None:
         if json:
             print_json({"address": address})
         else:
-            out().print(f"Serving {harmless(folder)} at {address} (Ctrl-C ends it)", markup=False)
+            out().print(f"Serving {harmless(named)} at {address} (Ctrl-C ends it)", markup=False)
         if host not in LOCAL:
             out(is_aside=True).print(
                 "Anybody who can reach this machine can use it: there is no password."
             )
 
     with suppress(KeyboardInterrupt):  # how a server ends
-        serve_folder(folder, host, port, ready, is_shard=shard)
+        serve_forever(served, host, port, ready, is_shard=shard, has_query_log=query_log)
+    if not isinstance(served, Path):
+        served.close()
     return 0
 
 
-def _served(folder: Path) -> None:
-    """Refuse a folder with neither a crawl nor an index in it."""
+def _folder(folder: Path, *, is_built: bool) -> Path:
+    """Return a folder that can be served; refuse one with neither a crawl nor an index in it."""
     from gossamer import OpenCrawl
 
     if not OpenCrawl(folder).has_index():
         crawl_folder(folder)
+    if is_built:
+        bring_all_up_to_date(folder)
+    return folder
+
+
+def _index(places: Sequence[str | Path], *, is_built: bool, is_alone: bool) -> "SearchIndex":
+    """Return the index of several places; raise if none of them answers."""
+    from gossamer import open_search
+
+    if not is_alone:
+        raise ConfigError("--shard and --query-log: expected one DIR, found URLs or several places")
+    for place in places:
+        if isinstance(place, Path):
+            bring_index_up_to_date(place, is_built=is_built)
+    index = open_search(*places)
+    if missing := index.missing():
+        sys.stderr.write(f"{missing_line(missing)}; asked again until there\n")
+    return index

@@ -72,9 +72,12 @@ def bring_graph_up_to_date(folder: Path, *, is_full: bool = False) -> None:
         sys.stderr.write(f"gossamer: the graph as it was: {harmless(error)}\n")
 
 
-def bring_index_up_to_date(folder: Path, *, is_built: bool = True) -> None:
-    """Build what is missing of a folder's index. Where that is not possible the old one must do."""
-    from gossamer import BuiltElsewhere, OpenCrawl
+def bring_index_up_to_date(folder: Path, *, is_built: bool = True, is_ranked: bool = True) -> None:
+    """Build what is missing of a folder's index. Where that is not possible the old one must do.
+
+    `is_ranked`: graph and ranks, too, if there are none.
+    """
+    from gossamer import BuiltElsewhere, IndexOptions, OpenCrawl
 
     crawl = OpenCrawl(folder)
     if not (is_built and has_archive(folder)):
@@ -86,7 +89,7 @@ def bring_index_up_to_date(folder: Path, *, is_built: bool = True) -> None:
         sys.stderr.write(f"gossamer: the index of {harmless(folder)} is built first\n")
     try:
         with telling("index") as tell:
-            crawl.build_index(None, tell)
+            crawl.build_index(IndexOptions(ranks=is_ranked), tell)
     except CannotGoOn as error:
         if not crawl.has_index():
             raise

@@ -7,7 +7,7 @@ none of it. Not for: opening databases or deciding what is fetched; a shard does
 
 from gossamer.cluster.address_clocks import FileAddressClocks, NoAddressGap
 from gossamer.cluster.charter import Charter, read_charter, renew_charter, write_charter
-from gossamer.cluster.connection import Connection, short_path
+from gossamer.cluster.connection import Connection
 from gossamer.cluster.datagrams import DatagramSocket
 from gossamer.cluster.mailbox import MARK, Courier, Mailbox
 from gossamer.cluster.messages import (

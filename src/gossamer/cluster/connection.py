@@ -1,11 +1,7 @@
 """A connection: whole messages over a stream socket, each with its length before it."""
 
 import asyncio
-import os
 import socket
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 from typing import Generic, TypeVar
 
 import msgspec
@@ -58,13 +54,3 @@ class Connection(Generic[T]):
     def close(self) -> None:
         """Close the connection."""
         self._writer.close()
-
-
-@contextmanager
-def short_path(path: Path) -> Iterator[str]:
-    """Give a path of bounded length: a Unix socket's may have 107 bytes, a crawl's folder more."""
-    descriptor = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        yield f"/proc/self/fd/{descriptor}/{path.name}"
-    finally:
-        os.close(descriptor)

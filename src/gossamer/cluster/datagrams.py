@@ -15,8 +15,8 @@ from pathlib import Path
 
 import msgspec
 
-from gossamer.cluster.connection import short_path
 from gossamer.cluster.messages import ContentMail
+from gossamer.machine import short_path
 
 MOST_AT_ONCE = 64
 """Datagrams that are read before something else has its turn."""

@@ -13,10 +13,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from gossamer.clock import Clock
-from gossamer.cluster.connection import Connection, short_path
+from gossamer.cluster.connection import Connection
 from gossamer.cluster.messages import Hello, Mail, PeerMessage, Receipt
 from gossamer.cluster.outbox import Outbox
 from gossamer.log import tell
+from gossamer.machine import short_path
 from gossamer.model import Row
 
 RECONNECT_S = 0.05

@@ -84,7 +84,10 @@ class Sketcher:
         self._words = _aligned(0)
         self._shingles = _aligned(0)
         self._scratch = _aligned(SCRATCH)
-        self._one = np.zeros(3 + RECORD + BANDS, np.uint64)
+        self._simhash = natives()["simhash_of"]
+        self._one = np.zeros(1, np.uint64)
+        self._one_at = self._one.ctypes.data
+        self._find_room()
 
     def sketches(self, pages: Sequence[PageText]) -> Sketches:
         """Return the sketches of pages, in order."""
@@ -108,10 +111,7 @@ class Sketcher:
             text.ctypes.data,
             spans.ctypes.data,
             len(texts),
-            self._table.ctypes.data,
-            self._words.ctypes.data,
-            self._shingles.ctypes.data,
-            self._scratch.ctypes.data,
+            *self._room_at,
             records.ctypes.data,
             bands.ctypes.data,
         )
@@ -120,26 +120,20 @@ class Sketcher:
     def simhash(self, text: Bytes) -> tuple[int, int]:
         """Return how many words a text in UTF-8 has, and their SimHash."""
         self._make_room(len(text))
-        self._one[:3] = (0, len(text), len(text))
-        spans = self._one.ctypes.data
-        record = spans + 3 * self._one.itemsize
-        self._kernel(
-            text.ctypes.data,
-            spans,
-            1,
-            self._table.ctypes.data,
-            self._words.ctypes.data,
-            self._shingles.ctypes.data,
-            self._scratch.ctypes.data,
-            record,
-            record + RECORD * self._one.itemsize,
-        )
-        return int(self._one[3 + 11]), int(self._one[3 + 8])
+        table, words, _, scratch = self._room_at
+        count = self._simhash(text.ctypes.data, len(text), table, words, scratch, self._one_at)
+        return count, int(self._one[0])
 
     def _make_room(self, longest: int) -> None:
         """Have room for the words of a text of so many bytes."""
         if longest // 2 + 4 > len(self._words):
             self._words, self._shingles = _aligned(longest + 8), _aligned(longest + 8)
+            self._find_room()
+
+    def _find_room(self) -> None:
+        """Remember where the table and the scratch areas are."""
+        arrays = (self._table, self._words, self._shingles, self._scratch)
+        self._room_at = tuple(array.ctypes.data for array in arrays)
 
 
 def compare(

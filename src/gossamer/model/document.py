@@ -279,6 +279,9 @@ class Extraction(Struct, kw_only=True):
     headings: tuple[str, ...] = ()
     """What stands above its parts, in order."""
     text: str = ""
+    spans: dict[str, list[int]] = field(default_factory=dict)
+    """Parts of the text that are no prose, by kind: hidden, ads, code. Of each in turn, how many
+    characters lie between it and the one before, and how many it has."""
     language: str = ""
     canonical: str = ""
     description: str = ""

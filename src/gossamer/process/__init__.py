@@ -35,6 +35,7 @@ from gossamer.process.item_rules import (
     read_item_rules,
 )
 from gossamer.process.labels import LABELS, is_gate, label_of
+from gossamer.process.language import language_of, latin_shares
 from gossamer.process.markup import (
     MarkupError,
     PageMarkup,

@@ -1,4 +1,4 @@
-"""What is this document really? Its media type, the encoding of its characters, its language.
+"""What is this document really? Its media type and the encoding of its characters.
 
 The declared media type is corrected by the first bytes. Only reading depends on the answer: the
 archive keeps what the server said. A signature beats a declaration (a PNG sent as HTML is an
@@ -17,9 +17,7 @@ import codecs
 import re
 import zlib
 from functools import lru_cache
-from typing import NamedTuple
 
-import pycld2
 from turbohtml.detect import detect as detect_encoding
 
 from gossamer.model import Document
@@ -467,49 +465,3 @@ def clean(text: str) -> str:
     except UnicodeEncodeError:
         return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     return text
-
-
-_SAMPLE_CHARS = 1_500
-_SHORT_CHARS = 500
-_MIN_CHARS = 20
-_CLEAR_PERCENT = 97
-_LATIN_BYTES = 1.02
-"""UTF-8 bytes per character below which a text is written in Latin letters almost throughout."""
-_UNKNOWN = "un"
-
-
-class _Language(NamedTuple):
-    code: str
-    percent: int
-    """Of the text; 0 when the guess is not reliable."""
-
-
-def language_of(text: str, hint: str = "") -> str:
-    """Return a language code such as "en" or "zh-Hant"; the page's own claim when in doubt.
-
-    A third of the sample is enough when its answer is clear and nothing speaks against it: no
-    other claim, and no other script further down (a menu in English above a text in Chinese).
-    """
-    claimed = hint.strip().lower().partition("-")[0][:8]
-    sample = text[:_SAMPLE_CHARS]
-    if len(sample) < _MIN_CHARS:
-        return claimed
-    if len(sample) == _SAMPLE_CHARS and _is_latin(sample):
-        found = _language(sample[:_SHORT_CHARS])
-        if found.percent >= _CLEAR_PERCENT and claimed in {"", found.code.partition("-")[0]}:
-            return found.code
-    found = _language(sample)
-    return claimed if found.code == _UNKNOWN or (claimed and not found.percent) else found.code
-
-
-def _is_latin(sample: str) -> bool:
-    return len(sample.encode("utf-8", "replace")) <= _LATIN_BYTES * len(sample)
-
-
-def _language(sample: str) -> _Language:
-    try:
-        is_reliable, _, guesses = pycld2.detect(sample, isPlainText=True)
-    except (pycld2.error, UnicodeError):
-        return _Language(_UNKNOWN, 0)
-    _, code, percent, _ = guesses[0]
-    return _Language(str(code), max(int(percent), 1) if is_reliable else 0)

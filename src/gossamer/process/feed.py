@@ -6,7 +6,8 @@ from turbohtml import TokenType, parse
 from gossamer.model import Document, Extraction, LinkKind
 from gossamer.process import detect
 from gossamer.process.api import PlainLink, Tools, processor
-from gossamer.process.detect import decode, language_of
+from gossamer.process.detect import decode
+from gossamer.process.language import language_of
 from gossamer.process.xml import XmlToken, local, xml_tokens
 
 _MAX_ENTRIES = 10_000

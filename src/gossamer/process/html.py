@@ -17,8 +17,10 @@ from turbohtml import Document as Tree
 
 from gossamer.model import Document, Extraction, Link, LinkKind, Url
 from gossamer.process.api import FRAGMENT_CHARS, RawLink, Tools, processor
-from gossamer.process.detect import UTF_8, beyond_web, declared_in, decode, known, language_of
-from gossamer.process.labels import is_shell
+from gossamer.process.captions import captions_of
+from gossamer.process.detect import UTF_8, beyond_web, declared_in, decode, known
+from gossamer.process.labels import is_shell, marked_text
+from gossamer.process.language import language_of
 from gossamer.process.references import (
     MAX_FINDS,
     css_urls,
@@ -68,22 +70,27 @@ def _read(document: Document, body: bytes, tools: Tools) -> Extraction:
     if tree.find_all("template"):  # by index; `find` would walk the whole tree in vain
         tree.remove("template")
     base = base_of(tree, document.url, tools)
-    links = tools.links(base, _raw_links(tree, body))
-    text = tree.to_text()[: tools.process.max_text_chars]
+    styled = tree.select(_MARKED)
+    links = tools.links(base, _raw_links(tree, body, styled))
     root = next(iter(tree.find_all("html")), None)
     robots, description = _meta_of(tree, tools.robots_agent.lower())
-    return Extraction(
+    captions = captions_of(tree, base, tools) if tree.find_all("figcaption") else {}
+    found = Extraction(
         title=_title_of(tree),
         description=description,
         headings=_headings_of(tree),
-        text=text,
-        language=language_of(text, (root.attr("lang") or "") if root else ""),
         canonical=_canonical_of(links),
         charset=(tree.encoding or UTF_8).lower(),
         robots=robots,
         links=links,
-        is_shell=is_shell(tree, text, links),
+        notes={"captions": captions} if captions else {},
     )
+    # Last, since it changes the tree for a moment, and what is found by tag after that takes long.
+    found.text, found.spans = text, _ = marked_text(tree, styled, tools.process.max_text_chars)
+    said = (root.attr("lang") if root else "") or document.header("content-language")
+    found.language = language_of(text, said)
+    found.is_shell = is_shell(tree, text, links)
+    return found
 
 
 def parsed(body: bytes, declared: str, *, has_lines: bool = True) -> Tree:
@@ -102,8 +109,8 @@ def parsed(body: bytes, declared: str, *, has_lines: bool = True) -> Tree:
     return parse(body, detect_encoding=True, positions=has_lines)
 
 
-def _raw_links(tree: Tree, body: bytes) -> list[RawLink]:
-    found = links_of(tree, is_small=len(body) <= SMALL_BYTES)
+def _raw_links(tree: Tree, body: bytes, marked: list[Element]) -> list[RawLink]:
+    found = anchors(tree, is_small=len(body) <= SMALL_BYTES) + others(tree, marked)
     room = _MAX_INNER_CHARS
     for inner in _inner_pages(tree):
         found += links_of(parse(inner[:room], positions=False))
@@ -246,11 +253,10 @@ _SELECTED: tuple[tuple[str, str, LinkKind], ...] = (
     ("td[background]", "background", LinkKind.IMAGE),
     ("th[background]", "background", LinkKind.IMAGE),
     ("tr[data-href]", "data-href", LinkKind.DATA),
-    ("a[ping]", "ping", LinkKind.FORM),
 )
 """Attributes of elements that a page has by the hundred."""
-_MARKED = ':is([onclick], [style*="url(" i])'
-"""What may stand on any element: one walk of the tree for both."""
+_MARKED = ":is([onclick], [style], [hidden], [ping])"
+"""What may stand on any element: one walk of the tree for all."""
 _PARAMETERS = frozenset({"data", "filename", "movie", "ref", "src", "url"})
 """Parameters of an <object> that name what it shows."""
 _META = {
@@ -292,8 +298,9 @@ def links_of(tree: Tree, *, is_small: bool = False) -> list[RawLink]:
     return anchors(tree, is_small=is_small) + others(tree)
 
 
-def others(tree: Tree) -> list[RawLink]:
-    """Return the links of a page that are not <a href>."""
+def others(tree: Tree, marked: list[Element] | None = None) -> list[RawLink]:
+    """Return the links of a page that are not <a href>; `marked` is what _MARKED selects."""
+    marked = tree.select(_MARKED) if marked is None else marked
     found: list[RawLink] = []
     find_all = tree.find_all
     for tag, attributes in _PLACES.items():
@@ -304,11 +311,15 @@ def others(tree: Tree) -> list[RawLink]:
             (_said(e, attribute), kind, "", "", e.source_line or 0, "")
             for e in tree.select(selector)
         ]
+    found += [
+        (_said(e, "ping"), LinkKind.FORM, "", "", e.source_line or 0, "")
+        for e in marked
+        if e.tag == "a" and e.attr("ping") is not None
+    ]
     for element in find_all("link"):
         _link_element(element, found)
     for element in find_all("meta"):
         found += _meta(element)
-    marked = tree.select(_MARKED)
     found += _in_scripts(tree, marked)
     found += _in_styles(tree, marked)
     found += _in_objects(tree)
@@ -440,7 +451,7 @@ def _in_scripts(tree: Tree, marked: list[Element]) -> Iterator[RawLink]:
             for href in script_urls(element.text):
                 yield href, LinkKind.DATA, "", "", line, ""
     handlers = [(element, _said(element, "onload")) for element in tree.find_all("body")]
-    handlers += [(element, _said(element, "onclick")) for element in marked]
+    handlers += [(element, code) for element in marked if (code := element.attr("onclick"))]
     for element, code in handlers:
         for href in script_urls(code):
             yield href, LinkKind.DATA, "", "", element.source_line or 0, ""
@@ -448,7 +459,8 @@ def _in_scripts(tree: Tree, marked: list[Element]) -> Iterator[RawLink]:
 
 def _in_styles(tree: Tree, marked: list[Element]) -> Iterator[RawLink]:
     styles = [(element, element.text) for element in tree.find_all("style")]
-    styles += [(element, _said(element, "style")) for element in marked]
+    named = [(element, _said(element, "style")) for element in marked]
+    styles += [(element, style) for element, style in named if "url(" in style.lower()]
     for element, style in styles:
         for href in css_urls(style):
             yield href, LinkKind.CSS, "", "", element.source_line or 0, ""

@@ -6,15 +6,19 @@ with the scripts of those who sell gates. A long page is never labelled, whateve
 An empty application shell has scripts, hardly any text and links, and one of three things besides:
 an element that frameworks render into, a <noscript> that asks for JavaScript, or nothing in its
 body. Forms, frames, pictures and redirects are content of their own.
+
+Parts of a page are marked, too: what is hidden, ads, and blocks of code (ADR 68).
 """
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from itertools import islice
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from turbohtml import Document as Tree
-from turbohtml import Element
+from turbohtml import Element, Node, Text
 
 from gossamer.model import Extraction, Link, LinkKind
 
@@ -221,3 +225,261 @@ def _is_bare(tree: Tree) -> bool:
     if any(tree.find_all(tag) for tag in (*_BEARING, "img")):
         return False
     return all(e.tag in _NOTHING or not e.text.strip() for e in _elements(tree))
+
+
+class MarkedText(NamedTuple):
+    """A page's text, and which parts of it are hidden, ads or code."""
+
+    text: str
+    spans: dict[str, list[int]]
+    """By kind, of each part in turn: characters since the end of the one before, and its own."""
+
+
+class _Part(NamedTuple):
+    """A part of a text, by its characters."""
+
+    start: int
+    end: int
+    kind: str
+
+
+HIDDEN, ADS, CODE = "hidden", "ads", "code"
+_OPENING = {HIDDEN: "\ufdd0", ADS: "\ufdd1", CODE: "\ufdd2"}
+_CLOSING = "\ufdd3"
+_KINDS = {mark: kind for kind, mark in _OPENING.items()}
+_SIGNS = re.compile("[\ufdd0-\ufdd3]")
+"""Noncharacters that stand in the tree for a moment, so that the text tells where parts lie."""
+_PRE = {"pre": [CODE]}
+_UNHIDING = re.compile(r"(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidden)\b", re.IGNORECASE)
+_NEVER_HIDDEN = frozenset({"html", "body", "main", "article"})
+"""A page that a script unveils, against flicker, is shown."""
+_MOST_PARTS, _MOST_ALTS = 1_000, 500
+_FEW_CHARS, _MOST_SHARE = 200, 0.5
+"""A page with less text that is shown counts what is hidden, too; what has more than this share of
+the text is what the page is: the file that a listing shows, the ads of a market."""
+_AD_BLOCKS = 'div:is([class*="ad"], [id*="ad"], [class*="spons"])'
+_AD_TAGS = ("aside", "section", "ins")
+_AD_WORDS = frozenset(
+    {
+        *("ad", "ads", "advert", "adverts", "advertisement", "advertisements", "advertising"),
+        *("adsbygoogle", "adsense", "adslot", "adunit", "adbox", "adspace", "adzone", "adbanner"),
+        "sponsored",
+    }
+)
+_NO_AD_WORDS = frozenset(
+    {
+        *("no", "not", "non", "without", "hide", "hidden", "disable", "disabled", "free", "hoc"),
+        *("has", "with", "allow", "enabled", "block", "blocker", "blocked"),
+    }
+)
+_NAME_WORD = re.compile("[A-Z]?[a-z]+|[A-Z]+")
+_NAME_CHARS, _KNOWN_NAMES, _ID_WORDS = 200, 4096, 3
+_DECORATION = re.compile(
+    r"\W*|(?:an? )?(?:icon|logo|image|img|photo|picture|pic|bullet|arrow|spacer|blank|avatar|banner"
+    r"|thumbnail|button|line|pixel|screenshot|graphic|figure)s?\W*\d*|\S+\.(?:png|jpe?g|gif|svg|webp)",
+    re.IGNORECASE,
+)
+"""Alternative texts that say nothing."""
+_ALT_CHARS = 500
+
+
+def marked_text(tree: Tree, styled: Iterable[Element], most_chars: int) -> MarkedText:
+    """Return a page's text, with alternative texts and captions, and what parts of it are.
+
+    `styled` are the elements with a style or the attribute `hidden`, among others. The tree is
+    afterwards as it was before.
+    """
+    has_code = bool(tree.find_all("pre"))
+    # All is looked up first: a tree that was changed makes its index of elements anew.
+    in_grid = tree.select("td pre") if has_code and tree.find_all("td") else []
+    captions, images = tree.find_all("caption"), tree.find_all("img")
+    hidden, ads = _hidden(tree, styled), _ads(tree)
+    signs: list[Node] = []
+    _mark(hidden, HIDDEN, signs)
+    _mark(ads, ADS, signs)
+    _mark(in_grid, CODE, signs)
+    has_signs = bool(signs)
+    _tell_captions(captions, signs)
+    _tell_pictures(images, signs)
+    if has_code:
+        text, code = tree.to_annotated_text(_PRE)
+    else:
+        text, code = tree.to_text(), []
+    for sign in signs:
+        sign.extract()
+    if not has_signs and not code:
+        return MarkedText(text[:most_chars], {})
+    if has_signs:
+        text, parts = _unsigned(text, [_Part(*span) for span in code])
+        text = text[:most_chars]
+        return MarkedText(text, _coded(text, _counting(text, parts)))
+    text, most = text[:most_chars], _MOST_SHARE * len(text)
+    return MarkedText(text, _coded(text, [one for one in code if one[1] - one[0] <= most]))
+
+
+def _hidden(tree: Tree, styled: Iterable[Element]) -> list[Element]:
+    """Return elements that are not shown; <noscript> is not where scripts run."""
+    found = list(tree.find_all("noscript"))
+    for element in styled:
+        hidden = element.attr("hidden")
+        is_hidden = hidden is not None and hidden.lower() != "until-found"
+        if not is_hidden and (style := element.attr("style")):
+            is_hidden = "n" in style and _UNHIDING.search(style) is not None
+        if is_hidden and element.tag not in _NEVER_HIDDEN:
+            found.append(element)
+    return found
+
+
+def _ads(tree: Tree) -> list[Element]:
+    """Return blocks whose class or id says that they are ads."""
+    found: list[Element] = []
+    some = tree.select(_AD_BLOCKS)
+    for tag in _AD_TAGS:
+        some += tree.find_all(tag)
+    for element in islice(some, _MOST_PARTS):
+        said = element.attr
+        is_named = is_ad_name(said("class") or "")
+        if not is_named and element.tag != "section":
+            is_named = is_ad_id(said("id") or "") and not _has_heading(element)
+        if is_named:
+            found.append(element)
+    return found
+
+
+@lru_cache(_KNOWN_NAMES)
+def is_ad_name(name: str) -> bool:
+    """Return True if one of an element's classes says that it is an ad."""
+    return any(map(_is_ad_words, map(_name_words, name[:_NAME_CHARS].split())))
+
+
+@lru_cache(_KNOWN_NAMES)
+def is_ad_id(name: str) -> bool:
+    """Return True if an id says that its element is an ad: a longer one is that of a heading."""
+    words = _name_words(name[:_NAME_CHARS])
+    return len(words) <= _ID_WORDS and _is_ad_words(words)
+
+
+def _name_words(name: str) -> list[str]:
+    return [word.lower() for word in _NAME_WORD.findall(name)]
+
+
+def _is_ad_words(words: list[str]) -> bool:
+    return not _AD_WORDS.isdisjoint(words) and _NO_AD_WORDS.isdisjoint(words)
+
+
+def _has_heading(element: Element) -> bool:
+    return any(element.find_all(tag) for tag in ("h1", "h2", "h3"))
+
+
+def _mark(elements: Iterable[Element], kind: str, signs: list[Node]) -> None:
+    """Put signs around what elements hold; around each cell, where it is a part of a grid."""
+    cells = (cell for element in elements for cell in _cells(element))
+    for element in islice(cells, _MOST_PARTS):
+        opening, closing = Text(_OPENING[kind]), Text(_CLOSING)
+        element.insert(0, opening)
+        element.append(closing)
+        signs += (opening, closing)
+
+
+def _cells(element: Element) -> list[Element]:
+    if element.tag not in {"table", "thead", "tbody", "tr"}:
+        return [element]
+    return element.find_all("td") + element.find_all("th")
+
+
+def _tell_captions(captions: Iterable[Element], signs: list[Node]) -> None:
+    """Put the captions of tables before them, as text: there is no place for them in a grid."""
+    for caption in islice(captions, _MOST_PARTS):
+        table = caption.parent
+        if isinstance(table, Element) and (said := " ".join(caption.text.split())):
+            block = Element("p", None, [Text(said)])
+            table.insert_before(block)
+            signs.append(block)
+
+
+def _tell_pictures(images: Iterable[Element], signs: list[Node]) -> None:
+    """Put alternative texts beside pictures, unless they say nothing, or say it again."""
+    told: set[str] = set()
+    worded: dict[Node, bool] = {}
+    for image in islice(images, _MOST_ALTS):
+        alt = image.attr("alt")
+        if not alt or alt in told or len(alt) > _ALT_CHARS or _DECORATION.fullmatch(alt):
+            continue
+        told.add(alt)
+        around = image.parent
+        if isinstance(around, Element) and around.tag in {"a", "figure"}:
+            if around not in worded:
+                worded[around] = bool(around.text.strip())
+            if worded[around] and (around.tag == "a" or alt in around.text):
+                continue
+        sign = Text(f" {alt} ")
+        image.insert_after(sign)
+        signs.append(sign)
+
+
+def _unsigned(text: str, parts: list[_Part]) -> tuple[str, list[_Part]]:
+    """Return a text without signs, and its parts, those between signs among them."""
+    pieces: list[str] = []
+    opened: list[tuple[int, str]] = []
+    found: list[_Part] = []
+    gone: list[int] = []
+    last = 0
+    for match in _SIGNS.finditer(text):
+        at, sign = match.start(), match[0]
+        pieces.append(text[last:at])
+        here, last = at - len(gone), at + 1
+        gone.append(at)
+        if sign != _CLOSING:
+            opened.append((here, _KINDS[sign]))
+        elif opened:
+            start, kind = opened.pop()
+            found.append(_Part(start, here, kind))
+    pieces.append(text[last:])
+    found += [
+        _Part(start - bisect_left(gone, start), end - bisect_left(gone, end), kind)
+        for start, end, kind in parts
+    ]
+    return "".join(pieces), found
+
+
+def _counting(text: str, parts: list[_Part]) -> list[_Part]:
+    """Return the outermost parts, without those that are what the page is."""
+    most = _MOST_SHARE * len(text)
+    parts = [part for part in parts if part.end > part.start and _is_some(part, most)]
+    for kind, is_kept in ((HIDDEN, _leaves_text), (ADS, _leaves_half)):
+        if not is_kept(text, [part for part in _outermost(parts) if part.kind == kind]):
+            parts = [part for part in parts if part.kind != kind]
+    return _outermost(parts)
+
+
+def _is_some(part: _Part, most: float) -> bool:
+    return part.kind == HIDDEN or part.end - part.start <= most
+
+
+def _leaves_text(text: str, parts: list[_Part]) -> bool:
+    return len(text) - sum(part.end - part.start for part in parts) >= _FEW_CHARS
+
+
+def _leaves_half(text: str, parts: list[_Part]) -> bool:
+    return sum(part.end - part.start for part in parts) <= _MOST_SHARE * len(text)
+
+
+def _outermost(parts: list[_Part]) -> list[_Part]:
+    """Return parts in their order, without those inside of another."""
+    found: list[_Part] = []
+    for part in sorted(parts, key=lambda part: (part.start, -part.end)):
+        if not found or part.start >= found[-1].end:
+            found.append(part)
+    return found
+
+
+def _coded(text: str, parts: Iterable[tuple[int, int, str]]) -> dict[str, list[int]]:
+    """Return parts as they are kept: gaps and lengths, by kind."""
+    spans: dict[str, list[int]] = {}
+    ends: dict[str, int] = {}
+    for start, end, kind in parts:
+        stop = min(end, len(text))
+        if stop > start:
+            spans.setdefault(kind, []).extend((start - ends.get(kind, 0), stop - start))
+            ends[kind] = stop
+    return spans

@@ -1,19 +1,42 @@
-"""PDF: text and links, page by page, with PDFium (twelve times as quick as pypdf on a manual)."""
+"""PDF: text and links, page by page, with PDFium (twelve times as quick as pypdf on a manual).
+
+The title is that of the metadata, unless it is none (a file name, "untitled"): then it is made of
+the largest lines at the beginning of the first page.
+"""
 
 import ctypes
-from collections.abc import Iterator
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from itertools import takewhile
+from statistics import median
+from typing import Final, NamedTuple
 
 import pypdfium2 as pdfium
 from pypdfium2 import raw
 
 from gossamer.model import Document, Extraction, LinkKind
 from gossamer.process.api import RawLink, Tools
-from gossamer.process.detect import language_of
+from gossamer.process.language import language_of
 
 MAX_PAGES = 500
 _MAX_LINKS = 5_000
 _TITLE_CHARS = 500
 _MAX_URI_BYTES = 8192
+_TITLE_HEAD_CHARS: Final = 1_500
+"""Of the first page: where a title is looked for."""
+_TITLE_LINES: Final = 4
+_TITLE_LETTERS: Final = 3
+_LINE_CHARS: Final = 200
+_AS_LARGE: Final = 0.95
+_NO_TITLE: Final = re.compile(
+    r"(?:untitled|no title|title|document|presentation|slide|layout|blank|none)[\s\d._-]*"
+    r"|(?:microsoft (?:office )?(?:word|powerpoint|excel)|powerpoint presentation)\b.*"
+    r"|\S*[\w)]\.(?:docx?|dvi|tex|pdf|indd|qxd|pptx?|xlsx?|ps|eps|rtf|odt|odp|fm|html?|txt)"
+    r"|[\W\d_]*",
+    re.IGNORECASE,
+)
+"""What writing programs put into the metadata when nobody gave a title."""
 
 
 def read(document: Document, tools: Tools) -> Extraction:
@@ -24,7 +47,7 @@ def read(document: Document, tools: Tools) -> Extraction:
     room = tools.process.max_text_chars
     try:
         pdf = pdfium.PdfDocument(document.body.decoded())
-        found.title = " ".join(pdf.get_metadata_value("Title").split())[:_TITLE_CHARS]
+        found.title = _title_of(pdf)
         found.notes["pages"] = len(pdf)
         for number in range(min(len(pdf), MAX_PAGES)):
             text, links = _read_page(pdf, number)
@@ -53,6 +76,65 @@ def _read_page(pdf: pdfium.PdfDocument, number: int) -> tuple[str, list[RawLink]
         return clean, [(uri, LinkKind.PDF, "", "") for uri in _uris_of(pdf, page)]
     finally:
         page.close()
+
+
+class SizedLine(NamedTuple):
+    """A line of a page and the height of its letters."""
+
+    text: str
+    height: float
+
+
+def largest_lines(lines: Sequence[SizedLine]) -> str:
+    """Return the first of the largest lines with those after it that are as large; "" if none."""
+    told = [line for line in lines if sum(map(str.isalpha, line.text)) >= _TITLE_LETTERS]
+    largest = max((line.height for line in told), default=0.0)
+    if largest <= 0:
+        return ""
+    first = next(n for n, line in enumerate(told) if line.height >= _AS_LARGE * largest)
+    rest = told[first : first + _TITLE_LINES]
+    title = list(takewhile(lambda line: line.height >= _AS_LARGE * largest, rest))
+    if largest * _AS_LARGE <= median(line.height for line in told):
+        del title[1:]  # all is of one size: the first line will do
+    return " ".join(line.text for line in title)[:_LINE_CHARS]
+
+
+def _title_of(pdf: pdfium.PdfDocument) -> str:
+    said = " ".join(pdf.get_metadata_value("Title").split())[:_TITLE_CHARS]
+    if not _NO_TITLE.fullmatch(said):
+        return said
+    return (largest_lines(_first_lines(pdf)) if len(pdf) else "") or said
+
+
+def _first_lines(pdf: pdfium.PdfDocument) -> list[SizedLine]:
+    """Return the lines at the beginning of the first page; none if it cannot be read."""
+    try:
+        page = pdf[0]
+    except pdfium.PdfiumError:
+        return []
+    try:
+        read = page.get_textpage()
+        count = min(read.count_chars(), _TITLE_HEAD_CHARS)
+        return list(_sized_lines(read.raw, count))
+    finally:
+        page.close()
+
+
+def _sized_lines(text_page: object, count: int) -> Iterator[SizedLine]:
+    """Give lines with the median height of their letters."""
+    box, letters, heights = raw.FS_RECTF(), list[str](), list[float]()
+    for place in range(count + 1):
+        code = raw.FPDFText_GetUnicode(text_page, place) if place < count else 10
+        char = chr(code) if 0 < code <= sys.maxunicode else " "
+        if char in "\r\n":
+            line = " ".join("".join(letters).split())
+            if line and heights:
+                yield SizedLine(line, median(heights))
+            letters, heights = [], []
+            continue
+        letters.append(char)
+        if not char.isspace() and raw.FPDFText_GetLooseCharBox(text_page, place, box):
+            heights.append(abs(box.top - box.bottom))
 
 
 def _uris_of(pdf: pdfium.PdfDocument, page: pdfium.PdfPage) -> Iterator[str]:

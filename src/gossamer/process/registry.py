@@ -207,6 +207,7 @@ def _merged(first: Extraction, second: Extraction) -> Extraction:
         title=first.title or second.title,
         headings=first.headings or second.headings,
         text=first.text or second.text,
+        spans=first.spans if first.text else second.spans,
         language=first.language or second.language,
         canonical=first.canonical or second.canonical,
         description=first.description or second.description,
@@ -224,7 +225,8 @@ def _clean(found: Extraction) -> None:
     """Make every string encodable: an archive must not fail on a lone surrogate."""
     found.title = clean(found.title)
     found.description = clean(found.description)
-    found.text = clean(found.text)
+    if clean(found.text) is not found.text:
+        found.text, found.spans = clean(found.text), {}
     if clean(said := "".join(found.headings)) is not said:
         found.headings = tuple(map(clean, found.headings))
     texts = "".join([link.text for link in found.links])

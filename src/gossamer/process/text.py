@@ -2,7 +2,8 @@
 
 from gossamer.model import Document, Extraction, LinkKind
 from gossamer.process.api import RawLink, Tools, processor
-from gossamer.process.detect import decode, language_of
+from gossamer.process.detect import decode
+from gossamer.process.language import language_of
 from gossamer.process.references import css_urls, text_urls
 
 _TITLE_CHARS = 200
@@ -26,7 +27,7 @@ def read(document: Document, tools: Tools) -> Extraction:
     return Extraction(
         title=_title_of(text) if is_prose else "",
         text=text,
-        language=language_of(text) if is_prose else "",
+        language=language_of(text, document.header("content-language")) if is_prose else "",
         charset=charset,
         links=tools.links(document.url.text, raw),
     )

@@ -41,6 +41,7 @@ from gossamer.report.explanation import (
     name_original,
     unnamed_original,
 )
+from gossamer.report.given_texts import GivenDocument, plain_text, read_document, read_given
 from gossamer.report.history import edition_at, numbered, read_moment, read_since
 from gossamer.report.hosts import CrawledHost, host_table
 from gossamer.report.inquiry import (

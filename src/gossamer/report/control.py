@@ -11,9 +11,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from gossamer.cluster import short_path
 from gossamer.errors import CannotGoOn, GossamerError
 from gossamer.log import tell
+from gossamer.machine import short_path
 
 ASK_TIMEOUT_S = 120.0
 """`why` may have to read the whole links archive."""

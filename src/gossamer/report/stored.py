@@ -1,9 +1,10 @@
 """Stored pages: what the archive keeps of each, read again."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from http import HTTPStatus
 from pathlib import Path
+from typing import TypeVar
 
 from msgspec import Struct
 
@@ -22,8 +23,10 @@ from gossamer.store import (
     iter_pages,
     links_in,
     read_page,
-    readable_records,
+    records_of,
 )
+
+_Found = TypeVar("_Found")
 
 
 class Page(Struct, frozen=True, kw_only=True):
@@ -91,9 +94,9 @@ def page_at(folder: Path | str, location: RecordLocation) -> Page:
     place = folder_of(folder)
     stored = read_page(place, StoreRef(location.file, location.offset, location.length))
     name = ArchiveName.parse(location.file)
-    records = _links_of(place, name) if name is not None else iter(())
     wanted = stored.warc_headers.get("warc-record-id", "")
-    record = next((one for one in records if one.page == wanted), None)
+    records = _links_of(place, name, wanted) if name is not None else iter(())
+    record = _first_of(wanted, ((one.page, one) for one in records))
     return _page(place, stored, record, None)
 
 
@@ -173,19 +176,21 @@ def _page(
     )
 
 
-def _links_of(place: CrawlFolder, name: ArchiveName) -> Iterator[LinksRecord]:
-    """Yield the links records, of the set of a file, that belong to a stored page."""
+def _links_of(place: CrawlFolder, name: ArchiveName, page_id: str = "") -> Iterator[LinksRecord]:
+    """Yield the links records, of the set of a file, that belong to a stored page: from one on."""
     path = place.archive / name.sibling("links").file_name
-    for record in readable_records(path) if path.exists() else ():
+    for record in records_of(path, page_id) if path.exists() else ():
         found = links_in(record)
         if found is not None and found.page:
             yield found
 
 
-def _texts_of(place: CrawlFolder, name: ArchiveName) -> Iterator[tuple[str, str]]:
-    """Yield the texts of the set of a file, each with the id of its page's record."""
+def _texts_of(
+    place: CrawlFolder, name: ArchiveName, page_id: str = ""
+) -> Iterator[tuple[str, str]]:
+    """Yield the texts of the set of a file, each with the id of its page's record: from one on."""
     path = place.archive / name.sibling("text").file_name
-    for record in readable_records(path) if path.exists() else ():
+    for record in records_of(path, page_id) if path.exists() else ():
         if record.headers.get("warc-type") == "conversion":
             yield record.headers.get("warc-refers-to", ""), record.block.decode("utf-8", "replace")
 
@@ -194,8 +199,18 @@ def _text_of(folder: Path, file: str, record_id: str) -> str:
     name = ArchiveName.parse(file)
     if name is None:
         raise CannotGoOn(f"{file} is not the name of an archive file")
-    found = _texts_of(CrawlFolder(folder), name)
-    return next((text for owner, text in found if owner == record_id), "")
+    return _first_of(record_id, _texts_of(CrawlFolder(folder), name, record_id)) or ""
+
+
+def _first_of(page_id: str, found: Iterable[tuple[str, _Found]]) -> _Found | None:
+    """Return what belongs to a page. Ids count up: behind those of later pages there is nothing."""
+    wanted = count_of(page_id)
+    for owner, one in found:
+        if owner == page_id:
+            return one
+        if wanted and count_of(owner) > wanted:
+            break
+    return None
 
 
 def _moment(date: str) -> float:

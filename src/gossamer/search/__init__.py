@@ -6,18 +6,18 @@
 Neighbours: `store` keeps the archive, `web` and `cli` ask. Not for: who links to whom (`graph`).
 """
 
-from gossamer.search.ask import Answer, Hit, Searcher, SearchWish, Segment, Switches
-from gossamer.search.ask.opening import has_index, open_index, open_searcher, ranks_of
-from gossamer.search.broker import (
-    MOST_REQUEST_BYTES,
-    BadMessage,
-    Broker,
-    BrokerOptions,
-    Published,
-    ShardServer,
-    open_finder,
-    publish,
+from gossamer.search.answer import (
+    Answer,
+    Facets,
+    FacetValue,
+    Hit,
+    HitImage,
+    LikeThis,
+    SearchOptions,
+    Segment,
+    Switches,
 )
+from gossamer.search.broker import Broker, BrokerOptions, open_reader
 from gossamer.search.build import (
     IndexFacts,
     IndexOptions,
@@ -26,5 +26,19 @@ from gossamer.search.build import (
     check_index,
     follow,
 )
-from gossamer.search.finder import Finder
+from gossamer.search.index_reader import IndexReader, MissingShard
 from gossamer.search.manifest import Manifest, index_folder, read_manifest
+from gossamer.search.opening import has_index, open_index, open_searcher, ranks_of
+from gossamer.search.published import Published, publish
+from gossamer.search.query_log import (
+    LoggedQuery,
+    QueryFrequency,
+    QueryLog,
+    QueryReport,
+    logged_query,
+)
+from gossamer.search.ranking.rerank import Reranker, RerankPage, named_reranker
+from gossamer.search.ranking.similar import LikeText
+from gossamer.search.remote import MOST_REQUEST_BYTES, BadMessage, ShardServer
+from gossamer.search.searcher import Searcher
+from gossamer.search.similarity import Given, LikeImage, LikeSearcher

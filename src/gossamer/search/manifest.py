@@ -3,6 +3,7 @@
 index/manifest.json  this
       SS/            shards; with tiers those of the high tier
       low-SS/        shards of the low tier, if there are tiers
+      images-SS/     shards of the images that pages show, if there are any
       terms/         instead of them all: shards of terms, if these are split
 """
 
@@ -47,6 +48,8 @@ class Manifest(Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
     high_share: float = 0.0
     """Share of the pages in the high tier, by rank; 0: there are no tiers."""
     pages: int = 0
+    images: int = 0
+    """In shards of their own: what is asked of pages does not count them."""
     languages: dict[str, int] = {}  # msgspec copies it
     """Pages of each language."""
     covered: dict[str, int] = {}  # msgspec copies it
@@ -56,13 +59,15 @@ class Manifest(Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
     born: int = 0
     """The generation of the last full build: another one means other folders, to be opened anew."""
     organisation: Organisation = "documents"
+    keep: tuple[str, ...] = ()
+    """What counts as text though it is hidden, an ad or code."""
     high_from: float = 0.0
     """From which rank on a page belongs to the high tier."""
     full_bytes: int = 0
     """How much of the archive the last full build has read: what was added since is compared."""
     left_out: dict[str, int] = {}  # msgspec copies it
     """Pages that are not in it, by reason, as the last full build has found them."""
-    doubts: str | UnsetType = UNSET
+    probations: str | UnsetType = UNSET
     """The digest of the probations whose pages are not in it, if there are such pages; "" if the
     crawl was running."""
     files: dict[str, IndexedFile] = {}  # msgspec copies it
@@ -85,6 +90,11 @@ def shard_folders(index: Path, manifest: Manifest, tier: Literal["high", "low"])
         )
     prefix = "low-" if tier == "low" else ""
     return [index / f"{prefix}{number:02}" for number in range(manifest.shards)]
+
+
+def image_folders(index: Path, manifest: Manifest) -> list[Path]:
+    """Return the folders of the shards of images, however the pages are split."""
+    return [index / f"images-{number:02}" for number in range(manifest.shards)]
 
 
 def terms_folder(index: Path) -> Path:

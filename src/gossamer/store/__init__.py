@@ -3,7 +3,8 @@
 A turn becomes an `ArchiveEntry` (`TurnWriter`), a group of entries is appended (`Archive`), and one
 state write (`State`) makes it count; `EndsFile` says how far it is durable. After any death
 `repair` brings the files back to what counts.
-`read_page` and `iter_links` read them again. `Derived` is a folder that is made from the archive.
+`read_page` and `iter_links` read them again. `Derived` is a folder that is made from the archive,
+`Objects` is what lies below the URL of an object store.
 
 Neighbours: `crawl` commits through this room and repairs with it; `graph`, `search` and
 `build state` read the archive. Not for: deciding what is worth keeping (the pipeline does), or
@@ -66,6 +67,7 @@ from gossamer.store.lifecycle import (
     tell_damaged,
     with_own_hash,
 )
+from gossamer.store.objects import Objects, TooLarge, is_store, require_store
 from gossamer.store.reader import (
     FindPage,
     StoredPage,
@@ -102,6 +104,7 @@ from gossamer.store.scanning import (
     count_of,
     next_boundary,
     readable_records,
+    records_of,
     scan_records,
     undecodable,
 )

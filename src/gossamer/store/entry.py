@@ -93,6 +93,8 @@ class LinksRecord(Struct, kw_only=True, frozen=True):
     oddities: tuple[str, ...] = ()
     title: str = ""
     headings: tuple[str, ...] = ()
+    spans: dict[str, list[int]] | UnsetType = UNSET
+    """Parts of the text that are hidden, ads or code (`Extraction.spans`); left out without any."""
     language: str = ""
     canonical: str = ""
     description: str | UnsetType = UNSET
@@ -127,8 +129,7 @@ class EndingsRecord(Struct, kw_only=True, frozen=True):
 ENDINGS_START = b'{"url":"","outcome":"endings"'
 TOGETHER = frozenset({"failed", "refused"})
 """Outcomes that say nothing of a page: only who asks what became of URLs wants them."""
-MOST_ENDINGS = 1000
-"""In one record."""
+ENDINGS_PER_RECORD = 1000
 _DEFAULTS = msgspec.structs.asdict(LinksRecord(url="", outcome=""))
 _decode_endings = msgspec.json.Decoder(EndingsRecord).decode
 _encode = msgspec.json.Encoder().encode
@@ -337,8 +338,8 @@ class TurnWriter:
         if len(records) == 1:
             return self._links_only(records[0])
         members = []
-        for start in range(0, len(records), MOST_ENDINGS):
-            some = records[start : start + MOST_ENDINGS]
+        for start in range(0, len(records), ENDINGS_PER_RECORD):
+            some = records[start : start + ENDINGS_PER_RECORD]
             block = encode_endings(some)
             lines = f"WARC-Block-Digest: {digest_of(block)}\r\nContent-Type: application/json\r\n"
             members.append(self._metadata(some[-1].at, lines, block))
@@ -558,6 +559,7 @@ def _links_record(
         oddities=document.oddities if document is not None else (),
         title=found.title,
         headings=found.headings,
+        spans=found.spans or UNSET,
         language=found.language,
         canonical=found.canonical,
         description=found.description or UNSET,

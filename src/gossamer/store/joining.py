@@ -49,7 +49,8 @@ class PageRecords:
             self._read_ahead()
         if page not in self._ahead:
             return None
-        for passed in list(self._ahead):  # those before it belong to no page
+        while self._ahead:  # those before it belong to no page
+            passed = next(iter(self._ahead))
             record = self._ahead.pop(passed)
             self._bytes -= len(record.block)
             self.reached = record.offset + record.length

@@ -16,6 +16,14 @@ CHUNK_BYTES = 128 * 1024
 NOT_GZIP: type[Exception] = isal_zlib.IsalError  # type: ignore[assignment]  # its stub names the class as an instance
 
 
+_USUAL = (
+    "WARC-Type WARC-Record-ID WARC-Date WARC-Target-URI WARC-Refers-To WARC-Block-Digest "
+    "WARC-Payload-Digest WARC-Concurrent-To WARC-Warcinfo-ID Content-Type Content-Length"
+)
+_NAMES = {name: name.lower() for name in _USUAL.split()}
+"""Names of fields as most records spell them."""
+
+
 class Member(Struct, frozen=True, gc=False):
     """One whole gzip member of a file: where it lies, and what it holds."""
 
@@ -103,7 +111,7 @@ class Records:
         with self._path.open("rb") as file:
             members = Members(file, self.whole_until)
             for member in members:
-                record = _record(member)
+                record = record_of(member.offset, member.length, member.content)
                 if record is None:
                     self.found = "not a WARC record"
                     return
@@ -112,24 +120,25 @@ class Records:
             self.found = members.found
 
 
-def _record(member: Member) -> Record | None:
-    """Return the record inside a member, or None if it is not one whole record."""
-    lines, blank, rest = member.content.partition(b"\r\n\r\n")
+def record_of(offset: int, length: int, content: bytes) -> Record | None:
+    """Return the record that a member of a file holds, or None if it is not one whole record."""
+    lines, blank, rest = content.partition(b"\r\n\r\n")
     if not blank or not lines.startswith(b"WARC/1."):
         return None
     headers = warc_fields(lines)
-    length = headers.get("content-length", "")
-    if not length.isdecimal() or rest[int(length) :] != b"\r\n\r\n":
+    size = headers.get("content-length", "")
+    if not (size.isascii() and size.isdecimal()) or rest[int(size) :] != b"\r\n\r\n":
         return None
-    return Record(
-        offset=member.offset, length=member.length, headers=headers, block=rest[: int(length)]
-    )
+    return Record(offset=offset, length=length, headers=headers, block=rest[: int(size)])
 
 
 def warc_fields(lines: bytes) -> dict[str, str]:
     """Return the fields of a WARC header, names in lower case."""
-    fields = (line.partition(":") for line in lines.decode("utf-8", "replace").split("\r\n")[1:])
-    return {name.strip().lower(): value.strip() for name, _, value in fields}
+    fields = {}
+    for line in lines.decode("utf-8", "replace").split("\r\n")[1:]:
+        name, _, value = line.partition(":")
+        fields[_NAMES.get(name) or name.strip().lower()] = value.strip()
+    return fields
 
 
 def split_head(block: bytes) -> tuple[bytes, bytes]:

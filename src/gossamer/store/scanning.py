@@ -22,7 +22,7 @@ from isal import isal_zlib
 from msgspec import Struct
 
 from gossamer.store.layout import KINDS, ArchiveName
-from gossamer.store.records import NOT_GZIP, Record, head_end, warc_fields
+from gossamer.store.records import NOT_GZIP, Record, head_end, record_of, warc_fields
 from gossamer.store.warc import END, digest_texts
 
 MAGIC = b"\x1f\x8b\x08"
@@ -31,6 +31,9 @@ KEPT_BYTES = 256 << 20
 _CHUNK_BYTES = 128 << 10
 _PIECE_BYTES = 1 << 20
 """How much is inflated at a time."""
+_MEMBER_BYTES = 32 << 10
+"""Most members are no longer: what is read beyond a member's end is copied once per member, so no
+more is shown to the inflater at first."""
 _SEARCHED_BYTES = 1 << 20
 _PACKED_HEAD_BYTES = 64 << 10
 _STEP_BYTES = 256
@@ -121,6 +124,30 @@ def next_boundary(path: Path, at: int, end: int) -> int:
         return scanner.next_record(at)
 
 
+def records_of(path: Path, page_id: str) -> Iterator[Record]:
+    """Yield the readable records of a links or text file, from somewhat before those of a page on.
+
+    The records of a file have ids that count up, and what belongs to a page has ids behind that of
+    the page, so the place is found by bisection: 2 of 200 MB are read.
+    """
+    wanted = count_of(page_id)
+    with path.open("rb", buffering=0) as file:
+        low, high = 0, os.fstat(file.fileno()).st_size
+        scanner = _Scanner(file, path, high, "none", 0)
+        scanner.learn_stem()
+        while wanted and high - low > _SEARCHED_BYTES:
+            middle = (low + high) // 2
+            found = scanner.next_record(middle)
+            if (
+                found < high
+                and count_of(_header_at(file, found).get("warc-record-id", "")) < wanted
+            ):
+                low = found
+            else:
+                high = middle
+    yield from readable_records(path, low)
+
+
 class _Failure(NamedTuple):
     """Why no record could be read at some place, and how far it was tried."""
 
@@ -141,9 +168,10 @@ class _Scanner:
         self._digests: Digests = digests
         self._kept_bytes = kept_bytes
         self._stem = ""
-        self._ahead = b""
-        """Bytes that were read beyond the last member."""
-        self._ahead_at = -1
+        self._window = b""
+        """Bytes of the file that were read."""
+        self._window_at = 0
+        """Where they lie in it."""
 
     def scan(self, at: int) -> Iterator[Record | BadRecord]:
         failures, is_first = 0, True
@@ -168,18 +196,34 @@ class _Scanner:
 
     def _read(self, at: int) -> Record | _Failure:
         """Return the record that begins at a byte, if there is one."""
-        chunk = self._ahead if self._ahead_at == at else b""
-        if len(chunk) <= len(MAGIC):
-            self._file.seek(at + len(chunk))
-            chunk += self._file.read(_CHUNK_BYTES)
-        else:
-            self._file.seek(at + len(chunk))
-        self._ahead_at = -1
+        skip = at - self._window_at
+        if not 0 <= skip < len(self._window) - len(MAGIC):
+            self._file.seek(at)
+            self._window, self._window_at, skip = self._file.read(_CHUNK_BYTES), at, 0
+        if self._digests == "none":
+            found = self._read_at_once(at, skip)
+            if found is not None:
+                return found
+        chunk = self._window[skip:]
         if not chunk:
             return _Failure("the file ends before it", "", 0)
         if not _is_member(chunk):
             return _Failure("not a gzip member", "", 0)
+        self._file.seek(at + len(chunk))
         return self._inflated(at, chunk)
+
+    def _read_at_once(self, at: int, skip: int) -> Record | None:
+        """Return a record that is small and has nothing wrong; None if it must be looked at."""
+        inflate = isal_zlib.decompressobj(31)
+        packed = memoryview(self._window)[skip : skip + _MEMBER_BYTES]
+        try:
+            content = inflate.decompress(packed, _PIECE_BYTES)
+        except NOT_GZIP:
+            return None
+        length = len(packed) - len(inflate.unused_data)
+        if not inflate.eof or len(content) > self._kept_bytes or at + length > self.end:
+            return None
+        return record_of(at, length, content)
 
     def _inflated(self, at: int, chunk: bytes) -> Record | _Failure:
         inflate = isal_zlib.decompressobj(31)
@@ -204,7 +248,7 @@ class _Scanner:
             found = "it does not end where the next record begins"
         if found:
             return _Failure(found, _url_in(record.headers), taken - len(rest))
-        self._ahead, self._ahead_at = rest, at + taken - len(rest)
+        self._window, self._window_at = rest, at + taken - len(rest)
         return Record(
             offset=at, length=taken - len(rest), headers=record.headers, block=record.block()
         )

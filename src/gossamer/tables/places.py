@@ -18,6 +18,7 @@ from typing import BinaryIO, NamedTuple
 
 from gossamer.durable import sync
 from gossamer.errors import CannotGoOn, ConfigError
+from gossamer.store import Objects, require_store
 
 STDOUT = "-"
 PART = ".part"
@@ -37,6 +38,8 @@ class ExportPlace:
     def __init__(self, place: str) -> None:
         self._url = place if is_store(place) else ""
         self._folder = Path(place)
+        if self._url:
+            require_store(self._url)
         if place == STDOUT:
             raise ConfigError("standard output takes one stream, not files")
         if self._folder.is_file():
@@ -79,20 +82,11 @@ class ExportPlace:
         return f"{self._url.rstrip('/')}/{name}" if self._url else str(self._folder / name)
 
     def _send(self, name: str, part: Path) -> None:
-        import obstore  # noqa: PLC0415 - most places are folders
-        from obstore.exceptions import BaseError  # noqa: PLC0415 - most places are folders
-        from obstore.store import from_url  # noqa: PLC0415 - most places are folders
-
-        try:
-            is_folder = self._url.startswith("file://")
-            store = from_url(self._url, mkdir=True) if is_folder else from_url(self._url)
-            for path in sorted(part.rglob("*")) if part.is_dir() else (part,):
-                if path.is_file():
-                    below = path.relative_to(part).as_posix() if path != part else ""
-                    obstore.put(store, f"{name}/{below}".rstrip("/"), path)
-        except (BaseError, OSError, ValueError) as error:
-            reason = str(error).partition("\n")[0][:300]
-            raise CannotGoOn(f"{self._url} cannot be used: {reason}") from error
+        objects = Objects(self._url, is_made=True)
+        for path in sorted(part.rglob("*")) if part.is_dir() else (part,):
+            if path.is_file():
+                below = path.relative_to(part).as_posix() if path != part else ""
+                objects.put(f"{name}/{below}".rstrip("/"), path)
 
 
 class FilePlace(NamedTuple):

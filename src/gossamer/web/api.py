@@ -157,7 +157,8 @@ def _why(engine: Engine, asked: Asked) -> Struct:
 async def _contents(_request: Request) -> Response:
     about = {place: question.about for place, question in QUESTIONS.items()}
     told = {
-        "/api/search": "q=WORDS, page=N, per_page=N, exact=0|1, without=PART (repeatable)",
+        "/api/search": "q=WORDS, like=URL (or POST a text), page=N, per_page=N, exact=0|1, "
+        "without=PART (repeatable), facets=0|1, verbatim=0|1",
         "/api/links": "url=URL, direction=in|out|both, kind=K (repeatable), limit=N, after=URL",
     }
     return json_response({**told, **about, "/picture.svg": "url=URL", "/healthz": ""})

@@ -1,26 +1,34 @@
 """Asked: what a request's query says, within bounds."""
 
+import re
 from collections.abc import Mapping
-from typing import NamedTuple, TypeVar
+from operator import itemgetter
+from typing import TypeVar
 
 from starlette.datastructures import QueryParams
 
 MOST_URL_CHARS = 8 * 1024
 MOST_COUNT = 10_000
+MOST_HEADER_CHARS, MOST_LANGUAGES = 500, 8
 Choice = TypeVar("Choice")
-
-
-class SearchOptions(NamedTuple):
-    """How somebody wants a search to be answered."""
-
-    page: int
-    per_page: int
-    exact: bool
-    without: list[str]
 
 
 class BadQuery(Exception):
     """A query that cannot be answered; its words say what was expected."""
+
+
+def accepted_languages(header: str) -> tuple[str, ...]:
+    """Return the languages of an Accept-Language header, the preferred one first."""
+    found: list[tuple[float, str]] = []
+    for part in header[:MOST_HEADER_CHARS].split(","):
+        name, _, quality = part.partition(";")
+        code = name.strip().lower().partition("-")[0]
+        said = re.fullmatch(r"\s*q\s*=\s*(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)\s*", quality)
+        weight = float(said[1]) if said else 0.0 if quality else 1.0
+        if weight and code.isascii() and code.isalpha():
+            found.append((-weight, code))
+    codes = dict.fromkeys(code for _, code in sorted(found, key=itemgetter(0)))
+    return tuple(codes)[:MOST_LANGUAGES]
 
 
 class Asked:
@@ -28,6 +36,9 @@ class Asked:
 
     def __init__(self, query: QueryParams) -> None:
         self._query = query
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._query
 
     def text(self, name: str) -> str:
         """Return a parameter, or nothing."""

@@ -1,5 +1,7 @@
 """Engine: the crawl behind the server. The newest graph and index, opened again when replaced.
 
+Or an index alone, wherever its shards are: there is no crawl then, and no graph.
+
 There are three lanes. Links of one page are answered at once, in the loop; other questions about
 the graph take turns in threads, with a graph of its own, so that no long question delays a short
 one; a few searches are answered at a time.
@@ -19,14 +21,23 @@ from gossamer import (
     HostTable,
     LinkGraph,
     OpenCrawl,
+    Page,
+    QueryLog,
     Ranking,
+    SearchIndex,
+    SearchKeywords,
+    logged_query,
 )
-from gossamer.web.asked import SearchOptions
+from gossamer.clock import SystemClock
+from gossamer.log import describe_error, warn
 from gossamer.web.door.turns import Turns
 
 Result = TypeVar("Result")
 Kept = TypeVar("Kept", bound=Struct)
 MOST_RANKED = 10_000
+MOST_NAMED = 3
+"""Places that an index is named after."""
+IMAGES_AT_ONCE = 2
 SEARCHES_AT_ONCE = 4
 """The index works outside the interpreter's lock."""
 
@@ -39,18 +50,51 @@ class NoIndex(Exception):
     """There is no index yet; the words say how to make one."""
 
 
-class Engine:
-    """Answers about one crawl."""
+class NoCrawl(Exception):
+    """The server has no crawl of its own: it searches elsewhere."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.crawl = OpenCrawl(folder)
-        self._slow = OpenCrawl(folder)
+
+class Engine:
+    """Answers about one crawl, or from one index."""
+
+    def __init__(self, served: Path | SearchIndex, query_log: QueryLog | None = None) -> None:
+        self._folder = served if isinstance(served, Path) else None
+        self._index = None if isinstance(served, Path) else served
+        self.name = _name(served)
+        """For people."""
+        self._paths = _paths(served)
+        self._query_log = query_log
+        """None: queries are not written down."""
+        self._is_log_bad = False
+        self._crawl = OpenCrawl(served) if isinstance(served, Path) else None
+        self._slow = OpenCrawl(served) if isinstance(served, Path) else None
         self._turns = Turns()
         self._turns_aside = Turns()
         self._turns_search = Turns(SEARCHES_AT_ONCE)
+        self._turns_images = Turns(IMAGES_AT_ONCE)
         self._kept_for: LinkGraph | None = None
         self._kept: dict[str, object] = {}
+
+    @property
+    def crawl(self) -> OpenCrawl:
+        """The crawl; raise if there is none."""
+        return _own(self._crawl)
+
+    def has_graph(self) -> bool:
+        """Return True if there is a link graph."""
+        return self._crawl is not None and self._crawl.has_graph()
+
+    def graph_nodes(self) -> int | None:
+        """Return how many URLs the graph has; None if there is none."""
+        return None if self._crawl is None else self._crawl.graph_nodes()
+
+    def indexed_pages(self) -> int | None:
+        """Return how many pages can be searched; None if there is no index yet."""
+        return self.crawl.indexed_pages() if self._index is None else self._index.pages()
+
+    def missing_shards(self) -> int | None:
+        """Return how many shards do not answer now; None if all of them are on this machine."""
+        return None if self._index is None else len(self._index.missing())
 
     def quick(self) -> LinkGraph:
         """Return the newest graph, for a question that is answered at once, in the loop."""
@@ -59,26 +103,63 @@ class Engine:
     def slowly(self, ask: Callable[[LinkGraph], Result]) -> Result:
         """Return the answer to a question that may take its time; one is answered after another."""
         with self._turns.own():
-            return ask(self._graph(self._slow))
+            return ask(self._graph(_own(self._slow)))
 
     def aside(self, ask: Callable[[OpenCrawl], Result]) -> Result:
         """Return the answer to a question that is not about the graph, in turn with others."""
         with self._turns_aside.own():
             return ask(self.crawl)
 
-    def search(self, query: str, options: SearchOptions) -> Answer:
+    def search(self, query: str, keywords: SearchKeywords) -> Answer:
         """Return the answer to a query; a few are answered at a time."""
         with self._turns_search.own():
-            if not self.crawl.has_index():
-                name = self.folder.resolve().name
-                raise NoIndex(f"no index yet: run `gossamer build {name} index`")
-            return self.crawl.search(
-                query,
-                page=options.page,
-                per_page=options.per_page,
-                exact=options.exact,
-                without=options.without,
-            )
+            answer = self._searched().search(query, **keywords)
+        if self._query_log is not None:
+            self._log(self._query_log, answer)
+        hidden = [
+            replace(one, place=self.without_paths(one.place), reason=self.without_paths(one.reason))
+            for one in answer.missing
+        ]
+        return replace(answer, missing=hidden) if hidden else answer
+
+    def without_paths(self, words: str) -> str:
+        """Return words that do not tell where on this machine its folders lie."""
+        for path, name in self._paths:
+            words = words.replace(path, name)
+        return words
+
+    def search_like(self, like: str, query: str, keywords: SearchKeywords) -> Answer:
+        """Return what is like a text, or a URL of the index. It is not logged: it may be long."""
+        with self._turns_search.own():
+            return self._searched().search_like(like, query, **keywords)
+
+    def image(self, url: str) -> Page | None:
+        """Return a stored image; None if there is none."""
+        with self._turns_images.own():
+            return self.crawl.page(url) if self.has_archive() else None
+
+    def _searched(self) -> SearchIndex:
+        """Return the index that is searched."""
+        if self._index is not None:
+            return self._index
+        if not self.crawl.has_index():
+            raise NoIndex(f"no index yet: run `gossamer build {self.name} index`")
+        return self.crawl.index()
+
+    def _log(self, log: QueryLog, answer: Answer) -> None:
+        """Write a query down. If that cannot be done, it is answered all the same."""
+        try:
+            log.append(logged_query(answer, SystemClock().wall()))
+        except OSError as error:
+            if not self._is_log_bad:
+                warn("query_log.failed", error=describe_error(error))
+            self._is_log_bad = True
+        else:
+            self._is_log_bad = False
+
+    def has_archive(self) -> bool:
+        """Return True if its pages were crawled here, so that they are stored."""
+        return self._folder is not None and (self._folder / "archive").is_dir()
 
     def ranked(self, top: int) -> Ranking:
         """Return the best pages by PageRank."""
@@ -101,7 +182,7 @@ class Engine:
     def _once(self, kind: type[Kept], ask: Callable[[LinkGraph], Kept]) -> Kept:
         """Return the answer to a question that is the same until there is another graph."""
         with self._turns.own():
-            graph = self._graph(self._slow)
+            graph = self._graph(_own(self._slow))
             if self._kept_for is not graph:
                 self._kept_for, self._kept = graph, {}
             found = self._kept.get(kind.__name__)
@@ -115,6 +196,31 @@ class Engine:
         return crawl.graph()
 
     def _missing(self) -> str:
-        if (self.folder / "archive").is_dir():
-            return f"no graph yet: run `gossamer build {self.folder.name} graph`"
+        if self.has_archive():
+            return f"no graph yet: run `gossamer build {self.name} graph`"
         return "no graph: this is an index of files that were not crawled here"
+
+
+def _paths(served: Path | SearchIndex) -> list[tuple[str, str]]:
+    """Return the paths of its folders, however they may be written, and what to call them."""
+    places = [str(served)] if isinstance(served, Path) else served.places
+    folders = [Path(place) for place in places if "://" not in place]
+    ways = {
+        str(way): folder.resolve().name
+        for folder in folders
+        for way in (folder.absolute(), folder.resolve())
+    }
+    return sorted(ways.items(), reverse=True)  # those inside of others first
+
+
+def _own(crawl: OpenCrawl | None) -> OpenCrawl:
+    if crawl is None:
+        raise NoCrawl("there is no crawl here: this server searches an index, and no more")
+    return crawl
+
+
+def _name(served: Path | SearchIndex) -> str:
+    if isinstance(served, Path):
+        return served.resolve().name
+    names = [place.rstrip("/").rpartition("/")[2] for place in served.places]
+    return ", ".join(names[:MOST_NAMED]) + (" and others" if len(names) > MOST_NAMED else "")

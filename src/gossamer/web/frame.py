@@ -54,6 +54,11 @@ def prose(words: str) -> str:
     return escape(_TURNING.sub("", _SPACE.sub(" ", words)), quote=True)
 
 
+def lines(words: str) -> str:
+    """Return text of several lines as markup; the page's style keeps its lines apart."""
+    return "\n".join(prose(line).strip() for line in words.splitlines())
+
+
 def web_link(url: str, label: str) -> str:
     """Return a link to a page of the web; what is no address of the web leads nowhere.
 

@@ -81,7 +81,7 @@ def _explorer(engine: Engine, asked: Asked) -> Iterator[str]:
 def _welcome(engine: Engine) -> Iterator[str]:
     info = engine.info()
     told = f"{info.nodes:,} nodes, {info.arcs:,} arcs"
-    yield f'<p class="note">{text(engine.folder.name)}: {told}.</p>'
+    yield f'<p class="note">{text(engine.name)}: {told}.</p>'
     yield "<h2>Where to begin: the pages with the highest rank</h2>"
     yield _ranking(engine.ranked(15).pages)
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import uvicorn
 
+from gossamer import SearchIndex
 from gossamer.errors import ConfigError
 from gossamer.web.app import make_app
 from gossamer.web.door.guard import HEADERS, is_loopback
@@ -28,22 +29,27 @@ def connections_in(descriptors: int) -> int:
 
 
 def serve(
-    folder: Path | str,
+    folder: Path | str | SearchIndex,
     host: str = "127.0.0.1",
     port: int = 8080,
     ready: Callable[[str], None] = lambda _: None,
     *,
     is_shard: bool = False,
+    has_query_log: bool = False,
 ) -> None:
     """Serve a crawl's folder until told to stop; `ready` is told the address once it can be asked.
 
+    What `open_search` returns can be served instead: a search page, of any places, without graph.
     Port 0 takes any that is free. `is_shard`: its index is a part of one on other machines.
+    `has_query_log`: queries are written down in `queries.jsonl` of the folder, without who asked.
     """
     listening = _listening(host, port)
     with listening:
         name = listening.getsockname()[0]
         shown = f"[{name}]" if ":" in name else name
-        app = make_app(folder, is_local=is_loopback(name), is_shard=is_shard)
+        app = make_app(
+            folder, is_local=is_loopback(name), is_shard=is_shard, has_query_log=has_query_log
+        )
         most = connections_in(resource.getrlimit(resource.RLIMIT_NOFILE)[0])
         others = OpenConnections(most)
         config = uvicorn.Config(

@@ -78,8 +78,44 @@ def test_an_answer_without_results_is_an_answer(
 
 
 def test_another_spelling_is_told(folder: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert exit_code(["search", folder, "spidder"]) == 0
+    assert exit_code(["search", folder, "spidder", "--verbatim"]) == 0
     assert "Did you mean: spider" in capsys.readouterr().out
+
+
+def test_options_of_other_programs_are_words(
+    folder: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for words in (["spider", "--amend"], ["spider", "-f"], ["spider", "--sort=size"]):
+        assert exit_code(["search", folder, *words, "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)["hits"]
+
+
+def test_a_re_ranker_of_the_users_decides_the_order(
+    folder: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (tmp_path / "my_order.py").write_text(
+        "def last_first(query, pages):\n    return list(range(len(pages)))\n"
+        "def broken(query, pages):\n    raise ValueError('no luck')\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    switch = ["--without", "hosts,copies", "--per-page", "100"]
+
+    def urls(*words: str) -> list[str]:
+        assert exit_code(["search", folder, "spider", *switch, *words, "--json"]) == 0
+        answer = json.loads(capsys.readouterr().out)
+        return [*(hit["url"] for hit in answer["hits"]), *answer["hints"]]
+
+    plain = urls()
+    assert len(plain) > 1
+    assert urls("--rerank", "my_order:last_first") == plain[::-1]
+    failed = urls("--rerank", "my_order:broken")
+    assert failed[:-1] == plain
+    assert "the re-ranker failed (ValueError: no luck)" in failed[-1]
+    assert exit_code(["search", folder, "spider", "--rerank", "my_order:nothing"]) == 2
+    assert 'rerank: expected "module:function"' in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

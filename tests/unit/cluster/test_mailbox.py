@@ -7,9 +7,10 @@ from msgspec.structs import replace
 
 from gossamer.clock import SystemClock
 from gossamer.cluster import Courier, Hello, Mail, Mailbox, Outbox, Ring
-from gossamer.cluster.connection import Connection, short_path
+from gossamer.cluster.connection import Connection
 from gossamer.cluster.messages import PeerMessage
 from gossamer.config import UrlConfig
+from gossamer.machine import short_path
 from gossamer.model import Task
 from gossamer.urls import parse
 

@@ -18,7 +18,6 @@ from gossamer.cluster import (
     Mailbox,
     Outbox,
     Ring,
-    short_path,
 )
 from gossamer.cluster.messages import PeerMessage
 from gossamer.config import FrontierConfig, PolitenessConfig, UrlConfig
@@ -27,6 +26,7 @@ from gossamer.crawl.engine import RunState
 from gossamer.crawl.peers import OtherShards
 from gossamer.dedupe import ContentSeen
 from gossamer.frontier import Frontier
+from gossamer.machine import short_path
 from gossamer.model import Counters, Task
 from gossamer.testing import ManualClock
 from gossamer.urls import parse

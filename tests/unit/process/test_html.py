@@ -53,6 +53,14 @@ def test_a_short_page_has_the_language_it_claims(
     assert found.language == "de"
 
 
+@pytest.mark.parametrize(("lang", "expected"), [("", "da"), (" lang=sv", "sv")])
+def test_a_page_that_says_no_language_has_that_of_its_header(
+    lang: str, expected: str, document: MakeDocument, registry: Registry
+) -> None:
+    page = document(f"<html{lang}><p>ja</p>", headers=(("content-language", "da-DK, en"),))
+    assert registry.read(page, "text/html").language == expected
+
+
 def test_the_title_of_a_drawing_is_not_the_title_of_the_page(
     document: MakeDocument, registry: Registry
 ) -> None:
@@ -99,3 +107,26 @@ def test_text_is_cut_at_its_limit(document: MakeDocument, tools: Tools) -> None:
     found = Registry.load(short).read(document(page), "text/html")
     assert len(found.text) == 10
     assert len(found.links) == 2
+
+
+def test_the_caption_of_a_figure_is_noted_with_its_pictures(
+    document: MakeDocument, registry: Registry
+) -> None:
+    page = """<figure><a href=x><img src="a.png#x" alt=A></a><div><img data-src=/b.png></div>
+    <div><figcaption> A red <b>fox</b>
+    in snow </figcaption></div></figure><img src=c.png>
+    <figcaption>of nothing</figcaption><figure><img src=a.png><figcaption>later</figure>"""
+    found = registry.read(document(page), "text/html")
+    base = found.links[0].target.text.removesuffix("x")
+    assert list(found.notes["captions"].items()) == [
+        (f"{base}a.png", "A red fox in snow"),
+        (found.links[2].target.origin + "/b.png", "A red fox in snow"),
+    ]
+
+
+def test_captions_are_bounded(document: MakeDocument, registry: Registry) -> None:
+    one = f"<figure><img src=NUMBER.png><figcaption>{'x ' * 9999}</figcaption></figure>"
+    page = "".join(one.replace("NUMBER", str(number)) for number in range(300))
+    captions = registry.read(document(page), "text/html").notes["captions"]
+    assert len(captions) == 100
+    assert max(map(len, captions.values())) == 300

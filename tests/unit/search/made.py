@@ -5,6 +5,7 @@ from pathlib import Path
 
 from gossamer.search.fields import TEXT_FIELDS
 from gossamer.search.manifest import Manifest, index_folder, shard_folders, write_manifest
+from gossamer.search.messages import Bonus
 from gossamer.search.page import Prepared
 from gossamer.search.shard import VERSION, LocalShard, ShardWriter
 from gossamer.urls import fingerprint_of
@@ -72,3 +73,8 @@ def crawl_with_index(
             write_shard(path, part)
     write_manifest(index, manifest)
     return root
+
+
+def bonuses(*rows: tuple[str, ...]) -> list[Bonus]:
+    """Return rows of terms that are worth 1 each, in the main text or the title."""
+    return [Bonus((row,), 1.0) for row in rows]

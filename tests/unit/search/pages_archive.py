@@ -5,11 +5,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import msgspec
 import tantivy
 import xxhash
 from msgspec.structs import replace
 
-from gossamer.search.manifest import index_folder, read_manifest, shard_folders
+from gossamer.search.manifest import image_folders, index_folder, read_manifest, shard_folders
+from gossamer.search.page import ImageFacts, Shown
 from gossamer.search.shard.schema import open_index
 from gossamer.store import CrawlFolder, LinksRecord
 from gossamer.store.entry import encode_links
@@ -31,10 +33,12 @@ def page(
     at: float = 1.0,
     outcome: str = "fetched",
     content: str = "",
+    images: Iterable[tuple[str, str]] = (),
     **more: object,
 ) -> Turn:
-    """Return a page that says something, with links (target and text)."""
+    """Return a page that says something, with links (target and text) and images (URL and alt)."""
     rows = [(target, "a", said, "") for target, said in links]
+    rows += [(target, "image", alt, "") for target, alt in images]
     fp = xxhash.xxh3_64_intdigest((content or f"{url} {text}").encode())
     record = LinksRecord(url=url, outcome=outcome, at=at, links=rows, fp=fp, media_type="text/html")
     return Turn(replace(record, **more), text)
@@ -100,8 +104,29 @@ def urls_in(shard: tantivy.Index, query: tantivy.Query | None = None) -> list[st
 
 
 def index_urls(root: Path) -> list[str]:
-    """Return the URLs of all pages of an index, sorted; one that is in it twice comes twice."""
-    return sorted(url for shard in shards_of(root) for url in urls_in(shard))
+    """Return the URLs of all pages of an index, sorted; one that is in it twice comes twice.
+
+    Images that are stored count as pages, those that are only shown do not.
+    """
+    pages = [url for shard in shards_of(root) for url in urls_in(shard)]
+    return sorted([*pages, *(url for url, facts in images_in(root) if facts.is_stored)])
+
+
+def images_in(root: Path) -> list[tuple[str, ImageFacts]]:
+    """Return the images of an index by URL, sorted; one that is in it twice comes twice."""
+    index = index_folder(root)
+    manifest = read_manifest(index)
+    assert manifest is not None
+    found: list[tuple[str, ImageFacts]] = []
+    for folder in image_folders(index, manifest) if manifest.images else []:
+        searcher = open_index(folder).searcher()
+        hits = searcher.search(tantivy.Query.all_query(), max(searcher.num_docs, 1)).hits
+        for document in (searcher.doc(place) for _, place in hits):
+            shown = msgspec.msgpack.decode(document["shown"][0], type=Shown)
+            assert shown.image is not None
+            found.append((document["url"][0], shown.image))
+    assert len(found) == manifest.images
+    return sorted(found, key=lambda row: row[0])
 
 
 def having(root: Path, field: str, word: str) -> list[str]:

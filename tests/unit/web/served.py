@@ -94,14 +94,14 @@ class Served:
 
 
 @contextmanager
-def serving(folder: Path, *flags: str) -> Iterator[Served]:
-    """Serve a folder on a free port; at the end insist that Ctrl-C ends it well."""
+def serving(folder: Path | str, *flags: str) -> Iterator[Served]:
+    """Serve a folder, or URLs, on a free port; at the end insist that Ctrl-C ends it well."""
     words = [sys.executable, "-m", "gossamer", "serve", folder, "--port", "0", "--json", *flags]
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         try:
             first = process.stdout.readline()
-            yield Served(json.loads(first)["address"], folder, process)
+            yield Served(json.loads(first)["address"], Path(folder), process)
             process.send_signal(signal.SIGINT)
             assert process.wait(PATIENCE_S) == 0
         finally:

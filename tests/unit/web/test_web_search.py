@@ -13,10 +13,14 @@ from gossamer.search.page import IndexPage
 from gossamer.web.search.narrowing import (
     MOST_TAKEN,
     active,
+    between,
+    days_of,
     from_host,
+    has_filters,
     is_of,
-    offered,
+    narrowed,
     unfiltered,
+    widened,
 )
 from gossamer.web.search.results import results
 from tests.unit.web.indexed import HARM, indexed, spider
@@ -94,7 +98,9 @@ def test_what_was_crawled_never_becomes_markup(server: Served) -> None:
             assert not found.names & {"script", "iframe", "object", "base", "style", "img"}
             assert not {one for one in found.attributes if one.startswith("on") or one == "style"}
             for link in found.links:
-                assert link.startswith(("/", "http://", "https://", "#main")), link
+                assert link.startswith(
+                    ("/", "http://", "https://", "#main", "#filters", "#results")
+                ), link
             assert not set(page.text) & set("\u202e\x00\x1b")
 
 
@@ -131,7 +137,7 @@ def shown(*hits: Hit, query: str = "q") -> str:
         is_partial=False,
         took_ms=1.0,
     )
-    return "".join(results(answer, has_graph=True))
+    return "".join(results(answer, [("links", "/links"), ("copy", "/copy")]))
 
 
 @pytest.mark.parametrize(
@@ -147,7 +153,7 @@ def shown(*hits: Hit, query: str = "q") -> str:
 def test_what_is_no_address_of_the_web_is_shown_and_leads_nowhere(url: str) -> None:
     found = Tags()
     found.feed(shown(hit(url, title="a title")))
-    assert all(link.startswith("/") for link in found.links)
+    assert all(link.startswith(("/", "#filters", "#results")) for link in found.links)
 
 
 def test_odd_addresses_languages_and_dates_do_no_harm() -> None:
@@ -165,15 +171,86 @@ def test_filters_are_taken_out_and_put_in() -> None:
     question = 'web -site:a.test "in a row" lang:de inurl:"a b"'
     chips = active(question)
     assert [chip.label for chip in chips] == ["-site:a.test", "lang:de", 'inurl:"a b"']
-    assert chips[1].question == 'web -site:a.test "in a row" inurl:"a b"'
+    assert chips[1].query == 'web -site:a.test "in a row" inurl:"a b"'
     assert unfiltered(question) == 'web "in a row"'
     assert from_host("web site:a.test lang:de", "b.test:81") == "web lang:de site:b.test"
     assert from_host("web", "[::1]:81") == "web site:[::1]"
     assert is_of("site:b.test web", "b.test:81")
     assert not is_of("web -site:b.test", "b.test:81")
-    hits = [hit("http://a.test/", language="zh-Hant"), hit("http://a.test/b", language="de")]
-    assert [chip.label for chip in offered("web", hits)] == ["lang:zh", "lang:de"]
-    assert offered("web lang:de", hits) == []
+
+
+@pytest.mark.parametrize(
+    ("query", "filters", "narrow", "wide"),
+    [
+        ("web", "site:a.test", "web site:a.test", "web"),
+        ("web SITE:b.test -site:c.test", "site:a.test", "web -site:c.test site:a.test", None),
+        ("language:de web", "lang:en", "web lang:en", "web"),
+        ("web filetype:pdf lang:de", "type:html", "web lang:de type:html", "web lang:de"),
+        ("after:2024-05 web before:2025", "after:2026 before:2027", None, "web"),
+        ('"site:a.test" web', "site:b.test", '"site:a.test" web site:b.test', None),
+    ],
+)
+def test_a_facet_takes_the_place_of_the_filters_of_its_kind(
+    query: str, filters: str, narrow: str | None, wide: str | None
+) -> None:
+    found = narrowed(query, filters)
+    assert found == (narrow or f"{wide} {filters}")
+    assert has_filters(found, filters)
+    assert not has_filters(query, filters)
+    assert widened(found, filters) == (wide or found.removesuffix(f" {filters}"))
+
+
+def test_days_are_both_included_and_read_again() -> None:
+    query = between("web after:2020 before:2021-05-01", "2026-01-31", "2026-02-28")
+    assert query == "web after:2026-01-31 before:2026-03-01"
+    assert days_of(query) == ("2026-01-31", "2026-02-28")
+    assert between(query, "", "") == "web"
+    assert between("web", "", "9999-12-31") == "web"
+    assert days_of("web after:2026 before:2027") == ("2026-01-01", "2026-12-31")
+    assert days_of("web after:tomorrow before:2026-99 -after:2020") == ("", "")
+    with pytest.raises(ValueError, match="isoformat"):
+        between("web", "tomorrow", "")
+
+
+def test_facets_stand_beside_the_results_and_lead_to_what_they_count(server: Served) -> None:
+    page = server.ask("/search", q="spider").text
+    sites = server.ask("/api/search", q="spider", facets=1).json["facets"]["sites"]
+    assert len(sites) == 7
+    assert 'id="filters"' in page
+    for one in sites:
+        assert f'/search?q=spider%20site%3A{one["value"]}"' in page
+        narrow = f"spider {one['filter']}"
+        assert server.ask("/api/search", q=narrow).json["total"] == one["count"]
+    chosen = server.ask("/search", q="spider site:h3.test").text
+    assert 'aria-current="true"' in chosen.partition('id="filters"')[2]
+    assert 'href="/search?q=spider"' in chosen
+
+
+def test_without_being_asked_the_api_counts_no_facets(server: Served) -> None:
+    assert server.ask("/api/search", q="spider").json["facets"] is None
+    assert server.ask("/api/search", q="spider", facets="x").status == 400
+
+
+def test_days_of_the_form_become_a_filter_of_the_query(server: Served) -> None:
+    found = server.get("/search?q=spider&from=2026-01-31&to=")
+    assert found.status == 303
+    assert found.headers["location"] == "/search?q=spider%20after%3A2026-01-31"
+    assert server.get("/search?q=spider&from=&to=").headers["location"] == "/search?q=spider"
+    assert server.get("/search?q=spider&from=x").status == 400
+    away = server.get("/search?q=%0d%0aSet-Cookie:x%0d%0a&from=2026-01-31")
+    assert away.status == 303
+    assert "set-cookie" not in away.headers
+
+
+def test_a_query_without_results_is_answered_with_its_correction_at_once(server: Served) -> None:
+    page = server.ask("/search", q="spidder").text
+    assert "Showing results for <b><bdi>spider</bdi></b>" in page
+    assert "/search?q=spidder&amp;verbatim=1" in page
+    assert page.count('class="hit"') == 10
+    assert "/search?q=spider&amp;page=2" in page
+    insisted = server.ask("/search", q="spidder", verbatim=1).text
+    assert "No page says that" in insisted
+    assert "Did you mean" in insisted
 
 
 def test_a_browser_can_add_it(server: Served) -> None:

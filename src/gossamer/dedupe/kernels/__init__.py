@@ -10,6 +10,7 @@ from gossamer.native import Native
 
 _SIGNATURES = {
     "sketch_many": "BInWWWWWW",
+    "simhash_of": "BnWWWW",
     "judge_many": "WInI",
     "insert": "WnnWn",
     "probe": "WnWnIn",

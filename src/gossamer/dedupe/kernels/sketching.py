@@ -219,6 +219,17 @@ def sketch_one(
         bands[n * BANDS + band] = (x >> _27) << _27
 
 
+def simhash_of(
+    text: Bytes, size: int, table: Words, words: Words, planes: Words, found: Words
+) -> int:
+    """Write the SimHash of a text alone; return how many words it has."""
+    count = tokens(text, 0, size, table, words)
+    for n in range(count):
+        words[n] = mix(words[n])
+    found[0] = simhash(words, count, planes)
+    return count
+
+
 def sketch_many(
     text: Bytes,
     spans: Ints,

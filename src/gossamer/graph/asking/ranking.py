@@ -35,6 +35,8 @@ class RankOptions(Struct, frozen=True, kw_only=True):
     kinds: int = VOTES
     top: int = 20
     """0: all."""
+    is_all: bool = False
+    """URLs that were never fetched are listed, too."""
 
 
 class RankedPage(Struct, frozen=True, kw_only=True):
@@ -62,6 +64,8 @@ class Ranking(Struct, frozen=True, kw_only=True, omit_defaults=True):
     converged: bool | None = None
     saved: str | None = None
     """The file that the ranks were written to."""
+    not_fetched: int = 0
+    """URLs left out of the list because they were never fetched: ranked as high as its last."""
 
 
 class NodeScores(Struct, frozen=True, kw_only=True):
@@ -82,8 +86,12 @@ def rank(
     if options.by not in MEASURES:
         raise ConfigError(f"rank by: expected {', '.join(MEASURES)}, found {options.by!r}")
     found = MEASURES[options.by](graph, options, tell)
-    best = _best(found.scores[: graph.web_nodes()], options.top)
+    listed = web = found.scores[: graph.web_nodes()]
+    if graph.pages is not None and not options.is_all:
+        listed = np.where(graph.pages[: len(web)], web, 0.0)
+    best = _best(listed, options.top)
     scores = found.scores[best].tolist()
+    as_high = web >= scores[-1] if scores else np.zeros(len(web), np.bool_)
     pages = zip(graph.words(best), scores, strict=True)
     ranking = Ranking(
         pages=[RankedPage(url=url, rank=score) for url, score in pages],
@@ -95,6 +103,7 @@ def rank(
         rounds=found.rounds,
         error_below=found.error_below,
         converged=found.converged,
+        not_fetched=int(np.count_nonzero(as_high & (listed == 0.0))),
     )
     return ranking, found
 

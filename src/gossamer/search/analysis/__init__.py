@@ -4,4 +4,5 @@ Neighbours: `build` prepares pages with it, `ask` analyses questions. Not for: r
 """
 
 from gossamer.search.analysis.letters import is_solid
-from gossamer.search.analysis.prepare import COPY_BITS, REST, Analyser
+from gossamer.search.analysis.prepare import COPY_BITS, REST_MARK, Analyser, untitled
+from gossamer.search.analysis.stems import language_code

@@ -11,6 +11,8 @@ _REMEMBERED = 4096
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _USUAL = re.compile(r"\.(?:[sx]?html?|php\d?|aspx?|jspx?|cgi)(?=$|[?#;/])", re.IGNORECASE)
 _ADDRESS = re.compile(r"[\d.]+|\[.*\]")
+_MAJOR = frozenset({"image", "audio", "video", "font"})
+"""Media types that are told apart by their first half."""
 _ALSO = {
     "application/xhtml+xml": ("html",),
     "text/plain": ("text", "txt"),
@@ -29,6 +31,8 @@ _ALSO = {
     "text/javascript": ("js",),
     "text/markdown": ("md",),
     "image/jpeg": ("jpg",),
+    "image/svg+xml": ("svg",),
+    "image/x-icon": ("ico",),
 }
 
 
@@ -58,9 +62,20 @@ def types_of(media_type: str) -> tuple[str, ...]:
     major, _, minor = plain.partition("/")
     minor = minor.removeprefix("x-")
     names = [plain, minor.rpartition("+")[2] if "+" in minor else minor, *_ALSO.get(plain, ())]
-    if major in {"image", "audio", "video", "font"}:
+    if major in _MAJOR:
         names.append(major)
     return tuple(dict.fromkeys(name for name in names if name))
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def short_type(media_type: str) -> str:
+    """Return what people call a media type, as `type:` takes it: html, pdf, text, image."""
+    names = types_of(media_type)
+    if not names:
+        return ""
+    if names[-1] in _MAJOR:
+        return names[-1]
+    return _ALSO.get(names[0], names[1:2] or names)[0]
 
 
 @lru_cache(maxsize=_REMEMBERED)

@@ -1,13 +1,13 @@
 """Stems: the form under which a word is looked up, by its language.
 
-The ending is taken off by the engine's own stemmers, as the language has it; accents go after
+The ending is taken by the engine's stemmers, as the language has it; accents go after
 that, since stemmers need them. Of a language that has no stemmer, words stay as they are.
 """
 
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import Final
 
 import tantivy
@@ -35,6 +35,15 @@ _LANGUAGES: Final = {
     "tr": "turkish",
 }
 _NORWEGIAN = frozenset({"nb", "nn"})
+_SMALL_ENGLISH: Final = """
+about all also am any been being between both can could did do does doing each from given had has
+have having he her here him his how i its itself me more most much my myself other our over own same
+shall she should so some than them through too under upon us used using very we were what when where
+whether which while who whom whose why would you your
+"""
+_SMALL: Final = {"en": frozenset(_SMALL_ENGLISH.split())}
+"""Words of questions, and small words that the engine's list does not have: its English one is
+short, those of other languages are not."""
 _HAS_NO_STOPS: Final = frozenset({"ar", "el", "ro", "ta", "tr"})
 STEMMED: Final = ("", *_LANGUAGES)
 """Languages with a stemmer, and none: their places are numbers of languages."""
@@ -56,6 +65,7 @@ _AS_THEY_ARE = re.compile(r"[\d_]|^.$")
 """Names, numbers and single letters have no endings."""
 
 
+@lru_cache(maxsize=1024)
 def language_code(language: str) -> str:
     """Return the language whose stemmer serves a page; "" if there is none."""
     code = language.partition("-")[0].lower()
@@ -83,6 +93,13 @@ def _stemmer(code: str) -> tantivy.TextAnalyzer:
 
 
 @cache
+def _line_stemmer(code: str) -> tantivy.TextAnalyzer:
+    """Return what stems many words at once, with spaces between them."""
+    stem = tantivy.Filter.stemmer(_LANGUAGES[code])
+    return tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.whitespace()).filter(stem).build()
+
+
+@cache
 def _stop_filter(code: str) -> tantivy.TextAnalyzer:
     stops = tantivy.Filter.stopword(_LANGUAGES[code])
     return tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.raw()).filter(stops).build()
@@ -97,10 +114,34 @@ def stem(word: str, code: str) -> str:
     return fold(word)
 
 
+def stems(words: Sequence[str], code: str) -> list[str]:
+    """Return the terms of words, each as `stem` has it; the engine is asked once for all."""
+    if not code:
+        return [stem(word, code) for word in words]
+    plain = [word if word.isascii() else unicodedata.normalize("NFKC", word) for word in words]
+    with_endings = [n for n, word in enumerate(plain) if not _AS_THEY_ARE.search(word)]
+    found = _line_stemmer(code).analyze(" ".join([plain[n] for n in with_endings]))
+    if len(found) != len(with_endings):  # some character became one with a space
+        return [stem(word, code) for word in words]
+    for n, one in zip(with_endings, found, strict=True):
+        plain[n] = one or plain[n]
+    return list(map(fold, plain))
+
+
+def is_small(word: str, languages: Iterable[str]) -> bool:
+    """Return True if a word says little beside others, in any of the languages."""
+    return any(word in _SMALL.get(language_code(one), ()) for one in languages)
+
+
+@lru_cache(maxsize=1 << 16)
+def _is_stop_in(word: str, code: str) -> bool:
+    return not _stop_filter(code).analyze(word)
+
+
 def is_stop(word: str, languages: Iterable[str]) -> bool:
     """Return True if a word says nothing by itself, in any of the languages."""
     codes = {language_code(language) for language in languages} - {""} - _HAS_NO_STOPS
-    return any(not _stop_filter(code).analyze(word) for code in codes)
+    return any(_is_stop_in(word, code) for code in codes)
 
 
 def codes_of(languages: Sequence[str], most: int) -> list[str]:

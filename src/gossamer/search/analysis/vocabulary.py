@@ -12,7 +12,7 @@ import numpy as np
 from gossamer.native import Native
 from gossamer.search.analysis import word_kernels
 from gossamer.search.analysis.letters import fate_of
-from gossamer.search.analysis.stems import STEMMED, stem
+from gossamer.search.analysis.stems import STEMMED, stems
 from gossamer.search.analysis.word_kernels import (
     FULL,
     KNOWN,
@@ -68,6 +68,8 @@ class Vocabulary:
         fixed = (self._spans, self._slots, self._arena, self._missed, self._state, self._key)
         self._places = tuple(array.ctypes.data for array in (*fixed, self._ends))
         self._state[[MASK, ROOM, MOST]] = slots - 1, arena_words, MOST_WORDS
+        self._letters_at = (self._index.ctypes.data, self._fates.ctypes.data)
+        self._tokens_at, self._out_at = self._tokens.ctypes.data, self._out.ctypes.data
         self._start_anew()
         self._learn_letters([0])
 
@@ -81,6 +83,7 @@ class Vocabulary:
         self._spans[: len(spans)] = spans
         if len(text) > len(self._tokens):
             self._tokens = np.zeros(2 * len(text), np.uint64)
+            self._tokens_at = self._tokens.ctypes.data
         self._state[LANGUAGE] = _NUMBER_OF[code]
         place = text if isinstance(text, bytes) else text.ctypes.data
         if not self._read(place, fields):
@@ -98,10 +101,9 @@ class Vocabulary:
                 text,
                 self._places[0],
                 fields,
-                self._index.ctypes.data,
-                self._fates.ctypes.data,
+                *self._letters_at,
                 *self._places[1:6],
-                self._tokens.ctypes.data,
+                self._tokens_at,
                 self._places[6],
             )
             if count == FULL or not self._learn_words():
@@ -113,15 +115,16 @@ class Vocabulary:
     def _spelled(self, fields: int) -> list[str]:
         """Return the terms of the tokens of each field."""
         counts = self._ends[:fields].tolist()
-        arena, tokens = self._places[2], self._tokens.ctypes.data
+        arena, tokens = self._places[2], self._tokens_at
         while True:
             out = self._out
-            room = (out.ctypes.data, len(out))
+            room = (self._out_at, len(out))
             size = self._spell(tokens, self._places[6], fields, arena, arena, *room)
             if size != FULL:
                 break
             self._ends[:fields] = counts
             self._out = np.zeros(2 * len(out), np.uint8)
+            self._out_at = self._out.ctypes.data
         ends = self._ends[:fields].tolist()
         bounds = zip([0, *ends], ends, strict=False)
         return [str(out.data[start : max(start, end - 1)], "utf-8") for start, end in bounds]
@@ -134,21 +137,26 @@ class Vocabulary:
         places = self._missed[:many]
         heads = self._arena[places].tolist()
         used, room = int(self._state[USED]), int(self._state[ROOM])
-        letters, terms = self._letters, []
-        for place, head in zip(places.tolist(), heads, strict=True):
-            start = 8 * (place + 2)
-            word = bytes(letters[start : start + (head & 255)])
-            term = stem(word.decode(), STEMMED[head >> 8]).encode()
+        letters, found = self._letters, []
+        starts = [8 * (place + 2) for place in places.tolist()]
+        words = [
+            bytes(letters[start : start + (head & 255)])
+            for start, head in zip(starts, heads, strict=True)
+        ]
+        code = STEMMED[heads[0] >> 8]  # they are all of one text
+        terms = stems([word.decode() for word in words], code)
+        for start, word, text in zip(starts, words, terms, strict=True):
+            term = text.encode()
             if term == word:
-                terms.append((place + 2) << 8 | len(word))
+                found.append(start << 5 | len(word))
                 continue
-            words = (len(term) + 7) >> 3
-            if used + words > room:
+            size = (len(term) + 7) >> 3
+            if used + size > room:
                 return False
             letters[8 * used : 8 * used + len(term)] = term
-            terms.append(used << 8 | len(term))
-            used += words
-        self._arena[places + 1] = np.array(terms, np.uint64)
+            found.append(used << 8 | len(term))
+            used += size
+        self._arena[places + 1] = np.array(found, np.uint64)
         self._state[[USED, MISSED]] = used, 0
         return True
 
@@ -161,6 +169,7 @@ class Vocabulary:
             if any(fates):
                 row = np.array([fates], np.uint32)
                 self._fates = np.concatenate((self._fates, row))
+        self._letters_at = (self._index.ctypes.data, self._fates.ctypes.data)
 
     def _start_anew(self) -> None:
         self._slots[:] = 0

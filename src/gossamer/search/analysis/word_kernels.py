@@ -233,8 +233,21 @@ def add_word(
 ) -> tuple[int, int]:
     """Add the words of a run of letters and joints; return where it ends and how many tokens.
 
-    Most are one word with nothing special behind it, for which little needs to be looked at.
+    Most are one word with nothing special behind it, for which little needs to be looked at; most
+    of these are English letters with a space behind them.
     """
+    at, end = span
+    fates, key = tables[1], memory[4]
+    word, size = _0, 0
+    while at < end and size < LONGEST and text[at] < 0x80:
+        entry = int(fates[FIRST + text[at]])
+        if entry >> 24 != LETTER:
+            if size > 1 and entry >> 24 == 0:
+                key[size >> 3] = word
+                return at, add(memory[5], count, look_up(key, size, memory))
+            break
+        word, size = push(key, word, size, entry & 0x7F)
+        at += 1
     at, size, _ = read_letters(text, span, tables, memory[4], 0)
     entry, _ = seen(text, at, span[1], tables)
     if size > 1 and (entry >> 24 == 0 or entry >> 24 == SOLID):

@@ -6,12 +6,12 @@ from math import sqrt
 
 from msgspec.structs import replace
 
-from gossamer.search.broker.fan import Fan
-from gossamer.search.finder import Found
-from gossamer.search.messages import Ask, Candidate, Top
+from gossamer.search.broker.fanout import ShardFanout
+from gossamer.search.index_reader import CandidateList
+from gossamer.search.messages import Candidate, ShardQuery, TopCandidates
 
 
-def merged(fan: Fan, numbers: Sequence[int], ask: Ask) -> Found:
+def merged(fan: ShardFanout, numbers: Sequence[int], ask: ShardQuery) -> CandidateList:
     """Return the best of some shards.
 
     Each is asked for somewhat more than its part. One of which all were good enough may have more,
@@ -34,7 +34,7 @@ def merged(fan: Fan, numbers: Sequence[int], ask: Ask) -> Found:
         missing += more.missing
         best = _best(tops, ask.top) if again else best
     total = sum(top.total for top in tops.values())
-    return Found(total=total, candidates=best, missing=missing)
+    return CandidateList(total=total, candidates=best, missing=missing)
 
 
 def _part(top: int, shards: int) -> int:
@@ -43,19 +43,15 @@ def _part(top: int, shards: int) -> int:
     return min(top, round(part + 3 * sqrt(part) + 3))
 
 
-def _best(tops: dict[int, Top], most: int) -> list[Candidate]:
+def _best(tops: dict[int, TopCandidates], most: int) -> list[Candidate]:
     rows = [(one, n) for n, top in tops.items() for one in top.candidates]
     rows.sort(key=lambda row: (-row[0].score, row[0].key))
-    return [_numbered(one, n) for one, n in islice(rows, most)]
+    return [replace(one, shard=n) for one, n in islice(rows, most)]
 
 
-def _numbered(one: Candidate, shard: int) -> Candidate:
-    return Candidate(one.score, one.key, one.host, one.sketch, one.at, shard)
-
-
-def joined(high: Found, low: Found, most: int) -> Found:
+def joined(high: CandidateList, low: CandidateList, most: int) -> CandidateList:
     """Return what both tiers found together."""
-    return Found(
+    return CandidateList(
         total=high.total + low.total,
         candidates=sorted(high.candidates + low.candidates, key=by_score)[:most],
         missing=high.missing + low.missing,

@@ -7,15 +7,18 @@ many pages have a word in the whole index, comes from all shards together.
 from collections.abc import Sequence
 
 from gossamer.search.fields import K1, TEXT_FIELDS, B
-from gossamer.search.messages import Ask, Counts, Evidence
+from gossamer.search.messages import Counts, Evidence, ShardQuery
 from gossamer.search.shard import group_idf
 
 
 class Scorer:
     """Scores the pages of one question."""
 
-    def __init__(self, ask: Ask, counts: Counts) -> None:
-        self._worth = [(K1 + 1) * group_idf(group, counts) for group in ask.groups]
+    def __init__(self, ask: ShardQuery, counts: Counts) -> None:
+        self._worth = [
+            (K1 + 1) * ask.boost(number) * group_idf(group, counts)
+            for number, group in enumerate(ask.groups)
+        ]
         self._weights = [ask.weights.of(name) for name in TEXT_FIELDS]
         self._per_word = [
             K1 * B * counts.pages / tokens if tokens else 0.0 for tokens in counts.tokens

@@ -11,8 +11,8 @@ from threading import Lock, Thread
 from msgspec import Struct
 
 from gossamer.clock import Clock
-from gossamer.errors import GossamerError
-from gossamer.search.broker.fan import Answers
+from gossamer.errors import CannotGoOn, GossamerError
+from gossamer.search.broker.fanout import ShardAnswers
 from gossamer.search.fields import TEXT_FIELDS
 from gossamer.search.messages import Counts, Term
 
@@ -23,7 +23,7 @@ AT_ONCE = 200
 GROWN = 0.02
 """A share of the pages; less than that changes no order."""
 OLD_S = 60.0
-AskCounts = Callable[[Sequence[Term]], Answers[Counts]]
+AskCounts = Callable[[Sequence[Term]], ShardAnswers[Counts]]
 
 
 class StatisticsFacts(Struct, frozen=True, kw_only=True):
@@ -131,11 +131,10 @@ class Statistics:
             with self._lock:
                 terms = list(self._known)
             newest: dict[Term, tuple[int, ...]] = {}
-            answers = self._ask(())
-            whole = summed(list(answers.of.values()), ())
+            whole = self._asked_of_all(())
             for start in range(0, len(terms), AT_ONCE):
                 some = terms[start : start + AT_ONCE]
-                newest |= summed(list(self._ask(some).of.values()), some).having
+                newest |= self._asked_of_all(some).having
             with self._lock:
                 self._whole = whole
                 for term, having in newest.items():
@@ -144,9 +143,16 @@ class Statistics:
                 self._at = began
                 self._refreshes += 1
         except GossamerError:
-            self._is_stale = True  # the next commit tries again; questions tell what is wrong
+            self._is_stale = True  # it is tried again; questions tell what is wrong
         finally:
             self._thread = None
+
+    def _asked_of_all(self, terms: Sequence[Term]) -> Counts:
+        """Return the statistics of some terms; raise if a shard is missing in them."""
+        answers = self._ask(terms)
+        if answers.missing:
+            raise CannotGoOn("not all shards answer: the statistics stay as they are")
+        return summed(list(answers.of.values()), terms)
 
 
 def summed(counts: Sequence[Counts], terms: Sequence[Term]) -> Counts:

@@ -7,12 +7,12 @@ from gossamer.errors import ConfigError, CorruptFile
 from gossamer.model import BuildProgress, BuildStep
 from gossamer.report import probations_of
 from gossamer.search.build.full import FullBuild
-from gossamer.search.build.keeper import Keeper
-from gossamer.search.build.options import Did, IndexFacts, IndexOptions, Shape, facts_of
+from gossamer.search.build.options import Did, IndexFacts, IndexOptions, Partitioning, facts_of
 from gossamer.search.build.place import place_of
-from gossamer.search.gather import PROBATION, Doubts
+from gossamer.search.build.updater import IndexUpdater
 from gossamer.search.manifest import Manifest, read_manifest
 from gossamer.search.shard import VERSION, BadShard
+from gossamer.search.sources import PROBATION, HeldProbations
 from gossamer.store import (
     Lengths,
     anew_if_damaged,
@@ -33,12 +33,12 @@ def build_index(
     root: Path | str, options: IndexOptions | None = None, tell: BuildProgress | None = None
 ) -> IndexFacts:
     """Bring the index of a crawl, running or not, up to what its archive says now."""
-    building = Building(Path(root), options or IndexOptions(), tell or (lambda _: None))
+    building = IndexBuild(Path(root), options or IndexOptions(), tell or (lambda _: None))
     with building.place.sole_builder():
         return building.build()
 
 
-class Building:
+class IndexBuild:
     """One index and how it is kept. The caller holds the lock of its place while it builds."""
 
     def __init__(self, root: Path, options: IndexOptions, tell: BuildProgress) -> None:
@@ -93,7 +93,7 @@ class Building:
         manifest = read_manifest(self.place.folder)
         if manifest is None or manifest.organisation == "terms":
             return  # an index of terms is only ever built in full
-        keeper = Keeper(self.folder, manifest, self._options, Doubts())
+        keeper = IndexUpdater(self.folder, manifest, self._options, HeldProbations())
         try:
             was_running = True
             while was_running:
@@ -113,7 +113,7 @@ class Building:
         found = read_manifest(self.place.folder)
         if found is None or found.version != VERSION or self._options.is_full:
             return None
-        is_same = Shape.wanted(self._options, found).is_that_of(found)
+        is_same = Partitioning.wanted(self._options, found).is_that_of(found)
         return found if is_same and not has_shrunk(found.covered, counted) else None
 
     def _is_due(self, manifest: Manifest, counted: Lengths) -> bool:
@@ -133,28 +133,28 @@ class Building:
         """
         if not manifest.left_out.get(PROBATION) or is_locked(self.folder):
             return False
-        is_settled = manifest.doubts and not has_more(manifest.covered, counted)
-        return not is_settled and self._doubts().digest != manifest.doubts
+        is_settled = manifest.probations and not has_more(manifest.covered, counted)
+        return not is_settled and self._probations().digest != manifest.probations
 
-    def _doubts(self) -> Doubts:
+    def _probations(self) -> HeldProbations:
         """Return which pages are left out because they were fetched on probation."""
         if is_locked(self.folder):
-            return Doubts()
-        return Doubts(frozenset(probations_of(self.folder)))
+            return HeldProbations()
+        return HeldProbations(frozenset(probations_of(self.folder)))
 
     def _full(self, counted: Lengths) -> IndexFacts:
-        shape = Shape.wanted(self._options, read_manifest(self.place.folder))
-        doubts = self._doubts()
-        return FullBuild(self.folder, self._options, shape, counted, doubts, self._tell).build()
+        shape = Partitioning.wanted(self._options, read_manifest(self.place.folder))
+        probations = self._probations()
+        return FullBuild(self.folder, self._options, shape, counted, probations, self._tell).build()
 
     def _news(self, manifest: Manifest, counted: Lengths) -> IndexFacts:
-        keeper = Keeper(self.folder, manifest, self._options, self._doubts())
+        keeper = IndexUpdater(self.folder, manifest, self._options, self._probations())
         try:
             return self._catch_up(keeper, counted)
         finally:
             keeper.close()
 
-    def _catch_up(self, keeper: Keeper, counted: Lengths) -> IndexFacts:
+    def _catch_up(self, keeper: IndexUpdater, counted: Lengths) -> IndexFacts:
         """Take in all that is new, round by round."""
         added = deleted = 0
         did: Did = "nothing"

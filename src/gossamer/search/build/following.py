@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gossamer.model import BuildProgress
-from gossamer.search.build.builder import Building
+from gossamer.search.build.builder import IndexBuild
 from gossamer.search.build.options import IndexFacts, IndexOptions
 from gossamer.store import BuiltElsewhere, CrawlFolder, Pacing, is_locked
 
@@ -32,7 +32,7 @@ def follow(
     while not folder.archive.is_dir() and is_locked(folder):  # it has only begun
         wait(PAUSE_S)
     pause = Pacing(clock, wait, shortest_s=PAUSE_S, longest_s=LONGEST_PAUSE_S)
-    building = Building(root, options, tell or (lambda _: None))
+    building = IndexBuild(root, options, tell or (lambda _: None))
     while True:
         try:
             with building.place.sole_builder():

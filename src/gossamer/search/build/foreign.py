@@ -10,14 +10,14 @@ from msgspec.structs import replace
 from gossamer.errors import CannotGoOn, ConfigError
 from gossamer.model import BuildProgress, BuildStep
 from gossamer.search.analysis import Analyser
-from gossamer.search.build.options import IndexFacts, IndexOptions, Shape, facts_of
+from gossamer.search.build.options import IndexFacts, IndexOptions, Partitioning, facts_of
 from gossamer.search.build.place import open_sink, place_of
 from gossamer.search.build.sink import PageSink
-from gossamer.search.gather.foreign import Bad, ForeignPages, LeftOut
 from gossamer.search.manifest import Manifest, read_manifest, shard_folders, write_manifest
 from gossamer.search.page import IndexPage, Prepared
 from gossamer.search.shard import VERSION, LocalShard
 from gossamer.search.shard.snapshot import META
+from gossamer.search.sources import Bad, ForeignPages, SkippedPages
 
 COMMIT_PAGES = 50_000
 TOLD_PAGES = 1000
@@ -79,7 +79,7 @@ class _Foreign:
             for found in pages.of(name):
                 if isinstance(found, IndexPage):
                     self._add(found)
-                elif isinstance(found, LeftOut):
+                elif isinstance(found, SkippedPages):
                     self._left_out[found.reason] += 1
                 else:
                     bad += 1
@@ -124,7 +124,7 @@ class _Foreign:
     def _opened(self) -> Manifest:
         """Return what the index that exists is; a new one's manifest if there is none."""
         found = read_manifest(self._index)
-        shape = Shape.wanted(self._options, found)
+        shape = Partitioning.wanted(self._options, found)
         if shape.high_share or shape.organisation != "documents":
             raise ConfigError(
                 "an index of files has no tiers (there are no ranks) and must be split by documents"
@@ -138,7 +138,7 @@ class _Foreign:
             )
         return found
 
-    def _new(self, shape: Shape) -> Manifest:
+    def _new(self, shape: Partitioning) -> Manifest:
         """Make an index of nothing. What was there has no manifest: it was never finished."""
         place_of(self._index.parent).settle()
         self._index.mkdir(exist_ok=True)

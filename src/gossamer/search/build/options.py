@@ -5,8 +5,8 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 
 from gossamer.errors import ConfigError
-from gossamer.search.gather import Skip
 from gossamer.search.manifest import Manifest, Organisation, Partition
+from gossamer.search.sources import KINDS, Skip
 
 Did: TypeAlias = Literal["nothing", "news", "full"]
 
@@ -22,6 +22,8 @@ class IndexOptions(Struct, frozen=True, kw_only=True):
     high_share: float | None = None
     """Share of the pages in the high tier, by rank; 0: no tiers."""
     organisation: Organisation | None = None
+    keep: tuple[str, ...] | None = None
+    """What counts as text though it is hidden, an ad or code: any of hidden, ads, code."""
     is_full: bool = False
     """Read the whole archive, whatever there is."""
     memory_bytes: int = 256 * MIB
@@ -30,6 +32,9 @@ class IndexOptions(Struct, frozen=True, kw_only=True):
     news_share: float = 0.25
     """When the archive has grown by more than this share since the last full build, and no crawl
     runs, another one is due: anchors and tiers are those of the last one."""
+    ranks: bool = True
+    """Have the ranks of the pages built first, if there are none or the crawl has far more links
+    now. This room only reads them: whoever joins it with the graph does it."""
     skip: Skip | None = None
     """Links whose texts shall not count."""
 
@@ -56,16 +61,17 @@ class IndexFacts(Struct, frozen=True, kw_only=True):
     generation: int = 0
 
 
-class Shape(Struct, frozen=True, kw_only=True):
-    """Into what an index is split."""
+class Partitioning(Struct, frozen=True, kw_only=True):
+    """Into what an index is split, and what it takes in."""
 
     shards: int
     partition: Partition
     high_share: float
     organisation: Organisation
+    keep: tuple[str, ...] = ()
 
     @classmethod
-    def wanted(cls, options: IndexOptions, before: Manifest | None) -> "Shape":
+    def wanted(cls, options: IndexOptions, before: Manifest | None) -> "Partitioning":
         """Return what is asked for; what is not said stays as it was."""
         old = before or Manifest(version=0)
         shape = cls(
@@ -73,6 +79,7 @@ class Shape(Struct, frozen=True, kw_only=True):
             partition=options.partition or old.partition,
             high_share=old.high_share if options.high_share is None else options.high_share,
             organisation=options.organisation or old.organisation,
+            keep=old.keep if options.keep is None else tuple(sorted(set(options.keep))),
         )
         if not 1 <= shape.shards <= MOST_SHARDS:
             raise ConfigError(
@@ -82,6 +89,8 @@ class Shape(Struct, frozen=True, kw_only=True):
             raise ConfigError(
                 f"tiers: expected a share from 0 to less than 1, found {shape.high_share}"
             )
+        if unknown := sorted(set(shape.keep) - set(KINDS)):
+            raise ConfigError(f"keep: expected any of {', '.join(KINDS)}, found {unknown[0]}")
         if shape.organisation == "terms" and shape.high_share:
             raise ConfigError(
                 "tiers need an index split by documents; use --tiers 0 with --organisation terms"
@@ -90,11 +99,12 @@ class Shape(Struct, frozen=True, kw_only=True):
 
     def is_that_of(self, manifest: Manifest) -> bool:
         """Return True if an index is split so."""
-        return self == Shape(
+        return self == Partitioning(
             shards=manifest.shards,
             partition=manifest.partition,
             high_share=manifest.high_share,
             organisation=manifest.organisation,
+            keep=manifest.keep,
         )
 
 

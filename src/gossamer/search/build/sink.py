@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Protocol
 
 from gossamer.ranks import RankFile
+from gossamer.search.fields import SURE_SPAM
 from gossamer.search.manifest import Manifest, shard_folders
 from gossamer.search.page import Prepared
 from gossamer.search.shard import ShardWriter
@@ -62,7 +63,7 @@ class DocumentSink:
         self._turn += 1
         numbers = {"url": page.key & URL_MASK, "host": page.host, "turn": self._turn}
         place = numbers[self._manifest.partition] % self._manifest.shards
-        if self._is_low(page.key):
+        if self._is_low(page):
             place += self._manifest.shards
         if not self._is_new:
             for other in self._others(place):
@@ -108,11 +109,11 @@ class DocumentSink:
             return [(place + shards) % (2 * shards)]
         return []
 
-    def _is_low(self, key: int) -> bool:
+    def _is_low(self, page: Prepared) -> bool:
         if not self._manifest.high_share:
             return False
-        rank = self._ranks.of(key) if self._ranks is not None else None
-        return rank is None or rank < self._manifest.high_from
+        rank = self._ranks.of(page.key) if self._ranks is not None else None
+        return rank is None or rank < self._manifest.high_from or page.spam >= SURE_SPAM
 
 
 class _Lazy:

@@ -10,25 +10,25 @@ from collections.abc import Sequence
 import tantivy
 
 from gossamer.search.fields import K1, TEXT_FIELDS, B
-from gossamer.search.messages import Ask, Evidence, Term
+from gossamer.search.messages import Evidence, ShardQuery, Term
 from gossamer.search.shard.lengths import quantised
-from gossamer.search.shard.querying import MUST, Query, Wording, idf
+from gossamer.search.shard.query_builder import MUST, Query, QueryBuilder, idf
 from gossamer.search.shard.schema import length_column
-from gossamer.search.shard.snapshot import Snapshot
+from gossamer.search.shard.snapshot import ShardSnapshot
 
 MOST_OFTEN = 1e9
 _Place = tuple[int, int]
 
 
-class Gathering:
+class EvidenceReader:
     """Gathers the evidence of some pages."""
 
-    def __init__(self, snapshot: Snapshot, keys: Sequence[int], ask: Ask) -> None:
+    def __init__(self, snapshot: ShardSnapshot, keys: Sequence[int], ask: ShardQuery) -> None:
         terms = [term for group in ask.groups for term in group]
         self._snapshot = snapshot
         self._ask = ask
         self._counts = snapshot.counts(terms)
-        self._among = Wording(snapshot.schema, self._counts).one_of(keys)
+        self._among = QueryBuilder(snapshot.schema, self._counts).one_of(keys)
         found = snapshot.searcher.search(self._among, len(keys), count=False)
         self._places = [place for _, place in found.hits]
         values = snapshot.searcher.fast_field_values("key", self._places)

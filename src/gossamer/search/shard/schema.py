@@ -8,12 +8,14 @@ from pathlib import Path
 
 import tantivy
 
-from gossamer.search.fields import POSITIONED, TEXT_FIELDS
+from gossamer.search.fields import FAST_FIELDS, POSITIONED, TEXT_FIELDS
 
 SPLIT = "split"
 RAW = "raw"
-VERSION = 1
+VERSION = 7
 """Of this schema and of the analysis: an index of another version is built again."""
+_ASKED_FOR = frozenset({"key", "at"})
+"""Numbers that pages are looked up by."""
 
 
 def make_index(path: Path) -> tantivy.Index:
@@ -50,12 +52,11 @@ def _schema() -> tantivy.Schema:
         option = "position" if name in POSITIONED else "freq"
         builder.add_text_field(name, tokenizer_name=SPLIT, index_option=option)
     builder.add_text_field("url", stored=True, tokenizer_name=RAW, index_option="basic")
-    for name in ("site", "language", "type"):
-        builder.add_text_field(name, tokenizer_name=RAW, index_option="basic")
-    builder.add_unsigned_field("key", indexed=True, fast=True)
-    for name in ("host", "sketch"):
-        builder.add_unsigned_field(name, fast=True)
-    builder.add_unsigned_field("at", indexed=True, fast=True)
+    for name in ("site", "language", "type"):  # as columns, too: facets are counted from them
+        builder.add_text_field(name, fast=True, tokenizer_name=RAW, index_option="basic")
+    builder.add_text_field("mark", tokenizer_name=RAW, index_option="basic")
+    for name in FAST_FIELDS:
+        builder.add_unsigned_field(name, indexed=name in _ASKED_FOR, fast=True)
     for name in TEXT_FIELDS:
         builder.add_unsigned_field(length_column(name), fast=True)
     builder.add_bytes_field("shown", stored=True)

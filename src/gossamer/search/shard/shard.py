@@ -7,25 +7,43 @@ from typing import Final, Protocol
 
 import msgspec
 import tantivy
+from msgspec.structs import asdict
 
 from gossamer.durable import is_writable, linked_files
-from gossamer.search.fields import MAIN, TEXT_FIELDS, TITLE
-from gossamer.search.messages import Ask, Candidate, Counts, Evidence, Facts, Stored, Term, Top
-from gossamer.search.page import Prepared
+from gossamer.search.fields import FAST_FIELDS, TEXT_FIELDS
+from gossamer.search.messages import (
+    Bonus,
+    Candidate,
+    Counts,
+    Evidence,
+    FacetCounts,
+    Facts,
+    ShardQuery,
+    Stored,
+    Term,
+    TopCandidates,
+)
+from gossamer.search.page import Prepared, Shown
 from gossamer.search.shard.damage import guarded
-from gossamer.search.shard.evidence import Gathering
-from gossamer.search.shard.querying import MUST, SHOULD, Query, Wording
+from gossamer.search.shard.evidence import EvidenceReader
+from gossamer.search.shard.facets import count_facets
+from gossamer.search.shard.query_builder import MUST, SAID_IN, SHOULD, Query, QueryBuilder
 from gossamer.search.shard.schema import length_column, open_index
-from gossamer.search.shard.snapshot import Snapshot, languages_of, read_meta
+from gossamer.search.shard.snapshot import ShardSnapshot, languages_of, read_meta
 
-_Shown = tuple[str, str, str, str, int]
-_decode_shown = msgspec.msgpack.Decoder(_Shown).decode
-_SAID_IN = (TITLE, MAIN)
-"""Fields that a vocabulary is made of, and in which terms may stand near each other."""
+_decode_shown = msgspec.msgpack.Decoder(Shown).decode
 
 
-class Shard(Protocol):
+class IndexShard(Protocol):
     """What a broker asks: a folder on this machine, or another machine."""
+
+    @property
+    def place(self) -> str:
+        """Where its index is: a folder, or the URL of a server."""
+
+    @property
+    def name(self) -> str:
+        """Its name there."""
 
     @property
     def is_far(self) -> bool:
@@ -37,17 +55,20 @@ class Shard(Protocol):
     def counts(self, terms: Sequence[Term]) -> Counts:
         """Return the statistics of some terms."""
 
-    def top(self, ask: Ask) -> Top:
+    def top(self, ask: ShardQuery) -> TopCandidates:
         """Return the best candidates."""
 
-    def evidence(self, keys: Sequence[int], ask: Ask) -> list[list[Evidence]]:
+    def evidence(self, keys: Sequence[int], ask: ShardQuery) -> list[list[Evidence]]:
         """Return of each page what its score is made of; nothing of those that are gone."""
 
-    def near(self, keys: Sequence[int], rows: Sequence[Sequence[Term]]) -> list[float]:
-        """Return how many of the rows of terms each page has, in its main text or its title."""
+    def near(self, keys: Sequence[int], bonuses: Sequence[Bonus]) -> list[float]:
+        """Return of each page the sum of what the phrases are worth that it has."""
 
     def stored(self, keys: Sequence[int]) -> list[Stored]:
         """Return pages as they are shown; those that are gone are left out."""
+
+    def facets(self, ask: ShardQuery) -> FacetCounts:
+        """Return how many matches have each value."""
 
     def vocabulary(self, prefix: str, most: int) -> list[tuple[Term, int]]:
         """Return terms that begin so, with how many pages have them, the most frequent first."""
@@ -66,10 +87,11 @@ class LocalShard:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self.place, self.name = str(path.parent.parent), path.name
         self._links = ExitStack()
         with guarded(path):
             self._index = open_index(self._opened(path))
-            self._now = Snapshot(self._index, path)
+            self._now = ShardSnapshot(self._index, path)
 
     def _opened(self, path: Path) -> Path:
         """Return the folder for the engine, which makes a lock file in it even to read it."""
@@ -84,7 +106,7 @@ class LocalShard:
             before = self._now
             if read_meta(self.path) == before.meta:
                 return False
-            self._now = Snapshot(self._index, self.path)
+            self._now = ShardSnapshot(self._index, self.path)
             return self._now.generation != before.generation  # else a merge: the same pages
 
     def facts(self) -> Facts:
@@ -99,46 +121,40 @@ class LocalShard:
         with guarded(self.path):
             return self._now.counts(terms)
 
-    def top(self, ask: Ask) -> Top:
+    def top(self, ask: ShardQuery) -> TopCandidates:
         """Return the best candidates."""
         now = self._now
         most = min(ask.top, now.pages)  # the engine sets memory aside for as many as are asked for
         with guarded(self.path):
-            query = _wording(now, ask).query(ask)
+            hashes = now.hashes_like(ask.hash, ask.hash_bits) if ask.hash else ()
+            query = _wording(now, ask).query(ask, hashes)
             found = now.searcher.search(query, max(most, 1))
             hits = found.hits[: max(most, 0)]
             places = [place for _, place in hits]
-            columns = [
-                now.searcher.fast_field_values(name, places)
-                for name in ("key", "host", "sketch", "at")
-            ]
+            columns = [now.searcher.fast_field_values(name, places) for name in FAST_FIELDS]
         scores = [score for score, _ in hits]
         rows = zip(scores, *columns, strict=True)
-        return Top(
+        return TopCandidates(
             total=found.count,  # type: ignore[attr-defined]  # its stub forgot it
             candidates=[Candidate(*row) for row in rows],
         )
 
-    def evidence(self, keys: Sequence[int], ask: Ask) -> list[list[Evidence]]:
+    def evidence(self, keys: Sequence[int], ask: ShardQuery) -> list[list[Evidence]]:
         """Return of each page what its score is made of; nothing of those that are gone."""
         if not keys:
             return []
         with guarded(self.path):
-            found = Gathering(self._now, keys, ask).gathered()
+            found = EvidenceReader(self._now, keys, ask).gathered()
         return [found.get(key, []) for key in keys]
 
-    def near(self, keys: Sequence[int], rows: Sequence[Sequence[Term]]) -> list[float]:
-        """Return how many of the rows of terms each page has, in its main text or its title."""
-        rows = [row for row in rows if row]
-        if not keys or not rows:
+    def near(self, keys: Sequence[int], bonuses: Sequence[Bonus]) -> list[float]:
+        """Return of each page the sum of what the phrases are worth that it has."""
+        if not keys or not bonuses:
             return [0.0] * len(keys)
         now = self._now
         with guarded(self.path):
-            words = _wording(now, Ask())
-            clauses = [
-                (SHOULD, Query.const_score_query(words.phrase((tuple(row),), _SAID_IN), 1.0))
-                for row in rows
-            ]
+            words = _wording(now, ShardQuery())
+            clauses = [(SHOULD, words.bonus(bonus)) for bonus in bonuses]
             query = Query.boolean_query([(MUST, words.one_of(keys)), *clauses])
             hits = now.searcher.search(query, len(keys), count=False).hits
             found = now.searcher.fast_field_values("key", [place for _, place in hits])
@@ -151,38 +167,54 @@ class LocalShard:
             return []
         now = self._now
         with guarded(self.path):
-            query = _wording(now, Ask()).one_of(keys)
+            query = _wording(now, ShardQuery()).one_of(keys)
             hits = now.searcher.search(query, len(keys), count=False).hits
             places = [place for _, place in hits]
             of_key = dict(zip(now.searcher.fast_field_values("key", places), places, strict=True))
             return [_stored(now, key, of_key[key]) for key in keys if key in of_key]
 
+    def marked(self, marks: Sequence[str]) -> list[Stored]:
+        """Return the images that have one of some marks."""
+        now = self._now
+        with guarded(self.path):
+            any_of = [(SHOULD, Query.term_query(now.schema, "mark", mark)) for mark in marks]
+            found = now.searcher.search(Query.boolean_query(any_of), max(now.pages, 1), count=False)
+            places = [place for _, place in found.hits]
+            keys = now.searcher.fast_field_values("key", places)
+            return [_stored(now, int(key or 0), at) for key, at in zip(keys, places, strict=True)]
+
     def unchanged(self, pages: Sequence[Prepared]) -> set[int]:
         """Return the keys of those pages that are in it just as they are.
 
-        Compared is what is kept: what a reader is shown, the sketch of the whole text, and how many
-        words it has in each field.
+        Compared is what is kept: what a reader is shown, its numbers, among them the sketch of the
+        whole text, and how many words it has in each field.
         """
         now = self._now
         wanted = {page.key: page for page in pages}
-        columns = ("key", "sketch", *map(length_column, TEXT_FIELDS))
+        columns = (*FAST_FIELDS, *map(length_column, TEXT_FIELDS))
         with guarded(self.path):
-            query = _wording(now, Ask()).one_of(list(wanted))
+            query = _wording(now, ShardQuery()).one_of(list(wanted))
             hits = now.searcher.search(query, len(wanted), count=False).hits if wanted else []
             places = [place for _, place in hits]
             rows = zip(
                 *(now.searcher.fast_field_values(name, places) for name in columns), strict=True
             )
             same = set()
-            for place, (key, sketch, *lengths) in zip(places, rows, strict=True):
-                page = wanted[key]
+            for place, row in zip(places, rows, strict=True):
+                page = wanted[row[0]]
+                numbers = [getattr(page, name) for name in FAST_FIELDS]
                 counts = [words.count(" ") + 1 if words else None for words in page.words]
-                shown = (page.title, page.text, page.language, page.media_type, page.at)
-                if (sketch, lengths) == (page.sketch, counts) and shown == _decode_shown(
+                if [*row] == [*numbers, *counts] and page.shown == _decode_shown(
                     now.searcher.doc(place)["shown"][0]
                 ):
-                    same.add(key)
+                    same.add(page.key)
         return same
+
+    def facets(self, ask: ShardQuery) -> FacetCounts:
+        """Return how many matches have each value."""
+        now = self._now
+        with guarded(self.path):
+            return count_facets(now, _wording(now, ask), ask)
 
     def vocabulary(self, prefix: str, most: int) -> list[tuple[Term, int]]:
         """Return terms that begin so, with how many pages have them, the most frequent first."""
@@ -190,7 +222,7 @@ class LocalShard:
             return []
         found: dict[Term, int] = {}
         with guarded(self.path):
-            for field in _SAID_IN:
+            for field in SAID_IN:
                 terms = self._now.searcher.terms_with_prefix(field, prefix, limit=most)
                 for term, having in terms:
                     found[term] = max(having, found.get(term, 0))
@@ -207,20 +239,12 @@ class LocalShard:
             return iter([url for url, _ in now.searcher.terms_with_prefix("url", "", alive)])
 
 
-def _stored(now: Snapshot, key: int, place: tantivy.DocAddress) -> Stored:
+def _stored(now: ShardSnapshot, key: int, place: tantivy.DocAddress) -> Stored:
     document = now.searcher.doc(place)
-    title, text, language, media_type, at = _decode_shown(document["shown"][0])
-    return Stored(
-        key=key,
-        url=document["url"][0],
-        title=title,
-        text=text,
-        language=language,
-        media_type=media_type,
-        at=at,
-    )
+    shown = _decode_shown(document["shown"][0])
+    return Stored(key=key, url=document["url"][0], **asdict(shown))
 
 
-def _wording(now: Snapshot, ask: Ask) -> Wording:
+def _wording(now: ShardSnapshot, ask: ShardQuery) -> QueryBuilder:
     terms = [term for group in ask.groups for term in group]
-    return Wording(now.schema, now.counts(terms))
+    return QueryBuilder(now.schema, now.counts(terms))

@@ -5,7 +5,7 @@ from pathlib import Path
 import msgspec
 import tantivy
 
-from gossamer.search.fields import TEXT_FIELDS
+from gossamer.search.fields import FAST_FIELDS, TEXT_FIELDS
 from gossamer.search.page import LABEL, Prepared
 from gossamer.search.shard.damage import guarded
 from gossamer.search.shard.schema import length_column, make_index
@@ -41,13 +41,12 @@ class ShardWriter:
             document.add_text("type", name)
         for label in page.labels:
             document.add_text("type", LABEL + label)
+        for mark in page.marks:
+            document.add_text("mark", mark)
         document.add_text("language", page.language)
-        document.add_unsigned("key", page.key)
-        document.add_unsigned("host", page.host)
-        document.add_unsigned("sketch", page.sketch)
-        document.add_unsigned("at", page.at)
-        shown = (page.title, page.text, page.language, page.media_type, page.at)
-        document.add_bytes("shown", msgspec.msgpack.encode(shown))
+        for name in FAST_FIELDS:
+            document.add_unsigned(name, getattr(page, name))
+        document.add_bytes("shown", msgspec.msgpack.encode(page.shown))
         with guarded(self._path, "written"):
             self._writer.add_document(document)
 

@@ -1,8 +1,9 @@
-"""EACH TERM IN ONE PLACE: an index that is split by terms instead of documents.
+"""EACH TERM IN ONE PLACE: an index that is partitioned by terms instead of documents.
 
-A question goes from shard to shard, the rarest term first. Neighbours: `build` fills a writer,
-`ask` asks the finder. Not for: keeping up with a crawl; a set is built in full (ADR 32).
+A query goes from shard to shard, the rarest term first. `writer`, `runs`, `merging`, `lists` write
+the files (in full, in bounded memory: a set is never added to, ADR 32); `layout`, `words`, `sets`,
+`tags` read them. Neighbours: `build` fills a writer, `ranking` asks the reader.
 """
 
-from gossamer.search.terms.finder import Courier, LocalCourier, TermFinder
-from gossamer.search.terms.making import TermsWriter
+from gossamer.search.terms.reader import LocalTransport, TermIndexReader, Transport
+from gossamer.search.terms.writer import TermsWriter

@@ -3,8 +3,8 @@
 import numpy as np
 
 from gossamer.errors import CannotGoOn
-from gossamer.search.terms.kept.sets import Tally, packed, unpacked
-from gossamer.search.terms.wire import Load
+from gossamer.search.terms.sets import Tally, packed, unpacked
+from gossamer.search.terms.wire import Accumulators
 
 
 def no_pages() -> Tally:
@@ -12,19 +12,19 @@ def no_pages() -> Tally:
     return Tally(np.empty(0, np.int64), np.empty(0, np.float64), np.empty(0, np.uint8))
 
 
-def load_of(tally: Tally) -> Load:
+def load_of(tally: Tally) -> Accumulators:
     """Return a tally packed."""
     if not len(tally.pages):
-        return Load()
+        return Accumulators()
     is_even = bool((tally.seen == tally.seen[0]).all())
-    return Load(
+    return Accumulators(
         packed(tally.pages),
         tally.scores.astype("<f4").tobytes() if tally.scores.any() else b"",
         (tally.seen[:1] if is_even else tally.seen).tobytes(),
     )
 
 
-def tally_of(load: Load, limit: int) -> Tally:
+def tally_of(load: Accumulators, limit: int) -> Tally:
     """Return a tally of pages below a limit; raise `CannotGoOn` if it makes no sense."""
     if not load.pages:
         return no_pages()

@@ -8,12 +8,14 @@ import zstandard
 from numpy.typing import NDArray
 
 from gossamer.errors import CorruptFile
+from gossamer.search.fields import FAST_FIELDS
 from gossamer.search.messages import Candidate, Stored
-from gossamer.search.terms.kept import Opened, TermSet
+from gossamer.search.terms.facets import FacetColumns
+from gossamer.search.terms.layout import Opened, TermSet
 
 _Shown = tuple[str, str, str, str, str, int]
 _decode = msgspec.msgpack.Decoder(_Shown).decode
-_ROW = 4
+_ROW = len(FAST_FIELDS)
 MOST_SHOWN_BYTES = 1 << 26
 """Of one page; what says that it is longer is damaged."""
 
@@ -27,6 +29,7 @@ class PageTable:
         self._by_key = files.array("by_key", np.uint32, known.pages)
         self._keys = np.ascontiguousarray(rows[:, 0][self._checked(files, known.pages)])
         self._spans = files.array("stored_at", np.int64, 2 * known.pages).reshape(-1, 2)
+        self.facets = FacetColumns(files, known)
         self._stored = files.array("stored", np.uint8)
         self._path = files.path("stored")
 
@@ -34,6 +37,10 @@ class PageTable:
         """Return pages as candidates."""
         rows = self._rows[np.array(pages, np.int64)].tolist()
         return [Candidate(score, *row) for score, row in zip(scores, rows, strict=True)]
+
+    def moments(self, pages: NDArray[np.int64]) -> NDArray[np.uint64]:
+        """Return when pages were fetched."""
+        return np.ascontiguousarray(self._rows[pages, 3])
 
     def numbers(self, keys: Sequence[int]) -> NDArray[np.int64]:
         """Return the numbers of pages, -1 for those that are not there."""

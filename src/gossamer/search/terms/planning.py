@@ -10,10 +10,19 @@ from msgspec import Struct
 
 from gossamer.errors import ConfigError
 from gossamer.search.fields import MAIN, PATH, TEXT_FIELDS, TITLE, Weights
-from gossamer.search.messages import Ask, Counts, Filters, Phrase, Term
+from gossamer.search.messages import Bonus, Counts, Phrase, QueryFilters, ShardQuery, Term
 from gossamer.search.shard import group_idf
-from gossamer.search.terms.kept.tags import FIELD, LABELLED, LANGUAGE, SITE, TYPE, tag
-from gossamer.search.terms.wire import WITHOUT, Act, Close, Everything, Hit, Leg, Row, RowEnd
+from gossamer.search.terms.tags import FIELD, LABELLED, LANGUAGE, SITE, TYPE, tag
+from gossamer.search.terms.wire import (
+    WITHOUT,
+    Act,
+    EndCondition,
+    Hop,
+    MatchAll,
+    PhraseEnd,
+    PhraseStep,
+    ScoreTerm,
+)
 
 Having = Mapping[Term, tuple[int, ...]]
 """Pages that have a term in each field, tags included; nothing of a term that none has."""
@@ -40,24 +49,28 @@ class Condition(Struct, frozen=True):
     """In which rows count."""
 
 
-class Way:
-    """Plans one question: adds legs to the shards that it has to pass."""
+class QueryPlan:
+    """Plans one question: adds hops to the shards that it has to pass."""
 
     def __init__(self, shard_of: Callable[[Term], int], having: Having) -> None:
         self._shard_of = shard_of
         self._having = having
-        self.legs: list[Leg] = []
+        self.hops: list[Hop] = []
 
-    def find(self, ask: Ask, counts: Counts) -> None:
-        """Add the legs of a question; none if no page can be an answer."""
-        groups = [self._group(group, ask.weights, group_idf(group, counts)) for group in ask.groups]
+    def find(self, ask: ShardQuery, counts: Counts) -> None:
+        """Add the hops of a question; none if no page can be an answer."""
+        groups = [
+            self._group(group, ask.weights, ask.boost(number) * group_idf(group, counts))
+            for number, group in enumerate(ask.groups)
+        ]
         must = [*map(self._phrase, ask.phrases), *self._filters(ask.filters)]
         if len(groups) + len(must) > MOST_CONDITIONS:
             raise ConfigError(f"a query may have at most {MOST_CONDITIONS} words and phrases")
         is_all = ask.needed >= len(groups)
         must += groups if is_all else []
-        may = [] if is_all else sorted((one for one in groups if one.pages), key=_cost)
         needed = 0 if is_all else max(ask.needed, 1)
+        essential = ask.essential if needed == 1 and ask.essential else len(groups)
+        may = [] if is_all else sorted((one for one in groups[:essential] if one.pages), key=_cost)
         if len(may) < needed or not all(condition.pages for condition in must):
             return
         self._must(sorted(must, key=_cost))
@@ -65,19 +78,22 @@ class Way:
             missing = needed - (len(may) - number - 1)
             least = len(must) + max(missing, 0)
             self._add(condition, least, is_within=least > 1 or bool(must))
-        if not self.legs:
-            self._act(0, Everything())
-            self._act(0, Close(1))
+        for condition in [] if is_all else groups[essential:]:
+            if condition.pages:
+                self._add(condition, len(must) + 1, is_within=True)
+        if not self.hops:
+            self._act(0, MatchAll())
+            self._act(0, EndCondition(1))
         for condition in (*map(self._phrase, ask.without), *self._excluded(ask.filters)):
             if condition.pages:
                 self._add(condition, WITHOUT, is_within=True)
 
-    def near(self, rows: Sequence[Sequence[Term]]) -> None:
-        """Add the legs to where rows are found in pages that are there from the start."""
-        for row in filter(None, rows):
-            condition = self._phrase((tuple(row),), _SAID_IN)
+    def near(self, bonuses: Sequence[Bonus]) -> None:
+        """Add the hops to where phrases are found in pages that are there from the start."""
+        for one in bonuses:
+            condition = self._phrase(one.phrase, _WORDED if one.is_anywhere else _SAID_IN)
             if condition.pages:
-                self._add(condition, 0, bonus=1.0, is_within=True)
+                self._add(condition, 0, bonus=one.worth, is_within=True)
 
     def _must(self, conditions: Sequence[Condition]) -> None:
         for number, condition in enumerate(conditions):
@@ -86,24 +102,24 @@ class Way:
     def _add(
         self, condition: Condition, least: int, *, is_within: bool, bonus: float = 0.0
     ) -> None:
-        """Add the legs of a condition; the alternatives of one shard together."""
-        at = self.legs[-1].shard if self.legs else -1
+        """Add the hops of a condition; the alternatives of one shard together."""
+        at = self.hops[-1].shard if self.hops else -1
         places = [(self._shard_of(hit[0]), hit) for hit in condition.hits]
         for shard, (term, fields, worth) in sorted(places, key=lambda it: (it[0] != at, it)):
-            self._act(shard, Hit(term, fields, worth, is_within))
+            self._act(shard, ScoreTerm(term, fields, worth, is_within))
         for row in condition.rows:
             self._row(row, is_within=is_within)
-            self.legs[-1].acts.append(RowEnd(condition.fields))
-        self.legs[-1].acts.append(Close(least, bonus))
+            self.hops[-1].acts.append(PhraseEnd(condition.fields))
+        self.hops[-1].acts.append(EndCondition(least, bonus))
 
     def _row(self, row: Sequence[tuple[Term, int]], *, is_within: bool) -> None:
         for number, (term, shift) in enumerate(row):
-            self._act(self._shard_of(term), Row(term, shift, number == 0, is_within))
+            self._act(self._shard_of(term), PhraseStep(term, shift, number == 0, is_within))
 
     def _act(self, shard: int, act: Act) -> None:
-        if not self.legs or self.legs[-1].shard != shard:
-            self.legs.append(Leg(shard, []))
-        self.legs[-1].acts.append(act)
+        if not self.hops or self.hops[-1].shard != shard:
+            self.hops.append(Hop(shard, []))
+        self.hops[-1].acts.append(act)
 
     def _group(self, group: Sequence[Term], weights: Weights, worth: float) -> Condition:
         fields = sum(1 << place for place, name in enumerate(TEXT_FIELDS) if weights.of(name))
@@ -129,7 +145,7 @@ class Way:
                 rows.append([(version[place], place) for place in places])
         return Condition(hits, rows, pages if hits or rows else 0, fields)
 
-    def _filters(self, filters: Filters) -> Iterator[Condition]:
+    def _filters(self, filters: QueryFilters) -> Iterator[Condition]:
         for kind, values in (
             (SITE, filters.sites),
             (LANGUAGE, filters.languages),
@@ -141,7 +157,7 @@ class Way:
         for term in filters.in_url:
             yield self._any_of([term], _PATH)
 
-    def _excluded(self, filters: Filters) -> Iterator[Condition]:
+    def _excluded(self, filters: QueryFilters) -> Iterator[Condition]:
         terms = [tag(SITE, value) for value in filters.not_sites]
         terms += [tag(LANGUAGE, value) for value in filters.not_languages]
         terms += [tag(TYPE, value) for value in filters.not_types]
@@ -155,7 +171,7 @@ class Way:
         return sum(many for place, many in enumerate(having) if fields >> place & 1)
 
 
-def terms_of(ask: Ask) -> list[Term]:
+def terms_of(ask: ShardQuery) -> list[Term]:
     """Return all terms of a question, tags included."""
     filters = ask.filters
     found = [term for group in ask.groups for term in group]
@@ -169,6 +185,11 @@ def terms_of(ask: Ask) -> list[Term]:
         (LABELLED, (*filters.labels, *filters.not_labels)),
     )
     return found + [tag(kind, value) for kind, values in kinds for value in values]
+
+
+def terms_of_bonuses(bonuses: Sequence[Bonus]) -> list[Term]:
+    """Return all terms of phrases that add to a score."""
+    return [term for one in bonuses for row in one.phrase for term in row]
 
 
 def _cost(condition: Condition) -> int:

@@ -7,27 +7,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gossamer.search.fields import K1, TEXT_FIELDS
-from gossamer.search.terms.kept import Opened, TermSet, discounts
-from gossamer.search.terms.kept.read_kernels import FIELD_SHIFT, PAGE_SHIFT
-from gossamer.search.terms.kept.sets import Tally, common, joined, packed, unpacked
-from gossamer.search.terms.kept.words import Pages, Scale, Words
+from gossamer.search.terms.layout import Opened, TermSet
+from gossamer.search.terms.lengths import discounts
 from gossamer.search.terms.loads import load_of, no_pages, tally_of
+from gossamer.search.terms.read_kernels import FIELD_SHIFT, MOST_FIELDS, PAGE_SHIFT
+from gossamer.search.terms.sets import Tally, common, joined, packed, unpacked
 from gossamer.search.terms.wire import (
     BROKER,
     Act,
-    Answer,
-    Close,
-    Everything,
-    Hit,
-    Leg,
-    Parcel,
-    Row,
-    RowEnd,
+    EndCondition,
+    Hop,
+    MatchAll,
+    PhraseEnd,
+    PhraseStep,
+    ScoreTerm,
+    TermAnswer,
+    TravellingQuery,
     decode_ask_counts,
     decode_ask_words,
     decode_parcel,
     encode,
 )
+from gossamer.search.terms.words import Pages, Scale, Words
 
 
 class TermShard:
@@ -43,12 +44,12 @@ class TermShard:
         self._discounts = discounts(known.tokens, known.pages)
 
     def carry(self, message: bytes) -> tuple[int, bytes]:
-        """Do one leg of a question; return for whom what is left of it is, and that."""
+        """Do one hop of a question; return for whom what is left of it is, and that."""
         parcel = decode_parcel(message)
         work = Work(self._words, self._scale(parcel.weights), parcel, self._pages)
-        for act in parcel.legs[0].acts:
+        for act in parcel.hops[0].acts:
             work.do(act)
-        rest = parcel.legs[1:]
+        rest = parcel.hops[1:]
         if rest and (len(work.tally.pages) or not all(map(_is_within, rest))):
             return rest[0].shard, encode(work.parcel(parcel, rest))
         return BROKER, encode(self._answer(parcel, work.tally))
@@ -62,7 +63,7 @@ class TermShard:
         ask = decode_ask_words(message)
         return encode(self._words.beginning(ask.prefix, ask.most))
 
-    def _answer(self, parcel: Parcel, tally: Tally) -> Answer:
+    def _answer(self, parcel: TravellingQuery, tally: Tally) -> TermAnswer:
         """Return the best of the pages that are left."""
         pages, scores = tally.pages, tally.scores
         if parcel.after is not None or parcel.before is not None:
@@ -72,7 +73,7 @@ class TermShard:
                 is_in &= moments < np.uint64(max(parcel.before, 0))
             pages, scores = pages[is_in], scores[is_in]
         best = _best(scores, parcel.top or len(scores))
-        return Answer(len(pages), pages[best].tolist(), scores[best].tolist())
+        return TermAnswer(len(pages), pages[best].tolist(), scores[best].tolist())
 
     def _scale(self, weights: tuple[float, ...]) -> Scale:
         given = np.zeros(len(TEXT_FIELDS), np.float64)
@@ -81,9 +82,9 @@ class TermShard:
 
 
 class Work:
-    """One leg of a question: the pages as they came, and what becomes of them here."""
+    """One hop of a question: the pages as they came, and what becomes of them here."""
 
-    def __init__(self, words: Words, scale: Scale, parcel: Parcel, pages: int) -> None:
+    def __init__(self, words: Words, scale: Scale, parcel: TravellingQuery, pages: int) -> None:
         self._words = words
         self._scale = scale
         self._pages = pages
@@ -94,40 +95,40 @@ class Work:
     def do(self, act: Act) -> None:
         """Do one thing."""
         match act:
-            case Everything():
+            case MatchAll():
                 self._add(np.arange(self._pages, dtype=np.int64))
-            case Hit():
+            case ScoreTerm():
                 self._hit(act)
-            case Row():
+            case PhraseStep():
                 self._row(act)
-            case RowEnd():
-                fields = np.int64(1) << (self.rows >> FIELD_SHIFT & 7)
+            case PhraseEnd():
+                fields = np.int64(1) << (self.rows >> FIELD_SHIFT & (MOST_FIELDS - 1))
                 self._add(_distinct(self.rows[(fields & act.fields) != 0] >> PAGE_SHIFT))
-            case Close():
+            case EndCondition():
                 scores = self.hits.scores + act.bonus
                 self.tally = joined(self.tally, self.hits.pages, scores, act.least)
                 self.hits = no_pages()
             case _:
                 assert_never(act)
 
-    def parcel(self, came: Parcel, legs: list[Leg]) -> Parcel:
+    def parcel(self, came: TravellingQuery, hops: list[Hop]) -> TravellingQuery:
         """Return the question with what was done."""
         return msgspec.structs.replace(
             came,
-            legs=legs,
+            hops=hops,
             tally=load_of(self.tally),
             hits=load_of(self.hits),
             rows=packed(self.rows),
         )
 
-    def _hit(self, act: Hit) -> None:
+    def _hit(self, act: ScoreTerm) -> None:
         wanted = self.tally.pages if act.is_within else None
         norms, lengths, weights = self._scale
         scale = Scale(norms, lengths, weights * act.worth)
         pages, scores = self._words.hits(act.term, act.fields, wanted, scale)
         self._add(pages, scores)
 
-    def _row(self, act: Row) -> None:
+    def _row(self, act: PhraseStep) -> None:
         if not act.is_first:
             wanted: Pages | None = _distinct(self.rows >> PAGE_SHIFT)
         else:
@@ -144,11 +145,11 @@ class Work:
             self.hits = Tally(pages, given, np.zeros(len(pages), np.uint8))
 
 
-def _is_within(leg: Leg) -> bool:
-    """Return True if a leg finds no page that has not come so far."""
+def _is_within(hop: Hop) -> bool:
+    """Return True if a hop finds no page that has not come so far."""
     return not any(
-        isinstance(act, Everything) or (isinstance(act, Hit | Row) and not act.is_within)
-        for act in leg.acts
+        isinstance(act, MatchAll) or (isinstance(act, ScoreTerm | PhraseStep) and not act.is_within)
+        for act in hop.acts
     )
 
 

@@ -1,7 +1,8 @@
 """What a question is on its way from term shard to term shard. All of it is bytes between them.
 
-A `Parcel` has the legs that are left, and all pages that may still be answers (the accumulators of
-the textbook). The shard of the last leg takes the best of them and sends an `Answer` to the broker.
+A `TravellingQuery` has the hops that are left, and all pages that may still be answers (the
+accumulators of the textbook). The shard of the last hop takes the best of them and sends a
+`TermAnswer` to the broker.
 """
 
 from typing import TypeAlias
@@ -14,14 +15,14 @@ from gossamer.search.messages import Term
 BROKER = -1
 """Where answers go: no shard has this number."""
 WITHOUT = -1
-"""Of `Close`: pages that met the condition are dropped."""
+"""Of `EndCondition`: pages that met the condition are dropped."""
 
 
-class Everything(Struct, frozen=True, array_like=True, tag=0):
+class MatchAll(Struct, frozen=True, array_like=True, tag=0):
     """All pages meet the condition."""
 
 
-class Hit(Struct, frozen=True, array_like=True, tag=1):
+class ScoreTerm(Struct, frozen=True, array_like=True, tag=1):
     """Pages that have a term in some fields meet the condition, and score."""
 
     term: Term
@@ -33,7 +34,7 @@ class Hit(Struct, frozen=True, array_like=True, tag=1):
     """Only pages that have come so far are looked at."""
 
 
-class Row(Struct, frozen=True, array_like=True, tag=2):
+class PhraseStep(Struct, frozen=True, array_like=True, tag=2):
     """Rows go on where they have a term at a place."""
 
     term: Term
@@ -42,13 +43,13 @@ class Row(Struct, frozen=True, array_like=True, tag=2):
     is_within: bool
 
 
-class RowEnd(Struct, frozen=True, array_like=True, tag=3):
+class PhraseEnd(Struct, frozen=True, array_like=True, tag=3):
     """Pages with a row that came so far, in some fields, meet the condition."""
 
     fields: int
 
 
-class Close(Struct, frozen=True, array_like=True, tag=4):
+class EndCondition(Struct, frozen=True, array_like=True, tag=4):
     """The condition is complete: pages that have met at least so many go on."""
 
     least: int
@@ -56,17 +57,17 @@ class Close(Struct, frozen=True, array_like=True, tag=4):
     """What those score that have met this one, beside what words are worth."""
 
 
-Act: TypeAlias = Everything | Hit | Row | RowEnd | Close
+Act: TypeAlias = MatchAll | ScoreTerm | PhraseStep | PhraseEnd | EndCondition
 
 
-class Leg(Struct, frozen=True, array_like=True):
+class Hop(Struct, frozen=True, array_like=True):
     """What one shard does."""
 
     shard: int
     acts: list[Act]
 
 
-class Load(Struct, frozen=True, array_like=True):
+class Accumulators(Struct, frozen=True, array_like=True):
     """Pages and their scores, packed."""
 
     pages: bytes = b""
@@ -76,25 +77,25 @@ class Load(Struct, frozen=True, array_like=True):
     """How many conditions each has met; one byte if that is the same for all."""
 
 
-class Parcel(Struct, frozen=True, array_like=True):
+class TravellingQuery(Struct, frozen=True, array_like=True):
     """A question on its way."""
 
-    legs: list[Leg]
+    hops: list[Hop]
     """The first is that of the shard which gets this."""
     weights: tuple[float, ...]
     top: int
     """0: all of them."""
     after: int | None = None
     before: int | None = None
-    tally: Load = Load()
+    tally: Accumulators = Accumulators()
     """Pages that met all conditions so far."""
-    hits: Load = Load()
+    hits: Accumulators = Accumulators()
     """Pages that meet the one that is being asked."""
     rows: bytes = b""
     """Where rows begin, as far as they have come."""
 
 
-class Answer(Struct, frozen=True, array_like=True):
+class TermAnswer(Struct, frozen=True, array_like=True):
     """The best pages, the best first, and how many there were."""
 
     total: int
@@ -116,8 +117,8 @@ class AskWords(Struct, frozen=True, array_like=True):
 
 
 encode = msgspec.msgpack.Encoder().encode
-decode_parcel = msgspec.msgpack.Decoder(Parcel).decode
-decode_answer = msgspec.msgpack.Decoder(Answer).decode
+decode_parcel = msgspec.msgpack.Decoder(TravellingQuery).decode
+decode_answer = msgspec.msgpack.Decoder(TermAnswer).decode
 decode_ask_counts = msgspec.msgpack.Decoder(AskCounts).decode
 decode_counts = msgspec.msgpack.Decoder(list[tuple[int, ...]]).decode
 decode_ask_words = msgspec.msgpack.Decoder(AskWords).decode

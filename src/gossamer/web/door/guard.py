@@ -32,7 +32,7 @@ POLICY = b"content-security-policy"
 class Guard:
     """Stands before the application: wrong hosts and methods end here, headers are added."""
 
-    def __init__(self, app: App, *, is_local: bool, posted: str | None = None) -> None:
+    def __init__(self, app: App, *, is_local: bool, posted: tuple[str, ...] = ()) -> None:
         self._app = app
         self._is_local = is_local
         self._posted = posted
@@ -61,7 +61,10 @@ class Guard:
         return None
 
     def _is_posted(self, scope: Scope) -> bool:
-        is_there = self._posted is not None and scope["path"].startswith(self._posted)
+        path: str = scope["path"]
+        is_there = any(
+            path.startswith(one) if one.endswith("/") else path == one for one in self._posted
+        )
         return is_there and scope["method"] == "POST"
 
 

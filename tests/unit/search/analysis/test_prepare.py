@@ -1,6 +1,6 @@
 import pytest
 
-from gossamer.search.analysis import COPY_BITS, REST, Analyser
+from gossamer.search.analysis import COPY_BITS, REST_MARK, Analyser
 from gossamer.search.analysis.address import host_of, sites_of, types_of, words_of_url
 from gossamer.search.analysis.prepare import MOST_SHOWN
 from gossamer.search.fields import TEXT_FIELDS
@@ -27,11 +27,11 @@ def test_each_field_has_its_terms() -> None:
     words = dict(zip(TEXT_FIELDS, made.words, strict=True))
     assert words["title"] == "run spider"
     assert words["heads"] == "web"
-    assert words["main"].startswith("spider spin web and a crawler")
+    assert words["main"].startswith("run spider " * 3 + "spider spin web and a crawler")
     assert words["rest"] == "home"
     assert words["anchors"] == "a spider page"
     assert words["path"] == "a test doc webspid q x y doc web spider q x y"
-    assert made.text == f"{PROSE}\nHome\n".replace("\n", REST, 1)
+    assert made.text == f"{PROSE}\nHome\n".replace("\n", REST_MARK, 1)
 
 
 def test_what_is_kept_for_snippets_is_capped_and_begins_with_main_content() -> None:

@@ -49,3 +49,10 @@ def test_stop_words_are_known_by_language() -> None:
     assert not ANALYSER.is_stop("und", ["en"])
     assert not ANALYSER.is_stop("fox", ["en", "de", "el", "zh-Hant"])
     assert not ANALYSER.is_stop("the fox", ["en"])
+
+
+def test_many_words_have_the_forms_that_each_of_them_has() -> None:
+    words = ["running", "Häuser", "größe", "foo_bar", "route66", "Upper", "привет", "runing"]
+    for languages in (["en"], ["de", "en"], []):
+        alone = [ANALYSER.groups(word, languages) for word in words]
+        assert ANALYSER.groups_of_words(words, languages) == alone

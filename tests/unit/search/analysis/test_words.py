@@ -1,7 +1,7 @@
 import pytest
 
 from gossamer.search.analysis import Analyser
-from gossamer.search.analysis.stems import STEMMED, fold, stem
+from gossamer.search.analysis.stems import STEMMED, fold, stem, stems
 from gossamer.search.analysis.vocabulary import PADDING, Vocabulary
 from gossamer.search.analysis.words import LONGEST, MOST
 
@@ -47,6 +47,13 @@ def test_endings_go_by_the_language_and_accents_after_them(
     word: str, language: str, term: str
 ) -> None:
     assert ANALYSER.terms(word, language) == [term]
+
+
+def test_many_words_are_stemmed_as_each_of_them_is() -> None:
+    words = ["running", "Häuser", "x", "foo_bar", "route66", "ﬁnes", "\ufdfa", "cats", "ß"]
+    for some in (words, [word for word in words if word != "\ufdfa"], []):
+        for code in STEMMED:
+            assert stems(some, code) == [stem(word, code) for word in some]
 
 
 def test_every_language_with_a_stemmer_has_one() -> None:

@@ -8,15 +8,15 @@ import pytest
 from gossamer.clock import SystemClock
 from gossamer.errors import CannotGoOn
 from gossamer.search.broker import Broker, BrokerOptions, TierRule, Tiers
-from gossamer.search.broker.fan import Answers, Fan
+from gossamer.search.broker.fanout import ShardAnswers, ShardFanout
 from gossamer.search.broker.statistics import Statistics
 from gossamer.search.fields import TEXT_FIELDS
-from gossamer.search.messages import Ask, Candidate, Counts, Term
+from gossamer.search.messages import Candidate, Counts, ShardQuery, Term
 from gossamer.search.page import Prepared
 from gossamer.search.shard import LocalShard
 from tests.unit.search.made import prepared, shard_of, split, write_shard
 
-RED = Ask(groups=(("red",),), needed=1)
+RED = ShardQuery(groups=(("red",),), needed=1)
 
 
 def pages(count: int) -> list[Prepared]:
@@ -27,6 +27,8 @@ class Failing:
     """A shard that is asked in vain."""
 
     is_far: Final = True
+    place: Final = "http://away.test"
+    name: Final = "00"
 
     def __init__(self, wait: threading.Event | None = None) -> None:
         self._wait = wait
@@ -84,7 +86,7 @@ def test_a_slow_shard_is_not_waited_for_longer_than_the_limit(tmp_path: Path) ->
 
 def test_if_no_shard_answers_the_reason_is_told() -> None:
     broker = Broker(Tiers([Failing(), Failing()]))  # type: ignore[list-item]  # they fail
-    with pytest.raises(CannotGoOn, match="no counts today"):
+    with pytest.raises(CannotGoOn, match=r"http://away\.test: no counts today"):
         broker.find(RED)
     broker.close()
 
@@ -108,7 +110,7 @@ def test_a_shard_that_has_more_than_its_part_is_asked_again(tmp_path: Path) -> N
             ]
         )
     )
-    ask = Ask(groups=(("red",),), needed=1, top=50)
+    ask = ShardQuery(groups=(("red",),), needed=1, top=50)
     many = Broker(Tiers([rich, *poor])).find(ask, is_exact=True)
     assert len(many.candidates) == 50
     assert {c.key for c in many.candidates[:30]} == {c.key for c in whole.find(ask).candidates[:30]}
@@ -123,7 +125,7 @@ def test_the_low_tier_is_asked_only_if_the_high_one_has_too_little(tmp_path: Pat
     found = broker.find(RED)
     assert not found.is_low_asked
     assert found.total == 12
-    found = broker.find(Ask(groups=(("red",), ("blue",)), needed=2))
+    found = broker.find(ShardQuery(groups=(("red",), ("blue",)), needed=2))
     assert found.is_low_asked
     assert [page.url for page in broker.stored(found.candidates)] == ["http://l.test/"]
     assert broker.counts(["red"]).having["red"][0] == 13, "statistics are of both tiers"
@@ -168,17 +170,20 @@ class Source:
         self.missing = 0
         self.having = 1
 
-    def __call__(self, terms: Sequence[Term]) -> Answers[Counts]:
+    def __call__(self, terms: Sequence[Term]) -> ShardAnswers[Counts]:
         self.asked.append(list(terms))
         row = (self.having,) * len(TEXT_FIELDS)
         counts = Counts(pages=10, tokens=row, having=dict.fromkeys(terms, row))
-        return Answers({0: counts, 1: counts}, self.missing)
+        return ShardAnswers({0: counts, 1: counts}, self.missing)
 
 
 def test_terms_are_asked_for_once_and_the_least_used_are_forgotten() -> None:
     source = Source()
     statistics = Statistics(source, SystemClock(), most_terms=2)
-    assert statistics.counts(["a", "a", "b"]).having == {"a": (2,) * 6, "b": (2,) * 6}
+    assert statistics.counts(["a", "a", "b"]).having == {
+        "a": (2,) * len(TEXT_FIELDS),
+        "b": (2,) * len(TEXT_FIELDS),
+    }
     statistics.counts(["a"])
     statistics.counts(["c"])
     statistics.counts(["a", "b"])
@@ -207,12 +212,12 @@ def test_a_little_growth_refreshes_nothing() -> None:
     source.having = 7
     statistics.renew(22)
     statistics.settle()
-    assert statistics.counts(["a"]).having["a"] == (14,) * 6
+    assert statistics.counts(["a"]).having["a"] == (14,) * len(TEXT_FIELDS)
     assert not statistics.facts().is_stale
 
 
 def test_near_shards_after_the_limit_are_left_out(tmp_path: Path) -> None:
-    fan = Fan(parts(tmp_path, 4, 2), SystemClock(), limit_s=-1)
+    fan = ShardFanout(parts(tmp_path, 4, 2), SystemClock(), limit_s=-1)
     answers = fan.ask_all(lambda shard: shard.facts().pages)
     assert (len(answers.of), answers.missing) == (1, 1)
 

@@ -9,21 +9,21 @@ import msgspec
 import pytest
 import uvicorn
 
-from gossamer.errors import ConfigError
-from gossamer.search.broker import (
+from gossamer.errors import CannotGoOn, ConfigError
+from gossamer.search.broker import open_reader
+from gossamer.search.fields import TEXT_FIELDS, Weights
+from gossamer.search.manifest import index_folder
+from gossamer.search.messages import Counts, QueryFilters, ShardQuery
+from gossamer.search.remote import (
     MOST_REQUEST_BYTES,
     BadMessage,
     RemoteShard,
     SilentShard,
     answer_shard,
-    open_finder,
 )
-from gossamer.search.fields import Weights
-from gossamer.search.manifest import index_folder
-from gossamer.search.messages import Ask, Counts, Filters
-from gossamer.search.shard import LocalShard, Shard
+from gossamer.search.shard import IndexShard, LocalShard
 from gossamer.web import make_app
-from tests.unit.search.made import crawl_with_index, prepared, write_shard
+from tests.unit.search.made import bonuses, crawl_with_index, prepared, write_shard
 
 PAGES = [
     prepared(f"http://a.test/{n}", title="red fox", main="red " * n + "hen", at=n, path=f"a x{n}")
@@ -36,7 +36,7 @@ def stored_page(text: str = "") -> dict[str, object]:
     return {**empty, "key": 1, "text": text, "at": 1}
 
 
-RED = Ask(groups=(("red",), ("hen", "cock")), needed=2)
+RED = ShardQuery(groups=(("red",), ("hen", "cock")), needed=2)
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +59,7 @@ def address(crawl: Path) -> Iterator[str]:
 
 
 @pytest.fixture(params=["near", "far"])
-def shard(request: pytest.FixtureRequest, crawl: Path) -> Iterator[Shard]:
+def shard(request: pytest.FixtureRequest, crawl: Path) -> Iterator[IndexShard]:
     if request.param == "near":
         yield LocalShard(index_folder(crawl) / "00")
     else:
@@ -68,31 +68,34 @@ def shard(request: pytest.FixtureRequest, crawl: Path) -> Iterator[Shard]:
         far.close()
 
 
-def keys_of(shard: Shard) -> list[int]:
+def keys_of(shard: IndexShard) -> list[int]:
     return [one.key for one in shard.top(RED).candidates]
 
 
-def test_a_shard_finds_shows_and_explains(shard: Shard, crawl: Path) -> None:
+def test_a_shard_finds_shows_and_explains(shard: IndexShard, crawl: Path) -> None:
     near = LocalShard(index_folder(crawl) / "00")
     assert keys_of(shard)
     assert shard.top(RED) == near.top(RED)
     keys = [*keys_of(shard), 5]
     assert shard.stored(keys) == near.stored(keys)
     assert shard.evidence(keys, RED) == near.evidence(keys, RED)
-    assert shard.near(keys, [("red", "hen"), ("no", "such")]) == [1.0] * (len(keys) - 1) + [0.0]
+    near_by = shard.near(keys, bonuses(("red", "hen"), ("no", "such")))
+    assert near_by == [1.0] * (len(keys) - 1) + [0.0]
     assert shard.counts(["red", "no"]) == near.counts(["red", "no"])
     assert shard.vocabulary("re", 3) == [("red", len(keys) - 1)]
     assert shard.facts() == near.facts()
 
 
-def test_a_shard_holds_to_filters(shard: Shard) -> None:
-    ask = Ask(groups=(("red",),), needed=1, filters=Filters(after=5, before=8, sites=("a.test",)))
+def test_a_shard_holds_to_filters(shard: IndexShard) -> None:
+    ask = ShardQuery(
+        groups=(("red",),), needed=1, filters=QueryFilters(after=5, before=8, sites=("a.test",))
+    )
     assert {one.at for one in shard.top(ask).candidates} <= {5, 6, 7}
 
 
-def test_a_shard_takes_few_or_no_candidates(shard: Shard) -> None:
-    assert shard.top(Ask(groups=(("red",),), needed=1, top=0)).candidates == []
-    assert shard.top(Ask(groups=(("zebra",),), needed=1)).total == 0
+def test_a_shard_takes_few_or_no_candidates(shard: IndexShard) -> None:
+    assert shard.top(ShardQuery(groups=(("red",),), needed=1, top=0)).candidates == []
+    assert shard.top(ShardQuery(groups=(("zebra",),), needed=1)).total == 0
     assert shard.stored([]) == []
     assert shard.evidence([], RED) == []
     assert shard.near([], []) == []
@@ -107,12 +110,12 @@ def test_a_commit_is_noticed(tmp_path: Path, crawl: Path, address: str) -> None:
     assert far.renew()
     assert near.renew()
     assert far.facts() == near.facts()
-    assert far.top(Ask(groups=(("blue",),), needed=1)).total == 1
+    assert far.top(ShardQuery(groups=(("blue",),), needed=1)).total == 1
     far.close()
 
 
 def test_servers_are_one_index_together(crawl: Path, address: str) -> None:
-    far, near = open_finder(address), open_finder(crawl)
+    far, near = open_reader(address), open_reader(crawl)
     assert far.find(RED, is_exact=True) == near.find(RED, is_exact=True)
     found = far.find(RED).candidates
     assert far.stored(found) == near.stored(found)
@@ -137,7 +140,7 @@ def posted(address: str, path: str, body: bytes) -> tuple[int, bytes]:
         b"\x90" * 5000,
         b"\xff" * 100,
         msgspec.msgpack.encode({"keys": ["x"], "groups": 1}),
-        msgspec.msgpack.encode({"keys": [-1], "ask": {}, "terms": [1], "rows": 3, "top": "x"}),
+        msgspec.msgpack.encode({"keys": [-1], "ask": {}, "terms": [1], "bonuses": 3, "top": "x"}),
         msgspec.msgpack.encode({"keys": [2**64 - 1] * 20_000}),
         b"x" * (MOST_REQUEST_BYTES + 1),
     ],
@@ -182,7 +185,7 @@ def test_a_server_without_the_flag_offers_no_shards(crawl: Path) -> None:
 
 def test_too_much_to_ask_is_a_bad_message(crawl: Path) -> None:
     shard = LocalShard(index_folder(crawl) / "00")
-    for ask in (Ask(top=10**9), Ask(top=-1), Ask(groups=(("a",) * 3000,))):
+    for ask in (ShardQuery(top=10**9), ShardQuery(top=-1), ShardQuery(groups=(("a",) * 3000,))):
         with pytest.raises(BadMessage):
             answer_shard(shard, "top", msgspec.msgpack.encode(ask))
 
@@ -192,6 +195,7 @@ class Answering:
 
     def __init__(self, *answers: bytes) -> None:
         self._listening = socket.create_server(("127.0.0.1", 0))
+        self._listening.settimeout(30)  # a test that does not ask fails, it does not hang
         self._answers = answers
         self.url = f"http://127.0.0.1:{self._listening.getsockname()[1]}/shard/00"
         self._thread = threading.Thread(target=self._run)
@@ -298,11 +302,11 @@ LIES: dict[str, list[object]] = {
         {"pages": 1, "generation": 1, "languages": {"en": -5}},
     ],
     "counts": [
-        {"pages": -1, "tokens": [0] * 6, "having": {}},
-        {"pages": 0, "tokens": [1] * 6, "having": {}},
+        {"pages": -1, "tokens": [0] * len(TEXT_FIELDS), "having": {}},
+        {"pages": 0, "tokens": [1] * len(TEXT_FIELDS), "having": {}},
         {"pages": 1, "tokens": [0] * 5, "having": {}},
-        {"pages": 1, "tokens": [0] * 6, "having": {"red": [1]}},
-        {"pages": 1, "tokens": [0] * 6, "having": {"red": [-1] * 6}},
+        {"pages": 1, "tokens": [0] * len(TEXT_FIELDS), "having": {"red": [1]}},
+        {"pages": 1, "tokens": [0] * len(TEXT_FIELDS), "having": {"red": [-1] * len(TEXT_FIELDS)}},
     ],
     "top": [
         {"total": 5, "candidates": []},
@@ -315,7 +319,7 @@ LIES: dict[str, list[object]] = {
     ],
     "evidence": [
         [[[2, 0, 1.0, 1.0]]],
-        [[[0, 6, 1.0, 1.0]]],
+        [[[0, len(TEXT_FIELDS), 1.0, 1.0]]],
         [[[0, -1, 1.0, 1.0]]],
         [[[0, 0, NAN, 1.0]]],
         [[], []],
@@ -327,9 +331,9 @@ LIES: dict[str, list[object]] = {
 QUESTIONS: dict[str, Callable[[RemoteShard], object]] = {
     "facts": lambda shard: shard.facts(),
     "counts": lambda shard: shard.counts(["red"]),
-    "top": lambda shard: shard.top(Ask(groups=(("red",),), needed=1, top=3)),
+    "top": lambda shard: shard.top(ShardQuery(groups=(("red",),), needed=1, top=3)),
     "evidence": lambda shard: shard.evidence([1], RED),
-    "near": lambda shard: shard.near([1], [["red", "fox"]]),
+    "near": lambda shard: shard.near([1], bonuses(("red", "fox"))),
     "stored": lambda shard: shard.stored([1]),
     "vocabulary": lambda shard: shard.vocabulary("re", 1),
 }
@@ -338,30 +342,38 @@ QUESTIONS: dict[str, Callable[[RemoteShard], object]] = {
 @pytest.mark.parametrize("name", QUESTIONS)
 def test_a_shard_that_says_what_cannot_be_is_silent(name: str) -> None:
     server = Answering(*map(told, LIES[name]))
-    shard = RemoteShard(server.url, timeout_s=10)
     for _ in LIES[name]:
         with pytest.raises(SilentShard):
-            QUESTIONS[name](shard)
+            QUESTIONS[name](RemoteShard(server.url, timeout_s=10))
     server.join()
 
 
 @pytest.mark.parametrize(
-    "wish",
+    "options",
     [
-        Ask(groups=RED.groups, needed=-1),
-        Ask(groups=RED.groups, weights=Weights(main=NAN)),
-        Ask(groups=RED.groups, weights=Weights(main=-1.0)),
-        Ask(groups=RED.groups, counts=Counts(pages=0, tokens=(1,) * 6, having={})),
-        Ask(groups=RED.groups, counts=Counts(pages=9, tokens=(1,), having={})),
-        Ask(groups=RED.groups, counts=Counts(pages=9, tokens=(1,) * 6, having={"red": (-1,) * 6})),
+        ShardQuery(groups=RED.groups, needed=-1),
+        ShardQuery(groups=RED.groups, weights=Weights(main=NAN)),
+        ShardQuery(groups=RED.groups, weights=Weights(main=-1.0)),
+        ShardQuery(
+            groups=RED.groups, counts=Counts(pages=0, tokens=(1,) * len(TEXT_FIELDS), having={})
+        ),
+        ShardQuery(groups=RED.groups, counts=Counts(pages=9, tokens=(1,), having={})),
+        ShardQuery(
+            groups=RED.groups,
+            counts=Counts(
+                pages=9, tokens=(1,) * len(TEXT_FIELDS), having={"red": (-1,) * len(TEXT_FIELDS)}
+            ),
+        ),
     ],
 )
-def test_a_question_with_numbers_that_cannot_be_is_a_bad_request(address: str, wish: Ask) -> None:
+def test_a_question_with_numbers_that_cannot_be_is_a_bad_request(
+    address: str, options: ShardQuery
+) -> None:
     with pytest.raises(SilentShard, match="said 400"):
-        RemoteShard(address + "/shard/00").top(wish)
+        RemoteShard(address + "/shard/00").top(options)
 
 
-def test_pages_that_are_gone_have_no_evidence(shard: Shard) -> None:
+def test_pages_that_are_gone_have_no_evidence(shard: IndexShard) -> None:
     assert shard.evidence([1, 2, 3], RED) == [[], [], []]
 
 
@@ -381,3 +393,36 @@ def test_only_web_addresses_are_far_shards() -> None:
         RemoteShard("ftp://a.test/")
     with pytest.raises(ConfigError, match="Port"):
         RemoteShard("http://a.test:b/")
+
+
+def test_what_another_machine_says_stays_on_one_line_and_steers_no_terminal() -> None:
+    body = b"\x1b[31m\r\ngossamer: all is well \x9b\xe2\x80\xae" + b"x" * 10_000
+    head = b"HTTP/1.1 503 No\r\nContent-Length: %d\r\n\r\n" % len(body)
+    server = Answering(head + body)
+    with pytest.raises(SilentShard) as raised:
+        RemoteShard(server.url, timeout_s=10).facts()
+    server.join()
+    said = raised.value.reason
+    assert said.isprintable()
+    assert said.startswith("does not answer: it said 503 to facts:")
+    assert len(said) <= 300
+
+
+@pytest.mark.parametrize(
+    "offer",
+    [
+        {"high": ["../../etc"]},
+        {"high": ["00/../.."]},
+        {"high": ["00"] * 1001},
+        {"high": "00"},
+        {"high": ["00"], "low": [7]},
+        {"high": ["00"], "born": "x"},
+        [],
+        None,
+    ],
+)
+def test_an_offer_that_cannot_be_makes_a_machine_missing(offer: object) -> None:
+    server = Answering(told(offer))
+    with pytest.raises(CannotGoOn, match="not what was expected"):
+        open_reader(server.url.removesuffix("/shard/00"))
+    server.join()

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from gossamer.search.build import IndexOptions, build_index
 from tests.unit.forked import ENDED, in_a_fork
-from tests.unit.search.pages_archive import PagesArchive, index_urls, page
+from tests.unit.search.pages_archive import PagesArchive, images_in, index_urls, page
 
 A, B, C, D = (f"http://{name}.test/" for name in "abcd")
 KEPT = IndexOptions(news_share=1e9, shards=2)
@@ -43,11 +43,14 @@ def dying(touch: int, root: Path, options: IndexOptions) -> Callable[[], object]
 def prepare(root: Path, stage: str) -> IndexOptions:
     """Make a crawl whose index is to be built, to be added to, or to be built again."""
     archive = PagesArchive(root)
-    archive.write([page(A, "zebras", (B, "lions there"), content="x"), page(B, "lions", at=2)])
+    zebra, lion = ("http://i.test/z.png", "a zebra"), ("http://i.test/l.png", "a lion")
+    first = page(A, "zebras", (B, "lions there"), content="x", images=[zebra])
+    archive.write([first, page(B, "lions", at=2, images=[lion, zebra])])
     if stage == "first":
         return KEPT
     build_index(root, KEPT)
-    archive.write([page(C, None, at=3, content="x", copy_of=A), page(A, "apes", at=4)])
+    copy = page(C, None, at=3, content="x", copy_of=A, images=[("http://i.test/x.png", "x")])
+    archive.write([copy, page(A, "apes", at=4, images=[zebra])])
     archive.write([page(B, None, outcome="gone", at=5), page(D, "hippos", at=5)])
     return replace(KEPT, is_full=stage == "again")
 
@@ -57,6 +60,8 @@ def test_a_kill_before_a_touch_of_a_file_loses_nothing(stage: str, tmp_path: Pat
     options = prepare(tmp_path / "prepared", stage)
     before = None if stage == "first" else index_urls(tmp_path / "prepared")
     after = sorted(archive_urls(tmp_path / "prepared"))
+    shown = ["http://i.test/x.png"] * (stage != "first") + ["http://i.test/z.png"]
+    shown = ["http://i.test/l.png", *shown] if stage == "first" else shown
     root = tmp_path / "crawl"
     touches = 0
     for touch in range(1, 1000, 1 if stage == "news" else 3):
@@ -66,6 +71,7 @@ def test_a_kill_before_a_touch_of_a_file_loses_nothing(stage: str, tmp_path: Pat
         assert before is None or any(path.exists() for path in whole)
         build_index(root, KEPT)
         assert index_urls(root) == after
+        assert [url for url, _ in images_in(root)] == shown
         names = {path.name for path in root.iterdir()}
         assert names == {"archive", "index", "index.lock"}
         shutil.rmtree(root)

@@ -8,15 +8,15 @@ import tantivy
 
 from gossamer.errors import CannotGoOn
 from gossamer.search.fields import TEXT_FIELDS, Weights
-from gossamer.search.messages import Ask, Filters
+from gossamer.search.messages import QueryFilters, ShardQuery
 from gossamer.search.page import Prepared
 from gossamer.search.shard import BadShard, LocalShard, ShardWriter, quantised
 from gossamer.search.shard.lengths import LENGTHS
 from gossamer.search.shard.schema import open_index
-from tests.unit.search.made import prepared, shard_of, write_shard
+from tests.unit.search.made import bonuses, prepared, shard_of, write_shard
 
 A, B, C = (f"http://{name}.test/x" for name in "abc")
-ALL = Ask(groups=(("red",),), needed=1)
+ALL = ShardQuery(groups=(("red",),), needed=1)
 
 
 def pages() -> list[Prepared]:
@@ -48,7 +48,7 @@ def test_candidates_come_with_their_facts_and_the_best_first(shard: LocalShard) 
 
 @pytest.mark.parametrize("top", [0, 1, 3, 10**12])
 def test_any_number_of_candidates_may_be_asked_for(shard: LocalShard, top: int) -> None:
-    found = shard.top(Ask(groups=(("red",),), needed=1, top=top))
+    found = shard.top(ShardQuery(groups=(("red",),), needed=1, top=top))
     assert len(found.candidates) == min(top, 3)
     assert found.total == 3
 
@@ -61,20 +61,21 @@ def test_counts_are_those_of_the_words_written(shard: LocalShard) -> None:
         "heads": 0,
         "main": 13,
         "rest": 0,
+        "code": 0,
         "anchors": 1,
         "path": 3,
     }
-    assert counts.having == {"red": (1, 0, 2, 0, 1, 0), "unheard": (0,) * 6}
+    assert counts.having == {"red": (1, 0, 2, 0, 0, 1, 0), "unheard": (0,) * len(TEXT_FIELDS)}
 
 
 def test_an_empty_shard_answers_everything_with_nothing(tmp_path: Path) -> None:
     shard = shard_of(tmp_path, [])
     assert shard.top(ALL).candidates == []
-    assert shard.top(Ask()).total == 0
-    assert shard.counts(["red"]).having == {"red": (0,) * 6}
-    assert shard.counts([]).tokens == (0,) * 6
+    assert shard.top(ShardQuery()).total == 0
+    assert shard.counts(["red"]).having == {"red": (0,) * len(TEXT_FIELDS)}
+    assert shard.counts([]).tokens == (0,) * len(TEXT_FIELDS)
     assert shard.evidence([1], ALL) == [[]]
-    assert shard.near([1], [("red", "fox")]) == [0.0]
+    assert shard.near([1], bonuses(("red", "fox"))) == [0.0]
     assert shard.stored([1]) == []
     assert shard.vocabulary("", 10) == []
     assert list(shard.urls()) == []
@@ -82,7 +83,7 @@ def test_an_empty_shard_answers_everything_with_nothing(tmp_path: Path) -> None:
 
 
 def test_evidence_says_how_often_and_in_how_long_a_field(shard: LocalShard) -> None:
-    (b,) = shard.evidence(keys(B), Ask(groups=(("fox", "hen"), ("red",)), needed=2))
+    (b,) = shard.evidence(keys(B), ShardQuery(groups=(("fox", "hen"), ("red",)), needed=2))
     assert sorted((one.group, one.field, one.often, one.length) for one in b) == [
         (0, 0, 1, 1),  # hen, title
         (0, 2, 1, 7),  # fox, main
@@ -92,7 +93,7 @@ def test_evidence_says_how_often_and_in_how_long_a_field(shard: LocalShard) -> N
 
 
 def test_fields_that_count_nothing_give_no_evidence(shard: LocalShard) -> None:
-    ask = Ask(groups=(("red",),), needed=1, weights=Weights(title=0, main=0))
+    ask = ShardQuery(groups=(("red",),), needed=1, weights=Weights(title=0, main=0))
     assert shard.evidence(keys(A), ask) == [[]]
 
 
@@ -107,7 +108,7 @@ def test_long_fields_are_as_long_as_the_engine_thinks(tmp_path: Path) -> None:
         ]
         + [prepared("http://a.test/1", main="red")],
     )
-    ask = Ask(groups=(("red",),), needed=1)
+    ask = ShardQuery(groups=(("red",),), needed=1)
     found = shard.evidence([prepared(f"http://a.test/{n}").key for n in lengths], ask)
     index = open_index(tmp_path)
     searcher = index.searcher()
@@ -146,7 +147,7 @@ def test_every_byte_of_a_length_stands_for_itself() -> None:
 
 
 def test_rows_of_terms_count_once_in_main_text_or_title(shard: LocalShard) -> None:
-    rows = [("red", "fox"), ("fox", "runs"), ("hen",), ()]
+    rows = bonuses(("red", "fox"), ("fox", "runs"), ("hen",), ())
     assert shard.near(keys(A, B, C), rows) == [2.0, 2.0, 0.0]
 
 
@@ -184,27 +185,27 @@ def test_a_snapshot_stays_until_it_is_renewed(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("filters", "expected"),
     [
-        (Filters(sites=("a.test", "b.test")), {A, B}),
-        (Filters(not_sites=("test",)), set()),
-        (Filters(languages=("fr",)), {B}),
-        (Filters(not_languages=("fr",)), {A, C}),
-        (Filters(in_url=("x",)), {A}),
-        (Filters(not_in_url=("x",)), {B, C}),
-        (Filters(types=("pdf",)), set()),
-        (Filters(after=10, before=20), {A}),
-        (Filters(after=-5, before=2**70), {A, B}),
-        (Filters(before=0), set()),
+        (QueryFilters(sites=("a.test", "b.test")), {A, B}),
+        (QueryFilters(not_sites=("test",)), set()),
+        (QueryFilters(languages=("fr",)), {B}),
+        (QueryFilters(not_languages=("fr",)), {A, C}),
+        (QueryFilters(in_url=("x",)), {A}),
+        (QueryFilters(not_in_url=("x",)), {B, C}),
+        (QueryFilters(types=("pdf",)), set()),
+        (QueryFilters(after=10, before=20), {A}),
+        (QueryFilters(after=-5, before=2**70), {A, B}),
+        (QueryFilters(before=0), set()),
     ],
 )
-def test_filters_hold(shard: LocalShard, filters: Filters, expected: set[str]) -> None:
-    found = shard.top(Ask(groups=(("red",),), needed=1, filters=filters))
+def test_filters_hold(shard: LocalShard, filters: QueryFilters, expected: set[str]) -> None:
+    found = shard.top(ShardQuery(groups=(("red",),), needed=1, filters=filters))
     assert {page.url for page in shard.stored([one.key for one in found.candidates])} == expected
 
 
 def test_phrases_are_needed_or_unwanted(shard: LocalShard) -> None:
-    ask = Ask(phrases=((("red", "fox"), ("sees",)),), without=((("hen",),),))
+    ask = ShardQuery(phrases=((("red", "fox"), ("sees",)),), without=((("hen",),),))
     assert [one.key for one in shard.top(ask).candidates] == keys(A)
-    assert shard.top(Ask(phrases=(((),),))).total == 0
+    assert shard.top(ShardQuery(phrases=(((),),))).total == 0
 
 
 @pytest.mark.parametrize("damage", ["gone", "empty", "no json", "half", "no file"])

@@ -7,7 +7,7 @@ from pathlib import Path
 from gossamer.search.fields import TEXT_FIELDS
 from gossamer.search.page import Prepared
 from gossamer.search.shard import LocalShard, ShardWriter
-from gossamer.search.terms import TermFinder, TermsWriter
+from gossamer.search.terms import TermIndexReader, TermsWriter
 from gossamer.urls import fingerprint_of
 
 LEAST_HEAP_BYTES = 15_000_000
@@ -53,13 +53,13 @@ def some_pages(many: int, seed: int = 1) -> list[Prepared]:
     ]
 
 
-def by_terms(folder: Path, pages: Iterable[Prepared], shards: int = 3) -> TermFinder:
+def by_terms(folder: Path, pages: Iterable[Prepared], shards: int = 3) -> TermIndexReader:
     """Return pages split by terms; the runs are small, so that there are several."""
     writer = TermsWriter(folder, shards, run_tokens=1 << 10)
     for one in pages:
         writer.add(one)
     writer.close()
-    return TermFinder(folder)
+    return TermIndexReader(folder)
 
 
 def in_one_index(folder: Path, pages: Iterable[Prepared]) -> LocalShard:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from gossamer.errors import CannotGoOn, ConfigError
-from gossamer.search import IndexOptions, build_index, open_finder, open_index, open_searcher
+from gossamer.search import IndexOptions, build_index, open_index, open_reader, open_searcher
 from gossamer.search.manifest import index_folder
 from tests.unit.search.pages_archive import PagesArchive, page
 
@@ -51,7 +51,7 @@ def test_what_is_new_means_another_full_build(archive: PagesArchive) -> None:
 def test_what_only_shards_of_documents_can_do_is_refused(archive: PagesArchive) -> None:
     build_index(archive.root, TERMS)
     with pytest.raises(CannotGoOn, match="split by terms"):
-        open_finder(archive.root)
+        open_reader(archive.root)
     with pytest.raises(ConfigError, match="tiers"):
         build_index(archive.root, IndexOptions(organisation="terms", high_share=0.2))
     assert (index_folder(archive.root) / "terms" / "set.json").exists()

@@ -7,19 +7,22 @@ from pathlib import Path
 import pytest
 
 from gossamer.errors import CannotGoOn, CorruptFile
-from gossamer.search.messages import Ask, Filters
-from gossamer.search.terms import TermFinder
-from gossamer.search.terms.kept.layout import FILE, UNSEALED
+from gossamer.search.messages import QueryFilters, ShardQuery
+from gossamer.search.terms import TermIndexReader
+from gossamer.search.terms.layout import FILE, UNSEALED
 from gossamer.search.terms.loads import tally_of
-from gossamer.search.terms.wire import Load
+from gossamer.search.terms.wire import Accumulators
+from tests.unit.search.made import bonuses
 
 from .small import by_terms, some_pages
 
 ASKS = [
-    Ask(groups=(("w1",), ("w30",)), needed=2),
-    Ask(groups=(("w1",), ("w2",)), needed=1),
-    Ask(phrases=((("w1", "w2"),),)),
-    Ask(groups=(("w20",),), needed=1, filters=Filters(sites=("h1.test",), in_url=("w1",))),
+    ShardQuery(groups=(("w1",), ("w30",)), needed=2),
+    ShardQuery(groups=(("w1",), ("w2",)), needed=1),
+    ShardQuery(phrases=((("w1", "w2"),),)),
+    ShardQuery(
+        groups=(("w20",),), needed=1, filters=QueryFilters(sites=("h1.test",), in_url=("w1",))
+    ),
 ]
 
 
@@ -35,9 +38,9 @@ def test_a_sealed_file_that_changed_is_named(tmp_path: Path) -> None:
             if bad is not None:
                 path.write_bytes(bad)
             with pytest.raises(CorruptFile, match=path.name):
-                TermFinder(tmp_path)
+                TermIndexReader(tmp_path)
             path.write_bytes(content)
-    assert TermFinder(tmp_path).find(ASKS[1]).total > 0
+    assert TermIndexReader(tmp_path).find(ASKS[1]).total > 0
 
 
 @pytest.mark.parametrize(
@@ -48,7 +51,7 @@ def test_a_set_that_cannot_be_is_none(tmp_path: Path, lie: dict[str, object]) ->
     said = json.loads((tmp_path / FILE).read_bytes())
     (tmp_path / FILE).write_text(json.dumps({**said, **lie}))
     with pytest.raises(CannotGoOn, match="no index"):
-        TermFinder(tmp_path)
+        TermIndexReader(tmp_path)
 
 
 def _flipped(content: bytes) -> bytes:
@@ -73,33 +76,33 @@ def test_damaged_lists_are_told_or_answered_from(tmp_path: Path) -> None:
 def _is_told(folder: Path) -> bool:
     """Ask everything; tell whether there was a word about damage."""
     try:
-        finder = TermFinder(folder)
+        reader = TermIndexReader(folder)
         for ask in ASKS:
-            finder.near(finder.find(ask).candidates, [("w1", "w2"), ("w0", "w0", "w1")])
+            reader.near(reader.find(ask).candidates, bonuses(("w1", "w2"), ("w0", "w0", "w1")))
     except CorruptFile:
         return True
     return False
 
 
 def test_damaged_pages_are_named(tmp_path: Path) -> None:
-    finder = by_terms(tmp_path, some_pages(5), shards=1)
-    found = finder.find(ASKS[1]).candidates
+    reader = by_terms(tmp_path, some_pages(5), shards=1)
+    found = reader.find(ASKS[1]).candidates
     path = tmp_path / "000001" / "stored"
     path.write_bytes(bytes(path.stat().st_size))
     with pytest.raises(CorruptFile, match="stored"):
-        TermFinder(tmp_path).stored(found)
+        TermIndexReader(tmp_path).stored(found)
 
 
 @pytest.mark.parametrize(
     "load",
     [
-        Load(b"\xff" * 12, b"", b"\1"),
-        Load(b"\x7f\x7f", b"", b"\1"),
-        Load(b"\0\0", b"1234", b"\1"),
-        Load(b"\0\0\0", b"", b"\1\1"),
-        Load(b"\x80", b"", b"\1"),
+        Accumulators(b"\xff" * 12, b"", b"\1"),
+        Accumulators(b"\x7f\x7f", b"", b"\1"),
+        Accumulators(b"\0\0", b"1234", b"\1"),
+        Accumulators(b"\0\0\0", b"", b"\1\1"),
+        Accumulators(b"\x80", b"", b"\1"),
     ],
 )
-def test_a_message_that_makes_no_sense_is_refused(load: Load) -> None:
+def test_a_message_that_makes_no_sense_is_refused(load: Accumulators) -> None:
     with pytest.raises(CannotGoOn, match="message"):
         tally_of(load, 100)

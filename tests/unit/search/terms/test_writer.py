@@ -6,16 +6,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gossamer.search.messages import Ask
-from gossamer.search.terms import TermFinder, TermsWriter
-from gossamer.search.terms.kept import norms_of, shard_of, term_hash
+from gossamer.search.fields import TEXT_FIELDS
+from gossamer.search.messages import ShardQuery
+from gossamer.search.terms import TermIndexReader, TermsWriter
+from gossamer.search.terms.compiled import term_hash
+from gossamer.search.terms.layout import shard_of
+from gossamer.search.terms.lengths import norms_of
 
 from .small import by_terms, in_one_index, page, some_pages
 
 
-def found(finder: TermFinder, *terms: str) -> list[str]:
-    ask = Ask(groups=tuple((term,) for term in terms), needed=len(terms))
-    return sorted(it.url for it in finder.stored(finder.find(ask).candidates))
+def found(reader: TermIndexReader, *terms: str) -> list[str]:
+    ask = ShardQuery(groups=tuple((term,) for term in terms), needed=len(terms))
+    return sorted(it.url for it in reader.stored(reader.find(ask).candidates))
 
 
 def test_the_newest_page_of_a_url_counts_and_deleted_ones_do_not(tmp_path: Path) -> None:
@@ -31,15 +34,15 @@ def test_the_newest_page_of_a_url_counts_and_deleted_ones_do_not(tmp_path: Path)
     writer.commit()
     writer.close()
     assert writer.pages() == 2
-    finder = TermFinder(tmp_path)
-    assert found(finder, "old") == []
-    assert found(finder, "new") == ["http://h1.test/1"]
-    assert found(finder, "again") == ["http://h0.test/3"]
-    assert finder.counts(["old", "new"]).pages == 2
-    assert finder.counts(["old"]).having == {"old": (0,) * 6}
-    assert finder.counts([]).tokens == (2, 0, 0, 0, 0, 0)
-    assert finder.languages() == ["en", "fr"]
-    assert finder.vocabulary("", 10) == [("again", 1), ("new", 1)]
+    reader = TermIndexReader(tmp_path)
+    assert found(reader, "old") == []
+    assert found(reader, "new") == ["http://h1.test/1"]
+    assert found(reader, "again") == ["http://h0.test/3"]
+    assert reader.counts(["old", "new"]).pages == 2
+    assert reader.counts(["old"]).having == {"old": (0,) * len(TEXT_FIELDS)}
+    assert reader.counts([]).tokens == (2, 0, 0, 0, 0, 0, 0)
+    assert reader.languages() == ["en", "fr"]
+    assert reader.vocabulary("", 10) == [("again", 1), ("new", 1)]
 
 
 def test_runs_large_and_small_make_the_same_lists(tmp_path: Path) -> None:
@@ -57,10 +60,10 @@ def test_runs_large_and_small_make_the_same_lists(tmp_path: Path) -> None:
 
 
 def test_a_set_without_pages_can_be_asked(tmp_path: Path) -> None:
-    finder = by_terms(tmp_path, [])
-    assert found(finder, "word") == []
-    assert finder.find(Ask()).total == 0
-    assert finder.vocabulary("", 5) == []
+    reader = by_terms(tmp_path, [])
+    assert found(reader, "word") == []
+    assert reader.find(ShardQuery()).total == 0
+    assert reader.vocabulary("", 5) == []
 
 
 def test_a_reader_sees_the_old_set_until_the_new_one_is_whole(tmp_path: Path) -> None:
@@ -69,7 +72,7 @@ def test_a_reader_sees_the_old_set_until_the_new_one_is_whole(tmp_path: Path) ->
     killed.add(page(2, ["lost"]))
     for file in (*killed._files, killed._stored, *killed._runs._files):
         file.close()
-    assert found(TermFinder(tmp_path), "old") == ["http://h1.test/1"]
+    assert found(TermIndexReader(tmp_path), "old") == ["http://h1.test/1"]
     assert not reader.renew()
     by_terms(tmp_path, [page(1, ["new"])], shards=2)
     assert found(reader, "old") == ["http://h1.test/1"]
@@ -96,9 +99,9 @@ def test_a_term_can_be_placed_elsewhere(tmp_path: Path) -> None:
     for one in pages:
         writer.add(one)
     writer.close()
-    finder = TermFinder(tmp_path / "placed")
-    assert finder.shard_of("w1") == away
-    assert found(finder, "w1", "w5") == found(by_terms(tmp_path / "other", pages), "w1", "w5")
+    reader = TermIndexReader(tmp_path / "placed")
+    assert reader.shard_of("w1") == away
+    assert found(reader, "w1", "w5") == found(by_terms(tmp_path / "other", pages), "w1", "w5")
 
 
 def test_terms_spread_over_the_shards() -> None:
@@ -110,7 +113,7 @@ def test_lengths_are_those_of_the_engine(tmp_path: Path) -> None:
     assert norms_of(np.array([0, 1, 39, 40, 41, 42, 1000])).tolist() == [0, 1, 39, 40, 40, 41, 87]
     lengths = [1, 39, 41, 55, 100, 2000, 20_001]
     pages = [page(number, ["", "", "x " * size]) for number, size in enumerate(lengths)]
-    ask = Ask(groups=(("x",),), needed=1)
+    ask = ShardQuery(groups=(("x",),), needed=1)
     one = in_one_index(tmp_path / "one", pages).top(ask).candidates
     terms = by_terms(tmp_path / "terms", pages).find(ask).candidates
     expected = {it.key: it.score for it in one}

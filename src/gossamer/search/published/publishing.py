@@ -1,0 +1,125 @@
+"""Publish: brings an index into an object store. What is there already is not sent again."""
+
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from gossamer.errors import CannotGoOn, ConfigError
+from gossamer.search.manifest import Manifest, image_folders, read_manifest, shard_folders
+from gossamer.search.published.seal import (
+    FILES,
+    SEAL,
+    Seal,
+    SealedFile,
+    digest_of,
+    read_seal,
+    sealed,
+)
+from gossamer.store import Objects
+
+META = "meta.json"
+_TRIES = 5
+
+
+class Published(Struct, frozen=True, kw_only=True):
+    """What was done."""
+
+    files: int
+    sent: int
+    sent_bytes: int
+    deleted: int
+
+
+class _Deletes(Struct):
+    opstamp: int
+
+
+class _Segment(Struct):
+    segment_id: str
+    deletes: _Deletes | None = None
+
+
+class _Meta(Struct):
+    segments: list[_Segment]
+
+
+def publish(index: Path, url: str, objects: Objects | None = None) -> Published:
+    """Bring the index in a folder to a URL. One at a time; whoever reads there is not disturbed.
+
+    Files that a merge has replaced meanwhile begin it anew. Objects that belong neither to this
+    seal nor to the one before are deleted.
+    """
+    objects = objects or Objects(url, is_made=True)
+    content = objects.read(SEAL)
+    before = read_seal(content, url).files if content is not None else {}
+    there = dict(before)
+    sent = sent_bytes = 0
+    for _ in range(_TRIES):
+        try:
+            seal = _taken(index, there)
+            for name in seal.files.keys() - there.keys():
+                objects.put(FILES + name, index / name)
+                there[name] = seal.files[name]
+                sent += 1
+                sent_bytes += there[name].size
+        except FileNotFoundError:
+            continue
+        objects.put(SEAL, sealed(seal))
+        deleted = _swept(objects, {*before, *seal.files})
+        return Published(files=len(seal.files), sent=sent, sent_bytes=sent_bytes, deleted=deleted)
+    raise CannotGoOn(f"{index} changes faster than it can be uploaded: try again later")
+
+
+def _taken(index: Path, known: dict[str, SealedFile]) -> Seal:
+    """Return an index as it is now."""
+    manifest = read_manifest(index)
+    if manifest is None:
+        raise CannotGoOn(f"no index in {index}: run `gossamer build DIR index`")
+    if manifest.organisation != "documents":
+        raise ConfigError(
+            "only an index split by documents can be published: "
+            "build it with --organisation documents"
+        )
+    metas: dict[str, str] = {}
+    files: dict[str, SealedFile] = {}
+    for folder in _folders(index, manifest):
+        content = (folder / META).read_bytes()
+        metas[folder.name] = content.decode()
+        for path in _files(folder, content):
+            name = f"{folder.name}/{path.name}"
+            size = path.stat().st_size
+            old = known.get(name)
+            files[name] = old if old and old.size == size else SealedFile(size, digest_of(path))
+    return Seal(manifest=manifest, metas=metas, files=files)
+
+
+def _folders(index: Path, manifest: Manifest) -> list[Path]:
+    low = shard_folders(index, manifest, "low") if manifest.high_share else []
+    images = image_folders(index, manifest) if manifest.images else []
+    return [*shard_folders(index, manifest, "high"), *low, *images]
+
+
+def _files(folder: Path, meta: bytes) -> list[Path]:
+    """Return the files of the segments that a commit is made of."""
+    try:
+        segments = msgspec.json.decode(meta, type=_Meta).segments
+    except msgspec.DecodeError as error:
+        raise CannotGoOn(
+            f"{folder / META} is damaged: {error}; run `gossamer build DIR index --full`"
+        ) from error
+    found: list[Path] = []
+    for segment in segments:
+        name = segment.segment_id.replace("-", "")
+        deletes = f"{name}.{segment.deletes.opstamp}.del" if segment.deletes else ""
+        paths = [path for path in folder.glob(f"{name}.*") if path.suffix != ".del"]
+        if not paths:
+            raise FileNotFoundError(folder / name)
+        found += [*paths, folder / deletes] if deletes else paths
+    return found
+
+
+def _swept(objects: Objects, wanted: set[str]) -> int:
+    there = {name.removeprefix(FILES) for name in objects.names(FILES)}
+    objects.delete([FILES + name for name in sorted(there - wanted)])
+    return len(there - wanted)

@@ -1,0 +1,280 @@
+"""Objects: what lies below the URL of an object store, read, written and listed.
+
+One small interface over `obstore`, for folders, S3 and what speaks its protocol, Google Cloud
+Storage, Azure, and memory. What the library raises is told in one line that names what to set.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gossamer.errors import CannotGoOn, ConfigError
+from gossamer.log import escape
+
+if TYPE_CHECKING:
+    from obstore import GetResult
+    from obstore.store import ObjectStore
+
+SCHEMES = frozenset(("s3", "s3a", "gs", "az", "azure", "abfs", "abfss", "adl", "file", "memory"))
+EXPECTED = "expected s3://BUCKET/PREFIX, gs://, az:// or file:///FOLDER"
+_SERVERS = ("http", "https")
+_URL = re.compile(r"([a-z][a-z0-9+.-]*)://")
+CHUNK_BYTES = 8 * 1024 * 1024
+MOST_READ_BYTES = 256 * 1024 * 1024
+"""Of an object that is read into memory."""
+MOST_RETRIES, RETRY_S = 4, 30
+"""Requests that fail are repeated, the waits growing from 0.1 s; the library's own limits are ten
+times and three minutes, during which nothing would be said."""
+_MOST_CHARS = 300
+
+
+class TooLarge(CannotGoOn):
+    """An object has more bytes than it can have."""
+
+
+def is_store(place: str) -> bool:
+    """Return True if a place is the URL of an object store."""
+    found = _URL.match(place)
+    return found is not None and found[1] not in _SERVERS
+
+
+def require_store(url: str) -> None:
+    """Refuse the URL of what is no object store."""
+    if url.partition("://")[0] not in SCHEMES:
+        raise ConfigError(f"{url}: {EXPECTED}")
+
+
+class Objects:
+    """The objects below a URL. Any thread may ask."""
+
+    def __init__(
+        self, url: str, store: "ObjectStore | None" = None, *, is_made: bool = False
+    ) -> None:
+        """Take where they are. `is_made`: a folder that is not there is made."""
+        self.url = url.rstrip("/") if store is None else url
+        self._store = store or _opened(url, is_made=is_made)
+
+    def put(self, name: str, content: bytes | Path) -> None:
+        """Make an object, or replace it at once."""
+        import obstore  # noqa: PLC0415 - most places are folders
+
+        if isinstance(content, Path):
+            content.stat()  # a file that is gone is not what the store is to blame for
+        with self._told():
+            obstore.put(self._store, name, content)
+
+    def create(self, name: str, content: bytes) -> bool:
+        """Make an object if there is none of that name; return True if the one there is this one.
+
+        The content must be that of one writer only: an answer that was lost on the way makes the
+        library repeat what has been done, so what is there already is read and compared.
+        """
+        import obstore  # noqa: PLC0415 - most places are folders
+        from obstore.exceptions import AlreadyExistsError  # noqa: PLC0415 - the same
+
+        with self._told():
+            try:
+                obstore.put(self._store, name, content, mode="create")
+            except (AlreadyExistsError, FileExistsError):
+                return self.read(name) == content
+        return True
+
+    def read(self, name: str, most_bytes: int = MOST_READ_BYTES) -> bytes | None:
+        """Return an object, None if there is none. One that is too long is refused."""
+        pieces = self._pieces(name)
+        return None if pieces is None else b"".join(self._up_to(most_bytes, name, pieces))
+
+    def read_range(self, name: str, start: int, length: int) -> bytes | None:
+        """Return some bytes of an object, fewer at its end; None if there is no such object."""
+        import obstore  # noqa: PLC0415 - most places are folders
+
+        size = self.size(name)
+        if size is None:
+            return None
+        length = min(length, size - start)
+        if length <= 0:
+            return b""
+        with self._told():
+            return bytes(obstore.get_range(self._store, name, start=start, length=length))
+
+    def size(self, name: str) -> int | None:
+        """Return how many bytes an object has, None if there is none."""
+        import obstore  # noqa: PLC0415 - most places are folders
+
+        with self._told():
+            try:
+                return obstore.head(self._store, name)["size"]
+            except FileNotFoundError as error:
+                if _is_without_bucket(error):
+                    raise
+                return None
+
+    def exists(self, name: str) -> bool:
+        """Return True if there is an object of that name."""
+        return self.size(name) is not None
+
+    def save(self, name: str, path: Path, most_bytes: int) -> bool:
+        """Save an object as a file; return False if there is none. A longer one is refused."""
+        pieces = self._pieces(name)
+        if pieces is None:
+            return False
+        try:
+            with path.open("wb") as file:
+                file.writelines(self._up_to(most_bytes, name, pieces))
+        except CannotGoOn:
+            path.unlink()
+            raise
+        return True
+
+    def names(self, prefix: str) -> list[str]:
+        """Return the names of all objects below a prefix."""
+        import obstore  # noqa: PLC0415 - most places are folders
+
+        with self._told():
+            return [one["path"] for some in obstore.list(self._store, prefix) for one in some]
+
+    def delete(self, names: Sequence[str]) -> None:
+        """Delete objects; those that are gone are no problem."""
+        import obstore  # noqa: PLC0415 - most places are folders
+
+        for name in names:
+            with self._told():
+                try:
+                    obstore.delete(self._store, name)
+                except FileNotFoundError as error:
+                    if _is_without_bucket(error):
+                        raise
+
+    def _pieces(self, name: str) -> Iterator[bytes] | None:
+        import obstore  # noqa: PLC0415 - most places are folders
+
+        with self._told():
+            try:
+                found = obstore.get(self._store, name)
+            except FileNotFoundError as error:
+                if _is_without_bucket(error):
+                    raise
+                return None
+        return self._streamed(found)
+
+    def _up_to(self, most_bytes: int, name: str, pieces: Iterator[bytes]) -> Iterator[bytes]:
+        left = most_bytes
+        for piece in pieces:
+            left -= len(piece)
+            if left < 0:
+                raise TooLarge(f"{self.url}/{name} is damaged: more than {most_bytes} bytes")
+            yield piece
+
+    def _streamed(self, found: "GetResult") -> Iterator[bytes]:
+        with self._told():
+            for piece in found.stream(min_chunk_size=CHUNK_BYTES):
+                yield bytes(piece)
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        from obstore.exceptions import BaseError  # noqa: PLC0415 - most places are folders
+
+        try:
+            yield
+        except (BaseError, OSError) as error:
+            raise CannotGoOn(f"{self.url} cannot be used: {explained(str(error))}") from error
+
+
+def _opened(url: str, *, is_made: bool) -> "ObjectStore":
+    from obstore.exceptions import BaseError  # noqa: PLC0415 - most places are folders
+    from obstore.store import from_url  # noqa: PLC0415 - most places are folders
+
+    require_store(url)
+    is_folder = url.startswith("file://")
+    try:
+        if is_folder:
+            return from_url(url, mkdir=is_made)
+        return from_url(
+            url,
+            retry_config={
+                "max_retries": MOST_RETRIES,
+                "retry_timeout": timedelta(seconds=RETRY_S),
+            },
+        )
+    except (BaseError, OSError, ValueError) as error:
+        words = str(error)
+        if is_folder:
+            does = "cannot be made" if is_made else "is no folder"
+            raise CannotGoOn(f"{url} {does}: {explained(words)}") from error
+        if _advice(words) is not None:
+            raise CannotGoOn(f"{url} cannot be used: {explained(words)}") from error
+        raise ConfigError(f"{url}: {EXPECTED}: {explained(words)}") from error
+
+
+def _is_without_bucket(error: FileNotFoundError) -> bool:
+    """Return True if it is not the object that is missing, but all that it could be in."""
+    words = str(error)
+    return any(code in words for code in ("NoSuchBucket", "ContainerNotFound"))
+
+
+_CAUSES = (
+    # What the library says (in its first line, or in the account of the cause that follows), and
+    # what a person is told instead; {place} is the URL that it has asked.
+    (r"BadScheme", "{place} is plain http, which is refused: set AWS_ALLOW_HTTP=true to allow it"),
+    (
+        r"Missing AccessKeyId|Missing SecretAccessKey",
+        "half of the credentials: set both AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY",
+    ),
+    (
+        r"/latest/(api/token|meta-data)|security-credentials",
+        "no credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY",
+    ),
+    (
+        r"computeMetadata",
+        "no credentials: set GOOGLE_APPLICATION_CREDENTIALS to the file of a service account",
+    ),
+    (
+        r"Account must be specified|MissingAccount",
+        "no account: set AZURE_STORAGE_ACCOUNT_NAME and AZURE_STORAGE_ACCOUNT_KEY",
+    ),
+    (
+        r"/metadata/identity",
+        "no credentials: set AZURE_STORAGE_ACCOUNT_KEY or AZURE_STORAGE_SAS_TOKEN",
+    ),
+    (
+        r"NoSuchBucket|ContainerNotFound",
+        "there is no such bucket at {place}: make it, or check its name and AWS_ENDPOINT_URL",
+    ),
+    (
+        r"InvalidAccessKeyId|SignatureDoesNotMatch|InvalidToken|ExpiredToken|401 Unauthorized",
+        "the credentials are not accepted: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY",
+    ),
+    (
+        r"AuthorizationHeaderMalformed|PermanentRedirect|301 Moved|IllegalLocationConstraint",
+        "the bucket is in another region: set AWS_REGION",
+    ),
+    (
+        r"AccessDenied|403 Forbidden",
+        "access is denied: the credentials lack the right to read, write, list or delete there",
+    ),
+    (
+        r"kind: Connect\b",
+        "{place} cannot be reached: check the network and AWS_ENDPOINT_URL",
+    ),
+    (
+        r"kind: Timeout|retry_timeout exceeded|operation timed out",
+        "{place} does not answer in time",
+    ),
+)
+_ASKED = re.compile(r"\b(?:GET|PUT|HEAD|POST|DELETE) (https?://[^\s/?]+)")
+
+
+def explained(words: str) -> str:
+    """Return in one line what went wrong in an object store, and what to set if that is known."""
+    asked = _ASKED.search(words)
+    advice = _advice(words)
+    if advice is None:
+        return escape(words.partition("\n")[0][:_MOST_CHARS])
+    return escape(advice.format(place=asked[1] if asked else "the store"))
+
+
+def _advice(words: str) -> str | None:
+    return next((advice for cause, advice in _CAUSES if re.search(cause, words)), None)
