@@ -4,6 +4,7 @@ import socket
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 import msgspec
 import pytest
@@ -207,10 +208,20 @@ class Answering:
     def _run(self) -> None:
         for answer in self._answers:
             connection, _ = self._listening.accept()
-            with connection:
-                connection.recv(65536)
+            with connection, connection.makefile("rb") as request:
+                read_request(request)
                 connection.sendall(answer)
         self._listening.close()
+
+
+def read_request(request: BinaryIO) -> None:
+    """Read a request to its end: closing a socket with bytes unread resets the connection."""
+    length = 0
+    while (line := request.readline()).strip():
+        name, _, value = line.partition(b":")
+        if name.lower() == b"content-length":
+            length = int(value)
+    request.read(length)
 
 
 @pytest.mark.parametrize(
