@@ -31,3 +31,24 @@ def test_held_pages_come_back_one_by_one_before_others() -> None:
     assert round_.drop("a.test") == [2]
     assert round_.drop("a.test") == []
     assert not round_
+
+
+def test_a_postponed_page_comes_when_nothing_else_is_left_and_is_postponed_once() -> None:
+    round_ = RevisitRound()
+    for key in (1, 2, 3):
+        round_.add(key)
+    assert round_.take() == 1
+    assert round_.postpone(1)
+    round_.wake_postponed()
+    assert round_.take() == 2
+    round_.hold("a.test", 2)
+    assert round_.take() == 3
+    round_.wake_postponed()
+    assert round_.take() is None
+    assert len(round_) == 2
+    assert round_.drop("a.test") == [2]
+    assert round_
+    round_.wake_postponed()
+    assert round_.take() == 1
+    assert not round_.postpone(1)
+    assert not round_

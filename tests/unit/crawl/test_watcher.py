@@ -17,7 +17,7 @@ KEY = url(PAGE).key
 RULES = WatchConfig(rate_per_s=10.0, prior_s=100.0)
 
 
-async def watcher_of(engine: Engine, until: dict[int, float]) -> Watcher:
+async def watcher_of(engine: Engine, until: dict[int, float], *, is_once: bool = False) -> Watcher:
     """Return a watcher of one page that is stored, and due in the next plan."""
     engine.web.page(PAGE)
     await engine.ask(PAGE)
@@ -39,6 +39,7 @@ async def watcher_of(engine: Engine, until: dict[int, float]) -> Watcher:
         postponed_until=lambda key: until.get(key, 0.0),
         in_flight=(),
         has_room=lambda _new: True,
+        is_once=is_once,
     )
 
 
@@ -58,6 +59,18 @@ async def test_a_suspect_is_not_revisited_before_its_moment(tmp_path: Path) -> N
     assert watcher.next_revisit_at(KEY) == until[KEY]
     engine.clock.advance(60.0)
     assert is_out(engine, watcher)
+
+
+async def test_a_single_round_asks_for_a_suspect_too(tmp_path: Path) -> None:
+    engine = open_engine(tmp_path, OWN)
+    until: dict[int, float] = {}
+    watcher = await watcher_of(engine, until, is_once=True)
+    until[KEY] = engine.time.now() + 60.0
+    assert is_out(engine, watcher)
+    assert not watcher.is_over
+    watcher.let_go(KEY, until[KEY])
+    watcher.feed(engine.time.now())
+    assert watcher.is_over
 
 
 async def test_a_revisit_that_is_let_go_leaves_its_place_and_is_due_later(tmp_path: Path) -> None:

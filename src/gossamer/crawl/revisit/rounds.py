@@ -10,14 +10,17 @@ class RevisitRound:
         self._waiting: deque[int] = deque()
         self._held: dict[str, deque[int]] = {}
         """Pages of hosts that have enough revisits under way."""
+        self._postponed: deque[int] = deque()
+        """Pages that come last."""
+        self._woken: set[int] = set()
         self._met: set[int] = set()
         """All pages that were ever in it."""
 
     def __len__(self) -> int:
-        return len(self._waiting) + sum(map(len, self._held.values()))
+        return len(self._waiting) + len(self._postponed) + sum(map(len, self._held.values()))
 
     def __bool__(self) -> bool:
-        return bool(self._waiting or self._held)
+        return bool(self._waiting or self._held or self._postponed)
 
     def add(self, key: int) -> bool:
         """Add a page; return False if it was in the round before."""
@@ -34,6 +37,19 @@ class RevisitRound:
     def hold(self, host: str, key: int) -> None:
         """Let a page wait until a revisit of its host has come back."""
         self._held.setdefault(host, deque()).append(key)
+
+    def postpone(self, key: int) -> bool:
+        """Let a page wait until the others had their turn; return False if they had."""
+        if key in self._woken:
+            return False
+        self._postponed.append(key)
+        return True
+
+    def wake_postponed(self) -> None:
+        """Let pages that were postponed have their turn, if nothing else is left."""
+        if not self._waiting and not self._held:
+            self._woken.update(self._postponed)
+            self._waiting, self._postponed = self._postponed, self._waiting
 
     @property
     def held_hosts(self) -> list[str]:

@@ -88,7 +88,12 @@ class Watcher:
 
     @property
     def _is_exhausted(self) -> bool:
-        return not self._round and all(map(self._is_down, self._out_of_host))
+        return not self._round and self._is_nothing_out
+
+    @property
+    def _is_nothing_out(self) -> bool:
+        """Return True if no revisit is under way but on hosts that are down."""
+        return all(map(self._is_down, self._out_of_host))
 
     def _is_down(self, host: str) -> bool:
         """Return True if a host is down, and it is not yet time to find out whether it is back."""
@@ -135,12 +140,19 @@ class Watcher:
                 if not self._round.add(key):
                     self.pages.put_off(key, inf)  # it had its turn
             self._has_all = not self._round
+        tasks = self._tasks_of_round(now)
+        if not tasks and self._is_nothing_out:
+            self._round.wake_postponed()
+            tasks = self._tasks_of_round(now)
+        self.frontier.lease_first(tasks)
+        self._feed_at = inf  # the next one is leased when another comes back
+
+    def _tasks_of_round(self, now: float) -> list[Task]:
         tasks: list[Task] = []
         while self._room > 0 and (due := self._round.take()) is not None:
             if (task := self._task(due, now, Counter())) is not None:
                 tasks.append(task)
-        self.frontier.lease_first(tasks)
-        self._feed_at = inf  # the next one is leased when another comes back
+        return tasks
 
     def _look_at_held(self, now: float) -> None:
         """Take pages out of the round whose host is down; let go those whose host has none out."""
@@ -253,8 +265,11 @@ class Watcher:
             self.pages.drop(key)
             return None
         if (until := self.postponed_until(key)) > now:
-            self.pages.put_off(key, until)
-            return None
+            if not self.is_once:
+                self.pages.put_off(key, until)
+                return None
+            if self._round.postpone(key):  # a round asks for everything that is due: suspects last
+                return None
         if (probe_at := self.frontier.parking.probe_at(url.host)) is not None:
             if self.is_once and probe_at <= now and self._out_of_host[url.host]:
                 self._round.hold(url.host, key)  # until it is known whether its host is back
