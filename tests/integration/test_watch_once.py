@@ -10,7 +10,7 @@ from gossamer.testing import FakeServer, ScriptedWeb, html_response, serve_in_th
 from tests.e2e.crawler import Crawler, finish, flags_for, write_knobs
 from tests.e2e.nursery import Child
 
-ALL_DUE = {"rate_per_s": 500.0, "confirm_s": 0.0, "confirm_gone_s": 0.0, "lost_s": 0.0}
+ALL_DUE = {"rate_per_s": 100_000.0, "confirm_s": 0.0, "confirm_gone_s": 0.0, "lost_s": 0.0}
 """So many requests a second that every page is due again at once."""
 
 
