@@ -264,12 +264,8 @@ class Watcher:
         if url is None or url.key != key:  # the rules of canonical form have changed
             self.pages.drop(key)
             return None
-        if (until := self.postponed_until(key)) > now:
-            if not self.is_once:
-                self.pages.put_off(key, until)
-                return None
-            if self._round.postpone(key):  # a round asks for everything that is due: suspects last
-                return None
+        if self._is_postponed(key, now):
+            return None
         if (probe_at := self.frontier.parking.probe_at(url.host)) is not None:
             if self.is_once and probe_at <= now and self._out_of_host[url.host]:
                 self._round.hold(url.host, key)  # until it is known whether its host is back
@@ -289,3 +285,13 @@ class Watcher:
         self._out[key] = url.host
         self._out_of_host[url.host] += 1
         return Task(url=url, kind=LinkKind.REVISIT)
+
+    def _is_postponed(self, key: int, now: float) -> bool:
+        """Return True if a page is a suspect that must wait: in a single round, for the others."""
+        until = self.postponed_until(key)
+        if until <= now:
+            return False
+        if self.is_once:
+            return self._round.postpone(key)
+        self.pages.put_off(key, until)
+        return True
