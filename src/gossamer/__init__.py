@@ -146,6 +146,7 @@ if TYPE_CHECKING:
         Passage,
         PassagePart,
         PastVisit,
+        PauseState,
         RecordLocation,
         RedirectChain,
         RedirectFacts,
@@ -161,6 +162,7 @@ if TYPE_CHECKING:
         Spread,
         Status,
         StatusCount,
+        StoppedCrawl,
         TaskRow,
         TextCopies,
         TextCopy,
@@ -327,6 +329,7 @@ __all__ = [
     "Passage",
     "PassagePart",
     "PastVisit",
+    "PauseState",
     "PolitenessConfig",
     "ProcessConfig",
     "Processor",
@@ -371,6 +374,7 @@ __all__ = [
     "SqlAnswer",
     "Status",
     "StatusCount",
+    "StoppedCrawl",
     "StoreConfig",
     "StoreRef",
     "StoredPage",
@@ -476,6 +480,7 @@ _HOMES = {
         "read_item_rules structured_data"
     ),
     "report": (
+        "PauseState StoppedCrawl "
         "Added ChangedSettings Changes ClusterMember CopiedPage CopyCluster CopyClusters "
         "CopyFacts CrawledHost Edition EditionDiff FailureCount FilterVerdict GivenText "
         "HostSettings LinkFinding LinkFormat LinkPlace LinkReport MediaTypeCount NearCopy "

@@ -58,6 +58,8 @@ PARTS: dict[str, tuple[str, ...]] = {
             "PageChange",
             "write_feed",
             "TaskRow",
+            "StoppedCrawl",
+            "PauseState",
             "UrlRow",
             "UrlCounts",
             "CrawledHost",

@@ -6,9 +6,9 @@ from random import Random
 from threading import Event
 from typing import TYPE_CHECKING, Literal, Self, Unpack, overload
 
-from gossamer.api.arguments import check_reasons, check_states, texts
+from gossamer.api.arguments import check_states, texts
 from gossamer.api.options import CrawlOptions, with_options
-from gossamer.api.running import given_seeds, run, run_async
+from gossamer.api.running import run, run_async
 from gossamer.clock import SystemClock
 from gossamer.config import Config
 from gossamer.errors import ConfigError
@@ -37,9 +37,11 @@ if TYPE_CHECKING:
         EditionDiff,
         LinkReport,
         Page,
+        PauseState,
         Retried,
         SiteReport,
         Status,
+        StoppedCrawl,
         TaskRow,
         TextCopies,
         Trusted,
@@ -301,13 +303,9 @@ class OpenCrawl:
 
     def add(self, seeds: "str | Iterable[str | Seed]") -> "Added":
         """Add seeds to the crawl, running or stopped."""
-        from gossamer.crawl import Crawl, check_seeds
-        from gossamer.report import add
+        from gossamer.api.steering import add_seeds
 
-        given = given_seeds(seeds)
-        check_seeds(given)
-        told = add(self.folder, [(one.url, one.label) for one in given])
-        return told if told is not None else Crawl(self.folder, given).add()
+        return add_seeds(self.folder, seeds)
 
     def retry(
         self,
@@ -320,14 +318,9 @@ class OpenCrawl:
 
         Refused URLs are queued again if their reason, or they themselves, are named.
         """
-        from gossamer.crawl import Crawl
-        from gossamer.report import retry
+        from gossamer.api.steering import retry_urls
 
-        given = texts(reasons), texts(hosts), texts(urls)
-        check_reasons(given[0])
-        if (told := retry(self.folder, *given)) is not None:
-            return told
-        return Crawl(self.folder).retry(reasons=given[0], hosts=given[1], urls=given[2])
+        return retry_urls(self.folder, reasons, hosts, urls)
 
     def trust(self, patterns: "str | Iterable[str]") -> "Trusted":
         """Let go what the crawl holds and patterns name, running or not, and never hold it again.
@@ -335,18 +328,9 @@ class OpenCrawl:
         Patterns are those of `[traps] trust`, where they are kept: host globs and URL patterns. The
         name of a part of a site, as `status` lists it, means all of it.
         """
-        from gossamer.crawl import Crawl
-        from gossamer.report import trust
-        from gossamer.urls import Patterns
+        from gossamer.api.steering import trust_patterns
 
-        given = list(texts(patterns))
-        if not given:
-            raise ConfigError("nothing to trust: give a pattern; `gossamer status` lists some")
-        Patterns(given)
-        whole = {note.unit: note.pattern for note in self.status().traps if note.pattern}
-        given = [whole.get(pattern, pattern) for pattern in given]
-        told = trust(self.folder, given)
-        return told if told is not None else Crawl(self.folder).trust(given)
+        return trust_patterns(self.folder, patterns, self.status())
 
     def set(self, settings: Mapping[str, object]) -> "ChangedSettings":
         """Change settings of `[filter]` by their full names, in a crawl that runs or not.
@@ -354,11 +338,27 @@ class OpenCrawl:
         `crawl.set({"filter.block": ["*.example.org"], "filter.max_depth": 3})`. They are kept in
         crawl.toml and hold for what is queued, too; None takes a limit away.
         """
-        from gossamer.crawl import Crawl
-        from gossamer.report import set_settings
+        from gossamer.api.steering import change_settings
 
-        told = set_settings(self.folder, settings)
-        return told if told is not None else Crawl(self.folder).set(settings)
+        return change_settings(self.folder, settings)
+
+    def pause(self) -> "PauseState":
+        """Begin no request any more, in a crawl that runs or not, until `resume` is called."""
+        from gossamer.report import pause
+
+        return pause(self.folder)
+
+    def resume(self) -> "PauseState":
+        """End a pause; a crawl that does not run is not started."""
+        from gossamer.report import resume
+
+        return resume(self.folder)
+
+    def stop(self, wait_s: float | None = None) -> "StoppedCrawl":
+        """End a running crawl cleanly, as Ctrl-C does, and wait for that, at most `wait_s`."""
+        from gossamer.report import stop
+
+        return stop(self.folder, wait_s)
 
     def run(
         self,

@@ -29,6 +29,7 @@ from gossamer.cli import (
     serving,
     setting,
     shell,
+    steering,
     store,
 )
 from gossamer.errors import ConfigError
@@ -49,6 +50,9 @@ app.command("add")(store.add)
 app.command("retry")(store.retry)
 app.command("trust")(store.trust)
 app.command("set", context_settings={"ignore_unknown_options": True})(setting.set_settings)
+app.command("pause")(steering.pause)
+app.command("resume")(steering.resume)
+app.command("stop")(steering.stop)
 app.command("status")(store.status)
 app.command("why")(store.why)
 app.command("show")(store.show)

@@ -302,6 +302,8 @@ def status_view(status: "Status", folder: Path) -> RenderableType:
         head = Text(_ending_words("finished", status), "bold")
     else:
         head = Text("Not running; `gossamer crawl --into` this folder goes on.", "bold")
+        if status.paused:
+            head.append(f"\nIt is paused: {PAUSES.get(status.paused, status.paused)}.", "yellow")
     return Group(head, _numbers(status, folder), *_reasons(status), *held_view(status, folder))
 
 

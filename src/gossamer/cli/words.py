@@ -247,6 +247,7 @@ HELD_FOR: dict[str, str] = {
 """What held URLs wait for, in words."""
 
 PAUSES: dict[str, str] = {
+    "on_request": "on request; `gossamer resume DIR` ends it",
     "disk_low": "the disk is nearly full (disk_low)",
     "no_network": "no network; one host is asked every 10 s",
 }

@@ -32,7 +32,7 @@ from gossamer.config import Config
 from gossamer.crawl.contents import NEWS, SharedContents
 from gossamer.crawl.copies import CopyLabeller, NoCopies, open_labeller
 from gossamer.crawl.core import Core, build_core
-from gossamer.crawl.engine import Engine, OutageDuty, RunState
+from gossamer.crawl.engine import Engine, RunState
 from gossamer.crawl.ledger import Ledger
 from gossamer.crawl.opening import (
     ShardFolder,
@@ -43,6 +43,7 @@ from gossamer.crawl.opening import (
     start_epoch,
     this_boot,
 )
+from gossamer.crawl.pausing import OutageDuty
 from gossamer.crawl.peers import NoPeers, OtherShards, take_letter
 from gossamer.crawl.ports import AddressClocks, Peers, RevisitScheduler
 from gossamer.crawl.reading import DocumentReader

@@ -1,24 +1,22 @@
 """The engine of a shard: lease, dispatch, commit, wait; and the maintenance beside it."""
 
 import asyncio
-import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
-from typing import Protocol
 
 from gossamer.clock import CrawlTime
-from gossamer.cluster import OutageOrders, ShardOutages, ShardProbation
-from gossamer.config import Config, LimitsConfig, OutageConfig, StoreConfig
+from gossamer.cluster import ShardOutages, ShardProbation
+from gossamer.config import Config, LimitsConfig
 from gossamer.crawl.core import Core
 from gossamer.crawl.lanes import SWEEP_S, Lanes
 from gossamer.crawl.ledger import Ledger
+from gossamer.crawl.pausing import OutageDuty, reason_to_pause
 from gossamer.crawl.ports import Peers, RevisitScheduler
 from gossamer.crawl.worker import Worker
 from gossamer.errors import GossamerError
 from gossamer.fetch import TransferWatch, connection_room
-from gossamer.frontier import Frontier
 from gossamer.log import tell, warn
 from gossamer.machine import open_files
 from gossamer.model import CUT_FOR_OTHERS, Counters, Row, Task
@@ -33,15 +31,6 @@ def limit_of(limits: LimitsConfig, counters: Counters, elapsed_s: float) -> str:
         return "max_bytes"
     is_full = limits.max_pages is not None and counters.pages >= limits.max_pages
     return "max_pages" if is_full else ""
-
-
-def disk_trouble(folder: Path, rules: StoreConfig, *, was: str) -> str:
-    """Return the reason to pause while the disk has too little left, or ""; tell when it begins."""
-    free = shutil.disk_usage(folder).free
-    trouble = "disk_low" if free < rules.min_free_bytes else ""
-    if trouble and not was:
-        tell("crawl.paused", reason=trouble, free_bytes=free)
-    return trouble
 
 
 @dataclass(slots=True)
@@ -139,86 +128,6 @@ async def in_thread(work: Callable[[], object]) -> None:
 
 FEW_CONNECTIONS = 64
 """Fewer than that, for want of descriptors, are told."""
-GIVE_UP_AT_ONCE = 1000
-OVERDUE_EVERY = 60
-"""Rounds between two searches for hosts that have been down for too long."""
-
-
-class RecordLost(Protocol):
-    """Whoever records the ends of URLs that end without another request."""
-
-    def record_lost(self) -> None:
-        """Record them."""
-
-
-class OutageDuty:
-    """The orders about hosts that are down, and what is left of them to do."""
-
-    def __init__(self, config: OutageConfig, frontier: Frontier, recorder: RecordLost) -> None:
-        self._config = config
-        self._frontier = frontier
-        self._recorder = recorder
-        self._away_since: float | None = None
-        self._asks = 0
-        self._rounds = 0
-        self.owes_request = False
-        """The network is away, and one host is to be asked whether it is back."""
-
-    @property
-    def is_network_away(self) -> bool:
-        """Return True if no request may be begun, but for one that is owed."""
-        return self._away_since is not None
-
-    def report(self, now: float, *, is_waiting: bool) -> ShardOutages:
-        """Return how this shard stands; `is_waiting` if nothing but parked hosts is left."""
-        frontier = self._frontier
-        answered_at = frontier.parking.answered_at
-        return ShardOutages(
-            is_waiting=is_waiting,
-            parked_hosts=frontier.parked.hosts,
-            hosts=frontier.hosts.count,
-            answered_hosts=frontier.parking.answered_hosts,
-            answered_s=None if answered_at is None else max(0.0, now - answered_at),
-            failed_s=tuple(frontier.parking.failed_s(now)),
-        )
-
-    def obey(self, orders: OutageOrders, now: float) -> None:
-        """Do what is ordered; to be called about once a second."""
-        self._rounds += 1
-        if orders.is_network_away:
-            self._stay_away(orders, now)
-            return
-        if self._away_since is not None:
-            self._come_back(now)
-        is_last = orders.give_up_after is not None
-        if is_last or self._rounds % OVERDUE_EVERY == 0:
-            self._frontier.parking.give_up_hosts(
-                now, self._config.give_up_s, probes=orders.give_up_after, at_most=GIVE_UP_AT_ONCE
-            )
-            self._recorder.record_lost()
-
-    def note_request(self) -> None:
-        """Note that a request was begun: nothing is owed any more."""
-        self.owes_request = False
-
-    def _stay_away(self, orders: OutageOrders, now: float) -> None:
-        if self._away_since is None:
-            self._away_since = now
-            warn("network.lost", failing=len(self._frontier.parking.failed_s(now)))
-        if orders.asks > self._asks:
-            self._frontier.parking.probe_soon(now, at_most=1)
-            self.owes_request = True
-        self._asks = orders.asks
-
-    def _come_back(self, now: float) -> None:
-        """Let the time without a network count for no host, and ask them soon."""
-        away_s = now - (now if self._away_since is None else self._away_since)
-        self._away_since, self.owes_request = None, False
-        warn("network.back", seconds=round(away_s, 1))
-        self._frontier.parking.shift_outages(away_s)
-        self._frontier.parking.probe_soon(now)
-
-
 GRACE_S = 8.0
 """How long a clean stop waits for answers that are under way."""
 STARVING_FRACTION = 0.1
@@ -285,7 +194,7 @@ class Engine:
         run = self.run_state
         self._began_at = self.time.now()
         self._seconds_before = self._ledger.counters.seconds
-        run.pause(disk_trouble(self._folder, self.config.store, was=run.paused))
+        self.look_at_pause()
         async with asyncio.TaskGroup() as group:
             maintenance = group.create_task(self._maintain())
             try:
@@ -361,6 +270,7 @@ class Engine:
     def outages(self, *, is_quiet: bool = True) -> ShardOutages:
         """Return how the shard stands with hosts that are down; `is_quiet` if no letter is out."""
         rest = (self._core.traps.may_send, self._ledger.group, self.has_uncommitted)
+        is_quiet = is_quiet and not self.run_state.paused  # the time of a pause does not count
         is_waiting = is_quiet and self._has_only_parked and not any(rest)
         return self._outage_duty.report(self.time.now(), is_waiting=is_waiting)
 
@@ -541,8 +451,7 @@ class Engine:
                 if not number % SAVE_EVERY and (work := self._save()) is not None:
                     await in_thread(work)
                 self.count_seconds()
-                paused = disk_trouble(self._folder, self.config.store, was=self.run_state.paused)
-                self.run_state.pause(paused)
+                self.look_at_pause()
                 self._look_at_outages()
                 if self.config.store.sync == "second" or self._ledger.archive.has_rotated:
                     await self.sync()
@@ -565,10 +474,20 @@ class Engine:
         core.traps.obey(is_open=orders.is_open, granted=orders.granted, now=now)
         core.release_held()
 
+    def look_at_pause(self) -> None:
+        """Begin or end a pause: somebody wants one, or the disk is full."""
+        run = self.run_state
+        run.pause(reason_to_pause(self._folder, self.config.store, was=run.paused))
+        run.wake()
+
     def _look_at_outages(self) -> None:
-        """Do what is to be done about hosts that are down."""
+        """Do what is to be done about hosts that are down; they are not asked during a pause."""
         now = self.time.now()
-        self._outage_duty.obey(self._peers.outage_orders(self.outages(), now), now)
+        orders = self._peers.outage_orders(self.outages(), now)
+        if self.run_state.paused:
+            self._outage_duty.rest(now)
+        else:
+            self._outage_duty.obey(orders, now)
         self.run_state.wake()
 
     async def sync(self) -> None:

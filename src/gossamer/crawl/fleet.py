@@ -194,6 +194,12 @@ class Fleet:
                 url = parse(str(question.get("url", "")), self.config.urls)
                 owner = Ring(self.shards).owner_of(url.key) if url is not None else 0
                 return await self._ask(owner, dict(question))
+            case _:
+                return await self._obey(question)
+
+    async def _obey(self, question: Mapping[str, object]) -> dict[str, object]:
+        """Do what came through the control socket, and answer what was done."""
+        match question.get("ask"):
             case "add":
                 return await self._add(dict(question))
             case "retry":
@@ -202,6 +208,11 @@ class Fleet:
                 return await self._trust(dict(question))
             case "set":
                 return await self._set(dict(question))
+            case "pause":
+                return _error_in(await self._ask_all(dict(question))) or {}
+            case "stop":
+                self.supervisor.dismiss("stopped")
+                return {}
             case other:
                 return {"error": f"unknown question {other!r}"}
 

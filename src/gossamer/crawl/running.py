@@ -164,18 +164,29 @@ async def answer(shard: Shard, question: Mapping[str, object]) -> dict[str, obje
             said = _answer_captures(shard, str(question.get("url", "")))
         case "name":
             return {"name": name_in(shard.core.state.get, int(str(question["key"])))}
+        case _:
+            said = await _obey(shard, question)
+    return said
+
+
+async def _obey(shard: Shard, question: Mapping[str, object]) -> dict[str, object]:
+    """Do what came through the control socket, and answer what was done."""
+    match question.get("ask"):
         case "add":
             return add_seeds(shard, seeds_in(question))
         case "retry":
             return as_json(await retry_running(shard, retry_in(question)))
         case "trust":
             return as_json(trust_running(shard, patterns_in(question)))
+        case "pause":
+            shard.engine.look_at_pause()
+        case "stop":
+            shard.engine.run_state.stop("stopped")
         case "set":
             set_running(shard, settings_in(question))
-            return {}
         case other:
             return {"error": f"unknown question {other!r}"}
-    return said
+    return {}
 
 
 def seeds_in(question: Mapping[str, object]) -> list[Seed]:

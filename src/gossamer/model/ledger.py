@@ -19,6 +19,10 @@ Row: TypeAlias = tuple[bytes, bytes | None]
 """A row that a station wants written: key and value, or None to delete the key."""
 
 
+PAUSED_ON_REQUEST = "on_request"
+"""The reason of a pause that somebody has asked for: `gossamer pause`."""
+
+
 NO_CONTENT = frozenset({"soft_not_found", "challenge"})
 """Labels of pages that are not followed and prove nothing of their site; a page that needs
 JavaScript is stored, followed and counted like any other."""

@@ -129,6 +129,7 @@ from gossamer.report.site_facts import (
 )
 from gossamer.report.snapshot import Snapshot
 from gossamer.report.standings import CopyNames, UrlStandings
+from gossamer.report.steering import PauseState, StoppedCrawl, pause, resume, stop
 from gossamer.report.stored import EditionDiff, Page, diff_editions, page, page_at, pages
 from gossamer.report.tasks import TaskRow, task_table
 from gossamer.report.totals import ADDRESSES_TOLD, Status, WatchTotals, merge_standings, status_of

@@ -17,7 +17,16 @@ from gossamer.errors import CannotGoOn, ConfigError, CorruptFile, rebuild_state_
 from gossamer.fetch import RobotsCache, by_host, header_names
 from gossamer.filter import FilterChain, build_chain
 from gossamer.frontier import OutsideScore, ScoreTable, count_waiting, find_host
-from gossamer.model import FINAL, Counters, LinkKind, Standing, StoreRef, Task, Url
+from gossamer.model import (
+    FINAL,
+    PAUSED_ON_REQUEST,
+    Counters,
+    LinkKind,
+    Standing,
+    StoreRef,
+    Task,
+    Url,
+)
 from gossamer.ranks import RankFile
 from gossamer.report.clusters import CopyClusters, clusters_of, name_in
 from gossamer.report.control import ask_running
@@ -130,6 +139,8 @@ def status(folder: Path | str) -> Status:
         with _stopped_state(place, shard) as state:
             counters += [decode_counters(value) for _, value in state.scan(COUNTERS)]
             standings.append(_standing(state, config, charter.shards))
+    if place.paused_path.exists():
+        standings = [replace(one, paused=PAUSED_ON_REQUEST) for one in standings]
     return status_of(sum_counters(counters), merge_standings(standings))
 
 

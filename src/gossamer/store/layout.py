@@ -96,6 +96,11 @@ class CrawlFolder(Struct, frozen=True):
         return self.root / "lock"
 
     @property
+    def paused_path(self) -> Path:
+        """Return the file that pauses the crawl for as long as it is there."""
+        return self.root / "paused"
+
+    @property
     def control_path(self) -> Path:
         """Return the socket through which a running crawl is asked and steered."""
         return self.root / "control.sock"

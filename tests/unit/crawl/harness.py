@@ -30,9 +30,10 @@ from gossamer.config import (
 )
 from gossamer.crawl.core import Core, build_core
 from gossamer.crawl.engine import Engine as Loop
-from gossamer.crawl.engine import OutageDuty, RunState
+from gossamer.crawl.engine import RunState
 from gossamer.crawl.ledger import Ledger
 from gossamer.crawl.opening import ShardFolder
+from gossamer.crawl.pausing import OutageDuty
 from gossamer.crawl.peers import NoPeers
 from gossamer.crawl.reading import DocumentReader
 from gossamer.crawl.revisit import RevisitTurns

@@ -9,7 +9,7 @@ from tests.unit.crawl.harness import DictState
 
 from gossamer.cluster import OutageOrders
 from gossamer.config import FrontierConfig, OutageConfig, PolitenessConfig
-from gossamer.crawl.engine import OVERDUE_EVERY, OutageDuty
+from gossamer.crawl.pausing import OVERDUE_EVERY, OutageDuty
 from gossamer.frontier import Frontier, HostAnswer, host_failure
 from gossamer.model import CONNECTION_REFUSED, Failed, FailureKind, Task, Url
 from gossamer.urls import fingerprint
