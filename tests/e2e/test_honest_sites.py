@@ -9,6 +9,7 @@ from laboratory.snares import serve_snares
 from tests.e2e.crawler import Crawler, flags_for, write_knobs
 
 SCALES = {"dictionary": 0.15, "law": 0.35, "shop": 0.08, "blogs": 0.2, "franchises": 1.0}
+SCALES |= {"weather": 0.05, "comic": 0.1}
 ALLOWANCE = 400
 """More than the largest honest site has beside traps."""
 BESIDE = ("commits", "wiki", "docs", "forum", "genealogy", "catalogue")

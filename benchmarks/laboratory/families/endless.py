@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date, timedelta
+from urllib.parse import quote
 from uuid import UUID
 
 from laboratory.families.family import Answer, Family, Moved
@@ -366,3 +367,101 @@ def reply_forms(place: Place) -> Family:
         return frame.page(f"Column {number}", para(120, "column", number), listed(links))
 
     return place.trap("reply_forms", "", answer)
+
+
+def returning_logins(place: Place) -> Family:
+    """Return a login form that links itself with where to go afterwards: its own address."""
+    frame = Frame("Members", (Link(f"{place.folder}start", "Start"),), ())
+
+    def answer(tail: str) -> str:
+        path, _ = query_of(tail)
+        here = quote(place.folder + tail, safe="")
+        ways = [
+            Link(f"{place.folder}login?return={here}", "Log in"),
+            Link(f"{place.folder}register?return={here}", "Register"),
+        ]
+        if path in {"login", "register"}:
+            form = "<form method=post>Name <input name=n> Password <input name=p></form>"
+            return frame.page(f"{path.title()} to go on", form, inline(ways))
+        shown = [Link(f"{place.folder}topic-{n}", f"Topic {n}") for n in range(12)]
+        return frame.page(phrase(3, "login", path), para(60, path), listed(shown), inline(ways))
+
+    return place.trap("returning_logins", "start", answer)
+
+
+def older_news(place: Place) -> Family:
+    """Return a news portal that makes its articles up, with days before the first without end."""
+    frame = Frame("The Daily Lantern", (Link(f"{place.folder}", "Today"),), ())
+    today = date(2024, 2, 29)
+
+    def story(when: date, number: int) -> Link:
+        href = f"{place.folder}{when:%Y/%m/%d}/{slug(4, 'story', when.isoformat(), number)}"
+        return Link(href, phrase(5, "story", when.isoformat(), number))
+
+    def answer(tail: str) -> str:
+        parts = tail.strip("/").split("/")
+        try:
+            when = date(*map(int, parts[:3]))
+        except (TypeError, ValueError):
+            when = today
+        if len(parts) > 3:
+            related = [
+                story(when - timedelta(days=number_of(tail, n) % 40), n % 4) for n in range(3)
+            ]
+            return frame.page(
+                parts[3].replace("-", " "), para(160, tail), para(90, tail, 2), listed(related)
+            )
+        before = when - timedelta(days=1)
+        older = Link(f"{place.folder}{before:%Y/%m/%d}/", "The day before")
+        return frame.page(
+            f"{when:%d %B %Y}", listed(story(when, n) for n in range(4)), inline([older])
+        )
+
+    return place.trap("older_news", "", answer)
+
+
+_UNITS = ("usd", "eur", "gbp", "jpy", "chf", "sek", "nok", "pln", "czk", "huf")
+
+
+def conversions(place: Place) -> Family:
+    """Return a currency converter with a page for every amount; each names some other amounts."""
+    frame = Frame("Rates", (Link(f"{place.folder}1-usd-in-eur", "Rates"),), ())
+
+    def answer(tail: str) -> str:
+        rng = rng_of("convert", tail)
+        amount, _, pair = tail.partition("-")
+        value = _count(amount, 1)
+        one, _, other = pair.partition("-in-")
+        near = [value + 1, value * 2, value * 10, value + rng.randrange(2, 400)]
+        links = [Link(f"{place.folder}{n}-{one}-in-{other}", f"{n} {one} in {other}") for n in near]
+        links += [
+            Link(f"{place.folder}{value}-{rng.choice(_UNITS)}-in-{rng.choice(_UNITS)}", "More")
+            for _ in range(3)
+        ]
+        text = (
+            f"<p>{value} {one} is {value * 1.07:.2f} {other}. The rate has changed by "
+            f"{rng.randrange(1, 90) / 100} since yesterday. Rates are updated every hour.</p>"
+        )
+        return frame.page(f"{value} {one} in {other}", text, listed(links))
+
+    return place.trap("conversions", "1-usd-in-eur", answer)
+
+
+_TAGS = ("sea", "wood", "night", "city", "snow", "birds", "iron", "bread", "maps", "wind", "rail")
+
+
+def tag_sets(place: Place) -> Family:
+    """Return forty photographs under any list of tags in any order, each list with its own page."""
+    frame = Frame("Photo stream", (Link(f"{place.folder}", "Stream"),), ())
+
+    def answer(tail: str) -> str:
+        chosen = [tag for tag in tail.partition("/")[2].split("+") if tag]
+        if tail.startswith("photo/"):
+            tags = [Link(f"{place.folder}tag/{tag}", tag) for tag in rng_of(tail).sample(_TAGS, 3)]
+            return frame.page(phrase(3, tail), para(40, tail), listed(tags))
+        shown = rng_of("tags", *sorted(chosen)).sample(range(40), 8)
+        photos = [Link(f"{place.folder}photo/{n}", phrase(3, f"photo/{n}")) for n in shown]
+        more = [Link(f"{place.folder}tag/{'+'.join([*chosen, tag])}", f"+{tag}") for tag in _TAGS]
+        return frame.page(f"Photos: {', '.join(chosen)}", listed(photos), inline(more))
+
+    return place.trap("tag_sets", "", answer)

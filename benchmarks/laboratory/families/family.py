@@ -104,7 +104,7 @@ def links_of(answer: Answer, host: str) -> list[Spot]:
 def reachable(family: Family, most: int = 100_000) -> set[Spot]:
     """Return the pages that can be reached from doors and sitemaps within the family.
 
-    Breadth first; sitemaps are no pages.
+    Breadth first; sitemaps and redirects are no pages.
     """
     queue = deque(spot_of(door, "") for door in family.doors)
     if family.robots:
@@ -116,7 +116,7 @@ def reachable(family: Family, most: int = 100_000) -> set[Spot]:
         answer = family.answer(here.host, here.target)
         if answer is None:
             continue
-        if not isinstance(answer, Sitemap):
+        if not isinstance(answer, Sitemap | Moved):
             found.add(here)
         new = {other for other in links_of(answer, here.host) if family.owns(other.host)} - known
         queue.extend(sorted(new))

@@ -14,7 +14,7 @@ from gossamer.testing.responses import (
     origin_of,
     redirect,
 )
-from laboratory.families import commerce, endless, media, reference, talk, wide
+from laboratory.families import commerce, endless, media, reference, talk, thin, wide
 from laboratory.families.family import (
     Answer,
     Family,
@@ -51,6 +51,14 @@ HONEST_FAMILIES: Mapping[str, Callable[[float], Family]] = {
     "programme": media.programme,
     "listings": media.listings,
     "stations": media.stations,
+    "comic": thin.comic,
+    "weather": thin.weather,
+    "verses": thin.verses,
+    "classes": thin.classes,
+    "positions": thin.positions,
+    "tongues": thin.tongues,
+    "museum": thin.museum,
+    "agency": wide.agency,
 }
 """Scale → the family; at scale 1 each has hundreds to thousands of pages."""
 
@@ -71,6 +79,10 @@ FOLDER_TRAPS: Mapping[str, Callable[[endless.Place], Family]] = {
     "deepening": endless.deepening,
     "slow_maze": endless.slow_maze,
     "reply_forms": endless.reply_forms,
+    "returning_logins": endless.returning_logins,
+    "older_news": endless.older_news,
+    "conversions": endless.conversions,
+    "tag_sets": endless.tag_sets,
 }
 """Traps that can also be a folder of an honest host."""
 
@@ -87,11 +99,13 @@ HELD_OUT = frozenset(
     (
         *("catalogue", "docs", "forum", "franchises", "genealogy"),
         *("news", "questions", "registry", "shop", "stations", "wiki"),
+        *("classes", "museum", "positions", "tongues"),
         *("borrowing_maze", "crossed_hosts", "deepening", "empty_calendar", "false_people"),
         *("paged_items", "searches", "uuid_items", "wildcard", "word_maze"),
+        *("returning_logins", "tag_sets"),
     )
 )
-"""Drawn by lot once, half of the honest ones and half of the traps: never used for tuning."""
+"""Drawn by lot, half of the honest ones and half of the traps: never used for tuning."""
 
 HUB = "www.lanternhub.test"
 _HUB_PAGES = ("/", "/about", "/contact", "/privacy")

@@ -1,6 +1,6 @@
 """Traps that need hosts of their own: sitemaps, pairs of hosts, made-up hosts and domains."""
 
-from laboratory.families.family import Answer, Family, sitemap_of
+from laboratory.families.family import Answer, Family, scaled, sitemap_of
 from laboratory.families.page import (
     RARE,
     Frame,
@@ -86,3 +86,42 @@ def many_domains(name: str) -> Family:
 
     pattern = rf"[a-z0-9]+-{name}\.test"
     return Family("many_domains", (f"//first0-{name}.test/",), answer, hosts=pattern)
+
+
+def agency(scale: float) -> Family:
+    """Return the domains of a small agency's customers, on one address; each credits the others.
+
+    Honest: two dozen pages per customer, and every footer names the agency and a few others.
+    """
+    customers = scaled(50, scale, 4)
+    pages = 20
+
+    def host(number: int) -> str:
+        return f"{slug(1, 'customer', number)}{slug(1, 'trade', number)}{number}-co.test"
+
+    numbers = {host(number): number for number in range(customers)}
+
+    def answer(asked: str, target: str) -> str | None:
+        number = numbers.get(asked)
+        if number is None:
+            return None
+        parts = [
+            Link(f"/{slug(2, 'page', number, n)}", phrase(2, "page", number, n))
+            for n in range(pages)
+        ]
+        menu = (Link("/", "Home"), *parts[:5])
+        frame = Frame(phrase(2, "customer", number).title(), menu, ("contact", "imprint"))
+        others = [(number + n) % customers for n in (1, 2, 7)]
+        credit = listed(Link(f"//{host(n)}/", phrase(2, "customer", n).title()) for n in others)
+        if target == "/":
+            text = para(80, "agency", number)
+            return frame.page("Welcome", text, listed(parts), "<p>Made by Inkwell.</p>", credit)
+        for link in parts:
+            if link.href == target:
+                text = para(100, "agency", number, target)
+                return frame.page(link.text, text, "<p>Made by Inkwell.</p>", credit)
+        return frame.notice(target)
+
+    return Family(
+        "agency", (f"//{host(0)}/",), answer, customers * (pages + 3), hosts=r"[a-z]+\d+-co\.test"
+    )

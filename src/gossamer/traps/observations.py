@@ -28,7 +28,7 @@ from gossamer.traps.unit import (
 
 FEW_NEW = 4
 SHORT_TEXT = 400
-"""Pages with less text than this are told apart by their pictures too."""
+"""Pages with less text than this are told apart by the URLs of their pictures, not their names."""
 REDIRECT_LINKS = 2
 KNOWN_PER_PAGE, KNOWN_PER_NEW = 3.0, 0.25
 """Links to known pages that even a tree has: its root, the page above."""
@@ -36,6 +36,8 @@ HEAD_CHARS, TAIL_CHARS = 6000, 2000
 """Of long texts only beginning, end and length are compared."""
 LONG_TEXT = 4000
 """Longer texts are not searched for dates: no empty calendar has so much text."""
+FIGURES = 6
+"""So many different figures that are no dates make a text of its own: readings, rates, results."""
 SITE_PAGES = 1500
 """In a site of so many pages every link leads to a known page once all are known."""
 NAVIGATION, NAVIGATION_SHARE = 3, 0.2
@@ -106,6 +108,8 @@ _LETTERS = re.compile(r"[^\W\d_]")
 _PARTS = re.compile(r"[^0-9a-z]+")
 _ORDINALS = frozenset(f"{n}{end}" for n in range(1, 32) for end in ("st", "nd", "rd", "th"))
 _DAYS = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
+_FIGURE = re.compile(r"[^\w.]{0,2}(?:\d{1,3}(?:[.,]\d{3})*[.,]\d+|\d{3,7})[^\d.,:/-]{0,3}")
+_YEAR_OR_DAY = re.compile(r"(?:1[6-9]|2\d)\d\d|\d\d?\.(?:0[1-9]|1[0-2])\.?|\d\d?\.\d\d?\.")
 _DATE_WORDS = MONTHS.union(_DAYS, (name[:3] for name in _DAYS), ("tues", "thur", "thurs", "week"))
 
 
@@ -113,21 +117,42 @@ def text_fingerprint(found: Extraction, *, is_volatile: bool) -> int | None:
     """Return a fingerprint of a page's text; None if it has none.
 
     Of a page whose URL looks made for one visit neither numbers, dates nor ids count, so that a
-    calendar or a session has the same text on whatever day.
+    calendar or a session has the same text on whatever day; but many figures do.
     """
     text = found.text
     if is_volatile and len(text) <= LONG_TEXT:
-        words = [word for word in text.split() if not _is_volatile_word(word)]
+        all_words = text.split()
+        words = [word for word in all_words if not _is_volatile_word(word)]
+        figures = dict.fromkeys(filter(_is_figure, all_words))
         text = _DIGITS.sub("", " ".join(words))  # links show URLs, and those have dates in them
+        if len(figures) >= FIGURES:
+            text = " ".join((text, *figures))
     elif len(text) > HEAD_CHARS + TAIL_CHARS:
         text = f"{text[:HEAD_CHARS]}{len(text)}{text[-TAIL_CHARS:]}"
-    if len(text) < SHORT_TEXT:
-        pictures = [link.target.text for link in found.links if link.kind is LinkKind.IMAGE]
-        text = "\n".join((text, *(picture.partition("?")[0] for picture in pictures)))
+    if len(text) <= LONG_TEXT:
+        text = "\n".join((text, *_pictures_of(found, is_short=len(text) < SHORT_TEXT)))
     return (
         xxh3_64_intdigest(text.encode("utf-8", "surrogatepass"))
         if text and not text.isspace()
         else None
+    )
+
+
+def _pictures_of(found: Extraction, *, is_short: bool) -> list[str]:
+    """Return the pictures of a page: their URLs, or their names if they are not all there is.
+
+    One page that is sent for every path may have pictures in ever new folders.
+    """
+    addresses = [
+        link.target.text.partition("?")[0] for link in found.links if link.kind is LinkKind.IMAGE
+    ]
+    return addresses if is_short else [address.rpartition("/")[2] for address in addresses]
+
+
+def _is_figure(word: str) -> bool:
+    """Return True if a word is a figure, such as a reading or a price, and no part of a date."""
+    return _FIGURE.fullmatch(word.strip(_AROUND)) is not None and not _YEAR_OR_DAY.fullmatch(
+        word.strip(",;:!?()[]")
     )
 
 
