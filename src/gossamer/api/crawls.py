@@ -7,6 +7,7 @@ from threading import Event
 from typing import TYPE_CHECKING, Literal, Self, Unpack, overload
 
 from gossamer.api.arguments import check_states, texts
+from gossamer.api.console import Console
 from gossamer.api.options import CrawlOptions, with_options
 from gossamer.api.running import run, run_async
 from gossamer.clock import SystemClock
@@ -65,6 +66,8 @@ class OpenCrawl:
 
     def __init__(self, folder: Path | str) -> None:
         self.folder = Path(folder)
+        self.console = Console(self.folder)
+        """History, metrics and whatever else the pages of `gossamer serve` show."""
         self._graph: LinkGraph | None = None
         self._index: SearchIndex | None = None
 

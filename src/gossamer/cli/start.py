@@ -51,6 +51,8 @@ class CrawlArguments(Struct, kw_only=True):
     index: bool = False
     json: bool = False
     verbose: bool = False
+    log: str = ""
+    metrics_port: str = ""
 
 
 def start(given: Mapping[str, Any]) -> int:
@@ -122,7 +124,14 @@ def _run(arguments: CrawlArguments, config: Config, max_time_s: float | None) ->
     from gossamer import Crawl
 
     seeds = given_seeds(arguments.seed, arguments.seeds, arguments.label)
-    crawl = Crawl(arguments.into, seeds, config)
+    crawl = Crawl(
+        arguments.into,
+        seeds,
+        config,
+        log=arguments.log,
+        verbose=arguments.verbose,
+        metrics_port=arguments.metrics_port,
+    )
     aside = out(is_aside=True)
 
     def say(line: str) -> None:

@@ -33,7 +33,9 @@ from gossamer.crawl.contents import NEWS, SharedContents
 from gossamer.crawl.copies import CopyLabeller, NoCopies, open_labeller
 from gossamer.crawl.core import Core, build_core
 from gossamer.crawl.engine import Engine, RunState
+from gossamer.crawl.fetch_log import NO_LOG, LogOptions
 from gossamer.crawl.ledger import Ledger
+from gossamer.crawl.observing import TurnObserver, observer_of
 from gossamer.crawl.opening import (
     ShardFolder,
     fold_counters,
@@ -124,6 +126,8 @@ class Extras:
     """Revisit the stored pages again and again."""
     is_once: bool = False
     """Revisit those that are due, once."""
+    log: LogOptions = NO_LOG
+    """Where fetches are logged."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,7 +183,9 @@ def _assemble_on(
     core = build_core(state, place, config, random, counters, extras.filters, *shared)
     peers = _open_peers(place, config, core, time, run, membership)
     ends = EndsFile.begin(place.folder, place.shard, mended.lengths, durable)
-    ledger = _open_ledger(config, core, archive, ends, writer, peers)
+    ledger = _open_ledger(
+        config, core, archive, ends, writer, peers, observer_of(extras.log, place.shard)
+    )
     mark = ReadingMark(place.state / "flight")
     recover(place.folder, core, ledger, mark, mended, time.now(), all_wait=has_rebooted)
     copies.recover()
@@ -247,6 +253,7 @@ def _open_ledger(
     ends: EndsFile,
     writer: TurnWriter,
     peers: Peers,
+    observer: TurnObserver,
 ) -> Ledger:
     """Return what commits: stations first, then the mail of other shards."""
     return Ledger(
@@ -260,6 +267,7 @@ def _open_ledger(
         offer=core.copies.offer,
         counters=core.counters,
         late_labels=core.labels.take_stored,
+        observer=observer,
         syncs_each=config.store.sync == "each",
     )
 

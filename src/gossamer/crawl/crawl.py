@@ -20,8 +20,10 @@ from gossamer.clock import SystemClock
 from gossamer.cluster import Ring, read_charter
 from gossamer.config import Config
 from gossamer.crawl.assembly import Extras, Shard, assemble
+from gossamer.crawl.fetch_log import LogOptions
 from gossamer.crawl.fleet import Fleet
 from gossamer.crawl.mend import ensure_shards, label_rest_aside
+from gossamer.crawl.metrics_server import MetricsServer, host_and_port
 from gossamer.crawl.opening import ShardFolder, lacks_requisites, lock_folder
 from gossamer.crawl.requeue import RetryRequest
 from gossamer.crawl.requisites import queue_requisites
@@ -29,6 +31,7 @@ from gossamer.crawl.running import (
     Progress,
     answer,
     first_cause,
+    live_metrics,
     live_status,
     quiet_collector,
     report_progress,
@@ -129,11 +132,28 @@ class Crawl:
         processors: Sequence[Processor] = (),
         filters: Sequence[UrlFilter] = (),
         protocols: Sequence[ProtocolModule] = (),
+        log: Path | str = "",
+        verbose: bool = False,
+        metrics_port: int | str = "",
     ) -> None:
+        """Prepare a crawl; nothing is touched yet.
+
+        `log`: a file that gets one line of JSON for each fetch, or "-". `verbose`: the same in
+        words on standard error. `metrics_port`: where Prometheus finds metrics while it runs, a
+        port on loopback or "ADDRESS:PORT".
+        """
         self.folder = Path(folder)
         self._seeds = [seed if isinstance(seed, Seed) else Seed(url=seed) for seed in seeds]
         self._config = config
-        self._extras = Extras(processors=processors, filters=filters, protocols=protocols)
+        self._extras = Extras(
+            processors=processors,
+            filters=filters,
+            protocols=protocols,
+            log=LogOptions(file=str(log), is_verbose=verbose),
+        )
+        self._metrics_place = str(metrics_port)
+        if self._metrics_place:
+            host_and_port(self._metrics_place)
         self._stop: Callable[[str], None] | None = None
         self._is_stopping = False
         self._scores: ScoreTable | None = None
@@ -318,6 +338,8 @@ class Crawl:
         engine, first = shard.engine, changed(shard.ledger.counters)
 
         async def reply(question: Mapping[str, object]) -> dict[str, object]:
+            if question.get("ask") == "metrics":
+                return {"text": live_metrics(shard, control.cpu_s)}
             if question.get("ask") == "trust":  # first: a kill must not forget it
                 save_trust(self.folder, patterns_in(question))
             changes: list[str] = []
@@ -332,7 +354,9 @@ class Crawl:
             return said
 
         control = ControlSocket(shard.place.folder.control_path, reply)
+        served = MetricsServer(self._metrics_place, lambda: live_metrics(shard, control.cpu_s))
         try:
+            await served.open()
             refused = plant(shard, self._all_seeds(config)).refused
             if lacks_requisites(shard.core.state, is_wanted=config.process.requisites):
                 queue_requisites(shard)
@@ -347,6 +371,7 @@ class Crawl:
             return self._with_round(ending, first, shard.ledger.counters)
         finally:
             control.close()
+            served.close()
             await shard.close()
             self._stop = None
 
@@ -362,6 +387,7 @@ class Crawl:
             shards=shards,
             lock=lock,
             clock=SystemClock(),
+            metrics_place=self._metrics_place,
         )
         self._listen_to_signals(fleet.supervisor.dismiss)
         try:

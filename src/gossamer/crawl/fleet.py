@@ -13,6 +13,7 @@ from gossamer.clock import Clock
 from gossamer.cluster import NoAnswer, RevisitShare, Ring, ShardHandle, Supervisor
 from gossamer.config import Config, LimitsConfig
 from gossamer.crawl.assembly import Extras
+from gossamer.crawl.metrics_server import MetricsServer
 from gossamer.crawl.running import Progress, seeds_in
 from gossamer.crawl.seeds import Seed, url_of_seed, with_seeds
 from gossamer.crawl.setting import save_settings, settings_in, with_settings
@@ -24,11 +25,14 @@ from gossamer.report import (
     Added,
     ChangedSettings,
     ControlSocket,
+    CrawlMetrics,
+    HistoryFile,
     Retried,
     Status,
     Trusted,
     Why,
     merge_standings,
+    metrics_text,
     name_original,
     status_of,
     sum_counters,
@@ -61,6 +65,8 @@ class Fleet:
     lock: int
     """The folder's lock: the shards hold it too, so that nobody follows before all are gone."""
     clock: Clock
+    metrics_place: str = ""
+    """Where metrics are served; "" for nowhere."""
     supervisor: Supervisor = field(init=False)
     parts: dict[int, tuple[int, float]] = field(default_factory=dict)
     """By shard: the part of a watch's requests that it was told at which of its starts."""
@@ -99,19 +105,29 @@ class Fleet:
 
     async def run(self, on_progress: Progress | None) -> None:
         """Run until all shards have ended; `supervisor.end_reason` says why."""
-        control = ControlSocket(self.folder.control_path, self._answer)
+
+        async def answer(question: Mapping[str, object]) -> dict[str, object]:
+            if question.get("ask") == "metrics":
+                return {"text": self._metrics(control.cpu_s)}
+            return await self._answer(question)
+
+        control = ControlSocket(self.folder.control_path, answer)
+        served = MetricsServer(self.metrics_place, lambda: self._metrics(control.cpu_s))
         await control.open()
         try:
+            await served.open()
             async with asyncio.TaskGroup() as group:  # what ends the watch ends the crawl
                 watch = group.create_task(self._watch(on_progress))
                 await self.supervisor.run()
                 watch.cancel()
         finally:
+            served.close()
             control.close()
 
     async def _watch(self, on_progress: Progress | None) -> None:
         """Tell the progress once a second, and end the crawl when its time is up."""
         limit_s = self.config.limits.max_time_s
+        history = HistoryFile(self.folder)
         ends_at = None if limit_s is None else self.clock.steady() + limit_s
         while True:
             left_s = PROGRESS_S if ends_at is None else ends_at - self.clock.steady()
@@ -120,8 +136,11 @@ class Fleet:
                 self.supervisor.dismiss("max_time")
                 ends_at = None
             self.supervisor.look_at_outages()
-            if on_progress is not None and self._have_all_reported():
-                on_progress(self.status())
+            if self._have_all_reported():
+                now = self.status()
+                history.note(now, self.clock.wall())
+                if on_progress is not None:
+                    on_progress(now)
 
     def _look_at_limits(self) -> None:
         limits, counters = self.config.limits, self.counters()
@@ -169,6 +188,20 @@ class Fleet:
         is_finished = answer.finished and self.supervisor.end_reason is not None
         restarts = sum(max(0, member.starts - 1) for member in self.supervisor.members)
         return replace(answer, finished=is_finished, restarts=restarts)
+
+    def _metrics(self, control_cpu_s: float) -> str:
+        """Return the metrics of all shards together, as last heard."""
+        standing = merge_standings([_standing(member) for member in self.supervisor.members])
+        return metrics_text(
+            CrawlMetrics(
+                status=self.status(),
+                folder=self.folder.root,
+                fetches=standing.fetches,
+                commits=standing.commits,
+                shards_up=[one.connection is not None for one in self.supervisor.members],
+                control_cpu_s=control_cpu_s,
+            )
+        )
 
     def failing_seeds(self) -> int:
         """Return of how many seeds a try has failed in this run, or that were refused."""

@@ -54,7 +54,7 @@ from gossamer.report.records import (
     sum_counters,
     url_row_key,
 )
-from gossamer.report.totals import Status, merge_standings, status_of
+from gossamer.report.totals import CrawlMetrics, Status, merge_standings, status_of
 from gossamer.settings import load_crawl_config, readable_config
 from gossamer.store import (
     CrawlFolder,
@@ -142,6 +142,15 @@ def status(folder: Path | str) -> Status:
     if place.paused_path.exists():
         standings = [replace(one, paused=PAUSED_ON_REQUEST) for one in standings]
     return status_of(sum_counters(counters), merge_standings(standings))
+
+
+def crawl_metrics(folder: Path | str) -> CrawlMetrics | str:
+    """Return the metrics of a running crawl as text; of a stopped one, what they are made of."""
+    place = folder_of(folder)
+    answer = ask_running(place.control_path, {"ask": "metrics"})
+    if answer is not None and isinstance(text := answer.get("text"), str):
+        return text
+    return CrawlMetrics(status=status(folder), folder=place.root)
 
 
 def _answer_as(kind: type[Answer], answer: object, place: CrawlFolder) -> Answer:
