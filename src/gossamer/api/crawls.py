@@ -335,15 +335,16 @@ class OpenCrawl:
 
         return trust_patterns(self.folder, patterns, self.status())
 
-    def set(self, settings: Mapping[str, object]) -> "ChangedSettings":
-        """Change settings of `[filter]` by their full names, in a crawl that runs or not.
+    def set(self, settings: Mapping[str, object], *, host: str = "") -> "ChangedSettings":
+        """Change settings in a crawl that runs or not; `set({"delay_s": 5}, host="x.org")`: of one.
 
-        `crawl.set({"filter.block": ["*.example.org"], "filter.max_depth": 3})`. They are kept in
-        crawl.toml and hold for what is queued, too; None takes a limit away.
+        `crawl.set({"filter.block": ["*.example.org"], "limits.max_pages": 1000})`. They are kept in
+        crawl.toml; filters hold for what is queued, too. None takes a limit away. Some hold from
+        the next start only (docs/OPERATING.md marks those that are live).
         """
         from gossamer.api.steering import change_settings
 
-        return change_settings(self.folder, settings)
+        return change_settings(self.folder, settings, host)
 
     def pause(self) -> "PauseState":
         """Begin no request any more, in a crawl that runs or not, until `resume` is called."""

@@ -35,7 +35,7 @@ from gossamer.crawl.core import Core, build_core
 from gossamer.crawl.engine import Engine, RunState
 from gossamer.crawl.fetch_log import NO_LOG, LogOptions
 from gossamer.crawl.ledger import Ledger
-from gossamer.crawl.observing import TurnObserver, observer_of
+from gossamer.crawl.observing import observer_of
 from gossamer.crawl.opening import (
     ShardFolder,
     fold_counters,
@@ -183,9 +183,7 @@ def _assemble_on(
     core = build_core(state, place, config, random, counters, extras.filters, *shared)
     peers = _open_peers(place, config, core, time, run, membership)
     ends = EndsFile.begin(place.folder, place.shard, mended.lengths, durable)
-    ledger = _open_ledger(
-        config, core, archive, ends, writer, peers, observer_of(extras.log, place.shard)
-    )
+    ledger = _open_ledger(place, extras, config, core, archive, ends, writer, peers)
     mark = ReadingMark(place.state / "flight")
     recover(place.folder, core, ledger, mark, mended, time.now(), all_wait=has_rebooted)
     copies.recover()
@@ -247,13 +245,14 @@ def _warcinfo(writer: TurnWriter, time: CrawlTime, file_name: str) -> bytes:
 
 
 def _open_ledger(
+    place: ShardFolder,
+    extras: Extras,
     config: Config,
     core: Core,
     archive: Archive,
     ends: EndsFile,
     writer: TurnWriter,
     peers: Peers,
-    observer: TurnObserver,
 ) -> Ledger:
     """Return what commits: stations first, then the mail of other shards."""
     return Ledger(
@@ -267,7 +266,7 @@ def _open_ledger(
         offer=core.copies.offer,
         counters=core.counters,
         late_labels=core.labels.take_stored,
-        observer=observer,
+        observer=observer_of(extras.log, place.shard),
         syncs_each=config.store.sync == "each",
     )
 

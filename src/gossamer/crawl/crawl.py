@@ -7,7 +7,8 @@ import signal
 import threading
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import AsyncExitStack, suppress
+from functools import partial
 from pathlib import Path
 from random import Random, SystemRandom
 from typing import NamedTuple
@@ -23,7 +24,7 @@ from gossamer.crawl.assembly import Extras, Shard, assemble
 from gossamer.crawl.fetch_log import LogOptions
 from gossamer.crawl.fleet import Fleet
 from gossamer.crawl.mend import ensure_shards, label_rest_aside
-from gossamer.crawl.metrics_server import MetricsServer, host_and_port
+from gossamer.crawl.metrics_server import host_and_port, serving_metrics
 from gossamer.crawl.opening import ShardFolder, lacks_requisites, lock_folder
 from gossamer.crawl.requeue import RetryRequest
 from gossamer.crawl.requisites import queue_requisites
@@ -36,6 +37,7 @@ from gossamer.crawl.running import (
     quiet_collector,
     report_progress,
     retry_running,
+    seeds_in,
 )
 from gossamer.crawl.seeds import (
     Planted,
@@ -49,7 +51,7 @@ from gossamer.crawl.seeds import (
     settle_secrets,
     with_seeds,
 )
-from gossamer.crawl.setting import save_settings, settings_in
+from gossamer.crawl.setting import SettingsRequest, changed_answer, save_settings, settings_in
 from gossamer.crawl.trusting import patterns_in, save_trust
 from gossamer.errors import ConfigError
 from gossamer.fetch import ProtocolModule
@@ -310,13 +312,15 @@ class Crawl:
             save_trust(self.folder, patterns)
         return trusted_answer(patterns, [units], is_running=False)
 
-    def set(self, settings: Mapping[str, object]) -> ChangedSettings:
-        """Change settings of `[filter]` by their full names, for a crawl that does not run.
+    def set(self, settings: Mapping[str, object], host: str = "") -> ChangedSettings:
+        """Change settings by their full names, or of one host, for a crawl that does not run.
 
         The next start obeys them, and judges what is queued by them.
         """
+        request = SettingsRequest(settings=dict(settings), host=host)
         with lock_folder(CrawlFolder(self.folder), SystemClock()):
-            return ChangedSettings(changes=save_settings(self.folder, settings), running=False)
+            changes = save_settings(self.folder, request)
+        return changed_answer(changes, request, is_running=False)
 
     def _open(self, config: Config, ring: Ring, number: int) -> Shard:
         random = Random(SystemRandom().getrandbits(64))  # noqa: S311  # record ids, queue draws
@@ -339,30 +343,32 @@ class Crawl:
 
         async def reply(question: Mapping[str, object]) -> dict[str, object]:
             if question.get("ask") == "metrics":
-                return {"text": live_metrics(shard, control.cpu_s)}
+                return {"text": live_metrics(shard, lambda: control.cpu_s)}
             if question.get("ask") == "trust":  # first: a kill must not forget it
                 save_trust(self.folder, patterns_in(question))
-            changes: list[str] = []
             if question.get("ask") == "set":
-                changes = save_settings(self.folder, settings_in(question))
+                request = settings_in(question)
+                changes = save_settings(self.folder, request)
+                await answer(shard, question)
+                return as_json(changed_answer(changes, request, is_running=True))
             said = await answer(shard, question)
-            if question.get("ask") == "set":
-                return as_json(ChangedSettings(changes=changes, running=True))
             if question.get("ask") == "add":  # a later start must know these seeds too
-                limits = load_crawl_config(self.folder).limits  # this run may have another
-                save_crawl_config(self.folder, changed(engine.config, limits=limits))
+                kept = load_crawl_config(self.folder)  # what is set may hold from that on only
+                save_crawl_config(self.folder, with_seeds(kept, seeds_in(question)))
             return said
 
         control = ControlSocket(shard.place.folder.control_path, reply)
-        served = MetricsServer(self._metrics_place, lambda: live_metrics(shard, control.cpu_s))
         try:
-            await served.open()
             refused = plant(shard, self._all_seeds(config)).refused
             if lacks_requisites(shard.core.state, is_wanted=config.process.requisites):
                 queue_requisites(shard)
             self._listen_to_signals(engine.run_state.stop)
             await control.open()
-            async with report_progress(shard, on_progress):
+            async with AsyncExitStack() as beside:
+                await beside.enter_async_context(report_progress(shard, on_progress))
+                if place := self._metrics_place:
+                    text = partial(live_metrics, shard, lambda: control.cpu_s)
+                    await beside.enter_async_context(serving_metrics(place, text))
                 freeze()
                 is_finished = await engine.run()
             reason = "" if is_finished else engine.run_state.stop_reason or engine.limit_reached()
@@ -371,7 +377,6 @@ class Crawl:
             return self._with_round(ending, first, shard.ledger.counters)
         finally:
             control.close()
-            served.close()
             await shard.close()
             self._stop = None
 

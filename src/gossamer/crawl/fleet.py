@@ -4,6 +4,7 @@ import asyncio
 import socket
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 
 import msgspec
@@ -13,17 +14,16 @@ from gossamer.clock import Clock
 from gossamer.cluster import NoAnswer, RevisitShare, Ring, ShardHandle, Supervisor
 from gossamer.config import Config, LimitsConfig
 from gossamer.crawl.assembly import Extras
-from gossamer.crawl.metrics_server import MetricsServer
+from gossamer.crawl.metrics_server import serving_metrics
 from gossamer.crawl.running import Progress, seeds_in
 from gossamer.crawl.seeds import Seed, url_of_seed, with_seeds
-from gossamer.crawl.setting import save_settings, settings_in, with_settings
+from gossamer.crawl.setting import changed_answer, save_settings, settings_in, with_settings
 from gossamer.crawl.shard_process import ShardOrders
 from gossamer.crawl.trusting import patterns_in, save_trust, with_trust
 from gossamer.errors import ConfigError
 from gossamer.model import Counters, Standing, as_json
 from gossamer.report import (
     Added,
-    ChangedSettings,
     ControlSocket,
     CrawlMetrics,
     HistoryFile,
@@ -112,35 +112,38 @@ class Fleet:
             return await self._answer(question)
 
         control = ControlSocket(self.folder.control_path, answer)
-        served = MetricsServer(self.metrics_place, lambda: self._metrics(control.cpu_s))
         await control.open()
         try:
-            await served.open()
-            async with asyncio.TaskGroup() as group:  # what ends the watch ends the crawl
+            async with AsyncExitStack() as beside:
+                if place := self.metrics_place:
+                    text = serving_metrics(place, lambda: self._metrics(control.cpu_s))
+                    await beside.enter_async_context(text)
+                # what ends the watch ends the crawl
+                group = await beside.enter_async_context(asyncio.TaskGroup())
                 watch = group.create_task(self._watch(on_progress))
                 await self.supervisor.run()
                 watch.cancel()
         finally:
-            served.close()
             control.close()
 
     async def _watch(self, on_progress: Progress | None) -> None:
         """Tell the progress once a second, and end the crawl when its time is up."""
-        limit_s = self.config.limits.max_time_s
-        history = HistoryFile(self.folder)
-        ends_at = None if limit_s is None else self.clock.steady() + limit_s
+        history, began_at = HistoryFile(self.folder), self.clock.steady()
         while True:
-            left_s = PROGRESS_S if ends_at is None else ends_at - self.clock.steady()
-            await self.clock.sleep(max(0.0, min(PROGRESS_S, left_s)))
-            if ends_at is not None and self.clock.steady() >= ends_at:
+            await self.clock.sleep(min(PROGRESS_S, self._time_left_s(began_at) or PROGRESS_S))
+            if self._time_left_s(began_at) == 0.0:
                 self.supervisor.dismiss("max_time")
-                ends_at = None
             self.supervisor.look_at_outages()
             if self._have_all_reported():
                 now = self.status()
                 history.note(now, self.clock.wall())
                 if on_progress is not None:
                     on_progress(now)
+
+    def _time_left_s(self, began_at: float) -> float | None:
+        """Return how much time is left until the crawl's is up; None if there is no limit."""
+        limit_s = self.config.limits.max_time_s
+        return None if limit_s is None else max(0.0, began_at + limit_s - self.clock.steady())
 
     def _look_at_limits(self) -> None:
         limits, counters = self.config.limits, self.counters()
@@ -277,8 +280,8 @@ class Fleet:
         # Known to us first: a shard that dies over them finds them in its orders.
         self.seeds = [*self.seeds, *seeds]
         self.config = with_seeds(self.config, seeds)
-        limits = load_crawl_config(self.folder.root).limits  # this run may have another
-        save_crawl_config(self.folder.root, replace(self.config, limits=limits))
+        kept = load_crawl_config(self.folder.root)  # what is set may hold from the next start only
+        save_crawl_config(self.folder.root, with_seeds(kept, seeds))
         answers = await self._ask_all(question)
         if (refusal := _error_in(answers)) is not None:
             return refusal
@@ -322,13 +325,16 @@ class Fleet:
         """Let all shards obey other settings."""
         if self.supervisor.end_reason is not None:
             return {"error": "the crawl is ending; try again when it has"}
-        settings = settings_in(question)
+        request = settings_in(question)
         # Saved and known to us first: a shard that dies over it finds it in its orders.
-        changes = save_settings(self.folder.root, settings)
-        self.config = with_settings(self.config, settings)
-        if (error := _error_in(await self._ask_all(question))) is not None:
+        changes = save_settings(self.folder.root, request)
+        self.config = with_settings(self.config, request.live)
+        self.supervisor.limit_pages(self.config.limits.max_pages)
+        told = request.live.without("limits")  # those are of the whole crawl
+        asked: dict[str, object] = {**question, "settings": told.settings}
+        if told.settings and (error := _error_in(await self._ask_all(asked))) is not None:
             return error
-        return as_json(ChangedSettings(changes=changes, running=True))
+        return as_json(changed_answer(changes, request, is_running=True))
 
     async def _ask_all(self, question: dict[str, object]) -> list[dict[str, object]]:
         """Return what all shards answer; what they said of being idle is no longer so."""

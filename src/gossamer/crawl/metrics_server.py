@@ -4,7 +4,8 @@ No web framework and no thread: shards are forked from this process.
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from http import HTTPStatus
 
 from gossamer.errors import ConfigError
@@ -25,8 +26,6 @@ class MetricsServer:
 
     async def open(self) -> None:
         """Listen."""
-        if not self._place:
-            return
         host, port = host_and_port(self._place)
         try:
             self._server = await asyncio.start_server(self._serve, host, port, limit=MOST_BYTES)
@@ -80,3 +79,14 @@ def _response(status: HTTPStatus, text: str, *, has_body: bool = True) -> bytes:
         "Cache-Control: no-store\r\nConnection: close\r\n\r\n"
     )
     return head.encode() + (body if has_body else b"")
+
+
+@asynccontextmanager
+async def serving_metrics(place: str, metrics: Callable[[], str]) -> AsyncIterator[None]:
+    """Serve metrics for the length of a block."""
+    server = MetricsServer(place, metrics)
+    await server.open()
+    try:
+        yield
+    finally:
+        server.close()

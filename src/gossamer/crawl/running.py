@@ -84,7 +84,7 @@ def _waits_for(shard: Shard, now: float) -> WaitsFor | None:
     return waits if found is None else replace(waits, detail=found.address)
 
 
-def live_metrics(shard: Shard, control_cpu_s: float) -> str:
+def live_metrics(shard: Shard, control_cpu_s: Callable[[], float]) -> str:
     """Return the metrics of the only shard of a crawl, which runs in this process."""
     timings = shard.ledger.observer.timings
     return metrics_text(
@@ -94,7 +94,7 @@ def live_metrics(shard: Shard, control_cpu_s: float) -> str:
             fetches=timings.fetches,
             commits=timings.commits,
             shards_up=(True,),
-            control_cpu_s=control_cpu_s,
+            control_cpu_s=control_cpu_s(),
         )
     )
 

@@ -158,8 +158,12 @@ class HostDelays:
     """The rules of politeness, and those of hosts that have a fixed delay of their own."""
 
     def __init__(self, rules: PolitenessConfig, own: Mapping[str, float] | None = None) -> None:
+        self.adopt(rules, own or {})
+
+    def adopt(self, rules: PolitenessConfig, own: Mapping[str, float]) -> None:
+        """Keep other rules from now on."""
         self.usual = rules
-        self._own = {host: replace(rules, delay_s=gap_s) for host, gap_s in (own or {}).items()}
+        self._own = {host: replace(rules, delay_s=gap_s) for host, gap_s in own.items()}
 
     def of(self, host: str) -> PolitenessConfig:
         """Return the rules for a host."""

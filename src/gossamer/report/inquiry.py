@@ -124,6 +124,8 @@ class ChangedSettings(Struct, frozen=True, kw_only=True):
     """One line for each that has another value, such as "filter.max_depth: not set -> 3"."""
     running: bool
     """A crawl is running and obeys them; otherwise the next start does."""
+    at_next_start: list[str] = []  # msgspec copies it
+    """Names of settings that a running crawl does not obey before its next start."""
 
 
 def status(folder: Path | str) -> Status:
@@ -348,9 +350,11 @@ def trust(folder: Path | str, patterns: Sequence[str]) -> Trusted | None:
     return None if answer is None else _answer_as(Trusted, answer, folder_of(folder))
 
 
-def set_settings(folder: Path | str, settings: Mapping[str, object]) -> ChangedSettings | None:
+def set_settings(
+    folder: Path | str, settings: Mapping[str, object], host: str = ""
+) -> ChangedSettings | None:
     """Let a running crawl obey other settings; None if none is running in the folder."""
-    asked = {"ask": "set", "settings": dict(settings)}
+    asked = {"ask": "set", "settings": dict(settings), "host": host}
     answer = ask_running(folder_of(folder).control_path, asked)
     if answer is not None and "error" in answer:
         raise ConfigError(str(answer["error"]))
