@@ -48,8 +48,8 @@ mutants: setup   ## small bugs put into the code that must not go wrong: do its 
 kills: setup     ## crawls that are killed with -9 at 100 random moments: KILLS=1000 for more
 	@$(BIN)/python -m tests.e2e.kills
 
-test-store: setup   ## checkpoints in an object store: the model's runs, ten times as many
-	MODEL_RUNS=3000 $(BIN)/pytest -q -n 2 tests/model
+test-store: setup   ## all tests of checkpoints in an object store, a fraction of which `test` plays
+	MODEL_RUNS=3000 STORE_FULL=1 $(BIN)/pytest -q -n 2 tests/model tests/store
 
 fix: setup       ## format, and mend what can be mended
 	$(BIN)/ruff format $(CODE)
