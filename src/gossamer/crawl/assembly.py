@@ -32,7 +32,7 @@ from gossamer.config import Config
 from gossamer.crawl.contents import NEWS, SharedContents
 from gossamer.crawl.copies import CopyLabeller, NoCopies, open_labeller
 from gossamer.crawl.core import Core, build_core
-from gossamer.crawl.engine import Engine, RunState
+from gossamer.crawl.engine import EngineLoop, RunState
 from gossamer.crawl.fetch_log import NO_LOG, LogOptions
 from gossamer.crawl.ledger import Ledger
 from gossamer.crawl.observing import observer_of
@@ -99,7 +99,7 @@ class Shard:
     mark: ReadingMark
     requester: Requester
     reader: DocumentReader
-    engine: Engine
+    engine: EngineLoop
     peers: Peers
 
     async def close(self) -> None:
@@ -204,7 +204,7 @@ def _assemble_on(
         robots_bytes=config.robots.max_bytes,
         has_one_host=len({url.host for url in seed_urls(config)}) == 1,
     )
-    engine = Engine(
+    engine = EngineLoop(
         config=config,
         time=time,
         run_state=run,

@@ -37,8 +37,8 @@ from gossamer.report.explanation import (
     PastVisit,
     RecordLocation,
     RobotsAnswer,
-    Rows,
     Sources,
+    StateRows,
     Why,
     explain_url,
     name_original,
@@ -201,7 +201,7 @@ def settled_in(state: State) -> Callable[[Task], bool]:
     return is_settled
 
 
-def trap_detector(rows: Rows, config: Config, shards: int) -> TrapDetector:
+def trap_detector(rows: StateRows, config: Config, shards: int) -> TrapDetector:
     """Return the trap detector of a shard as its rows have it."""
     return TrapDetector(
         config.traps,
@@ -213,7 +213,7 @@ def trap_detector(rows: Rows, config: Config, shards: int) -> TrapDetector:
     )
 
 
-def _known_urls(rows: Rows, host: str) -> int:
+def _known_urls(rows: StateRows, host: str) -> int:
     row = find_host(rows, host)
     return row.known if row is not None else 0
 
@@ -391,7 +391,7 @@ def trusted_answer(
     return Trusted(patterns=list(patterns), released=total.total(), units=units, running=is_running)
 
 
-def why_sources(folder: CrawlFolder, config: Config, rows: Rows) -> Sources:
+def why_sources(folder: CrawlFolder, config: Config, rows: StateRows) -> Sources:
     """Return where `why` finds its facts: the state's rows, the filters, the links archive."""
     seeds = seed_urls(config)
     keys = {seed.key for seed in seeds}
@@ -433,7 +433,7 @@ def why_sources(folder: CrawlFolder, config: Config, rows: Rows) -> Sources:
     )
 
 
-def filters_of(rows: Rows, config: Config, traps: TrapDetector) -> FilterChain:
+def filters_of(rows: StateRows, config: Config, traps: TrapDetector) -> FilterChain:
     """Return the filters of a shard as its rows and the settings have them."""
     return build_chain(
         config.filter,
