@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from gossamer.api.checking import CheckReport
-    from gossamer.api.console import Console
     from gossamer.api.crawls import OpenCrawl
     from gossamer.api.crawls import open_crawl as open  # noqa: A004 - read as gossamer.open
     from gossamer.api.feeds import write_feed
@@ -129,7 +128,6 @@ if TYPE_CHECKING:
         CopyClusters,
         CopyFacts,
         CrawledHost,
-        CrawlSample,
         Edition,
         EditionDiff,
         FailureCount,
@@ -245,7 +243,6 @@ __all__ = [
     "ComponentSizes",
     "Config",
     "ConfigError",
-    "Console",
     "Content",
     "CopiedPage",
     "CopyCluster",
@@ -254,7 +251,6 @@ __all__ = [
     "CorruptFile",
     "Crawl",
     "CrawlOptions",
-    "CrawlSample",
     "CrawlTable",
     "CrawledHost",
     "DedupeConfig",
@@ -447,7 +443,6 @@ __all__ = [
 ]
 
 _HOMES = {
-    "api.console": "Console",
     "api.crawls": "open OpenCrawl",
     "api.running": "run run_async",
     "api.checking": "CheckReport",
@@ -485,7 +480,6 @@ _HOMES = {
         "read_item_rules structured_data"
     ),
     "report": (
-        "CrawlSample "
         "PauseState StoppedCrawl "
         "Added ChangedSettings Changes ClusterMember CopiedPage CopyCluster CopyClusters "
         "CopyFacts CrawledHost Edition EditionDiff FailureCount FilterVerdict GivenText "

@@ -280,6 +280,14 @@ class StoreConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     """Maximum time that a finished fetch waits for its commit."""
     min_free_bytes: Count = 64 * MIB
     """The crawl pauses when less disk space than this is free."""
+    url: str = ""
+    """URL of an object store for checkpoints, from which any machine goes on with the crawl:
+    s3://BUCKET/PREFIX, gs://, az:// or file:///FOLDER. Credentials come from the environment."""
+    ship_s: Annotated[float, Meta(ge=0.2)] = 5.0
+    """How often a checkpoint goes to the store while much happens; every 30 s otherwise."""
+    lease_s: Annotated[float, Meta(ge=0.5)] = 10.0
+    """Requests stop when the store has not confirmed for so long that the crawl is still ours;
+    another machine that takes over waits for as long."""
 
 
 class WatchConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -365,17 +373,3 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     watch: WatchConfig = field(default_factory=WatchConfig)
     host: dict[str, HostConfig] = field(default_factory=dict)
     """Settings of single hosts, each a table of its own such as [host."x.org"]."""
-
-
-LIVE = frozenset(
-    {
-        *("politeness.delay_s", "politeness.min_delay_s", "politeness.latency_factor"),
-        *("politeness.max_adaptive_s", "politeness.throttle_s", "politeness.max_retry_after_s"),
-        *("store.commit_pages", "store.commit_s", "store.min_free_bytes"),
-        *("limits.max_pages", "limits.max_time_s", "limits.max_bytes"),
-        *("watch.rate_per_s", "host.delay_s", "host.scope"),
-        *(f"filter.{name}" for name in FilterConfig.__struct_fields__),
-    }
-)
-"""Settings that a running crawl obeys at once, when `gossamer set` changes them; those of [host]
-tables by the name of the setting alone. Others hold from the next start."""

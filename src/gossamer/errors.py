@@ -3,7 +3,8 @@
     GossamerError
     ├── ConfigError     a setting, option or argument is invalid           → exit code 2
     ├── CannotGoOn      the disk, the lock or the state prevents going on   → exit code 4
-    │   └── CorruptFile   a file does not contain what was written to it
+    │   ├── CorruptFile   a file does not contain what was written to it
+    │   └── TakenOver     another machine goes on with this crawl            → exit code 5
     └── Bug             an internal error in Gossamer
 
 Each message says what was expected, what was found, where, and what to do.
@@ -32,6 +33,10 @@ class CorruptFile(CannotGoOn):
         super().__init__(f"{path} is damaged at byte {offset}: {found}")
         self.path = path
         self.offset = offset
+
+
+class TakenOver(CannotGoOn):
+    """Another machine goes on with this crawl."""
 
 
 def rebuild_state_command(path: Path) -> str:

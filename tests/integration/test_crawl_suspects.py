@@ -117,7 +117,7 @@ def test_a_third_death_after_helpers_had_read_it_well_gives_it_up(tmp_path: Path
 LEASE_AND_DIE = """
 import os, signal, sys
 from gossamer import Crawl
-from gossamer.crawl.worker import Requester
+from gossamer.crawl.requester import Requester
 
 async def die(self, url, **more):
     os.kill(os.getpid(), signal.SIGKILL)

@@ -48,6 +48,7 @@ _HOW = "How to ask"
 _WHO = "Who asks"
 _WHERE = "Where it may connect"
 _LIMITS = "When to stop"
+_KEPT = "Where it is kept"
 
 FLAGS: tuple[Flag, ...] = (
     Flag("--max-pages", "limits.max_pages", "count", _LIMITS, "N"),
@@ -78,6 +79,7 @@ FLAGS: tuple[Flag, ...] = (
     Flag("--header", "fetch.headers", "list", _WHO, "'K: V'"),
     Flag("--header-everywhere/--no-header-everywhere", "fetch.header_everywhere", "switch", _WHO),
     Flag("--auth", "fetch.auth", "table", _WHO, "HOST=USER:PASS"),
+    Flag("--store", "store.url", "text", _KEPT, "URL"),
     Flag("--proxy", "fetch.proxy", "text", _WHERE, "URL"),
     Flag("--resolve", "fetch.resolve", "table", _WHERE, "HOST:ADDR"),
     Flag("--allow-net", "fetch.allow_net", "list", _WHERE, "CIDR"),
@@ -101,8 +103,7 @@ _OWN: dict[str, Shape] = {
     "--label": "list",
     "--config": "path",
     "--index": "switch",
-    "--log": "text",
-    "--metrics-port": "text",
+    "--take-over": "switch",
     "--json": "switch",
     "--verbose": "switch",
 }
@@ -151,7 +152,7 @@ def _plain_shapes() -> dict[str, tuple[str, str]]:
     found: dict[str, tuple[str, str]] = {}
     for name, shape, parameter in (
         *((flag.name, flag.shape, flag.parameter) for flag in FLAGS),
-        *((name, shape, name.lstrip("-").replace("-", "_")) for name, shape in _OWN.items()),
+        *((name, shape, name.lstrip("-")) for name, shape in _OWN.items()),
     ):
         on, _, off = name.partition("/")
         found[on] = (parameter, "on" if shape == "switch" else shape)

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 from io import TextIOWrapper
 
-USAGE, STOPPED, CANNOT_GO_ON = 2, 3, 4
+USAGE, STOPPED, CANNOT_GO_ON, TAKEN_OVER = 2, 3, 4, 5
 _INTERRUPTED = 130
 """What typer makes of Ctrl-C."""
 
@@ -100,7 +100,7 @@ def _ended(words: list[str]) -> object:
 
 def explained(error: Exception) -> tuple[str, int]:
     """Return what to tell of an error, and the exit code that it means."""
-    from gossamer.errors import CannotGoOn, ConfigError, CorruptFile, GossamerError
+    from gossamer.errors import CannotGoOn, ConfigError, CorruptFile, GossamerError, TakenOver
     from gossamer.machine import is_out_of_memory, memory_words
 
     if not isinstance(error, GossamerError) and is_out_of_memory(error):
@@ -113,7 +113,7 @@ def explained(error: Exception) -> tuple[str, int]:
             advice = f"`gossamer build {root} {what} --full` makes it anew"
             return f"{error}; {advice}", CANNOT_GO_ON
         case CannotGoOn():
-            return str(error), CANNOT_GO_ON
+            return str(error), TAKEN_OVER if isinstance(error, TakenOver) else CANNOT_GO_ON
         case GossamerError():
             return f"this is a bug, please report it: {error}", CANNOT_GO_ON
         case BrokenPipeError():

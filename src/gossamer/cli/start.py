@@ -49,10 +49,9 @@ class CrawlArguments(Struct, kw_only=True):
     label: list[str] | None = None
     config: Path | None = None
     index: bool = False
+    take_over: bool = False
     json: bool = False
     verbose: bool = False
-    log: str = ""
-    metrics_port: str = ""
 
 
 def start(given: Mapping[str, Any]) -> int:
@@ -124,14 +123,7 @@ def _run(arguments: CrawlArguments, config: Config, max_time_s: float | None) ->
     from gossamer import Crawl
 
     seeds = given_seeds(arguments.seed, arguments.seeds, arguments.label)
-    crawl = Crawl(
-        arguments.into,
-        seeds,
-        config,
-        log=arguments.log,
-        verbose=arguments.verbose,
-        metrics_port=arguments.metrics_port,
-    )
+    crawl = Crawl(arguments.into, seeds, config, take_over=arguments.take_over)
     aside = out(is_aside=True)
 
     def say(line: str) -> None:
@@ -154,7 +146,7 @@ def _run(arguments: CrawlArguments, config: Config, max_time_s: float | None) ->
                 show(status)
                 indexer.tick()
 
-            ending = crawl.run(tell, saved, max_time_s)
+            ending = crawl.run(tell, saved, max_time_s, say)
         indexer.finish(is_stopped=ending.reason == "stopped")
     is_early = ending.reason == "no_seed" and not ending.is_finished
     how = "no_seed_yet" if is_early else ending.reason

@@ -249,6 +249,8 @@ HELD_FOR: dict[str, str] = {
 PAUSES: dict[str, str] = {
     "on_request": "on request; `gossamer resume DIR` ends it",
     "disk_low": "the disk is nearly full (disk_low)",
+    "store_away": "the object store does not answer; it is asked again and again",
+    "store_lease": "waiting for the lease on the object store: nobody else may be asking for pages",
     "no_network": "no network; one host is asked every 10 s",
 }
 """Why a crawl is paused, in words."""

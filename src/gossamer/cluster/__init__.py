@@ -40,7 +40,7 @@ from gossamer.cluster.orders import (
 )
 from gossamer.cluster.outbox import OUTBOX, PARCELS, Outbox, outbox_rows, parcel_rows
 from gossamer.cluster.page_budget import PageBudget
-from gossamer.cluster.processes import start_child
+from gossamer.cluster.processes import ShardChild, start_child
 from gossamer.cluster.ring import POINTS, Ring
 from gossamer.cluster.splitter import Splitter
 from gossamer.cluster.supervisor import NoAnswer, ShardHandle, Supervisor

@@ -104,6 +104,8 @@ class ShardEnded(Struct, frozen=True, tag=True):
     error: str = ""
     is_usage: bool = False
     """The error is of the operator's making (exit code 2), not of the machine's (4)."""
+    is_taken_over: bool = False
+    """Another machine goes on with the crawl (exit code 5)."""
 
 
 class GrantPages(Struct, frozen=True, tag=True):

@@ -29,7 +29,7 @@ from gossamer.cluster.orders import OutageOrders, Outages, ProbationOrders, Prob
 from gossamer.cluster.page_budget import PageBudget
 from gossamer.cluster.processes import ShardChild, start_child
 from gossamer.cluster.termination import Termination
-from gossamer.errors import CannotGoOn, ConfigError
+from gossamer.errors import CannotGoOn, ConfigError, TakenOver
 from gossamer.log import tell
 from gossamer.machine import memory_words
 
@@ -40,8 +40,6 @@ MAX_DEATHS = 8
 FIRST_COMMITS = 2
 """What every start commits before it gets anywhere: its repair, then its first leases."""
 ANSWER_S = 100.0
-NO_LIMIT = 1 << 60
-"""Pages, where there was a limit once."""
 RECALL_S = 0.05
 """Pause before unused pages are called back, so that two shards do not throw one to and fro."""
 RECALL_AGAIN_S = 0.1
@@ -120,14 +118,6 @@ class Supervisor:
             self.end_reason = reason
             self._tell_all(Dismiss(reason))
 
-    def limit_pages(self, max_pages: int | None) -> None:
-        """Let all shards together store another number of pages."""
-        if self.budget.max_pages is None:  # nobody asks for pages: all end at the limit
-            return
-        self.budget.max_pages = NO_LIMIT if max_pages is None else max_pages
-        self._tell_all(RecallPages())
-        self._grant()
-
     async def ask(self, shard: int, question: dict[str, object]) -> dict[str, object] | NoAnswer:
         """Return a shard's answer to a question; one that is starting is waited for."""
         member = self.members[shard]
@@ -197,12 +187,14 @@ class Supervisor:
                 self._grant()
             case ControlReply():
                 self._pass_on(member, message)
-            case ShardEnded(report=report, error=error, is_usage=is_usage):
+            case ShardEnded(report=report, error=error):
                 member.has_ended = True
                 member.report = report or member.report
                 self._leave_unanswered(member)
+                if message.is_taken_over:
+                    raise TakenOver(error)
                 if error:
-                    raise (ConfigError if is_usage else CannotGoOn)(error)
+                    raise (ConfigError if message.is_usage else CannotGoOn)(error)
 
     def _pass_on(self, member: ShardHandle, reply: ControlReply) -> None:
         _, waiting = member.asked.pop(reply.number, (None, None))

@@ -32,27 +32,28 @@ from gossamer.config import Config
 from gossamer.crawl.contents import NEWS, SharedContents
 from gossamer.crawl.copies import CopyLabeller, NoCopies, open_labeller
 from gossamer.crawl.core import Core, build_core
-from gossamer.crawl.engine import EngineLoop, RunState
-from gossamer.crawl.fetch_log import NO_LOG, LogOptions
+from gossamer.crawl.engine import Engine, RunState
 from gossamer.crawl.ledger import Ledger
-from gossamer.crawl.observing import observer_of
 from gossamer.crawl.opening import (
     ShardFolder,
     fold_counters,
     open_state,
     read_meta,
+    restored_mark_path,
     saving_credit,
     start_epoch,
     this_boot,
 )
 from gossamer.crawl.pausing import OutageDuty
 from gossamer.crawl.peers import NoPeers, OtherShards, take_letter
-from gossamer.crawl.ports import AddressClocks, Peers, RevisitScheduler
+from gossamer.crawl.ports import AddressClocks, Peers, Remote, RevisitScheduler
 from gossamer.crawl.reading import DocumentReader
 from gossamer.crawl.recovery import recover
+from gossamer.crawl.requester import Requester
 from gossamer.crawl.revisit import RevisitTurns
+from gossamer.crawl.shipping import NoStore, Shipper, ShippingOrders
 from gossamer.crawl.sitemaps import SitemapProbes
-from gossamer.crawl.worker import Requester, Worker
+from gossamer.crawl.worker import Worker
 from gossamer.dedupe import ContentSeen
 from gossamer.fetch import (
     Fetcher,
@@ -64,7 +65,7 @@ from gossamer.fetch import (
 )
 from gossamer.filter import UrlFilter
 from gossamer.frontier import AddressGaps
-from gossamer.model import Counters, UrlRecord
+from gossamer.model import Counters, Standing, UrlRecord
 from gossamer.process import Processor, Registry, Tools
 from gossamer.report import (
     COUNTERS,
@@ -99,8 +100,9 @@ class Shard:
     mark: ReadingMark
     requester: Requester
     reader: DocumentReader
-    engine: EngineLoop
+    engine: Engine
     peers: Peers
+    remote: Remote
 
     async def close(self) -> None:
         """Close everything in order, whatever fails; the archive's last rows are committed."""
@@ -113,6 +115,7 @@ class Shard:
             await self.reader.close()
             self.engine.save_advice()
             self.ledger.close()
+            await self.remote.finish()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,8 +129,6 @@ class Extras:
     """Revisit the stored pages again and again."""
     is_once: bool = False
     """Revisit those that are due, once."""
-    log: LogOptions = NO_LOG
-    """Where fetches are logged."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,11 +149,12 @@ def assemble(
     random: Random,
     extras: Extras,
     membership: Membership | None = None,
+    shipping: ShippingOrders | None = None,
 ) -> Shard:
     """Assemble a shard on a folder that is ours, and repair what its last death left behind."""
     state = open_state(place)
     try:
-        return _assemble_on(state, place, config, clock, random, extras, membership)
+        return _assemble_on(state, place, config, clock, random, extras, membership, shipping)
     except BaseException:
         state.close()  # or nobody could open it again in this process
         raise
@@ -166,32 +168,31 @@ def _assemble_on(
     random: Random,
     extras: Extras,
     membership: Membership | None,
+    shipping: ShippingOrders | None,
 ) -> Shard:
     """Construct every part of a shard, in order."""
     last = max((name.epoch for name in place.folder.archive_names(shard=place.shard)), default=0)
-    time, has_rebooted = start_epoch(state, clock, after=last)
-    durable = state.end()  # a start is durable before anything else
-    fold_counters(state)
+    time, has_rebooted = start_epoch(state, clock, after=last)  # durable before anything else
+    durable = state.end()
     mended = _repair(place, config, state, has_rebooted=has_rebooted)
 
     run, counters, epoch = RunState(), decode_counters(state.get(COUNTERS)), read_meta(state).epoch
     outbox = Outbox(place.ring, place.shard, epoch) if place.ring.shards > 1 else None
-    writer = TurnWriter(software=f"gossamer/{__version__}", rng=random)
-    archive = _open_archive(place, config, epoch, writer, time)
+    writer, archive = _open_archive(place, config, epoch, random, time)
     copies = _open_copies(place, config, state, archive, counters, outbox, run)
     shared = (outbox, copies, _open_contents(place, state, epoch, run))
     core = build_core(state, place, config, random, counters, extras.filters, *shared)
-    peers = _open_peers(place, config, core, time, run, membership)
+    peers = _open_peers(place, config, core, time, run, membership, has_store=shipping is not None)
     ends = EndsFile.begin(place.folder, place.shard, mended.lengths, durable)
-    ledger = _open_ledger(place, extras, config, core, archive, ends, writer, peers)
+    ledger = _open_ledger(config, core, archive, ends, writer, peers)
     mark = ReadingMark(place.state / "flight")
     recover(place.folder, core, ledger, mark, mended, time.now(), all_wait=has_rebooted)
     copies.recover()
+    remote = _open_remote(place, core, ledger, mended, peers, clock, run, shipping)
 
     watcher = _open_watcher(extras, config, core, peers, time, run) if extras.is_watching else None
-    gaps = AddressGaps(core.frontier.delays)
-    clocks = _open_clocks(place, gaps, time, is_first=epoch == 1)
-    requester = _open_requester(place, config, time, counters, gaps, clocks, extras.protocols)
+    clocks = _open_clocks(place, core, time, is_first=epoch == 1)
+    requester = _open_requester(place, config, time, core, clocks, remote, extras)
     reader = _open_reader(config, extras.processors, mark, time)
     worker = Worker(
         time=time,
@@ -202,9 +203,9 @@ def _assemble_on(
         revisits=_revisit_turns(place, config, core, watcher),
         probes=SitemapProbes(core.robots, core.stations),
         robots_bytes=config.robots.max_bytes,
-        has_one_host=len({url.host for url in seed_urls(config)}) == 1,
+        has_one_host=_has_one_host(config),
     )
-    engine = EngineLoop(
+    engine = Engine(
         config=config,
         time=time,
         run_state=run,
@@ -212,16 +213,23 @@ def _assemble_on(
         ledger=ledger,
         worker=worker,
         peers=peers,
+        remote=remote,
         outage_duty=OutageDuty(config.outage, core.frontier, worker),
         revisits=watcher,
         folder=place.folder.root,
         save=lambda: saving_credit(state, core.frontier.order),
     )
-    return Shard(place, core, ledger, mark, requester, reader, engine, peers)
+    return Shard(place, core, ledger, mark, requester, reader, engine, peers, remote)
+
+
+def _has_one_host(config: Config) -> bool:
+    """Return True if all seeds are of one host."""
+    return len({url.host for url in seed_urls(config)}) == 1
 
 
 def _repair(place: ShardFolder, config: Config, state: State, *, has_rebooted: bool) -> Repair:
-    """Bring the archive back to what is committed."""
+    """Bring the archive back to what is committed, counters of shards that are no more included."""
+    fold_counters(state)
     return repair(
         place.folder,
         place.shard,
@@ -233,11 +241,12 @@ def _repair(place: ShardFolder, config: Config, state: State, *, has_rebooted: b
 
 
 def _open_archive(
-    place: ShardFolder, config: Config, epoch: int, writer: TurnWriter, time: CrawlTime
-) -> Archive:
-    """Return the archive that this start writes."""
+    place: ShardFolder, config: Config, epoch: int, random: Random, time: CrawlTime
+) -> tuple[TurnWriter, Archive]:
+    """Return the archive that this start writes, and what makes its records."""
+    writer = TurnWriter(software=f"gossamer/{__version__}", rng=random)
     opening = partial(_warcinfo, writer, time)
-    return Archive.open(place.folder, place.shard, epoch, config.store, opening)
+    return writer, Archive.open(place.folder, place.shard, epoch, config.store, opening)
 
 
 def _warcinfo(writer: TurnWriter, time: CrawlTime, file_name: str) -> bytes:
@@ -245,8 +254,6 @@ def _warcinfo(writer: TurnWriter, time: CrawlTime, file_name: str) -> bytes:
 
 
 def _open_ledger(
-    place: ShardFolder,
-    extras: Extras,
     config: Config,
     core: Core,
     archive: Archive,
@@ -266,7 +273,6 @@ def _open_ledger(
         offer=core.copies.offer,
         counters=core.counters,
         late_labels=core.labels.take_stored,
-        observer=observer_of(extras.log, place.shard),
         syncs_each=config.store.sync == "each",
     )
 
@@ -331,6 +337,8 @@ def _open_peers(
     time: CrawlTime,
     run: RunState,
     membership: Membership | None,
+    *,
+    has_store: bool,
 ) -> Peers:
     """Return the other shards; none, if this one is alone or is only opened to be repaired."""
     contents = core.content_seen
@@ -359,15 +367,63 @@ def _open_peers(
         time=time,
         counters=core.counters,
         is_limited=membership.is_limited,
-        acknowledges_at_commit=config.store.sync != "second",
+        acknowledges_at_commit=config.store.sync != "second" and not has_store,
         reports_commits=membership.reports_commits,
     )
 
 
+def _open_remote(
+    place: ShardFolder,
+    core: Core,
+    ledger: Ledger,
+    mended: Repair,
+    peers: Peers,
+    clock: Clock,
+    run: RunState,
+    shipping: ShippingOrders | None,
+) -> Remote:
+    """Return where checkpoints go, if the crawl has a store. What was restored is mended by now."""
+    restored_mark_path(place.state).unlink(missing_ok=True)
+    if shipping is None:
+        return NoStore()
+    return Shipper(
+        orders=shipping,
+        place=place,
+        state=core.state,
+        archive=ledger.archive,
+        older=mended.lengths,
+        peers=peers,
+        clock=clock,
+        wake=run.wake,
+        counters=ledger.counters,
+        standing=partial(_standing, core, run),
+        hurries=lambda: ledger.hurries,
+    )
+
+
+def _standing(core: Core, run: RunState) -> Standing:
+    """Return how a shard stands, as far as another machine would find it."""
+    return Standing(
+        queued=core.frontier.queued + core.traps.let_go,
+        held=core.traps.held,
+        on_probation=core.traps.left,
+        hosts=core.frontier.hosts.count,
+        known_urls=core.url_seen.known,
+        active_hosts=core.frontier.active_hosts,
+        parked=core.frontier.parked.urls,
+        parked_hosts=core.frontier.parked.hosts,
+        stop_reason=run.stop_reason,
+        outbox=core.outbox.waiting if core.outbox is not None else 0,
+        traps=core.traps.notes(),
+        suspects=len(core.suspects),
+    )
+
+
 def _open_clocks(
-    place: ShardFolder, gaps: AddressGaps, time: CrawlTime, *, is_first: bool
+    place: ShardFolder, core: Core, time: CrawlTime, *, is_first: bool
 ) -> AddressClocks:
     """Return the clocks of IP addresses that all shards share, if there is any gap to be kept."""
+    gaps = AddressGaps(core.frontier.delays)
     if not gaps.longest_s:
         return NoAddressGap()
     return FileAddressClocks(
@@ -384,23 +440,24 @@ def _open_requester(
     place: ShardFolder,
     config: Config,
     time: CrawlTime,
-    counters: Counters,
-    gaps: AddressGaps,
+    core: Core,
     clocks: AddressClocks,
-    protocols: Sequence[ProtocolModule],
+    remote: Remote,
+    extras: Extras,
 ) -> Requester:
     """Return what reaches the network. Secrets are nowhere else."""
     whole = with_secrets(config, read_secrets(place.folder.root))
     rules = host_rules(whole, seed_urls(config), os.environ)
     fetch = with_proxy(whole.fetch, os.environ)
-    modules = load_protocols(protocols).modules
+    modules = load_protocols(extras.protocols).modules
     return Requester(
         time=time,
-        gaps=gaps,
+        gaps=AddressGaps(core.frontier.delays),
         clocks=clocks,
         resolver=Resolver(fetch, time.clock),
-        fetcher=Fetcher(fetch, time.clock, rules, modules, counters.add_user_error),
-        counters=counters,
+        fetcher=Fetcher(fetch, time.clock, rules, modules, core.counters.add_user_error),
+        counters=core.counters,
+        may_ask=lambda: remote.may_ask,
         asks_head=fetch.method == "head",
     )
 

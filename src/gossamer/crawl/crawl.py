@@ -6,9 +6,8 @@ import os
 import signal
 import threading
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AsyncExitStack, suppress
-from functools import partial
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from random import Random, SystemRandom
 from typing import NamedTuple
@@ -21,10 +20,9 @@ from gossamer.clock import SystemClock
 from gossamer.cluster import Ring, read_charter
 from gossamer.config import Config
 from gossamer.crawl.assembly import Extras, Shard, assemble
-from gossamer.crawl.fetch_log import LogOptions
 from gossamer.crawl.fleet import Fleet
+from gossamer.crawl.keeper import Keeper, KeepRequest, keeping
 from gossamer.crawl.mend import ensure_shards, label_rest_aside
-from gossamer.crawl.metrics_server import host_and_port, serving_metrics
 from gossamer.crawl.opening import ShardFolder, lacks_requisites, lock_folder
 from gossamer.crawl.requeue import RetryRequest
 from gossamer.crawl.requisites import queue_requisites
@@ -32,12 +30,10 @@ from gossamer.crawl.running import (
     Progress,
     answer,
     first_cause,
-    live_metrics,
     live_status,
     quiet_collector,
     report_progress,
     retry_running,
-    seeds_in,
 )
 from gossamer.crawl.seeds import (
     Planted,
@@ -51,7 +47,8 @@ from gossamer.crawl.seeds import (
     settle_secrets,
     with_seeds,
 )
-from gossamer.crawl.setting import SettingsRequest, changed_answer, save_settings, settings_in
+from gossamer.crawl.setting import over_restored, save_settings, settings_in
+from gossamer.crawl.shipping import ShippingOrders
 from gossamer.crawl.trusting import patterns_in, save_trust
 from gossamer.errors import ConfigError
 from gossamer.fetch import ProtocolModule
@@ -134,28 +131,13 @@ class Crawl:
         processors: Sequence[Processor] = (),
         filters: Sequence[UrlFilter] = (),
         protocols: Sequence[ProtocolModule] = (),
-        log: Path | str = "",
-        verbose: bool = False,
-        metrics_port: int | str = "",
+        take_over: bool = False,
     ) -> None:
-        """Prepare a crawl; nothing is touched yet.
-
-        `log`: a file that gets one line of JSON for each fetch, or "-". `verbose`: the same in
-        words on standard error. `metrics_port`: where Prometheus finds metrics while it runs, a
-        port on loopback or "ADDRESS:PORT".
-        """
         self.folder = Path(folder)
+        self._takes_over = take_over
         self._seeds = [seed if isinstance(seed, Seed) else Seed(url=seed) for seed in seeds]
         self._config = config
-        self._extras = Extras(
-            processors=processors,
-            filters=filters,
-            protocols=protocols,
-            log=LogOptions(file=str(log), is_verbose=verbose),
-        )
-        self._metrics_place = str(metrics_port)
-        if self._metrics_place:
-            host_and_port(self._metrics_place)
+        self._extras = Extras(processors=processors, filters=filters, protocols=protocols)
         self._stop: Callable[[str], None] | None = None
         self._is_stopping = False
         self._scores: ScoreTable | None = None
@@ -168,18 +150,46 @@ class Crawl:
         on_progress: Progress | None = None,
         on_saved: Callable[[], None] = lambda: None,
         max_time_s: float | None = None,
+        say: Callable[[str], None] = lambda _line: None,
     ) -> Ending:
         """Crawl until nothing is left, a limit is reached, or a signal asks for a stop.
 
         `on_progress` is told the status once a second; `on_saved` is called when the folder is
-        ours and its crawl.toml says what was asked. `max_time_s` is for this run only.
+        ours and its crawl.toml says what was asked; `say` is told what an object store makes us
+        wait for. `max_time_s` is for this run only.
         """
         _expect_no_loop("run")
         config = self._settled_config()
+        expect_open_files()
+        if not config.store.url:
+            return self._run_here(config, None, on_progress, on_saved, max_time_s)
+        request = KeepRequest(
+            root=str(self.folder.absolute()),
+            url=config.store.url,
+            lease_s=config.store.lease_s,
+            ship_s=config.store.ship_s,
+            is_forced=self._takes_over,
+        )
+        with keeping(request, say) as keeper:
+            if keeper.has_restored:
+                self._config = over_restored(load_crawl_config(self.folder), config)
+                config = self._settled_config()
+            ending = self._run_here(config, keeper, on_progress, on_saved, max_time_s)
+            keeper.end()
+            return ending
+
+    def _run_here(
+        self,
+        config: Config,
+        keeper: Keeper | None,
+        on_progress: Progress | None,
+        on_saved: Callable[[], None],
+        max_time_s: float | None,
+    ) -> Ending:
+        """Crawl in the folder as it is, which nobody else works in."""
         shards = how_many_shards(config, self._extras)
         folder = CrawlFolder(self.folder)
         self._is_stopping = False
-        expect_open_files()
         with lock_folder(folder, SystemClock()) as lock:
             ensure_shards(folder, config, shards, lock)
             config = self._save(config)
@@ -191,8 +201,8 @@ class Crawl:
             with asyncio.Runner(loop_factory=make_loop) as runner:
                 try:
                     if shards == 1:
-                        return runner.run(self._run_alone(config, on_progress))
-                    return runner.run(self._run_fleet(config, shards, lock, on_progress))
+                        return runner.run(self._run_alone(config, keeper, on_progress))
+                    return runner.run(self._run_fleet(config, keeper, shards, lock, on_progress))
                 except BaseExceptionGroup as group:
                     raise first_cause(group) from group
 
@@ -312,49 +322,53 @@ class Crawl:
             save_trust(self.folder, patterns)
         return trusted_answer(patterns, [units], is_running=False)
 
-    def set(self, settings: Mapping[str, object], host: str = "") -> ChangedSettings:
-        """Change settings by their full names, or of one host, for a crawl that does not run.
+    def set(self, settings: Mapping[str, object]) -> ChangedSettings:
+        """Change settings of `[filter]` by their full names, for a crawl that does not run.
 
         The next start obeys them, and judges what is queued by them.
         """
-        request = SettingsRequest(settings=dict(settings), host=host)
         with lock_folder(CrawlFolder(self.folder), SystemClock()):
-            changes = save_settings(self.folder, request)
-        return changed_answer(changes, request, is_running=False)
+            return ChangedSettings(changes=save_settings(self.folder, settings), running=False)
 
-    def _open(self, config: Config, ring: Ring, number: int) -> Shard:
+    def _open(
+        self, config: Config, ring: Ring, number: int, shipping: ShippingOrders | None = None
+    ) -> Shard:
         random = Random(SystemRandom().getrandbits(64))  # noqa: S311  # record ids, queue draws
         place = ShardFolder(folder=CrawlFolder(self.folder), shard=number, ring=ring)
-        return assemble(place, config, SystemClock(), random, self._extras)
+        return assemble(place, config, SystemClock(), random, self._extras, shipping=shipping)
 
     def _all_seeds(self, config: Config) -> list[Seed]:
         return [*self._seeds, *configured_seeds(config)]
 
-    async def _run_alone(self, config: Config, on_progress: Progress | None) -> Ending:
+    async def _run_alone(
+        self, config: Config, keeper: Keeper | None, on_progress: Progress | None
+    ) -> Ending:
         """Crawl in this process."""
         with quiet_collector() as freeze:
-            return await self._run_shard(config, on_progress, freeze)
+            return await self._run_shard(config, keeper, on_progress, freeze)
 
     async def _run_shard(
-        self, config: Config, on_progress: Progress | None, freeze: Callable[[], None]
+        self,
+        config: Config,
+        keeper: Keeper | None,
+        on_progress: Progress | None,
+        freeze: Callable[[], None],
     ) -> Ending:
-        shard = self._open(config, Ring(), 0)
+        shard = self._open(config, Ring(), 0, keeper.orders(1) if keeper is not None else None)
         engine, first = shard.engine, changed(shard.ledger.counters)
 
         async def reply(question: Mapping[str, object]) -> dict[str, object]:
-            if question.get("ask") == "metrics":
-                return {"text": live_metrics(shard, lambda: control.cpu_s)}
             if question.get("ask") == "trust":  # first: a kill must not forget it
                 save_trust(self.folder, patterns_in(question))
+            changes: list[str] = []
             if question.get("ask") == "set":
-                request = settings_in(question)
-                changes = save_settings(self.folder, request)
-                await answer(shard, question)
-                return as_json(changed_answer(changes, request, is_running=True))
+                changes = save_settings(self.folder, settings_in(question))
             said = await answer(shard, question)
+            if question.get("ask") == "set":
+                return as_json(ChangedSettings(changes=changes, running=True))
             if question.get("ask") == "add":  # a later start must know these seeds too
-                kept = load_crawl_config(self.folder)  # what is set may hold from that on only
-                save_crawl_config(self.folder, with_seeds(kept, seeds_in(question)))
+                limits = load_crawl_config(self.folder).limits  # this run may have another
+                save_crawl_config(self.folder, changed(engine.config, limits=limits))
             return said
 
         control = ControlSocket(shard.place.folder.control_path, reply)
@@ -364,11 +378,7 @@ class Crawl:
                 queue_requisites(shard)
             self._listen_to_signals(engine.run_state.stop)
             await control.open()
-            async with AsyncExitStack() as beside:
-                await beside.enter_async_context(report_progress(shard, on_progress))
-                if place := self._metrics_place:
-                    text = partial(live_metrics, shard, lambda: control.cpu_s)
-                    await beside.enter_async_context(serving_metrics(place, text))
+            async with report_progress(shard, on_progress), _watching(keeper):
                 freeze()
                 is_finished = await engine.run()
             reason = "" if is_finished else engine.run_state.stop_reason or engine.limit_reached()
@@ -381,7 +391,12 @@ class Crawl:
             self._stop = None
 
     async def _run_fleet(
-        self, config: Config, shards: int, lock: int, on_progress: Progress | None
+        self,
+        config: Config,
+        keeper: Keeper | None,
+        shards: int,
+        lock: int,
+        on_progress: Progress | None,
     ) -> Ending:
         """Crawl in as many processes as there are shards; this one only watches."""
         fleet = Fleet(
@@ -392,7 +407,7 @@ class Crawl:
             shards=shards,
             lock=lock,
             clock=SystemClock(),
-            metrics_place=self._metrics_place,
+            keeper=keeper,
         )
         self._listen_to_signals(fleet.supervisor.dismiss)
         try:
@@ -480,6 +495,18 @@ class Crawl:
         else:
             signal.signal(number, signal.SIG_DFL)
             signal.raise_signal(number)
+
+
+@asynccontextmanager
+async def _watching(keeper: Keeper | None) -> AsyncIterator[None]:
+    """Run as long as the crawl is ours; raise if somebody else takes it over."""
+    async with asyncio.TaskGroup() as group:
+        watching = group.create_task(keeper.watch()) if keeper is not None else None
+        try:
+            yield
+        finally:
+            if watching is not None:
+                watching.cancel()
 
 
 def _unless_closed(

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
+from typing import TypeVar
 
 from gossamer.clock import CrawlTime
 from gossamer.cluster import ShardOutages, ShardProbation
@@ -13,7 +14,7 @@ from gossamer.crawl.core import Core
 from gossamer.crawl.lanes import SWEEP_S, Lanes
 from gossamer.crawl.ledger import Ledger
 from gossamer.crawl.pausing import OutageDuty, reason_to_pause
-from gossamer.crawl.ports import Peers, RevisitScheduler
+from gossamer.crawl.ports import Peers, Remote, RevisitScheduler
 from gossamer.crawl.worker import Worker
 from gossamer.errors import GossamerError
 from gossamer.fetch import TransferWatch, connection_room
@@ -21,6 +22,8 @@ from gossamer.log import tell, warn
 from gossamer.machine import open_files
 from gossamer.model import CUT_FOR_OTHERS, Counters, Row, Task
 from gossamer.seen import RunJob, UrlSeen
+
+T = TypeVar("T")
 
 
 def limit_of(limits: LimitsConfig, counters: Counters, elapsed_s: float) -> str:
@@ -113,14 +116,14 @@ class SeenMaintenance:
         return [] if self._job.exception() is not None else self.rows_of_finished()
 
 
-async def in_thread(work: Callable[[], object]) -> None:
+async def in_thread(work: Callable[[], T]) -> T:
     """Do blocking work aside. A thread cannot be cancelled: who cancels this waits for its end.
 
     So nothing is closed at the end of a crawl while a thread still writes to it.
     """
     job = asyncio.get_running_loop().run_in_executor(None, work)
     try:
-        await asyncio.shield(job)
+        return await asyncio.shield(job)
     except asyncio.CancelledError:
         await job
         raise
@@ -136,7 +139,7 @@ SAVE_EVERY = 60
 """Rounds of maintenance between two copies of what is only advice (credit)."""
 
 
-class EngineLoop:
+class Engine:
     """Runs until the crawl is finished, a limit is reached, or somebody asks it to stop."""
 
     def __init__(
@@ -149,6 +152,7 @@ class EngineLoop:
         ledger: Ledger,
         worker: Worker,
         peers: Peers,
+        remote: Remote,
         outage_duty: OutageDuty,
         revisits: RevisitScheduler | None,
         folder: Path,
@@ -166,6 +170,7 @@ class EngineLoop:
         self._ledger = ledger
         self._worker = worker
         self._peers = peers
+        self._remote = remote
         self._outage_duty = outage_duty
         self._folder = folder
         self._save = save
@@ -197,6 +202,7 @@ class EngineLoop:
         self.look_at_pause()
         async with asyncio.TaskGroup() as group:
             maintenance = group.create_task(self._maintain())
+            shipping = group.create_task(self._remote.run())
             try:
                 while not self._is_over():
                     await self._step(group)
@@ -204,6 +210,7 @@ class EngineLoop:
                     await self._drain(group)
             finally:
                 maintenance.cancel()
+                shipping.cancel()
                 for asking in run.in_flight.values():
                     asking.cancel()
         self.count_seconds()
@@ -253,7 +260,8 @@ class EngineLoop:
     @property
     def paused(self) -> str:
         """Return why no request is allowed at the moment; "" if some are."""
-        return self.run_state.paused or ("no_network" * self._outage_duty.is_network_away)
+        no_network = "no_network" * self._outage_duty.is_network_away
+        return self.run_state.paused or self._remote.paused or no_network
 
     @property
     def _has_only_parked(self) -> bool:
@@ -321,7 +329,8 @@ class EngineLoop:
         wait_s = store.commit_s * (STARVING_FRACTION if is_starving else 1.0)
         nothing_under_way = not run.in_flight and (ledger.group or has_rows)
         is_full = self._uncommitted >= min(store.commit_pages, max(1, self._slots // 2))
-        is_wanted = self._peers.wants_sync and not self._is_acknowledging
+        is_local = not self._remote.gives_receipts
+        is_wanted = is_local and self._peers.wants_sync and not self._is_acknowledging
         if nothing_under_way or is_full or is_wanted or ledger.is_due(now, wait_s=wait_s):
             ledger.commit()
             if is_wanted and self._peers.wants_sync:
@@ -355,7 +364,9 @@ class EngineLoop:
         self._sweep_at = now + SWEEP_S
         frontier = self._core.frontier
         waiting = frontier.ready_kinds(now) if self._is_open else set()
-        for watch in self._lanes.sweep(now, waiting):
+        # Without the right to ask, what is under way ends too: somebody else may ask there soon.
+        has_right = self._remote.may_ask
+        for watch in self._lanes.sweep(now, waiting) if has_right else self._lanes.cut_all():
             host = watch.host
             if watch.cut(CUT_FOR_OTHERS):
                 frontier.parking.park(host, now, "slow")
@@ -366,7 +377,7 @@ class EngineLoop:
         run, duty = self.run_state, self._outage_duty
         if duty.is_network_away and (run.in_flight or not duty.owes_request):
             return False
-        is_held = run.paused or self._peers.is_blocked or run.stop_reason
+        is_held = run.paused or self._peers.is_blocked or run.stop_reason or self._remote.paused
         return not is_held and not self.limit_reached()
 
     def _free_slots(self) -> int:
@@ -416,7 +427,9 @@ class EngineLoop:
 
     def _rest(self, group: asyncio.TaskGroup) -> None:
         """Do what is best done while nothing is under way: receipts, reports, copies."""
-        if self._peers.owes_receipts and not self._is_acknowledging:
+        is_shipped = self._remote.is_shipped or not self.is_idle
+        owes = self._peers.owes_receipts if not self._remote.gives_receipts else not is_shipped
+        if owes and not self._is_acknowledging:
             self._begin_sync(group)
         self._peers.rest()
         self._core.copies.begin()
@@ -428,7 +441,7 @@ class EngineLoop:
     async def _acknowledge(self) -> None:
         """Sync now: other shards wait for their receipts, or for a page of ours to be durable."""
         try:
-            await self.sync()
+            await (self._remote.ship_soon() if self._remote.gives_receipts else self.sync())
         finally:
             self._is_acknowledging = False
             self.run_state.wake()
@@ -495,7 +508,8 @@ class EngineLoop:
         async with self._syncing:
             commits = self._peers.commits
             await in_thread(self._ledger.sync)
-            self._peers.durable(commits)
+            if not self._remote.gives_receipts:
+                self._peers.durable(commits)
 
     def reconfigure(self, config: Config) -> None:
         """Go on with another configuration: one that knows of further seeds."""

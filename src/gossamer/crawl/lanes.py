@@ -161,6 +161,13 @@ class Lanes:
                 flight.note_cut()
                 yield flight.watch
 
+    def cut_all(self) -> Iterator[TransferWatch]:
+        """Yield all that is under way, to be cut."""
+        for flight in tuple(self._flights.values()):
+            if flight.watch.is_under_way and not flight.is_cut:
+                flight.note_cut()
+                yield flight.watch
+
     def _most_cuts(self, waiting: AbstractSet[HostKind]) -> int:
         """Return how many requests may be cut: those too many, or some for hosts that wait."""
         too_many = max(0, self._slow - self._sizes.slow)

@@ -15,7 +15,6 @@ from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
-from gossamer.crawl.observing import TurnObserver
 from gossamer.crawl.ports import Committing
 from gossamer.crawl.revisit.records import STORED, count_revisit, next_record, outdated
 from gossamer.crawl.sitemaps import turn_claims
@@ -63,12 +62,13 @@ class Ledger:
     counters: Counters
     late_labels: Callable[[], Sequence[tuple[str, str]]] = tuple
     """Gives the stored pages that got further labels since the last call: URL and labels."""
-    observer: TurnObserver = field(default_factory=TurnObserver)
     syncs_each: bool = False
     """Make every commit durable against power loss before it counts."""
     group: list[tuple[UrlRecord, bytes, ArchiveEntry | None]] = field(default_factory=list)
     opened_at: float | None = None
     """When the oldest turn of the group was recorded."""
+    hurries: int = 0
+    """How often something could not wait: a host that asked for a pause."""
     _rows: list[Row] = field(default_factory=list)
     _entries: list[ArchiveEntry] = field(default_factory=list)
     _is_clock_back: bool = False
@@ -119,15 +119,14 @@ class Ledger:
 
     def _take(self, turn: Turn, entry: ArchiveEntry | None, now: float) -> None:
         document = document_of(turn)
+        if document is not None:
+            document.body.close()
         key = url_row_key(turn.task.url.key)
         if turn.revisit is None:
             record = self._url_record(turn, key, document)
             count(self.counters, turn)
         else:
             record = self._revisit_record(turn, key, document, entry)
-        self.observer.note(turn, record, document, now)
-        if document is not None:
-            document.body.close()
         self.group.append((record, key, entry))
         self._rows.extend(turn_claims(turn))
         self.open_group(now)
@@ -146,8 +145,9 @@ class Ledger:
             self.opened_at = now
 
     def hurry(self) -> None:
-        """Let the group be committed at once."""
+        """Let the group be committed at once, and shipped soon if there is a store."""
         self._is_urgent = True
+        self.hurries += 1
 
     def _revisit_record(
         self, turn: Turn, key: bytes, document: Document | None, entry: ArchiveEntry | None
@@ -217,7 +217,6 @@ class Ledger:
 
     def commit(self) -> None:
         """Make everything recorded so far happen: archive first, then one batch of rows."""
-        self.observer.begin_commit()
         self._take_late_labels()
         turns = (entry for _, _, entry in self.group if entry is not None)
         entries = [*self._entries, *turns, *self._late_entries]
@@ -246,7 +245,6 @@ class Ledger:
             self.sync()
         for station in self.stations:
             station.committed()
-        self.observer.committed()
 
     def sync(self) -> None:
         """Make everything committed so far durable. May be called from a thread.

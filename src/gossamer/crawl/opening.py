@@ -207,16 +207,25 @@ def this_boot() -> str:
 
 
 def start_epoch(state: State, clock: Clock, after: int = 0) -> tuple[CrawlTime, bool]:
-    """Begin a new epoch (later than `after`), durable before anything else; was there a reboot?"""
+    """Begin a new epoch (later than `after`), durable before anything else; was there a reboot?
+
+    A state that was restored from elsewhere is as after a reboot: its clocks may be behind.
+    """
     boot_id = this_boot()
     meta = read_meta(state)
-    has_rebooted = meta.boot_id != boot_id or not boot_id
+    is_restored = restored_mark_path(state.path).exists()
+    has_rebooted = meta.boot_id != boot_id or not boot_id or is_restored
     time = CrawlTime.anchored(clock) if has_rebooted else CrawlTime(clock, meta.offset_s)
     is_first = meta.epoch == 0
     meta = Meta(epoch=max(meta.epoch, after) + 1, boot_id=boot_id, offset_s=time.offset_s)
     state.write([(META, msgspec.msgpack.encode(meta))])
     state.sync()
     return time, has_rebooted and not is_first
+
+
+def restored_mark_path(state: Path) -> Path:
+    """Return the file that says that a state was restored and not yet started."""
+    return state / "restored"
 
 
 def fold_counters(state: State) -> None:

@@ -170,6 +170,35 @@ class Peers(Committing, Protocol):
         """Return what to do about what is on probation, given how this shard stands."""
 
 
+class Remote(Protocol):
+    """Where the shard's checkpoints go: nowhere, or to an object store."""
+
+    @property
+    def paused(self) -> str:
+        """Return why no request may be begun; "" if one may."""
+
+    @property
+    def may_ask(self) -> bool:
+        """Return True if a request may be begun now."""
+
+    @property
+    def gives_receipts(self) -> bool:
+        """Return True if receipts wait for a checkpoint, not for the disk."""
+
+    @property
+    def is_shipped(self) -> bool:
+        """Return True if everything that was committed is in the last checkpoint."""
+
+    async def run(self) -> None:
+        """Ship and keep the lease until cancelled; raise if the shard is no longer ours."""
+
+    async def ship_soon(self) -> None:
+        """Ship what is committed; return when it is shipped."""
+
+    async def finish(self) -> None:
+        """Ship the rest: everything is closed but the state."""
+
+
 class RevisitScheduler(Protocol):
     """Revisits of stored pages beside the crawl, as the engine and the worker see them."""
 
@@ -198,9 +227,6 @@ class RevisitScheduler(Protocol):
 
     def set_share(self, share: float) -> None:
         """Set this shard's share of the request budget."""
-
-    def set_rate(self, rate_per_s: float) -> None:
-        """Set the request budget of all shards together."""
 
     def feed(self, now: float) -> int:
         """Lease what is due; return how many requests may be begun."""

@@ -35,7 +35,8 @@ from gossamer.crawl.peers import OtherShards
 from gossamer.crawl.requisites import queue_requisites
 from gossamer.crawl.running import answer, first_cause, quiet_collector, standing_of
 from gossamer.crawl.seeds import Seed, plant
-from gossamer.errors import Bug, ConfigError, GossamerError
+from gossamer.crawl.shipping import ShippingOrders
+from gossamer.errors import Bug, ConfigError, GossamerError, TakenOver
 from gossamer.log import tell
 from gossamer.store import CrawlFolder
 
@@ -58,6 +59,8 @@ class ShardOrders:
     asks_again: bool
     """Seeds that failed are asked for again: not by a shard in the place of a dead one."""
     extras: Extras
+    shipping: ShippingOrders | None = None
+    """Where checkpoints go, if the crawl has a store."""
 
     def run(self, number: int, end: socket.socket) -> int:
         """Run a shard at its end of the connection; return the exit code."""
@@ -71,13 +74,13 @@ class ShardOrders:
         try:
             connection.send(ShardEnded(report=await self._crawl(place, connection)))
         except GossamerError as error:
-            connection.send(ShardEnded(error=str(error), is_usage=isinstance(error, ConfigError)))
+            connection.send(_ended_by(error))
         except OSError as error:
             connection.send(ShardEnded(error=_disk_trouble(error)))
         except BaseExceptionGroup as group:
             match first_cause(group):
                 case GossamerError() as cause:
-                    connection.send(ShardEnded(error=str(cause)))
+                    connection.send(_ended_by(cause))
                 case OSError() as cause:
                     connection.send(ShardEnded(error=_disk_trouble(cause)))
                 case _:
@@ -94,7 +97,9 @@ class ShardOrders:
             is_limited=self.is_limited,
             reports_commits=self.reports_commits,
         )
-        shard = assemble(place, self.config, SystemClock(), random, self.extras, membership)
+        shard = assemble(
+            place, self.config, SystemClock(), random, self.extras, membership, self.shipping
+        )
         talk = Conversation(shard, connection)
         try:
             refused = plant(shard, self.seeds, asks_again=self.asks_again).refused
@@ -112,6 +117,14 @@ class ShardOrders:
         finally:
             await talk.close()
             await shard.close()
+
+
+def _ended_by(error: GossamerError) -> ShardEnded:
+    return ShardEnded(
+        error=str(error),
+        is_usage=isinstance(error, ConfigError),
+        is_taken_over=isinstance(error, TakenOver),
+    )
 
 
 def _disk_trouble(error: OSError) -> str:
@@ -176,7 +189,8 @@ class Conversation:
 
     @property
     def _is_idle(self) -> bool:
-        return self._shard.engine.is_idle and self._peers.is_quiet
+        is_idle = self._shard.engine.is_idle and self._peers.is_quiet
+        return is_idle and self._shard.remote.is_shipped
 
     async def _report_changes(self) -> None:
         """Report whenever how we stand may have changed."""

@@ -1,9 +1,7 @@
 """What happens to one task while its host is ours: robots, request, reading, turn, record."""
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from gossamer.clock import CrawlTime
@@ -27,8 +25,8 @@ from gossamer.crawl.pipeline import (
     turn_reason,
     was_asked,
 )
-from gossamer.crawl.ports import AddressClocks
 from gossamer.crawl.reading import DocumentReader, PageReading
+from gossamer.crawl.requester import NotDue, Requested, Requester
 from gossamer.crawl.revisit import RevisitTurns, is_not_modified
 from gossamer.crawl.short_retries import ENDED_AT_ONCE, retry_robots, without_soft_failure
 from gossamer.crawl.sitemaps import SitemapProbes, SitemapTally
@@ -36,18 +34,12 @@ from gossamer.crawl.suspicion import judge_suspect
 from gossamer.dedupe import answer_fingerprint
 from gossamer.fetch import (
     Ask,
-    Fetcher,
-    Resolver,
     RobotsRules,
     TransferWatch,
-    Validators,
     Wait,
     delay_s,
 )
 from gossamer.frontier import (
-    ADDRESS_DELAY,
-    AddressGaps,
-    AddressQueues,
     FailedTry,
     HostAnswer,
     HostFailure,
@@ -55,7 +47,6 @@ from gossamer.frontier import (
 )
 from gossamer.log import tell
 from gossamer.model import (
-    Counters,
     Failed,
     FailureKind,
     FetchOutcome,
@@ -69,83 +60,6 @@ from gossamer.model import (
     Url,
 )
 from gossamer.traps import Hold
-
-
-class NotDue(Struct, frozen=True):
-    """No request was made: the address may not be asked before a moment."""
-
-    until: float
-
-
-class Requested(NamedTuple):
-    """How a request ended, and what it took."""
-
-    outcome: FetchOutcome
-    elapsed_s: float
-    ended_at: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Requester:
-    """Resolves names, keeps the gap of each address, and makes requests."""
-
-    time: CrawlTime
-    gaps: AddressGaps
-    clocks: AddressClocks
-    """Those of all shards of the crawl."""
-    queues: AddressQueues = field(default_factory=AddressQueues)
-    resolver: Resolver
-    fetcher: Fetcher
-    counters: Counters
-    asks_head: bool = False
-    """Headers are asked for first, pages only if that fails."""
-
-    async def request(
-        self,
-        url: Url,
-        *,
-        max_body_bytes: int | None = None,
-        validators: Validators | None = None,
-        watch: TransferWatch | None = None,
-        is_head: bool = False,
-    ) -> Requested | NotDue:
-        """Ask for a URL now, if its address is due."""
-        addresses = await self._addresses(url)
-        if isinstance(addresses, Failed):
-            return Requested(addresses, 0.0, self.time.now())
-        began_at = self.time.now()
-        address, gap_s = self.fetcher.contacted(addresses), self.gaps.of(url.host)
-        if address:
-            free_at = await self.clocks.take(address, gap_s, began_at)
-            if free_at is not None:
-                return NotDue(self.queues.wait(url.host, address, gap_s, free_at, began_at))
-            self.queues.leave(url.host)
-        outcome = await self.fetcher.fetch(
-            url,
-            addresses,
-            max_body_bytes=max_body_bytes,
-            validators=validators,
-            watch=watch,
-            is_head=is_head,
-        )
-        self.counters.count_request()
-        now = self.time.now()
-        if address:
-            self.clocks.touch(address, gap_s, now)
-        return Requested(outcome, now - began_at, now)
-
-    async def _addresses(self, url: Url) -> tuple[str, ...] | Failed:
-        if not self.fetcher.is_networked(url.scheme):
-            return ()
-        known = self.resolver.cached(url.host)
-        return known if known is not None else await self.resolver.resolve(url.host)
-
-    async def close(self) -> None:
-        """Let go of connections, name servers and clocks."""
-        await self.fetcher.close()
-        await self.resolver.close()
-        self.clocks.close()
-
 
 FIRST_TRIES = 4
 """Look-ups of a seed's name before a crawl that never reached anything gives up on it."""
@@ -326,7 +240,7 @@ class Worker:
         """
         frontier, robots = self.core.frontier, self.core.robots
         if isinstance(came, NotDue):
-            frontier.put_back(task, came.until, ADDRESS_DELAY)
+            frontier.put_back(task, came.until, came.reason)
             return RobotsHop(None, None)
         outcome = came.outcome
         if is_stale(outcome):
@@ -384,7 +298,7 @@ class Worker:
             task.url, validators=validators, watch=watch, is_head=is_head
         )
         if isinstance(came, NotDue):
-            self._wait(task, came.until, ADDRESS_DELAY)
+            self._wait(task, came.until, came.reason)
             return
         if is_stale(came.outcome):
             self._settle(task, came.ended_at, self._put_back_stale(task, came))

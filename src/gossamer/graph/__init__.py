@@ -27,7 +27,7 @@ from gossamer.graph.asking import (
     LinkPath,
     Links,
     NodeScores,
-    OpenedGraph,
+    Opened,
     RankedHost,
     RankedPage,
     Ranking,

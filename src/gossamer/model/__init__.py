@@ -37,7 +37,6 @@ from gossamer.model.ledger import (
     PAUSED_ON_REQUEST,
     CopyOf,
     Counters,
-    Histogram,
     RevisitResult,
     Row,
     Standing,
@@ -49,7 +48,6 @@ from gossamer.model.ledger import (
     UserErrors,
     Visit,
     WaitsFor,
-    sum_histograms,
 )
 from gossamer.model.link import (
     EMBEDDED,

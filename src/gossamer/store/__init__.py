@@ -4,7 +4,7 @@ A turn becomes an `ArchiveEntry` (`TurnWriter`), a group of entries is appended 
 state write (`State`) makes it count; `EndsFile` says how far it is durable. After any death
 `repair` brings the files back to what counts.
 `read_page` and `iter_links` read them again. `Derived` is a folder that is made from the archive,
-`Objects` is what lies below the URL of an object store.
+`Objects` is what lies below the URL of an object store, and `CrawlStore` what a crawl keeps there.
 
 Neighbours: `crawl` commits through this room and repairs with it; `graph`, `search` and
 `build state` read the archive. Not for: deciding what is worth keeping (the pipeline does), or
@@ -18,6 +18,16 @@ from gossamer.store.captures import (
     files_without_index,
     indexed_captures,
     unindexed_captures,
+)
+from gossamer.store.chain import Chain, ChainLink
+from gossamer.store.checkpoints import (
+    ALIVE,
+    AliveNote,
+    CrawlCharter,
+    CrawlStore,
+    ShardManifest,
+    ShippedFile,
+    shard_prefix,
 )
 from gossamer.store.derived import (
     BuiltElsewhere,
@@ -68,6 +78,7 @@ from gossamer.store.lifecycle import (
     with_own_hash,
 )
 from gossamer.store.objects import Objects, TooLarge, is_store, require_store
+from gossamer.store.proof import prove_exclusive, prove_visible
 from gossamer.store.reader import (
     FindPage,
     StoredPage,

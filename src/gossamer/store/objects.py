@@ -10,7 +10,9 @@ from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlsplit
 
+from gossamer.durable import sync
 from gossamer.errors import CannotGoOn, ConfigError
 from gossamer.log import escape
 
@@ -56,6 +58,9 @@ class Objects:
         """Take where they are. `is_made`: a folder that is not there is made."""
         self.url = url.rstrip("/") if store is None else url
         self._store = store or _opened(url, is_made=is_made)
+        self._folder = _folder_of(url) if store is None else None
+        self._synced: set[Path] = set()
+        """Folders of a folder that a power loss does not take away."""
 
     def put(self, name: str, content: bytes | Path) -> None:
         """Make an object, or replace it at once."""
@@ -65,6 +70,7 @@ class Objects:
             content.stat()  # a file that is gone is not what the store is to blame for
         with self._told():
             obstore.put(self._store, name, content)
+            self._sync(name)
 
     def create(self, name: str, content: bytes) -> bool:
         """Make an object if there is none of that name; return True if the one there is this one.
@@ -78,8 +84,23 @@ class Objects:
         with self._told():
             try:
                 obstore.put(self._store, name, content, mode="create")
+                self._sync(name)
             except (AlreadyExistsError, FileExistsError):
                 return self.read(name) == content
+        return True
+
+    def create_file(self, name: str, path: Path) -> bool:
+        """Make an object of a file if there is none of that name; return False if there is one."""
+        import obstore  # noqa: PLC0415 - most places are folders
+        from obstore.exceptions import AlreadyExistsError  # noqa: PLC0415 - the same
+
+        path.stat()
+        with self._told():
+            try:
+                obstore.put(self._store, name, path, mode="create", use_multipart=False)
+                self._sync(name)
+            except (AlreadyExistsError, FileExistsError):
+                return False
         return True
 
     def read(self, name: str, most_bytes: int = MOST_READ_BYTES) -> bytes | None:
@@ -148,6 +169,18 @@ class Objects:
                     if _is_without_bucket(error):
                         raise
 
+    def _sync(self, name: str) -> None:
+        """Bring an object of a folder to the disk before anybody relies on it."""
+        if self._folder is None:
+            return
+        path = self._folder / name
+        sync(path)
+        sync(path.parent)
+        for parent in path.parent.relative_to(self._folder).parents:
+            if (above := self._folder / parent) not in self._synced:
+                sync(above)
+                self._synced.add(above)
+
     def _pieces(self, name: str) -> Iterator[bytes] | None:
         import obstore  # noqa: PLC0415 - most places are folders
 
@@ -207,6 +240,13 @@ def _opened(url: str, *, is_made: bool) -> "ObjectStore":
         if _advice(words) is not None:
             raise CannotGoOn(f"{url} cannot be used: {explained(words)}") from error
         raise ConfigError(f"{url}: {EXPECTED}: {explained(words)}") from error
+
+
+def _folder_of(url: str) -> Path | None:
+    """Return the folder that a URL names; None of a store that is somewhere else."""
+    if not url.startswith("file://"):
+        return None
+    return Path(unquote(urlsplit(url).path))
 
 
 def _is_without_bucket(error: FileNotFoundError) -> bool:

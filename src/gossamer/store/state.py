@@ -220,8 +220,23 @@ class State:
             identity = (self.path / "IDENTITY").read_text("ascii").strip()
             return StateEnd(identity, self._db.latest_sequence_number())
 
+    @property
+    def sequence(self) -> int:
+        """Return the number of the last row, as RocksDB counts them."""
+        with self._plain:
+            return self._db.latest_sequence_number()
+
+    def flush(self) -> None:
+        """Bring all rows into files. May be called from a thread, others go on meanwhile."""
+        with self._plain:
+            self._db.flush(True)  # noqa: FBT003 -- rocksdict's own signature
+
     def checkpoint(self, path: Path) -> None:
-        """Make a consistent copy at a path that does not exist yet (hard links: cheap)."""
+        """Make a consistent copy at a path that does not exist yet (hard links: cheap).
+
+        Nothing else happens in this process meanwhile (rocksdict keeps the interpreter's lock), so
+        `flush` first: with few rows left it takes milliseconds.
+        """
         with self._plain:
             Checkpoint(self._db).create_checkpoint(str(path))
 
@@ -342,6 +357,7 @@ def _options() -> Options:
     options.set_keep_log_file_num(2)
     options.set_max_log_file_size(MIB)
     options.set_stats_dump_period_sec(0)
+    options.set_max_manifest_file_size(MIB)  # a checkpoint has a copy of it
     # RocksDB's default stops at the first damaged record, says nothing, and drops all later ones.
     options.set_wal_recovery_mode(DBRecoveryMode.tolerate_corrupted_tail_records())
     options.set_block_based_table_factory(_table_options())

@@ -29,16 +29,18 @@ from gossamer.config import (
     UrlConfig,
 )
 from gossamer.crawl.core import Core, build_core
-from gossamer.crawl.engine import EngineLoop as Loop
+from gossamer.crawl.engine import Engine as Loop
 from gossamer.crawl.engine import RunState
 from gossamer.crawl.ledger import Ledger
 from gossamer.crawl.opening import ShardFolder
 from gossamer.crawl.pausing import OutageDuty
 from gossamer.crawl.peers import NoPeers
 from gossamer.crawl.reading import DocumentReader
+from gossamer.crawl.requester import Requester
 from gossamer.crawl.revisit import RevisitTurns
+from gossamer.crawl.shipping import NoStore
 from gossamer.crawl.sitemaps import SitemapProbes
-from gossamer.crawl.worker import Requester, Worker
+from gossamer.crawl.worker import Worker
 from gossamer.dedupe import ContentSeen
 from gossamer.errors import CannotGoOn
 from gossamer.fetch import AddressGuard, TransferWatch, Validators
@@ -896,6 +898,7 @@ def open_engine(
         ledger=ledger,
         worker=worker,
         peers=others,
+        remote=NoStore(),
         outage_duty=OutageDuty(rules.outage, core.frontier, worker),
         revisits=None,
         folder=tmp_path,

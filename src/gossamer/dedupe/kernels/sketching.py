@@ -222,16 +222,10 @@ def sketch_one(
 def simhash_of(
     text: Bytes, size: int, table: Words, words: Words, planes: Words, found: Words
 ) -> int:
-    """Write the SimHash of a text's pairs of words; return how many words it has.
-
-    Of single words the small ones decide, and those of all long texts are the same.
-    """
+    """Write the SimHash of a text alone; return how many words it has."""
     count = tokens(text, 0, size, table, words)
-    before = _0
     for n in range(count):
-        word = words[n]
-        words[n] = mix(before * _B + word)
-        before = word
+        words[n] = mix(words[n])
     found[0] = simhash(words, count, planes)
     return count
 

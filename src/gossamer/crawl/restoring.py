@@ -1,0 +1,75 @@
+"""Restoring: a folder made of what a crawl's store has."""
+
+import os
+from hashlib import blake2b
+from pathlib import Path
+from uuid import uuid4
+
+from gossamer.crawl.opening import restored_mark_path
+from gossamer.durable import sync, sync_files
+from gossamer.errors import CannotGoOn
+from gossamer.store import (
+    ArchiveName,
+    CrawlFolder,
+    CrawlStore,
+    Lengths,
+    ShardManifest,
+    ShippedFile,
+    replace_ends,
+)
+
+DIGEST_BYTES = 16
+
+
+def restore_manifests(
+    store: CrawlStore, manifests: list[ShardManifest], folder: CrawlFolder
+) -> None:
+    """Make a folder of the checkpoints of all shards; every byte is compared with its digest."""
+    lengths: Lengths = {}
+    folder.archive.mkdir(parents=True, exist_ok=True)
+    for manifest in manifests:
+        state = folder.state(manifest.shard)
+        (state / "seen").mkdir(parents=True, exist_ok=True)
+        for name, file in manifest.files.items():
+            _save(store, [file], _inside(state, name))
+        for name, file in manifest.root.items():
+            _save(store, [file], _inside(folder.root, name))
+        for name, files in manifest.archive.items():
+            _save(store, files, _inside(folder.archive, name))
+            if ArchiveName.parse(name) is not None:
+                lengths[name] = sum(file.size for file in files)
+        (state / "IDENTITY").write_text(str(uuid4()), "ascii")  # another database than the first
+        restored_mark_path(state).touch()
+        sync_files(state)
+        sync_files(state / "seen")
+    replace_ends(folder, lengths)
+    sync(folder.archive)
+    sync(folder.root / "state")
+
+
+def _inside(folder: Path, name: str) -> Path:
+    """Return the path of a file below a folder; a store must not name any other."""
+    parts = Path(name).parts
+    if not parts or Path(name).is_absolute() or ".." in parts:
+        raise CannotGoOn(f"the store is damaged: it names a file {name!r}; nothing was changed")
+    path = folder.joinpath(*parts)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return path
+
+
+def _save(store: CrawlStore, files: list[ShippedFile], path: Path) -> None:
+    """Write a file out of the objects that it consists of, durably."""
+    with path.open("wb") as out:
+        for file in files:
+            content = file.content if not file.name else store.objects.read(file.name)
+            if content is None:
+                raise CannotGoOn(f"{store.objects.url}/{file.name} is missing")
+            if len(content) != file.size or _digest(content) != file.digest:
+                raise CannotGoOn(f"{store.objects.url}/{file.name} is damaged: other bytes")
+            out.write(content)
+        out.flush()
+        os.fsync(out.fileno())
+
+
+def _digest(content: bytes) -> str:
+    return blake2b(content, digest_size=DIGEST_BYTES).hexdigest()

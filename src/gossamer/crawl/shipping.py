@@ -1,0 +1,576 @@
+"""Shipping: a shard's checkpoints go to an object store while it crawls, and its lease is kept.
+
+    flush   all rows into files (in a thread)
+    cut     on the loop, for milliseconds: hard links to the state's files, lengths of the archive's
+    upload  what the last manifest does not name (in a thread)
+    append  the manifest: the one decision. From then on it counts, and receipts may leave
+
+A manifest that is refused means that somebody else has claimed the shard: we are fenced and end. A
+request may be begun only while that was not so a lease ago at most, by a clock that goes on while
+the machine sleeps.
+"""
+
+import asyncio
+import os
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from copy import copy
+from dataclasses import dataclass, field
+from functools import partial
+from hashlib import blake2b
+from pathlib import Path
+from secrets import token_hex
+from typing import NamedTuple
+
+from msgspec import Struct, json
+
+from gossamer.clock import Clock
+from gossamer.crawl.engine import in_thread
+from gossamer.crawl.opening import CREDITS, ShardFolder
+from gossamer.crawl.ports import Peers
+from gossamer.durable import replace_file
+from gossamer.errors import CannotGoOn, TakenOver
+from gossamer.log import tell, warn
+from gossamer.model import Counters, Standing
+from gossamer.store import (
+    Archive,
+    ArchiveName,
+    Chain,
+    CrawlStore,
+    Lengths,
+    Objects,
+    ShardManifest,
+    ShippedFile,
+    State,
+    shard_prefix,
+)
+
+DIGEST_BYTES = 16
+READ_BYTES = 1024 * 1024
+PART_BYTES = 64 * 1024 * 1024
+"""Of an archive file, in one object while it is open."""
+INLINE_BYTES = 8 * 1024
+"""Files up to this are in the manifest itself."""
+MOST_LATE = 8
+"""Manifests of dead processes of ours that are passed over."""
+SOON_S = 0.5
+"""Between two checkpoints, however much they are wanted."""
+TICK_S = 0.1
+RARELY_S = 30.0
+"""Between two checkpoints while little happens."""
+MUCH = 32
+"""Requests since the last checkpoint that are much."""
+ASLEEP_S = 3600.0
+"""An owner that has not confirmed for so long writes nothing any more: what proves that the chain
+has gone on without it may have been swept."""
+LEASE_PARTS = 3
+LAST_S = 10.0
+"""How long an end waits for the store."""
+ROOT_FILES = ("crawl.toml", "state/crawl.toml", "state/shards.json", "state/near.seed", "scores")
+"""Files of the whole crawl. Not secrets.toml: secrets stay on the machine that was given them."""
+
+
+def boot_time() -> float:
+    """Return seconds that go on while the machine sleeps."""
+    return time.clock_gettime(time.CLOCK_BOOTTIME)
+
+
+class ShippingOrders(Struct, frozen=True, kw_only=True):
+    """Where checkpoints go, and by what right."""
+
+    url: str
+    crawl: str
+    lineage: str
+    epoch: int
+    generation: int
+    lease_s: float
+    ship_s: float
+    begins_at: float
+    """The boot time before which no request may be begun: an owner before us may still ask."""
+
+
+class ShippedMark(Struct, frozen=True, kw_only=True):
+    """What a folder knows of its last manifest, before that was offered."""
+
+    lineage: str
+    number: int
+
+
+def ship_after_s(ship_s: float, requests: int, *, is_urgent: bool) -> float:
+    """Return how long after the last checkpoint the next is due."""
+    return ship_s if is_urgent or requests >= MUCH else max(ship_s, RARELY_S)
+
+
+class NoStore:
+    """The remote of a crawl that is kept on one machine only."""
+
+    paused = ""
+    may_ask = True
+    gives_receipts = False
+    is_shipped = True
+
+    async def run(self) -> None:
+        """Do nothing."""
+
+    async def ship_soon(self) -> None:
+        """Do nothing."""
+
+    async def finish(self) -> None:
+        """Do nothing."""
+
+
+class _Cut(NamedTuple):
+    """The shard at one moment."""
+
+    sequence: int
+    commits: int
+    lengths: Lengths
+    closed: frozenset[str]
+    counters: Counters
+    standing: Standing
+
+
+class _Identity(NamedTuple):
+    """What a file that does not change is known by, in one process."""
+
+    name: str
+    inode: int
+    size: int
+    modified_ns: int
+
+
+@dataclass(slots=True, kw_only=True)
+class Shipper:
+    """Ships the checkpoints of one shard."""
+
+    orders: ShippingOrders
+    place: ShardFolder
+    state: State
+    archive: Archive
+    older: Lengths
+    """The archive files of earlier starts, all closed."""
+    peers: Peers
+    clock: Clock
+    wake: Callable[[], None]
+    counters: Counters
+    standing: Callable[[], Standing]
+    hurries: Callable[[], int]
+    """How often something could not wait."""
+    store: CrawlStore = field(init=False)
+    _nonce: str = field(default_factory=lambda: token_hex(4))
+    _number: int = -1
+    _last: ShardManifest | None = None
+    _pending: ShardManifest | None = None
+    """Offered for the next number, and not decided: nothing else is offered until it is."""
+    _pending_cut: _Cut | None = None
+    _pending_at: float = 0.0
+    _known: dict[_Identity, ShippedFile] = field(default_factory=dict)
+    _objects_of: dict[str, list[ShippedFile]] = field(default_factory=dict)
+    """By archive file: what is in the store of it."""
+    _to_merge: list[str] = field(default_factory=list)
+    """Archive files that are closed, and in the store in stretches."""
+    _wholes: dict[str, ShippedFile] = field(default_factory=dict)
+    """By archive file: the object that takes the place of its stretches."""
+    _shipped: int = -1
+    """The last row of the last checkpoint."""
+    _cut_at: float = float("-inf")
+    _requests: int = 0
+    _hurries: int = 0
+    """Those of the last cut."""
+    _confirmed_at: float = float("-inf")
+    _is_fenced: bool = False
+    _is_away: bool = False
+    _shipping: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _deciding: asyncio.Lock = field(default_factory=asyncio.Lock)
+    gives_receipts: bool = True
+
+    def __post_init__(self) -> None:
+        """Open the store; nothing is asked of it yet."""
+        self.store = CrawlStore(Objects(self.orders.url))
+
+    @property
+    def may_ask(self) -> bool:
+        """Return True if a request may be begun now: nobody else can have the shard yet."""
+        return not self.paused
+
+    @property
+    def paused(self) -> str:
+        """Return why no request may be begun; "" if one may."""
+        now = boot_time()
+        if now < self.orders.begins_at or self._confirmed_at < 0:
+            return "store_lease"
+        return "store_away" if now - self._confirmed_at > self.orders.lease_s else ""
+
+    @property
+    def is_shipped(self) -> bool:
+        """Return True if everything that was committed is in the last checkpoint."""
+        return self._shipped >= self.state.sequence
+
+    async def run(self) -> None:
+        """Ship and keep the lease until cancelled; raise if the shard is no longer ours."""
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._confirm_regularly())
+            group.create_task(self._ship_regularly())
+            group.create_task(self._merge_regularly())
+
+    async def ship_soon(self) -> None:
+        """Ship what is committed; return when it is shipped."""
+        wanted = self.state.sequence
+        while self._shipped < wanted:
+            await self.clock.sleep(max(0.0, self._cut_at + SOON_S - boot_time()))
+            if self._shipped < wanted and not await self._try_to_ship():
+                await self.clock.sleep(self.orders.lease_s / LEASE_PARTS)
+
+    async def finish(self) -> None:
+        """Ship the rest: everything is closed but the state."""
+        if self._is_fenced:
+            return
+        deadline = boot_time() + LAST_S
+        while not await self._try_to_ship(has_ended=True):
+            if boot_time() >= deadline:
+                raise CannotGoOn(
+                    f"{self.orders.url} cannot be reached; what was crawled last is in "
+                    f"{self.place.folder.root} only. Start the crawl again here to ship it"
+                )
+            await self.clock.sleep(SOON_S)
+
+    async def _confirm_regularly(self) -> None:
+        while True:
+            await self._confirm()
+            await self.clock.sleep(self.orders.lease_s / LEASE_PARTS)
+
+    async def _confirm(self) -> None:
+        """Find out whether the shard is still ours."""
+        async with self._deciding:
+            asked_at = boot_time()
+            try:
+                if self._number < 0:
+                    await in_thread(self._begin)
+                is_ours = await in_thread(self._is_newest)
+            except CannotGoOn as error:
+                self._note_away(error)
+                return
+        if not is_ours and self._pending is None:
+            await self._fence()
+        if is_ours:
+            self._confirmed_at = max(self._confirmed_at, asked_at)
+            self._note_back()
+
+    def _is_newest(self) -> bool:
+        if self._number:
+            return self._chain.is_newest(self._number)
+        found = self.store.charter()  # nothing was shipped yet: nobody else can claim the shard
+        return found is not None and found[1].epoch == self.orders.epoch
+
+    async def _ship_regularly(self) -> None:
+        while True:
+            await self.clock.sleep(TICK_S)
+            if self._pending is not None or (not self.is_shipped and self._is_due()):
+                await self._try_to_ship()
+
+    def _is_due(self) -> bool:
+        since_s = boot_time() - self._cut_at
+        if self.hurries() != self._hurries:
+            return since_s >= SOON_S
+        is_urgent = self.peers.owes_receipts or self._is_away
+        requests = self.counters.requests - self._requests
+        return since_s >= ship_after_s(self.orders.ship_s, requests, is_urgent=is_urgent)
+
+    async def _merge_regularly(self) -> None:
+        """Upload files that were closed as a whole; the next checkpoint names these."""
+        while True:
+            await self.clock.sleep(TICK_S)
+            for name in [one for one in self._to_merge if one not in self._wholes]:
+                try:
+                    self._wholes[name] = await in_thread(partial(self._merged, name))
+                except CannotGoOn as error:
+                    self._note_away(error)
+                    break
+
+    async def _try_to_ship(self, *, has_ended: bool = False) -> bool:
+        """Ship once; return False if the store is away."""
+        async with self._shipping:
+            try:
+                if self._number < 0:
+                    async with self._deciding:
+                        await in_thread(self._begin)
+                if self._pending is None:
+                    await self._prepare(has_ended=has_ended)
+                is_this = self._pending is not None and self._pending.has_ended == has_ended
+                await self._decide()
+            except CannotGoOn as error:
+                if isinstance(error, TakenOver):
+                    raise
+                self._note_away(error)
+                return False
+            self._note_back()
+        return is_this or (not has_ended)
+
+    async def _prepare(self, *, has_ended: bool) -> None:
+        """Cut and upload a checkpoint; its manifest is pending then."""
+        self._cut_at = boot_time()
+        await in_thread(self.state.flush)
+        folder = self._fresh_folder()
+        try:
+            self._link_runs(folder)
+            cut = self._cut(folder)
+            self._link_runs(folder)
+            self._pending = await in_thread(lambda: self._upload(folder, cut, has_ended=has_ended))
+            self._pending_cut, self._pending_at = cut, boot_time()
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def _fresh_folder(self) -> Path:
+        folder = self.place.folder.root / "state" / f"cut-{self.place.shard:02d}"
+        shutil.rmtree(folder, ignore_errors=True)
+        (folder / "seen").mkdir(parents=True)
+        return folder
+
+    def _cut(self, folder: Path) -> _Cut:
+        """Note how far everything is, and link the state's files, all at one moment."""
+        ends = self.archive.committed
+        commits = self.peers.commits
+        sequence = self.state.sequence
+        self.state.checkpoint(folder / "rows")
+        self._requests, self._hurries = self.counters.requests, self.hurries()
+        return _Cut(
+            sequence=sequence,
+            commits=commits,
+            lengths={**self.older, **ends.closed, **ends.open},
+            closed=frozenset((*self.older, *ends.closed)),
+            counters=copy(self.counters),
+            standing=self.standing(),
+        )
+
+    def _link_runs(self, folder: Path) -> None:
+        """Link the files of known URLs: before and after the cut, so that none is missed.
+
+        A run that the cut names was there at that moment, and goes at the earliest a second later.
+        """
+        for path in (self.place.state / "seen").glob("*"):
+            with suppress(FileExistsError, FileNotFoundError):
+                os.link(path, folder / "seen" / path.name)
+
+    def _upload(self, folder: Path, cut: _Cut, *, has_ended: bool) -> ShardManifest:
+        """Upload what is not in the store yet; return the manifest that names everything."""
+        files = {
+            name: self._file(path, name)
+            for part, below in (("rows", ""), ("seen", "seen/"))
+            for path in sorted((folder / part).iterdir())
+            for name in [below + path.name]
+        }
+        if (credit := self.place.state / CREDITS).exists():
+            files[CREDITS] = self._file(credit, CREDITS)
+        root: dict[str, ShippedFile] = {}
+        if self.place.shard == 0:
+            whole = self.place.folder.root
+            root = {n: self._file(whole / n, n) for n in ROOT_FILES if (whole / n).exists()}
+        archive = {name: self._stretches(name, cut, has_ended=has_ended) for name in cut.lengths}
+        for name in cut.closed:
+            archive |= self._index_of(name)
+        self._to_merge = [name for name in cut.closed if len(archive[name]) > 1]
+        return ShardManifest(
+            crawl=self.orders.crawl,
+            shard=self.place.shard,
+            epoch=self.orders.epoch,
+            lineage=self.orders.lineage,
+            nonce=token_hex(8),
+            at=self.clock.wall(),
+            sequence=cut.sequence,
+            has_ended=has_ended,
+            files=files,
+            root=root,
+            archive=archive,
+            counters=cut.counters,
+            standing=cut.standing,
+        )
+
+    def _file(self, path: Path, name: str) -> ShippedFile:
+        """Return a file as it is in the store, uploaded now if it is not there."""
+        found = path.stat()
+        if found.st_size <= INLINE_BYTES:
+            content = path.read_bytes()
+            return ShippedFile("", len(content), _digest(content), content)
+        known = _Identity(name, found.st_ino, found.st_size, found.st_mtime_ns)
+        if known not in self._known:
+            digest = _digest_of(path)
+            last = self._last.files.get(name) if self._last is not None else None
+            if last is None or (last.size, last.digest) != (found.st_size, digest):
+                stem = name.replace("/", "-")
+                last = self._put(f"{self.orders.epoch:06d}-{token_hex(4)}-{stem}", path, digest)
+            self._known[known] = last
+        return self._known[known]
+
+    def _put(self, name: str, path: Path, digest: str) -> ShippedFile:
+        prefix = shard_prefix(self.orders.generation, self.place.shard)
+        where = f"{prefix}/files/{name}"
+        self.store.objects.put(where, path)
+        return ShippedFile(where, path.stat().st_size, digest)
+
+    def _stretches(self, name: str, cut: _Cut, *, has_ended: bool) -> list[ShippedFile]:
+        """Return the objects of an archive file, what is missing uploaded now."""
+        shipped, length = self._objects_of.get(name, []), cut.lengths[name]
+        path = self.place.folder.archive / name
+        start = sum(one.size for one in shipped)
+        is_whole = len(shipped) == 1 and shipped[0].name.count("/") == 1
+        if start < length:
+            _sync_data(path)
+        if (whole := self._wholes.pop(name, None)) is not None and whole.size == length:
+            shipped = [whole]
+        elif name in cut.closed and not is_whole and (start == 0 or has_ended):
+            shipped = [self._put_whole(name, path, length)]
+        elif start < length:
+            shipped = [*shipped, *self._put_stretches(name, path, start, length)]
+        self._objects_of[name] = shipped
+        return shipped
+
+    def _merged(self, name: str) -> ShippedFile:
+        """Upload a closed file as a whole: until now it is there in stretches."""
+        path = self.place.folder.archive / name
+        return self._put_whole(name, path, sum(one.size for one in self._objects_of[name]))
+
+    def _put_whole(self, name: str, path: Path, length: int) -> ShippedFile:
+        """Upload a closed file under its own name, unless another owner has used that."""
+        where = f"archive/{name}"
+        if not self.store.objects.create_file(where, path):
+            where = f"{where}-{token_hex(4)}"
+            self.store.objects.put(where, path)
+        return ShippedFile(where, length, _digest_of(path))
+
+    def _put_stretches(
+        self, name: str, path: Path, start: int, length: int
+    ) -> Iterator[ShippedFile]:
+        with path.open("rb") as file:
+            while start < length:
+                file.seek(start)
+                content = file.read(min(PART_BYTES, length - start))
+                end = start + len(content)
+                where = f"archive/{name}/{start:014d}-{end:014d}-{self._nonce}"
+                self.store.objects.put(where, content)
+                yield ShippedFile(where, len(content), _digest(content))
+                start = end
+
+    def _index_of(self, name: str) -> dict[str, list[ShippedFile]]:
+        """Return the CDXJ index of a closed pages file, uploaded now if that is needed."""
+        parsed = ArchiveName.parse(name)
+        if parsed is None or parsed.kind != "pages":
+            return {}
+        path = self.place.folder.archive / parsed.cdxj_name
+        if not path.exists():
+            return {}
+        held = self._objects_of.get(parsed.cdxj_name)
+        if held is None or held[0].size != path.stat().st_size:
+            held = [self._put_whole(parsed.cdxj_name, path, path.stat().st_size)]
+            self._objects_of[parsed.cdxj_name] = held
+        return {parsed.cdxj_name: held}
+
+    async def _decide(self) -> None:
+        """Offer the pending manifest: from then on it counts, or we are fenced."""
+        pending, cut = self._pending, self._pending_cut
+        if pending is None or cut is None:
+            return
+        async with self._deciding:
+            asked_at = boot_time()
+            if not await in_thread(lambda: self._append(pending)):
+                await self._fence()
+            self._number += 1
+            self._last, self._pending, self._pending_cut = pending, None, None
+            self._shipped = cut.sequence
+            self._confirmed_at = asked_at
+        self.peers.durable(cut.commits)
+        self.wake()
+
+    def _append(self, manifest: ShardManifest) -> bool:
+        """Write a manifest, after noting in our folder that we do; False if it is refused.
+
+        What stands in its place may be of a process of ours that died: its request came late.
+        """
+        if boot_time() - min(self._confirmed_at, self._pending_at) > ASLEEP_S:
+            return False
+        for _ in range(MOST_LATE):
+            number = self._number + 1
+            mark = ShippedMark(lineage=self.orders.lineage, number=number)
+            replace_file(shipped_mark_path(self.place.state), json.encode(mark))
+            if self._chain.append(number, json.encode(manifest)):
+                return True
+            found = self._chain.read(number)
+            if found is None or not self._is_of_ours(json.decode(found, type=ShardManifest)):
+                return False
+            self._number = number
+        return False
+
+    def _is_of_ours(self, manifest: ShardManifest) -> bool:
+        """Return True if a manifest was written by right of the same claim, in this folder."""
+        return (manifest.epoch, manifest.lineage) == (self.orders.epoch, self.orders.lineage)
+
+    def _begin(self) -> None:
+        """Find our place in the chain: our claim, or what a process of ours before us shipped."""
+        asked_at = boot_time()
+        found = self.store.manifest(self.orders.generation, self.place.shard)
+        if found is None:
+            self._number, self._confirmed_at = 0, asked_at
+            return
+        number, manifest = found
+        if not self._is_of_ours(manifest):
+            raise TakenOver(taken_over(self.store))
+        self._number, self._last = number, manifest
+        self._objects_of = dict(manifest.archive)
+        self._confirmed_at = max(self._confirmed_at, asked_at)
+
+    @property
+    def _chain(self) -> Chain:
+        return self.store.shard_chain(self.orders.generation, self.place.shard)
+
+    async def _fence(self) -> None:
+        """End: the shard is somebody else's."""
+        self._is_fenced = True
+        raise TakenOver(await in_thread(lambda: taken_over(self.store)))
+
+    def _note_away(self, error: CannotGoOn) -> None:
+        if not self._is_away:
+            self._is_away = True
+            warn("store.away", error=str(error))
+
+    def _note_back(self) -> None:
+        if self._is_away:
+            self._is_away = False
+            self.wake()
+            tell("store.back", url=self.orders.url)
+
+
+def shipped_mark_path(state: Path) -> Path:
+    """Return the file beside a state that knows its last manifest."""
+    return state / "shipped"
+
+
+def taken_over(store: CrawlStore) -> str:
+    """Return what to tell of a crawl that is somebody else's by now."""
+    try:
+        found = store.charter()
+    except CannotGoOn:
+        found = None
+    by = f" by {found[1].owner}" if found is not None else ""
+    return f"the crawl was taken over{by}; it goes on there, from what {store.objects.url} has"
+
+
+def _digest(content: bytes) -> str:
+    return blake2b(content, digest_size=DIGEST_BYTES).hexdigest()
+
+
+def _digest_of(path: Path) -> str:
+    hashed = blake2b(digest_size=DIGEST_BYTES)
+    with path.open("rb") as file:
+        while piece := file.read(READ_BYTES):
+            hashed.update(piece)
+    return hashed.hexdigest()
+
+
+def _sync_data(path: Path) -> None:
+    """Bring a file to the disk: a power loss must not take from us what the store has."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fdatasync(descriptor)
+    finally:
+        os.close(descriptor)

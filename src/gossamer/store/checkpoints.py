@@ -1,0 +1,170 @@
+"""What a crawl keeps in an object store, so that any machine can go on with it.
+
+    charter/N                         the crawl's own chain: who runs it, and where its shards are
+    alive                             rewritten by whoever runs it, again and again
+    G/SSSS/manifest/N                 a shard's chain in generation G: its checkpoints
+    G/SSSS/files/...                  files of the state
+    archive/NAME                      archive files that are closed
+    archive/NAME/START-...            stretches of those that are open
+
+A checkpoint is what the newest manifest names; what it does not name does not exist. Objects are
+made before the manifest that names them, under names that nobody else uses.
+"""
+
+from typing import TypeVar
+
+from msgspec import DecodeError, Struct, field, json
+
+from gossamer.errors import CannotGoOn
+from gossamer.model import Counters, Standing
+from gossamer.store.chain import Chain, ChainLink
+from gossamer.store.objects import Objects
+
+Kept = TypeVar("Kept", "CrawlCharter", "ShardManifest")
+VERSION = 1
+ALIVE = "alive"
+CHARTER = "charter"
+
+
+class CrawlCharter(Struct, frozen=True, kw_only=True):
+    """The crawl as a whole: one object of its chain."""
+
+    version: int = VERSION
+    crawl: str
+    """Names the crawl, wherever it runs."""
+    lineage: str
+    """Names the folder that it runs in: drawn when that was restored, or first given a store."""
+    owner: str
+    """The machine and the process, for people."""
+    place: str = ""
+    """Names the folder that it runs in, on its machine, until that is booted again."""
+    lease_s: float
+    epoch: int
+    """The number of the charter by which its owner claimed the crawl."""
+    generation: int = 0
+    """Which set of shards counts; 0 before all of them were shipped once."""
+    shards: int = 0
+    has_waited: bool = False
+    """No owner before this one can still be asking for pages: its lease has ended, or it had."""
+    has_ended: bool = False
+    """Nothing runs any more, and everything is shipped."""
+    nonce: str
+    at: float
+
+
+class _Versioned(Struct, frozen=True):
+    """What every object of a chain says first."""
+
+    version: int
+
+
+class AliveNote(Struct, frozen=True, kw_only=True):
+    """Says that whoever holds a charter runs."""
+
+    charter: int
+    beats: int
+    owner: str = ""
+
+
+class ShippedFile(Struct, frozen=True, array_like=True):
+    """One object that is a file, or a stretch of one."""
+
+    name: str
+    """Of the object; "" of a small file, which is here."""
+    size: int
+    digest: str = ""
+    content: bytes = b""
+
+
+class ShardManifest(Struct, frozen=True, kw_only=True):
+    """A checkpoint of one shard."""
+
+    version: int = VERSION
+    crawl: str
+    shard: int
+    epoch: int
+    """The number of the charter by which its owner was told to claim the shard."""
+    lineage: str
+    nonce: str
+    at: float
+    sequence: int
+    """How many rows its state was written: more means later, in one folder."""
+    has_ended: bool = False
+    files: dict[str, ShippedFile] = field(default_factory=dict)
+    """The files of the state, by their names in its folder."""
+    root: dict[str, ShippedFile] = field(default_factory=dict)
+    """Files of the whole crawl, by their names below its folder; the first shard ships them."""
+    archive: dict[str, list[ShippedFile]] = field(default_factory=dict)
+    """By archive file: the objects that it consists of, in order."""
+    counters: Counters = field(default_factory=Counters)
+    standing: Standing | None = None
+
+
+class CrawlStore:
+    """The object store of a crawl."""
+
+    def __init__(self, objects: Objects) -> None:
+        self.objects = objects
+        self.charters = Chain(objects, CHARTER)
+
+    def shard_chain(self, generation: int, shard: int) -> Chain:
+        """Return the chain of a shard's manifests."""
+        return Chain(self.objects, f"{shard_prefix(generation, shard)}/manifest")
+
+    def charter(self) -> tuple[int, CrawlCharter] | None:
+        """Return the newest charter and its number; None if no crawl was ever kept here."""
+        link = self.charters.newest()
+        return None if link is None else (link.number, _decoded(self.objects, link, CrawlCharter))
+
+    def manifest(self, generation: int, shard: int) -> tuple[int, ShardManifest] | None:
+        """Return the newest manifest of a shard and its number; None if it was never shipped."""
+        link = self.shard_chain(generation, shard).newest()
+        return None if link is None else (link.number, _decoded(self.objects, link, ShardManifest))
+
+    def manifest_of(self, chain: Chain, number: int) -> ShardManifest:
+        """Return the manifest of a number, which is there."""
+        content = chain.read(number)
+        if content is None:
+            raise CannotGoOn(f"{self.objects.url}/{chain.name(number)} is missing")
+        return _decoded(self.objects, ChainLink(number, content), ShardManifest)
+
+    def consistent_manifests(self, charter: CrawlCharter) -> list[ShardManifest]:
+        """Return one manifest of every shard, as they were all at one moment.
+
+        What one shard relies on another had shipped before. So the newest of all at one moment fit
+        together; and so it was between two readings that found the same.
+        """
+        chains = [self.shard_chain(charter.generation, one) for one in range(charter.shards)]
+        before: list[ChainLink] | None = None
+        while True:
+            links = [chain.newest() for chain in chains]
+            if any(link is None for link in links):
+                raise CannotGoOn(f"{self.objects.url} is damaged: a shard has no manifest")
+            found = [link for link in links if link is not None]
+            if found == before:
+                return [_decoded(self.objects, link, ShardManifest) for link in found]
+            before = found
+
+    def alive(self) -> AliveNote | None:
+        """Return the sign of life that is there, if there is one."""
+        content = self.objects.read(ALIVE)
+        return None if content is None else json.decode(content, type=AliveNote)
+
+
+def shard_prefix(generation: int, shard: int) -> str:
+    """Return below which name the objects of a shard lie."""
+    return f"{generation:04d}/{shard:04d}"
+
+
+def _decoded(objects: Objects, link: ChainLink, kind: type[Kept]) -> Kept:
+    """Return what an object of a chain says; refuse what this version cannot read."""
+    try:
+        found = json.decode(link.content, type=_Versioned)
+        if found.version <= VERSION:
+            return json.decode(link.content, type=kind)
+    except (DecodeError, UnicodeDecodeError) as error:
+        raise CannotGoOn(f"{objects.url} is damaged: object {link.number}: {error}") from error
+    raise CannotGoOn(
+        f"{objects.url} was written by a later version of Gossamer (format {found.version}, and "
+        f"this one reads {VERSION}); use that version"
+    )
