@@ -9,7 +9,7 @@ BENCHMARKS := server micro cpu macro shards tls envelope politeness addresses ne
   freshness watch traps capture graph ranks urlmap serve edges webgraph relevance search tiers \
   indexing organisations slow-hosts export
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check quick mutants kills fix docs lock bench plots shot
+.PHONY: help setup demo test check quick mutants kills test-store fix docs lock bench plots shot
 
 help:            ## what you can say
 	@grep -hE '^[a-z%-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 14
@@ -47,6 +47,9 @@ mutants: setup   ## small bugs put into the code that must not go wrong: do its 
 
 kills: setup     ## crawls that are killed with -9 at 100 random moments: KILLS=1000 for more
 	@$(BIN)/python -m tests.e2e.kills
+
+test-store: setup   ## all tests of checkpoints in an object store, a fraction of which `test` plays
+	MODEL_RUNS=3000 STORE_FULL=1 $(BIN)/pytest -q -n 2 tests/model tests/store
 
 fix: setup       ## format, and mend what can be mended
 	$(BIN)/ruff format $(CODE)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from xxhash import xxh3_64_intdigest
 
 from gossamer.config import SeenConfig
-from gossamer.frontier.rows import HostRow, Span, encode_host, host_row_key
+from gossamer.frontier.rows import HostState, Span, encode_host, host_row_key
 from gossamer.seen.runs import run_path, write_run
 from gossamer.seen.url_seen import LOG, MANIFEST
 from gossamer.store import State
@@ -67,7 +67,7 @@ def _rows(pages: int, keys: Keys) -> Iterator[tuple[bytes, bytes]]:
         queues = slice(rank[host] * QUEUES, (rank[host] + 1) * QUEUES)
         if known := int(urls_of[queues].sum()):
             spans = {QUEUES - 1 - n: Span(0, int(c)) for n, c in enumerate(rows_of[queues]) if c}
-            row = HostRow(name=host_names()[host], known=known, queued=known, spans=spans)
+            row = HostState(name=host_names()[host], known=known, queued=known, spans=spans)
             yield host_row_key(bytes(rings()[host])), encode_host(row)
     order = np.argsort(queue, kind="stable")
     firsts = np.cumsum(rows_of) - rows_of

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from gossamer.api.checking import CheckReport
+    from gossamer.api.console import Console
     from gossamer.api.crawls import OpenCrawl
     from gossamer.api.crawls import open_crawl as open  # noqa: A004 - read as gossamer.open
     from gossamer.api.feeds import write_feed
@@ -128,6 +129,7 @@ if TYPE_CHECKING:
         CopyClusters,
         CopyFacts,
         CrawledHost,
+        CrawlSample,
         Edition,
         EditionDiff,
         FailureCount,
@@ -243,6 +245,7 @@ __all__ = [
     "ComponentSizes",
     "Config",
     "ConfigError",
+    "Console",
     "Content",
     "CopiedPage",
     "CopyCluster",
@@ -251,6 +254,7 @@ __all__ = [
     "CorruptFile",
     "Crawl",
     "CrawlOptions",
+    "CrawlSample",
     "CrawlTable",
     "CrawledHost",
     "DedupeConfig",
@@ -443,6 +447,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "api.console": "Console",
     "api.crawls": "open OpenCrawl",
     "api.running": "run run_async",
     "api.checking": "CheckReport",
@@ -480,6 +485,7 @@ _HOMES = {
         "read_item_rules structured_data"
     ),
     "report": (
+        "CrawlSample "
         "PauseState StoppedCrawl "
         "Added ChangedSettings Changes ClusterMember CopiedPage CopyCluster CopyClusters "
         "CopyFacts CrawledHost Edition EditionDiff FailureCount FilterVerdict GivenText "

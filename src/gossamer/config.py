@@ -373,3 +373,17 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     watch: WatchConfig = field(default_factory=WatchConfig)
     host: dict[str, HostConfig] = field(default_factory=dict)
     """Settings of single hosts, each a table of its own such as [host."x.org"]."""
+
+
+LIVE = frozenset(
+    {
+        *("politeness.delay_s", "politeness.min_delay_s", "politeness.latency_factor"),
+        *("politeness.max_adaptive_s", "politeness.throttle_s", "politeness.max_retry_after_s"),
+        *("store.commit_pages", "store.commit_s", "store.min_free_bytes"),
+        *("limits.max_pages", "limits.max_time_s", "limits.max_bytes"),
+        *("watch.rate_per_s", "host.delay_s", "host.scope"),
+        *(f"filter.{name}" for name in FilterConfig.__struct_fields__),
+    }
+)
+"""Settings that a running crawl obeys at once, when `gossamer set` changes them; those of [host]
+tables by the name of the setting alone. Others hold from the next start."""

@@ -20,7 +20,8 @@ from gossamer.cli.words import (
     Gloss,
     gloss_of,
 )
-from gossamer.config import HostConfig
+from gossamer.config import LIVE, HostConfig
+from gossamer.crawl.setting import OF_A_START, OF_HOSTS
 from gossamer.settings import Knob, describe_host_knobs, describe_knobs, describe_sections
 
 PATH = Path(__file__).parents[2] / "docs" / "OPERATING.md"
@@ -55,14 +56,26 @@ def _knobs() -> Iterator[str]:
 
 def _table(title: str, about: str) -> Iterator[str]:
     start = "" if title == "The top" else "\n"
-    yield f"{start}### {title}\n\n{about}\n\n| setting | takes | default | meaning | flag |"
-    yield "|---|---|---|---|---|"
+    yield f"{start}### {title}\n\n{about}\n\n| setting | takes | default | meaning | flag | set |"
+    yield "|---|---|---|---|---|---|"
 
 
 def _row(knob: Knob, flags: Mapping[str, str]) -> str:
     flag = f"`{flags[knob.path]}`" if knob.path in flags else ""
     kind = _cell(knob.kind)
-    return f"| `{knob.name}` | {kind} | {_default(knob.default)} | {_cell(knob.doc)} | {flag} |"
+    cells = (f"`{knob.name}`", kind, _default(knob.default), _cell(knob.doc), flag, _when(knob))
+    return f"| {' | '.join(cells)} |"
+
+
+def _when(knob: Knob) -> str:
+    """Return when a crawl obeys what `gossamer set` says."""
+    if knob.path in LIVE:
+        return "live"
+    if knob.section == "host":
+        return "next start" if knob.name in OF_HOSTS else ""
+    if knob.path in OF_A_START or knob.path in {"seeds", "seed_labels"}:
+        return ""
+    return "next start"
 
 
 def _default(value: object) -> str:

@@ -46,9 +46,9 @@ PARTS: dict[str, tuple[str, ...]] = {
             "Url",
         ),
     ),
-    "opened": ("open", "OpenCrawl"),
+    "opened": ("open", "OpenCrawl", "Console"),
     "answers": (
-        *("Status", "WatchTotals", "TrapNote", "UserErrors", "WaitsFor"),
+        *("Status", "CrawlSample", "WatchTotals", "TrapNote", "UserErrors", "WaitsFor"),
         *("Why", "RobotsAnswer", "FilterVerdict", "RecordLocation", "PastVisit", "Revisits"),
         *("HostSettings", "OutsideScore"),
         *(

@@ -8,24 +8,14 @@ from pathlib import Path
 import pytest
 from house import SOURCE, name_of, rooms, sources, tree_of
 
-WAITING = frozenset({"graph", "web", "native.py"})
-"""Rooms that take new words when they are rebuilt; until then their names may collide."""
-
-TODAY: frozenset[str] = frozenset()
-"""Names outside those rooms that mean two things today. This list only gets shorter."""
-
-NAMESAKES_TODAY: frozenset[str] = frozenset()
-"""Modules that share their name with something that their package exports. Only gets shorter."""
-
 
 def public_classes() -> dict[str, list[str]]:
-    """Return, for each public class name outside the waiting rooms, the files that define it."""
+    """Return, for each public class name, the files that define it."""
     found: dict[str, list[str]] = defaultdict(list)
     for path in sources():
-        if path.relative_to(SOURCE).parts[0] not in WAITING:
-            for node in tree_of(path).body:
-                if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
-                    found[node.name].append(name_of(path))
+        for node in tree_of(path).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                found[node.name].append(name_of(path))
     return found
 
 
@@ -43,13 +33,7 @@ def exported(room: Path) -> Iterator[str]:
 
 
 def test_a_public_class_name_is_defined_once() -> None:
-    doubles = {name: where for name, where in public_classes().items() if len(where) > 1}
-    assert {name: where for name, where in doubles.items() if name not in TODAY} == {}
-
-
-def test_names_that_mean_one_thing_by_now_leave_the_list_of_doubles() -> None:
-    classes = public_classes()
-    assert sorted(name for name in TODAY if len(classes.get(name, [])) < 2) == []
+    assert {name: where for name, where in public_classes().items() if len(where) > 1} == {}
 
 
 @pytest.mark.parametrize("room", rooms(), ids=name_of)
@@ -58,4 +42,4 @@ def test_no_module_shares_its_name_with_what_its_package_exports(room: Path) -> 
         path.parent.name for path in room.glob("*/__init__.py")
     }
     clashes = {str(room.relative_to(SOURCE) / name) for name in exported(room) if name in modules}
-    assert sorted(clashes - NAMESAKES_TODAY) == []
+    assert sorted(clashes) == []

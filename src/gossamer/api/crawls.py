@@ -7,6 +7,7 @@ from threading import Event
 from typing import TYPE_CHECKING, Literal, Self, Unpack, overload
 
 from gossamer.api.arguments import check_states, texts
+from gossamer.api.console import Console
 from gossamer.api.options import CrawlOptions, with_options
 from gossamer.api.running import run, run_async
 from gossamer.clock import SystemClock
@@ -65,6 +66,8 @@ class OpenCrawl:
 
     def __init__(self, folder: Path | str) -> None:
         self.folder = Path(folder)
+        self.console = Console(self.folder)
+        """History, metrics and whatever else the pages of `gossamer serve` show."""
         self._graph: LinkGraph | None = None
         self._index: SearchIndex | None = None
 
@@ -332,15 +335,16 @@ class OpenCrawl:
 
         return trust_patterns(self.folder, patterns, self.status())
 
-    def set(self, settings: Mapping[str, object]) -> "ChangedSettings":
-        """Change settings of `[filter]` by their full names, in a crawl that runs or not.
+    def set(self, settings: Mapping[str, object], *, host: str = "") -> "ChangedSettings":
+        """Change settings in a crawl that runs or not; `set({"delay_s": 5}, host="x.org")`: of one.
 
-        `crawl.set({"filter.block": ["*.example.org"], "filter.max_depth": 3})`. They are kept in
-        crawl.toml and hold for what is queued, too; None takes a limit away.
+        `crawl.set({"filter.block": ["*.example.org"], "limits.max_pages": 1000})`. They are kept in
+        crawl.toml; filters hold for what is queued, too. None takes a limit away. Some hold from
+        the next start only (docs/OPERATING.md marks those that are live).
         """
         from gossamer.api.steering import change_settings
 
-        return change_settings(self.folder, settings)
+        return change_settings(self.folder, settings, host)
 
     def pause(self) -> "PauseState":
         """Begin no request any more, in a crawl that runs or not, until `resume` is called."""

@@ -24,7 +24,7 @@ from gossamer.graph import (
     LinkPath,
     Links,
     MadeGraph,
-    Opened,
+    OpenedGraph,
     Ranking,
     RankOptions,
     SimilarPages,
@@ -82,7 +82,7 @@ class LinkGraph:
     """What `similar` can go by."""
 
     def __init__(self, place: Path | str) -> None:
-        self._graph: Opened = opened(place)
+        self._graph: OpenedGraph = opened(place)
 
     @property
     def base(self) -> Path:

@@ -25,15 +25,17 @@ def run(
     filters: "Sequence[UrlFilter]" = (),
     protocols: "Sequence[ProtocolModule]" = (),
     on_progress: "Callable[[Status], None] | None" = None,
+    log: Path | str = "",
     **options: Unpack[CrawlOptions],
 ) -> "Ending":
     """Crawl from seeds into a folder until nothing is left, or a limit is reached.
 
     The folder may exist: the crawl goes on then, and `seeds` may be (). `config` replaces what its
     crawl.toml says; options are those of `gossamer crawl` and change single values there, but for
-    `max_time`, which is for this run only. `on_progress` is told the status once a second. One
-    process per core shares the work, unless `processors`, `filters` or `protocols` are given.
-    Ctrl-C ends it cleanly. Inside a running event loop: `run_async`.
+    `max_time`, which is for this run only. `on_progress` is told the status once a second. `log`
+    gets a line of JSON for each fetch. One process per core shares the work, unless `processors`,
+    `filters` or `protocols` are given. Ctrl-C ends it cleanly. Inside a running event loop:
+    `run_async`.
     """
     from gossamer.crawl import Crawl
 
@@ -45,6 +47,7 @@ def run(
         processors=processors,
         filters=filters,
         protocols=protocols,
+        log=log,
     )
     return crawl.run(on_progress, max_time_s=asked.max_time_s)
 
@@ -58,6 +61,7 @@ async def run_async(
     filters: "Sequence[UrlFilter]" = (),
     protocols: "Sequence[ProtocolModule]" = (),
     on_progress: "Callable[[Status], None] | None" = None,
+    log: Path | str = "",
     **options: Unpack[CrawlOptions],
 ) -> "Ending":
     """Do the same inside a running event loop, as in a Jupyter notebook.
@@ -75,6 +79,7 @@ async def run_async(
         processors=processors,
         filters=filters,
         protocols=protocols,
+        log=log,
     )
     return await crawl.run_async(on_progress, asked.max_time_s)
 

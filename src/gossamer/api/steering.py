@@ -55,7 +55,7 @@ def trust_patterns(folder: Path, patterns: str | Iterable[str], now: Status) -> 
     return told if told is not None else Crawl(folder).trust(given)
 
 
-def change_settings(folder: Path, settings: Mapping[str, object]) -> ChangedSettings:
-    """Change settings of a crawl."""
-    told = set_settings(folder, settings)
-    return told if told is not None else Crawl(folder).set(settings)
+def change_settings(folder: Path, settings: Mapping[str, object], host: str) -> ChangedSettings:
+    """Change settings of a crawl, or of one of its hosts."""
+    told = set_settings(folder, settings, host)
+    return told if told is not None else Crawl(folder).set(settings, host)

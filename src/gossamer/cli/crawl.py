@@ -43,8 +43,36 @@ HOW_TO_TELL: tuple[tuple[str, object, object], ...] = (
     ),
     (
         "verbose",
-        Annotated[bool, typer.Option("--verbose", "-v", help="Tell every event.")],
+        Annotated[bool, typer.Option("--verbose", "-v", help="Tell every fetch and event.")],
         False,
+    ),
+    (
+        "log",
+        Annotated[
+            str,
+            typer.Option(
+                "--log",
+                metavar="FILE",
+                help="Write a line of JSON for each fetch to this file, or to - for standard "
+                "output.",
+                show_default=False,
+            ),
+        ],
+        "",
+    ),
+    (
+        "metrics_port",
+        Annotated[
+            str,
+            typer.Option(
+                "--metrics-port",
+                metavar="[ADDR:]PORT",
+                help="Serve metrics for Prometheus at http://127.0.0.1:PORT/metrics, or at another "
+                "address.",
+                show_default=False,
+            ),
+        ],
+        "",
     ),
 )
 _OWN: tuple[tuple[str, object, object], ...] = (
@@ -197,7 +225,8 @@ def watch(**given: Any) -> int:  # noqa: ANN401 - the parser hands over what `_w
     new = with_flags(load_crawl_config(folder), given, WATCH_FLAGS)
     from gossamer import Crawl
 
-    crawl, aside = Crawl(folder, (), new), out(is_aside=True)
+    how = {name: given[name] for name in ("log", "verbose", "metrics_port")}
+    crawl, aside = Crawl(folder, (), new, **how), out(is_aside=True)
 
     def tell_changes() -> None:
         for line in crawl.changes:

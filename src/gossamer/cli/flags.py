@@ -103,6 +103,8 @@ _OWN: dict[str, Shape] = {
     "--label": "list",
     "--config": "path",
     "--index": "switch",
+    "--log": "text",
+    "--metrics-port": "text",
     "--take-over": "switch",
     "--json": "switch",
     "--verbose": "switch",
@@ -152,7 +154,7 @@ def _plain_shapes() -> dict[str, tuple[str, str]]:
     found: dict[str, tuple[str, str]] = {}
     for name, shape, parameter in (
         *((flag.name, flag.shape, flag.parameter) for flag in FLAGS),
-        *((name, shape, name.lstrip("-")) for name, shape in _OWN.items()),
+        *((name, shape, name.lstrip("-").replace("-", "_")) for name, shape in _OWN.items()),
     ):
         on, _, off = name.partition("/")
         found[on] = (parameter, "on" if shape == "switch" else shape)

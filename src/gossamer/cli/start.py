@@ -52,6 +52,8 @@ class CrawlArguments(Struct, kw_only=True):
     take_over: bool = False
     json: bool = False
     verbose: bool = False
+    log: str = ""
+    metrics_port: str = ""
 
 
 def start(given: Mapping[str, Any]) -> int:
@@ -123,7 +125,15 @@ def _run(arguments: CrawlArguments, config: Config, max_time_s: float | None) ->
     from gossamer import Crawl
 
     seeds = given_seeds(arguments.seed, arguments.seeds, arguments.label)
-    crawl = Crawl(arguments.into, seeds, config, take_over=arguments.take_over)
+    crawl = Crawl(
+        arguments.into,
+        seeds,
+        config,
+        log=arguments.log,
+        verbose=arguments.verbose,
+        metrics_port=arguments.metrics_port,
+        take_over=arguments.take_over,
+    )
     aside = out(is_aside=True)
 
     def say(line: str) -> None:

@@ -40,6 +40,8 @@ MAX_DEATHS = 8
 FIRST_COMMITS = 2
 """What every start commits before it gets anywhere: its repair, then its first leases."""
 ANSWER_S = 100.0
+NO_LIMIT = 1 << 60
+"""Pages, where there was a limit once."""
 RECALL_S = 0.05
 """Pause before unused pages are called back, so that two shards do not throw one to and fro."""
 RECALL_AGAIN_S = 0.1
@@ -117,6 +119,14 @@ class Supervisor:
         if self.end_reason is None:
             self.end_reason = reason
             self._tell_all(Dismiss(reason))
+
+    def limit_pages(self, max_pages: int | None) -> None:
+        """Let all shards together store another number of pages."""
+        if self.budget.max_pages is None:  # nobody asks for pages: all end at the limit
+            return
+        self.budget.max_pages = NO_LIMIT if max_pages is None else max_pages
+        self._tell_all(RecallPages())
+        self._grant()
 
     async def ask(self, shard: int, question: dict[str, object]) -> dict[str, object] | NoAnswer:
         """Return a shard's answer to a question; one that is starting is waited for."""

@@ -7,7 +7,8 @@ Neighbours: every station below, `report` for questions; above it only hands (`c
 Not for: rules. A rule lives in the station that applies it.
 """
 
-from gossamer.crawl.crawl import Crawl, Ending, RoundTotals
+from gossamer.crawl.crawl import Crawl
+from gossamer.crawl.ending import Ending, RoundTotals
 from gossamer.crawl.mend import (
     NearTotals,
     RebuiltState,

@@ -32,8 +32,10 @@ from gossamer.config import Config
 from gossamer.crawl.contents import NEWS, SharedContents
 from gossamer.crawl.copies import CopyLabeller, NoCopies, open_labeller
 from gossamer.crawl.core import Core, build_core
-from gossamer.crawl.engine import Engine, RunState
+from gossamer.crawl.engine import EngineLoop, RunState
+from gossamer.crawl.fetch_log import NO_LOG, LogOptions
 from gossamer.crawl.ledger import Ledger
+from gossamer.crawl.observing import observer_of
 from gossamer.crawl.opening import (
     ShardFolder,
     fold_counters,
@@ -100,7 +102,7 @@ class Shard:
     mark: ReadingMark
     requester: Requester
     reader: DocumentReader
-    engine: Engine
+    engine: EngineLoop
     peers: Peers
     remote: Remote
 
@@ -129,6 +131,8 @@ class Extras:
     """Revisit the stored pages again and again."""
     is_once: bool = False
     """Revisit those that are due, once."""
+    log: LogOptions = NO_LOG
+    """Where fetches are logged."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -184,7 +188,7 @@ def _assemble_on(
     core = build_core(state, place, config, random, counters, extras.filters, *shared)
     peers = _open_peers(place, config, core, time, run, membership, has_store=shipping is not None)
     ends = EndsFile.begin(place.folder, place.shard, mended.lengths, durable)
-    ledger = _open_ledger(config, core, archive, ends, writer, peers)
+    ledger = _open_ledger(place, extras, config, core, archive, ends, writer, peers)
     mark = ReadingMark(place.state / "flight")
     recover(place.folder, core, ledger, mark, mended, time.now(), all_wait=has_rebooted)
     copies.recover()
@@ -205,7 +209,7 @@ def _assemble_on(
         robots_bytes=config.robots.max_bytes,
         has_one_host=_has_one_host(config),
     )
-    engine = Engine(
+    engine = EngineLoop(
         config=config,
         time=time,
         run_state=run,
@@ -254,6 +258,8 @@ def _warcinfo(writer: TurnWriter, time: CrawlTime, file_name: str) -> bytes:
 
 
 def _open_ledger(
+    place: ShardFolder,
+    extras: Extras,
     config: Config,
     core: Core,
     archive: Archive,
@@ -273,6 +279,7 @@ def _open_ledger(
         offer=core.copies.offer,
         counters=core.counters,
         late_labels=core.labels.take_stored,
+        observer=observer_of(extras.log, place.shard),
         syncs_each=config.store.sync == "each",
     )
 

@@ -7,22 +7,24 @@ import signal
 import threading
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from functools import partial
 from pathlib import Path
 from random import Random, SystemRandom
-from typing import NamedTuple
 
 import uvloop
-from msgspec import Struct
 from msgspec.structs import replace as changed
 
 from gossamer.clock import SystemClock
 from gossamer.cluster import Ring, read_charter
 from gossamer.config import Config
 from gossamer.crawl.assembly import Extras, Shard, assemble
+from gossamer.crawl.ending import Ending, RoundTotals, SeedTotals, ending_of
+from gossamer.crawl.fetch_log import LogOptions
 from gossamer.crawl.fleet import Fleet
 from gossamer.crawl.keeper import Keeper, KeepRequest, keeping
 from gossamer.crawl.mend import ensure_shards, label_rest_aside
+from gossamer.crawl.metrics_server import host_and_port, serving_metrics
 from gossamer.crawl.opening import ShardFolder, lacks_requisites, lock_folder
 from gossamer.crawl.requeue import RetryRequest
 from gossamer.crawl.requisites import queue_requisites
@@ -30,10 +32,12 @@ from gossamer.crawl.running import (
     Progress,
     answer,
     first_cause,
+    live_metrics,
     live_status,
     quiet_collector,
     report_progress,
     retry_running,
+    seeds_in,
 )
 from gossamer.crawl.seeds import (
     Planted,
@@ -47,7 +51,13 @@ from gossamer.crawl.seeds import (
     settle_secrets,
     with_seeds,
 )
-from gossamer.crawl.setting import over_restored, save_settings, settings_in
+from gossamer.crawl.setting import (
+    SettingsRequest,
+    changed_answer,
+    over_restored,
+    save_settings,
+    settings_in,
+)
 from gossamer.crawl.shipping import ShippingOrders
 from gossamer.crawl.trusting import patterns_in, save_trust
 from gossamer.errors import ConfigError
@@ -78,37 +88,8 @@ from gossamer.settings import (
 )
 from gossamer.store import CrawlFolder, State
 
-EXPECTED = frozenset({"max_pages", "max_time", "max_bytes", "parked"})
-"""Reasons to end before everything is fetched that are no stop: exit code 0."""
 STOP_AGAIN_S = 0.1
 """A crawl in another thread that was cancelled is asked again so often until it has ended."""
-
-
-class RoundTotals(Struct, frozen=True, kw_only=True):
-    """What a single round of revisits has done."""
-
-    visits: int
-    """Revisits, whatever came of them."""
-    changed: int
-    unchanged: int
-    gone: int
-    """Pages that no longer exist, less those that are back."""
-    new_pages: int
-    """Pages that were stored for the first time."""
-
-
-class Ending(Struct, frozen=True, kw_only=True):
-    """How a run ended."""
-
-    is_finished: bool
-    """Nothing is queued, leased or waiting."""
-    reason: str
-    """finished, max_pages, max_time, max_bytes, parked, stopped, or no_seed."""
-    exit_code: int
-    status: Status
-    """The totals at its end."""
-    round: RoundTotals | None = None
-    """What `watch` has done, if it was told to do so once."""
 
 
 class Crawl:
@@ -131,13 +112,30 @@ class Crawl:
         processors: Sequence[Processor] = (),
         filters: Sequence[UrlFilter] = (),
         protocols: Sequence[ProtocolModule] = (),
+        log: Path | str = "",
+        verbose: bool = False,
+        metrics_port: int | str = "",
         take_over: bool = False,
     ) -> None:
+        """Prepare a crawl; nothing is touched yet.
+
+        `log`: a file that gets one line of JSON for each fetch, or "-". `verbose`: the same in
+        words on standard error. `metrics_port`: where Prometheus finds metrics while it runs, a
+        port on loopback or "ADDRESS:PORT".
+        """
         self.folder = Path(folder)
         self._takes_over = take_over
         self._seeds = [seed if isinstance(seed, Seed) else Seed(url=seed) for seed in seeds]
         self._config = config
-        self._extras = Extras(processors=processors, filters=filters, protocols=protocols)
+        self._extras = Extras(
+            processors=processors,
+            filters=filters,
+            protocols=protocols,
+            log=LogOptions(file=str(log), is_verbose=verbose),
+        )
+        self._metrics_place = str(metrics_port)
+        if self._metrics_place:
+            host_and_port(self._metrics_place)
         self._stop: Callable[[str], None] | None = None
         self._is_stopping = False
         self._scores: ScoreTable | None = None
@@ -322,13 +320,15 @@ class Crawl:
             save_trust(self.folder, patterns)
         return trusted_answer(patterns, [units], is_running=False)
 
-    def set(self, settings: Mapping[str, object]) -> ChangedSettings:
-        """Change settings of `[filter]` by their full names, for a crawl that does not run.
+    def set(self, settings: Mapping[str, object], host: str = "") -> ChangedSettings:
+        """Change settings by their full names, or of one host, for a crawl that does not run.
 
         The next start obeys them, and judges what is queued by them.
         """
+        request = SettingsRequest(settings=dict(settings), host=host)
         with lock_folder(CrawlFolder(self.folder), SystemClock()):
-            return ChangedSettings(changes=save_settings(self.folder, settings), running=False)
+            changes = save_settings(self.folder, request)
+        return changed_answer(changes, request, is_running=False)
 
     def _open(
         self, config: Config, ring: Ring, number: int, shipping: ShippingOrders | None = None
@@ -358,17 +358,19 @@ class Crawl:
         engine, first = shard.engine, changed(shard.ledger.counters)
 
         async def reply(question: Mapping[str, object]) -> dict[str, object]:
+            if question.get("ask") == "metrics":
+                return {"text": live_metrics(shard, lambda: control.cpu_s)}
             if question.get("ask") == "trust":  # first: a kill must not forget it
                 save_trust(self.folder, patterns_in(question))
-            changes: list[str] = []
             if question.get("ask") == "set":
-                changes = save_settings(self.folder, settings_in(question))
+                request = settings_in(question)
+                changes = save_settings(self.folder, request)
+                await answer(shard, question)
+                return as_json(changed_answer(changes, request, is_running=True))
             said = await answer(shard, question)
-            if question.get("ask") == "set":
-                return as_json(ChangedSettings(changes=changes, running=True))
             if question.get("ask") == "add":  # a later start must know these seeds too
-                limits = load_crawl_config(self.folder).limits  # this run may have another
-                save_crawl_config(self.folder, changed(engine.config, limits=limits))
+                kept = load_crawl_config(self.folder)  # what is set may hold from that on only
+                save_crawl_config(self.folder, with_seeds(kept, seeds_in(question)))
             return said
 
         control = ControlSocket(shard.place.folder.control_path, reply)
@@ -378,12 +380,17 @@ class Crawl:
                 queue_requisites(shard)
             self._listen_to_signals(engine.run_state.stop)
             await control.open()
-            async with report_progress(shard, on_progress), _watching(keeper):
+            async with AsyncExitStack() as beside:
+                await beside.enter_async_context(report_progress(shard, on_progress))
+                if place := self._metrics_place:
+                    text = partial(live_metrics, shard, lambda: control.cpu_s)
+                    await beside.enter_async_context(serving_metrics(place, text))
+                await beside.enter_async_context(_watching(keeper))
                 freeze()
                 is_finished = await engine.run()
             reason = "" if is_finished else engine.run_state.stop_reason or engine.limit_reached()
-            seeds = _SeedTotals(shard.ledger.counters, engine.failing_seeds, refused)
-            ending = _ending(reason, live_status(shard), seeds)
+            seeds = SeedTotals(shard.ledger.counters, engine.failing_seeds, refused)
+            ending = ending_of(reason, live_status(shard), seeds)
             return self._with_round(ending, first, shard.ledger.counters)
         finally:
             control.close()
@@ -407,6 +414,7 @@ class Crawl:
             shards=shards,
             lock=lock,
             clock=SystemClock(),
+            metrics_place=self._metrics_place,
             keeper=keeper,
         )
         self._listen_to_signals(fleet.supervisor.dismiss)
@@ -419,9 +427,9 @@ class Crawl:
         if reason and config.dedupe.near:  # they were stopped in the middle of their letters
             copies = await label_rest_aside(fleet.folder, lock, fleet.clock) or status.copies
             status = changed(status, copies=copies)
-        seeds = _SeedTotals(counters, fleet.failing_seeds(), fleet.refused_seeds())
+        seeds = SeedTotals(counters, fleet.failing_seeds(), fleet.refused_seeds())
         first = sum_counters(fleet.first.values())
-        return self._with_round(_ending(reason, status, seeds), first, counters)
+        return self._with_round(ending_of(reason, status, seeds), first, counters)
 
     def _with_round(self, ending: Ending, first: Counters, last: Counters) -> Ending:
         """Return how a run ended, with what it has done if it was a single round of revisits."""
@@ -543,37 +551,3 @@ def how_many_shards(config: Config, extras: Extras) -> int:
     is_ours_alone = extras.processors or extras.filters or extras.protocols
     is_plain = threading.active_count() == 1 and not State.was_opened
     return 1 if is_ours_alone or not is_plain else len(os.sched_getaffinity(0))
-
-
-class _SeedTotals(NamedTuple):
-    """What became of the seeds."""
-
-    counters: Counters
-    failing: int
-    """Of how many a try has failed in this run."""
-    refused: Mapping[str, str]
-
-    @property
-    def is_none_fetched(self) -> bool:
-        """Return True if no seed brought a page; redirects may have led to none."""
-        counters = self.counters
-        return not counters.seeds_fetched or (counters.redirects > 0 and not counters.pages)
-
-    @property
-    def are_all_failing(self) -> bool:
-        """Return True if every seed that was not refused has failed at least once."""
-        seeds = self.counters.seeds
-        return self.is_none_fetched and 0 < seeds <= self.failing + len(self.refused)
-
-
-def _ending(reason: str, status: Status, seeds: _SeedTotals) -> Ending:
-    status = changed(status, running=False)
-    is_finished = not reason
-    is_late = reason == "max_time" and seeds.are_all_failing
-    if is_late or (is_finished and seeds.is_none_fetched):
-        status = changed(status, refused_seeds=dict(seeds.refused))
-        return Ending(is_finished=is_finished, reason="no_seed", exit_code=1, status=status)
-    if is_finished:
-        return Ending(is_finished=True, reason="finished", exit_code=0, status=status)
-    exit_code = 0 if reason in EXPECTED else 3
-    return Ending(is_finished=False, reason=reason, exit_code=exit_code, status=status)

@@ -139,7 +139,7 @@ SAVE_EVERY = 60
 """Rounds of maintenance between two copies of what is only advice (credit)."""
 
 
-class Engine:
+class EngineLoop:
     """Runs until the crawl is finished, a limit is reached, or somebody asks it to stop."""
 
     def __init__(

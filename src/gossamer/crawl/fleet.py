@@ -4,6 +4,7 @@ import asyncio
 import socket
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 
 import msgspec
@@ -14,9 +15,10 @@ from gossamer.cluster import NoAnswer, RevisitShare, Ring, ShardHandle, Supervis
 from gossamer.config import Config, LimitsConfig
 from gossamer.crawl.assembly import Extras
 from gossamer.crawl.keeper import Keeper
+from gossamer.crawl.metrics_server import serving_metrics
 from gossamer.crawl.running import Progress, seeds_in
 from gossamer.crawl.seeds import Seed, url_of_seed, with_seeds
-from gossamer.crawl.setting import save_settings, settings_in, with_settings
+from gossamer.crawl.setting import changed_answer, save_settings, settings_in, with_settings
 from gossamer.crawl.shard_process import ShardOrders
 from gossamer.crawl.shipping import ShippingOrders
 from gossamer.crawl.trusting import patterns_in, save_trust, with_trust
@@ -24,13 +26,15 @@ from gossamer.errors import ConfigError
 from gossamer.model import Counters, Standing, as_json
 from gossamer.report import (
     Added,
-    ChangedSettings,
     ControlSocket,
+    CrawlMetrics,
+    HistoryFile,
     Retried,
     Status,
     Trusted,
     Why,
     merge_standings,
+    metrics_text,
     name_original,
     status_of,
     sum_counters,
@@ -63,6 +67,8 @@ class Fleet:
     lock: int
     """The folder's lock: the shards hold it too, so that nobody follows before all are gone."""
     clock: Clock
+    metrics_place: str = ""
+    """Where metrics are served; "" for nowhere."""
     keeper: Keeper | None = None
     """Holds the claim on the crawl's store, if it has one."""
     supervisor: Supervisor = field(init=False)
@@ -107,32 +113,48 @@ class Fleet:
 
     async def run(self, on_progress: Progress | None) -> None:
         """Run until all shards have ended; `supervisor.end_reason` says why."""
-        control = ControlSocket(self.folder.control_path, self._answer)
+
+        async def answer(question: Mapping[str, object]) -> dict[str, object]:
+            if question.get("ask") == "metrics":
+                return {"text": self._metrics(control.cpu_s)}
+            return await self._answer(question)
+
+        control = ControlSocket(self.folder.control_path, answer)
         await control.open()
         try:
-            async with asyncio.TaskGroup() as group:  # what ends the watch ends the crawl
-                beside = [group.create_task(self._watch(on_progress))]
+            async with AsyncExitStack() as beside:
+                if place := self.metrics_place:
+                    text = serving_metrics(place, lambda: self._metrics(control.cpu_s))
+                    await beside.enter_async_context(text)
+                # what ends the watch ends the crawl
+                group = await beside.enter_async_context(asyncio.TaskGroup())
+                watches = [group.create_task(self._watch(on_progress))]
                 if self.keeper is not None:
-                    beside.append(group.create_task(self.keeper.watch()))
+                    watches.append(group.create_task(self.keeper.watch()))
                 await self.supervisor.run()
-                for task in beside:
+                for task in watches:
                     task.cancel()
         finally:
             control.close()
 
     async def _watch(self, on_progress: Progress | None) -> None:
         """Tell the progress once a second, and end the crawl when its time is up."""
-        limit_s = self.config.limits.max_time_s
-        ends_at = None if limit_s is None else self.clock.steady() + limit_s
+        history, began_at = HistoryFile(self.folder), self.clock.steady()
         while True:
-            left_s = PROGRESS_S if ends_at is None else ends_at - self.clock.steady()
-            await self.clock.sleep(max(0.0, min(PROGRESS_S, left_s)))
-            if ends_at is not None and self.clock.steady() >= ends_at:
+            await self.clock.sleep(min(PROGRESS_S, self._time_left_s(began_at) or PROGRESS_S))
+            if self._time_left_s(began_at) == 0.0:
                 self.supervisor.dismiss("max_time")
-                ends_at = None
             self.supervisor.look_at_outages()
-            if on_progress is not None and self._have_all_reported():
-                on_progress(self.status())
+            if self._have_all_reported():
+                now = self.status()
+                history.note(now, self.clock.wall())
+                if on_progress is not None:
+                    on_progress(now)
+
+    def _time_left_s(self, began_at: float) -> float | None:
+        """Return how much time is left until the crawl's is up; None if there is no limit."""
+        limit_s = self.config.limits.max_time_s
+        return None if limit_s is None else max(0.0, began_at + limit_s - self.clock.steady())
 
     def _look_at_limits(self) -> None:
         limits, counters = self.config.limits, self.counters()
@@ -180,6 +202,20 @@ class Fleet:
         is_finished = answer.finished and self.supervisor.end_reason is not None
         restarts = sum(max(0, member.starts - 1) for member in self.supervisor.members)
         return replace(answer, finished=is_finished, restarts=restarts)
+
+    def _metrics(self, control_cpu_s: float) -> str:
+        """Return the metrics of all shards together, as last heard."""
+        standing = merge_standings([_standing(member) for member in self.supervisor.members])
+        return metrics_text(
+            CrawlMetrics(
+                status=self.status(),
+                folder=self.folder.root,
+                fetches=standing.fetches,
+                commits=standing.commits,
+                shards_up=[one.connection is not None for one in self.supervisor.members],
+                control_cpu_s=control_cpu_s,
+            )
+        )
 
     def failing_seeds(self) -> int:
         """Return of how many seeds a try has failed in this run, or that were refused."""
@@ -255,8 +291,8 @@ class Fleet:
         # Known to us first: a shard that dies over them finds them in its orders.
         self.seeds = [*self.seeds, *seeds]
         self.config = with_seeds(self.config, seeds)
-        limits = load_crawl_config(self.folder.root).limits  # this run may have another
-        save_crawl_config(self.folder.root, replace(self.config, limits=limits))
+        kept = load_crawl_config(self.folder.root)  # what is set may hold from the next start only
+        save_crawl_config(self.folder.root, with_seeds(kept, seeds))
         answers = await self._ask_all(question)
         if (refusal := _error_in(answers)) is not None:
             return refusal
@@ -300,13 +336,16 @@ class Fleet:
         """Let all shards obey other settings."""
         if self.supervisor.end_reason is not None:
             return {"error": "the crawl is ending; try again when it has"}
-        settings = settings_in(question)
+        request = settings_in(question)
         # Saved and known to us first: a shard that dies over it finds it in its orders.
-        changes = save_settings(self.folder.root, settings)
-        self.config = with_settings(self.config, settings)
-        if (error := _error_in(await self._ask_all(question))) is not None:
+        changes = save_settings(self.folder.root, request)
+        self.config = with_settings(self.config, request.live)
+        self.supervisor.limit_pages(self.config.limits.max_pages)
+        told = request.live.without("limits")  # those are of the whole crawl
+        asked: dict[str, object] = {**question, "settings": told.settings}
+        if told.settings and (error := _error_in(await self._ask_all(asked))) is not None:
             return error
-        return as_json(ChangedSettings(changes=changes, running=True))
+        return as_json(changed_answer(changes, request, is_running=True))
 
     async def _ask_all(self, question: dict[str, object]) -> list[dict[str, object]]:
         """Return what all shards answer; what they said of being idle is no longer so."""

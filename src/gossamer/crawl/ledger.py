@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
+from gossamer.crawl.observing import TurnObserver
 from gossamer.crawl.ports import Committing
 from gossamer.crawl.revisit.records import STORED, count_revisit, next_record, outdated
 from gossamer.crawl.sitemaps import turn_claims
@@ -62,6 +63,7 @@ class Ledger:
     counters: Counters
     late_labels: Callable[[], Sequence[tuple[str, str]]] = tuple
     """Gives the stored pages that got further labels since the last call: URL and labels."""
+    observer: TurnObserver = field(default_factory=TurnObserver)
     syncs_each: bool = False
     """Make every commit durable against power loss before it counts."""
     group: list[tuple[UrlRecord, bytes, ArchiveEntry | None]] = field(default_factory=list)
@@ -119,14 +121,15 @@ class Ledger:
 
     def _take(self, turn: Turn, entry: ArchiveEntry | None, now: float) -> None:
         document = document_of(turn)
-        if document is not None:
-            document.body.close()
         key = url_row_key(turn.task.url.key)
         if turn.revisit is None:
             record = self._url_record(turn, key, document)
             count(self.counters, turn)
         else:
             record = self._revisit_record(turn, key, document, entry)
+        self.observer.note(turn, record, document, now)
+        if document is not None:
+            document.body.close()
         self.group.append((record, key, entry))
         self._rows.extend(turn_claims(turn))
         self.open_group(now)
@@ -217,6 +220,7 @@ class Ledger:
 
     def commit(self) -> None:
         """Make everything recorded so far happen: archive first, then one batch of rows."""
+        self.observer.begin_commit()
         self._take_late_labels()
         turns = (entry for _, _, entry in self.group if entry is not None)
         entries = [*self._entries, *turns, *self._late_entries]
@@ -245,6 +249,7 @@ class Ledger:
             self.sync()
         for station in self.stations:
             station.committed()
+        self.observer.committed()
 
     def sync(self) -> None:
         """Make everything committed so far durable. May be called from a thread.

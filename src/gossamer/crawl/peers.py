@@ -48,10 +48,14 @@ class NoPeers:
 
     def __init__(self, max_pages: int | None, *, wait_at_end_s: float, run: RunState) -> None:
         """Be alone; the run ends when hosts that are down were waited for `wait_at_end_s`."""
-        self._max_pages = UNLIMITED if max_pages is None else max_pages
+        self.limit_pages(max_pages)
         self._outages = Outages(1, wait_at_end_s)
         self._probation = ProbationShare(1)
         self._run = run
+
+    def limit_pages(self, max_pages: int | None) -> None:
+        """Let the crawl end at another number of pages."""
+        self._max_pages = UNLIMITED if max_pages is None else max_pages
 
     def pages_left(self, used: int, wanted: int) -> int:  # noqa: ARG002  # others may want them
         """Return how many pages may be asked for beyond those stored or under way."""

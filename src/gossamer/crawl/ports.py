@@ -228,6 +228,9 @@ class RevisitScheduler(Protocol):
     def set_share(self, share: float) -> None:
         """Set this shard's share of the request budget."""
 
+    def set_rate(self, rate_per_s: float) -> None:
+        """Set the request budget of all shards together."""
+
     def feed(self, now: float) -> int:
         """Lease what is due; return how many requests may be begun."""
 

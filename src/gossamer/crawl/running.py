@@ -20,9 +20,12 @@ from gossamer.frontier import ADDRESS_DELAY
 from gossamer.model import Standing, WaitsFor, as_json
 from gossamer.report import (
     ADDRESSES_TOLD,
+    CrawlMetrics,
+    HistoryFile,
     Retried,
     Status,
     explain_url,
+    metrics_text,
     name_in,
     status_of,
     why_sources,
@@ -66,6 +69,8 @@ def standing_of(shard: Shard) -> Standing:
         waits_for=None if run.in_flight else _waits_for(shard, now),
         address_waits=shard.requester.queues.longest(ADDRESSES_TOLD, now),
         seed_failures=shard.engine.seed_failures,
+        fetches=shard.ledger.observer.timings.fetches,
+        commits=shard.ledger.observer.timings.commits,
         failing_seeds=shard.engine.failing_seeds,
     )
 
@@ -79,6 +84,21 @@ def _waits_for(shard: Shard, now: float) -> WaitsFor | None:
     return waits if found is None else replace(waits, detail=found.address)
 
 
+def live_metrics(shard: Shard, control_cpu_s: Callable[[], float]) -> str:
+    """Return the metrics of the only shard of a crawl, which runs in this process."""
+    timings = shard.ledger.observer.timings
+    return metrics_text(
+        CrawlMetrics(
+            status=live_status(shard),
+            folder=shard.place.folder.root,
+            fetches=timings.fetches,
+            commits=timings.commits,
+            shards_up=(True,),
+            control_cpu_s=control_cpu_s(),
+        )
+    )
+
+
 def live_status(shard: Shard) -> Status:
     """Return the status of a shard that runs in this process."""
     return status_of(shard.ledger.counters, standing_of(shard))
@@ -86,12 +106,16 @@ def live_status(shard: Shard) -> Status:
 
 @asynccontextmanager
 async def report_progress(shard: Shard, on_progress: Progress | None) -> AsyncIterator[None]:
-    """Tell how a shard stands once a second, as long as this is open."""
+    """Tell how a shard stands once a second, as long as this is open; samples go to its history."""
+    history, clock = HistoryFile(shard.place.folder), shard.engine.time.clock
 
     async def report() -> None:
-        while on_progress is not None:
-            await shard.engine.time.clock.sleep(PROGRESS_S)
-            on_progress(live_status(shard))
+        while True:
+            await clock.sleep(PROGRESS_S)
+            now = live_status(shard)
+            history.note(now, clock.wall())
+            if on_progress is not None:
+                on_progress(now)
 
     async with asyncio.TaskGroup() as group:
         reporting = group.create_task(report())

@@ -118,7 +118,7 @@ class Sketcher:
         return Sketches(records, bands)
 
     def simhash(self, text: Bytes) -> tuple[int, int]:
-        """Return how many words a text in UTF-8 has, and their SimHash."""
+        """Return how many words a text in UTF-8 has, and the SimHash of its pairs of words."""
         self._make_room(len(text))
         table, words, _, scratch = self._room_at
         count = self._simhash(text.ctypes.data, len(text), table, words, scratch, self._one_at)

@@ -17,7 +17,7 @@ from gossamer.frontier.outage import Parked
 from gossamer.frontier.parking import Parking
 from gossamer.frontier.politeness import HostAnswer, HostDelays, note_answer, note_restart
 from gossamer.frontier.queues import FrontQueues, HostQueues, IsSettled, ReadRows
-from gossamer.frontier.rows import HOST, LEASE, HostRow, pack_tasks, unpack_tasks
+from gossamer.frontier.rows import HOST, LEASE, HostState, pack_tasks, unpack_tasks
 from gossamer.frontier.workbench import (
     ALL_HOSTS,
     ActiveHost,
@@ -450,7 +450,7 @@ class Frontier:
     def _enqueue(
         self,
         key: HostKey,
-        row: HostRow,
+        row: HostState,
         grade: int,
         tasks: list[Task],
         *,

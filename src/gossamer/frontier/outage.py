@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from gossamer.frontier.rows import FailedTry, HostOutage, HostRow
+from gossamer.frontier.rows import FailedTry, HostOutage, HostState
 from gossamer.model import CONNECTION_REFUSED, CUT_FOR_OTHERS, Failed, FailureKind
 
 FIRST_PROBES_S = (10.0, 30.0)
@@ -128,7 +128,7 @@ def probe_delay_s(probes: int, parked_s: float, random: Random) -> float:
     return delay_s * (1.0 + SPREAD * random.random())
 
 
-def parks_at(row: HostRow, kind: FailureClass) -> int:
+def parks_at(row: HostState, kind: FailureClass) -> int:
     """Return how many failures in a row park a host, if the last is of a kind."""
     match kind:
         case FailureClass.SERVER_ERROR:
@@ -145,7 +145,7 @@ def parks_alone_at(tried: FailedTry) -> int:
 
 
 def note_failure(
-    row: HostRow, failure: HostFailure, now: float, random: Random, took_s: float = 0.0
+    row: HostState, failure: HostFailure, now: float, random: Random, took_s: float = 0.0
 ) -> None:
     """Count a failure for its host, which may park it; that of a probe puts off the next one.
 
@@ -164,7 +164,7 @@ def note_failure(
         park_row(row, failure.reason, now, random)
 
 
-def park_row(row: HostRow, reason: str, now: float, random: Random) -> None:
+def park_row(row: HostState, reason: str, now: float, random: Random) -> None:
     """Park a host, unless it is parked."""
     outage = row.outage = row.outage or HostOutage()
     if not outage.is_parked:
@@ -172,7 +172,7 @@ def park_row(row: HostRow, reason: str, now: float, random: Random) -> None:
         _put_off(row, outage, now, random, took_s=0.0)
 
 
-def _put_off(row: HostRow, outage: HostOutage, now: float, random: Random, took_s: float) -> None:
+def _put_off(row: HostState, outage: HostOutage, now: float, random: Random, took_s: float) -> None:
     parked_s = max(0.0, now - (now if outage.parked_at is None else outage.parked_at))
     delay_s = probe_delay_s(outage.probes, parked_s, random)
     if outage.probes >= len(FIRST_PROBES_S):
@@ -180,7 +180,7 @@ def _put_off(row: HostRow, outage: HostOutage, now: float, random: Random, took_
     hold_until(row, now + delay_s)
 
 
-def hold_until(row: HostRow, probe_at: float) -> None:
+def hold_until(row: HostState, probe_at: float) -> None:
     """Let the next probe of a parked host be due at a moment, or when its gap is over."""
     if row.outage is None:
         return
@@ -189,7 +189,7 @@ def hold_until(row: HostRow, probe_at: float) -> None:
     row.outage.probe_at = row.next_at
 
 
-def note_throttle(row: HostRow, now: float) -> None:
+def note_throttle(row: HostState, now: float) -> None:
     """Count a throttled answer: after many in a row the host counts as parked until its moment."""
     if row.outage is not None and row.outage.is_parked:
         hold_until(row, row.next_at)
@@ -207,7 +207,7 @@ class Verdict(NamedTuple):
     """It counts for its URL."""
 
 
-def wake_row(row: HostRow, *, by_witness: bool) -> list[Verdict]:
+def wake_row(row: HostState, *, by_witness: bool) -> list[Verdict]:
     """End a host's run of failures and say whose each of them was.
 
     If the host was not parked, it was never down: they were the URLs' own. If it was, a server
@@ -236,7 +236,7 @@ def _is_soft(outage: HostOutage) -> bool:
     return bool(outage.tries) and all(tried.kind in _SOFT for tried in outage.tries)
 
 
-def robots_wakes(row: HostRow) -> bool:
+def robots_wakes(row: HostState) -> bool:
     """Return True if a robots.txt that came is enough to wake a host.
 
     It is often a file in front of a dead application, so it does not clear pages' server errors.
@@ -245,7 +245,7 @@ def robots_wakes(row: HostRow) -> bool:
     return row.outage is None or all(tried.kind != server_error for tried in row.outage.tries)
 
 
-def wants_witness(row: HostRow, *, all_failed: bool) -> bool:
+def wants_witness(row: HostState, *, all_failed: bool) -> bool:
     """Return True if the next probe asks for the page that the host is known to answer.
 
     Every other probe does, if all waiting URLs have failed in this run, or if the server is there
@@ -263,7 +263,7 @@ def wants_witness(row: HostRow, *, all_failed: bool) -> bool:
     return outage.probes % 2 == (0 if is_suspected else 1)
 
 
-def is_hopeless(row: HostRow, probes: int = HOPELESS_PROBES) -> bool:
+def is_hopeless(row: HostState, probes: int = HOPELESS_PROBES) -> bool:
     """Return True if a parked host has never answered, and failed enough probes.
 
     One at least must have had all the time that it is allowed. Fewer than usual are enough only
@@ -276,7 +276,7 @@ def is_hopeless(row: HostRow, probes: int = HOPELESS_PROBES) -> bool:
     return outage.reason != "throttled" and outage.probes >= enough
 
 
-def is_overdue(row: HostRow, now: float, give_up_s: float) -> bool:
+def is_overdue(row: HostState, now: float, give_up_s: float) -> bool:
     """Return True if a host has been down for too long."""
     outage = row.outage
     return (

@@ -27,7 +27,7 @@ from gossamer.frontier.queues import HostQueues
 from gossamer.frontier.rows import (
     FailedTry,
     HostOutage,
-    HostRow,
+    HostState,
     failing_key,
     pack_delayed,
     unpack_delayed,
@@ -72,7 +72,7 @@ class ParkedHosts:
         """Return the parked hosts for which URLs wait."""
         return list(self._urls)
 
-    def count(self, key: HostKey, row: HostRow, leased: int = 0) -> None:
+    def count(self, key: HostKey, row: HostState, leased: int = 0) -> None:
         """Bring the totals up to date after a host has changed."""
         self._total -= self._urls.pop(key, 0)
         if not row.is_parked:
@@ -82,7 +82,7 @@ class ParkedHosts:
             self._urls[key] = urls
             self._total += urls
 
-    def expect_probe(self, key: HostKey, row: HostRow) -> None:
+    def expect_probe(self, key: HostKey, row: HostState) -> None:
         """Let a parked host be probed at its moment."""
         if row.is_parked and self._due.get(key) != row.next_at:
             self._due[key] = row.next_at
@@ -124,13 +124,13 @@ class FailingTasks:
         """A heap of moments; entries may be stale."""
         self.count = 0
 
-    def load(self, host: HostKey, row: HostRow) -> None:
+    def load(self, host: HostKey, row: HostState) -> None:
         """Take up what a host's row remembers, at a start."""
         for tried in row.outage.tries if row.outage is not None else ():
             self.count += 1
             self.expect(host, tried, tried.retry_at)
 
-    def put(self, host: HostKey, row: HostRow, task: Task, tried: FailedTry) -> list[Row]:
+    def put(self, host: HostKey, row: HostState, task: Task, tried: FailedTry) -> list[Row]:
         """Keep a task that failed; return the row to be written."""
         if row.outage is None:
             raise ValueError(f"{row.name} has no run of failures")
@@ -193,7 +193,7 @@ class Parking:
         self.answered_hosts = 0
         """Hosts that have ever answered anything."""
 
-    def load(self, key: HostKey, row: HostRow) -> None:
+    def load(self, key: HostKey, row: HostState) -> None:
         """Take up what a host's row says, at a start."""
         self._failing.load(key, row)
         self.answered_hosts += row.answered_at > 0.0
@@ -371,7 +371,7 @@ class Parking:
         self._parked.count(host.key, host.row, host.leased)
         self._parked.expect_probe(host.key, host.row)
 
-    def note_queued(self, key: HostKey, row: HostRow, *, had_any: bool) -> None:
+    def note_queued(self, key: HostKey, row: HostState, *, had_any: bool) -> None:
         """Note that a parked host has got more tasks."""
         host = self._bench.hosts.get(key)
         self._parked.count(key, row, host.leased if host is not None else 0)
@@ -399,7 +399,7 @@ class Parking:
             self._bench.remove(host)
         self._parked.count(host.key, host.row, host.leased)
 
-    def _draw_probe(self, key: HostKey, row: HostRow) -> Task | None:
+    def _draw_probe(self, key: HostKey, row: HostState) -> Task | None:
         """Return what a parked host is asked for next: a URL that has not failed, if there is one.
 
         Now and then it is the page that the host is known to answer.
@@ -480,7 +480,7 @@ class Parking:
             for task in self._queues.take(key, active.row, at_most):
                 self._end(task, reason, detail)
 
-    def _give_up(self, key: HostKey, row: HostRow, detail: str, at_most: int) -> int:
+    def _give_up(self, key: HostKey, row: HostState, detail: str, at_most: int) -> int:
         """End some tasks of a host; when none is left, the host is as if it were new."""
         outage = row.outage
         if outage is None:
@@ -498,7 +498,7 @@ class Parking:
         return len(self._lost) - before
 
 
-def witness_task(row: HostRow) -> Task:
+def witness_task(row: HostState) -> Task:
     """Return the task of asking a host for the page that it is known to answer."""
     text = row.witness
     origin = "/".join(text.split("/", 3)[:3])

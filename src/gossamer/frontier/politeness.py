@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from gossamer.config import PolitenessConfig
 from gossamer.frontier.outage import HostFailure, note_throttle
-from gossamer.frontier.rows import HostRow
+from gossamer.frontier.rows import HostState
 
 ADDRESS_DELAY = "address_delay"
 """The reason of a host that waits for its address."""
@@ -91,7 +91,7 @@ class HostAnswer(Struct, frozen=True, gc=False, kw_only=True):
     """False for one hop on the way to a robots.txt: nothing is known yet."""
 
 
-def note_answer(row: HostRow, rules: PolitenessConfig, now: float, answer: HostAnswer) -> None:
+def note_answer(row: HostState, rules: PolitenessConfig, now: float, answer: HostAnswer) -> None:
     """Set the moment from which a host may be asked again after an answer."""
     if answer.knows_rules:
         row.crawl_delay_s = answer.crawl_delay_s
@@ -115,7 +115,7 @@ def note_answer(row: HostRow, rules: PolitenessConfig, now: float, answer: HostA
         note_throttle(row, now)
 
 
-def note_latency(row: HostRow, latency_s: float) -> None:
+def note_latency(row: HostState, latency_s: float) -> None:
     """Move the estimated median of a host's answers towards one more of them.
 
     Robbins and Monro's stochastic approximation on the logarithm: up by a step if the answer took
@@ -130,12 +130,12 @@ def note_latency(row: HostRow, latency_s: float) -> None:
         row.median_s *= 1.0 + step if latency_s > row.median_s else 1.0 / (1.0 + step)
 
 
-def usual_gap(row: HostRow, rules: PolitenessConfig, latency_s: float = 0.0) -> Gap:
+def usual_gap(row: HostState, rules: PolitenessConfig, latency_s: float = 0.0) -> Gap:
     """Return the gap of a host that did not ask us to slow down."""
     return gap_after_fetch(rules, latency_s=latency_s, crawl_delay_s=row.crawl_delay_s)
 
 
-def note_restart(row: HostRow, rules: PolitenessConfig, now: float, *, must_wait: bool) -> bool:
+def note_restart(row: HostState, rules: PolitenessConfig, now: float, *, must_wait: bool) -> bool:
     """Set the moment from which a host may be asked after a start; return True if it changed.
 
     A host that had leases may just have been asked, so it waits its full gap. Only a clock that
@@ -158,8 +158,12 @@ class HostDelays:
     """The rules of politeness, and those of hosts that have a fixed delay of their own."""
 
     def __init__(self, rules: PolitenessConfig, own: Mapping[str, float] | None = None) -> None:
+        self.adopt(rules, own or {})
+
+    def adopt(self, rules: PolitenessConfig, own: Mapping[str, float]) -> None:
+        """Keep other rules from now on."""
         self.usual = rules
-        self._own = {host: replace(rules, delay_s=gap_s) for host, gap_s in (own or {}).items()}
+        self._own = {host: replace(rules, delay_s=gap_s) for host, gap_s in own.items()}
 
     def of(self, host: str) -> PolitenessConfig:
         """Return the rules for a host."""

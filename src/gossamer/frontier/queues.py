@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 from gossamer.frontier.order import Order
 from gossamer.frontier.rows import (
-    HostRow,
-    HostTable,
+    HostState,
+    HostStates,
     pack_tasks,
     pop_task,
     push_tasks,
@@ -124,7 +124,7 @@ class HostQueues:
         self._rewritten: dict[bytes, bytes | None] = {}
         """Rows of stacks that were changed since the last commit."""
         self._get = self._get_newest if order.is_newest_first else rows.get
-        self.hosts = HostTable(rows.get)
+        self.hosts = HostStates(rows.get)
         self.bench = Workbench(self.hosts, is_strict=order.is_strict)
         self.leases = Leases()
         self.delayed = DelayedTasks(rows.scan)
@@ -154,7 +154,7 @@ class HostQueues:
         rows.extend(self.hosts.rows_to_commit())
         return rows
 
-    def load(self, row: HostRow) -> None:
+    def load(self, row: HostState) -> None:
         """Count what is queued for a host, at a start."""
         self.on_disk += row.queued - row.copies
 
@@ -177,7 +177,7 @@ class HostQueues:
         )
 
     def put(
-        self, key: HostKey, row: HostRow, grade: int, tasks: list[Task], *, are_copies: bool
+        self, key: HostKey, row: HostState, grade: int, tasks: list[Task], *, are_copies: bool
     ) -> None:
         """Append tasks to a host's queue of one grade; copies wait in another one, too."""
         put_all = push_tasks if self._order.is_newest_first else put_tasks
@@ -187,7 +187,7 @@ class HostQueues:
         else:
             self.on_disk += len(tasks)
 
-    def take(self, key: HostKey, row: HostRow, wanted: int) -> list[Task]:
+    def take(self, key: HostKey, row: HostState, wanted: int) -> list[Task]:
         """Take whole rows out of a host's queue until there are enough tasks, or none is left.
 
         In an order in which the newest goes first, take single tasks.
@@ -205,7 +205,7 @@ class HostQueues:
         self.hosts.change(key, row)
         return list(tasks.values())
 
-    def _pop(self, key: HostKey, row: HostRow, wanted: int) -> list[Task]:
+    def _pop(self, key: HostKey, row: HostState, wanted: int) -> list[Task]:
         """Take tasks from the top of a host's stack."""
         tasks: list[Task] = []
         while len(tasks) < wanted:
@@ -219,7 +219,7 @@ class HostQueues:
         self.hosts.change(key, row)
         return tasks
 
-    def draw(self, key: HostKey, row: HostRow, random: Random) -> Task | None:
+    def draw(self, key: HostKey, row: HostState, random: Random) -> Task | None:
         """Take one task of a host: drawn at random, or the first if its rows are full of holes."""
         before = row.queued - row.copies
         task, rows = draw_task(key, row, self._get, random, self._is_fresh)
@@ -244,13 +244,13 @@ class HostQueues:
         if self._order.credit is not None:
             self._order.credit.credits.settle(task.url.key)
 
-    def has_work(self, key: HostKey, row: HostRow) -> bool:
+    def has_work(self, key: HostKey, row: HostState) -> bool:
         """Return True if a host has tasks that are queued, leased or under way."""
         host = self.bench.hosts.get(key)
         is_active = host is not None and (host.is_busy or host.leased > 0)
         return is_active or row.queued > row.copies or key in self.new.hosts
 
-    def _keep_fresh(self, row: HostRow, tasks: list[Task], into: dict[int, Task]) -> None:
+    def _keep_fresh(self, row: HostState, tasks: list[Task], into: dict[int, Task]) -> None:
         """Keep the tasks whose URL did not have its turn from a better place in the queue."""
         if self._order.credit is None and not row.copies:
             into.update((task.url.key, task) for task in tasks)
@@ -271,7 +271,7 @@ class HostQueues:
 
 def draw_task(
     host: HostKey,
-    row: HostRow,
+    row: HostState,
     get: Callable[[bytes], bytes | None],
     random: Random,
     is_fresh: Callable[[Task], bool],
@@ -301,7 +301,7 @@ def draw_task(
     return None, list(changed.items())
 
 
-def _nth_place(row: HostRow, number: int) -> tuple[int, int]:
+def _nth_place(row: HostState, number: int) -> tuple[int, int]:
     """Return grade and sequence of one of a host's queue rows, counted over all grades."""
     for grade, span in row.spans.items():
         if number < span.tail - span.head:

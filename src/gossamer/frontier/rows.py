@@ -1,6 +1,6 @@
 """The frontier's rows: how hosts, queues and leases lie in the state. Pure.
 
-    h + host key                              HostRow
+    h + host key                              HostState
     q + host key + 255-grade + sequence       a packed row of waiting tasks, best grade first
     l + host key + sequence                   a packed row of leased tasks
     d + due moment (µs) + URL key             one task that waits for its next try
@@ -80,7 +80,7 @@ class HostOutage(Struct, array_like=True):
         return self.parked_at is not None
 
 
-class HostRow(Struct, kw_only=True, array_like=True):
+class HostState(Struct, kw_only=True, array_like=True):
     """Everything that is kept about one host."""
 
     name: str
@@ -139,7 +139,7 @@ class HostRow(Struct, kw_only=True, array_like=True):
 
 
 _encoder = msgspec.msgpack.Encoder()
-_host_decoder = msgspec.msgpack.Decoder(HostRow)
+_host_decoder = msgspec.msgpack.Decoder(HostState)
 
 
 class PackedGroup(Struct, frozen=True, array_like=True, gc=False):
@@ -201,12 +201,12 @@ def url_key_in(key: bytes) -> int:
     return int.from_bytes(key[9:17], "big")
 
 
-def encode_host(row: HostRow) -> bytes:
+def encode_host(row: HostState) -> bytes:
     """Return a host row's value."""
     return _encoder.encode(row)
 
 
-def decode_host(value: bytes) -> HostRow:
+def decode_host(value: bytes) -> HostState:
     """Return the host row that a value holds."""
     return _host_decoder.decode(value)
 
@@ -298,7 +298,7 @@ def host_in(origin: str) -> str:
     return authority.rpartition(":")[0] if ":" in authority else authority
 
 
-def put_tasks(key: HostKey, row: HostRow, grade: int, tasks: Sequence[Task]) -> list[Row]:
+def put_tasks(key: HostKey, row: HostState, grade: int, tasks: Sequence[Task]) -> list[Row]:
     """Append tasks to a host's queue of one grade; return the rows to be written."""
     span = row.spans.setdefault(grade, Span())
     rows: list[Row] = []
@@ -311,7 +311,7 @@ def put_tasks(key: HostKey, row: HostRow, grade: int, tasks: Sequence[Task]) -> 
 
 def take_tasks(
     key: HostKey,
-    row: HostRow,
+    row: HostState,
     at_least: int,
     get: Callable[[bytes], bytes | None],
 ) -> tuple[list[Task], list[Row]]:
@@ -332,7 +332,7 @@ def take_tasks(
     return tasks, rows
 
 
-def push_tasks(key: HostKey, row: HostRow, grade: int, tasks: Sequence[Task]) -> list[Row]:
+def push_tasks(key: HostKey, row: HostState, grade: int, tasks: Sequence[Task]) -> list[Row]:
     """Put tasks onto a host's stack of one grade; return the rows to be written.
 
     The links of the page that came last lie on top, and of one page those that it has first.
@@ -350,7 +350,7 @@ def push_tasks(key: HostKey, row: HostRow, grade: int, tasks: Sequence[Task]) ->
 
 
 def pop_task(
-    key: HostKey, row: HostRow, get: Callable[[bytes], bytes | None]
+    key: HostKey, row: HostState, get: Callable[[bytes], bytes | None]
 ) -> tuple[Task | None, list[Row]]:
     """Take the task on top of a host's stack of the best grade; also the rows that change."""
     rows: list[Row] = []
@@ -372,36 +372,36 @@ CACHED_ROWS = 50_000
 ABSENT_KEPT = 10_000
 
 
-class HostTable:
+class HostStates:
     """Host rows by key. A changed row, or one in use, stays in memory: there is only one of it."""
 
     def __init__(self, read_row: Callable[[bytes], bytes | None]) -> None:
         self._read_row = read_row
-        self._cache: OrderedDict[HostKey, HostRow] = OrderedDict()
-        self._changed: dict[HostKey, HostRow] = {}
-        self._in_use: dict[HostKey, HostRow] = {}
+        self._cache: OrderedDict[HostKey, HostState] = OrderedDict()
+        self._changed: dict[HostKey, HostState] = {}
+        self._in_use: dict[HostKey, HostState] = {}
         self._absent: set[HostKey] = set()
         """Hosts that are not in the state: of a new host several things are asked."""
         self.count = 0
 
-    def load(self, rows: Iterator[tuple[bytes, bytes]]) -> Iterator[tuple[HostKey, HostRow]]:
+    def load(self, rows: Iterator[tuple[bytes, bytes]]) -> Iterator[tuple[HostKey, HostState]]:
         """Yield every host's key and row at a start, and count them."""
         for key, value in rows:
             self.count += 1
             yield key[1:], decode_host(value)
 
-    def row(self, host: str) -> HostRow:
+    def row(self, host: str) -> HostState:
         """Return the row of a host, a new one if the host is unknown."""
         key = host_key(host)
         row = self.find(key)
         if row is None:
-            row = HostRow(name=host)
+            row = HostState(name=host)
             self._absent.discard(key)
             self.count += 1
             self.change(key, row)
         return row
 
-    def find(self, key: HostKey) -> HostRow | None:
+    def find(self, key: HostKey) -> HostState | None:
         """Return a host's row, or None if the host is unknown."""
         row = self._in_use.get(key) or self._cache.get(key) or self._changed.get(key)
         if row is None and key not in self._absent:
@@ -439,7 +439,7 @@ class HostTable:
         """Return True if a row has changed since the last commit."""
         return bool(self._changed)
 
-    def use(self, key: HostKey, row: HostRow) -> None:
+    def use(self, key: HostKey, row: HostState) -> None:
         """Keep a row in memory until it is released."""
         self._in_use[key] = row
 
@@ -447,11 +447,11 @@ class HostTable:
         """Let go of a row that was in use."""
         self._keep(key, self._in_use.pop(key))
 
-    def change(self, key: HostKey, row: HostRow) -> None:
+    def change(self, key: HostKey, row: HostState) -> None:
         """Note that a row has changed: it is written with the next commit."""
         self._changed[key] = row
 
-    def hold(self, key: HostKey, row: HostRow, until: float, reason: str) -> None:
+    def hold(self, key: HostKey, row: HostState, until: float, reason: str) -> None:
         """Leave a host alone until a moment, or longer if it waits longer anyway."""
         if until > row.next_at:
             row.next_at, row.reason = until, reason
@@ -465,7 +465,7 @@ class HostTable:
                 self._keep(key, row)
             yield host_row_key(key), encode_host(row)
 
-    def _keep(self, key: HostKey, row: HostRow) -> None:
+    def _keep(self, key: HostKey, row: HostState) -> None:
         self._cache[key] = row
         if len(self._cache) > CACHED_ROWS:
             self._cache.popitem(last=False)

@@ -13,7 +13,7 @@ from gossamer.frontier.rows import (
     LEASE,
     QUEUE,
     FailedTry,
-    HostRow,
+    HostState,
     decode_host,
     due_moment,
     failing_key,
@@ -62,7 +62,7 @@ def find_waiting(rows: ReadRows, url: Url) -> WaitingUrl | None:
     return None
 
 
-def find_failed(row: HostRow, url_key: int) -> FailedTry | None:
+def find_failed(row: HostState, url_key: int) -> FailedTry | None:
     """Return a URL's failure in its host's present run of failures, if there was one."""
     tries = row.outage.tries if row.outage is not None else ()
     return next((tried for tried in tries if tried.url_key == url_key), None)
@@ -100,7 +100,7 @@ def is_at(url: Url, ring: bytes) -> bool:
     return url.key.to_bytes(8, "big").startswith(ring)
 
 
-def _tasks_of(rows: ReadRows, host: bytes, row: HostRow) -> Iterator[tuple[str, Task]]:
+def _tasks_of(rows: ReadRows, host: bytes, row: HostState) -> Iterator[tuple[str, Task]]:
     """Yield the tasks of a host with their states; a URL may have several."""
     for _, failing in rows.scan(FAILING + host):
         yield "waiting", unpack_delayed(failing)
@@ -198,7 +198,7 @@ def count_waiting(rows: ReadRows, is_settled: Callable[[Task], bool]) -> Waiting
     return WaitingTotals(urls=urls + len(delayed), hosts=hosts, known=known, parked=totals)
 
 
-def find_host(rows: ReadRows, host: str) -> HostRow | None:
+def find_host(rows: ReadRows, host: str) -> HostState | None:
     """Return the row of a host, or None if the host is unknown."""
     value = rows.get(host_row_key(host_key(host)))
     return decode_host(value) if value is not None else None

@@ -13,8 +13,8 @@ from typing import NamedTuple, TypeAlias
 
 from gossamer.frontier.rows import (
     DELAYED,
-    HostRow,
-    HostTable,
+    HostState,
+    HostStates,
     delayed_key,
     due_moment,
     lease_key,
@@ -70,7 +70,7 @@ class Leases:
         return self.count >= MAX_LEASED
 
     def take(
-        self, host: HostKey, row: HostRow, tasks: Sequence[Task], *, is_first: bool = False
+        self, host: HostKey, row: HostState, tasks: Sequence[Task], *, is_first: bool = False
     ) -> tuple[Lease, Row]:
         """Lease tasks of a host; also the row that must be committed before they are used."""
         row.lease_sequence += 1
@@ -230,7 +230,7 @@ class HostKind(Enum):
     __hash__ = object.__hash__  # Enum's own is a function in Python, called for every look-up
 
 
-def kind_of(row: HostRow) -> HostKind:
+def kind_of(row: HostState) -> HostKind:
     """Return what may be expected of a host."""
     if row.outage is not None and row.outage.is_parked:
         return HostKind.PARKED
@@ -257,7 +257,7 @@ class ActiveHost:
     """
 
     key: HostKey
-    row: HostRow
+    row: HostState
     leases: list[Lease] = field(default_factory=list)
     """In the state: their tasks may be asked for, those of the first lease first."""
     uncommitted: list[Lease] = field(default_factory=list)
@@ -379,7 +379,7 @@ class Workbench:
     in the front queues.
     """
 
-    def __init__(self, table: HostTable, *, is_strict: bool = False) -> None:
+    def __init__(self, table: HostStates, *, is_strict: bool = False) -> None:
         self._table = table
         self._ready = {kind: Ready() for kind in HostKind} if is_strict else None
         self.hosts: dict[HostKey, ActiveHost] = {}
@@ -397,13 +397,13 @@ class Workbench:
         """Return True if no more hosts should become active."""
         return len(self.hosts) >= MAX_ACTIVE
 
-    def open(self, key: HostKey, row: HostRow) -> ActiveHost:
+    def open(self, key: HostKey, row: HostState) -> ActiveHost:
         """Make a host active; it is on nobody's list yet."""
         self._table.use(key, row)
         self.hosts[key] = host = ActiveHost(key=key, row=row)
         return host
 
-    def reserve(self, key: HostKey, row: HostRow, now: float) -> float | None:
+    def reserve(self, key: HostKey, row: HostState, now: float) -> float | None:
         """Make a host busy outside its queue; None when done, else when to ask again."""
         host = self.hosts.get(key)
         if host is not None and host.is_busy:
@@ -533,7 +533,7 @@ class Workbench:
             self.remove(host)
         return given
 
-    def next_host(self) -> HostRow | None:
+    def next_host(self) -> HostState | None:
         """Return the host that becomes ready first, of those that wait for their moment."""
         heaps = [heap for heap in (self._first, *self._heaps.values()) if self._earliest(heap)[1]]
         if not heaps:

@@ -27,7 +27,7 @@ from gossamer.graph.asking import (
     LinkPath,
     Links,
     NodeScores,
-    Opened,
+    OpenedGraph,
     RankedHost,
     RankedPage,
     Ranking,

@@ -14,7 +14,7 @@ from gossamer.graph.build import (
     UNKNOWN,
     Base,
     Delta,
-    Manifest,
+    GraphManifest,
     check_files,
     read_manifest,
     whole_folder,
@@ -41,7 +41,7 @@ class Connectivity:
     are newer. Questions that name URLs are answered with those pages, too.
     """
 
-    def __init__(self, folder: Path, manifest: Manifest, urls: UrlConfig) -> None:
+    def __init__(self, folder: Path, manifest: GraphManifest, urls: UrlConfig) -> None:
         self.manifest = manifest
         self._urls = urls
         self._base = Base(folder)

@@ -37,6 +37,7 @@ from gossamer.model.ledger import (
     PAUSED_ON_REQUEST,
     CopyOf,
     Counters,
+    Histogram,
     RevisitResult,
     Row,
     Standing,
@@ -48,6 +49,7 @@ from gossamer.model.ledger import (
     UserErrors,
     Visit,
     WaitsFor,
+    sum_histograms,
 )
 from gossamer.model.link import (
     EMBEDDED,

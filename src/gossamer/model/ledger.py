@@ -1,8 +1,9 @@
 """Turn, UrlRecord, Counters: a finished fetch, and what is written down about it."""
 
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
 from msgspec import Struct, field
 
@@ -410,6 +411,31 @@ class WaitsFor(Struct, kw_only=True, frozen=True):
     detail: str = ""
 
 
+class Histogram(Struct):
+    """How often something took how long."""
+
+    BOUNDS_S: ClassVar[tuple[float, ...]] = (
+        *(0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5),
+        *(1.0, 2.5, 5.0, 10.0, 30.0, 60.0),
+    )
+    counts: list[int] = field(default_factory=lambda: [0] * 15)
+    """At most as long as each bound, and longer than all of them."""
+    total_s: float = 0.0
+
+    def add(self, seconds: float) -> None:
+        """Count one."""
+        self.counts[bisect_left(self.BOUNDS_S, seconds)] += 1
+        self.total_s += seconds
+
+
+def sum_histograms(parts: Sequence[Histogram]) -> Histogram | None:
+    """Return several histograms as one; None if there are none."""
+    if not parts:
+        return None
+    counts = [sum(column) for column in zip(*(part.counts for part in parts), strict=True)]
+    return Histogram(counts, sum(part.total_s for part in parts))
+
+
 class Standing(Struct, kw_only=True, frozen=True):
     """What the counters do not hold: the state of queue and process at this moment."""
 
@@ -445,5 +471,8 @@ class Standing(Struct, kw_only=True, frozen=True):
     """Hosts that wait for an IP address that they share, by address: where most do."""
     seed_failures: dict[str, str] = field(default_factory=dict)
     """Why seeds could not be fetched in their first try; some of them."""
+    fetches: Histogram | None = None
+    commits: Histogram | None = None
+    """How long they took in this run."""
     failing_seeds: int = 0
     """Seeds of which a try has failed in this run, or that were refused."""

@@ -43,6 +43,7 @@ from gossamer.report.explanation import (
 )
 from gossamer.report.given_texts import GivenDocument, plain_text, read_document, read_given
 from gossamer.report.history import edition_at, numbered, read_moment, read_since
+from gossamer.report.history_ring import CrawlSample, HistoryFile, read_history
 from gossamer.report.hosts import CrawledHost, host_table
 from gossamer.report.inquiry import (
     Added,
@@ -52,6 +53,7 @@ from gossamer.report.inquiry import (
     add,
     copies,
     count_held,
+    crawl_metrics,
     editions,
     is_running,
     probations_of,
@@ -132,7 +134,14 @@ from gossamer.report.standings import CopyNames, UrlStandings
 from gossamer.report.steering import PauseState, StoppedCrawl, pause, resume, stop
 from gossamer.report.stored import EditionDiff, Page, diff_editions, page, page_at, pages
 from gossamer.report.tasks import TaskRow, task_table
-from gossamer.report.totals import ADDRESSES_TOLD, Status, WatchTotals, merge_standings, status_of
+from gossamer.report.totals import (
+    ADDRESSES_TOLD,
+    CrawlMetrics,
+    Status,
+    WatchTotals,
+    merge_standings,
+    status_of,
+)
 from gossamer.report.urls import URL_STATES, UrlCounts, UrlRow, UrlSelection, count_urls, url_table
 
 
@@ -143,6 +152,13 @@ def check_crawl(
     from gossamer.report.checking import check  # noqa: PLC0415 - a crawl starts without it
 
     return check(root, scope, rng, on_progress)
+
+
+def metrics_text(metrics: CrawlMetrics) -> str:
+    """Return the figures of a crawl in the text format that Prometheus reads."""
+    from gossamer.report.prometheus import metrics_text as make  # noqa: PLC0415 - only if asked for
+
+    return make(metrics)
 
 
 def site_report(folder: Path | str, clock: Clock) -> SiteReport:

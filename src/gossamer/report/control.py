@@ -7,6 +7,7 @@ process that holds the folder's lock listens; a socket file alone means a stoppe
 import asyncio
 import json
 import socket
+import time
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -29,6 +30,8 @@ class ControlSocket:
         self._path = path
         self._answering = answering
         self._server: asyncio.AbstractServer | None = None
+        self.cpu_s = 0.0
+        """CPU of this thread that was spent while questions were answered."""
 
     async def open(self) -> None:
         """Listen; a socket file that a dead crawl left behind is replaced."""
@@ -40,7 +43,10 @@ class ControlSocket:
         self._path.chmod(0o600)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        answer = await self._answer(await _read_question(reader))
+        question = await _read_question(reader)
+        before = time.thread_time()
+        answer = await self._answer(question)
+        self.cpu_s += time.thread_time() - before
         try:
             writer.write(json.dumps(answer).encode() + b"\n")
             await writer.drain()

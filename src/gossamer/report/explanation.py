@@ -53,7 +53,7 @@ _OF_NO_URL = ("url", "canonical", "state", "reason", "explanation")
 """The keys of the answer about what is no URL."""
 
 
-class Rows(Protocol):
+class StateRows(Protocol):
     """What is needed of the state."""
 
     def get(self, key: bytes) -> bytes | None:
@@ -240,7 +240,7 @@ class Linker(Struct, frozen=True, kw_only=True):
 class Sources(Struct, kw_only=True):
     """Where the facts come from: the same for a running and for a stopped crawl."""
 
-    rows: Rows
+    rows: StateRows
     urls: UrlConfig
     judge: Callable[[Link, int, str], Objection | None]
     judge_queued: Callable[[Task], Objection | None]
@@ -296,7 +296,7 @@ def explain_url(text: str, sources: Sources) -> Why:
     return replace(found, explanation=told)
 
 
-def _with_late_labels(names: list[str], url: Url, rows: Rows) -> list[str]:
+def _with_late_labels(names: list[str], url: Url, rows: StateRows) -> list[str]:
     """Return labels with those that reached a URL after it was queued."""
     late = rows.get(late_labels_key(url.key))
     return names if late is None else label_names(add_labels(",".join(names), late.decode()))

@@ -37,8 +37,8 @@ from gossamer.report.explanation import (
     PastVisit,
     RecordLocation,
     RobotsAnswer,
-    Rows,
     Sources,
+    StateRows,
     Why,
     explain_url,
     name_original,
@@ -54,7 +54,7 @@ from gossamer.report.records import (
     sum_counters,
     url_row_key,
 )
-from gossamer.report.totals import Status, merge_standings, status_of
+from gossamer.report.totals import CrawlMetrics, Status, merge_standings, status_of
 from gossamer.settings import load_crawl_config, readable_config
 from gossamer.store import (
     CrawlFolder,
@@ -124,6 +124,8 @@ class ChangedSettings(Struct, frozen=True, kw_only=True):
     """One line for each that has another value, such as "filter.max_depth: not set -> 3"."""
     running: bool
     """A crawl is running and obeys them; otherwise the next start does."""
+    at_next_start: list[str] = []  # msgspec copies it
+    """Names of settings that a running crawl does not obey before its next start."""
 
 
 def status(folder: Path | str) -> Status:
@@ -142,6 +144,15 @@ def status(folder: Path | str) -> Status:
     if place.paused_path.exists():
         standings = [replace(one, paused=PAUSED_ON_REQUEST) for one in standings]
     return status_of(sum_counters(counters), merge_standings(standings))
+
+
+def crawl_metrics(folder: Path | str) -> CrawlMetrics | str:
+    """Return the metrics of a running crawl as text; of a stopped one, what they are made of."""
+    place = folder_of(folder)
+    answer = ask_running(place.control_path, {"ask": "metrics"})
+    if answer is not None and isinstance(text := answer.get("text"), str):
+        return text
+    return CrawlMetrics(status=status(folder), folder=place.root)
 
 
 def _answer_as(kind: type[Answer], answer: object, place: CrawlFolder) -> Answer:
@@ -190,7 +201,7 @@ def settled_in(state: State) -> Callable[[Task], bool]:
     return is_settled
 
 
-def trap_detector(rows: Rows, config: Config, shards: int) -> TrapDetector:
+def trap_detector(rows: StateRows, config: Config, shards: int) -> TrapDetector:
     """Return the trap detector of a shard as its rows have it."""
     return TrapDetector(
         config.traps,
@@ -202,7 +213,7 @@ def trap_detector(rows: Rows, config: Config, shards: int) -> TrapDetector:
     )
 
 
-def _known_urls(rows: Rows, host: str) -> int:
+def _known_urls(rows: StateRows, host: str) -> int:
     row = find_host(rows, host)
     return row.known if row is not None else 0
 
@@ -339,9 +350,11 @@ def trust(folder: Path | str, patterns: Sequence[str]) -> Trusted | None:
     return None if answer is None else _answer_as(Trusted, answer, folder_of(folder))
 
 
-def set_settings(folder: Path | str, settings: Mapping[str, object]) -> ChangedSettings | None:
+def set_settings(
+    folder: Path | str, settings: Mapping[str, object], host: str = ""
+) -> ChangedSettings | None:
     """Let a running crawl obey other settings; None if none is running in the folder."""
-    asked = {"ask": "set", "settings": dict(settings)}
+    asked = {"ask": "set", "settings": dict(settings), "host": host}
     answer = ask_running(folder_of(folder).control_path, asked)
     if answer is not None and "error" in answer:
         raise ConfigError(str(answer["error"]))
@@ -378,7 +391,7 @@ def trusted_answer(
     return Trusted(patterns=list(patterns), released=total.total(), units=units, running=is_running)
 
 
-def why_sources(folder: CrawlFolder, config: Config, rows: Rows) -> Sources:
+def why_sources(folder: CrawlFolder, config: Config, rows: StateRows) -> Sources:
     """Return where `why` finds its facts: the state's rows, the filters, the links archive."""
     seeds = seed_urls(config)
     keys = {seed.key for seed in seeds}
@@ -420,7 +433,7 @@ def why_sources(folder: CrawlFolder, config: Config, rows: Rows) -> Sources:
     )
 
 
-def filters_of(rows: Rows, config: Config, traps: TrapDetector) -> FilterChain:
+def filters_of(rows: StateRows, config: Config, traps: TrapDetector) -> FilterChain:
     """Return the filters of a shard as its rows and the settings have them."""
     return build_chain(
         config.filter,

@@ -2,11 +2,20 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from gossamer.model import Counters, Standing, TrapNote, UserErrors, WaitsFor
+from gossamer.model import (
+    Counters,
+    Histogram,
+    Standing,
+    TrapNote,
+    UserErrors,
+    WaitsFor,
+    sum_histograms,
+)
 
 ADDRESSES_TOLD = 5
 
@@ -99,6 +108,19 @@ class Status(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Seeds that were refused, with the reason; None unless no seed could be fetched."""
 
 
+class CrawlMetrics(Struct, frozen=True, kw_only=True):
+    """What the metrics of a crawl are made of."""
+
+    status: Status
+    folder: Path
+    fetches: Histogram | None = None
+    """None: it does not run."""
+    commits: Histogram | None = None
+    shards_up: Sequence[bool] = ()
+    control_cpu_s: float = 0.0
+    """CPU that was spent on answering others."""
+
+
 def merge_standings(parts: Sequence[Standing]) -> Standing:
     """Return how all shards together stand."""
     return Standing(
@@ -125,6 +147,8 @@ def merge_standings(parts: Sequence[Standing]) -> Standing:
         address_waits=_address_waits(parts),
         seed_failures={url: why for part in parts for url, why in part.seed_failures.items()},
         failing_seeds=sum(part.failing_seeds for part in parts),
+        fetches=sum_histograms([part.fetches for part in parts if part.fetches is not None]),
+        commits=sum_histograms([part.commits for part in parts if part.commits is not None]),
     )
 
 

@@ -101,6 +101,11 @@ class CrawlFolder(Struct, frozen=True):
         return self.root / "paused"
 
     @property
+    def history_path(self) -> Path:
+        """Return the file with samples of the last day."""
+        return self.root / "history"
+
+    @property
     def control_path(self) -> Path:
         """Return the socket through which a running crawl is asked and steered."""
         return self.root / "control.sock"

@@ -148,7 +148,7 @@ LEAD = 4.0
 PATIENCE_S = 5.0
 
 
-class Turns:
+class ProbationTurns:
     """The clocks of domains that hold tasks, or have some out."""
 
     def __init__(self) -> None:

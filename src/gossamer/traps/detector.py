@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from gossamer.config import TrapsConfig
 from gossamer.model import Link, LinkKind, Objection, Reject, Row, Task, TrapNote, Turn, Url
-from gossamer.traps.allowance import NEW_HOST_COST, Allowance, Turns
+from gossamer.traps.allowance import NEW_HOST_COST, Allowance, ProbationTurns
 from gossamer.traps.held import HeldQueues, HeldTask, most_important, note_of
 from gossamer.traps.hosts import host_in
 from gossamer.traps.probations import Probations
@@ -126,7 +126,7 @@ class TrapDetector:
         )
         self._domains = self._probations.domains
         self._ready = ReadyUnits()
-        self._turns = Turns()
+        self._turns = ProbationTurns()
         self._is_open = False
         self._granted = self.used = 0
         """How many tasks may go, and have gone, while others wait that are free."""

@@ -29,7 +29,7 @@ from gossamer.config import (
     UrlConfig,
 )
 from gossamer.crawl.core import Core, build_core
-from gossamer.crawl.engine import Engine as Loop
+from gossamer.crawl.engine import EngineLoop as Loop
 from gossamer.crawl.engine import RunState
 from gossamer.crawl.ledger import Ledger
 from gossamer.crawl.opening import ShardFolder

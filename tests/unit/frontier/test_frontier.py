@@ -4,7 +4,7 @@ import pytest
 
 from gossamer.config import FrontierConfig, PolitenessConfig, UrlConfig
 from gossamer.frontier import Frontier, HostAnswer
-from gossamer.frontier.rows import HostTable, pack_tasks, unpack_tasks
+from gossamer.frontier.rows import HostStates, pack_tasks, unpack_tasks
 from gossamer.model import LinkKind, Task
 from gossamer.urls import parse
 
@@ -327,7 +327,7 @@ def test_a_new_host_is_looked_for_on_disk_once() -> None:
         read.append(key)
         return rows.rows.get(key)
 
-    table = HostTable(get)
+    table = HostStates(get)
     assert table.known_urls("a.test") == 0
     table.note_known("a.test")
     assert table.known_urls("a.test") == 1

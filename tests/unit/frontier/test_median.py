@@ -8,18 +8,18 @@ from msgspec.structs import astuple
 
 from gossamer.config import PolitenessConfig
 from gossamer.frontier.politeness import HostAnswer, note_answer
-from gossamer.frontier.rows import HostRow, decode_host
+from gossamer.frontier.rows import HostState, decode_host
 
 
-def noted(latencies: list[float]) -> HostRow:
-    row = HostRow(name="a.test")
+def noted(latencies: list[float]) -> HostState:
+    row = HostState(name="a.test")
     for latency in latencies:
         note_answer(row, PolitenessConfig(), 0.0, HostAnswer(latency_s=latency))
     return row
 
 
 def test_before_the_first_answer_there_is_none() -> None:
-    row = HostRow(name="a.test")
+    row = HostState(name="a.test")
     note_answer(row, PolitenessConfig(), 0.0, HostAnswer(latency_s=1.0, is_answer=False))
     note_answer(row, PolitenessConfig(), 0.0, HostAnswer(latency_s=1.0, is_page=False))
     assert (row.answers, row.median_s) == (0, 0.0)
@@ -37,6 +37,6 @@ def test_it_follows_a_server_that_becomes_slower() -> None:
 
 
 def test_a_row_of_an_older_version_has_none() -> None:
-    old = msgspec.msgpack.encode(astuple(HostRow(name="a.test"))[:-2])
+    old = msgspec.msgpack.encode(astuple(HostState(name="a.test"))[:-2])
     row = decode_host(old)
     assert (row.answers, row.median_s) == (0, 0.0)

@@ -21,7 +21,7 @@ from gossamer.frontier.outage import (
     wake_row,
     wants_witness,
 )
-from gossamer.frontier.rows import FailedTry, HostOutage, HostRow, decode_host, encode_host
+from gossamer.frontier.rows import FailedTry, HostOutage, HostState, decode_host, encode_host
 from gossamer.model import CONNECTION_REFUSED, CUT_FOR_OTHERS, Failed, FailureKind
 
 ORIGIN = "http://a.test"
@@ -42,13 +42,13 @@ def tried(kind: FailureClass, key: int = 1) -> FailedTry:
     return FailedTry(key, "why", "", kind.value, 5.0)
 
 
-def parked(*kinds: FailureClass, probes: int = 0, **more: object) -> HostRow:
+def parked(*kinds: FailureClass, probes: int = 0, **more: object) -> HostState:
     tries = [tried(kind, key) for key, kind in enumerate(kinds)]
     outage = HostOutage(failures=2, origin=ORIGIN, parked_at=100.0, probes=probes, tries=tries)
-    return HostRow(name="a.test", outage=outage, **more)  # type: ignore[arg-type]
+    return HostState(name="a.test", outage=outage, **more)  # type: ignore[arg-type]
 
 
-def fails(row: HostRow, *failures: HostFailure, now: float = 0.0) -> bool:
+def fails(row: HostState, *failures: HostFailure, now: float = 0.0) -> bool:
     for failure in failures:
         note_failure(row, failure, now, Steady())
     return row.is_parked
@@ -56,7 +56,7 @@ def fails(row: HostRow, *failures: HostFailure, now: float = 0.0) -> bool:
 
 @pytest.mark.parametrize("failure", [REFUSED, HANGS, BROKEN])
 def test_the_second_failure_in_a_row_parks_a_host(failure: HostFailure) -> None:
-    row = HostRow(name="a.test")
+    row = HostState(name="a.test")
     assert not fails(row, failure)
     assert fails(row, failure, now=7.0)
     assert row.outage is not None
@@ -65,7 +65,7 @@ def test_the_second_failure_in_a_row_parks_a_host(failure: HostFailure) -> None:
 
 
 def test_four_broken_connections_in_a_row_park_a_host_and_three_do_not() -> None:
-    row = HostRow(name="a.test")
+    row = HostState(name="a.test")
     assert not fails(row, CUT, CUT, CUT)
     assert fails(row, CUT)
 
@@ -84,7 +84,7 @@ def test_four_broken_connections_in_a_row_park_a_host_and_three_do_not() -> None
 def test_false_alarms_make_a_host_tolerant_of_server_errors_alone(
     tolerance: int, kind: FailureClass, expected: int
 ) -> None:
-    assert parks_at(HostRow(name="a.test", tolerance=tolerance), kind) == expected
+    assert parks_at(HostState(name="a.test", tolerance=tolerance), kind) == expected
 
 
 @pytest.mark.parametrize(
@@ -152,7 +152,7 @@ def test_delays_are_spread_by_a_few_percent_and_never_shorter() -> None:
 
 
 def test_a_probe_that_fails_puts_off_the_next_one() -> None:
-    row = HostRow(name="a.test")
+    row = HostState(name="a.test")
     fails(row, REFUSED, REFUSED)
     fails(row, REFUSED, now=10.0)
     assert row.outage is not None
@@ -160,7 +160,7 @@ def test_a_probe_that_fails_puts_off_the_next_one() -> None:
 
 
 def test_what_was_under_way_when_a_host_was_parked_is_no_probe() -> None:
-    row = HostRow(name="a.test")
+    row = HostState(name="a.test")
     park_row(row, "slow", 0.0, Steady())
     fails(row, HANGS, now=5.0)
     assert row.outage is not None
@@ -168,7 +168,7 @@ def test_what_was_under_way_when_a_host_was_parked_is_no_probe() -> None:
 
 
 def test_parking_a_parked_host_changes_nothing() -> None:
-    row = HostRow(name="a.test")
+    row = HostState(name="a.test")
     park_row(row, "slow", 0.0, Steady())
     park_row(row, "other", 99.0, Steady())
     assert row.outage is not None
@@ -176,14 +176,14 @@ def test_parking_a_parked_host_changes_nothing() -> None:
 
 
 def test_a_probe_is_never_before_the_hosts_own_gap() -> None:
-    row = HostRow(name="a.test", next_at=500.0)
+    row = HostState(name="a.test", next_at=500.0)
     fails(row, REFUSED, REFUSED)
     assert row.outage is not None
     assert row.outage.probe_at == 500.0
 
 
 def test_ten_throttles_in_a_row_park_a_host_until_the_moment_that_it_named() -> None:
-    row = HostRow(name="a.test", throttles=9, next_at=300.0)
+    row = HostState(name="a.test", throttles=9, next_at=300.0)
     note_throttle(row, 0.0)
     assert not row.is_parked
     row.throttles = 10
@@ -202,7 +202,7 @@ def test_the_kinds_of_failures_in_rows_on_disk_keep_their_names() -> None:
 
 @pytest.mark.parametrize("kind", list(FailureClass))
 def test_a_failure_between_answers_is_the_urls_own(kind: FailureClass) -> None:
-    row = HostRow(name="a.test", outage=HostOutage(failures=1, tries=[tried(kind)]))
+    row = HostState(name="a.test", outage=HostOutage(failures=1, tries=[tried(kind)]))
     assert [verdict.is_own for verdict in wake_row(row, by_witness=False)] == [True]
     assert row.outage is None
 
@@ -235,13 +235,13 @@ def test_after_an_outage_only_what_may_be_a_pages_fault_is_charged(
         (parked(), 2),
     ],
 )
-def test_a_false_alarm_doubles_what_parks_the_host(row: HostRow, expected: int) -> None:
+def test_a_false_alarm_doubles_what_parks_the_host(row: HostState, expected: int) -> None:
     wake_row(row, by_witness=False)
     assert row.tolerance == expected
 
 
 def test_a_robots_txt_wakes_a_host_unless_its_pages_had_server_errors() -> None:
-    assert robots_wakes(HostRow(name="a.test"))
+    assert robots_wakes(HostState(name="a.test"))
     assert robots_wakes(parked(FailureClass.UNREACHABLE))
     assert robots_wakes(parked())
     assert not robots_wakes(parked(FailureClass.UNREACHABLE, FailureClass.SERVER_ERROR))
@@ -263,7 +263,7 @@ def test_the_witness_is_asked_where_pages_fail_and_the_server_is_there() -> None
 
 def test_the_witness_is_asked_first_if_pages_did_not_answer_and_were_charged_for_it() -> None:
     for failure, expected in ((HANGS, True), (REFUSED, False)):
-        row = HostRow(name="a.test", witness="http://a.test/p")
+        row = HostState(name="a.test", witness="http://a.test/p")
         for _ in range(2):
             note_failure(row, failure, 0.0, Steady())
         assert wants_witness(row, all_failed=False) is expected
@@ -335,7 +335,7 @@ def test_once_probes_are_regular_they_are_counted_from_their_beginning() -> None
     assert early.outage is not None
     assert early.outage.probe_at == 1030.0
     assert not is_hopeless(parked(probes=9, answered_at=1.0))
-    assert is_hopeless(HostRow(name="a.test")) is False
+    assert is_hopeless(HostState(name="a.test")) is False
 
 
 def test_a_host_is_overdue_when_it_was_down_too_long() -> None:

@@ -10,7 +10,7 @@ from gossamer.frontier.politeness import (
     note_answer,
     note_restart,
 )
-from gossamer.frontier.rows import HostOutage, HostRow
+from gossamer.frontier.rows import HostOutage, HostState
 
 
 def gap(latency_s: float, crawl_delay_s: float | None = None, **knobs: float) -> tuple[float, str]:
@@ -71,7 +71,7 @@ def test_a_retry_after_shorter_than_the_usual_gap_does_not_shorten_it() -> None:
 def test_a_host_that_sends_only_server_errors_has_never_answered(
     kind: FailureClass, answered_at: float
 ) -> None:
-    row = HostRow(name="a.test")
+    row = HostState(name="a.test")
     failure = HostFailure("some", kind, "http://a.test")
     note_answer(row, PolitenessConfig(), 5.0, HostAnswer(latency_s=0.1, failure=failure))
     assert row.answered_at == answered_at
@@ -111,28 +111,28 @@ def test_the_wait_of_a_throttled_host_doubles_eight_times_at_most() -> None:
     assert (equal.seconds, equal.reason) == (1.0, "min_delay")
 
 
-def answered(row: HostRow, now: float = 100.0, **more: object) -> HostRow:
+def answered(row: HostState, now: float = 100.0, **more: object) -> HostState:
     """Let a host answer quickly."""
     note_answer(row, PolitenessConfig(), now, HostAnswer(latency_s=0.01, **more))  # type: ignore[arg-type]
     return row
 
 
 def test_after_an_answer_a_host_is_left_alone_for_its_gap_and_that_is_kept() -> None:
-    row = answered(HostRow(name="a.test", unresolved=3, throttles=2))
+    row = answered(HostState(name="a.test", unresolved=3, throttles=2))
     assert (row.next_at, row.reason, row.gap_s) == (101.0, "min_delay", 1.0)
     assert (row.answered_at, row.unresolved, row.throttles) == (100.0, 0, 0)
     assert row.outage is None
 
 
 def test_an_answer_never_shortens_what_a_host_waits_for() -> None:
-    row = answered(HostRow(name="a.test", next_at=500.0, reason="retry_after"))
+    row = answered(HostState(name="a.test", next_at=500.0, reason="retry_after"))
     assert (row.next_at, row.reason) == (500.0, "retry_after")
-    same = answered(HostRow(name="a.test", next_at=101.0, reason="restart"))
+    same = answered(HostState(name="a.test", next_at=101.0, reason="restart"))
     assert (same.next_at, same.reason) == (101.0, "restart")
 
 
 def test_a_crawl_delay_is_what_the_rules_at_hand_say_and_else_what_they_said() -> None:
-    row = answered(HostRow(name="a.test"), knows_rules=True, crawl_delay_s=7.0)
+    row = answered(HostState(name="a.test"), knows_rules=True, crawl_delay_s=7.0)
     assert (row.next_at, row.crawl_delay_s) == (107.0, 7.0)
     assert answered(row, 200.0).next_at == 207.0
     gone = answered(row, 300.0, knows_rules=True)
@@ -140,7 +140,7 @@ def test_a_crawl_delay_is_what_the_rules_at_hand_say_and_else_what_they_said() -
 
 
 def test_a_host_that_is_throttled_again_and_again_waits_ever_longer_and_is_parked() -> None:
-    row = HostRow(name="a.test")
+    row = HostState(name="a.test")
     now, waits = 100.0, []
     for number in range(1, THROTTLES + 1):
         answered(row, now, is_throttled=True)
@@ -151,12 +151,12 @@ def test_a_host_that_is_throttled_again_and_again_waits_ever_longer_and_is_parke
         now = row.next_at
     assert waits[:4] == [10.0, 20.0, 40.0, 80.0]
     assert row.gap_s == waits[-1]
-    asked = answered(HostRow(name="b.test"), is_throttled=True, retry_after_s=33.0)
+    asked = answered(HostState(name="b.test"), is_throttled=True, retry_after_s=33.0)
     assert (asked.next_at, asked.reason) == (133.0, "retry_after")
 
 
 def test_what_was_no_answer_does_not_count_as_one() -> None:
-    assert answered(HostRow(name="a.test"), is_answer=False).answered_at == 0.0
+    assert answered(HostState(name="a.test"), is_answer=False).answered_at == 0.0
 
 
 def test_an_answer_is_that_of_a_page_as_a_whole_unless_told_otherwise() -> None:
@@ -164,41 +164,41 @@ def test_an_answer_is_that_of_a_page_as_a_whole_unless_told_otherwise() -> None:
     assert (answer.is_page, answer.is_whole, answer.is_witness) == (True, True, False)
 
 
-def restarted(row: HostRow, *, must_wait: bool) -> bool:
+def restarted(row: HostState, *, must_wait: bool) -> bool:
     return note_restart(row, PolitenessConfig(), 100.0, must_wait=must_wait)
 
 
 def test_a_host_that_may_just_have_been_asked_waits_its_full_gap_after_a_start() -> None:
-    row = HostRow(name="a.test", next_at=0.5, gap_s=7.0)
+    row = HostState(name="a.test", next_at=0.5, gap_s=7.0)
     assert restarted(row, must_wait=True) is True
     assert (row.next_at, row.reason) == (107.0, "restart")
-    new = HostRow(name="b.test", gap_s=0.2)
+    new = HostState(name="b.test", gap_s=0.2)
     assert restarted(new, must_wait=True) is True
     assert new.next_at == 101.0
-    patient = HostRow(name="c.test", crawl_delay_s=9.0)
+    patient = HostState(name="c.test", crawl_delay_s=9.0)
     assert restarted(patient, must_wait=True) is True
     assert patient.next_at == 109.0
 
 
 def test_a_start_leaves_a_moment_alone_that_the_gap_explains() -> None:
     for next_at in (0.0, 99.0, 103.0, 107.0):
-        row = HostRow(name="a.test", next_at=next_at, gap_s=7.0, reason="min_delay")
+        row = HostState(name="a.test", next_at=next_at, gap_s=7.0, reason="min_delay")
         assert restarted(row, must_wait=False) is False
         assert (row.next_at, row.reason) == (next_at, "min_delay")
 
 
 def test_a_moment_that_only_a_wrong_clock_explains_becomes_a_gap() -> None:
-    row = HostRow(name="a.test", next_at=9000.0, gap_s=7.0, reason="min_delay")
+    row = HostState(name="a.test", next_at=9000.0, gap_s=7.0, reason="min_delay")
     assert restarted(row, must_wait=False) is True
     assert (row.next_at, row.reason) == (107.0, "min_delay")
 
 
 def test_a_host_that_is_down_is_probed_at_the_moment_that_a_start_gives_it() -> None:
-    down = HostRow(name="a.test", next_at=9000.0, gap_s=7.0)
+    down = HostState(name="a.test", next_at=9000.0, gap_s=7.0)
     down.outage = HostOutage(parked_at=50.0, probe_at=9000.0)
     assert restarted(down, must_wait=False) is True
     assert down.outage.probe_at == 107.0
-    failing = HostRow(name="b.test", next_at=9000.0, outage=HostOutage(failures=1, probe_at=5.0))
+    failing = HostState(name="b.test", next_at=9000.0, outage=HostOutage(failures=1, probe_at=5.0))
     assert restarted(failing, must_wait=False) is True
     assert failing.outage is not None
     assert failing.outage.probe_at == 5.0

@@ -3,7 +3,7 @@
 import pytest
 
 from gossamer.config import UrlConfig
-from gossamer.frontier.rows import HostOutage, HostRow, HostTable, Span
+from gossamer.frontier.rows import HostOutage, HostState, HostStates, Span
 from gossamer.frontier.workbench import (
     ActiveHost,
     HostKind,
@@ -23,7 +23,7 @@ def active(name: str, leased: tuple[int, ...], queued: int = 0) -> ActiveHost:
     assert url is not None
     spans = {queued: Span(head=0, tail=1)} if queued else {}
     tasks = [Task(url=url, grade=grade) for grade in leased]
-    host = ActiveHost(key=host_key(name), row=HostRow(name=name, spans=spans))
+    host = ActiveHost(key=host_key(name), row=HostState(name=name, spans=spans))
     host.leases, host.ticket = [Lease(b"l", tasks, len(tasks))], 1
     return host
 
@@ -104,12 +104,12 @@ class Bench:
     """A workbench over a table without rows."""
 
     def __init__(self, *, is_strict: bool | None = None) -> None:
-        self.table = HostTable(lambda key: None)  # noqa: ARG005  # no host has a row on disk
+        self.table = HostStates(lambda key: None)  # noqa: ARG005  # no host has a row on disk
         usual = Workbench(self.table)
         self.bench = usual if is_strict is None else Workbench(self.table, is_strict=is_strict)
 
     def open(self, name: str, at: float = 0.0) -> ActiveHost:
-        return self.bench.open(host_key(name), HostRow(name=name, next_at=at))
+        return self.bench.open(host_key(name), HostState(name=name, next_at=at))
 
     def give(self, host: ActiveHost, *grades: int, is_first: bool = False) -> Lease:
         """Give a host a lease that is committed."""
@@ -185,7 +185,7 @@ def test_a_host_that_is_reserved_cannot_be_reached_through_its_old_place_in_the_
 
 def test_a_host_without_a_queue_can_be_reserved_when_its_moment_has_come_and_once() -> None:
     bench = Bench()
-    key, row = host_key("a.test"), HostRow(name="a.test", next_at=NOW + 1)
+    key, row = host_key("a.test"), HostState(name="a.test", next_at=NOW + 1)
     assert bench.bench.reserve(key, row, NOW) == NOW + 1
     assert bench.bench.hosts == {}
     assert bench.bench.reserve(key, row, NOW + 1) is None
@@ -307,7 +307,7 @@ def test_asking_for_the_next_moment_takes_nothing_off_the_bench() -> None:
 @pytest.mark.slow
 def test_100_000_hosts_are_all_that_may_be_active() -> None:
     bench = Bench().bench
-    row = HostRow(name="a.test")
+    row = HostState(name="a.test")
     for number in range(99_999):
         bench.open(number.to_bytes(8, "big"), row)
     assert bench.is_full is False
@@ -386,7 +386,7 @@ def test_a_host_knows_whether_it_has_work_for_another_origin() -> None:
 
 def laid(bench: Workbench, name: str, ready_at: float, **row: object) -> ActiveHost:
     """Lay a host on a bench."""
-    host_row = HostRow(name=name, next_at=ready_at, **row)  # type: ignore[arg-type]
+    host_row = HostState(name=name, next_at=ready_at, **row)  # type: ignore[arg-type]
     host = bench.open(host_key(name), host_row)
     bench.put(host)
     return host
@@ -394,7 +394,7 @@ def laid(bench: Workbench, name: str, ready_at: float, **row: object) -> ActiveH
 
 def kinds_bench(*, is_strict: bool) -> tuple[Workbench, dict[str, ActiveHost]]:
     """Return a bench with a host of each kind, ready one after the other."""
-    bench = Workbench(HostTable(lambda _key: None), is_strict=is_strict)
+    bench = Workbench(HostStates(lambda _key: None), is_strict=is_strict)
     parked = HostOutage(parked_at=1.0)
     hosts = {
         "new": laid(bench, "new.test", 10.0),
@@ -407,14 +407,14 @@ def kinds_bench(*, is_strict: bool) -> tuple[Workbench, dict[str, ActiveHost]]:
 @pytest.mark.parametrize(
     ("row", "kind"),
     [
-        (HostRow(name="a"), HostKind.NEW),
-        (HostRow(name="a", outage=HostOutage(failures=1)), HostKind.NEW),
-        (HostRow(name="a", answered_at=1.0), HostKind.ANSWERED),
-        (HostRow(name="a", answered_at=1.0, outage=HostOutage(parked_at=0.0)), HostKind.PARKED),
-        (HostRow(name="a", outage=HostOutage(parked_at=2.0)), HostKind.PARKED),
+        (HostState(name="a"), HostKind.NEW),
+        (HostState(name="a", outage=HostOutage(failures=1)), HostKind.NEW),
+        (HostState(name="a", answered_at=1.0), HostKind.ANSWERED),
+        (HostState(name="a", answered_at=1.0, outage=HostOutage(parked_at=0.0)), HostKind.PARKED),
+        (HostState(name="a", outage=HostOutage(parked_at=2.0)), HostKind.PARKED),
     ],
 )
-def test_a_host_is_parked_or_has_answered_or_is_new(row: HostRow, kind: HostKind) -> None:
+def test_a_host_is_parked_or_has_answered_or_is_new(row: HostState, kind: HostKind) -> None:
     assert kind_of(row) is kind
 
 
@@ -446,7 +446,7 @@ def test_without_a_preference_the_host_that_has_waited_longest_is_taken_whatever
 
 
 def test_hosts_ready_at_the_same_moment_are_taken_in_the_order_they_were_laid() -> None:
-    bench = Workbench(HostTable(lambda _key: None))
+    bench = Workbench(HostStates(lambda _key: None))
     hosts = [laid(bench, f"{n}.test", 10.0, answered_at=float(n % 2)) for n in range(6)]
     assert [bench.take_ready(10.0) for _ in range(6)] == hosts
 
@@ -464,7 +464,7 @@ def test_the_kinds_that_wait_are_told_whether_or_not_they_are_open(is_strict: bo
 
 
 def test_in_a_strict_order_the_best_of_the_kinds_that_are_open_is_taken() -> None:
-    bench = Workbench(HostTable(lambda _key: None), is_strict=True)
+    bench = Workbench(HostStates(lambda _key: None), is_strict=True)
     for name, grade, answered_at in (("a", 3, 1.0), ("b", 9, 0.0), ("c", 7, 1.0)):
         laid(bench, name, 0.0, answered_at=answered_at, spans={grade: Span(head=0, tail=1)})
     known = Openings((HostKind.ANSWERED,))

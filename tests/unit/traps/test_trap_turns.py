@@ -1,9 +1,9 @@
 """Whose turn it is among the domains on probation: nobody is far ahead of the slowest."""
 
-from gossamer.traps.allowance import Turns
+from gossamer.traps.allowance import ProbationTurns
 
 
-def taking(turns: Turns, name: str, cost: float, most: int = 99) -> int:
+def taking(turns: ProbationTurns, name: str, cost: float, most: int = 99) -> int:
     """Return how many turns a domain has until it must wait."""
     for count in range(most):
         if not turns.is_due(name):
@@ -13,7 +13,7 @@ def taking(turns: Turns, name: str, cost: float, most: int = 99) -> int:
 
 
 def test_a_domain_may_be_four_requests_ahead_of_the_slowest() -> None:
-    turns = Turns()
+    turns = ProbationTurns()
     assert (turns.join("a"), turns.join("b")) == (0.0, 0.0)
     assert taking(turns, "a", 1.0) == 5
     assert turns.join("a") == 5.0
@@ -25,11 +25,11 @@ def test_a_domain_may_be_four_requests_ahead_of_the_slowest() -> None:
 
 
 def test_a_domain_alone_need_not_wait() -> None:
-    assert taking(Turns(), "a", 1.0) == 99
+    assert taking(ProbationTurns(), "a", 1.0) == 99
 
 
 def test_a_domain_of_four_times_the_weight_has_four_times_the_turns() -> None:
-    turns = Turns()
+    turns = ProbationTurns()
     turns.join("heavy")
     turns.join("light")
     had = {"heavy": 0, "light": 0}
@@ -43,7 +43,7 @@ def test_a_domain_of_four_times_the_weight_has_four_times_the_turns() -> None:
 
 
 def test_a_newcomer_begins_where_the_slowest_is() -> None:
-    turns = Turns()
+    turns = ProbationTurns()
     turns.join("b")
     turns.take("a", 7.0)
     turns.take("b", 3.0)
@@ -52,7 +52,7 @@ def test_a_newcomer_begins_where_the_slowest_is() -> None:
 
 
 def test_nobody_waits_for_who_has_left() -> None:
-    turns = Turns()
+    turns = ProbationTurns()
     turns.join("slow")
     assert taking(turns, "a", 1.0) == 5
     turns.leave("slow")
@@ -62,14 +62,14 @@ def test_nobody_waits_for_who_has_left() -> None:
 
 
 def test_when_all_have_left_a_newcomer_does_not_begin_at_nothing() -> None:
-    turns = Turns()
+    turns = ProbationTurns()
     turns.take("a", 6.0)
     turns.leave("a")
     assert turns.join("b") == 6.0
 
 
 def test_nobody_waits_for_who_has_not_moved_for_more_than_five_seconds() -> None:
-    turns = Turns()
+    turns = ProbationTurns()
     turns.look(100.0)
     turns.join("still")
     taking(turns, "a", 1.0)
@@ -81,7 +81,7 @@ def test_nobody_waits_for_who_has_not_moved_for_more_than_five_seconds() -> None
 
 
 def test_a_turn_is_a_move() -> None:
-    turns = Turns()
+    turns = ProbationTurns()
     turns.join("slow")
     taking(turns, "a", 1.0)
     turns.look(4.0)
@@ -93,7 +93,7 @@ def test_a_turn_is_a_move() -> None:
 
 
 def test_who_is_moved_on_is_waited_for_again() -> None:
-    turns = Turns()
+    turns = ProbationTurns()
     turns.join("still")
     taking(turns, "a", 1.0)
     turns.look(6.0)
@@ -105,7 +105,7 @@ def test_who_is_moved_on_is_waited_for_again() -> None:
 
 
 def test_the_fastest_is_not_moved_on_for_waiting() -> None:
-    turns = Turns()
+    turns = ProbationTurns()
     turns.join("slow")
     taking(turns, "a", 1.0)
     turns.take("slow", 0.1)
@@ -116,7 +116,7 @@ def test_the_fastest_is_not_moved_on_for_waiting() -> None:
 
 
 def test_who_waits_at_the_lead_is_not_taken_for_one_that_has_moved() -> None:
-    turns = Turns()
+    turns = ProbationTurns()
     turns.join("slow")
     turns.take("a", 4.0)
     turns.look(3.0)

@@ -5,6 +5,8 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from math import inf
 
+from msgspec.structs import replace
+
 from gossamer.config import Config
 from gossamer.crawl.revisit.budget import RequestBudget
 from gossamer.crawl.revisit.rounds import RevisitRound
@@ -60,6 +62,7 @@ class Watcher:
     _round: RevisitRound = field(default_factory=RevisitRound)
     _has_all: bool = False
     """Everything that is due was taken into the round."""
+    _share: float = 1.0
     _plan_at: float = 0.0
     _feed_at: float = 0.0
     _fed_at: float = 0.0
@@ -106,8 +109,15 @@ class Watcher:
 
     def set_share(self, share: float) -> None:
         """Set this shard's share of the request budget: the next plan counts on it."""
+        self._share = share
         if self.budget.set_rate(max(self.config.watch.rate_per_s * share, LEAST_PER_S)):
             self._plan_at = 0.0
+
+    def set_rate(self, rate_per_s: float) -> None:
+        """Set the request budget of all shards together; our share of it stays the same."""
+        rules = replace(self.config.watch, rate_per_s=rate_per_s)
+        self.config = replace(self.config, watch=rules)
+        self.set_share(self._share)
 
     def note_page(self, turn: Turn) -> None:
         """Put a page that is new on the watchlist."""

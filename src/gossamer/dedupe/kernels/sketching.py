@@ -222,10 +222,16 @@ def sketch_one(
 def simhash_of(
     text: Bytes, size: int, table: Words, words: Words, planes: Words, found: Words
 ) -> int:
-    """Write the SimHash of a text alone; return how many words it has."""
+    """Write the SimHash of a text's pairs of words; return how many words it has.
+
+    Of single words the small ones decide, and those of all long texts are the same.
+    """
     count = tokens(text, 0, size, table, words)
+    before = _0
     for n in range(count):
-        words[n] = mix(words[n])
+        word = words[n]
+        words[n] = mix(before * _B + word)
+        before = word
     found[0] = simhash(words, count, planes)
     return count
 

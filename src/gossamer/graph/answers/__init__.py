@@ -17,8 +17,8 @@ Results are arrays by node number, or node numbers: whoever asks knows the URLs.
 
 from gossamer.graph.answers.alike import Alike, AlikePlan, Likeness
 from gossamer.graph.answers.centrality import (
-    Hits,
     HitsPlan,
+    HitsScores,
     Nearness,
     NearnessPlan,
     harmonic,

@@ -43,7 +43,7 @@ class HitsPlan(Struct, frozen=True, kw_only=True):
     memory_bytes: int = MEMORY_BYTES
 
 
-class Hits(NamedTuple):
+class HitsScores(NamedTuple):
     """How good each node is at pointing out good pages, and at being pointed at by good hubs."""
 
     hubs: Floats
@@ -92,7 +92,7 @@ def hits(
     *,
     universe: Mask | None = None,
     tell: Tell | None = None,
-) -> Hits:
+) -> HitsScores:
     """Return hubs and authorities (Kleinberg): hubs point at authorities, and the reverse.
 
     All nodes of a universe (None: all) are equally good hubs at first.
@@ -110,7 +110,7 @@ def hits(
         hub, rounds = new, rounds + 1
         if tell is not None:
             tell(rounds, change)
-    return Hits(hub, authority, rounds, change < plan.error)
+    return HitsScores(hub, authority, rounds, change < plan.error)
 
 
 def _moved(how: str, passes: Passes, given: Floats) -> Floats:

@@ -19,7 +19,14 @@ from gossamer.graph.asking.host_answers import (
     rank_of_hosts,
 )
 from gossamer.graph.asking.link_answers import LinkList, LinkOptions, Links, around, links, nearest
-from gossamer.graph.asking.opening import Direction, Opened, base_of, has_graph, manifest_of, opened
+from gossamer.graph.asking.opening import (
+    Direction,
+    OpenedGraph,
+    base_of,
+    has_graph,
+    manifest_of,
+    opened,
+)
 from gossamer.graph.asking.ranking import (
     MEASURES,
     NodeScores,

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from gossamer.errors import ConfigError
 from gossamer.graph.answers import HostGraph, host_graph, rank_hosts
-from gossamer.graph.asking.opening import Opened
+from gossamer.graph.asking.opening import OpenedGraph
 from gossamer.graph.asking.ranking import RankOptions
 from gossamer.graph.kinds import ALL, kind_names
 
@@ -84,7 +84,7 @@ class _Ranked(NamedTuple):
     """Their places, the best first; without `NO_HOST`, unless there is nothing else."""
 
 
-def hosts(graph: Opened, limit: int | None = 20, kinds: int = ALL) -> HostTable:
+def hosts(graph: OpenedGraph, limit: int | None = 20, kinds: int = ALL) -> HostTable:
     """Return the hosts, those with the highest rank first, and the links between them."""
     web, ranks, best = _ranked(graph, kinds)
     coming = np.zeros(len(web.names), np.int64)
@@ -104,7 +104,7 @@ def hosts(graph: Opened, limit: int | None = 20, kinds: int = ALL) -> HostTable:
     return HostTable(hosts=told, total=len(best), arcs=web.out.arcs)
 
 
-def rank_of_hosts(graph: Opened, options: RankOptions) -> HostRanking:
+def rank_of_hosts(graph: OpenedGraph, options: RankOptions) -> HostRanking:
     """Return the best hosts by PageRank: each has one vote per host that it links to."""
     if options.by != "pagerank":
         raise ConfigError(f"rank by: hosts can only be ranked by pagerank, found {options.by!r}")
@@ -117,7 +117,9 @@ def rank_of_hosts(graph: Opened, options: RankOptions) -> HostRanking:
     return HostRanking(hosts=told, by=options.by, kinds=kinds)
 
 
-def host(graph: Opened, name: str, limit: int | None = 20, kinds: int = ALL) -> HostLinks | None:
+def host(
+    graph: OpenedGraph, name: str, limit: int | None = 20, kinds: int = ALL
+) -> HostLinks | None:
     """Return which hosts link to one, and to which it links, most links first; None if unknown.
 
     It may be given with its port or without, which means all its ports, or as any URL of it.
@@ -145,7 +147,7 @@ def _spellings(origin: str) -> tuple[str, str, str]:
     return origin, bare, _PORT.sub("", bare)
 
 
-def _ranked(graph: Opened, kinds: int) -> _Ranked:
+def _ranked(graph: OpenedGraph, kinds: int) -> _Ranked:
     web = _host_graph(graph, kinds)
     voting = web
     if len(web.names) > 1 and web.names[-1] == NO_HOST:
@@ -155,7 +157,7 @@ def _ranked(graph: Opened, kinds: int) -> _Ranked:
     return _Ranked(web, ranks, [place for place in order.tolist() if voting.sizes[place]])
 
 
-def _host_graph(graph: Opened, kinds: int) -> HostGraph:
+def _host_graph(graph: OpenedGraph, kinds: int) -> HostGraph:
     names, firsts = graph.hosts()
     return host_graph(graph.out, [name or NO_HOST for name in names], firsts, kinds=kinds)
 

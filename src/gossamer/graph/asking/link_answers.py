@@ -7,7 +7,7 @@ from functools import cache
 from msgspec import Struct
 
 from gossamer.errors import ConfigError
-from gossamer.graph.asking.opening import Direction, Opened
+from gossamer.graph.asking.opening import Direction, OpenedGraph
 from gossamer.graph.asking.row import NamedLinks
 from gossamer.graph.kinds import ALL, Kind, kind_names
 from gossamer.graph.picture import MOST_SPOTS, Neighbourhood, Spot
@@ -62,7 +62,7 @@ class Links(Struct, frozen=True, kw_only=True):
         return told
 
 
-def links(graph: Opened, url: str, options: LinkOptions) -> Links | None:
+def links(graph: OpenedGraph, url: str, options: LinkOptions) -> Links | None:
     """Return the links of a URL, in the order of the graph; None if it is not in the graph."""
     own = graph.spelled(url)
     found: list[LinkList | None] = []
@@ -95,7 +95,7 @@ def _names(kinds: int) -> list[str]:
     return kind_names(kinds)
 
 
-def around(graph: Opened, url: str) -> Neighbourhood | None:
+def around(graph: OpenedGraph, url: str) -> Neighbourhood | None:
     """Return the neighbours of a URL that matter most, for a picture; None if it is unknown."""
     rows = [graph.row(url, name) for name in DIRECTIONS]
     own = graph.spelled(url)
@@ -112,7 +112,7 @@ def around(graph: Opened, url: str) -> Neighbourhood | None:
     return Neighbourhood(url=own, ins=ins, outs=outs, ins_total=totals[0], outs_total=totals[1])
 
 
-def _spots(graph: Opened, some: NamedLinks, both: set[str]) -> list[Spot]:
+def _spots(graph: OpenedGraph, some: NamedLinks, both: set[str]) -> list[Spot]:
     """Return the most linked of some neighbours, of each host as many as of others, in order."""
     weights = graph.indegrees([url for url, _ in some])
     weak = Kind.LINK | Kind.CANONICAL
@@ -130,7 +130,7 @@ def _spots(graph: Opened, some: NamedLinks, both: set[str]) -> list[Spot]:
     return [spot for spot in spots if spot.url in kept]
 
 
-def nearest(graph: Opened, url: str) -> str | None:
+def nearest(graph: OpenedGraph, url: str) -> str | None:
     """Return the known URL that is most likely meant by one that is not known."""
     return next((one for one in _respelled(url) if graph.node(one) is not None), None)
 

@@ -1,4 +1,4 @@
-"""Opened: a graph with whatever belongs to it. A crawl's, or any BVGraph files."""
+"""OpenedGraph: a graph with whatever belongs to it. A crawl's, or any BVGraph files."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -13,7 +13,7 @@ from gossamer.errors import ConfigError, CorruptFile
 from gossamer.graph.answers import Mask, loaded, transposed
 from gossamer.graph.asking.kinded import Kinded
 from gossamer.graph.asking.row import ListRow, Naming, NodeRow, Row
-from gossamer.graph.build import Manifest, read_manifest, whole_folder
+from gossamer.graph.build import GraphManifest, read_manifest, whole_folder
 from gossamer.graph.bv import SUFFIXES, BVGraph, KindsFile, beside
 from gossamer.graph.connectivity import Connectivity
 from gossamer.graph.kinds import ALL, Kind
@@ -31,7 +31,7 @@ def has_graph(folder: Path | str) -> bool:
     return whole_folder(Path(folder)) is not None
 
 
-def manifest_of(folder: Path | str) -> Manifest | None:
+def manifest_of(folder: Path | str) -> GraphManifest | None:
     """Return what the graph of a crawl's folder was built from; None without one."""
     place = whole_folder(Path(folder))
     return read_manifest(place) if place is not None else None
@@ -44,11 +44,11 @@ def base_of(place: Path | str) -> Path:
     return path.with_suffix("") if path.suffix in SUFFIXES else path
 
 
-def opened(place: Path | str) -> "Opened":
+def opened(place: Path | str) -> "OpenedGraph":
     """Return the graph of a crawl's folder, or that of some files; a `ConfigError` without one."""
     place = Path(place)
     if has_graph(place):
-        return Opened(place / GRAPH / WEB, place)
+        return OpenedGraph(place / GRAPH / WEB, place)
     if place.is_dir():
         raise ConfigError(f"{place} has no graph: run `gossamer build {place} graph`")
     base = base_of(place)
@@ -57,10 +57,10 @@ def opened(place: Path | str) -> "Opened":
         raise ConfigError(
             f"{place}: expected a crawl folder or the files of a graph; found {found}"
         )
-    return Opened(base)
+    return OpenedGraph(base)
 
 
-class Opened:
+class OpenedGraph:
     """A graph in both directions, its names and kinds.
 
     The files of a crawl's are all opened at once: a build may put others in their place.

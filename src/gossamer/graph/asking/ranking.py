@@ -21,7 +21,7 @@ from gossamer.graph.answers import (
     save_ranks,
     universe_of,
 )
-from gossamer.graph.asking.opening import Opened
+from gossamer.graph.asking.opening import OpenedGraph
 from gossamer.graph.kinds import VOTES, kind_names
 
 Tell = Callable[[int, float], None]
@@ -80,7 +80,7 @@ class NodeScores(Struct, frozen=True, kw_only=True):
 
 
 def rank(
-    graph: Opened, options: RankOptions, tell: Tell | None = None
+    graph: OpenedGraph, options: RankOptions, tell: Tell | None = None
 ) -> tuple[Ranking, NodeScores]:
     """Return the best pages by some measure, and the scores of all."""
     if options.by not in MEASURES:
@@ -108,14 +108,14 @@ def rank(
     return ranking, found
 
 
-def save_rank(graph: Opened, ranking: NodeScores, path: Path) -> int:
+def save_rank(graph: OpenedGraph, ranking: NodeScores, path: Path) -> int:
     """Write the ranks of all web addresses to a file for others; return how many there are."""
     web = graph.web_nodes()
     universe = None if ranking.universe is None else ranking.universe[:web]
     return save_ranks(path, islice(graph.all_words(), web), ranking.scores[:web], universe)
 
 
-def _by_pagerank(graph: Opened, options: RankOptions, tell: Tell | None) -> NodeScores:
+def _by_pagerank(graph: OpenedGraph, options: RankOptions, tell: Tell | None) -> NodeScores:
     universe = None
     if graph.pages is not None:
         universe = universe_of(graph.inward, graph.pages, options.kinds)
@@ -130,13 +130,13 @@ def _by_pagerank(graph: Opened, options: RankOptions, tell: Tell | None) -> Node
     )
 
 
-def _by_harmonic(graph: Opened, options: RankOptions, tell: Tell | None) -> NodeScores:
+def _by_harmonic(graph: OpenedGraph, options: RankOptions, tell: Tell | None) -> NodeScores:
     found = harmonic(graph.inward, NearnessPlan(kinds=options.kinds), tell=tell)
     return NodeScores(scores=found.scores, rounds=found.rounds, error_below=found.error)
 
 
-def _by_hits(name: str) -> Callable[[Opened, RankOptions, Tell | None], NodeScores]:
-    def measure(graph: Opened, options: RankOptions, tell: Tell | None) -> NodeScores:
+def _by_hits(name: str) -> Callable[[OpenedGraph, RankOptions, Tell | None], NodeScores]:
+    def measure(graph: OpenedGraph, options: RankOptions, tell: Tell | None) -> NodeScores:
         found = hits(graph.out, HitsPlan(kinds=options.kinds), tell=tell)
         scores = found.hubs if name == "hubs" else found.authorities
         return NodeScores(scores=scores, rounds=found.rounds, converged=found.is_converged)
@@ -144,11 +144,11 @@ def _by_hits(name: str) -> Callable[[Opened, RankOptions, Tell | None], NodeScor
     return measure
 
 
-def _by_indegree(graph: Opened, options: RankOptions, _tell: Tell | None) -> NodeScores:
+def _by_indegree(graph: OpenedGraph, options: RankOptions, _tell: Tell | None) -> NodeScores:
     return NodeScores(scores=indegrees(graph.inward, options.kinds).astype(np.float64))
 
 
-MEASURES: Mapping[str, Callable[[Opened, RankOptions, Tell | None], NodeScores]] = {
+MEASURES: Mapping[str, Callable[[OpenedGraph, RankOptions, Tell | None], NodeScores]] = {
     "pagerank": _by_pagerank,
     "harmonic": _by_harmonic,
     "hubs": _by_hits("hubs"),

@@ -15,8 +15,8 @@ from gossamer.graph.answers import (
     strong_components,
     weak_components,
 )
-from gossamer.graph.asking.opening import BACK, Opened
-from gossamer.graph.build import Manifest, check_files
+from gossamer.graph.asking.opening import BACK, OpenedGraph
+from gossamer.graph.build import GraphManifest, check_files
 from gossamer.graph.bv import SUFFIXES, BVGraph, beside
 from gossamer.graph.kinds import ALL, Kind
 from gossamer.graph.rows import Adjacency
@@ -101,7 +101,7 @@ class GraphComponents(Struct, frozen=True, kw_only=True):
     bow_tie: BowTieSizes
 
 
-def info(graph: Opened, *, is_checked: bool = False) -> GraphInfo:
+def info(graph: OpenedGraph, *, is_checked: bool = False) -> GraphInfo:
     """Return what a graph is: numbers, bits per link, coding, degrees, sizes of files.
 
     `is_checked`: all of it is read before; a `CorruptFile` says what is damaged.
@@ -133,7 +133,7 @@ def info(graph: Opened, *, is_checked: bool = False) -> GraphInfo:
     return found if graph.crawl is None else _of_crawl(found, graph.crawl.manifest, graph.base)
 
 
-def check(graph: Opened) -> None:
+def check(graph: OpenedGraph) -> None:
     """Read a graph whole, in both directions; raise `CorruptFile` if it is not what it should be.
 
     That of a crawl has seals: no turned bit is overlooked. Others must have the links they claim.
@@ -196,7 +196,7 @@ def _by_kind(counts: NDArray[np.int64]) -> dict[str, int]:
     return {name: count for name, count in found.items() if count}
 
 
-def _of_crawl(found: GraphInfo, manifest: Manifest, base: Path) -> GraphInfo:
+def _of_crawl(found: GraphInfo, manifest: GraphManifest, base: Path) -> GraphInfo:
     archive = base.parent.parent / "archive"
     sizes = {path.name: path.stat().st_size for path in archive.glob("links-*.warc.gz")}
     covered = sum(min(manifest.covered.get(name, 0), size) for name, size in sizes.items())
@@ -213,7 +213,7 @@ def _of_crawl(found: GraphInfo, manifest: Manifest, base: Path) -> GraphInfo:
     )
 
 
-def components(graph: Opened, kinds: int = ALL) -> GraphComponents:
+def components(graph: OpenedGraph, kinds: int = ALL) -> GraphComponents:
     """Return the components of a graph: strongly and weakly connected, and the bow tie."""
     tie = bow_tie(graph.out, kinds)
     return GraphComponents(

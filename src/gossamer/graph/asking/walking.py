@@ -6,7 +6,7 @@ from msgspec import Struct, field
 
 from gossamer.errors import ConfigError
 from gossamer.graph.answers import AlikePlan, Likeness, shortest_path
-from gossamer.graph.asking.opening import Opened
+from gossamer.graph.asking.opening import OpenedGraph
 
 LIKENESS = {"cocitation": Likeness.cocited, "coupling": Likeness.coupled}
 """Linked from the same pages, or linking to the same pages."""
@@ -46,7 +46,7 @@ class SimilarPages(Struct, frozen=True, kw_only=True):
     pages: list[SimilarPage]
 
 
-def path(graph: Opened, start: str, end: str) -> LinkPath | None:
+def path(graph: OpenedGraph, start: str, end: str) -> LinkPath | None:
     """Return a shortest way over links between two pages; None if one of them is not known."""
     first, last = graph.node(start), graph.node(end)
     if first is None or last is None:
@@ -62,7 +62,9 @@ def path(graph: Opened, start: str, end: str) -> LinkPath | None:
     )
 
 
-def like(graph: Opened, url: str, by: str = "cocitation", most: int = 20) -> SimilarPages | None:
+def like(
+    graph: OpenedGraph, url: str, by: str = "cocitation", most: int = 20
+) -> SimilarPages | None:
     """Return the pages that are most like one; None if it is not known."""
     if by not in LIKENESS:
         raise ConfigError(f"like by: expected {' or '.join(LIKENESS)}, found {by!r}")

@@ -1,7 +1,7 @@
 """FROM ARCHIVE TO GRAPH: read what links records say, sort it, write it down.
 
 `build_graph` brings a crawl's graph up to date, `follow` does so again and again while it runs.
-`ArcSorter` is what turns any arcs into rows. `Base`, `Delta` and `Manifest` are what was written.
+`ArcSorter` turns any arcs into rows. `Base`, `Delta` and `GraphManifest` are what was written.
 
 Neighbours: reads `store`; writes with `bv` and `names`. Not for: answering.
 """
@@ -10,7 +10,7 @@ from gossamer.graph.build.builder import GraphFacts, GraphOptions, build_graph
 from gossamer.graph.build.checking import check_graph
 from gossamer.graph.build.delta import GONE, UNKNOWN, Delta
 from gossamer.graph.build.following import follow
-from gossamer.graph.build.manifest import Manifest, check_files, read_manifest
+from gossamer.graph.build.manifest import GraphManifest, check_files, read_manifest
 from gossamer.graph.build.place import graph_folder, whole_folder
 from gossamer.graph.build.sorting import ArcSorter
 from gossamer.graph.build.whole import Base

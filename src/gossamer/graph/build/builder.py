@@ -25,7 +25,7 @@ from gossamer.graph.build.delta import (
 from gossamer.graph.build.fold import Folding, fold
 from gossamer.graph.build.manifest import (
     Choice,
-    Manifest,
+    GraphManifest,
     check_files,
     read_manifest,
     sealed,
@@ -134,7 +134,7 @@ class _Builder:
             place, self._tell, lambda: self._build(manifest), lambda: self._build(None)
         )
 
-    def _build(self, manifest: Manifest | None) -> GraphFacts:
+    def _build(self, manifest: GraphManifest | None) -> GraphFacts:
         old = _Old(self._graph, manifest) if manifest is not None else None
         for attempt in range(ATTEMPTS):
             work = place_of(self._place.root).fresh() / WORK
@@ -209,7 +209,7 @@ class _Builder:
             if (self._graph / name).exists():
                 (new / name).hardlink_to(self._graph / name)
         last = read_manifest(self._graph)
-        manifest = Manifest(
+        manifest = GraphManifest(
             generation=last.generation + 1 if last is not None else 1,
             redirects=options.redirects,
             canonical=options.canonical,
@@ -224,7 +224,7 @@ class _Builder:
         place_of(self._place.root).swap()
         return self._facts("full" if old is None else "fold", manifest)
 
-    def _usable_manifest(self) -> Manifest | None:
+    def _usable_manifest(self) -> GraphManifest | None:
         """Return what the graph that exists was built from; None if it is of no use."""
         found, options = read_manifest(self._graph), self._options
         if found is None or options.is_full or has_shrunk(found.covered, self._counted):
@@ -234,23 +234,23 @@ class _Builder:
             return None  # where a chain ends cannot be told from the graph that has followed it
         return found
 
-    def _has_unread(self, manifest: Manifest) -> bool:
+    def _has_unread(self, manifest: GraphManifest) -> bool:
         return has_more(manifest.covered, self._counted)
 
-    def _has_news(self, manifest: Manifest) -> bool:
+    def _has_news(self, manifest: GraphManifest) -> bool:
         """Return True if there is anything to do."""
         return self._must_fold(manifest) or self._has_unread(manifest)
 
-    def _must_fold(self, manifest: Manifest) -> bool:
+    def _must_fold(self, manifest: GraphManifest) -> bool:
         return manifest.delta > 0 and self._options.delta_share == 0
 
-    def _is_small(self, fresh: Fresh, manifest: Manifest) -> bool:
+    def _is_small(self, fresh: Fresh, manifest: GraphManifest) -> bool:
         most = manifest.arcs * self._options.delta_share
         is_large = manifest.arcs >= self._options.small_arcs
         return is_large and fresh.links <= most and len(fresh.sources) <= most
 
     def _facts(
-        self, did: Literal["nothing", "delta", "fold", "full"], manifest: Manifest
+        self, did: Literal["nothing", "delta", "fold", "full"], manifest: GraphManifest
     ) -> GraphFacts:
         return GraphFacts(
             did=did,
@@ -267,14 +267,14 @@ class _Builder:
 class _Old:
     """The graph that exists, and its delta."""
 
-    def __init__(self, folder: Path, manifest: Manifest) -> None:
+    def __init__(self, folder: Path, manifest: GraphManifest) -> None:
         self.manifest = manifest
         check_files(folder, manifest)
         self.base = Base(folder)
         self.delta = Delta.open(folder, manifest.delta) if manifest.delta else None
 
 
-def _of_base(manifest: Manifest) -> dict[str, FileSeal]:
+def _of_base(manifest: GraphManifest) -> dict[str, FileSeal]:
     """Return the seals of a graph without those of its delta."""
     return {name: seal for name, seal in manifest.files.items() if name.startswith(WEB)}
 

@@ -1,4 +1,4 @@
-"""Manifest: what a crawl's graph was built from, and how. Written last: without it, nothing is.
+"""GraphManifest: what a crawl's graph was built from, and how. Written last: without it, no graph.
 
 It seals the files: a graph in which a bit was turned would give other answers, and seem sound.
 """
@@ -23,7 +23,7 @@ CHECKED_BYTES = 256 << 20
 """A graph of up to so many bytes is read whole when it is opened: that takes no time."""
 
 
-class Manifest(Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
+class GraphManifest(Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
     """What the files of a graph's folder are. A key with a flipped bit is not ours."""
 
     format: int = FORMAT
@@ -48,16 +48,16 @@ class Manifest(Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
     """The hash of all this."""
 
 
-def read_manifest(folder: Path) -> Manifest | None:
+def read_manifest(folder: Path) -> GraphManifest | None:
     """Return what a folder holds; None if it is not a whole graph of this format."""
     try:
-        found = msgspec.json.decode((folder / FILE).read_bytes(), type=Manifest)
+        found = msgspec.json.decode((folder / FILE).read_bytes(), type=GraphManifest)
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
         return None
     return found if found.format == FORMAT and found.own == own_hash(found) else None
 
 
-def write_manifest(folder: Path, manifest: Manifest) -> Manifest:
+def write_manifest(folder: Path, manifest: GraphManifest) -> GraphManifest:
     """Put a manifest into its place at once, after all files that it speaks of are on the disk.
 
     Return it with its hash.
@@ -73,7 +73,9 @@ def sealed(folder: Path, names: Iterable[str]) -> dict[str, FileSeal]:
     return {name: seal_of(folder / name) for name in sorted(names)}
 
 
-def check_files(folder: Path, manifest: Manifest, most_bytes: int | None = CHECKED_BYTES) -> None:
+def check_files(
+    folder: Path, manifest: GraphManifest, most_bytes: int | None = CHECKED_BYTES
+) -> None:
     """Raise `CorruptFile` unless the files of a graph are those that were written.
 
     Files of more than `most_bytes` in all are only measured; None: they are read, too.

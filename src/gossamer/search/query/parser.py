@@ -53,6 +53,8 @@ _RUN = re.compile(r'"*([^\s"]*)"*')
 _SPACE_AND_MORE = re.compile(r"\s+\S")
 """What follows a colon in a sentence, not in a filter."""
 _OR = "OR"
+SHOUTED = 6
+"""Words of a query in capitals from which on it is a sentence, and OR a word of it."""
 _READERS: dict[str, tuple[str, Callable[[str], str | None]]] = {
     "site": ("sites", site_of),
     "lang": ("languages", language_of),
@@ -144,6 +146,7 @@ class _Scan:
     def __init__(self, text: str, hints: list[str]) -> None:
         self._text = text
         self._has_options = _OPTION.search(text) is not None
+        self._is_shouted = text.isupper() and len(text.split()) >= SHOUTED
         self._at = _end(_GAP, text, 0)
         self._lists: dict[str, list[str]] = {}
         self._words: list[list[str]] = []
@@ -256,6 +259,8 @@ class _Scan:
             self._word(run[1], is_not=is_not)
 
     def _word(self, word: str, *, is_not: bool) -> None:
+        if word == _OR and self._is_shouted:
+            word = word.lower()
         if word == _OR and not is_not:
             self._is_either, self._is_open = self._is_open, False
             return

@@ -18,6 +18,9 @@ from gossamer.search.query.languages import likely_languages, pages_of
 
 CLEARLY = 20
 """A word is put in another's place if so many times as many pages have it."""
+SMALL = 100
+"""In an index of so few pages one is enough, if none has the word itself; beyond that it takes one
+for each so many, up to CLEARLY."""
 SHORTEST, SHORTEST_OF_TWO, LONGEST = 4, 7, 24
 """Letters of a word in which one slip, or two, is looked for."""
 SURE = 2
@@ -118,7 +121,7 @@ class Speller:
         pages = min((pages_of(group, counts) for group in groups), default=0)
         if pages > max(RARE, RARE_SHARE * counts.pages):
             return []
-        least = CLEARLY * (pages + 1)
+        least = CLEARLY * (pages + 1) if pages else min(CLEARLY, 1 + counts.pages // SMALL)
         offers = self._one_slip(said, languages, least)
         if not offers and len(said) >= SHORTEST_OF_TWO:
             offers = self._two_slips(said, groups, least)

@@ -55,7 +55,7 @@ class LikeText(Struct, frozen=True, kw_only=True):
     """If it is a page of the index: it is not like itself."""
 
 
-class SimilarPages(Struct, frozen=True, kw_only=True):
+class SimilarityResult(Struct, frozen=True, kw_only=True):
     """Pages like a text, the best first."""
 
     total: int
@@ -77,11 +77,11 @@ class SimilarFinder:
         self._lock = Lock()
         """One at a time reads whole pages."""
 
-    def find(self, given: LikeText, among: AnalysedQuery, *, top: int) -> SimilarPages:
+    def find(self, given: LikeText, among: AnalysedQuery, *, top: int) -> SimilarityResult:
         """Return pages like a text, those that fit the filters and have the words of a query."""
         terms = self._terms(given)
         if not terms:
-            return SimilarPages(
+            return SimilarityResult(
                 total=0, ranked=[], near_copies=frozenset(), terms=(), is_partial=False
             )
         words = tuple(tuple((term,) for term in group) for group in among.groups)
@@ -108,7 +108,7 @@ class SimilarFinder:
         ranked = in_order(_by_order_of_words(given.text, best, pages))
         ranked += in_order([Ranked(one.score, one) for one in others])
         ranked.sort(key=lambda one: one.candidate.key not in copies)
-        return SimilarPages(
+        return SimilarityResult(
             total=found.total - (len(candidates) < len(found.candidates)),
             ranked=ranked,
             near_copies=copies,

@@ -12,7 +12,7 @@ from gossamer.search.fields import FAST_FIELDS, POSITIONED, TEXT_FIELDS
 
 SPLIT = "split"
 RAW = "raw"
-VERSION = 7
+VERSION = 8
 """Of this schema and of the analysis: an index of another version is built again."""
 _ASKED_FOR = frozenset({"key", "at"})
 """Numbers that pages are looked up by."""

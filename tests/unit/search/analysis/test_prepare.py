@@ -1,3 +1,5 @@
+from itertools import combinations
+
 import pytest
 
 from gossamer.search.analysis import COPY_BITS, REST_MARK, Analyser
@@ -57,6 +59,19 @@ def test_pages_that_say_nearly_the_same_have_nearly_the_same_sketch() -> None:
     assert (one ^ named).bit_count() > COPY_BITS
     assert (one ^ unlike).bit_count() > 10
     assert prepared("Hardly anything.").sketch == 0
+
+
+def test_long_texts_that_share_nothing_but_small_words_are_no_copies() -> None:
+    small = ("the", "of", "and", "to", "in", "a", "is", "that", "for", "it", "as", "was", "on")
+
+    def text(name: str) -> str:
+        words = [small[n * n * len(name) % len(small)] for n in range(2000)]
+        words[::3] = [f"{name}{n * n % 501}" for n in range(len(words[::3]))]
+        return " ".join(words) + "."
+
+    sketches = [prepared(text(name)).sketch for name in ("spider", "web", "harbour", "ox")]
+    pairs = combinations(sketches, 2)
+    assert min((one ^ other).bit_count() for one, other in pairs) > COPY_BITS
 
 
 @pytest.mark.parametrize(

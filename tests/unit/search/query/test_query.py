@@ -33,6 +33,9 @@ def seconds(*date: int) -> int:
         ('5" disk', Query(words=(("5",), ("disk",)))),
         ("wool - coat", Query(words=(("wool",), ("coat",)))),
         ("OR wool OR", Query(words=(("wool",),))),
+        ("RED OR BLUE WOOL", Query(words=(("RED", "BLUE"), ("WOOL",)))),
+        ("WHERE IS RED OR BLUE WOOL SOLD?", Query(words=(
+            ("WHERE",), ("IS",), ("RED",), ("or",), ("BLUE",), ("WOOL",), ("SOLD?",)))),
         ("red red", Query(words=(("red",), ("red",)))),
         ("git commit --amend", Query(words=(("git",), ("commit",), ("amend",)))),
         ("git clean -f", Query(words=(("git",), ("clean",), ("f",)))),

@@ -55,6 +55,15 @@ def test_of_two_words_that_may_be_meant_the_one_is_taken_that_stands_with_the_ot
     assert speller.better(["postgresql", "vaccum"]) == {"vaccum": "vacuum"}
 
 
+def test_in_a_small_index_one_page_is_enough(tmp_path: Path) -> None:
+    text = f"postgresql needs a vacuum {FILLER}"
+    reader = index_of(tmp_path, [IndexPage(url="http://a.test/", text=text, language="en")])
+    assert Speller(reader, Analyser()).better(["postgersql", "vaccum"]) == {
+        "postgersql": "postgresql",
+        "vaccum": "vacuum",
+    }
+
+
 def test_a_word_with_another_first_letter_must_be_far_more_frequent(tmp_path: Path) -> None:
     texts = ["a vacuum"] * 40 + ["an accum"] * 90
     pages = [

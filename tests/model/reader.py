@@ -1,0 +1,107 @@
+"""Restoring from a crawl that runs: one shard's manifest after the other, then what they name."""
+
+from collections import Counter
+from typing import TYPE_CHECKING, NamedTuple
+
+from tests.model.chains import CHARTER, Charter, Lost, Manifest, ShardState, StoredFile
+
+if TYPE_CHECKING:
+    from tests.model.world import World
+
+MOST_STEPS = 500
+
+
+class Verdict(NamedTuple):
+    """What is wrong with what readers see."""
+
+    lost: int
+    twice: int
+
+    @property
+    def is_bad(self) -> bool:
+        return bool(self.lost or self.twice)
+
+
+class RestoreReader:
+    """Reads a set of manifests while the crawl goes on."""
+
+    def __init__(self, world: "World") -> None:
+        self.world = world
+        charter = world.store.chains[CHARTER][world.store.newest(CHARTER)]
+        assert isinstance(charter, Charter)
+        self._missing = sorted(charter.ranges)
+        self._taken: dict[int, tuple[int, Manifest]] = {}
+        self._files: list[StoredFile] | None = None
+        self._steps = 0
+
+    @property
+    def has_all(self) -> bool:
+        """True when only files are left to read."""
+        return self._files is not None
+
+    def step(self) -> bool:
+        """Read one object; return True when all are read."""
+        self._steps += 1
+        if self._steps > MOST_STEPS:
+            raise Lost("no set of manifests that needs none that is missing")
+        if self._missing:
+            self._read(self._missing.pop())
+        elif self._files is None:
+            self._missing = sorted(self._behind()) if self.world.rules.readers_go_forward else []
+            if not self._missing:
+                self._files = [f for _, manifest in self._taken.values() for f in manifest.files]
+        elif self._files:
+            file = self._files.pop()
+            if self.world.store.files.get(file.name) != file.content:
+                raise Lost(f"file {file.name}, which a set of manifests names")
+        else:
+            return True
+        return False
+
+    def _read(self, shard: int) -> None:
+        store = self.world.store
+        number = store.newest(shard)
+        if number:
+            self._taken[shard] = (number, store.manifest(shard))
+            return
+        named = {c.shard: c for _, m in self._taken.values() for c in m.children}
+        if shard in named:  # it has not begun: its first manifest follows from its parent's
+            child = named[shard]
+            self._taken[shard] = (0, Manifest(child.state, files=child.files))
+
+    def _behind(self) -> set[int]:
+        """Return the shards whose manifests are behind what others rely on."""
+        behind = set()
+        named = {c.shard for _, m in self._taken.values() for c in m.children}
+        for _, manifest in self._taken.values():
+            for shard, number in manifest.state.relies.items():
+                if shard not in self._taken or self._taken[shard][0] < number:
+                    behind.add(shard)
+        covered = sum(m.state.high - m.state.low for _, m in self._taken.values())
+        if covered != self.world.span:  # a child without its parent's split
+            behind |= self._taken.keys() - named
+        return behind | (named - self._taken.keys())
+
+    def verdict(self) -> Verdict:
+        """Judge the crawl that goes on from there."""
+        return judged(self.world, [manifest.state for _, manifest in self._taken.values()])
+
+
+def judged(world: "World", states: list[ShardState]) -> Verdict:
+    """Let a crawl end by itself from the states of its shards, on one quiet machine; judge it."""
+    stored = Counter(url for state in states for url in state.stored)
+    seen = set().union(*(state.seen for state in states))
+    todo = [url for state in states for url in state.queue]
+    found = [url for state in states for url in state.outbox.values()]
+    while todo or found:
+        if found:
+            url = found.pop()
+            if url not in seen:
+                seen.add(url)
+                todo.append(url)
+        else:
+            url = todo.pop()
+            stored[url] += 1
+            found += world.links[url]
+    twice = sum(times - 1 for times in stored.values())
+    return Verdict(len(world.reachable - stored.keys()), twice)

@@ -1,0 +1,10 @@
+"""How much of the tests of checkpoints is played: `make test` a little, `make test-store` all."""
+
+import os
+
+IS_FULL = os.environ.get("STORE_FULL", "") == "1"
+
+
+def times(full: int, small: int = 3) -> int:
+    """Return how often something is done."""
+    return full if IS_FULL else small
