@@ -108,6 +108,7 @@ def our_classes(found: object) -> Iterator[str]:
                 yield word
 
 
+@pytest.mark.slow
 def test_every_class_in_a_public_signature_is_public() -> None:
     public_names = {name: getattr(gossamer, name) for name in gossamer.__all__}
     missing = {

@@ -65,6 +65,7 @@ def steps_of(work: Callable[[], object]) -> list[str]:
     return steps
 
 
+@pytest.mark.slow
 def test_a_kill_before_any_step_leaves_the_old_or_the_new_file_whole(tmp_path: Path) -> None:
     path = tmp_path / "file"
     found = []

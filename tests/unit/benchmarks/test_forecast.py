@@ -8,6 +8,8 @@ from laboratory.forecast import Budget, Drift, Watched, predict, run
 
 from gossamer.frontier.revisit import Belief, Watchlist
 
+pytestmark = pytest.mark.slow  # simulates months
+
 
 class Evenly:
     """Every page at the same interval."""
@@ -80,7 +82,6 @@ def test_the_plan_alone_keeps_to_the_budget() -> None:
     assert visits <= 2.0 * 4_000 * 1.1
 
 
-@pytest.mark.slow
 def test_learning_comes_close_to_what_the_true_rates_allow() -> None:
     rng = np.random.default_rng(5)
     count = 200

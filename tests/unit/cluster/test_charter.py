@@ -54,6 +54,7 @@ def with_states(folder: Path, *shards: int) -> Path:
     return folder / "state" / "shards.json"
 
 
+@pytest.mark.slow
 def test_a_charter_with_any_flipped_bit_or_cut_is_refused(tmp_path: Path) -> None:
     path = with_states(tmp_path, 0, 1)
     write_charter(path, Charter(shards=2))

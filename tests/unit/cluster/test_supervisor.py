@@ -155,6 +155,7 @@ def dies_after(commits: int) -> Run:
     return run
 
 
+@pytest.mark.slow
 async def test_a_shard_that_dies_again_and_again_without_getting_anywhere_ends_the_crawl() -> None:
     """Its repair and its first leases are no progress: every start commits them."""
     made = supervised(dies_after(commits=2))
@@ -167,6 +168,7 @@ async def test_a_shard_that_dies_again_and_again_without_getting_anywhere_ends_t
     assert made.members[0].starts == supervisor.MAX_DEATHS
 
 
+@pytest.mark.slow
 async def test_a_shard_that_gets_on_between_its_deaths_is_started_again() -> None:
     made = supervised(dies_after(commits=3))
     running = asyncio.ensure_future(made.run())

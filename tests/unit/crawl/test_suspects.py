@@ -24,6 +24,8 @@ from gossamer.model import (
 from gossamer.process import Processor, Tools, importable, processor
 from gossamer.report import Suspect, encode_suspect, suspect_row_key
 
+pytestmark = pytest.mark.slow  # helper processes are started
+
 PAGE, OTHER = "http://a.test/p", "http://a.test/q"
 KEY = url(PAGE).key
 HTML = b"<html><head><title>One</title></head><body><p>Words</p><a href='/q'>q</a></body></html>"

@@ -71,6 +71,7 @@ def random_arcs(count: int, nodes: int) -> list[np.ndarray]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("has_kinds", [True, False])
 def test_runs_on_disk_give_the_same_rows_as_memory(tmp_path: Path, *, has_kinds: bool) -> None:
     nodes = 3000

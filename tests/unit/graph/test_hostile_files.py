@@ -138,6 +138,7 @@ def written(base: Path, rows: list[list[int]]) -> Path:
     return base
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "line",
     [
@@ -242,6 +243,7 @@ def test_names_that_are_no_text_are_damage_even_with_a_right_checksum(tmp_path: 
             ask()
 
 
+@pytest.mark.slow
 def test_what_a_killed_process_left_is_gone_after_the_next(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     words = ["graph", "from-edges", str(tmp_path / "pipe"), str(tmp_path / "g")]

@@ -44,6 +44,7 @@ def test_groups_that_link_among_themselves_stand_together() -> None:
     assert changes < 30  # 12 groups, and 550 changes if their members stood anywhere
 
 
+@pytest.mark.slow
 def test_a_reordered_graph_has_the_same_links_in_fewer_bits(tmp_path: Path) -> None:
     web = random_web(3000, seed=6)
     scrambled = np.random.default_rng(6).permutation(3000)

@@ -12,6 +12,8 @@ from gossamer.config import ProcessConfig, UrlConfig
 from gossamer.model import Document, Extraction
 from gossamer.process import HELPER_COMMAND, HelperSetup, Tools, helper_request
 
+pytestmark = pytest.mark.slow  # helper processes are started
+
 MakeDocument = Callable[..., Document]
 
 

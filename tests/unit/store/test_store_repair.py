@@ -301,6 +301,7 @@ def test_an_index_that_is_whole_is_left_as_it_is(tmp_path: Path, *, is_old: bool
     assert {row.cdxj_length for name, row in table.items() if name != PAGES} == {None}
 
 
+@pytest.mark.slow
 def test_an_index_that_was_cut_anywhere_is_written_again_from_its_file(tmp_path: Path) -> None:
     shard = Shard(tmp_path)
     shard.commit(pages(3))

@@ -84,6 +84,7 @@ def record_ends(folder: CrawlFolder, name: str) -> list[int]:
     return [one.offset + one.length for one in Records(folder.archive / name)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("further", [(), (PAGES,), (PAGES, TEXT), (PAGES, TEXT, LINKS)])
 @pytest.mark.parametrize("victim", [PAGES, TEXT, LINKS])
 def test_a_page_that_lost_its_record_its_text_or_its_links_is_not_stored_wherever_it_was_torn(

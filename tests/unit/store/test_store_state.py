@@ -211,6 +211,7 @@ while True:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("after_write", ["", "    state.sync()\n"])
 def test_kill_9_loses_no_batch_that_was_written_and_tears_none(
     tmp_path: Path, after_write: str

@@ -78,6 +78,7 @@ def test_a_page_that_shares_a_content_gets_its_words_when_that_is_read(tmp_path:
     assert_parts_say_the_same(tmp_path)
 
 
+@pytest.mark.slow
 def test_any_sequence_of_news_gives_what_a_full_build_gives(tmp_path: Path) -> None:
     rng = random.Random(17)
     archive = PagesArchive(tmp_path)

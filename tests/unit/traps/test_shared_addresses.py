@@ -49,6 +49,7 @@ def walk_of(places: dict[str, Snare], **options: object) -> Walk:
     return walk.run()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("links", [1, 3, 20])
 def test_an_address_that_makes_up_domains_has_one_allowance_for_all_of_them(links: int) -> None:
     walk = walk_of({HOME: door(FIRST), "http://": farm(links)})
@@ -79,6 +80,7 @@ def test_behind_a_proxy_no_address_is_known_and_none_is_suspected() -> None:
     assert walk.traps.notes() == ()
 
 
+@pytest.mark.slow
 def test_domains_that_name_each_other_and_come_to_an_end_are_walked_whole() -> None:
     """A tree of 1,000 domains on one address, most of which name no other."""
     count = 1000

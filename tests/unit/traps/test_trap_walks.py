@@ -194,6 +194,7 @@ def test_switched_off_the_detector_lets_go_what_was_held() -> None:
     assert walk.hits[TRAP] == hits + 299
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("at_once", [1, 512])
 def test_a_kill_at_any_commit_of_a_probation_loses_no_url(
     at_once: int, monkeypatch: pytest.MonkeyPatch
@@ -212,6 +213,7 @@ def test_a_kill_at_any_commit_of_a_probation_loses_no_url(
     assert len(set(walk.fetched)) == len(walk.fetched)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["flat", "deep", "crossed", "facets"])
 def test_a_kill_at_any_commit_of_a_trap_loses_no_url_and_no_count(name: str) -> None:
     config = TrapsConfig(allowance=150)
@@ -411,6 +413,7 @@ def grid(address: str, rows: int) -> Snare:
     return sheet
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("address", ["?room={}&day={}", "day-{1}/room-{0}.html", "{1}-{0}"])
 def test_an_endless_form_at_home_does_not_use_up_the_urls_of_a_site_that_is_suspected_too(
     address: str,

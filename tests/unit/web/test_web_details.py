@@ -15,6 +15,8 @@ from tests.unit.web.indexed import indexed, spider
 from tests.unit.web.served import Served, serving
 from tests.unit.web.test_web_answers import Tags
 
+pytestmark = pytest.mark.slow  # each test serves a crawl or an index of its own
+
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:

@@ -18,6 +18,8 @@ from gossamer.web.engine import Engine
 from gossamer.web.server import MOST_CONNECTIONS, connections_in
 from tests.unit.web.served import PATIENCE_S, A, Served, crawled, serving
 
+pytestmark = pytest.mark.slow  # servers in processes, and many connections
+
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
@@ -123,7 +125,6 @@ def test_half_brackets_are_no_address(host: str) -> None:
     assert not is_loopback(host)
 
 
-@pytest.mark.slow
 def test_too_many_long_questions_are_told_to_come_again(tmp_path: Path) -> None:
     engine = Engine(tmp_path)
     begun, end = Event(), Event()
@@ -148,7 +149,6 @@ def test_too_many_long_questions_are_told_to_come_again(tmp_path: Path) -> None:
     assert engine.aside(lambda _: {"ok": True}) == {"ok": True}
 
 
-@pytest.mark.slow
 def test_a_graph_that_is_damaged_deleted_or_made_anew_while_it_is_served(tmp_path: Path) -> None:
     folder = crawled(tmp_path)
     with serving(folder, "--no-build") as server:

@@ -16,6 +16,8 @@ from tests.unit.search.pages_archive import PagesArchive, page
 from tests.unit.web.indexed import HARM
 from tests.unit.web.served import Served, serving
 
+pytestmark = pytest.mark.slow  # each test builds and serves an index
+
 A, B = "http://a.test/", "http://b.test/"
 FOX, OWL = "http://i.test/fox.png", "http://i.test/owl.svg"
 TEXT = "A fox crossed the frozen river at dusk while owls called from the old barn " * 8

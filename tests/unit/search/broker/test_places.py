@@ -213,6 +213,7 @@ class Counted:
         raise CannotGoOn("nobody is there")
 
 
+@pytest.mark.slow
 def test_a_refresher_ends_with_what_it_refreshes_and_survives_its_failures() -> None:
     calls: list[int] = []
     counted = Counted(calls)

@@ -21,6 +21,8 @@ from gossamer.search.shard import LocalShard
 from tests.unit.search.build.test_index_images import stored
 from tests.unit.search.pages_archive import PagesArchive, page
 
+pytestmark = pytest.mark.slow  # builds indexes
+
 TOPICS = {
     "foxes": "fox den cub vixen fur tail hunt burrow dusk scent rodent forest",
     "boats": "hull mast sail keel rudder harbour anchor rope tide deck crew voyage",
