@@ -9,6 +9,9 @@ BENCHMARKS := server micro cpu macro shards tls envelope politeness addresses ne
   freshness watch traps capture graph ranks urlmap serve edges webgraph relevance search tiers \
   indexing organisations slow-hosts export
 .DEFAULT_GOAL := help
+# Compiled modules are kept, whatever the environment says: without them each of the processes that
+# tests start compiles all of Gossamer anew.
+unexport PYTHONDONTWRITEBYTECODE
 .PHONY: help setup demo test check quick mutants kills test-store fix docs lock bench plots shot
 
 help:            ## what you can say
