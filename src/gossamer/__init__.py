@@ -135,6 +135,8 @@ if TYPE_CHECKING:
         FailureCount,
         FilterVerdict,
         GivenText,
+        HostDetails,
+        HostFetch,
         HostSettings,
         LinkFinding,
         LinkFormat,
@@ -178,11 +180,14 @@ if TYPE_CHECKING:
         WatchTotals,
         Why,
         add,
+        address_words,
         html_of,
         links_summary,
         render_links,
         show,
+        state_sentence,
         status,
+        waiting_words,
         why,
     )
     from gossamer.search import (
@@ -287,6 +292,8 @@ __all__ = [
     "Hit",
     "HitImage",
     "HostConfig",
+    "HostDetails",
+    "HostFetch",
     "HostLinks",
     "HostRanking",
     "HostRow",
@@ -409,6 +416,7 @@ __all__ = [
     "Wire",
     "__version__",
     "add",
+    "address_words",
     "as_json",
     "build_near",
     "build_state",
@@ -439,9 +447,11 @@ __all__ = [
     "run_async",
     "serve",
     "show",
+    "state_sentence",
     "status",
     "structured_data",
     "url_filter",
+    "waiting_words",
     "why",
     "write_feed",
 ]
@@ -485,6 +495,8 @@ _HOMES = {
         "read_item_rules structured_data"
     ),
     "report": (
+        "address_words "
+        "HostDetails HostFetch state_sentence waiting_words "
         "CrawlSample "
         "PauseState StoppedCrawl "
         "Added ChangedSettings Changes ClusterMember CopiedPage CopyCluster CopyClusters "

@@ -48,7 +48,19 @@ PARTS: dict[str, tuple[str, ...]] = {
     ),
     "opened": ("open", "OpenCrawl", "Console"),
     "answers": (
-        *("Status", "CrawlSample", "WatchTotals", "TrapNote", "UserErrors", "WaitsFor"),
+        *(
+            "Status",
+            "address_words",
+            "CrawlSample",
+            "waiting_words",
+            "state_sentence",
+            "HostFetch",
+            "HostDetails",
+            "WatchTotals",
+            "TrapNote",
+            "UserErrors",
+            "WaitsFor",
+        ),
         *("Why", "RobotsAnswer", "FilterVerdict", "RecordLocation", "PastVisit", "Revisits"),
         *("HostSettings", "OutsideScore"),
         *(

@@ -1,12 +1,14 @@
 """Console: a crawl as those see it who run it. Asked by the pages of `gossamer serve`."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gossamer.clock import SystemClock
+from gossamer.urls import host_name
 
 if TYPE_CHECKING:
-    from gossamer.report import CrawlSample
+    from gossamer.report import CrawlSample, HostDetails, Page
 
 
 class Console:
@@ -20,6 +22,18 @@ class Console:
         from gossamer.report import read_history
 
         return read_history(self._folder, SystemClock().wall())
+
+    def host(self, host: str) -> "HostDetails | None":
+        """Return what is known of a host; None if no URL of it was queued."""
+        from gossamer.report import host_details
+
+        return host_details(self._folder, host_name(host))
+
+    def replayed(self, page: "Page", address_of: Callable[[str], str]) -> str:
+        """Return a stored page or style sheet whose references are `address_of` their URLs."""
+        from gossamer.tables import replayed
+
+        return replayed(page, address_of)
 
     def metrics(self) -> str:
         """Return the metrics of the crawl in the text format that Prometheus reads."""

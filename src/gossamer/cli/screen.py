@@ -18,9 +18,7 @@ from rich.text import Text
 from gossamer.cli.words import (
     CERTIFICATES,
     ENDINGS,
-    FAILED_HOSTS,
     HELD_FOR,
-    PAUSES,
     advice_on,
     meaning_of,
 )
@@ -37,7 +35,6 @@ if TYPE_CHECKING:
         RoundTotals,
         Status,
         UserErrors,
-        WaitsFor,
         Why,
     )
 
@@ -162,6 +159,8 @@ def progress(
 
 def progress_line(status: "Status") -> Text:
     """Return the crawl in one line: pages, rate, queue, active hosts, errors."""
+    from gossamer import waiting_words
+
     line = Text()
     line.append(f"{status.pages:,}", "bold green")
     line.append(f" {plural(status.pages, 'page')} · {status.pages_per_s}/s · ")
@@ -173,39 +172,11 @@ def progress_line(status: "Status") -> Text:
         line.append(f" · {status.held:,} held", "yellow")
     if status.parked_hosts:
         line.append(f" · {counted(status.parked_hosts, 'host')} down", "yellow")
-    if status.paused:
-        line.append(f" · paused: {harmless(PAUSES.get(status.paused, status.paused))}", "yellow")
-    elif not status.stop_reason and _is_held_up_by_addresses(status):
-        line.append(f" · {address_words(status.address_waits)}", "yellow")
-    elif status.waits_for is not None and not status.stop_reason:
-        line.append(f" · {waiting_words(status.waits_for)}", "yellow")
+    if waits := waiting_words(status):
+        line.append(f" · {harmless(waits)}", "yellow")
     if status.stop_reason:
         line.append(" · stopping (Ctrl-C again stops at once)", "yellow")
     return line
-
-
-def _is_held_up_by_addresses(status: "Status") -> bool:
-    """Return True if most hosts wait for an IP address that they share with others."""
-    return 2 * sum(status.address_waits.values()) > status.active_hosts
-
-
-def address_words(waits: Mapping[str, int]) -> str:
-    """Return how many hosts wait for which address; the one that most wait for."""
-    address, hosts = max(waits.items(), key=lambda wait: wait[1])
-    words = counted(hosts, "host waits", "hosts wait")
-    return f"{words} for {harmless(address)}, which {'it shares' if hosts == 1 else 'they share'}"
-
-
-def waiting_words(waits: "WaitsFor") -> str:
-    """Return what a crawl waits for that has nothing under way."""
-    host, seconds = harmless(waits.host), f"{max(1.0, waits.seconds):,.0f} s"
-    if waits.reason == "http_5xx" and waits.detail:
-        return f"waiting {seconds} to retry {host}, which answered {harmless(waits.detail)}"
-    if (words := FAILED_HOSTS.get(waits.reason)) is not None:
-        return f"waiting {seconds} to retry {host}, {words}"
-    if waits.reason == "address_delay" and waits.detail:
-        return f"waiting {seconds} for {host}, whose address {harmless(waits.detail)} others share"
-    return f"waiting {seconds} for {host} ({harmless(waits.reason)})"
 
 
 def watch_line(status: "Status") -> Text:
@@ -296,6 +267,8 @@ def _seed_lines(seeds: FailedSeeds, folder: Path, failures: Mapping[str, str]) -
 
 def status_view(status: "Status", folder: Path) -> RenderableType:
     """Return the status of a crawl."""
+    from gossamer import waiting_words
+
     if status.running:
         head = progress_line(status)
     elif status.finished:
@@ -303,7 +276,7 @@ def status_view(status: "Status", folder: Path) -> RenderableType:
     else:
         head = Text("Not running; `gossamer crawl --into` this folder goes on.", "bold")
         if status.paused:
-            head.append(f"\nIt is paused: {PAUSES.get(status.paused, status.paused)}.", "yellow")
+            head.append(f"\nIt is {waiting_words(status)}.", "yellow")
     return Group(head, _numbers(status, folder), *_reasons(status), *held_view(status, folder))
 
 
@@ -488,7 +461,9 @@ def _numbers(status: "Status", folder: Path) -> Table:
         down = counted(status.parked_hosts, "host that is", "hosts that are")
         queue += f"; {status.parked:,} of these wait for {down} down"
     if status.address_waits:
-        table.add_row("waiting", Text(address_words(status.address_waits)))
+        from gossamer import address_words
+
+        table.add_row("waiting", Text(harmless(address_words(status.address_waits))))
     known = f"{counted(status.known_urls, 'URL')} known on {counted(status.hosts, 'host')}"
     table.add_row("known", f"{known}; {queue}")
     if status.suspects:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from gossamer.cli.beside import end_with
 from gossamer.cli.options import Build, Json
 from gossamer.cli.screen import harmless, out, print_json
 from gossamer.cli.searching import given_places, missing_line
@@ -20,6 +21,36 @@ if TYPE_CHECKING:
 LOCAL = ("127.0.0.1", "localhost", "::1")
 
 
+Port = Annotated[int, typer.Option("--port", min=0, max=65535, help="0: any that is free.")]
+Host = Annotated[
+    str,
+    typer.Option("--host", help="Address to listen on; others can ask if it is not loopback."),
+]
+IsShard = Annotated[
+    bool, typer.Option("--shard", help="Let `search http://HOST:PORT` elsewhere ask its index.")
+]
+HasQueryLog = Annotated[
+    bool,
+    typer.Option(
+        "--query-log",
+        help="Keep queries, number of results and time in DIR/queries.jsonl, not who asked.",
+    ),
+]
+Token = Annotated[
+    str,
+    typer.Option(
+        "--token",
+        envvar="GOSSAMER_TOKEN",
+        show_default=False,
+        show_envvar=False,
+        metavar="TOKEN",
+        help="Who logs in with it may pause, stop and change the crawl; better in the "
+        "environment, as GOSSAMER_TOKEN. Without one, everybody on this machine may, and "
+        "nobody else.",
+    ),
+]
+
+
 def serve(
     given: Annotated[
         list[str],
@@ -30,30 +61,22 @@ def serve(
         ),
     ],
     *,
-    port: Annotated[
-        int, typer.Option("--port", min=0, max=65535, help="0: any that is free.")
-    ] = 8080,
-    host: Annotated[
-        str,
-        typer.Option("--host", help="Address to listen on; others can ask if it is not loopback."),
-    ] = "127.0.0.1",
-    shard: Annotated[
-        bool, typer.Option("--shard", help="Let `search http://HOST:PORT` elsewhere ask its index.")
-    ] = False,
-    query_log: Annotated[
-        bool,
-        typer.Option(
-            "--query-log",
-            help="Keep queries, number of results and time in DIR/queries.jsonl, not who asked.",
-        ),
-    ] = False,
+    port: Port = 8080,
+    host: Host = "127.0.0.1",
+    shard: IsShard = False,
+    query_log: HasQueryLog = False,
+    token: Token = "",
     build: Build = True,
     json: Json = False,
+    beside: Annotated[int, typer.Option("--beside", hidden=True)] = 0,
 ) -> int:
-    """Serve a search page, a link explorer and a JSON API, on this machine unless told otherwise.
+    """Serve a search page, a link explorer, the crawl's console and a JSON API.
 
-    What is built meanwhile is taken up at once. Ctrl-C ends it.
+    On this machine unless told otherwise. What is built meanwhile is taken up at once. Ctrl-C ends
+    it.
     """
+    if beside:
+        end_with(beside)
     places = [place for one in given for place in given_places(one)]
     only = places[0] if len(places) == 1 else None
     served: Path | SearchIndex
@@ -71,12 +94,16 @@ def serve(
         else:
             out().print(f"Serving {harmless(named)} at {address} (Ctrl-C ends it)", markup=False)
         if host not in LOCAL:
+            change = "change the crawl with the token" if token else "change nothing"
             out(is_aside=True).print(
-                "Anybody who can reach this machine can use it: there is no password."
+                "Anybody who can reach this machine can look at it: there is no password. They can "
+                f"{change}."
             )
 
     with suppress(KeyboardInterrupt):  # how a server ends
-        serve_forever(served, host, port, ready, is_shard=shard, has_query_log=query_log)
+        serve_forever(
+            served, host, port, ready, is_shard=shard, has_query_log=query_log, token=token
+        )
     if not isinstance(served, Path):
         served.close()
     return 0

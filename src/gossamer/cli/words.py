@@ -246,32 +246,6 @@ HELD_FOR: dict[str, str] = {
 }
 """What held URLs wait for, in words."""
 
-PAUSES: dict[str, str] = {
-    "on_request": "on request; `gossamer resume DIR` ends it",
-    "disk_low": "the disk is nearly full (disk_low)",
-    "store_away": "the object store does not answer; it is asked again and again",
-    "store_lease": "waiting for the lease on the object store: nobody else may be asking for pages",
-    "no_network": "no network; one host is asked every 10 s",
-}
-"""Why a crawl is paused, in words."""
-
-FAILED_HOSTS: dict[str, str] = {
-    "connect_failed": "which cannot be connected to",
-    "connect_timeout": "which did not answer in time",
-    "first_byte_timeout": "which did not answer in time",
-    "total_timeout": "which did not answer in time",
-    "stalled": "which stopped sending",
-    "disconnected": "which hung up",
-    "tls_failed": "whose TLS handshake failed",
-    "proxy_failed": "which the proxy did not reach",
-    "dns_unreachable": "whose name could not be looked up",
-    "http_5xx": "which answered with a server error",
-    "throttled": "which asked us to slow down",
-    "retry_after": "which asked us to wait",
-    "robots_unreachable": "whose robots.txt cannot be had",
-}
-"""What a host did that is asked again later."""
-
 EXIT_CODES: dict[int, str] = {
     0: "done: finished, or a limit (--max-pages, --max-time, --max-bytes) was reached, or only "
     "hosts that are down are left",

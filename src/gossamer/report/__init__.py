@@ -44,7 +44,7 @@ from gossamer.report.explanation import (
 from gossamer.report.given_texts import GivenDocument, plain_text, read_document, read_given
 from gossamer.report.history import edition_at, numbered, read_moment, read_since
 from gossamer.report.history_ring import CrawlSample, HistoryFile, read_history
-from gossamer.report.hosts import CrawledHost, host_table
+from gossamer.report.hosts import CrawledHost, HostDetails, HostFetch, host_details, host_table
 from gossamer.report.inquiry import (
     Added,
     ChangedSettings,
@@ -143,6 +143,7 @@ from gossamer.report.totals import (
     status_of,
 )
 from gossamer.report.urls import URL_STATES, UrlCounts, UrlRow, UrlSelection, count_urls, url_table
+from gossamer.report.words import address_words, state_sentence, waiting_words
 
 
 def check_crawl(

@@ -9,8 +9,8 @@ from pathlib import Path
 from msgspec import Struct
 
 from gossamer.fetch import RobotsCache
-from gossamer.frontier import HostStanding, each_host
-from gossamer.model import UrlRecord, UrlState
+from gossamer.frontier import HostStanding, each_host, find_host
+from gossamer.model import Url, UrlRecord, UrlState
 from gossamer.report.inquiry import settled_in
 from gossamer.report.records import URL, decode_record
 from gossamer.report.snapshot import Snapshot
@@ -48,6 +48,43 @@ class CrawledHost(Struct, frozen=True, kw_only=True):
     first_at: float | None
     """When it was first asked for a page, in seconds since 1970; None if it was not."""
     last_at: float | None
+
+
+class HostFetch(Struct, frozen=True, kw_only=True):
+    """How a URL of a host stands after its last turn."""
+
+    url: str
+    at: float
+    state: str
+    reason: str
+    detail: str
+    status: int
+    """HTTP status; 0 without an answer."""
+
+
+class HostDetails(Struct, frozen=True, kw_only=True):
+    """Everything that is known of one host."""
+
+    host: CrawledHost
+    known: int
+    """URLs that were ever queued: what filter.max_urls_per_host counts."""
+    next_at: float | None
+    """From when it may be asked again, in seconds since 1970; None if nothing of it waits."""
+    next_reason: str
+    """The rule that says so."""
+    is_parked: bool
+    """It is down: one request at a time finds out whether it is back."""
+    crawl_delay_s: float | None
+    """Of its robots.txt."""
+    robots_lines: list[str]
+    """Lines of its robots.txt that are for us, with their numbers."""
+    fetches: list[HostFetch]
+    """The last, the newest first."""
+    failures: list[HostFetch]
+    """URLs of it that failed or were refused, the newest first."""
+
+
+FETCHES_TOLD = 50
 
 
 @dataclass(slots=True)
@@ -114,4 +151,55 @@ def _row(standing: HostStanding, tally: _Tally, robots: RobotsCache) -> CrawledH
         median_ms=round(standing.median_s * 1000.0, 3) or None,
         first_at=tally.first_at if tally.first_at < inf else None,
         last_at=tally.last_at or None,
+    )
+
+
+def host_details(folder: Path | str, host: str) -> HostDetails | None:
+    """Return what is known of a host; None if no URL of it was queued."""
+    with Snapshot.open(folder) as snapshot:
+        for state in snapshot.states:
+            for found in _hosts_in(snapshot, state, host):
+                return _details(snapshot, state, found)
+    return None
+
+
+def _details(snapshot: Snapshot, state: State, found: CrawledHost) -> HostDetails:
+    row = find_host(state, found.host)
+    turns: list[HostFetch] = []
+    origins: set[Url] = set()
+    ring = ring_of(found.host).to_bytes(RING_BYTES, "big")
+    for _, value in state.scan(URL + ring):
+        record = decode_record(value)
+        url = read_canonical(record.url)
+        if url.host == found.host:
+            origins.add(url)
+            if record.visits:
+                turns.append(_turn(record))
+    turns.sort(key=lambda one: -one.at)
+    config = snapshot.config
+    robots = RobotsCache(config.robots, config.fetch.robots_agent, state.get)
+    rules = next(filter(None, (robots.peek(url, 0.0) for url in origins)), None)
+    wrong = [one for one in turns if one.state in {"failed", "refused", "waiting"}]
+    return HostDetails(
+        host=found,
+        known=row.known if row is not None else 0,
+        next_at=row.next_at if row is not None and found.queued else None,
+        next_reason=row.reason if row is not None else "",
+        is_parked=row is not None and row.is_parked,
+        crawl_delay_s=rules.crawl_delay_s if rules is not None else None,
+        robots_lines=[f"{one.number}: {one.line}" for one in rules.rules] if rules else [],
+        fetches=turns[:FETCHES_TOLD],
+        failures=wrong[:FETCHES_TOLD],
+    )
+
+
+def _turn(record: UrlRecord) -> HostFetch:
+    last = record.visits[-1]
+    return HostFetch(
+        url=record.url,
+        at=last.at,
+        state=record.state.value,
+        reason=record.reason,
+        detail=record.detail,
+        status=last.status,
     )

@@ -28,6 +28,7 @@ from gossamer.tables.options import (
 )
 from gossamer.tables.parts import TablesFacts, build_tables, check_tables, follow_tables, has_tables
 from gossamer.tables.places import STDOUT, ExportPlace, is_store
+from gossamer.tables.replay import replayed
 from gossamer.tables.rows import Batch, Reading, Row, batches_of
 from gossamer.tables.schema import (
     CHANGES,

@@ -3,7 +3,9 @@
 `api` is JSON, `pages` is a link explorer that needs no script, `frame` is what all pages share,
 `guard` is what every answer is held to, `engine` holds the newest graph and index.
 
-Neighbours: asks `gossamer.open(DIR)` and nothing else; `cli` starts it. Not for: changing anything.
+`console` shows how the crawl does, and steers it: for who asks on loopback, or has the token.
+
+Neighbours: asks `gossamer.open(DIR)` and nothing else; `cli` starts it. Not for: deciding anything.
 """
 
 from gossamer.web.app import make_app

@@ -1,4 +1,4 @@
-"""The application: routes, and what becomes of an error. Nothing here changes a crawl."""
+"""The application: routes, and what becomes of an error."""
 
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
@@ -18,6 +18,9 @@ from gossamer.clock import SystemClock
 from gossamer.errors import CannotGoOn, ConfigError, GossamerError
 from gossamer.web.api import api_routes, json_response
 from gossamer.web.asked import BadQuery
+from gossamer.web.console import Actions, console_routes
+from gossamer.web.console.actions import LOGIN_PATH, NotAllowed
+from gossamer.web.console.actions import PATH as DO_PATH
 from gossamer.web.details import detail_routes
 from gossamer.web.door.guard import App, Guard
 from gossamer.web.door.metrics import Gauge, Meter
@@ -30,7 +33,7 @@ from gossamer.web.shards import PREFIX, shard_routes
 Endpoint: TypeAlias = Callable[[Request], Awaitable[Response]]
 STATIC = Path(__file__).parent / "static"
 _TOLD = (
-    *(BadQuery, Busy, NoCrawl, NoGraph, NoIndex),
+    *(BadQuery, NotAllowed, Busy, NoCrawl, NoGraph, NoIndex),
     *(GossamerError, OSError, MemoryError, HTTPException),
 )
 """Errors that become an answer."""
@@ -42,12 +45,14 @@ def make_app(
     is_local: bool = True,
     is_shard: bool = False,
     has_query_log: bool = False,
+    token: str = "",
 ) -> App:
     """Return the server of a crawl's folder, or of an index, as an ASGI application.
 
     `is_local`: only requests that name a loopback host are answered, whoever sends them.
     `is_shard`: the shards of its index can be asked by a broker on another machine.
     `has_query_log`: queries are written down in the folder, without who asked.
+    `token`: who logs in with it may change the crawl; without one, everybody on loopback may.
     """
     folder = Path(served) if isinstance(served, str | Path) else None
     clock = SystemClock()
@@ -68,6 +73,7 @@ def make_app(
         *page_routes(engine),
         *detail_routes(engine),
         *search_routes(engine, around),
+        *console_routes(engine, Actions(is_local=is_local, token=token)),
     ]
     if folder is not None and is_shard:
         routes += shard_routes(folder)
@@ -76,7 +82,7 @@ def make_app(
     static = Mount("/static", StaticFiles(directory=STATIC))
     handlers = dict.fromkeys(_TOLD, _teller(engine))
     app = Starlette(routes=[*routes, metrics, static], exception_handlers=handlers)
-    posted = ("/api/search", *((PREFIX,) if is_shard else ()))
+    posted = ("/api/search", DO_PATH, LOGIN_PATH, *((PREFIX,) if is_shard else ()))
     return meter.counting(Guard(app, is_local=is_local, posted=posted))
 
 
@@ -95,7 +101,8 @@ def _metrics(meter: Meter, engine: Engine) -> Endpoint:
 
     async def answer(_request: Request) -> Response:
         found = await run_in_threadpool(gauges)
-        return Response(meter.text(found), media_type="text/plain; version=0.0.4")
+        crawl = await run_in_threadpool(engine.metrics)
+        return Response(meter.text(found) + crawl, media_type="text/plain; version=0.0.4")
 
     return answer
 
@@ -119,6 +126,8 @@ def _meaning(error: Exception) -> tuple[int, str]:
     match error:
         case BadQuery() | ConfigError():
             return 400, "bad_query"
+        case NotAllowed():
+            return 403, "not_allowed"
         case NoGraph():
             return 503, "no_graph"
         case NoIndex():

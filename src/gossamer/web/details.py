@@ -1,9 +1,13 @@
-"""Details of a page and its stored copy. Crawled markup is never run: no script, no request."""
+"""Details of a page and its stored copies. Crawled markup is never run: no script, no request."""
 
+import hmac
 import re
+import secrets
 from collections.abc import Awaitable, Callable, Iterator
 from datetime import UTC, datetime
+from hashlib import sha256
 from typing import TypeAlias
+from urllib.parse import quote, urlsplit
 
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
@@ -11,18 +15,24 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from gossamer import LinkList, Page, Why
+from gossamer import LinkList, Page, Why, page_text
 from gossamer.web.asked import Asked, BadQuery
 from gossamer.web.engine import Engine
-from gossamer.web.frame import field, frame, lines, link_to, out_link, text
+from gossamer.web.frame import address, diff_line, field, frame, lines, link_to, out_link, text
 
 Endpoint: TypeAlias = Callable[[Request], Awaitable[Response]]
 COPY_POLICY = (
-    "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; "
-    "form-action 'none'; frame-ancestors 'none'"
+    "sandbox; default-src 'none'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
+    "font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
 )
-"""Of stored HTML: an origin of its own, without scripts, forms and requests; only its own inline
-styles and pictures are shown."""
+"""Of stored HTML: an origin of its own, without scripts, forms and requests to others; styles and
+pictures come from the archive."""
+FRAME_POLICY = (
+    "default-src 'none'; style-src 'self'; img-src 'self'; frame-src 'self'; form-action 'self'; "
+    "base-uri 'none'; frame-ancestors 'none'"
+)
+"""Of our page around it."""
+STORED_PATH = "/stored"
 MOST_LINKS = 50
 MOST_EDITIONS = 20
 MOST_TEXT_CHARS = 2_000_000
@@ -34,7 +44,60 @@ _YEAR_10000 = 253_402_300_800
 
 def detail_routes(engine: Engine) -> list[Route]:
     """Return the routes of details and stored copies."""
-    return [Route("/page", _details(engine)), Route("/copy", _copy(engine))]
+    stored = StoredFiles(engine)
+    return [
+        Route("/page", _details(engine)),
+        Route("/copy", _copy(engine, stored)),
+        Route("/diff", _difference(engine)),
+        Route(STORED_PATH, stored.route),
+    ]
+
+
+class StoredFiles:
+    """Styles, pictures and fonts of stored pages, from the archive.
+
+    A stored page has an origin of its own, and so could be any other site's: its references carry a
+    key that only this server can make.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._secret = secrets.token_bytes(32)
+
+    def address_of(self, url: str) -> str:
+        """Return the address of what is stored of a URL."""
+        return f"{STORED_PATH}?url={quote(url, safe='')}&key={self._key(url)}"
+
+    def _key(self, url: str) -> str:
+        return hmac.new(self._secret, url.encode("utf-8", "replace"), sha256).hexdigest()[:32]
+
+    def html(self, page: Page) -> str:
+        """Return a stored page whose references lead into the archive."""
+        return self._engine.crawl.console.replayed(page, self.address_of)
+
+    async def route(self, request: Request) -> Response:
+        """Answer with a stored file."""
+        return await run_in_threadpool(self._answer, Asked(request.query_params))
+
+    def _answer(self, asked: Asked) -> Response:
+        url = asked.url("url")
+        if not hmac.compare_digest(asked.text("key"), self._key(url)):
+            raise HTTPException(403, "this address is not one of this server's pages")
+        page = self._engine.aside(lambda crawl: crawl.page(url))
+        if page is None:
+            raise HTTPException(404, f"no copy is stored of {url}")
+        kind = _plain_type(page)
+        headers = {"content-security-policy": COPY_POLICY}
+        if kind in _HTML:
+            place = f"/copy?form=page&url={quote(url, safe='')}"
+            return Response(status_code=303, headers={**headers, "location": place})
+        headers["cross-origin-resource-policy"] = "cross-origin"
+        headers["access-control-allow-origin"] = "null"
+        if kind == "text/css":
+            return Response(self.html(page), 200, headers, "text/css; charset=utf-8")
+        if not kind.startswith(("image/", "font/")):
+            raise HTTPException(404, f"{url} is neither a style, a picture nor a font")
+        return Response(page.body(), 200, headers, kind)
 
 
 def _details(engine: Engine) -> Endpoint:
@@ -75,10 +138,14 @@ def _drawn(url: str, why: Why | None, incoming: LinkList | None) -> Iterator[str
 def _ways(url: str, why: Why) -> Iterator[str]:
     """Give where to go from here."""
     if why.page is not None:
+        yield link_to("/copy", "stored copy", url=url, form="view")
         yield link_to("/copy", "stored text", url=url)
+        yield link_to("/copy", "Markdown", url=url, form="markdown")
+        yield link_to("/copy", "header", url=url, form="header")
         yield link_to("/copy", "stored source", url=url, form="source")
-        yield link_to("/copy", "stored page", url=url, form="page")
     yield link_to("/links", "links", url=url)
+    if host := urlsplit(url).hostname:
+        yield link_to("/crawl/host", "host", host=host)
     yield link_to("/api/why", "as JSON", url=url)
 
 
@@ -132,7 +199,11 @@ def _editions(url: str, why: Why) -> Iterator[str]:
     yield f"<h2>{why.editions_total:,} editions</h2><ul>"
     for one in reversed(why.editions[-MOST_EDITIONS:]):
         label = f"{_moment(one.at)} (edition {one.number})"
-        yield f"<li>{link_to('/copy', label, url=url, edition=one.number)}</li>"
+        line = link_to("/copy", label, url=url, edition=one.number, form="view")
+        if one.number > 1:
+            before = one.number - 1
+            line += f" {link_to('/diff', 'what changed', url=url, before=before, after=one.number)}"
+        yield f"<li>{line}</li>"
     yield "</ul>"
 
 
@@ -146,7 +217,30 @@ def _linked_from(url: str, row: LinkList) -> Iterator[str]:
         yield f"<p>{link_to('/links', 'all of them', url=url, direction='in')}</p>"
 
 
-def _copy(engine: Engine) -> Endpoint:
+def _difference(engine: Engine) -> Endpoint:
+    """Return the page of what has changed between two editions."""
+
+    def in_thread(asked: Asked) -> Response:
+        url, before, after = asked.url("url"), asked.count("before", 1), asked.count("after", 2)
+        if not engine.has_archive():
+            raise HTTPException(404, "this index was not crawled here: its pages are not stored")
+        found = engine.aside(lambda crawl: crawl.diff(url, before, after))
+        lines = "\n".join(map(diff_line, found.lines[2:]))
+        body = (
+            f"<h1>{link_to('/page', url, url=url)}</h1>"
+            f'<p class="note">Edition {before} of {text(_moment(found.before.at))}, and edition '
+            f"{after} of {text(_moment(found.after.at))}.</p>"
+            + (f'<pre class="diff">{lines}</pre>' if found.lines else "<p>Their texts are one.</p>")
+        )
+        return Response(frame(f"{url} · gossamer", [body]), media_type="text/html")
+
+    async def answer(request: Request) -> Response:
+        return await run_in_threadpool(in_thread, Asked(request.query_params))
+
+    return answer
+
+
+def _copy(engine: Engine, stored: StoredFiles) -> Endpoint:
     def in_thread(asked: Asked) -> Response:
         url, number = asked.url("url"), asked.text("edition")
         edition = asked.count("edition", 1) if number else None
@@ -156,7 +250,7 @@ def _copy(engine: Engine) -> Endpoint:
         page = engine.aside(lambda crawl: crawl.page(url, edition=edition))
         if page is None:
             raise HTTPException(404, f"no copy is stored of {url}")
-        return draw(page)
+        return draw(page, stored, edition)
 
     async def answer(request: Request) -> Response:
         return await run_in_threadpool(in_thread, Asked(request.query_params))
@@ -164,7 +258,7 @@ def _copy(engine: Engine) -> Endpoint:
     return answer
 
 
-def _as_text(page: Page) -> Response:
+def _as_text(page: Page, _: StoredFiles, __: int | None) -> Response:
     return Response(
         frame(f"{page.title or page.url} · gossamer", _text_page(page)), 200, None, "text/html"
     )
@@ -189,7 +283,7 @@ def _text_page(page: Page) -> Iterator[str]:
         yield f'<p class="note">Only the first {MOST_TEXT_CHARS:,} characters are shown.</p>'
 
 
-def _as_source(page: Page) -> Response:
+def _as_source(page: Page, _: StoredFiles, __: int | None) -> Response:
     """Return the source as plain text; what is none, as a file."""
     kind = _plain_type(page)
     is_text = kind.startswith("text/") or kind in _HTML or kind.endswith(("xml", "json"))
@@ -201,17 +295,52 @@ def _as_source(page: Page) -> Response:
     return Response(page.body(), 200, headers)
 
 
-def _as_page(page: Page) -> Response:
+def _as_page(page: Page, stored: StoredFiles, _: int | None) -> Response:
     """Return stored HTML as a page that can do nothing."""
     if _plain_type(page) not in _HTML:
         raise BadQuery(f"form: expected text or source, since {page.url} is no HTML page")
     headers = {"content-security-policy": COPY_POLICY}
-    headers["content-type"] = f"text/html; charset={_charset(page)}"
-    return Response(page.body(), 200, headers)
+    return Response(stored.html(page), 200, headers, "text/html; charset=utf-8")
 
 
-_FORMS: dict[str, Callable[[Page], Response]] = {
+def _as_view(page: Page, stored: StoredFiles, edition: int | None) -> Response:
+    """Return a page of ours with the stored one in a frame; what is no HTML as its text."""
+    if _plain_type(page) not in _HTML:
+        return _as_text(page, stored, edition)
+    day, url = text(_moment(page.fetched_at)), page.url
+    source = address("/copy", url=url, form="page", edition=edition)
+    body = (
+        f"<h1>{lines(page.title) if page.title else text(url)}</h1>"
+        f'<p class="crumbs">{text(url)}{out_link(url)}</p>'
+        f'<p class="note">This page as it was stored on {day}, without scripts.</p>'
+        f'<p class="facts">{link_to("/page", "details", url=url)}'
+        f"{link_to('/copy', 'text', url=url, edition=edition)}"
+        f"{link_to('/copy', 'source', url=url, form='source', edition=edition)}</p>"
+        f'<iframe class="stored" sandbox title="The stored page" src="{source}"></iframe>'
+    )
+    headers = {"content-security-policy": FRAME_POLICY}
+    return Response(frame(f"{page.title or url} · gossamer", [body]), 200, headers, "text/html")
+
+
+def _as_header(page: Page, _: StoredFiles, __: int | None) -> Response:
+    """Return the header as it was sent."""
+    headers = {"content-security-policy": COPY_POLICY}
+    return Response(page.head, 200, headers, "text/plain; charset=latin-1")
+
+
+def _as_markdown(page: Page, _: StoredFiles, __: int | None) -> Response:
+    """Return the page as Markdown."""
+    headers = {"content-security-policy": COPY_POLICY}
+    kind, plain = _plain_type(page), page.text()
+    found = page_text("markdown", page.body(), media_type=kind, plain=plain, url=page.url)
+    return Response(found, 200, headers, "text/plain; charset=utf-8")
+
+
+_FORMS: dict[str, Callable[[Page, StoredFiles, int | None], Response]] = {
     "text": _as_text,
+    "view": _as_view,
+    "header": _as_header,
+    "markdown": _as_markdown,
     "source": _as_source,
     "page": _as_page,
 }

@@ -9,7 +9,7 @@ one; a few searches are answered at a time.
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -26,9 +26,11 @@ from gossamer import (
     Ranking,
     SearchIndex,
     SearchKeywords,
+    Status,
     logged_query,
 )
 from gossamer.clock import SystemClock
+from gossamer.errors import GossamerError
 from gossamer.log import describe_error, warn
 from gossamer.web.door.turns import Turns
 
@@ -40,6 +42,17 @@ MOST_NAMED = 3
 IMAGES_AT_ONCE = 2
 SEARCHES_AT_ONCE = 4
 """The index works outside the interpreter's lock."""
+
+
+STATUS_FACTOR, STATUS_S = 20.0, 60.0
+"""The status of a crawl that does not run is kept so many times as long as it took to read."""
+
+
+class KeptStatus(NamedTuple):
+    """A status, and until when it will do."""
+
+    status: Status
+    until: float
 
 
 class NoGraph(Exception):
@@ -72,6 +85,7 @@ class Engine:
         self._turns_aside = Turns()
         self._turns_search = Turns(SEARCHES_AT_ONCE)
         self._turns_images = Turns(IMAGES_AT_ONCE)
+        self._status: KeptStatus | None = None
         self._kept_for: LinkGraph | None = None
         self._kept: dict[str, object] = {}
 
@@ -109,6 +123,37 @@ class Engine:
         """Return the answer to a question that is not about the graph, in turn with others."""
         with self._turns_aside.own():
             return ask(self.crawl)
+
+    def metrics(self) -> str:
+        """Return the metrics of the crawl; "" if there is none, or it cannot be asked."""
+        if not self.has_archive():
+            return ""
+        try:
+            return self.aside(lambda crawl: crawl.console.metrics())
+        except GossamerError:
+            return ""
+
+    def changing(self, change: Callable[[OpenCrawl], Result]) -> Result:
+        """Change something; one change is made after another, and the status is asked anew."""
+        with self._turns_aside.own():
+            try:
+                return change(self.crawl)
+            finally:
+                self._status = None
+
+    def status(self) -> Status:
+        """Return the status; of a crawl that does not run it may be some seconds old."""
+        clock = SystemClock()
+        now, kept = clock.steady(), self._status
+        if kept is not None and now < kept.until:
+            return kept.status
+        with self._turns_aside.own():
+            found = self.crawl.status()
+        took_s = clock.steady() - now
+        age_s = min(STATUS_FACTOR * took_s, STATUS_S)
+        # What runs is asked, and answers at once; else its state is read.
+        self._status = KeptStatus(found, 0.0 if found.running else clock.steady() + age_s)
+        return found
 
     def search(self, query: str, keywords: SearchKeywords) -> Answer:
         """Return the answer to a query; a few are answered at a time."""

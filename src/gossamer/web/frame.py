@@ -13,6 +13,7 @@ _SECTIONS: Sequence[tuple[str, str]] = (
     ("/links", "Links"),
     ("/ranks", "Ranks"),
     ("/hosts", "Hosts"),
+    ("/crawl", "Crawl"),
 )
 _NUMBERS = ' class="number"'
 _HERE = ' aria-current="page"'
@@ -121,3 +122,9 @@ def _cell(markup: str) -> str:
 
 def _is_number(markup: str) -> bool:
     return markup[:1].isdigit()
+
+
+def diff_line(line: str) -> str:
+    """Return a line of a difference, marked as removed or added."""
+    mark = {"-": "del", "+": "ins"}.get(line[:1])
+    return f"<{mark}>{text(line)}</{mark}>" if mark else text(line)

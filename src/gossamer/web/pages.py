@@ -62,7 +62,7 @@ def _explorer(engine: Engine, asked: Asked) -> Iterator[str]:
         return
     known = found.url
     yield f"<h1>{text(known)}{out_link(known)}</h1>"
-    yield f'<p class="note">{link_to("/api/why", "Details", url=known)}</p>'
+    yield f'<p class="note">{link_to("/page", "Details", url=known)}</p>'
     source = address("/picture.svg", url=known)
     about = "A picture of the pages that link to it and of those that it links to"
     yield (

@@ -36,19 +36,25 @@ def serve(
     *,
     is_shard: bool = False,
     has_query_log: bool = False,
+    token: str = "",
 ) -> None:
     """Serve a crawl's folder until told to stop; `ready` is told the address once it can be asked.
 
     What `open_search` returns can be served instead: a search page, of any places, without graph.
     Port 0 takes any that is free. `is_shard`: its index is a part of one on other machines.
     `has_query_log`: queries are written down in `queries.jsonl` of the folder, without who asked.
+    `token`: who logs in with it may change the crawl; without one, everybody on loopback may.
     """
     listening = _listening(host, port)
     with listening:
         name = listening.getsockname()[0]
         shown = f"[{name}]" if ":" in name else name
         app = make_app(
-            folder, is_local=is_loopback(name), is_shard=is_shard, has_query_log=has_query_log
+            folder,
+            is_local=is_loopback(name),
+            is_shard=is_shard,
+            has_query_log=has_query_log,
+            token=token,
         )
         most = connections_in(resource.getrlimit(resource.RLIMIT_NOFILE)[0])
         others = OpenConnections(most)

@@ -215,7 +215,7 @@ def test_every_answer_carries_the_rules_for_browsers(server: Served) -> None:
         assert policy.startswith("default-src 'none'; style-src 'self'; img-src 'self'")
         assert "unsafe" not in policy
         assert headers["x-content-type-options"] == "nosniff"
-        assert headers["referrer-policy"] == "no-referrer"
+        assert headers["referrer-policy"] == "same-origin"
         assert "access-control-allow-origin" not in headers
         assert "server" not in headers
 

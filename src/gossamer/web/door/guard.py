@@ -21,12 +21,12 @@ _PAGE_POLICY = (
 )
 HEADERS: Sequence[tuple[bytes, bytes]] = (
     (b"x-content-type-options", b"nosniff"),
-    (b"referrer-policy", b"no-referrer"),
-    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"referrer-policy", b"same-origin"),
     (b"cache-control", b"no-store"),
 )
 """Of every answer; the server itself adds them, so that its own have them, too."""
 POLICY = b"content-security-policy"
+RESOURCE_POLICY = b"cross-origin-resource-policy"
 
 
 class Guard:
@@ -36,7 +36,7 @@ class Guard:
         self._app = app
         self._is_local = is_local
         self._posted = posted
-        """Where questions are posted: they change nothing, but are too long for a URL."""
+        """Where something may be posted: questions too long for a URL, and changes."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -94,8 +94,11 @@ def _with_headers(send: Send) -> Send:
     async def guarded(message: Message) -> None:
         if message["type"] == "http.response.start":
             headers = list(message.get("headers", ()))
-            if not any(name == POLICY for name, _ in headers):
+            names = {name for name, _ in headers}
+            if POLICY not in names:
                 headers.append((POLICY, _PAGE_POLICY))
+            if RESOURCE_POLICY not in names:
+                headers.append((RESOURCE_POLICY, b"same-origin"))
             message = {**message, "headers": headers}
         await send(message)
 

@@ -1,0 +1,83 @@
+"""Words: what a crawl does and why it waits, in a sentence."""
+
+from collections.abc import Mapping
+
+from gossamer.log import counted
+from gossamer.model import WaitsFor
+from gossamer.report.totals import Status
+
+PAUSES: dict[str, str] = {
+    "on_request": "on request; `gossamer resume DIR` ends it",
+    "disk_low": "the disk is nearly full (disk_low)",
+    "store_away": "the object store does not answer; it is asked again and again",
+    "store_lease": "waiting for the lease on the object store: nobody else may be asking for pages",
+    "no_network": "no network; one host is asked every 10 s",
+}
+"""Why a crawl is paused, in words."""
+
+FAILED_HOSTS: dict[str, str] = {
+    "connect_failed": "which cannot be connected to",
+    "connect_timeout": "which did not answer in time",
+    "first_byte_timeout": "which did not answer in time",
+    "total_timeout": "which did not answer in time",
+    "stalled": "which stopped sending",
+    "disconnected": "which hung up",
+    "tls_failed": "whose TLS handshake failed",
+    "proxy_failed": "which the proxy did not reach",
+    "dns_unreachable": "whose name could not be looked up",
+    "http_5xx": "which answered with a server error",
+    "throttled": "which asked us to slow down",
+    "retry_after": "which asked us to wait",
+    "robots_unreachable": "whose robots.txt cannot be had",
+}
+"""What a host did that is asked again later."""
+
+
+def state_sentence(status: Status) -> str:
+    """Return what a crawl does at the moment, and why it waits if it does."""
+    waits = waiting_words(status)
+    if status.stop_reason and status.running:
+        return "The crawl is stopping: what is under way comes to its end."
+    if not status.running:
+        if status.finished and not status.paused:
+            return (
+                "Finished: nothing is left to fetch."
+                if not status.held
+                else (f"Finished: nothing is left to fetch but {counted(status.held, 'held URL')}.")
+            )
+        return f"Not running, and {waits}." if waits else "Not running; there is more to fetch."
+    if waits:
+        return f"{waits[0].upper()}{waits[1:]}."
+    if status.in_flight:
+        return f"Running: {counted(status.in_flight, 'URL')} under way."
+    return "Running; nothing is under way at this moment."
+
+
+def waiting_words(status: Status) -> str:
+    """Return why a crawl waits, as it is paused or has nothing under way; "" if it does not."""
+    if status.paused:
+        return f"paused: {PAUSES.get(status.paused, status.paused)}"
+    if status.stop_reason:
+        return ""
+    if 2 * sum(status.address_waits.values()) > status.active_hosts:
+        return address_words(status.address_waits)
+    return _host_words(status.waits_for) if status.waits_for is not None else ""
+
+
+def address_words(waits: Mapping[str, int]) -> str:
+    """Return how many hosts wait for which address; the one that most wait for."""
+    address, hosts = max(waits.items(), key=lambda wait: wait[1])
+    words = counted(hosts, "host waits", "hosts wait")
+    return f"{words} for {address}, which {'it shares' if hosts == 1 else 'they share'}"
+
+
+def _host_words(waits: WaitsFor) -> str:
+    """Return which host is waited for by a crawl that has nothing under way."""
+    host, seconds = waits.host, f"{max(1.0, waits.seconds):,.0f} s"
+    if waits.reason == "http_5xx" and waits.detail:
+        return f"waiting {seconds} to retry {host}, which answered {waits.detail}"
+    if (words := FAILED_HOSTS.get(waits.reason)) is not None:
+        return f"waiting {seconds} to retry {host}, {words}"
+    if waits.reason == "address_delay" and waits.detail:
+        return f"waiting {seconds} for {host}, whose address {waits.detail} others share"
+    return f"waiting {seconds} for {host} ({waits.reason})"
