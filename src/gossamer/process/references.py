@@ -17,9 +17,12 @@ MAX_FINDS = 1_000
 
 _CSS = re.compile(
     r"""url\(\s*+(?:"([^"\n]{0,2000})"|'([^'\n]{0,2000})'|([^)\s"'(]{0,2000}))"""
-    r"""|@import\s*+(?:"([^"\n]{0,2000})"|'([^'\n]{0,2000})')""",
-    re.IGNORECASE,
+    r"""|@import\s*+(?:"([^"\n]{0,2000})"|'([^'\n]{0,2000})')"""
+    r"""|/\*.*?(?:\*/|\Z)|@namespace\b[^;{}]*+"""
+    r"""|"(?:[^"\\\n]++|\\.)*+"?|'(?:[^'\\\n]++|\\.)*+'?""",
+    re.IGNORECASE | re.DOTALL,
 )
+"""The last two lines are what only looks like a reference: comments, namespaces, strings."""
 _SCRIPT = re.compile(
     r"""(?:location(?:\.href)?\s*+=\s*+|location\.(?:assign|replace)\s*+\(\s*+|window\.open\s*+\(\s*+)"""
     r"""(?:"([^"\n<>\s]{1,1000})"|'([^'\n<>\s]{1,1000})')(?!\s*+[+.])"""

@@ -84,6 +84,13 @@ def test_characters_that_an_encoding_may_lack_are_written_as_references() -> Non
     assert rewriter.page('<a href="x">') == '<a href="a.html#&#233;&#8364;">'
 
 
+def test_strings_and_comments_of_style_sheets_stay_as_they_are() -> None:
+    style = """a{content:"url(old)"} /* url(old) */ @namespace url(old); b{content:'\\"url(old)'}"""
+    assert rewriter().style(f"{style} c{{d:url(old)}}") == f'{style} c{{d:url("new")}}'
+    long = f'url("data:font/woff;base64,{"A" * 9000}") format("woff"), '
+    assert rewriter().style(f"{long}url(old)") == f'{long}url("new")'
+
+
 def test_escapes_of_style_sheets_are_understood() -> None:
     asked: list[str] = []
     MarkupRewriter(asked.append).style(r"b{c:url('a\20 b.png') url('\6f ld\)')}")
