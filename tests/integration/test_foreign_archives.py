@@ -131,6 +131,32 @@ def test_an_import_that_was_killed_is_finished_or_begun_anew(
     assert set(json.loads((archive / "imported.json").read_bytes())["files"]) == {"other.warc.gz"}
 
 
+def test_files_without_a_header_are_pages_and_repetitions_name_an_address(
+    web: FakeServer[ScriptedWeb], tmp_path: Path
+) -> None:
+    crawl, host = crawler(web, tmp_path), origin(web)
+    page, repeats = STORED.encode(), answer("200 OK", b"")
+    profile = "WARC-Profile: http://netpreserve.org/warc/1.0/revisit/identical-payload-digest"
+    first = f"WARC-Refers-To-Target-URI: <{host}/first>"
+    digest = f"WARC-Payload-Digest: sha1:{'A' * 32}"
+    records = [
+        record("resource", f"{host}/file.html", page, "Content-Type: text/html"),
+        record("resource", "urn:pageinfo:1", b"{}", "Content-Type: application/json"),
+        record("conversion", f"{host}/file.html", b"words", "Content-Type: text/plain"),
+        record("response", f"{host}/first", answer("200 OK", START.encode())),
+        record("revisit", f"{host}/again", repeats, profile, first, digest),
+    ]
+    path = crawl.folder / "archive" / "other.warc"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"".join(records))
+    told = only_json(crawl.say("build", "state", "--json").expect(0))
+    assert (told["imported"], told["pages"]) == (3, 3)
+    assert crawl.say("show", f"{host}/file.html").expect(0).out.encode() == page
+    assert b"Start" in crawl.say("show", f"{host}/again").expect(0).out.encode()
+    assert crawl.why(f"{host}/newer")["via"] == f"{host}/file.html"
+    crawl.say("check").expect(0)
+
+
 def test_what_is_damaged_or_refers_to_nothing_is_passed_over(
     web: FakeServer[ScriptedWeb], tmp_path: Path
 ) -> None:

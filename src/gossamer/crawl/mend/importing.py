@@ -75,6 +75,7 @@ LIST, ASIDE = "imported.json", "import.new"
 TOLD_EVERY = 500
 MOST_KNOWN = 1_000_000
 """Contents that revisits may refer to."""
+_ANSWERS = frozenset({"response", "revisit", "resource"})
 _OF_STATUS = {404: FailureKind.NOT_FOUND, 410: FailureKind.GONE}
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _WEB = frozenset({"http", "https"})
@@ -259,7 +260,7 @@ class _Import:
             url.text for text in config.seeds if (url := parse(text, config.urls)) is not None
         )
         self._contents: dict[str, tuple[Path, int]] = {}
-        """Where a content lies that a revisit may refer to, by its digest."""
+        """Where a content lies that a revisit may refer to, by its digest and its URL."""
         self._pages = 0
 
     def run(self, files: list[Path]) -> int:
@@ -284,7 +285,7 @@ class _Import:
             kind = record.headers.get("warc-type", "")
             if kind == "request":
                 request = record
-            elif kind in {"response", "revisit"}:
+            elif kind in _ANSWERS:
                 is_own = _target(request) == _target(record)
                 self._take(record, request.block if is_own else b"")
                 request = ForeignRecord(0, {}, b"")
@@ -296,8 +297,9 @@ class _Import:
             return
         entry = self._writer.entry(self._turn(answer, outcome))
         place = self._sets.add(entry)
-        if place is not None and answer.digest and len(self._contents) < MOST_KNOWN:
-            self._contents.setdefault(answer.digest, place)
+        if place is not None and len(self._contents) < MOST_KNOWN:
+            for name in filter(None, (answer.digest, answer.url.text)):
+                self._contents.setdefault(name, place)
         if isinstance(outcome, Fetched):
             self._pages += 1
             if self._pages % TOLD_EVERY == 0:
@@ -308,10 +310,13 @@ class _Import:
         url = parse(_target(record), self._config.urls)
         if url is None or url.scheme not in _WEB or url.target == "/robots.txt":
             return None
-        head, payload = split_head(record.block)
+        kind = record.headers.get("warc-type")
+        is_plain = kind == "resource"  # a file without an HTTP header, and kept as such
+        head, payload = (b"", record.block) if is_plain else split_head(record.block)
         digest = record.headers.get("warc-payload-digest", "")
-        if record.headers.get("warc-type") == "revisit":
-            found = self._content_of(digest)
+        if kind == "revisit":
+            first = parse(_url(record, "warc-refers-to-target-uri"), self._config.urls)
+            found = self._content_of(digest, first.text if first is not None else "")
             if found is None:
                 self._tell(skipped(f"{url.text}: what it repeats is not there"))
                 return None
@@ -319,8 +324,8 @@ class _Import:
         document = _document(url, record, head, payload, request, self._config)
         return _Answer(url, document, digest)
 
-    def _content_of(self, digest: str) -> bytes | None:
-        place = self._contents.get(digest)
+    def _content_of(self, digest: str, url: str) -> bytes | None:
+        place = self._contents.get(digest) or self._contents.get(url)
         if place is None:
             return None
         self._sets.flush()
@@ -378,7 +383,12 @@ def _records(path: Path, tell: BuildProgress) -> Iterator[ForeignRecord]:
 
 
 def _target(record: ForeignRecord) -> str:
-    return record.headers.get("warc-target-uri", "").strip("<>")
+    return _url(record, "warc-target-uri")
+
+
+def _url(record: ForeignRecord, field: str) -> str:
+    """Return a URL of a record's header; wget puts it into brackets."""
+    return record.headers.get(field, "").strip("<>")
 
 
 def _document(
@@ -392,6 +402,8 @@ def _document(
         max_bytes=config.fetch.max_decoded_bytes,
     )
     said = next((value for name, value in fields if name == "content-type"), "")
+    if not head:
+        said = record.headers.get("content-type", "")
     media_type, _, rest = said.partition(";")
     _, _, charset = rest.lower().partition("charset=")
     return Document(
@@ -421,6 +433,8 @@ def _moment(date: str) -> float:
 def _outcome(document: Document) -> FetchOutcome | None:
     """Return what an answer means; None if it is to be asked for again."""
     status = document.status
+    if not document.head:
+        return Fetched(document=document)
     if HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES:
         return Fetched(document=document)
     if status in _REDIRECTS and (target := document.header("location")):
