@@ -528,6 +528,7 @@ def test_junit_is_xml_that_has_a_failure_for_each_error(hostile: LinkReport) -> 
     suite = ET.fromstring(render_links(hostile, "junit"))
     assert suite.tag == "testsuites"
     assert suite.attrib["failures"] == "2"
+    assert set(suite.attrib) <= {"name", "time", "tests", "failures", "errors"}  # Jenkins' schema
     failures = suite.findall(".//testcase/failure")
     assert len(failures) == 2
     assert all("not found" in one.attrib["message"] for one in failures)

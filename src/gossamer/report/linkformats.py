@@ -180,7 +180,8 @@ def _csv(report: LinkReport) -> str:
     rows.writerow(_COLUMNS)
     for one in report.findings:
         leads_to = one.chain[-1] if one.chain else ""
-        said = (one.kind, one.severity, one.target, one.status, one.reason, one.detail, leads_to)
+        status = one.status or ""
+        said = (one.kind, one.severity, one.target, status, one.reason, one.detail, leads_to)
         for at in one.places:
             place = (at.page, at.line or "", at.column or "", at.text, at.kind)
             rows.writerow(_cell(value) for value in (*said, *place))
@@ -204,11 +205,10 @@ def _junit(report: LinkReport) -> str:
         "name": "gossamer check-links",
         "tests": str(len(report.findings) + 1),
         "failures": str(len(failed)),
-        "skipped": str(len(others)),
         "errors": "0",
     }
     suites = ET.Element("testsuites", counts)
-    suite = ET.SubElement(suites, "testsuite", counts)
+    suite = ET.SubElement(suites, "testsuite", {**counts, "skipped": str(len(others))})
     ET.SubElement(
         suite,
         "testcase",
