@@ -15,11 +15,14 @@ PAGE = (
     '<img srcset="{cdn}/one.png 1x, {cdn}/two.png 2x"><video poster="{cdn}/poster.png"></video>'
     '<picture><source srcset="{cdn}/source.png"></picture><img src="{cdn}/moved.png">'
     '<script src="{cdn}/s.js"></script><img src="{cdn}/error.png"><img src="{cdn}/secret/x.png">'
+    '<svg><use href="#here"/><use xlink:href="{cdn}/sprite.svg#icon"/></svg>'
+    "<style>/* url(/no.png) */ b {{ content: 'url(/no.png)' }}</style>"
     '<img src="{ads}/pixel.png"><a href="{cdn}/page.html">there</a><a href="/below/">below</a>'
 )
 OF_CDN = {
     *("/s.css", "/i.ico", "/shown.png", "/one.png", "/two.png", "/poster.png", "/source.png"),
     *("/moved.png", "/s.js", "/error.png", "/imported.css", "/background.png"),
+    "/sprite.svg",
 }
 
 

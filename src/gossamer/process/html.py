@@ -227,6 +227,7 @@ _PLACES: dict[str, dict[str, LinkKind]] = {
     "html": {"manifest": LinkKind.MEDIA},
     "img": _IMAGE_ATTRIBUTES,
     "image": {"href": LinkKind.IMAGE, "src": LinkKind.IMAGE, "xlink:href": LinkKind.IMAGE},
+    "use": {"href": LinkKind.IMAGE, "xlink:href": LinkKind.IMAGE},
     "source": {"src": LinkKind.MEDIA, "data-src": LinkKind.MEDIA},
     "video": {"src": LinkKind.MEDIA, "poster": LinkKind.IMAGE, "data-src": LinkKind.MEDIA},
     "audio": {"src": LinkKind.MEDIA, "data-src": LinkKind.MEDIA},
@@ -247,6 +248,7 @@ _PLACES: dict[str, dict[str, LinkKind]] = {
     "import": {"implementation": LinkKind.SCRIPT},
 }
 """Tag, then attribute, then the kind of link it makes."""
+_NOT_ELSEWHERE = ("data:", "#")
 _SETS = {"srcset": LinkKind.IMAGE, "data-srcset": LinkKind.IMAGE, "imagesrcset": LinkKind.IMAGE}
 _SELECTED: tuple[tuple[str, str, LinkKind], ...] = (
     ("table[background]", "background", LinkKind.IMAGE),
@@ -400,7 +402,7 @@ def _placed(element: Element, attributes: dict[str, LinkKind], found: list[RawLi
         kind = attributes.get(name)
         if kind is not None:
             value = " ".join(said) if isinstance(said, list) else said
-            if value and not value.startswith("data:"):
+            if value and not value.startswith(_NOT_ELSEWHERE):
                 found.append((value, kind, alt, "", element.source_line or 0, ""))
         elif name in _SETS and isinstance(said, str):
             line = element.source_line or 0
