@@ -127,6 +127,7 @@ class _Sizes:
         self.text_chars = text_chars
         self._left = _MOST_SIZES
         self._shares: dict[Node, float] = {}
+        self._lists: dict[Node, bool] = {}
 
     def is_most(self, element: Element) -> bool:
         """Return True if a part has most of a page's text, and is no menu beside a text."""
@@ -136,18 +137,24 @@ class _Sizes:
         chars = solid_chars(element.text)
         if chars <= max(_MOST_SHARE * self.text_chars, _FEW_CHARS):
             return False
-        return self.text_chars - chars < _MANY_CHARS or _link_share(element) < _LINK_SHARE
+        return self.text_chars - chars < _MANY_CHARS or _link_share(element, chars) < _LINK_SHARE
 
     def link_share(self, element: Element) -> float:
         """Return how much of the text of a part is in links; 0 for one that has most of it."""
         share = self._shares.get(element)
         if share is None:
             self._left -= 1
-            is_small = self._left >= 0 and (
-                solid_chars(element.text) <= _MOST_SHARE * self.text_chars
-            )
-            share = self._shares[element] = _link_share(element) if is_small else 0.0
+            chars = solid_chars(element.text) if self._left >= 0 else self.text_chars
+            is_small = self._left >= 0 and chars <= _MOST_SHARE * self.text_chars
+            share = self._shares[element] = _link_share(element, chars) if is_small else 0.0
         return share
+
+    def has_links(self, element: Element) -> bool:
+        """Return True if a part has more than one link."""
+        found = self._lists.get(element)
+        if found is None:
+            found = self._lists[element] = len(element.select("a[href]")) > 1
+        return found
 
 
 @lru_cache(_KNOWN_NAMES)
@@ -201,7 +208,7 @@ def _link_block(link: Element, sizes: _Sizes) -> Node | None:
             break
         if sizes.link_share(node) < _LINK_SHARE:
             break
-        if node.tag in _CONTAINERS and len(node.select("a[href]")) > 1:
+        if node.tag in _CONTAINERS and sizes.has_links(node):
             best = node
         node = node.parent
     return best
@@ -210,12 +217,12 @@ def _link_block(link: Element, sizes: _Sizes) -> Node | None:
 _CONTAINERS = frozenset({"div", "section", "ul", "ol", "table", "td", "center", "font", "p"})
 
 
-def _link_share(node: Element) -> float:
-    """Return how much of the text of a part is in links."""
+def _link_share(node: Element, chars: int) -> float:
+    """Return how much of the text of a part is in links; `chars` is how long it is."""
     links = node.select("a[href]")
     some = links[:: len(links) // _MOST_LINKS + 1]
     inside = sum([len(link.text) for link in some]) * len(links) / max(len(some), 1)
-    return inside / max(solid_chars(node.text), 1)
+    return inside / max(chars, 1)
 
 
 def solid_chars(text: str) -> int:

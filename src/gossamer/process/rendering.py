@@ -7,7 +7,6 @@ html      the source as text, decoded as the crawl decoded it
 """
 
 import re
-from collections.abc import Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -25,7 +24,9 @@ MAX_TREE_BYTES = 2 * 1024 * 1024
 """Of a page that is parsed here: a tree takes up to 100 times its page. Of a larger one the text
 that was extracted is given, which a process that can be killed has made."""
 _BASE = re.compile("https?://")
-_MOST_UPS = 8
+_NOT_BELOW = frozenset({"/", ".", "?", ")"})
+_RELATIVE = re.compile(r"//|/|\?|(?:\.{1,2}/)+|")
+"""How a reference begins that leads elsewhere: //host, /path, ?query, ../ and ./, or not at all."""
 _EDIT_LINKS = "span.mw-editsection"
 _FOLDERS = 256
 _FEW_CHARS, _LEAST_SHARE = 200, 0.1
@@ -91,29 +92,40 @@ def _markdown(main: "Node", base: str) -> str:
     """
     folder = (whatwg(".", base) or "") if _BASE.match(base) else ""
     text = main.to_markdown(_below(folder))
-    if folder:
-        for wrong, right in _elsewhere(folder, base):
-            text = text.replace(wrong, right)
-    return text
+    return _put_right(text, folder, base) if folder else text
 
 
-def _elsewhere(folder: str, base: str) -> Iterator[tuple[str, str]]:
-    """Yield how references begin that the renderer has joined wrongly, and how they should.
+def _put_right(text: str, folder: str, base: str) -> str:
+    """Return a text with the references joined that the renderer has put behind a folder."""
+    before, *behind = text.split(f"]({folder}")
+    parts = [before]
+    for rest in behind:
+        parts.append("](")
+        if rest[:1] not in _NOT_BELOW:
+            parts += (folder, rest)
+            continue
+        found = _RELATIVE.match(rest)
+        said = found[0] if found is not None else ""
+        is_below = not said and rest[0] == "."  # a name that begins so
+        parts += (folder if is_below else _joined(said, folder, base), rest[len(said) :])
+    return "".join(parts)
 
-    In this order: //host, /path, ./, ../ up to the root, ?query, and none at all.
-    """
+
+def _joined(said: str, folder: str, base: str) -> str:
+    """Return what stands for the beginning of a reference that leads elsewhere than below."""
     scheme, _, rest = folder.partition("//")
     host, _, path = rest.partition("/")
-    start = f"]({folder}"
-    yield f"{start}//", f"]({scheme}//"
-    yield f"{start}/", f"]({scheme}//{host}/"
-    yield f"{start}./", start
-    parents = path.split("/")[:-1]
-    for ups in range(min(len(parents) + 2, _MOST_UPS), 0, -1):
-        above = "/".join((*parents[:-ups], ""))
-        yield f"{start}{'../' * ups}", f"]({scheme}//{host}/{above}"
-    yield f"{start}?", f"]({base.partition('#')[0].partition('?')[0]}?"
-    yield f"{start})", f"]({base.partition('#')[0]})"
+    match said:
+        case "":
+            return base.partition("#")[0]
+        case "//":
+            return f"{scheme}//"
+        case "/":
+            return f"{scheme}//{host}/"
+        case "?":
+            return f"{base.partition('#')[0].partition('?')[0]}?"
+    parents, ups = path.split("/")[:-1], said.count("../")
+    return f"{scheme}//{host}/{'/'.join((*parents[: max(len(parents) - ups, 0)], ''))}"
 
 
 @lru_cache(_FOLDERS)

@@ -116,13 +116,18 @@ def test_small_print_at_the_end_is_left_out_and_in_the_middle_kept() -> None:
 
 
 def test_links_that_leave_the_folder_of_their_page_are_joined_like_a_browser_does() -> None:
-    links = ("x.html", "/root", "../up", "?q=1", "//other.test/", "#part", "mailto:a@b.test")
+    links = (
+        *("x.html", "/root", "../up", "?q=1", "//other.test/", "#part", "mailto:a@b.test"),
+        *(".hidden", "./y.html", "./../../../z.html", "..."),
+    )
     body = "".join(f'<p>{PROSE}<a href="{href}">to {n}</a></p>' for n, href in enumerate(links))
     text = page_text("markdown", body.encode(), url="http://a.test/b/c.html")
     for n, href in enumerate(
         (
             *("http://a.test/b/x.html", "http://a.test/root", "http://a.test/up"),
             *("http://a.test/b/c.html?q=1", "http://other.test/", "#part", "mailto:a@b.test"),
+            *("http://a.test/b/.hidden", "http://a.test/b/y.html", "http://a.test/z.html"),
+            "http://a.test/b/...",
         )
     ):
         assert f"[to {n}]({href})" in text
