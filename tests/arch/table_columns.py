@@ -23,7 +23,8 @@ This page is generated from `src/gossamer/tables/schema.py`.
 
 Types are those of Parquet and Arrow. In CSV, JSON Lines and SQLite a timestamp is text in ISO 8601
 (`2026-11-16T18:08:03.250Z`); a list is an array in JSON Lines, and the text of a JSON array in CSV
-and SQLite. What is not known is empty: null in Parquet, SQLite and JSON Lines, nothing in CSV.
+and SQLite. What is not known is empty: a text without characters (`copy_of = ''`), for other types
+null in Parquet, SQLite and JSON Lines; nothing in CSV.
 
 *joined*: the value changes while a crawl goes on, so it is not kept in the parts of a table but
 added from the state, the graph and the ranks of one moment when the table is read.

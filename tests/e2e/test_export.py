@@ -27,6 +27,7 @@ from tests.unit.graph.links_archive import assert_says
 from tests.unit.tables.test_parts import assert_parts_say_the_same
 
 FOLD = GraphOptions(delta_share=0)
+AT_BARE = "select kind from changes order by at"
 
 
 @pytest.fixture(scope="module")
@@ -278,6 +279,9 @@ def test_sql_answers_as_text_csv_and_json(crawled: Path, tmp_path: Path) -> None
     assert found["archived"] >= gossamer.open(copy).status().pages
     assert "Tables are pages, urls, links" in say("sql", str(copy), "select * from page").err
     assert say("sql", str(copy), "select 1", "--format", "xml").code == 2
+    assert set(asked(copy, "show tables", "csv").split()[1:]) == set(TABLES)
+    assert asked(copy, 'select kind from changes order by "at"', "csv").startswith("kind")
+    assert 'quotes, for AT is a word of SQL: "at"' in say("sql", str(copy), AT_BARE).err
 
 
 def test_a_query_that_never_ends_is_ended_by_a_signal(crawled: Path) -> None:

@@ -116,7 +116,8 @@ def test_an_edition_is_found_by_time(site: Site) -> None:
     today = time.strftime("%Y-%m-%d", time.gmtime(found[-1].at))
     for late in (today, "now", "0 s ago"):
         assert show(site, "--at", late, "--text").out.split() == TEXTS[2].split()
-    before = show(site, "--at", "3 weeks ago").expect(1)
+    before = show(site, "--at", "3w").expect(1)
+    assert before.err == show(site, "--at", "3 weeks ago").err
     assert before.out == ""
     assert "was first stored at" in before.err
     assert before.err.count("\n") == 1

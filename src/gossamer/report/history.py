@@ -31,11 +31,12 @@ MAX_DIFF_LINES = 20_000
 """Beyond so many lines that differ, two texts are not aligned: that would take minutes."""
 _STAMP = "%Y%m%d%H%M%S"
 _AGO = re.compile(
-    r"(\d{1,6})\s*(s|sec|seconds?|m|min|minutes?|h|hours?|d|days?|w|weeks?)\s+ago", re.IGNORECASE
+    r"(\d{1,6})\s*(s|sec|seconds?|m|min|minutes?|h|hours?|d|days?|w|weeks?)(?:\s+ago)?",
+    re.IGNORECASE,
 )
 _UNITS_S = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0, "w": 604_800.0}
 _DATE = re.compile(r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?")
-_EXPECTED_TIME = 'a time such as 2026-11-01, 2026-11-01T12:30:00Z, yesterday, or "2 days ago"'
+_EXPECTED_TIME = 'a time such as 2026-11-01, 2026-11-01T12:30:00Z, yesterday, 12h, or "2 days ago"'
 
 
 def editions_of(place: CrawlFolder, found: Why) -> list[Edition]:

@@ -89,7 +89,13 @@ PAGES = TableSchema(
         Column("words", "integer", "Words of its text."),
         Column("bytes", "integer", "Bytes of the body as sent."),
         Column("digest", "string", "Digest of the body as sent (`sha1:...`)."),
-        Column("rank", "double", "PageRank; 1.0 is the mean.", is_joined=True),
+        Column(
+            "rank",
+            "double",
+            "PageRank; 1.0 is the mean. Empty until `gossamer rank`, `search` or `serve` has "
+            "computed it.",
+            is_joined=True,
+        ),
         Column("warc_file", "string", "File in `archive/` that holds the page."),
         Column("warc_offset", "integer", "Offset of its record in that file, in bytes."),
         Column("notes", "json", "What processors noted, as JSON."),
@@ -213,7 +219,7 @@ CHANGES = TableSchema(
     "compared with is what was stored at the visit before.",
     (
         Column("url", "string", "Address of the page."),
-        Column("at", "timestamp", "When it was noticed."),
+        Column("at", "timestamp", 'When it was noticed. In SQL: `"at"`, in quotes.'),
         Column(
             "kind",
             "string",

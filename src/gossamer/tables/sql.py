@@ -71,7 +71,9 @@ def ask_sql(root: Path | str, query: str, tell: BuildProgress | None = None) -> 
         database.execute("set TimeZone = 'UTC'")
         try:
             _expect_select(library, database, query)
-            names = [name for name in known_tables() if name in _named_in(query)]
+            named = _named_in(query)
+            is_list = "show" in named and "tables" in named
+            names = [name for name in known_tables() if is_list or name in named]
             build_tables(folder.root, tell=tell)
             opened = _Views(folder, database, query, work)
             for name in names:
@@ -80,11 +82,17 @@ def ask_sql(root: Path | str, query: str, tell: BuildProgress | None = None) -> 
             answer = SqlAnswer(_reader(database.sql(query)), library.Error)
         except (library.Error, RuntimeError) as error:
             reason = sql_error(error)
-            tables = (
-                f" Tables are {', '.join(known_tables())}." if "Table with name" in reason else ""
-            )
-            raise ConfigError(f"sql: {reason}{tables}") from error
+            raise ConfigError(f"sql: {reason}{_hint(reason)}") from error
         yield answer
+
+
+def _hint(reason: str) -> str:
+    """Return what helps against an error, if something does."""
+    if "Table with name" in reason:
+        return f" Tables are {', '.join(known_tables())}."
+    if 'near "at"' in reason:
+        return """ The column is written in quotes, for AT is a word of SQL: "at"."""
+    return ""
 
 
 @contextmanager
