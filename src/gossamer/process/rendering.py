@@ -124,8 +124,9 @@ def _joined(said: str, folder: str, base: str) -> str:
             return f"{scheme}//{host}/"
         case "?":
             return f"{base.partition('#')[0].partition('?')[0]}?"
-    parents, ups = path.split("/")[:-1], said.count("../")
-    return f"{scheme}//{host}/{'/'.join((*parents[: max(len(parents) - ups, 0)], ''))}"
+        case steps:
+            parents, ups = path.split("/")[:-1], steps.count("../")
+            return f"{scheme}//{host}/{'/'.join((*parents[: max(len(parents) - ups, 0)], ''))}"
 
 
 @lru_cache(_FOLDERS)
