@@ -363,6 +363,22 @@ async def test_contradicting_lengths_are_refused(header: bytes) -> None:
     assert kind_of(outcome) is FailureKind.BAD_HTTP
 
 
+async def test_whoever_asks_is_told_when_each_request_goes_out_and_of_none_that_does_not() -> None:
+    told = list[int]()
+    talk = says(OK, OK, OK, then_close=False)
+    async with serve(talk) as server, fetching() as fetcher:
+        for _ in range(2):
+            await fetcher.fetch(server.url(), LOOPBACK, on_sending=lambda: told.append(1))
+        assert len(told) == 2
+        assert server.connections == 1
+        await fetcher.fetch(server.url(), LOOPBACK)
+        assert len(told) == 2
+    async with fetching() as fetcher:
+        closed = server.url()
+        await fetcher.fetch(closed, LOOPBACK, on_sending=lambda: told.append(1))
+    assert len(told) == 2
+
+
 async def test_a_closed_port_is_a_failed_connection() -> None:
     async with serve(says(OK)) as server:
         url = server.url()

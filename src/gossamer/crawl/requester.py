@@ -28,6 +28,8 @@ class Requested(NamedTuple):
     ended_at: float
 
 
+SOON_S = 0.005
+"""A request that goes out within this time of its beginning need not move its address's clock."""
 LEASE_LOOK_S = 0.2
 """How long a request waits for the lease that ended while its host's name was resolved."""
 
@@ -80,12 +82,23 @@ class Requester:
             validators=validators,
             watch=watch,
             is_head=is_head,
+            on_sending=self._on_sending(address, gap_s, began_at),
         )
         self.counters.count_request()
         now = self.time.now()
         if address:
             self.clocks.touch(address, gap_s, now)
         return Requested(outcome, now - began_at, now)
+
+    def _on_sending(self, address: str, gap_s: float, began_at: float) -> Callable[[], None] | None:
+        """Return what keeps an address's gap from where a request goes out, if that is later."""
+
+        def keep_gap() -> None:
+            now = self.time.now()
+            if now - began_at > SOON_S:
+                self.clocks.touch(address, gap_s, now)
+
+        return keep_gap if address else None
 
     async def _addresses(self, url: Url) -> tuple[str, ...] | Failed:
         if not self.fetcher.is_networked(url.scheme):

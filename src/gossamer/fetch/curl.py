@@ -93,7 +93,7 @@ class CurlHandle:
             "has_own_headers",
         ),
         *("is_full", "is_head", "is_insecure", "is_new", "is_repeat", "is_whole"),
-        *("lines", "problem", "refusal"),
+        *("lines", "on_sending", "problem", "refusal"),
         *("share", "spool"),
     )
 
@@ -152,6 +152,8 @@ class CurlHandle:
         self.is_repeat = False
         """libcurl wanted to send the request again, and was kept from it."""
         self.refusal = self.problem = ""
+        self.on_sending: Callable[[], None] | None = None
+        """Called when the request goes out."""
 
     def overdue(self, now: float) -> str:
         """Return why a transfer should be broken off ("first_byte" or "stalled"), or "".
@@ -237,6 +239,8 @@ class CurlHandle:
         if ended is not None and was_ended:
             ended.discard(line)
         self._is_sent = self.is_new or not was_ended
+        if self.on_sending is not None:
+            self.on_sending()
         return allowed
 
     def _open_socket(self, _purpose: int, peer: Foreign) -> Foreign:

@@ -75,11 +75,13 @@ class Fetcher:
         max_body_bytes: int | None = None,
         watch: TransferWatch | None = None,
         is_head: bool = False,
+        on_sending: Callable[[], None] | None = None,
     ) -> FetchOutcome:
         """Ask for a URL at the first of its host's addresses that may be contacted.
 
         The document's body belongs to the caller, who closes it. Redirects are not followed. With
-        `is_head` a server of the web is asked for the header alone.
+        `is_head` a server of the web is asked for the header alone. `on_sending` is called when
+        the connection to such a server stands.
         """
         scheme = url.scheme
         ask = self._http.fetch if scheme in _WEB else self._other(scheme)
@@ -97,7 +99,7 @@ class Fetcher:
             if self._config.proxy:
                 address = ""
         cap = self._config.max_body_bytes if max_body_bytes is None else max_body_bytes
-        return await ask(FetchRequest(url, address, validators, cap, watch, is_head))
+        return await ask(FetchRequest(url, address, validators, cap, watch, is_head, on_sending))
 
     def _other(self, scheme: str) -> FetchBy | None:
         """Return how to ask for URLs of a scheme that is not of the web; None if nobody knows."""

@@ -8,6 +8,7 @@ import asyncio
 import errno
 import os
 import ssl
+from collections.abc import Callable
 from typing import Any
 
 import pycurl
@@ -136,6 +137,8 @@ class FetchRequest(Struct, frozen=True):
     """Of whoever wants to look at the transfer, or to cut it."""
     is_head: bool = False
     """The header is all that is wanted, if the protocol has one."""
+    on_sending: Callable[[], None] | None = None
+    """Called when there is a connection and the request goes out; by http and https only."""
 
 
 class _Asked(Struct, frozen=True):
@@ -224,6 +227,7 @@ class Http:
 
     def _prepare(self, handle: CurlHandle, request: FetchRequest, text: str, cookie: str) -> None:
         handle.begin(request.max_body_bytes, self._clock.steady())
+        handle.on_sending = request.on_sending
         curl = handle.curl
         curl.setopt(pycurl.URL, text)
         address = request.address

@@ -493,6 +493,7 @@ class Script:
         self.requests: list[tuple[str, Validators | None, int | None]] = []
         """URL, validators and most bytes of each request."""
         self.latency_s = 0.0
+        self.connect_s = 0.0
         self._clock = clock
         self._answers: dict[str, list[FetchOutcome | BaseException]] = {}
         self._held: dict[str, asyncio.Event] = {}
@@ -539,10 +540,14 @@ class Script:
         max_body_bytes: int | None = None,
         watch: TransferWatch | None = None,
         is_head: bool = False,
+        on_sending: Callable[[], None] | None = None,
     ) -> FetchOutcome:
         assert not is_head
         self.asked.append(url.text)
         self.requests.append((url.text, validators, max_body_bytes))
+        self._clock.advance(self.connect_s)
+        if on_sending is not None:
+            on_sending()
         if (gate := self._held.get(url.text)) is not None:
             cutting = Cutting(gate)
             if watch is not None:

@@ -332,6 +332,26 @@ async def test_a_task_whose_address_is_not_due_goes_back_and_loses_no_attempt(
     assert shared.state.totals().requests == 2
 
 
+async def test_an_address_is_left_alone_for_its_gap_from_where_a_request_goes_out(
+    shared: Engine,
+) -> None:
+    other = "http://b.test/q"
+    shared.web.connect_s = 0.3  # a new connection, and TLS; the other host's may be open
+    shared.web.hold(PAGE)
+    began_at = shared.time.now()
+    waiting = asyncio.create_task(shared.ask(PAGE))
+    for _ in range(50):
+        await asyncio.sleep(0)
+    assert shared.web.asked == [PAGE]
+    shared.clock.advance(0.3)
+    await shared.ask(other)
+    assert shared.web.asked == [PAGE]
+    row = shared.core.frontier.hosts.row("b.test")
+    assert row.next_at - began_at == pytest.approx(0.3 + 0.5)
+    shared.web.let_go(PAGE)
+    await waiting
+
+
 async def test_hosts_that_wait_for_an_address_try_one_after_the_other(shared: Engine) -> None:
     shared.names.table["c.test"] = ("127.0.0.1",)
     pages = [PAGE, "http://b.test/q", "http://c.test/r"]
