@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from gossamer.api.linkgraph import LinkGraph, LinkPicture, graph_from_edges, open_graph
     from gossamer.api.options import CrawlOptions
     from gossamer.api.running import run, run_async
+    from gossamer.api.stores import checkpoint, restore
     from gossamer.api.tables import CrawlTable, LinkEntry, PageRow, TableFiles, moment_since
     from gossamer.config import (
         Config,
@@ -47,17 +48,19 @@ if TYPE_CHECKING:
         WatchConfig,
     )
     from gossamer.crawl import (
+        Checkpointed,
         Crawl,
         Ending,
         NearTotals,
         RebuiltState,
+        RestoredCrawl,
         RoundTotals,
         Seed,
         build_near,
         build_state,
         read_seeds,
     )
-    from gossamer.errors import Bug, CannotGoOn, ConfigError, CorruptFile, GossamerError
+    from gossamer.errors import Bug, CannotGoOn, ConfigError, CorruptFile, GossamerError, TakenOver
     from gossamer.fetch import Content, Exchange, Moved, ProtocolModule, Resource, Wire, protocol
     from gossamer.filter import UrlFilter, UserFilter, url_filter
     from gossamer.frontier import OutsideScore
@@ -244,6 +247,7 @@ __all__ = [
     "Changes",
     "CheckFinding",
     "CheckReport",
+    "Checkpointed",
     "ClusterMember",
     "Coding",
     "CodingFacts",
@@ -364,6 +368,7 @@ __all__ = [
     "RerankPage",
     "Reranker",
     "Resource",
+    "RestoredCrawl",
     "Retried",
     "Revisits",
     "RobotsAnswer",
@@ -391,6 +396,7 @@ __all__ = [
     "StoredPage",
     "TableFiles",
     "TablesFacts",
+    "TakenOver",
     "TaskRow",
     "TextCopies",
     "TextCopy",
@@ -421,6 +427,7 @@ __all__ = [
     "build_near",
     "build_state",
     "check_links",
+    "checkpoint",
     "extract_items",
     "fetch_page",
     "graph_from_edges",
@@ -443,6 +450,7 @@ __all__ = [
     "read_item_rules",
     "read_seeds",
     "render_links",
+    "restore",
     "run",
     "run_async",
     "serve",
@@ -467,6 +475,7 @@ _HOMES = {
     "api.items": "ParsedPage extract_items fetch_page parsed_page",
     "api.linkgraph": "LinkGraph LinkPicture graph_from_edges open_graph",
     "api.options": "CrawlOptions",
+    "api.stores": "checkpoint restore",
     "api.tables": "CrawlTable LinkEntry PageRow TableFiles moment_since",
     "config": (
         "Config DedupeConfig FetchConfig FilterConfig FrontierConfig HostConfig LimitsConfig "
@@ -474,9 +483,10 @@ _HOMES = {
         "TrapsConfig UrlConfig WatchConfig"
     ),
     "crawl": (
-        "Crawl Ending NearTotals RebuiltState RoundTotals Seed build_near build_state read_seeds"
+        "Checkpointed Crawl Ending NearTotals RebuiltState RestoredCrawl RoundTotals Seed "
+        "build_near build_state read_seeds"
     ),
-    "errors": "Bug CannotGoOn ConfigError CorruptFile GossamerError",
+    "errors": "Bug CannotGoOn ConfigError CorruptFile GossamerError TakenOver",
     "fetch": "Content Exchange Moved ProtocolModule Resource Wire protocol",
     "filter": "UrlFilter UserFilter url_filter",
     "frontier": "OutsideScore",

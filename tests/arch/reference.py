@@ -24,6 +24,10 @@ PARTS: dict[str, tuple[str, ...]] = {
         *(
             "run",
             "run_async",
+            "restore",
+            "RestoredCrawl",
+            "checkpoint",
+            "Checkpointed",
             "CrawlOptions",
             "Crawl",
             "Ending",
@@ -162,7 +166,7 @@ PARTS: dict[str, tuple[str, ...]] = {
         *("UrlConfig", "ProcessConfig", "DedupeConfig", "TrapsConfig", "FrontierConfig"),
         *("SeenConfig", "StoreConfig", "WatchConfig", "HostConfig"),
     ),
-    "errors": ("GossamerError", "ConfigError", "CannotGoOn", "CorruptFile", "Bug"),
+    "errors": ("GossamerError", "ConfigError", "CannotGoOn", "CorruptFile", "TakenOver", "Bug"),
     "short": ("status", "why", "show", "add", "build_state", "build_near"),
 }
 """What each part of the page lists."""

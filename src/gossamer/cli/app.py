@@ -31,6 +31,7 @@ from gossamer.cli import (
     shell,
     steering,
     store,
+    stores,
 )
 from gossamer.errors import ConfigError
 
@@ -39,7 +40,8 @@ app = typer.Typer(
     help="A web crawler that keeps what it finds and can say why.",
     epilog="Exit codes: 0 done, 1 no seed could be fetched, or `check-links` found something, or "
     "`show`, `links` or `graph` do not have the URL, or `index` could not read something, "
-    "2 wrong usage, 3 stopped on request, 4 could not go on, or `check` found damage.",
+    "2 wrong usage, 3 stopped on request, 4 could not go on, or `check` found damage, "
+    "5 another machine has taken the crawl over.",
     add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -68,6 +70,8 @@ app.command("rank")(linkgraph.rank)
 app.command("build")(building.build)
 app.command("export")(exporting.export)
 app.command("sql")(querying.sql)
+app.command("restore")(stores.restore)
+app.command("checkpoint")(stores.checkpoint)
 app.command("check")(checking.check)
 app.command("check-links")(linkcheck.check_links)
 app.command("index")(indexing.index)

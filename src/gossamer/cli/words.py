@@ -254,7 +254,8 @@ EXIT_CODES: dict[int, str] = {
     "something could not be read, the rest is indexed",
     2: "wrong usage or configuration; one line says what",
     3: "stopped early on request (Ctrl-C, SIGTERM); run again to go on",
-    4: "could not go on (disk, lock, state); the line says what to do",
+    4: "could not go on (disk, lock, state, or the crawl runs elsewhere); the line says what to do",
+    5: "another machine has taken the crawl over (--store); it goes on there",
 }
 
 

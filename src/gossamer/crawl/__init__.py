@@ -8,6 +8,12 @@ Not for: rules. A rule lives in the station that applies it.
 """
 
 from gossamer.crawl.crawl import Crawl
+from gossamer.crawl.elsewhere import (
+    Checkpointed,
+    RestoredCrawl,
+    checkpoint_crawl,
+    restore_crawl,
+)
 from gossamer.crawl.ending import Ending, RoundTotals
 from gossamer.crawl.mend import (
     NearTotals,

@@ -18,8 +18,9 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import msgspec
@@ -27,13 +28,17 @@ from msgspec import Struct, json
 
 from gossamer.clock import SystemClock
 from gossamer.cluster import ShardChild, start_child
+from gossamer.crawl.history import MomentSet, keep_set, note_moment, sweep
 from gossamer.crawl.shipping import ShippingOrders, boot_time
-from gossamer.crawl.takeover import claim_store
+from gossamer.crawl.takeover import StoreClaim, claim_store
 from gossamer.errors import CannotGoOn, ConfigError, GossamerError, TakenOver
 from gossamer.store import State
 
 SETTLE_S = 0.3
 """How often is looked whether all shards of a new generation have shipped."""
+LEAST_HISTORY_S = 1.0
+SWEEP_S = 3600.0
+"""How often a set of checkpoints is kept, and what nothing names is looked for."""
 END_S = 30.0
 """How long the store is waited for at the end."""
 LONGEST_BYTES = 1 << 20
@@ -216,6 +221,7 @@ def _serve(end: socket.socket, request: KeepRequest) -> int:
             say=lambda line: send(KeeperLine(said=line)),
         )
         send(KeeperLine(has_claimed=True, has_restored=claim.has_restored))
+        threading.Thread(target=_keep_history, args=[claim], daemon=True).start()
         lines, beat_at = b"", 0.0
         while True:
             wait_s = claim.beat_s if claim.is_settled else SETTLE_S
@@ -240,6 +246,23 @@ def _serve(end: socket.socket, request: KeepRequest) -> int:
     except (GossamerError, OSError, msgspec.DecodeError) as error:
         send(KeeperLine(error=str(error), kind=_kind_of(error)))
         return 0
+
+
+def _keep_history(claim: StoreClaim) -> None:
+    """Note which checkpoints fit together, keep some, and delete what nothing needs."""
+    clock = SystemClock()
+    noted: MomentSet | None = None
+    swept_at = float("-inf")
+    while True:
+        time.sleep(max(LEAST_HISTORY_S, claim.beat_s))
+        if not claim.is_settled or not claim.charter.shards:
+            continue
+        with suppress(CannotGoOn):  # the store is away: next time
+            noted = note_moment(claim.store, claim.charter, noted)
+            if clock.steady() - swept_at >= SWEEP_S:
+                swept_at = clock.steady()
+                keep_set(claim.store, noted)
+                sweep(claim.store, claim.charter, clock.wall())
 
 
 def _kept(keep: Callable[[], None]) -> bool:

@@ -66,10 +66,12 @@ ASLEEP_S = 3600.0
 """An owner that has not confirmed for so long writes nothing any more: what proves that the chain
 has gone on without it may have been swept."""
 LEASE_PARTS = 3
+SHIPPED = "shipped-"
 LAST_S = 10.0
 """How long an end waits for the store."""
-ROOT_FILES = ("crawl.toml", "state/crawl.toml", "state/shards.json", "state/near.seed", "scores")
-"""Files of the whole crawl. Not secrets.toml: secrets stay on the machine that was given them."""
+ROOT_FILES = ("crawl.toml", "state/shards.json", "state/near.seed", "scores")
+"""Files of the whole crawl. Not secrets.toml, nor what knows their digests: secrets stay on the
+machine that was given them."""
 
 
 def boot_time() -> float:
@@ -492,7 +494,7 @@ class Shipper:
         for _ in range(MOST_LATE):
             number = self._number + 1
             mark = ShippedMark(lineage=self.orders.lineage, number=number)
-            replace_file(shipped_mark_path(self.place.state), json.encode(mark))
+            replace_file(shipped_mark_path(self.place.state, self.orders.crawl), json.encode(mark))
             if self._chain.append(number, json.encode(manifest)):
                 return True
             found = self._chain.read(number)
@@ -540,9 +542,9 @@ class Shipper:
             tell("store.back", url=self.orders.url)
 
 
-def shipped_mark_path(state: Path) -> Path:
-    """Return the file beside a state that knows its last manifest."""
-    return state / "shipped"
+def shipped_mark_path(state: Path, crawl: str) -> Path:
+    """Return the file beside a state that knows its last manifest in the store of a crawl."""
+    return state / f"{SHIPPED}{crawl}"
 
 
 def taken_over(store: CrawlStore) -> str:

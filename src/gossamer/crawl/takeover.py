@@ -89,8 +89,9 @@ def claim_store(
     Refused if it runs elsewhere, unless `is_forced`; and if the folder is of another crawl.
     """
     require_store(url)
-    store = CrawlStore(Objects(url, is_made=url.startswith("file://")))
     folder = CrawlFolder(root)
+    is_new = read_identity(folder, url) is None
+    store = CrawlStore(Objects(url, is_made=is_new and url.startswith("file://")))
     _expect_ours(folder, store)
     with lock_folder(folder, clock):
         found = store.charter()
@@ -221,7 +222,7 @@ class StoreClaim:
 
     def _mark(self, shard: int) -> None:
         """Let the state of a shard know which manifest it is as new as: our claim."""
-        path = shipped_mark_path(self._folder.state(shard))
+        path = shipped_mark_path(self._folder.state(shard), self._charter.crawl)
         if path.parent.is_dir():
             mark = ShippedMark(lineage=self._charter.lineage, number=self._claims[shard])
             replace_file(path, json.encode(mark))
@@ -408,7 +409,7 @@ def _has_all_of(
     folder: CrawlFolder, number: int, manifest: ShardManifest, identity: StoreIdentity
 ) -> bool:
     """Return True if a folder has everything that a manifest names, and perhaps more."""
-    path = shipped_mark_path(folder.state(manifest.shard))
+    path = shipped_mark_path(folder.state(manifest.shard), manifest.crawl)
     try:
         mark = json.decode(path.read_bytes(), type=ShippedMark)
     except (FileNotFoundError, msgspec.DecodeError, UnicodeDecodeError):

@@ -7,6 +7,7 @@ Numbers are never free again: whoever holds N looks after N itself, too (ADR 73)
 
 from typing import NamedTuple
 
+from gossamer.errors import CannotGoOn
 from gossamer.store.objects import Objects
 
 DIGITS = 12
@@ -48,14 +49,23 @@ class Chain:
 
         The one before may have been swept while we slept, and the number we offer with it.
         """
+        if number > 1 and not self._has(number - 1):
+            return False
         if not self._objects.create(self.name(number), content):
             return False
-        return number == 1 or self._objects.exists(self.name(number - 1))
+        return number == 1 or self._has(number - 1)
 
     def is_newest(self, number: int) -> bool:
         """Return True if a number is there and the next one is not: we still hold the chain."""
         has_next = self._objects.exists(self.name(number + 1))
-        return not has_next and self._objects.exists(self.name(number))
+        return not has_next and self._has(number)
+
+    def _has(self, number: int) -> bool:
+        """Return True if a number is there. Nothing at all is no answer: the store is away."""
+        is_there = self._objects.exists(self.name(number))
+        if not is_there and not self.numbers():
+            raise CannotGoOn(f"{self._objects.url} has lost the crawl: is it mounted?")
+        return is_there
 
     def name(self, number: int) -> str:
         """Return the name of the object of a number."""

@@ -4,9 +4,12 @@ One small interface over `obstore`, for folders, S3 and what speaks its protocol
 Storage, Azure, and memory. What the library raises is told in one line that names what to set.
 """
 
+import os
 import re
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from configparser import ConfigParser
+from configparser import Error as ConfigParserError
+from contextlib import contextmanager, suppress
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,7 +21,7 @@ from gossamer.log import escape
 
 if TYPE_CHECKING:
     from obstore import GetResult
-    from obstore.store import ObjectStore
+    from obstore.store import ObjectStore, RetryConfig, S3Config
 
 SCHEMES = frozenset(("s3", "s3a", "gs", "az", "azure", "abfs", "abfss", "adl", "file", "memory"))
 EXPECTED = "expected s3://BUCKET/PREFIX, gs://, az:// or file:///FOLDER"
@@ -59,6 +62,7 @@ class Objects:
         self.url = url.rstrip("/") if store is None else url
         self._store = store or _opened(url, is_made=is_made)
         self._folder = _folder_of(url) if store is None else None
+        self._inode = self._folder.stat().st_ino if self._folder is not None else 0
         self._synced: set[Path] = set()
         """Folders of a folder that a power loss does not take away."""
 
@@ -69,6 +73,7 @@ class Objects:
         if isinstance(content, Path):
             content.stat()  # a file that is gone is not what the store is to blame for
         with self._told():
+            self._expect_folder()
             obstore.put(self._store, name, content)
             self._sync(name)
 
@@ -82,6 +87,7 @@ class Objects:
         from obstore.exceptions import AlreadyExistsError  # noqa: PLC0415 - the same
 
         with self._told():
+            self._expect_folder()
             try:
                 obstore.put(self._store, name, content, mode="create")
                 self._sync(name)
@@ -96,6 +102,7 @@ class Objects:
 
         path.stat()
         with self._told():
+            self._expect_folder()
             try:
                 obstore.put(self._store, name, path, mode="create", use_multipart=False)
                 self._sync(name)
@@ -169,6 +176,13 @@ class Objects:
                     if _is_without_bucket(error):
                         raise
 
+    def _expect_folder(self) -> None:
+        """Refuse to write where the folder was: it would be made anew, and others would see it."""
+        if self._folder is None:
+            return
+        if not self._folder.is_dir() or self._folder.stat().st_ino != self._inode:
+            raise CannotGoOn(f"{self.url} is not there any more: is it mounted?")
+
     def _sync(self, name: str) -> None:
         """Bring an object of a folder to the disk before anybody relies on it."""
         if self._folder is None:
@@ -225,13 +239,13 @@ def _opened(url: str, *, is_made: bool) -> "ObjectStore":
     try:
         if is_folder:
             return from_url(url, mkdir=is_made)
-        return from_url(
-            url,
-            retry_config={
-                "max_retries": MOST_RETRIES,
-                "retry_timeout": timedelta(seconds=RETRY_S),
-            },
-        )
+        patience: RetryConfig = {
+            "max_retries": MOST_RETRIES,
+            "retry_timeout": timedelta(seconds=RETRY_S),
+        }
+        if url.startswith(("s3://", "s3a://")):
+            return from_url(url, config=_amazon_files(os.environ), retry_config=patience)
+        return from_url(url, retry_config=patience)
     except (BaseError, OSError, ValueError) as error:
         words = str(error)
         if is_folder:
@@ -240,6 +254,37 @@ def _opened(url: str, *, is_made: bool) -> "ObjectStore":
         if _advice(words) is not None:
             raise CannotGoOn(f"{url} cannot be used: {explained(words)}") from error
         raise ConfigError(f"{url}: {EXPECTED}: {explained(words)}") from error
+
+
+def _amazon_files(environ: Mapping[str, str]) -> "S3Config":
+    """Return what ~/.aws/credentials and config say of the profile, unless the environment does."""
+    home = Path(environ.get("HOME", "/nonexistent")) / ".aws"
+    profile = environ.get("AWS_PROFILE") or "default"
+    files = (
+        (environ.get("AWS_CONFIG_FILE") or home / "config", f"profile {profile}"),
+        (environ.get("AWS_SHARED_CREDENTIALS_FILE") or home / "credentials", profile),
+    )
+    said: dict[str, str] = {}
+    for path, section in files:
+        parser = ConfigParser(interpolation=None)
+        with suppress(ConfigParserError, OSError, UnicodeDecodeError):
+            parser.read(path)
+        for name in (profile, section):
+            said |= dict(parser.items(name)) if parser.has_section(name) else {}
+    found: S3Config = {}
+    if not {"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"} & environ.keys():  # they go together
+        if "aws_access_key_id" in said:
+            found["access_key_id"] = said["aws_access_key_id"]
+        if "aws_secret_access_key" in said:
+            found["secret_access_key"] = said["aws_secret_access_key"]
+        if "aws_session_token" in said:
+            found["session_token"] = said["aws_session_token"]
+    if "region" in said and not {"AWS_REGION", "AWS_DEFAULT_REGION"} & environ.keys():
+        found["region"] = said["region"]
+    has_endpoint = any("ENDPOINT" in name for name in environ if name.startswith("AWS_"))
+    if "endpoint_url" in said and not has_endpoint:
+        found["endpoint"] = said["endpoint_url"]
+    return found
 
 
 def _folder_of(url: str) -> Path | None:

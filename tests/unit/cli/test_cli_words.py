@@ -41,5 +41,5 @@ def test_the_meaning_of_an_unknown_reason_is_empty() -> None:
     assert meaning_of("whatever") == ""
 
 
-def test_there_are_five_exit_codes() -> None:
-    assert list(EXIT_CODES) == [0, 1, 2, 3, 4]
+def test_there_are_six_exit_codes() -> None:
+    assert list(EXIT_CODES) == [0, 1, 2, 3, 4, 5]

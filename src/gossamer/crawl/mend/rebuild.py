@@ -41,9 +41,10 @@ from gossamer.crawl.opening import (
 )
 from gossamer.crawl.pipeline import Reading, accept, followed_links, next_tasks
 from gossamer.crawl.requeue import RETRIED
+from gossamer.crawl.shipping import SHIPPED
 from gossamer.crawl.sitemaps import claim_rows
 from gossamer.dedupe import answer_fingerprint, body_fingerprint, coded_fingerprint
-from gossamer.durable import sync
+from gossamer.durable import replace_file, sync
 from gossamer.errors import CannotGoOn
 from gossamer.log import warn
 from gossamer.model import (
@@ -487,10 +488,19 @@ def _commit(core: Core) -> None:
     core.labels.take_stored()  # the archive has them
 
 
+def _keep_shipped(state: Path, fresh: Path) -> None:
+    """Let the new state know how much of the crawl its store has: the archive has all of that."""
+    for mark in state.glob(f"*/{SHIPPED}*"):
+        place = fresh / mark.parent.name
+        place.mkdir(exist_ok=True)
+        replace_file(place / mark.name, mark.read_bytes())
+
+
 def _put_in_place(folder: CrawlFolder, fresh: Path) -> None:
     """Replace the old state, if there is one, by the new one."""
     state, old = folder.root / "state", folder.root / "state.old"
     if state.exists():
+        _keep_shipped(state, fresh)
         shutil.rmtree(old, ignore_errors=True)
         state.rename(old)
     fresh.rename(state)
