@@ -224,8 +224,7 @@ def _scope_test(config: Config) -> Callable[[str], bool | None]:
     """Return what tells whether a URL is outside; None if the rules of the crawl forbid it."""
     from gossamer.filter import build_chain
     from gossamer.model import Link, LinkKind, Reject
-    from gossamer.report import seed_urls
-    from gossamer.urls import join
+    from gossamer.urls import join, seed_urls
 
     scopes = {name: one.scope for name, one in config.host.items() if one.scope is not None}
     chain = build_chain(

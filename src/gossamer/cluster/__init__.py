@@ -5,7 +5,7 @@ Neighbours: `crawl` wires a `Splitter` where the pipeline asks what is new, an `
 none of it. Not for: opening databases or deciding what is fetched; a shard does that for itself.
 """
 
-from gossamer.cluster.address_clocks import FileAddressClocks, NoAddressGap
+from gossamer.cluster.address_clocks import FileAddressClocks
 from gossamer.cluster.charter import Charter, read_charter, renew_charter, write_charter
 from gossamer.cluster.connection import Connection
 from gossamer.cluster.datagrams import DatagramSocket
@@ -38,7 +38,7 @@ from gossamer.cluster.orders import (
     ShardOutages,
     ShardProbation,
 )
-from gossamer.cluster.outbox import OUTBOX, PARCELS, Outbox, outbox_rows, parcel_rows
+from gossamer.cluster.outbox import OUTBOX, PARCELS, Outbox, outbox_tasks, parcel_rows
 from gossamer.cluster.page_budget import PageBudget
 from gossamer.cluster.processes import ShardChild, start_child
 from gossamer.cluster.ring import POINTS, Ring

@@ -33,19 +33,6 @@ _FLOOR_AT, _KEYS_AT = 48, 64
 _SIZE = _KEYS_AT + 16 * BUCKETS * ENTRIES
 
 
-class NoAddressGap:
-    """The clocks of a crawl without any gap between requests to one address."""
-
-    async def take(self, address: str, gap_s: float, now: float) -> float | None:
-        """Take an address: that is always possible."""
-
-    def touch(self, address: str, gap_s: float, now: float) -> None:
-        """Note nothing."""
-
-    def close(self) -> None:
-        """Do nothing."""
-
-
 class FileAddressClocks:
     """The earliest next moment of each IP address, kept in a file for all shards of a crawl.
 

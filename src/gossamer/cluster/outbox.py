@@ -36,10 +36,9 @@ class _Letter(Struct):
     parcels_of: dict[int, list[bytes]] = field(default_factory=dict)
 
 
-def outbox_rows(rows: Iterable[tuple[bytes, bytes]]) -> Iterator[tuple[bytes, list[Task]]]:
-    """Give the tasks of each row of an outbox."""
-    for key, value in rows:
-        yield key, _decode(value)
+def outbox_tasks(value: bytes) -> list[Task]:
+    """Return the tasks of a row of an outbox."""
+    return _decode(value)
 
 
 def parcel_rows(
@@ -72,7 +71,8 @@ class Outbox:
         Their credit stays behind: the receiver may have it already, and twice would be wrong.
         """
         ours: list[Task] = []
-        for key, tasks in outbox_rows(rows):
+        for key, value in rows:
+            tasks = outbox_tasks(value)
             by_owner = self._by_owner(replace(task, credit=0.0) for task in tasks)
             ours += by_owner.pop(self._shard, [])
             if by_owner:

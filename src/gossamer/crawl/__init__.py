@@ -14,7 +14,6 @@ from gossamer.crawl.elsewhere import (
     checkpoint_crawl,
     restore_crawl,
 )
-from gossamer.crawl.ending import Ending, RoundTotals
 from gossamer.crawl.mend import (
     NearTotals,
     RebuiltState,
@@ -23,4 +22,5 @@ from gossamer.crawl.mend import (
     expect_stopped,
     write_indexes,
 )
+from gossamer.crawl.running import Ending, RoundTotals
 from gossamer.crawl.seeds import Seed, check_seeds, read_seeds

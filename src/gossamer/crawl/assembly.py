@@ -25,7 +25,6 @@ from gossamer.cluster import (
     Hello,
     Mail,
     Mailbox,
-    NoAddressGap,
     Outbox,
 )
 from gossamer.config import Config
@@ -47,13 +46,13 @@ from gossamer.crawl.opening import (
     this_boot,
 )
 from gossamer.crawl.pausing import OutageDuty
-from gossamer.crawl.peers import NoPeers, OtherShards, take_letter
+from gossamer.crawl.peers import NoPeers, NoStore, OtherShards, take_letter
 from gossamer.crawl.ports import AddressClocks, Peers, Remote, RevisitScheduler
 from gossamer.crawl.reading import DocumentReader
 from gossamer.crawl.recovery import recover
-from gossamer.crawl.requester import Requester
+from gossamer.crawl.requester import NoAddressGap, Requester
 from gossamer.crawl.revisit import RevisitTurns
-from gossamer.crawl.shipping import NoStore, Shipper, ShippingOrders
+from gossamer.crawl.shipping import Shipper, ShippingOrders
 from gossamer.crawl.sitemaps import SitemapProbes
 from gossamer.crawl.worker import Worker
 from gossamer.dedupe import ContentSeen
@@ -76,7 +75,6 @@ from gossamer.report import (
     decode_claim,
     decode_counters,
     decode_record,
-    seed_urls,
 )
 from gossamer.secrets import read_secrets, with_secrets
 from gossamer.store import (
@@ -90,6 +88,7 @@ from gossamer.store import (
     read_original,
     repair,
 )
+from gossamer.urls import seed_urls
 
 
 @dataclass(frozen=True, slots=True)

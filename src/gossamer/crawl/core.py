@@ -53,14 +53,13 @@ from gossamer.report import (
     decode_suspect,
     encode_suspect,
     late_labels_key,
-    seed_urls,
     suspect_row_key,
     url_row_key,
 )
 from gossamer.seen import UrlSeen
 from gossamer.store import State
 from gossamer.traps import ReleasedTasks, TrapDetector
-from gossamer.urls import join
+from gossamer.urls import join, seed_urls
 
 BACK_QUEUES = 3
 """Active hosts per fetch in flight, at least: so that some are always ready (Mercator)."""

@@ -19,7 +19,6 @@ from gossamer.clock import SystemClock
 from gossamer.cluster import Ring, read_charter
 from gossamer.config import Config
 from gossamer.crawl.assembly import Extras, Shard, assemble
-from gossamer.crawl.ending import Ending, RoundTotals, SeedTotals, ending_of
 from gossamer.crawl.fetch_log import LogOptions
 from gossamer.crawl.fleet import Fleet
 from gossamer.crawl.keeper import Keeper, KeepRequest, keeping
@@ -29,8 +28,12 @@ from gossamer.crawl.opening import ShardFolder, lacks_requisites, lock_folder
 from gossamer.crawl.requeue import RetryRequest
 from gossamer.crawl.requisites import queue_requisites
 from gossamer.crawl.running import (
+    Ending,
     Progress,
+    RoundTotals,
+    SeedTotals,
     answer,
+    ending_of,
     first_cause,
     live_metrics,
     live_status,

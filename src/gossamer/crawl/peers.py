@@ -37,6 +37,24 @@ from gossamer.model import Counters, Row
 UNLIMITED = 1 << 60
 
 
+class NoStore:
+    """The remote of a crawl that is kept on one machine only."""
+
+    paused = ""
+    may_ask = True
+    gives_receipts = False
+    is_shipped = True
+
+    async def run(self) -> None:
+        """Do nothing."""
+
+    async def ship_soon(self) -> None:
+        """Do nothing."""
+
+    async def finish(self) -> None:
+        """Do nothing."""
+
+
 class NoPeers:
     """The peers of a crawl's only shard."""
 

@@ -2,7 +2,7 @@
 
 from msgspec.structs import replace
 
-from gossamer.cluster import OUTBOX, PARCELS, outbox_rows
+from gossamer.cluster import OUTBOX, PARCELS, outbox_tasks
 from gossamer.crawl.core import MAX_DEATHS, Core
 from gossamer.crawl.ledger import Ledger
 from gossamer.crawl.pipeline import accept
@@ -119,8 +119,8 @@ def _recover_outbox(core: Core, ledger: Ledger) -> None:
         ours = core.outbox.recover(rows)
         core.outbox.recover_parcels(core.state.scan(PARCELS))
     else:
-        letters = list(outbox_rows(rows))
-        ours = [task for _, tasks in letters for task in tasks]
+        letters = list(rows)
+        ours = [task for _, value in letters for task in outbox_tasks(value)]
         ledger.add_rows([(key, None) for key, _ in letters])
     found = accept(ours, core.stations)
     core.take_tasks(found)

@@ -34,6 +34,19 @@ LEASE_LOOK_S = 0.2
 """How long a request waits for the lease that ended while its host's name was resolved."""
 
 
+class NoAddressGap:
+    """The clocks of a crawl without any gap between requests to one address."""
+
+    async def take(self, address: str, gap_s: float, now: float) -> float | None:
+        """Take an address: that is always possible."""
+
+    def touch(self, address: str, gap_s: float, now: float) -> None:
+        """Note nothing."""
+
+    def close(self) -> None:
+        """Do nothing."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Requester:
     """Resolves names, keeps the gap of each address, and makes requests."""

@@ -1,4 +1,4 @@
-"""A shard that runs in this process: how it stands, and what it answers when it is asked."""
+"""A shard that runs in this process: how it stands, what it answers, and how its run ended."""
 
 import asyncio
 import ctypes
@@ -6,8 +6,9 @@ import gc
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
+from typing import NamedTuple
 
-from msgspec import convert, to_builtins
+from msgspec import Struct, convert, to_builtins
 from msgspec.structs import replace
 
 from gossamer.crawl.assembly import Shard
@@ -17,7 +18,7 @@ from gossamer.crawl.setting import set_running, settings_in
 from gossamer.crawl.trusting import patterns_in, trust_running
 from gossamer.errors import ConfigError, GossamerError
 from gossamer.frontier import ADDRESS_DELAY
-from gossamer.model import Standing, WaitsFor, as_json
+from gossamer.model import Counters, Standing, WaitsFor, as_json
 from gossamer.report import (
     ADDRESSES_TOLD,
     CrawlMetrics,
@@ -254,3 +255,69 @@ def first_cause(group: BaseExceptionGroup[BaseException]) -> BaseException:
         if isinstance(inner, GossamerError):
             return inner
     return group.exceptions[0]
+
+
+EXPECTED = frozenset({"max_pages", "max_time", "max_bytes", "parked"})
+"""Reasons to end before everything is fetched that are no stop: exit code 0."""
+
+
+class RoundTotals(Struct, frozen=True, kw_only=True):
+    """What a single round of revisits has done."""
+
+    visits: int
+    """Revisits, whatever came of them."""
+    changed: int
+    unchanged: int
+    gone: int
+    """Pages that no longer exist, less those that are back."""
+    new_pages: int
+    """Pages that were stored for the first time."""
+
+
+class Ending(Struct, frozen=True, kw_only=True):
+    """How a run ended."""
+
+    is_finished: bool
+    """Nothing is queued, leased or waiting."""
+    reason: str
+    """finished, max_pages, max_time, max_bytes, parked, stopped, or no_seed."""
+    exit_code: int
+    status: Status
+    """The totals at its end."""
+    round: RoundTotals | None = None
+    """What `watch` has done, if it was told to do so once."""
+
+
+class SeedTotals(NamedTuple):
+    """What became of the seeds."""
+
+    counters: Counters
+    failing: int
+    """Of how many a try has failed in this run."""
+    refused: Mapping[str, str]
+
+    @property
+    def is_none_fetched(self) -> bool:
+        """Return True if no seed brought a page; redirects may have led to none."""
+        counters = self.counters
+        return not counters.seeds_fetched or (counters.redirects > 0 and not counters.pages)
+
+    @property
+    def are_all_failing(self) -> bool:
+        """Return True if every seed that was not refused has failed at least once."""
+        seeds = self.counters.seeds
+        return self.is_none_fetched and 0 < seeds <= self.failing + len(self.refused)
+
+
+def ending_of(reason: str, status: Status, seeds: SeedTotals) -> Ending:
+    """Return how a run ended for a reason; "" if nothing is left."""
+    status = replace(status, running=False)
+    is_finished = not reason
+    is_late = reason == "max_time" and seeds.are_all_failing
+    if is_late or (is_finished and seeds.is_none_fetched):
+        status = replace(status, refused_seeds=dict(seeds.refused))
+        return Ending(is_finished=is_finished, reason="no_seed", exit_code=1, status=status)
+    if is_finished:
+        return Ending(is_finished=True, reason="finished", exit_code=0, status=status)
+    exit_code = 0 if reason in EXPECTED else 3
+    return Ending(is_finished=False, reason=reason, exit_code=exit_code, status=status)

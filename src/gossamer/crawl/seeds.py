@@ -39,7 +39,7 @@ from gossamer.model import (
     labels_complaint,
     read_labels,
 )
-from gossamer.report import Added, seed_urls
+from gossamer.report import Added
 from gossamer.secrets import (
     FILE,
     bind_headers,
@@ -49,7 +49,7 @@ from gossamer.secrets import (
     with_secrets,
 )
 from gossamer.store import ArchiveEntry
-from gossamer.urls import MAX_CHARS, join, parse, registrable_domain, without_credentials
+from gossamer.urls import MAX_CHARS, join, parse, registrable_domain, seed_urls, without_credentials
 
 _HOST = re.compile(r"(localhost|[^\s/:@]+\.[^\s/:@]+)(:[0-9]+)?([/?#]|$)")
 _PORT = re.compile(r"[a-z]+://[^/?#\\]*:([0-9]{1,9})(?:[/?#\\]|$)", re.IGNORECASE)

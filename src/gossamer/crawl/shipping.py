@@ -105,24 +105,6 @@ def ship_after_s(ship_s: float, requests: int, *, is_urgent: bool) -> float:
     return ship_s if is_urgent or requests >= MUCH else max(ship_s, RARELY_S)
 
 
-class NoStore:
-    """The remote of a crawl that is kept on one machine only."""
-
-    paused = ""
-    may_ask = True
-    gives_receipts = False
-    is_shipped = True
-
-    async def run(self) -> None:
-        """Do nothing."""
-
-    async def ship_soon(self) -> None:
-        """Do nothing."""
-
-    async def finish(self) -> None:
-        """Do nothing."""
-
-
 class _Cut(NamedTuple):
     """The shard at one moment."""
 

@@ -58,7 +58,6 @@ from gossamer.report.inquiry import (
     is_running,
     probations_of,
     retry,
-    seed_urls,
     set_settings,
     show,
     status,

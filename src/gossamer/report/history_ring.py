@@ -7,6 +7,7 @@ was written a day or more ago is simply old. A slot that a kill has torn has a w
 import os
 import shutil
 import struct
+from dataclasses import dataclass
 from math import isnan, nan
 from pathlib import Path
 from zlib import crc32
@@ -40,13 +41,12 @@ class CrawlSample(Struct, frozen=True, kw_only=True):
     freshness: float | None
 
 
+@dataclass(slots=True)
 class HistoryFile:
     """The ring of a crawl, where its only writer is the process that has the folder's lock."""
 
-    def __init__(self, folder: CrawlFolder) -> None:
-        self._path = folder.history_path
-        self._root = folder.root
-        self._slot = -1
+    folder: CrawlFolder
+    _slot: int = -1
 
     def note(self, status: Status, now: float) -> None:
         """Write a sample, if it is time for one. A disk that refuses costs the sample."""
@@ -55,9 +55,11 @@ class HistoryFile:
             return
         self._slot = slot
         try:
-            free = shutil.disk_usage(self._root).free
+            free = shutil.disk_usage(self.folder.root).free
             data = _packed(sample_of(status, now, free))
-            descriptor = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            descriptor = os.open(
+                self.folder.history_path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o644
+            )
             try:
                 os.pwrite(descriptor, data, slot % SLOTS * SLOT_BYTES)
             finally:

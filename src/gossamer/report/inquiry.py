@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from gossamer.cluster import OUTBOX, Charter, Ring, outbox_rows, read_charter
+from gossamer.cluster import OUTBOX, Charter, Ring, outbox_tasks, read_charter
 from gossamer.config import Config
 from gossamer.errors import CannotGoOn, ConfigError, CorruptFile, rebuild_state_command
 from gossamer.fetch import RobotsCache, by_host, header_names
@@ -75,7 +75,7 @@ from gossamer.traps import (
     held_tasks,
     holding_probations,
 )
-from gossamer.urls import parse
+from gossamer.urls import parse, seed_urls
 
 Answer = TypeVar("Answer")
 
@@ -172,7 +172,7 @@ def _answer_as(kind: type[Answer], answer: object, place: CrawlFolder) -> Answer
 def _standing(state: State, config: Config, shards: int) -> Standing:
     """Return how a stopped shard stands."""
     waiting = count_waiting(state, settled_in(state))
-    outbox = sum(len(tasks) for _, tasks in outbox_rows(state.scan(OUTBOX)))
+    outbox = sum(len(outbox_tasks(value)) for _, value in state.scan(OUTBOX))
     traps = trap_detector(state, config, shards)
     return Standing(
         queued=waiting.urls + traps.let_go,
@@ -498,12 +498,6 @@ def find_linker(folder: CrawlFolder, text: str) -> Linker | None:
                 if target == text:
                     return Linker(url=links.url, depth=links.depth, kind=LinkKind(kind), rel=rel)
     return None
-
-
-def seed_urls(config: Config) -> list[Url]:
-    """Return the seeds that are URLs; the scope is measured from them."""
-    urls = [parse(text, config.urls) for text in config.seeds]
-    return [url for url in urls if url is not None]
 
 
 def _ref(found: RecordLocation | PastVisit | None) -> StoreRef | None:

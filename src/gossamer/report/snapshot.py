@@ -12,7 +12,7 @@ from typing import NamedTuple
 import msgspec
 from msgspec import Struct, field
 
-from gossamer.cluster import OUTBOX, Ring, outbox_rows
+from gossamer.cluster import OUTBOX, Ring, outbox_tasks
 from gossamer.config import Config
 from gossamer.filter import FilterChain
 from gossamer.model import Task
@@ -96,8 +96,8 @@ class Snapshot:
     def on_their_way(self) -> Iterator[Task]:
         """Yield the URLs that a shard has found and its owner has not confirmed."""
         for state in self.states:
-            for _, tasks in outbox_rows(state.scan(OUTBOX)):
-                yield from tasks
+            for _, value in state.scan(OUTBOX):
+                yield from outbox_tasks(value)
 
     def linking_pages(self) -> Iterator[LinkingPage]:
         """Yield the records of the links archive that have links, as far as the states count it."""

@@ -18,6 +18,7 @@ from gossamer.urls.parsing import (
     read_canonical,
     registrable_domain,
     ring_of,
+    seed_urls,
     unicode_host,
 )
 from gossamer.urls.patterns import Patterns

@@ -22,7 +22,7 @@ import ada_url
 from publicsuffixlist import PublicSuffixList
 from xxhash import xxh3_64_intdigest
 
-from gossamer.config import UrlConfig
+from gossamer.config import Config, UrlConfig
 from gossamer.model import HostKey, Url
 from gossamer.urls.canonical import MAX_CHARS, SUSPECT_QUERY, canonical, whatwg
 
@@ -356,3 +356,9 @@ def _origin_of(origin: str) -> Origin:
         return origin, plain[1], ring_of_new(plain[1]) << TEXT_BITS
     url = parse(origin + "/", UrlConfig())
     return ("", "", 0) if url is None else (url.origin, url.host, ring_of(url.host) << TEXT_BITS)
+
+
+def seed_urls(config: Config) -> list[Url]:
+    """Return the seeds that are URLs; the scope is measured from them."""
+    urls = [parse(text, config.urls) for text in config.seeds]
+    return [url for url in urls if url is not None]

@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 from xxhash import xxh3_64_intdigest
 
-from gossamer.cluster import FileAddressClocks, NoAddressGap
+from gossamer.cluster import FileAddressClocks
+from gossamer.crawl.requester import NoAddressGap
 from gossamer.errors import CannotGoOn
 
 HERE, THERE = "127.0.0.1", "::1"

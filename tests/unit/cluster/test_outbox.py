@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from gossamer.cluster import OUTBOX, PARCELS, Mail, Outbox, Ring
-from gossamer.cluster.outbox import outbox_rows, parcel_rows
+from gossamer.cluster.outbox import outbox_tasks, parcel_rows
 from gossamer.config import UrlConfig
 from gossamer.model import Task
 from gossamer.urls import parse
@@ -115,7 +115,7 @@ def test_a_commit_is_one_row_of_tasks_and_one_of_parcels_under_keys_that_never_r
     sender.commit()
     sender.post(two)
     number = bytes((1, 2, 3, 4)) + bytes(7)
-    assert list(outbox_rows(sender.waiting_rows(b"o"))) == [
+    assert [(key, outbox_tasks(value)) for key, value in sender.waiting_rows(b"o")] == [
         (b"o\0\0" + number + b"\0", [one, two]),
         (b"o\0\0" + number + b"\2", [two]),
     ]
@@ -251,7 +251,7 @@ def test_what_an_earlier_start_committed_is_sent_again_and_its_row_kept_until_th
     sender.outbox.receipt(1, 2, 0)
     sender.outbox.receipt(2, 2, 0)
     sender.commit()
-    assert [tasks for _, tasks in outbox_rows(sender.rows.items())] == [[task(1, "z")]]
+    assert [outbox_tasks(value) for value in sender.rows.values()] == [[task(1, "z")]]
 
 
 def test_credit_is_not_counted_again_after_a_crash() -> None:

@@ -34,11 +34,10 @@ from gossamer.crawl.engine import RunState
 from gossamer.crawl.ledger import Ledger
 from gossamer.crawl.opening import ShardFolder
 from gossamer.crawl.pausing import OutageDuty
-from gossamer.crawl.peers import NoPeers
+from gossamer.crawl.peers import NoPeers, NoStore
 from gossamer.crawl.reading import DocumentReader
 from gossamer.crawl.requester import Requester
 from gossamer.crawl.revisit import RevisitTurns
-from gossamer.crawl.shipping import NoStore
 from gossamer.crawl.sitemaps import SitemapProbes
 from gossamer.crawl.worker import Worker
 from gossamer.dedupe import ContentSeen
