@@ -5,6 +5,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+import numpy as np
+
 from gossamer.errors import CannotGoOn
 from gossamer.tables.rows import Batch, Value
 from gossamer.tables.schema import SCHEMA_VERSION, Column, TableSchema
@@ -63,12 +65,8 @@ def arrow_schema(columns: Sequence[Column], table: TableSchema) -> "pa.Schema":
 
 def arrow_batch(batch: Batch, columns: Sequence[Column], schema: "pa.Schema") -> "pa.RecordBatch":
     """Return a batch as pyarrow has it."""
-    pa = pyarrow()
-    arrays = [
-        pa.array(_stored(column, batch.columns[column.name]), arrow_type(column))
-        for column in columns
-    ]
-    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+    arrays = [_array(column, batch.columns[column.name]) for column in columns]
+    return pyarrow().RecordBatch.from_arrays(arrays, schema=schema)
 
 
 def batch_of(found: "pa.RecordBatch", columns: Sequence[Column]) -> Batch:
@@ -76,10 +74,41 @@ def batch_of(found: "pa.RecordBatch", columns: Sequence[Column]) -> Batch:
     return Batch({column.name: _read(column, found.column(column.name)) for column in columns})
 
 
-def _stored(column: Column, values: Sequence[Value]) -> Sequence[Value]:
-    if column.type == "timestamp":
-        return [None if one is None else round(one * _MILLISECONDS) for one in values]
-    return values
+def _array(column: Column, values: Sequence[Value]) -> "pa.Array":
+    """Return values as an array, as `pyarrow.array` does: that would first import pandas."""
+    kind, count, known = arrow_type(column), len(values), _known(values)
+    match column.type:
+        case "string" | "json":
+            return _strings(values)
+        case "strings":
+            lists = [one or () for one in values]
+            ends = np.cumsum([0, *map(len, lists)], dtype=np.int32)
+            inner = _strings([text for one in lists for text in one])
+            buffers = [known, pyarrow().py_buffer(ends)]
+            return pyarrow().Array.from_buffers(kind, count, buffers, children=[inner])
+        case "timestamp":
+            milliseconds = [0 if one is None else round(one * _MILLISECONDS) for one in values]
+            numbers = pyarrow().py_buffer(np.array(milliseconds, np.int64))
+            return pyarrow().Array.from_buffers(kind, count, [known, numbers])
+        case "integer" | "double":
+            width = np.int64 if column.type == "integer" else np.float64
+            plain = np.array([0 if one is None else one for one in values], width)
+            buffers = [known, pyarrow().py_buffer(plain)]
+            return pyarrow().Array.from_buffers(kind, count, buffers)
+
+
+def _known(values: Sequence[Value]) -> "pa.Buffer | None":
+    """Return which values are there, a bit each; None if all are."""
+    if None not in values:
+        return None
+    bits = np.packbits([one is not None for one in values], bitorder="little")
+    return pyarrow().py_buffer(bits)
+
+
+def _strings(texts: Sequence[str | None]) -> "pa.Array":
+    builder = pyarrow().lib.StringBuilder()
+    builder.append_values(texts)
+    return builder.finish()
 
 
 def _read(column: Column, found: "pa.Array") -> Sequence[Value]:

@@ -2,12 +2,18 @@
 
 import csv
 import io
+import subprocess
+import sys
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
 
 import msgspec
 import pytest
 
+from gossamer.tables.arrow import arrow_batch, arrow_schema
 from gossamer.tables.rows import Batch, host_and_domain, word_count
-from gossamer.tables.schema import Column
+from gossamer.tables.schema import PAGES, Column, ColumnType
 from gossamer.tables.writers import (
     CsvRows,
     JsonLines,
@@ -124,3 +130,35 @@ def test_json_for_a_terminal_has_no_control_characters() -> None:
     data = msgspec.json.encode("\x1b[2J \x9b2J \x7f \xa7")
     assert plain_json(data) == b'"\\u001b[2J \\u009b2J \\u007f \xc2\xa7"'
     assert msgspec.json.decode(plain_json(data)) == "\x1b[2J \x9b2J \x7f \xa7"
+
+
+@pytest.mark.parametrize(
+    ("kind", "values", "expected"),
+    [
+        ("string", ("a", None, "", "\u65e5\u672c"), ["a", None, "", "\u65e5\u672c"]),
+        ("integer", [None, -1, 2**62], [None, -1, 2**62]),
+        ("double", [0.5, None, 2.0], [0.5, None, 2.0]),
+        ("strings", [["a", "b"], None, [], ["c"]], [["a", "b"], None, [], ["c"]]),
+        ("timestamp", [1.5, None], [datetime(1970, 1, 1, 0, 0, 1, 500_000, UTC), None]),
+        ("json", ['{"a":1}'] * 9, ['{"a":1}'] * 9),
+    ],
+)
+def test_arrow_has_the_values_of_every_type(
+    kind: ColumnType, values: Sequence[object], expected: list[object]
+) -> None:
+    columns = (Column("one", kind, ""),)
+    schema = arrow_schema(columns, PAGES)
+    found = arrow_batch(Batch({"one": values}), columns, schema)
+    found.validate(full=True)
+    assert found.column("one").to_pylist() == expected
+    assert len(arrow_batch(Batch({"one": []}), columns, schema)) == 0
+
+
+def test_parquet_is_written_without_pandas(tmp_path: Path) -> None:
+    code = (
+        "import sys; from pathlib import Path; from gossamer.tables.arrow import ParquetRows;"
+        "from gossamer.tables import LINKS; from gossamer.tables.rows import Batch;"
+        f"rows = ParquetRows(Path({str(tmp_path / 'x.parquet')!r}), LINKS, LINKS.columns[:1]);"
+        "rows.write(Batch({'source': ['a']})); rows.close(); sys.exit('pandas' in sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
