@@ -6,7 +6,7 @@ behind is repaired on the way, before anything can be dispatched.
 
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from functools import partial
 from random import Random
@@ -56,6 +56,7 @@ from gossamer.crawl.shipping import Shipper, ShippingOrders
 from gossamer.crawl.sitemaps import SitemapProbes
 from gossamer.crawl.worker import Worker
 from gossamer.dedupe import ContentSeen
+from gossamer.errors import GossamerError
 from gossamer.fetch import (
     Fetcher,
     ProtocolModule,
@@ -111,6 +112,8 @@ class Shard:
             last.callback(self.mark.close)
             last.callback(self.core.state.close)
             last.callback(self.core.url_seen.close)
+            if self.remote.is_fenced:  # what is not shipped is nobody's any more
+                last.enter_context(suppress(GossamerError, OSError))
             await self.core.copies.close()
             await self.requester.close()
             await self.reader.close()

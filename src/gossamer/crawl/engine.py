@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
@@ -125,7 +126,9 @@ async def in_thread(work: Callable[[], T]) -> T:
     try:
         return await asyncio.shield(job)
     except asyncio.CancelledError:
-        await job
+        while not job.done():  # who is in a hurry cancels again
+            with suppress(asyncio.CancelledError):
+                await asyncio.wait([job])
         raise
 
 

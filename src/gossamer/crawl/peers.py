@@ -42,6 +42,7 @@ class NoStore:
 
     paused = ""
     may_ask = True
+    is_fenced = False
     gives_receipts = False
     is_shipped = True
 

@@ -182,6 +182,10 @@ class Remote(Protocol):
         """Return True if a request may be begun now."""
 
     @property
+    def is_fenced(self) -> bool:
+        """Return True if the shard is somebody else's by now."""
+
+    @property
     def gives_receipts(self) -> bool:
         """Return True if receipts wait for a checkpoint, not for the disk."""
 

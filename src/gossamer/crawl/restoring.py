@@ -1,6 +1,7 @@
 """Restoring: a folder made of what a crawl's store has."""
 
 import os
+from collections.abc import Iterator
 from hashlib import blake2b
 from pathlib import Path
 from uuid import uuid4
@@ -19,6 +20,7 @@ from gossamer.store import (
 )
 
 DIGEST_BYTES = 16
+PIECE_BYTES = 8 * 1024 * 1024
 
 
 def restore_manifests(
@@ -61,15 +63,23 @@ def _save(store: CrawlStore, files: list[ShippedFile], path: Path) -> None:
     """Write a file out of the objects that it consists of, durably."""
     with path.open("wb") as out:
         for file in files:
-            content = file.content if not file.name else store.objects.read(file.name)
-            if content is None:
-                raise CannotGoOn(f"{store.objects.url}/{file.name} is missing")
-            if len(content) != file.size or _digest(content) != file.digest:
+            hashed = blake2b(digest_size=DIGEST_BYTES)
+            for content in _pieces(store, file):
+                hashed.update(content)
+                out.write(content)
+            if hashed.hexdigest() != file.digest:
                 raise CannotGoOn(f"{store.objects.url}/{file.name} is damaged: other bytes")
-            out.write(content)
         out.flush()
         os.fsync(out.fileno())
 
 
-def _digest(content: bytes) -> str:
-    return blake2b(content, digest_size=DIGEST_BYTES).hexdigest()
+def _pieces(store: CrawlStore, file: ShippedFile) -> Iterator[bytes]:
+    if not file.name:
+        yield file.content
+        return
+    for start in range(0, file.size, PIECE_BYTES):
+        length = min(PIECE_BYTES, file.size - start)
+        content = store.objects.piece(file.name, start, length)
+        if len(content) != length:
+            raise CannotGoOn(f"{store.objects.url}/{file.name} is damaged: it is shorter")
+        yield content

@@ -35,6 +35,7 @@ from gossamer.errors import CannotGoOn, TakenOver
 from gossamer.log import tell, warn
 from gossamer.model import Counters, Standing
 from gossamer.store import (
+    QUICK_RETRY_S,
     Archive,
     ArchiveName,
     Chain,
@@ -49,7 +50,7 @@ from gossamer.store import (
 
 DIGEST_BYTES = 16
 READ_BYTES = 1024 * 1024
-PART_BYTES = 64 * 1024 * 1024
+PART_BYTES = 16 * 1024 * 1024
 """Of an archive file, in one object while it is open."""
 INLINE_BYTES = 8 * 1024
 """Files up to this are in the manifest itself."""
@@ -172,7 +173,7 @@ class Shipper:
 
     def __post_init__(self) -> None:
         """Open the store; nothing is asked of it yet."""
-        self.store = CrawlStore(Objects(self.orders.url))
+        self.store = CrawlStore(Objects(self.orders.url, retry_s=QUICK_RETRY_S))
 
     @property
     def may_ask(self) -> bool:
@@ -206,6 +207,11 @@ class Shipper:
             await self.clock.sleep(max(0.0, self._cut_at + SOON_S - boot_time()))
             if self._shipped < wanted and not await self._try_to_ship():
                 await self.clock.sleep(self.orders.lease_s / LEASE_PARTS)
+
+    @property
+    def is_fenced(self) -> bool:
+        """Return True if the shard is somebody else's by now."""
+        return self._is_fenced
 
     async def finish(self) -> None:
         """Ship the rest: everything is closed but the state."""
@@ -418,8 +424,8 @@ class Shipper:
     def _put_whole(self, name: str, path: Path, length: int) -> ShippedFile:
         """Upload a closed file under its own name, unless another owner has used that."""
         where = f"archive/{name}"
-        if not self.store.objects.create_file(where, path):
-            where = f"{where}-{token_hex(4)}"
+        if length > PART_BYTES or not self.store.objects.create_file(where, path):
+            where = f"archive/{token_hex(4)}-{name}"  # in parts, which cannot be exclusive
             self.store.objects.put(where, path)
         return ShippedFile(where, length, _digest_of(path))
 

@@ -37,6 +37,7 @@ from gossamer.errors import CannotGoOn, TakenOver
 from gossamer.log import warn
 from gossamer.store import (
     ALIVE,
+    QUICK_RETRY_S,
     AliveNote,
     CrawlCharter,
     CrawlFolder,
@@ -91,7 +92,8 @@ def claim_store(
     require_store(url)
     folder = CrawlFolder(root)
     is_new = read_identity(folder, url) is None
-    store = CrawlStore(Objects(url, is_made=is_new and url.startswith("file://")))
+    is_made = is_new and url.startswith("file://")
+    store = CrawlStore(Objects(url, is_made=is_made, retry_s=QUICK_RETRY_S))
     _expect_ours(folder, store)
     with lock_folder(folder, clock):
         found = store.charter()

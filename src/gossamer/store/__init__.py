@@ -77,7 +77,7 @@ from gossamer.store.lifecycle import (
     tell_damaged,
     with_own_hash,
 )
-from gossamer.store.objects import Objects, TooLarge, is_store, require_store
+from gossamer.store.objects import QUICK_RETRY_S, Objects, TooLarge, is_store, require_store
 from gossamer.store.proof import prove_exclusive, prove_visible
 from gossamer.store.reader import (
     FindPage,

@@ -21,7 +21,7 @@ from gossamer.log import escape
 
 if TYPE_CHECKING:
     from obstore import GetResult
-    from obstore.store import ObjectStore, RetryConfig, S3Config
+    from obstore.store import ClientConfig, ObjectStore, RetryConfig, S3Config
 
 SCHEMES = frozenset(("s3", "s3a", "gs", "az", "azure", "abfs", "abfss", "adl", "file", "memory"))
 EXPECTED = "expected s3://BUCKET/PREFIX, gs://, az:// or file:///FOLDER"
@@ -30,9 +30,11 @@ _URL = re.compile(r"([a-z][a-z0-9+.-]*)://")
 CHUNK_BYTES = 8 * 1024 * 1024
 MOST_READ_BYTES = 256 * 1024 * 1024
 """Of an object that is read into memory."""
-MOST_RETRIES, RETRY_S = 4, 30
+MOST_RETRIES, RETRY_S, QUICK_RETRY_S = 4, 30.0, 3.0
 """Requests that fail are repeated, the waits growing from 0.1 s; the library's own limits are ten
 times and three minutes, during which nothing would be said."""
+CONNECT_S, STALLED_S, LONGEST_S = 5.0, 20.0, 600.0
+"""How long a connection may take, an answer may bring nothing, and a request may last."""
 _MOST_CHARS = 300
 
 
@@ -56,11 +58,19 @@ class Objects:
     """The objects below a URL. Any thread may ask."""
 
     def __init__(
-        self, url: str, store: "ObjectStore | None" = None, *, is_made: bool = False
+        self,
+        url: str,
+        store: "ObjectStore | None" = None,
+        *,
+        is_made: bool = False,
+        retry_s: float = RETRY_S,
     ) -> None:
-        """Take where they are. `is_made`: a folder that is not there is made."""
+        """Take where they are. `is_made`: a folder that is not there is made.
+
+        A request that fails is tried again for `retry_s`.
+        """
         self.url = url.rstrip("/") if store is None else url
-        self._store = store or _opened(url, is_made=is_made)
+        self._store = store or _opened(url, is_made=is_made, retry_s=retry_s)
         self._folder = _folder_of(url) if store is None else None
         self._inode = self._folder.stat().st_ino if self._folder is not None else 0
         self._synced: set[Path] = set()
@@ -125,6 +135,13 @@ class Objects:
         length = min(length, size - start)
         if length <= 0:
             return b""
+        with self._told():
+            return bytes(obstore.get_range(self._store, name, start=start, length=length))
+
+    def piece(self, name: str, start: int, length: int) -> bytes:
+        """Return bytes of an object that is there and has so many; one request."""
+        import obstore  # noqa: PLC0415 - most places are folders
+
         with self._told():
             return bytes(obstore.get_range(self._store, name, start=start, length=length))
 
@@ -230,7 +247,7 @@ class Objects:
             raise CannotGoOn(f"{self.url} cannot be used: {explained(str(error))}") from error
 
 
-def _opened(url: str, *, is_made: bool) -> "ObjectStore":
+def _opened(url: str, *, is_made: bool, retry_s: float) -> "ObjectStore":
     from obstore.exceptions import BaseError  # noqa: PLC0415 - most places are folders
     from obstore.store import from_url  # noqa: PLC0415 - most places are folders
 
@@ -239,13 +256,19 @@ def _opened(url: str, *, is_made: bool) -> "ObjectStore":
     try:
         if is_folder:
             return from_url(url, mkdir=is_made)
+        stalls: ClientConfig = {
+            "connect_timeout": timedelta(seconds=CONNECT_S),
+            "read_timeout": timedelta(seconds=STALLED_S),
+            "timeout": timedelta(seconds=LONGEST_S),
+        }
         patience: RetryConfig = {
             "max_retries": MOST_RETRIES,
-            "retry_timeout": timedelta(seconds=RETRY_S),
+            "retry_timeout": timedelta(seconds=retry_s),
         }
         if url.startswith(("s3://", "s3a://")):
-            return from_url(url, config=_amazon_files(os.environ), retry_config=patience)
-        return from_url(url, retry_config=patience)
+            files = _amazon_files(os.environ)
+            return from_url(url, config=files, client_options=stalls, retry_config=patience)
+        return from_url(url, client_options=stalls, retry_config=patience)
     except (BaseError, OSError, ValueError) as error:
         words = str(error)
         if is_folder:
