@@ -17,19 +17,23 @@ class S3(NamedTuple):
 
     endpoint: str
 
+    def variables(self, secret: str = "test") -> dict[str, str]:
+        """Return what leads to it, and to nothing outside this machine."""
+        return {
+            "AWS_ENDPOINT_URL": self.endpoint,
+            "AWS_ACCESS_KEY_ID": "test",
+            "AWS_SECRET_ACCESS_KEY": secret,
+            "AWS_REGION": "us-east-1",
+            "AWS_ALLOW_HTTP": "true",
+            "AWS_METADATA_ENDPOINT": NOWHERE,
+            "NO_PROXY": "127.0.0.1",
+        }
+
     def point(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Let whoever opens a store find this one, and nothing outside this machine."""
+        """Let whoever opens a store find this one."""
         for name in ("AWS_SESSION_TOKEN", "AWS_DEFAULT_REGION", "AWS_ENDPOINT", "AWS_PROFILE"):
             monkeypatch.delenv(name, raising=False)
-        for name, value in (
-            ("AWS_ENDPOINT_URL", self.endpoint),
-            ("AWS_ACCESS_KEY_ID", "test"),
-            ("AWS_SECRET_ACCESS_KEY", "test"),
-            ("AWS_REGION", "us-east-1"),
-            ("AWS_ALLOW_HTTP", "true"),
-            ("AWS_METADATA_ENDPOINT", NOWHERE),
-            ("NO_PROXY", "127.0.0.1"),
-        ):
+        for name, value in self.variables().items():
             monkeypatch.setenv(name, value)
 
 

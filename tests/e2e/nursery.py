@@ -14,7 +14,7 @@ import subprocess
 import sys
 import time
 import traceback
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -26,14 +26,24 @@ POLL_S = 0.005
 
 
 class Child:
-    """A forked command, with the face of `subprocess.Popen`."""
+    """A forked command, with the face of `subprocess.Popen`.
 
-    def __init__(self, words: Sequence[str]) -> None:
+    It may have variables of its own, and lead a process group.
+    """
+
+    def __init__(
+        self,
+        words: Sequence[str],
+        variables: Mapping[str, str] | None = None,
+        *,
+        leads_group: bool = False,
+    ) -> None:
         self._folder = TemporaryDirectory()
         self._out = Path(self._folder.name) / "out"
         self._err = Path(self._folder.name) / "err"
         self._said = ("", "")
-        born = {"born": list(words), "out": str(self._out), "err": str(self._err)}
+        born: dict[str, Any] = {"born": list(words), "out": str(self._out), "err": str(self._err)}
+        born |= {"variables": dict(variables or {}), "leads_group": leads_group}
         self.pid = int(_request(born))
         self.returncode: int | None = None
 
@@ -103,8 +113,12 @@ def _request(wish: dict[str, Any]) -> Any:
 
 def _answer(wish: dict[str, Any]) -> int | None:
     match wish:
-        case {"born": words, "out": out, "err": err}:
-            return os.fork() or _live(words, out, err)
+        case {"born": words, "out": out, "err": err, "variables": more, "leads_group": leads}:
+            child = os.fork()
+            if leads:
+                os.setpgid(child, child)
+            os.environ.update({} if child else more)
+            return child or _live(words, out, err)
         case {"poll": pid}:
             done, status = os.waitpid(pid, os.WNOHANG)
             return os.waitstatus_to_exitcode(status) if done else None
