@@ -10,8 +10,8 @@
     -site: -lang: -type: -label: -inurl:    not these
 
 Punctuation is text. A dash leaves a word out only behind something else that was said, and before a
-plain word: `--amend` and `-f` are words. What cannot be read is taken as plain words, and a hint
-says so.
+plain word: `--amend`, `-f` and `-Wno-unused` are words. What cannot be read is taken as plain
+words, and a hint says so.
 """
 
 import re
@@ -41,6 +41,10 @@ _GAP = re.compile(r"\s*")
 _SIGN = re.compile(r"-*")
 _PLAIN = re.compile(r"-[^\W\d_][^\W_]*(?:['’-][^\W_]+)*(?=\s|$)")
 """A dash and a word: letters and digits, perhaps with hyphens between them."""
+_LONG_OPTION = re.compile(r"-W(?:all|extra|error)$|-\w+-", re.ASCII)
+"""An option that looks like a word, or like several: -Wall, -Wno-unused, -ffast-math, -dry-run."""
+_DEFINED = re.compile(r"-(D([A-Z][A-Z0-9]*_\w*))")
+"""An option that sets a variable, which is named without its D elsewhere: -DCMAKE_BUILD_TYPE."""
 _VOWEL = re.compile(r"[aeiouy]", re.IGNORECASE)
 _OPTION = re.compile(r"(?:^|\s)-[^\W\d_]\d*(?=\s|$)")
 """An option of one letter, perhaps with a number: -f, -O2. Beside one, -Wall is one as well."""
@@ -202,6 +206,8 @@ class _Scan:
         found = _PLAIN.match(self._text, start)
         if found is None or not found.group().isascii():
             return found is not None
+        if _LONG_OPTION.match(found.group()):
+            return False
         letters = found.group()[1:]
         is_word = len(letters) >= SHORTEST_LEFT_OUT and _VOWEL.search(letters) is not None
         return is_word and not self._has_options
@@ -256,6 +262,12 @@ class _Scan:
         run = _RUN.match(self._text, self._at)
         if run:  # it always does
             self._at = run.end()
+            if defined := _DEFINED.match(self._text, run.start() - 1):
+                self._word(defined[1], is_not=False)
+                self._is_either = True
+                self._word(defined[2], is_not=False)
+                self._at = defined.end()
+                return
             self._word(run[1], is_not=is_not)
 
     def _word(self, word: str, *, is_not: bool) -> None:

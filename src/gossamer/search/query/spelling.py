@@ -116,6 +116,8 @@ class Speller:
         if not _WORD.fullmatch(said) or not SHORTEST <= len(said) <= LONGEST:
             return []
         languages = likely_languages(said, self._reader.languages())[:1]
+        if self._analyser.is_stop(said, languages):
+            return []
         groups = self._analyser.groups(said, languages)
         counts = self._reader.counts([term for group in groups for term in group])
         pages = min((pages_of(group, counts) for group in groups), default=0)

@@ -43,6 +43,11 @@ def seconds(*date: int) -> int:
             words=(("rm",), ("rf",), ("tar",), ("xvf",), ("gcc",), ("O2",)))),
         ("gcc -O2 -Wall", Query(words=(("gcc",), ("O2",), ("Wall",)))),
         ("gcc -wall", Query(words=(("gcc",),), without=("wall",))),
+        ("gcc -Wall", Query(words=(("gcc",), ("Wall",)))),
+        ("ghc -Wincomplete-patterns", Query(words=(("ghc",), ("Wincomplete-patterns",)))),
+        ('red -"blue-green"', Query(words=(("red",),), without_rows=("blue-green",))),
+        ("cmake -DCMAKE_BUILD_TYPE=Debug x", Query(words=(
+            ("cmake",), ("DCMAKE_BUILD_TYPE", "CMAKE_BUILD_TYPE"), ("=Debug",), ("x",)))),
         ("--amend -blue", Query(words=(("amend",),), without=("blue",))),
         ("-blue", Query(words=(("blue",),))),
         ('-"old coat"', Query(rows=("old coat",))),

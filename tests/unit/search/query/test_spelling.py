@@ -64,6 +64,14 @@ def test_in_a_small_index_one_page_is_enough(tmp_path: Path) -> None:
     }
 
 
+def test_a_stop_word_is_right_however_rare_it_is(tmp_path: Path) -> None:
+    pages = [
+        IndexPage(url=f"http://a.test/{n}", text=f"wits gossamer {n} {FILLER}", language="en")
+        for n in range(40)
+    ]
+    assert Speller(index_of(tmp_path, pages), Analyser()).better(["with"]) == {}
+
+
 def test_a_word_with_another_first_letter_must_be_far_more_frequent(tmp_path: Path) -> None:
     texts = ["a vacuum"] * 40 + ["an accum"] * 90
     pages = [
