@@ -1,4 +1,4 @@
-"""Indexing beside a crawl, in a process of its own: `gossamer crawl --index`.
+"""Indexing beside a crawl, and its console, in processes of their own: `--index`, `--serve`.
 
 The indexer only reads what the crawl has committed, so neither can harm the other. It ends with
 us: after the crawl, once it has taken in the last page, or at once if we are killed. If it dies by
@@ -108,6 +108,69 @@ class Indexer:
             lines = self._complaint.read().decode("utf-8", "replace").strip().splitlines()
             words = f": {lines[-1]}" if lines else ""
         return f"code {process.returncode}{words}"
+
+
+class ConsoleServer:
+    """The process that serves the console beside a crawl: `gossamer crawl --serve`.
+
+    It dies with us, and the crawl goes on without it if it cannot be started.
+    """
+
+    def __init__(self, folder: Path, port: int, say: Say) -> None:
+        self._folder = folder
+        self._port = port
+        self._say = say
+        self._process: subprocess.Popen[bytes] | None = None
+        self._complaint: IO[bytes] | None = None
+
+    def start(self) -> None:
+        """Start it: the folder is ours now."""
+        words = ["serve", str(self._folder), "--port", str(self._port), "--no-build", "--json"]
+        self._complaint = TemporaryFile()  # noqa: SIM115 - closed with us
+        try:
+            self._process = subprocess.Popen(  # noqa: S603 - our own program
+                [sys.executable, "-P", "-m", "gossamer", *words, "--beside", str(os.getpid())],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=self._complaint,
+                process_group=0,
+            )
+        except OSError as error:
+            raise CannotGoOn(f"cannot start the console: {error.strerror}") from error
+        self._say(f"console: http://127.0.0.1:{self._port}/crawl")
+
+    def tick(self) -> None:
+        """Say so if it has ended."""
+        if self._process is None or self._process.poll() is None:
+            return
+        words = ""
+        if self._complaint is not None:
+            self._complaint.seek(0)
+            lines = self._complaint.read().decode("utf-8", "replace").strip().splitlines()
+            words = f": {lines[-1]}" if lines else ""
+        self._say(f"the console has ended{words}")
+        self._process = None
+
+    def kill(self) -> None:
+        """End it at once: it has nothing to lose."""
+        if self._process is not None:
+            with suppress(ProcessLookupError):
+                self._process.kill()
+            self._process.wait()
+        self._process = None
+
+
+class NoConsole:
+    """Stands where nobody wants a console."""
+
+    def start(self) -> None:
+        """Do nothing."""
+
+    def tick(self) -> None:
+        """Do nothing."""
+
+    def kill(self) -> None:
+        """Do nothing."""
 
 
 def end_with(parent: int) -> None:

@@ -127,6 +127,24 @@ _OWN: tuple[tuple[str, object, object], ...] = (
         False,
     ),
     (
+        "serve",
+        Annotated[
+            bool,
+            typer.Option(
+                "--serve", help="Serve the console while it runs, in a process beside it."
+            ),
+        ],
+        False,
+    ),
+    (
+        "serve_port",
+        Annotated[
+            str,
+            typer.Option("--serve-port", metavar="N", help="Where --serve listens."),
+        ],
+        "8080",
+    ),
+    (
         "take_over",
         Annotated[
             bool,

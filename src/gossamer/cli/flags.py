@@ -103,6 +103,8 @@ _OWN: dict[str, Shape] = {
     "--label": "list",
     "--config": "path",
     "--index": "switch",
+    "--serve": "switch",
+    "--serve-port": "text",
     "--log": "text",
     "--metrics-port": "text",
     "--take-over": "switch",

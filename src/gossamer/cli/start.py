@@ -27,7 +27,7 @@ from gossamer.settings import load_config, load_crawl_config
 
 if TYPE_CHECKING:
     from gossamer import Ending, OpenCrawl, Seed, Status
-    from gossamer.cli.beside import Indexer
+    from gossamer.cli.beside import ConsoleServer, Indexer, NoConsole
 
 
 SEEDS_TOLD = 3
@@ -49,6 +49,8 @@ class CrawlArguments(Struct, kw_only=True):
     label: list[str] | None = None
     config: Path | None = None
     index: bool = False
+    serve: bool = False
+    serve_port: str = "8080"
     take_over: bool = False
     json: bool = False
     verbose: bool = False
@@ -139,7 +141,7 @@ def _run(arguments: CrawlArguments, config: Config, max_time_s: float | None) ->
     def say(line: str) -> None:
         aside.print(harmless(line), markup=False)
 
-    with _indexing(arguments, say) as indexer:
+    with _indexing(arguments, say) as indexer, _console(arguments, say) as console:
 
         def saved() -> None:
             for line in crawl.changes:
@@ -149,12 +151,14 @@ def _run(arguments: CrawlArguments, config: Config, max_time_s: float | None) ->
             if config.fetch.proxy:
                 say(BY_PROXY)
             indexer.start()
+            console.start()
 
         with progress(aside, is_live=not arguments.verbose) as show:
 
             def tell(status: "Status") -> None:
                 show(status)
                 indexer.tick()
+                console.tick()
 
             ending = crawl.run(tell, saved, max_time_s, say)
         indexer.finish(is_stopped=ending.reason == "stopped")
@@ -225,6 +229,23 @@ class _NoIndexer:
 
     def finish(self, *, is_stopped: bool) -> None:
         """Do nothing."""
+
+
+@contextmanager
+def _console(
+    arguments: CrawlArguments, say: Callable[[str], None]
+) -> "Iterator[ConsoleServer | NoConsole]":
+    """Give the console beside a crawl; nothing of it is left behind."""
+    from gossamer.cli.beside import ConsoleServer, NoConsole
+
+    port = arguments.serve_port
+    if not port.isdecimal() or not 0 < int(port) < 2**16:
+        raise ConfigError(f"--serve-port: expected a port from 1 to 65535, found {port!r}")
+    console = ConsoleServer(arguments.into, int(port), say) if arguments.serve else NoConsole()
+    try:
+        yield console
+    finally:
+        console.kill()
 
 
 @contextmanager

@@ -17,6 +17,7 @@ from gossamer import (
     Changes,
     CopyClusters,
     CrawledHost,
+    HostDetails,
     OpenCrawl,
     PageChange,
     QueryLog,
@@ -138,9 +139,11 @@ class ConsolePages:
         """Give what is known of a host."""
         name = seen.asked.text("host").strip()
         yield f"<h1>{text(name)}</h1>"
-        found = self._engine.aside(lambda crawl: crawl.console.host(name))
-        if found is None:
-            yield f'<p class="error">No URL of {text(name)} was queued.</p>'
+        kept = self._kept.of(f"host {name}", lambda: self._crawl.console.host(name))
+        found = kept.answer
+        if not isinstance(found, HostDetails):
+            none = f'<p class="error">No URL of {text(name)} was queued.</p>'
+            yield none if kept.at else being_counted(kept.error)
             return
         back = address("/crawl/host", host=name).replace("&amp;", "&")
         if seen.may_write:
@@ -151,6 +154,7 @@ class ConsolePages:
             yield f"{self._actions.opening('delay', back, host=name)}"
             yield f"{field('delay_s', '', 'Delay in seconds')}<button>Slow down</button></form>"
             yield "</div>"
+        yield as_of(kept.at)
         yield from drawing.host_page(found)
         notes = [one for one in self.status().traps if name in one.unit]
         if notes:

@@ -49,7 +49,7 @@ def sparkline(about: str, points: Sequence[Point], now: float, span_s: float) ->
     )
     told = f"{about}: at most {top:,.4g}, now {shown[-1].value:,.4g}"
     return (
-        f'<svg class="spark" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
+        f'<svg class="spark" viewBox="0 0 {WIDTH} {HEIGHT}" preserveAspectRatio="none" role="img" '
         f'aria-label="{text(told)}"><title>{text(told)}</title>{lines}</svg>'
     )
 
