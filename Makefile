@@ -22,6 +22,7 @@ help:            ## what you can say
 	$(PIP) install --only-binary :all: -r requirements.lock
 	$(PIP) install --no-deps --no-build-isolation -e . \
 	  $(foreach plugin,$(wildcard examples/*/pyproject.toml),-e $(dir $(plugin)))
+	$(BIN)/python -m gossamer.process.onepass
 	@touch $@
 
 setup: .venv/stamp   ## .venv with the locked dependencies

@@ -40,6 +40,10 @@ def leading_zeros(word: SupportsInt) -> int:
     return 64 - int(word).bit_length()
 
 
+class NotCompiled(Exception):
+    """Functions are not kept on this machine, and are not to be compiled now."""
+
+
 class _Code(msgspec.Struct):
     """An object file and the name of its function."""
 
@@ -50,7 +54,15 @@ class _Code(msgspec.Struct):
 class Native:
     """The compiled functions of some modules, by name."""
 
-    def __init__(self, modules: Sequence[ModuleType], signatures: Mapping[str, Signature]) -> None:
+    def __init__(
+        self,
+        modules: Sequence[ModuleType],
+        signatures: Mapping[str, Signature],
+        *,
+        is_only_loaded: bool = False,
+    ) -> None:
+        """Load the functions; compile those that are not kept, unless that is not wanted."""
+        self._is_only_loaded = is_only_loaded
         import llvmlite.binding as llvm  # noqa: PLC0415 -- 0.04 s that a start shall not pay
 
         llvm.initialize_native_target()
@@ -98,6 +110,8 @@ class Native:
                 return msgspec.msgpack.decode(place.read_bytes(), type=dict[str, _Code])
             except (OSError, msgspec.MsgspecError):
                 continue
+        if self._is_only_loaded:
+            raise NotCompiled
         _announce()
         made = self._made(modules, signatures)
         for place in places:

@@ -6,8 +6,9 @@ import sys
 import pytest
 from house import REPOSITORY
 
-MOST = 90
-"""Files that a crawl of two pages enters. It should not grow further."""
+MOST = 95
+"""Files that a crawl of two pages enters, five of them those that read HTML in one pass (ADR 73).
+It should not grow further."""
 
 
 @pytest.mark.slow

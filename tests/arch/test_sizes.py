@@ -5,6 +5,9 @@ import ast
 from house import classes, functions, lines_of, name_of, sources
 
 FILE_LINES, FUNCTION_LINES = 600, 60
+STATE_MACHINES = "src/gossamer/process/onepass/"
+"""Kernels that follow the HTML standard, state by state: what a loop of theirs remembers is in
+registers, and would be in memory if the loop were cut into functions."""
 
 
 def test_no_file_is_too_long_to_be_read_at_once() -> None:
@@ -17,6 +20,7 @@ def test_no_function_is_longer_than_60_lines() -> None:
         f"{name_of(path)}:{node.name}": lines_of(node)
         for path in sources()
         for node in functions(path)
+        if not (name_of(path).startswith(STATE_MACHINES) and path.stem.endswith("_kernels"))
     }
     assert {name: n for name, n in found.items() if n > FUNCTION_LINES} == {}
 

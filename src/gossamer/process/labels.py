@@ -21,6 +21,7 @@ from turbohtml import Document as Tree
 from turbohtml import Element, Node, Text
 
 from gossamer.model import Extraction, Link, LinkKind
+from gossamer.process.page_view import AnElement, ElementView, PageView
 
 Label = Literal["", "soft_not_found", "challenge", "needs_javascript"]
 
@@ -149,15 +150,18 @@ _NOTHING = frozenset({"script", "noscript", "style", "link", "meta", "template",
 _LARGE_SCRIPT_CHARS = 2_000
 
 
-def is_shell(tree: Tree, text: str, links: Sequence[Link]) -> bool:
-    """Return True if a page is an empty application shell."""
+def may_be_shell(page: PageView[ElementView], text: str, links: Sequence[Link]) -> bool:
+    """Return True if a page has little text, few links, and a script that may bring content."""
     # Anchors come first: of most short pages nothing more is asked.
     has_links = len(links) > _MOST_ANCHORS and links[_MOST_ANCHORS].kind is LinkKind.ANCHOR
-    if has_links or len(text) > _MOST_CHARS:
+    return not has_links and len(text) <= _MOST_CHARS and _has_program(page.find_all("script"))
+
+
+def is_shell(tree: Tree, text: str, links: Sequence[Link]) -> bool:
+    """Return True if a page is an empty application shell."""
+    if not may_be_shell(tree, text, links) or any(tree.find_all(tag) for tag in _IN_FRONT):
         return False
     scripts = tree.find_all("script")
-    if not _has_program(scripts) or any(tree.find_all(tag) for tag in _IN_FRONT):
-        return False
     kinds = [link.kind for link in links]
     if LinkKind.REFRESH in kinds or kinds.count(LinkKind.ANCHOR) > _MOST_ANCHORS:
         return False
@@ -178,13 +182,13 @@ def is_shell(tree: Tree, text: str, links: Sequence[Link]) -> bool:
     return not is_redirect and shown <= 0 and _is_bare(tree)
 
 
-def _is_meter(element: Element) -> bool:
+def _is_meter(element: ElementView) -> bool:
     """Return True if a script or a frame only counts visits."""
     source = (element.attr("src") or "").lower()
     return any(meter in source for meter in _METERS)
 
 
-def _has_program(scripts: Iterable[Element]) -> bool:
+def _has_program(scripts: Iterable[ElementView]) -> bool:
     """Return True if there is a script that may bring content."""
     for element in scripts:
         source = element.attr("src")
@@ -235,7 +239,7 @@ class MarkedText(NamedTuple):
     """By kind, of each part in turn: characters since the end of the one before, and its own."""
 
 
-class _Part(NamedTuple):
+class TextPart(NamedTuple):
     """A part of a text, by its characters."""
 
     start: int
@@ -253,11 +257,11 @@ _PRE = {"pre": [CODE]}
 _UNHIDING = re.compile(r"(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidden)\b", re.IGNORECASE)
 _NEVER_HIDDEN = frozenset({"html", "body", "main", "article"})
 """A page that a script unveils, against flicker, is shown."""
-_MOST_PARTS, _MOST_ALTS = 1_000, 500
-_FEW_CHARS, _MOST_SHARE = 200, 0.5
+MOST_PARTS, MOST_ALTS = 1_000, 500
+_FEW_CHARS, MOST_SHARE = 200, 0.5
 """A page with less text that is shown counts what is hidden, too; what has more than this share of
 the text is what the page is: the file that a listing shows, the ads of a market."""
-_AD_BLOCKS = 'div:is([class*="ad"], [id*="ad"], [class*="spons"])'
+AD_BLOCKS = 'div:is([class*="ad"], [id*="ad"], [class*="spons"])'
 _AD_TAGS = ("aside", "section", "ins")
 _AD_WORDS = frozenset(
     {
@@ -274,13 +278,13 @@ _NO_AD_WORDS = frozenset(
 )
 _NAME_WORD = re.compile("[A-Z]?[a-z]+|[A-Z]+")
 _NAME_CHARS, _KNOWN_NAMES, _ID_WORDS = 200, 4096, 3
-_DECORATION = re.compile(
+DECORATION = re.compile(
     r"\W*|(?:an? )?(?:icon|logo|image|img|photo|picture|pic|bullet|arrow|spacer|blank|avatar|banner"
     r"|thumbnail|button|line|pixel|screenshot|graphic|figure)s?\W*\d*|\S+\.(?:png|jpe?g|gif|svg|webp)",
     re.IGNORECASE,
 )
 """Alternative texts that say nothing."""
-_ALT_CHARS = 500
+ALT_CHARS = 500
 
 
 def marked_text(tree: Tree, styled: Iterable[Element], most_chars: int) -> MarkedText:
@@ -293,7 +297,7 @@ def marked_text(tree: Tree, styled: Iterable[Element], most_chars: int) -> Marke
     # All is looked up first: a tree that was changed makes its index of elements anew.
     in_grid = tree.select("td pre") if has_code and tree.find_all("td") else []
     captions, images = tree.find_all("caption"), tree.find_all("img")
-    hidden, ads = _hidden(tree, styled), _ads(tree)
+    hidden, ads = hidden_elements(tree, styled), ad_elements(tree)
     signs: list[Node] = []
     _mark(hidden, HIDDEN, signs)
     _mark(ads, ADS, signs)
@@ -310,16 +314,16 @@ def marked_text(tree: Tree, styled: Iterable[Element], most_chars: int) -> Marke
     if not has_signs and not code:
         return MarkedText(text[:most_chars], {})
     if has_signs:
-        text, parts = _unsigned(text, [_Part(*span) for span in code])
+        text, parts = unsigned(text, [TextPart(*span) for span in code])
         text = text[:most_chars]
-        return MarkedText(text, _coded(text, _counting(text, parts)))
-    text, most = text[:most_chars], _MOST_SHARE * len(text)
-    return MarkedText(text, _coded(text, [one for one in code if one[1] - one[0] <= most]))
+        return MarkedText(text, coded_spans(text, counting_parts(text, parts)))
+    text, most = text[:most_chars], MOST_SHARE * len(text)
+    return MarkedText(text, coded_spans(text, [one for one in code if one[1] - one[0] <= most]))
 
 
-def _hidden(tree: Tree, styled: Iterable[Element]) -> list[Element]:
+def hidden_elements(page: PageView[AnElement], styled: Iterable[AnElement]) -> list[AnElement]:
     """Return elements that are not shown; <noscript> is not where scripts run."""
-    found = list(tree.find_all("noscript"))
+    found = list(page.find_all("noscript"))
     for element in styled:
         hidden = element.attr("hidden")
         is_hidden = hidden is not None and hidden.lower() != "until-found"
@@ -330,13 +334,13 @@ def _hidden(tree: Tree, styled: Iterable[Element]) -> list[Element]:
     return found
 
 
-def _ads(tree: Tree) -> list[Element]:
+def ad_elements(page: PageView[AnElement]) -> list[AnElement]:
     """Return blocks whose class or id says that they are ads."""
-    found: list[Element] = []
-    some = tree.select(_AD_BLOCKS)
+    found: list[AnElement] = []
+    some = list(page.select(AD_BLOCKS))
     for tag in _AD_TAGS:
-        some += tree.find_all(tag)
-    for element in islice(some, _MOST_PARTS):
+        some += page.find_all(tag)
+    for element in islice(some, MOST_PARTS):
         said = element.attr
         is_named = is_ad_name(said("class") or "")
         if not is_named and element.tag != "section":
@@ -367,14 +371,14 @@ def _is_ad_words(words: list[str]) -> bool:
     return not _AD_WORDS.isdisjoint(words) and _NO_AD_WORDS.isdisjoint(words)
 
 
-def _has_heading(element: Element) -> bool:
+def _has_heading(element: ElementView) -> bool:
     return any(element.find_all(tag) for tag in ("h1", "h2", "h3"))
 
 
 def _mark(elements: Iterable[Element], kind: str, signs: list[Node]) -> None:
     """Put signs around what elements hold; around each cell, where it is a part of a grid."""
     cells = (cell for element in elements for cell in _cells(element))
-    for element in islice(cells, _MOST_PARTS):
+    for element in islice(cells, MOST_PARTS):
         opening, closing = Text(_OPENING[kind]), Text(_CLOSING)
         element.insert(0, opening)
         element.append(closing)
@@ -389,7 +393,7 @@ def _cells(element: Element) -> list[Element]:
 
 def _tell_captions(captions: Iterable[Element], signs: list[Node]) -> None:
     """Put the captions of tables before them, as text: there is no place for them in a grid."""
-    for caption in islice(captions, _MOST_PARTS):
+    for caption in islice(captions, MOST_PARTS):
         table = caption.parent
         if isinstance(table, Element) and (said := " ".join(caption.text.split())):
             block = Element("p", None, [Text(said)])
@@ -401,9 +405,9 @@ def _tell_pictures(images: Iterable[Element], signs: list[Node]) -> None:
     """Put alternative texts beside pictures, unless they say nothing, or say it again."""
     told: set[str] = set()
     worded: dict[Node, bool] = {}
-    for image in islice(images, _MOST_ALTS):
+    for image in islice(images, MOST_ALTS):
         alt = image.attr("alt")
-        if not alt or alt in told or len(alt) > _ALT_CHARS or _DECORATION.fullmatch(alt):
+        if not alt or alt in told or len(alt) > ALT_CHARS or DECORATION.fullmatch(alt):
             continue
         told.add(alt)
         around = image.parent
@@ -417,11 +421,11 @@ def _tell_pictures(images: Iterable[Element], signs: list[Node]) -> None:
         signs.append(sign)
 
 
-def _unsigned(text: str, parts: list[_Part]) -> tuple[str, list[_Part]]:
+def unsigned(text: str, parts: list[TextPart]) -> tuple[str, list[TextPart]]:
     """Return a text without signs, and its parts, those between signs among them."""
     pieces: list[str] = []
     opened: list[tuple[int, str]] = []
-    found: list[_Part] = []
+    found: list[TextPart] = []
     gone: list[int] = []
     last = 0
     for match in _SIGNS.finditer(text):
@@ -433,18 +437,18 @@ def _unsigned(text: str, parts: list[_Part]) -> tuple[str, list[_Part]]:
             opened.append((here, _KINDS[sign]))
         elif opened:
             start, kind = opened.pop()
-            found.append(_Part(start, here, kind))
+            found.append(TextPart(start, here, kind))
     pieces.append(text[last:])
     found += [
-        _Part(start - bisect_left(gone, start), end - bisect_left(gone, end), kind)
+        TextPart(start - bisect_left(gone, start), end - bisect_left(gone, end), kind)
         for start, end, kind in parts
     ]
     return "".join(pieces), found
 
 
-def _counting(text: str, parts: list[_Part]) -> list[_Part]:
+def counting_parts(text: str, parts: list[TextPart]) -> list[TextPart]:
     """Return the outermost parts, without those that are what the page is."""
-    most = _MOST_SHARE * len(text)
+    most = MOST_SHARE * len(text)
     parts = [part for part in parts if part.end > part.start and _is_some(part, most)]
     for kind, is_kept in ((HIDDEN, _leaves_text), (ADS, _leaves_half)):
         if not is_kept(text, [part for part in _outermost(parts) if part.kind == kind]):
@@ -452,28 +456,28 @@ def _counting(text: str, parts: list[_Part]) -> list[_Part]:
     return _outermost(parts)
 
 
-def _is_some(part: _Part, most: float) -> bool:
+def _is_some(part: TextPart, most: float) -> bool:
     return part.kind == HIDDEN or part.end - part.start <= most
 
 
-def _leaves_text(text: str, parts: list[_Part]) -> bool:
+def _leaves_text(text: str, parts: list[TextPart]) -> bool:
     return len(text) - sum(part.end - part.start for part in parts) >= _FEW_CHARS
 
 
-def _leaves_half(text: str, parts: list[_Part]) -> bool:
-    return sum(part.end - part.start for part in parts) <= _MOST_SHARE * len(text)
+def _leaves_half(text: str, parts: list[TextPart]) -> bool:
+    return sum(part.end - part.start for part in parts) <= MOST_SHARE * len(text)
 
 
-def _outermost(parts: list[_Part]) -> list[_Part]:
+def _outermost(parts: list[TextPart]) -> list[TextPart]:
     """Return parts in their order, without those inside of another."""
-    found: list[_Part] = []
+    found: list[TextPart] = []
     for part in sorted(parts, key=lambda part: (part.start, -part.end)):
         if not found or part.start >= found[-1].end:
             found.append(part)
     return found
 
 
-def _coded(text: str, parts: Iterable[tuple[int, int, str]]) -> dict[str, list[int]]:
+def coded_spans(text: str, parts: Iterable[tuple[int, int, str]]) -> dict[str, list[int]]:
     """Return parts as they are kept: gaps and lengths, by kind."""
     spans: dict[str, list[int]] = {}
     ends: dict[str, int] = {}

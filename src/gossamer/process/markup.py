@@ -117,7 +117,8 @@ def read_markup(body: bytes, charset: str, url: Url, tools: Tools) -> PageMarkup
     """Return the source of a page, parsed; None if it is too large for that."""
     if len(body) > MAX_TREE_BYTES:
         return None
-    from gossamer.process.html import SMALL_BYTES, parsed  # noqa: PLC0415 - only when needed
+    from gossamer.process.html import parsed  # noqa: PLC0415 - only when needed
+    from gossamer.process.html_links import SMALL_BYTES  # noqa: PLC0415 - only when needed
 
     return PageMarkup(parsed(body, charset), url, tools, is_small=len(body) <= SMALL_BYTES)
 
@@ -131,7 +132,7 @@ def _base_of(tree: "Tree", url: Url, tools: Tools) -> Url:
 def _references_to(
     targets: Container[str], tree: "Tree", base: Url, urls: UrlConfig, *, is_small: bool
 ) -> list[PlacedReference]:
-    from gossamer.process.html import first_text, others, whole_text  # noqa: PLC0415 - as above
+    from gossamer.process.html_links import first_text, others, whole_text  # noqa: PLC0415 - as above
 
     text_of = whole_text if is_small else first_text
     elements = list(islice(tree.select("a[href]"), MOST_REFERENCES))
@@ -287,7 +288,7 @@ def is_named(fragment: str, ids: frozenset[str]) -> bool:
 def _fragments_of(
     tree: "Tree", base: Url, urls: UrlConfig, *, is_small: bool
 ) -> list[PlacedReference]:
-    from gossamer.process.html import first_text, whole_text  # noqa: PLC0415 - as above
+    from gossamer.process.html_links import first_text, whole_text  # noqa: PLC0415 - as above
 
     elements = islice(tree.select('a[href*="#"], area[href*="#"]'), MOST_REFERENCES)
     split = [(one, *(one.attr("href") or "").strip().partition("#")[::2]) for one in elements]

@@ -23,7 +23,7 @@ def page_tree(body: bytes, charset: str = "") -> "Tree":
 
 def tree_links(tree: "Tree", url: str) -> list[Link]:
     """Return the links of a page, absolute and in canonical form, each target once per kind."""
-    from gossamer.process.html import links_of  # noqa: PLC0415 - with the parser
+    from gossamer.process.html_links import links_of  # noqa: PLC0415 - with the parser
 
     tools = Tools(urls=UrlConfig(), process=ProcessConfig(), robots_agent="")
     return tools.links(tree.base_url(url), links_of(tree))

@@ -1,0 +1,214 @@
+"""References and texts of links, and texts of elements, from the rows of a page. For `native`."""
+
+from collections.abc import MutableSequence, Sequence
+from typing import TypeAlias
+
+from gossamer.process.onepass.character_kernels import (
+    decoded,
+    squeeze,
+)
+from gossamer.process.onepass.numbers import (
+    ANCHOR,
+    HAS_REL,
+    HREF_ODD,
+    IS_SCRIPT,
+    KEPT,
+    REL_ODD,
+    ROW,
+    SEE_ALL,
+    T_IMG,
+    TEXT,
+)
+
+Bytes: TypeAlias = Sequence[int]
+Buffer: TypeAlias = MutableSequence[int]
+Numbers: TypeAlias = Sequence[int]
+Places: TypeAlias = MutableSequence[int]
+
+INLINED = False
+
+
+def link_texts(
+    src: Bytes,
+    events: Numbers,
+    anchors: Numbers,
+    count: int,
+    is_small: int,
+    keep_all: int,
+    refs: Numbers,
+    names: Bytes,
+    table: Places,
+    table_mask: int,
+    hrefs: Buffer,
+    hrefs_room: int,
+    texts: Buffer,
+    texts_room: int,
+    rels: Buffer,
+    scratch: Buffer,
+    kept: Places,
+    out: Places,
+) -> int:
+    """Write references, texts and rels of links, each ended by a NUL; return how many.
+
+    Of several links to a page only the first is told, unless all are wanted. Negative: SEE_ALL,
+    or -50 and -52 for lack of room.
+    """
+    n = 0
+    at = 0
+    m = 0
+    r = 0
+    for k in range(table_mask + 1):
+        table[k] = -1
+    for a in range(count):
+        b = a * ANCHOR
+        if at + anchors[b + 2] + 16 > hrefs_room or m + 2048 > texts_room:
+            return -50
+        if r + anchors[b + 4] + 16 > hrefs_room:
+            return -50
+        flags = anchors[b + 5]
+        start = at
+        if flags & HREF_ODD:
+            end = anchors[b + 1] + anchors[b + 2]
+            at = decoded(src, anchors[b + 1], end, 1, hrefs, at, refs, names)
+        else:
+            for q in range(anchors[b + 1], anchors[b + 1] + anchors[b + 2]):
+                hrefs[at] = src[q]
+                at += 1
+        page = start
+        h = 0
+        while page < at and hrefs[page] != 35:
+            h = (h * 33 + hrefs[page]) & 0xFFFFFFFFFFFF
+            page += 1
+        place = -1
+        if keep_all == 0:
+            if page == start:
+                at = start
+                continue
+            place = (h ^ (h >> 15) ^ (h >> 31)) & table_mask
+            known = False
+            tries = 0
+            while table[place] >= 0:
+                tries += 1
+                if tries > 256:
+                    return -52
+                o = kept[table[place] * KEPT + 3]
+                size = kept[table[place] * KEPT + 1] - o
+                if size == page - start:
+                    known = True
+                    for q in range(size):
+                        if hrefs[o + q] != hrefs[start + q]:
+                            known = False
+                            break
+                    if known:
+                        break
+                place = (place + 1) & table_mask
+            if known:
+                at = start
+                continue
+        if flags & HAS_REL:
+            if keep_all == 0 and names_nofollow(src, anchors[b + 3], anchors[b + 4], flags):
+                return SEE_ALL
+            end = anchors[b + 3] + anchors[b + 4]
+            r = decoded(src, anchors[b + 3], end, 1 if flags & REL_ODD else 2, rels, r, refs, names)
+        rels[r] = 0
+        r += 1
+        hrefs[at] = 0
+        at += 1
+        look = 0
+        if (hrefs[start] | 32) == 106 and page - start >= 11 and hrefs[start + 10] == 58:
+            look = IS_SCRIPT
+        # ---- the text
+        p = anchors[b] + 1
+        end = events[anchors[b] * ROW + 3]
+        if is_small == 0 and end - p > 40:
+            look |= 1
+            p = end
+        size = 0
+        has_image = False
+        while p < end and size < 1700:  # 400 characters
+            c = p * ROW
+            kind = events[c]
+            if kind == T_IMG:
+                has_image = True
+            elif kind == TEXT or kind == TEXT - 1:
+                stop = min(events[c + 2], events[c + 1] + 16384)
+                way = 0 if kind == TEXT else 2
+                size = decoded(src, events[c + 1], stop, way, scratch, size, refs, names)
+            p += 1
+        if has_image and (is_small == 0 or size == 0 or (size == 1 and scratch[0] == 32)):
+            look |= 1
+        if look & 1 == 0:
+            m = squeeze(scratch, 0, size, texts, m, 400, 200)
+        texts[m] = 0
+        m += 1
+        c = n * KEPT
+        kept[c] = anchors[b]
+        kept[c + 1] = page
+        kept[c + 2] = look
+        kept[c + 3] = start
+        kept[c + 4] = anchors[b + 6]
+        if place >= 0:
+            table[place] = n
+        n += 1
+    out[0] = at
+    out[1] = m
+    out[2] = r
+    return n
+
+
+def names_nofollow(src: Bytes, at: int, size: int, flags: int) -> bool:
+    """Return True if a rel may say nofollow: a tree of a page knows better."""
+    if flags & REL_ODD:
+        return True
+    for i in range(at, at + size - 7):
+        if (src[i] | 32) == 110 and (src[i + 1] | 32) == 111 and (src[i + 2] | 32) == 102:
+            return True
+    return False
+
+
+def characters_of(
+    src: Bytes, start: int, end: int, kind: int, refs: Numbers, names: Bytes, to: Buffer
+) -> int:
+    """Write a stretch of source as characters; return how many bytes."""
+    return decoded(src, start, end, kind, to, 0, refs, names)
+
+
+def element_texts(
+    src: Bytes,
+    events: Numbers,
+    asked: Numbers,
+    count: int,
+    refs: Numbers,
+    names: Bytes,
+    to: Buffer,
+    room: int,
+    scratch: Buffer,
+    scratch_room: int,
+) -> int:
+    """Write the texts of elements, each ended by a NUL; return how many bytes, or -50 if too many.
+
+    Asked are events, within how many characters, and how many of them are wanted.
+    """
+    m = 0
+    for a in range(count):
+        within = asked[3 * a + 1]
+        most = asked[3 * a + 2]
+        p = asked[3 * a] + 1
+        end = events[asked[3 * a] * ROW + 3]
+        size = 0
+        while p < end and size < 4 * within:
+            c = p * ROW
+            kind = events[c]
+            if kind == TEXT or kind == TEXT - 1:
+                stop = min(events[c + 2], events[c + 1] + 33 * within)
+                if size + 2 * (stop - events[c + 1]) + 64 > scratch_room:
+                    return -50
+                way = 0 if kind == TEXT else 2
+                size = decoded(src, events[c + 1], stop, way, scratch, size, refs, names)
+            p += 1
+        if m + 4 * most + 64 > room:
+            return -50
+        m = squeeze(scratch, 0, size, to, m, within, most)
+        to[m] = 0
+        m += 1
+    return m

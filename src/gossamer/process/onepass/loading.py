@@ -1,0 +1,78 @@
+"""The kernels that read pages: compiled ahead, or by another process while trees are read."""
+
+import subprocess
+import sys
+from functools import cache
+from typing import Final
+
+from gossamer.native import Native, NotCompiled
+from gossamer.process.onepass import (
+    body_kernels,
+    character_kernels,
+    layout_kernels,
+    link_kernels,
+    mode_kernels,
+    nesting_kernels,
+    numbers,
+    outline_kernels,
+    scanning_kernels,
+    vocabulary,
+    writing_kernels,
+)
+
+_MODULES: Final = (
+    *(outline_kernels, mode_kernels, body_kernels, nesting_kernels, scanning_kernels),
+    *(layout_kernels, writing_kernels, link_kernels, character_kernels, numbers, vocabulary),
+)
+_SIGNATURES: Final = {
+    "outline": "BnnIBIIBIIIInIIInI",
+    "layout": "BInIIBBIInIBnBInI",
+    "link_texts": "BIInnnIBInBnBnBBII",
+    "characters_of": "BnnnIBB",
+    "element_texts": "BIInIBBnBn",
+}
+
+
+@cache
+def natives() -> Native:
+    """Return the kernels; compile them if this machine has not done so."""
+    return Native(_MODULES, _SIGNATURES)
+
+
+class _Loader:
+    """The kernels, as soon as this machine has them; another process compiles them meanwhile."""
+
+    def __init__(self) -> None:
+        self._is_ready = False
+        self._pages = 0
+        self._compiler: subprocess.Popen[bytes] | None = None
+
+    def is_ready(self) -> bool:
+        """Return True if pages can be read; until then their trees are."""
+        if not self._is_ready:
+            if natives.cache_info().currsize:
+                self._is_ready = True
+            elif self._pages % _PAGES_PER_LOOK == 0:
+                self._is_ready = self._look()
+            self._pages += 1
+        return self._is_ready
+
+    def _look(self) -> bool:
+        try:
+            Native(_MODULES, _SIGNATURES, is_only_loaded=True)
+        except NotCompiled:
+            if self._compiler is None:
+                quiet = subprocess.DEVNULL
+                command = [sys.executable, "-m", "gossamer.process.onepass"]
+                self._compiler = subprocess.Popen(  # noqa: S603 -- this program itself
+                    command, stdin=quiet, stdout=quiet, stderr=quiet
+                )
+            else:
+                self._compiler.poll()
+            return False
+        natives()
+        return True
+
+
+loader: Final = _Loader()
+_PAGES_PER_LOOK: Final = 64

@@ -1,0 +1,538 @@
+"""A page as rows instead of a tree: the Python side of `outline_kernels` and `text_kernels`.
+
+`read_page` returns None for a page that only the tree can tell. What it returns answers the few
+questions that the reader of HTML asks of a tree (`find_all`, `select`, `attr`), so that one code
+reads both. A workspace of arrays serves one page at a time, and is lent to one thread at a time.
+"""
+
+import ctypes
+import html.entities
+import mmap
+import re
+from array import array
+from collections.abc import Iterator, Sequence
+from functools import cache, lru_cache
+from types import TracebackType
+from typing import Final, NamedTuple
+
+from turbohtml import Namespace, parse
+from turbohtml import Node as TreeNode
+
+from gossamer.process.labels import AD_BLOCKS
+from gossamer.process.onepass import numbers, vocabulary
+from gossamer.process.onepass.loading import loader, natives
+
+MOST_BYTES: Final = 2 * 1024 * 1024
+"""Larger pages are read by the tree."""
+KEPT_BYTES: Final = 512 * 1024
+"""A workspace for a page of this size is kept; larger ones are made when they are needed."""
+ROW: Final = numbers.ROW
+_WORD_BYTES: Final = 8
+_NAME_SLOTS: Final = 512
+_REFERENCE_SLOTS: Final = 8192
+_HASH_MASK: Final = numbers.FROM_HASH
+_NAMES: Final = vocabulary.TAGS
+_TAG: Final = vocabulary.TAG_NUMBERS
+_ATTRIBUTES: Final = vocabulary.ATTRIBUTES
+_LISTS: Final = {"archive"}
+"""Attributes that a tree tells as lists of words, of those that make links."""
+_DOCTYPE: Final = re.compile(
+    rb"\s*+(?:<!--.{0,4000}?-->\s*+|<\?[^>]{0,400}+>\s*+){0,9}+(<!doctype[^>]{0,400}+>)",
+    re.IGNORECASE | re.DOTALL,
+)
+_MARK_BIT: Final = numbers.MARK_BIT
+_MOST_MARKS: Final = 5
+_T_A, _T_FIGURE = _TAG["a"], _TAG["figure"]
+_FOREIGN: Final = numbers.FOREIGN
+
+
+def _hash(name: bytes) -> int:
+    found = 0
+    for letter in name:
+        found = (found * 33 + letter) & _HASH_MASK
+    return found
+
+
+class _Names(NamedTuple):
+    """A hash table for a kernel: slots, and the letters that they point to."""
+
+    slots: bytes
+    letters: bytes
+
+
+def _names_of(names: Sequence[str]) -> _Names:
+    slots = array("q", bytes(_WORD_BYTES * 4 * _NAME_SLOTS))
+    letters = bytearray()
+    for number, name in enumerate(names):
+        if name:
+            written = name.encode()
+            h = _hash(written)
+            place = (h ^ (h >> 9)) % _NAME_SLOTS
+            while slots[place * 4 + 3]:
+                place = (place + 1) % _NAME_SLOTS
+            slots[place * 4 : place * 4 + 4] = array("q", [h, number, len(letters), len(written)])
+            letters += written
+    return _Names(slots.tobytes(), bytes(letters))
+
+
+def _references() -> _Names:
+    slots = array("q", bytes(_WORD_BYTES * 3 * _REFERENCE_SLOTS))
+    letters = bytearray()
+    for name, meaning in html.entities.html5.items():
+        h, written = _hash(name.encode()), meaning.encode()
+        place = (h ^ (h >> 12)) % _REFERENCE_SLOTS
+        while slots[place * 3]:
+            place = (place + 1) % _REFERENCE_SLOTS
+        slots[place * 3 : place * 3 + 3] = array("q", [h, len(letters), len(written)])
+        letters += written
+    return _Names(slots.tobytes(), bytes(letters))
+
+
+class _Tables(NamedTuple):
+    """What the kernels look up."""
+
+    tags: _Names
+    attributes: _Names
+    references: _Names
+    properties: bytes
+    wanted: bytes
+
+
+@cache
+def _tables() -> _Tables:
+    return _Tables(
+        _names_of(_NAMES),
+        _names_of(_ATTRIBUTES),
+        _references(),
+        array("q", vocabulary.properties()).tobytes(),
+        array("q", vocabulary.wanted()).tobytes(),
+    )
+
+
+class _Words:
+    """An array of signed words outside of the heap: what is not touched takes no memory."""
+
+    def __init__(self, count: int) -> None:
+        self._room = mmap.mmap(-1, _WORD_BYTES * count)
+        self.view = memoryview(self._room).cast("q")
+        self.address = ctypes.addressof(ctypes.c_char.from_buffer(self._room))
+
+
+class _Bytes:
+    """An array of bytes outside of the heap."""
+
+    def __init__(self, count: int) -> None:
+        self.room = count
+        self.view = mmap.mmap(-1, count)
+        self.address = ctypes.addressof(ctypes.c_char.from_buffer(self.view))
+
+
+class _Workspace:
+    """Arrays for the reading of one page of up to so many bytes."""
+
+    def __init__(self, page_bytes: int) -> None:
+        self.page_bytes = page_bytes
+        self.most_events = page_bytes // 2 + 8192
+        self.most_rows = page_bytes // 8 + 1024
+        self.stack = _Words(2 * numbers.MOST_DEPTH + 16)
+        self.formats = _Words(2 * numbers.MOST_FORMATTING + 16)
+        self.events = _Words(ROW * self.most_events)
+        self.elements = _Words(numbers.ELEMENT * self.most_rows)
+        self.attributes = _Words(numbers.ATTRIBUTE * self.most_rows)
+        self.anchors = _Words(numbers.ANCHOR * self.most_rows)
+        self.kept = _Words(numbers.KEPT * self.most_rows)
+        self.frames = _Words(numbers.FRAME * (numbers.MOST_DEPTH + 16))
+        self.most_cells = page_bytes // 4 + 1024
+        self.cells = _Words(numbers.CELL * self.most_cells)
+        self.widths = _Words(numbers.MOST_COLUMNS + 8)
+        self.most_spans = page_bytes // 8 + 64
+        self.spans = _Words(2 * self.most_spans)
+        self.table = _Words(1 << 18)
+        self.out = _Words(16)
+        self.text = _Bytes(4 * page_bytes + 65536)
+        self.scratch = _Bytes(4 * page_bytes + 65536)
+        self.hrefs = _Bytes(2 * page_bytes + 65536)
+        self.rels = _Bytes(2 * page_bytes + 65536)
+
+
+_spare: list[_Workspace] = []
+"""Workspaces that are not in use: as many as pages were ever read at a time."""
+
+
+class Lent:
+    """A workspace, for as long as a page is read."""
+
+    def __init__(self, page_bytes: int) -> None:
+        self._is_kept = page_bytes <= KEPT_BYTES
+        if not self._is_kept:
+            self._workspace = _Workspace(page_bytes)
+        else:
+            try:
+                self._workspace = _spare.pop()
+            except IndexError:
+                self._workspace = _Workspace(KEPT_BYTES)
+
+    def __enter__(self) -> _Workspace:
+        return self._workspace
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._is_kept:
+            _spare.append(self._workspace)
+
+
+class _Doctype(NamedTuple):
+    """What a doctype says."""
+
+    quirks: int
+    nodes: tuple[TreeNode, ...]
+
+
+@lru_cache(256)
+def _doctype(source: bytes) -> _Doctype:
+    tree = parse(source + b"<p><table>", encoding="utf-8")
+    is_quirky = bool(tree.select("p table"))
+    return _Doctype(int(is_quirky), tuple(node for node in tree.children)[:1])
+
+
+class PageElement:
+    """An element of a page that is told: those of some names, and those with some attributes."""
+
+    __slots__ = ("_page", "attrs", "event", "namespace", "source_line", "tag")
+
+    def __init__(
+        self,
+        page: "FlatPage",
+        tag: str,
+        event: int,
+        line: int,
+        attrs: dict[str, str | list[str] | None],
+    ) -> None:
+        self._page = page
+        self.tag = tag
+        self.event = event
+        self.source_line = line
+        self.attrs = attrs
+        self.namespace = Namespace.SVG if page.is_foreign(event) else Namespace.HTML
+
+    def attr(self, name: str) -> str | None:
+        """Return the value of an attribute; None if the element has none of that name."""
+        said = self.attrs.get(name)
+        return " ".join(said) if isinstance(said, list) else said
+
+    @property
+    def text(self) -> str:
+        """Return all text inside of the element."""
+        return self._page.text_of(self.event)
+
+    def find_all(self, tag: str) -> "list[PageElement]":
+        """Return the elements of a name inside of this one."""
+        end = self._page.end_of(self.event)
+        return [one for one in self._page.find_all(tag) if self.event < one.event < end]
+
+
+def _names_ad(element: PageElement) -> bool:
+    """Return True if a block is selected by class or id; some that name no ad are not told."""
+    name, own = element.attr("class"), element.attr("id")
+    if name is None and own is None:
+        return False
+    is_named = name is not None and ("ad" in name or "spons" in name)
+    if not is_named and "ad" not in (own or ""):
+        raise UnicodeError
+    return True
+
+
+class PageAnchors(NamedTuple):
+    """The links that a reader can click on, as columns."""
+
+    events: list[int]
+    hrefs: list[str]
+    """As written, with the fragment."""
+    texts: list[str]
+    rels: list[str]
+    lines: list[int]
+    looks: list[int]
+    """Places of those whose text has to be looked at."""
+    scripts: list[int]
+    """Places of those that may be scripts."""
+    is_partial: bool = False
+    """Every link has to be asked for: some are not to be followed."""
+
+
+NO_ANCHORS: Final = PageAnchors([], [], [], [], [], [], [])
+
+
+class FlatPage:
+    """A page in a workspace: gone when the workspace serves the next one."""
+
+    def __init__(
+        self, body: bytes, work: _Workspace, count: int, nodes: tuple[TreeNode, ...]
+    ) -> None:
+        self._body = body
+        self._work = work
+        self._count = count
+        self._events = work.events.view
+        self.children = nodes
+        """The doctype, if there is one."""
+        elements, attributes, self._anchor_count = work.out.view[:3]
+        self._by_tag: dict[str, list[PageElement]] = {}
+        self.elements: list[PageElement] = []
+        self._read_elements(elements, attributes)
+
+    def _read_elements(self, count: int, attribute_count: int) -> None:
+        rows = self._work.elements.view[: numbers.ELEMENT * count].tolist()
+        named = self._attribute_values(attribute_count)
+        by_tag, elements = self._by_tag, self.elements
+        words = iter(rows)
+        self.cells_of_code: set[int] = set()
+        for event, tag, first, size, line, is_in_cell in zip(*[words] * 6, strict=True):
+            attrs = dict(named[first : first + size]) if size else {}
+            name = _NAMES[tag] if tag < vocabulary.OTHERS else ""
+            element = PageElement(self, name, event, line, attrs)
+            elements.append(element)
+            by_tag.setdefault(element.tag, []).append(element)
+            if is_in_cell:
+                self.cells_of_code.add(event)
+
+    def _attribute_values(self, count: int) -> list[tuple[str, str | list[str] | None]]:
+        body = self._body
+        words = iter(self._work.attributes.view[: numbers.ATTRIBUTE * count].tolist())
+        found: list[tuple[str, str | list[str] | None]] = []
+        for number, at, size, is_odd in zip(*[words] * 4, strict=True):
+            name = _ATTRIBUTES[number]
+            value = self.characters(at, at + size, 1) if is_odd else body[at : at + size].decode()
+            found.append((name, value.split() if name in _LISTS else value))
+        return found
+
+    def characters(self, start: int, end: int, kind: int) -> str:
+        """Return a stretch of source as characters: of a text (0), an attribute (1), or raw (2)."""
+        work, references = self._work, _tables().references
+        if 2 * (end - start) + 64 > work.scratch.room:
+            raise UnicodeError
+        size = natives()["characters_of"](
+            self._body, start, end, kind, references.slots, references.letters, work.scratch.address
+        )
+        return work.scratch.view[:size].decode()
+
+    def is_foreign(self, event: int) -> bool:
+        """Return True if an element is one of SVG."""
+        return self._events[event * ROW] >= _FOREIGN
+
+    def end_of(self, event: int) -> int:
+        """Return the event that ends an element."""
+        return self._events[event * ROW + 3]
+
+    def parent_of(self, event: int) -> int:
+        """Return the event of the element around an element."""
+        return self._events[event * ROW + 4]
+
+    def tag_of(self, event: int) -> int:
+        """Return the number of an element's name."""
+        return self._events[event * ROW]
+
+    def find_all(self, tag: str) -> list[PageElement]:
+        """Return the elements of a name, as far as elements of that name are told."""
+        return self._by_tag.get(tag, [])
+
+    def select(self, selector: str) -> list[PageElement]:
+        """Return elements by one of the selectors that links are found with: `name[attribute]`."""
+        if selector == AD_BLOCKS:
+            return [one for one in self.find_all("div") if _names_ad(one)]
+        tag, _, name = selector.rstrip("]").partition("[")
+        return [one for one in self.find_all(tag) if name in one.attrs]
+
+    def events_inside(self, event: int, tags: frozenset[int]) -> list[int]:
+        """Return the events of some elements inside of another."""
+        end = self.end_of(event)
+        numbers = self._events[event * ROW : end * ROW : ROW]
+        return [event + n for n, number in enumerate(numbers.tolist()) if n and number in tags]
+
+    def pieces_of(self, event: int) -> Iterator[tuple[int, str]]:
+        """Yield the texts inside of an element, with their events."""
+        rows = self._events
+        for one in range(event + 1, self.end_of(event)):
+            kind = rows[one * ROW]
+            if kind in {numbers.TEXT, numbers.RAW_TEXT}:
+                start, end = rows[one * ROW + 1], rows[one * ROW + 2]
+                source = self._body[start:end]
+                if b"\r" in source or (kind == numbers.TEXT and b"&" in source):
+                    yield one, self.characters(start, end, 0 if kind == numbers.TEXT else 2)
+                else:
+                    yield one, source.decode()
+
+    def text_of(self, event: int) -> str:
+        """Return all text inside of an element."""
+        return "".join([text for _, text in self.pieces_of(event)])
+
+    def texts_of(self, asked: Sequence[tuple[int, int, int]]) -> list[str]:
+        """Return the texts of elements, blanks as one each.
+
+        Asked are events, within how many characters, and up to how many of these.
+        """
+        if not asked:
+            return []
+        work, references = self._work, _tables().references
+        wanted = array("q", [number for one in asked for number in one])
+        size = natives()["element_texts"](
+            self._body,
+            work.events.address,
+            wanted.tobytes(),
+            len(asked),
+            references.slots,
+            references.letters,
+            work.text.address,
+            work.text.room,
+            work.scratch.address,
+            work.scratch.room,
+        )
+        if size < 0:
+            raise UnicodeError
+        return work.text.view[: size - 1].decode().split("\0")
+
+    def words_of(self, event: int, most: int) -> Iterator[str]:
+        """Yield the texts and the alternative texts among the first nodes in an element."""
+        images = {image.event: image.attr("alt") or "" for image in self.find_all("img")}
+        texts_by_event = dict(self.pieces_of(event))
+        seen = 0
+        for one in range(event + 1, self.end_of(event)):
+            if self._events[one * ROW] == numbers.CLOSE:
+                continue
+            seen += 1
+            if seen > most:
+                return
+            if one in texts_by_event:
+                yield texts_by_event[one]
+            elif one in images:
+                yield images[one]
+
+    def anchors(self, *, is_small: bool, every: bool) -> PageAnchors:
+        """Return the first link to each page, or every one."""
+        work, references = self._work, _tables().references
+        slots = 1 << max((2 * self._anchor_count).bit_length(), 6)
+        if slots > len(work.table.view):
+            raise UnicodeError
+        count = natives()["link_texts"](
+            self._body,
+            work.events.address,
+            work.anchors.address,
+            self._anchor_count,
+            int(is_small),
+            int(every),
+            references.slots,
+            references.letters,
+            work.table.address,
+            slots - 1,
+            work.hrefs.address,
+            work.hrefs.room,
+            work.text.address,
+            work.text.room,
+            work.rels.address,
+            work.scratch.address,
+            work.kept.address,
+            work.out.address,
+        )
+        if count == numbers.SEE_ALL:
+            return NO_ANCHORS._replace(is_partial=True)
+        if count < 0:
+            raise UnicodeError
+        if not count:
+            return NO_ANCHORS
+        ends = work.out.view[:3].tolist()
+        kept = work.kept.view[: numbers.KEPT * count].tolist()
+        looks = kept[2 :: numbers.KEPT]
+        return PageAnchors(
+            kept[:: numbers.KEPT],
+            work.hrefs.view[: ends[0] - 1].decode().split("\0"),
+            work.text.view[: ends[1] - 1].decode().split("\0"),
+            work.rels.view[: ends[2] - 1].decode().lower().split("\0"),
+            kept[4 :: numbers.KEPT],
+            [place for place, look in enumerate(looks) if look & 1] if any(looks) else [],
+            [place for place, look in enumerate(looks) if look & numbers.IS_SCRIPT]
+            if any(looks)
+            else [],
+        )
+
+    def mark(self, event: int, kind: int) -> bool:
+        """Have a sign of a kind (1 to 3) put around what an element holds; False if it has many."""
+        at = event * ROW + 5
+        marks = self._events[at] >> _MARK_BIT
+        if marks >> (2 * (_MOST_MARKS - 1)):
+            return False
+        own = self._events[at] & ((1 << _MARK_BIT) - 1)
+        self._events[at] = own | (marks << 2 | kind) << _MARK_BIT
+        return True
+
+    def is_marked(self, event: int) -> bool:
+        """Return True if an element or one inside of it has been marked."""
+        words = self._events[event * ROW + 5 : self.end_of(event) * ROW : ROW].tolist()
+        return any(word >> _MARK_BIT for word in words)
+
+    def add_words(self, event: int, at: int, size: int) -> None:
+        """Have words of the side buffer put behind an image or before a table."""
+        self._events[event * ROW + 5] |= at << numbers.LENGTH_BITS | size + 1
+
+    def laid_out(self, side: bytes) -> tuple[str, list[tuple[int, int]]]:
+        """Return the text of the page, and where in it code stands."""
+        work, tables = self._work, _tables()
+        count = natives()["layout"](
+            self._body,
+            work.events.address,
+            self._count,
+            tables.properties,
+            tables.references.slots,
+            tables.references.letters,
+            side,
+            work.frames.address,
+            work.cells.address,
+            work.most_cells,
+            work.widths.address,
+            work.text.address,
+            work.text.room,
+            work.scratch.address,
+            work.spans.address,
+            work.most_spans,
+            work.out.address,
+        )
+        if count < 0:
+            raise UnicodeError
+        start, end = work.out.view[:2]
+        spans = work.spans.view[: 2 * count].tolist()
+        return work.text.view[start:end].decode(), list(zip(spans[::2], spans[1::2], strict=True))
+
+
+def page_in(body: bytes, work: _Workspace) -> FlatPage | None:
+    """Read a page whose bytes are UTF-8, or ASCII; None if the tree has to read it."""
+    if len(body) > MOST_BYTES or 0 in body or not loader.is_ready():
+        return None
+    if b"\r" in body and body.count(b"\r") != body.count(b"\r\n"):
+        return None  # a line that ends as none does today
+    found = _DOCTYPE.match(body)
+    doctype = _doctype(found[1]) if found is not None else _Doctype(-1, ())
+    tables = _tables()
+    count = natives()["outline"](
+        body,
+        len(body),
+        doctype.quirks,
+        tables.tags.slots,
+        tables.tags.letters,
+        tables.properties,
+        tables.attributes.slots,
+        tables.attributes.letters,
+        tables.wanted,
+        work.stack.address,
+        work.formats.address,
+        work.events.address,
+        work.most_events,
+        work.elements.address,
+        work.attributes.address,
+        work.anchors.address,
+        work.most_rows,
+        work.out.address,
+    )
+    if count < 0:
+        return None
+    return FlatPage(body, work, count, doctype.nodes)
