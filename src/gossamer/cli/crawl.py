@@ -140,9 +140,14 @@ _OWN: tuple[tuple[str, object, object], ...] = (
         "serve_port",
         Annotated[
             str,
-            typer.Option("--serve-port", metavar="N", help="Where --serve listens."),
+            typer.Option(
+                "--serve-port",
+                metavar="N",
+                help="Where --serve listens; 8080 unless given.",
+                show_default=False,
+            ),
         ],
-        "8080",
+        "",
     ),
     (
         "take_over",

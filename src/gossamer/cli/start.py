@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from gossamer.cli.beside import ConsoleServer, Indexer, NoConsole
 
 
+CONSOLE_PORT = "8080"
 SEEDS_TOLD = 3
 """So many seeds are named with their reasons when none could be fetched."""
 
@@ -50,7 +51,7 @@ class CrawlArguments(Struct, kw_only=True):
     config: Path | None = None
     index: bool = False
     serve: bool = False
-    serve_port: str = "8080"
+    serve_port: str = ""
     take_over: bool = False
     json: bool = False
     verbose: bool = False
@@ -238,7 +239,7 @@ def _console(
     """Give the console beside a crawl; nothing of it is left behind."""
     from gossamer.cli.beside import ConsoleServer, NoConsole
 
-    port = arguments.serve_port
+    port = arguments.serve_port or CONSOLE_PORT
     if not port.isdecimal() or not 0 < int(port) < 2**16:
         raise ConfigError(f"--serve-port: expected a port from 1 to 65535, found {port!r}")
     console = ConsoleServer(arguments.into, int(port), say) if arguments.serve else NoConsole()

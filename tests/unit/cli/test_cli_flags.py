@@ -133,7 +133,7 @@ def test_a_line_that_is_read_plainly_gives_what_the_parser_would_give(
     parsed = command.commands["crawl"].make_context("crawl", line).params
     not_given = {name for name in parsed if name not in found}
     assert {name: parsed[name] for name in found} == found
-    assert all(parsed[name] in (None, False, ()) for name in not_given)
+    assert all(parsed[name] in (None, False, (), "") for name in not_given)
 
 
 def test_a_usual_line_is_read_plainly() -> None:

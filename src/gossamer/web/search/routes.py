@@ -53,6 +53,7 @@ def search_routes(engine: Engine, around: Around) -> list[Route]:
         Route("/api/search", _api(engine), methods=["GET", "POST"]),
         thumbnail_route(engine),
         Route("/opensearch.xml", _description),
+        Route("/favicon.ico", _icon),
     ]
 
 
@@ -162,6 +163,11 @@ def _redirect(query: str) -> Response:
 
 def _page(title: str, body: Iterable[str], status: int = 200) -> Response:
     return Response(frame(title, body, section="/"), status, media_type="text/html")
+
+
+async def _icon(_request: Request) -> Response:
+    """Lead to the icon: a browser that shows a stored page asks for it by itself."""
+    return Response(status_code=303, headers={"location": "/static/icon.svg"})
 
 
 async def _description(request: Request) -> Response:
