@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from gossamer.api.checking import CheckReport
     from gossamer.api.console import Console
     from gossamer.api.crawls import OpenCrawl
-    from gossamer.api.crawls import open_crawl as open  # noqa: A004 - read as gossamer.open
     from gossamer.api.feeds import write_feed
     from gossamer.api.fulltext import (
         SearchIndex,
@@ -25,6 +24,8 @@ if TYPE_CHECKING:
     from gossamer.api.items import ParsedPage, extract_items, fetch_page, parsed_page
     from gossamer.api.linkcheck import check_links, link_check_config
     from gossamer.api.linkgraph import LinkGraph, LinkPicture, graph_from_edges, open_graph
+    from gossamer.api.mirrors import is_crawl_store
+    from gossamer.api.opening import open_crawl as open  # noqa: A004 - read as gossamer.open
     from gossamer.api.options import CrawlOptions
     from gossamer.api.running import run, run_async
     from gossamer.api.stores import checkpoint, restore
@@ -170,6 +171,7 @@ if TYPE_CHECKING:
         Status,
         StatusCount,
         StoppedCrawl,
+        StoreState,
         TaskRow,
         TextCopies,
         TextCopy,
@@ -393,6 +395,7 @@ __all__ = [
     "StoppedCrawl",
     "StoreConfig",
     "StoreRef",
+    "StoreState",
     "StoredPage",
     "TableFiles",
     "TablesFacts",
@@ -433,6 +436,7 @@ __all__ = [
     "graph_from_edges",
     "html_of",
     "index_files",
+    "is_crawl_store",
     "link_check_config",
     "links_summary",
     "logged_query",
@@ -466,7 +470,7 @@ __all__ = [
 
 _HOMES = {
     "api.console": "Console",
-    "api.crawls": "open OpenCrawl",
+    "api.crawls": "OpenCrawl",
     "api.running": "run run_async",
     "api.checking": "CheckReport",
     "api.feeds": "write_feed",
@@ -474,6 +478,8 @@ _HOMES = {
     "api.linkcheck": "check_links link_check_config",
     "api.items": "ParsedPage extract_items fetch_page parsed_page",
     "api.linkgraph": "LinkGraph LinkPicture graph_from_edges open_graph",
+    "api.mirrors": "is_crawl_store",
+    "api.opening": "open",
     "api.options": "CrawlOptions",
     "api.stores": "checkpoint restore",
     "api.tables": "CrawlTable LinkEntry PageRow TableFiles moment_since",
@@ -514,7 +520,7 @@ _HOMES = {
         "HostSettings LinkFinding LinkFormat LinkPlace LinkReport MediaTypeCount NearCopy "
         "OrphanFacts Page PageChange Passage PassagePart PastVisit RecordLocation RedirectChain "
         "RedirectFacts RepeatedTitle ReportedHost ReportedPage Retried Revisits RobotsAnswer "
-        "RobotsFacts RobotsLine SiteReport Spread Status StatusCount TaskRow TextCopies "
+        "RobotsFacts RobotsLine SiteReport Spread Status StatusCount StoreState TaskRow TextCopies "
         "TextCopy TitleFacts TrapUnit Trusted UnreadFile UrlCounts UrlRow ValueRange "
         "WatchTotals Why add html_of links_summary render_links show status why"
     ),

@@ -54,6 +54,7 @@ PARTS: dict[str, tuple[str, ...]] = {
     "answers": (
         *(
             "Status",
+            "StoreState",
             "address_words",
             "CrawlSample",
             "waiting_words",
@@ -149,6 +150,7 @@ PARTS: dict[str, tuple[str, ...]] = {
         "TablesFacts",
         "plain_cell",
         "plain_json",
+        "is_crawl_store",
         "moment_since",
         *("extract_items", "read_item_rules", "ItemRules", "ItemRule", "FieldRule"),
         *("ItemStream", "FoundItem", "ItemTotals"),

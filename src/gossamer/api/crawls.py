@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal, Self, Unpack, overload
 
 from gossamer.api.arguments import check_states, texts
 from gossamer.api.console import Console
+from gossamer.api.mirrors import place_of
 from gossamer.api.options import CrawlOptions, with_options
 from gossamer.api.running import run, run_async
 from gossamer.clock import SystemClock
@@ -58,16 +59,14 @@ Wait = Callable[[float], None]
 
 
 class OpenCrawl:
-    """A crawl in a folder, running or not.
+    """A crawl in a folder, or in an object store, running or not.
 
     Nothing is kept open between two questions but the graph and the index, and these are opened
     again when a build has replaced them. `close` lets go of them.
     """
 
     def __init__(self, folder: Path | str) -> None:
-        self.folder = Path(folder)
-        self.console = Console(self.folder)
-        """History, metrics and whatever else the pages of `gossamer serve` show."""
+        self._place = place_of(folder)
         self._graph: LinkGraph | None = None
         self._index: SearchIndex | None = None
 
@@ -82,6 +81,22 @@ class OpenCrawl:
         if self._index is not None:
             self._index.close()
         self._graph = self._index = None
+        self._place.close()
+
+    @property
+    def folder(self) -> Path:
+        """The crawl's folder; of one that is read by the URL of its store, a cache of it."""
+        return self._place.folder()
+
+    @property
+    def console(self) -> Console:
+        """History, metrics and whatever else the pages of `gossamer serve` show."""
+        return Console(self.folder)
+
+    @property
+    def _changed(self) -> Path:
+        """The folder, to be changed; a store is refused."""
+        return self._place.own_folder()
 
     # ---- what is there
 
@@ -91,15 +106,11 @@ class OpenCrawl:
 
     def is_running(self) -> bool:
         """Return True if a process is crawling in the folder."""
-        from gossamer.report import is_running
-
-        return is_running(self.folder)
+        return self._place.is_running()
 
     def status(self) -> "Status":
         """Return the totals: pages, queue, hosts, rates, refusals and failures by reason."""
-        from gossamer.report import status
-
-        return status(self.folder)
+        return self._place.status()
 
     def why(self, url: str) -> "Why":
         """Return everything known and decided about one URL."""
@@ -122,6 +133,10 @@ class OpenCrawl:
         found = self.edition(url, edition=edition, at=at)
         return None if found is None else page_at(self.folder, found.location)
 
+    def brief_page(self, url: str) -> "Page | None":
+        """Return the same without title and language: of a store, little more is fetched."""
+        return self._place.brief_page(url)
+
     def editions(self, url: str) -> "list[Edition]":
         """Return all stored answers of a URL, the oldest first."""
         from gossamer.report import editions
@@ -132,25 +147,16 @@ class OpenCrawl:
         self, url: str, *, edition: int | None = None, at: str | float | None = None
     ) -> "Edition | None":
         """Return the edition with a number, or the newest at a time; see `page`."""
-        from gossamer.report import edition_at, numbered, read_moment
+        from gossamer.report import asked_edition
 
-        if (edition is None) == (at is None):
-            raise ConfigError("expected either `edition` or `at`")
-        found = self.editions(url)
-        if edition is not None:
-            return numbered(found, edition, url) if found else None
-        now = SystemClock().wall()
-        return edition_at(found, read_moment(at, now) if isinstance(at, str) else at or 0.0)
+        return asked_edition(lambda: self.editions(url), url, edition, at, SystemClock().wall())
 
     def diff(self, url: str, before: int, after: int, *, source: bool = False) -> "EditionDiff":
         """Return what has changed between two editions: in their texts, or in the source."""
-        from gossamer.report import diff_editions, numbered
+        from gossamer.report import diff_numbered
 
-        found = self.editions(url)
-        if not found:
-            raise ConfigError(f"{url} is not in the archive")
-        pair = [numbered(found, number, url) for number in (before, after)]
-        return diff_editions(self.folder, url, pair[0], pair[1], is_source=source)
+        pair = (before, after)
+        return diff_numbered(self.folder, url, self.editions(url), pair, is_source=source)
 
     def changes(self, since: str | float | None = None, *, selector: str = "") -> "Changes":
         """Return which pages are new, changed, gone or back: iterate over it.
@@ -308,7 +314,7 @@ class OpenCrawl:
         """Add seeds to the crawl, running or stopped."""
         from gossamer.api.steering import add_seeds
 
-        return add_seeds(self.folder, seeds)
+        return add_seeds(self._changed, seeds)
 
     def retry(
         self,
@@ -323,7 +329,7 @@ class OpenCrawl:
         """
         from gossamer.api.steering import retry_urls
 
-        return retry_urls(self.folder, reasons, hosts, urls)
+        return retry_urls(self._changed, reasons, hosts, urls)
 
     def trust(self, patterns: "str | Iterable[str]") -> "Trusted":
         """Let go what the crawl holds and patterns name, running or not, and never hold it again.
@@ -333,7 +339,7 @@ class OpenCrawl:
         """
         from gossamer.api.steering import trust_patterns
 
-        return trust_patterns(self.folder, patterns, self.status())
+        return trust_patterns(self._changed, patterns, self.status())
 
     def set(self, settings: Mapping[str, object], *, host: str = "") -> "ChangedSettings":
         """Change settings in a crawl that runs or not; `set({"delay_s": 5}, host="x.org")`: of one.
@@ -344,25 +350,25 @@ class OpenCrawl:
         """
         from gossamer.api.steering import change_settings
 
-        return change_settings(self.folder, settings, host)
+        return change_settings(self._changed, settings, host)
 
     def pause(self) -> "PauseState":
         """Begin no request any more, in a crawl that runs or not, until `resume` is called."""
         from gossamer.report import pause
 
-        return pause(self.folder)
+        return pause(self._changed)
 
     def resume(self) -> "PauseState":
         """End a pause; a crawl that does not run is not started."""
         from gossamer.report import resume
 
-        return resume(self.folder)
+        return resume(self._changed)
 
     def stop(self, wait_s: float | None = None) -> "StoppedCrawl":
         """End a running crawl cleanly, as Ctrl-C does, and wait for that, at most `wait_s`."""
         from gossamer.report import stop
 
-        return stop(self.folder, wait_s)
+        return stop(self._changed, wait_s)
 
     def run(
         self,
@@ -371,7 +377,7 @@ class OpenCrawl:
         **options: Unpack[CrawlOptions],
     ) -> "Ending":
         """Go on with the crawl until nothing is left, or a limit is reached; see `gossamer.run`."""
-        return run((), self.folder, on_progress=on_progress, **options)
+        return run((), self._changed, on_progress=on_progress, **options)
 
     async def run_async(
         self,
@@ -380,7 +386,7 @@ class OpenCrawl:
         **options: Unpack[CrawlOptions],
     ) -> "Ending":
         """Go on with the crawl inside a running event loop; see `gossamer.run_async`."""
-        return await run_async((), self.folder, on_progress=on_progress, **options)
+        return await run_async((), self._changed, on_progress=on_progress, **options)
 
     def watch(
         self,
@@ -398,10 +404,11 @@ class OpenCrawl:
         """
         from gossamer.crawl import Crawl
 
+        folder = self._changed
         config = self.config()
         if rate is not None:
             config = with_options(config, {"rate": rate})
-        return Crawl(self.folder, (), config).watch(max_time, on_progress, is_once=once)
+        return Crawl(folder, (), config).watch(max_time, on_progress, is_once=once)
 
     # ---- link graph
 
@@ -457,7 +464,7 @@ class OpenCrawl:
         from gossamer.graph import follow
 
         given = options or self.graph_options()
-        return follow(self.folder, given, SystemClock(), wait or _pause)
+        return follow(self._changed, given, SystemClock(), wait or _pause)
 
     # ---- full-text search
 
@@ -515,7 +522,7 @@ class OpenCrawl:
         """Bring the index up to date again and again while the crawl runs; yield what was done."""
         from gossamer.search import IndexOptions, follow
 
-        return follow(self.folder, options or IndexOptions(), SystemClock(), wait or _pause)
+        return follow(self._changed, options or IndexOptions(), SystemClock(), wait or _pause)
 
     def publish(self, url: str) -> "Published":
         """Bring the index into an object store: s3://BUCKET/PREFIX, file:///FOLDER."""
@@ -549,7 +556,8 @@ class OpenCrawl:
         do = repair_folder if repair else check_folder
         scope = CheckScope(is_quick=quick, sample=sample)
         tell = on_progress or (lambda _: None)
-        return do(self.folder, scope, Random(seed), SystemClock(), tell)  # noqa: S311 -- a sample
+        folder = self._changed if repair else self.folder
+        return do(folder, scope, Random(seed), SystemClock(), tell)  # noqa: S311 -- a sample
 
     def check_links(
         self,
@@ -579,21 +587,13 @@ class OpenCrawl:
         """Build the state again from the archive: the queue and what is known of each URL."""
         from gossamer.crawl import build_state
 
-        return build_state(self.folder, on_progress)
+        return build_state(self._changed, on_progress)
 
     def build_near(self, on_progress: "BuildProgress | None" = None) -> "NearTotals":
         """Find all near-duplicates again, from the archive."""
         from gossamer.crawl import build_near
 
-        return build_near(self.folder, on_progress)
-
-
-def open_crawl(folder: Path | str) -> OpenCrawl:
-    """Return the crawl in a folder, or an index that `index_files` made there."""
-    place = Path(folder)
-    if not any((place / name).exists() for name in ("crawl.toml", "archive", "state", "index")):
-        raise ConfigError(f"{folder} is not a crawl folder: it has no crawl.toml")
-    return OpenCrawl(place)
+        return build_near(self._changed, on_progress)
 
 
 def _pause(seconds: float) -> None:

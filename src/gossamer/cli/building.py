@@ -11,9 +11,9 @@ from gossamer.cli.indexing import PUBLISH, RANKS, SPLIT, SPLIT_CRAWL, build_inde
 from gossamer.cli.options import (
     CODING,
     REQUIRED,
-    Folder,
     Json,
     Memory,
+    OwnFolder,
     coding_of,
     declare,
 )
@@ -107,7 +107,7 @@ OF_GRAPH: Sequence[tuple[str, Any, Any]] = (
 OF_INDEX: Sequence[tuple[str, Any, Any]] = (*SPLIT, *SPLIT_CRAWL, RANKS, PUBLISH)
 declare(
     build,
-    ("folder", Folder, REQUIRED),
+    ("folder", OwnFolder, REQUIRED),
     (
         "what",
         Annotated[str, typer.Argument(metavar="|".join(KNOWN), help="What to build.")],

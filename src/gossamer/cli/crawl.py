@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from gossamer.cli.flags import FLAGS, WATCH_FLAGS, Flag, max_time_of, with_flags
+from gossamer.cli.options import OwnFolder
 from gossamer.cli.screen import (
     as_json,
     out,
@@ -270,10 +271,9 @@ def watch(**given: Any) -> int:  # noqa: ANN401 - the parser hands over what `_w
 
 
 def _watch_signature() -> Signature:
-    folder = Annotated[Path, typer.Argument(metavar="DIR", help="The crawl's folder.")]
     own = [parameter(name, kind, default) for name, kind, default in _OF_WATCH]
     return Signature(
-        [parameter("folder", folder, Parameter.empty), *own, *flag_parameters(WATCH_FLAGS)]
+        [parameter("folder", OwnFolder, Parameter.empty), *own, *flag_parameters(WATCH_FLAGS)]
     )
 
 

@@ -7,15 +7,58 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
+from gossamer.errors import ConfigError
+
 if TYPE_CHECKING:
-    from gossamer import Coding
+    from gossamer import Coding, OpenCrawl
 
 UNKNOWN = 1
 """The exit code when a URL is not known."""
 
-Folder = Annotated[Path, typer.Argument(metavar="DIR", help="The crawl's folder.")]
+_MIRRORS: "list[OpenCrawl]" = []
+"""Of stores that were given by URL: their caches are ours until the process ends."""
+
+
+def folder_to_read(place: str) -> Path:
+    """Return the folder that was given; of the URL of a crawl's store, a cache of it."""
+    if "://" not in place:
+        return Path(place)
+    import gossamer
+
+    crawl = gossamer.open(place)
+    _MIRRORS.append(crawl)
+    return crawl.folder
+
+
+def folder_to_change(place: str) -> Path:
+    """Return the folder that was given; a store is refused."""
+    if "://" in place:
+        raise ConfigError(
+            f"{place} is a store, and only read: `gossamer crawl --into DIR --store {place}` goes "
+            "on with the crawl in a folder, which can be changed"
+        )
+    return Path(place)
+
+
+Folder = Annotated[
+    Path,
+    typer.Argument(
+        metavar="DIR|URL", help="The crawl's folder, or its store.", parser=folder_to_read
+    ),
+]
+OwnFolder = Annotated[
+    Path, typer.Argument(metavar="DIR", help="The crawl's folder.", parser=folder_to_change)
+]
+FolderOrStore = Annotated[
+    str, typer.Argument(metavar="DIR|URL", help="The crawl's folder, or its store.")
+]
 Place = Annotated[
-    Path, typer.Argument(metavar="DIR|BASE", help="A crawl's folder, or the files BASE.graph ...")
+    Path,
+    typer.Argument(
+        metavar="DIR|URL|BASE",
+        help="A crawl's folder or store, or the files BASE.graph ...",
+        parser=folder_to_read,
+    ),
 ]
 Base = Annotated[
     Path, typer.Argument(metavar="BASE", help="The files are BASE.graph, .offsets, .properties.")

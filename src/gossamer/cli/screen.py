@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         PastVisit,
         RoundTotals,
         Status,
+        StoreState,
         UserErrors,
         Why,
     )
@@ -265,7 +266,7 @@ def _seed_lines(seeds: FailedSeeds, folder: Path, failures: Mapping[str, str]) -
     yield Text(f"`{harmless(command)}` says more.\n")
 
 
-def status_view(status: "Status", folder: Path) -> RenderableType:
+def status_view(status: "Status", folder: Path | str) -> RenderableType:
     """Return the status of a crawl."""
     from gossamer import waiting_words
 
@@ -274,13 +275,26 @@ def status_view(status: "Status", folder: Path) -> RenderableType:
     elif status.finished:
         head = Text(_ending_words("finished", status), "bold")
     else:
-        head = Text("Not running; `gossamer crawl --into` this folder goes on.", "bold")
+        how = "--into` this folder" if status.store is None else "--into DIR --store` this URL"
+        head = Text(f"Not running; `gossamer crawl {how} goes on.", "bold")
         if status.paused:
             head.append(f"\nIt is {waiting_words(status)}.", "yellow")
+    if status.store is not None:
+        head.append(f"\n{store_words(status.store)}", "dim")
     return Group(head, _numbers(status, folder), *_reasons(status), *held_view(status, folder))
 
 
-def held_view(status: "Status", folder: Path) -> Iterator[RenderableType]:
+def store_words(store: "StoreState") -> str:
+    """Return who runs a crawl that is kept in a store, and how new what is there is."""
+    at = f"shipped {shown_moment(store.shipped_at)}, {store.age_s:,.0f} s ago"
+    by = harmless(store.owner)
+    if store.is_running:
+        return f"Run by {by}; {at}."
+    end = "ended" if store.has_ended else "shows no sign of life"
+    return f"Last run by {by}, which {end}; {at}."
+
+
+def held_view(status: "Status", folder: Path | str) -> Iterator[RenderableType]:
     """Return what is held, of which parts of sites and why, and what to do; nothing if none is."""
     if not status.held:
         return
@@ -311,7 +325,7 @@ def held_words(status: "Status") -> str:
     return f"held: {counted(status.held, 'URL')}{of_parts}"
 
 
-def trust_command(folder: Path, pattern: str) -> str:
+def trust_command(folder: Path | str, pattern: str) -> str:
     """Return the command that lets go what a pattern names."""
     return f"gossamer trust {shlex.quote(str(folder))} {shlex.quote(pattern)}"
 
@@ -427,7 +441,7 @@ def _edition(edition: "Edition") -> str:
     return "  ".join(word for word in (*words, f"sha1:{edition.digest}") if word)
 
 
-def _numbers(status: "Status", folder: Path) -> Table:
+def _numbers(status: "Status", folder: Path | str) -> Table:
     table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column(style="dim", no_wrap=True)
     table.add_column(overflow="fold")
@@ -470,7 +484,7 @@ def _numbers(status: "Status", folder: Path) -> Table:
         pages = f"{counted(status.suspects, 'page')} being read when the crawl died"
         table.add_row("suspects", f"{pages}; read alone in a helper process")
     size = f"{status.archive_bytes / MIB:.1f} MiB of WARC"
-    table.add_row("archive", Text(f"{escape(str(folder / 'archive'))} ({size})"))
+    table.add_row("archive", Text(f"{escape(f'{folder}/archive')} ({size})"))
     if lost := status.lost_found:
         files = "1 file that was" if lost == 1 else f"{lost:,} files that were"
         table.add_row("", f"{files} never committed moved to lost+found there")

@@ -13,7 +13,7 @@ from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from gossamer.cli.options import REQUIRED, Json, declare
+from gossamer.cli.options import REQUIRED, Json, declare, folder_to_read
 from gossamer.cli.screen import as_json, harmless, out, print_json
 from gossamer.cli.updating import bring_index_up_to_date, has_archive
 from gossamer.clock import SystemClock
@@ -297,7 +297,14 @@ def given_places(given: str) -> list[str | Path]:
     if Path(given).exists():
         return [Path(given)]
     names = [name.strip() for name in given.split(",")]
-    return [name if "://" in name else Path(name) for name in names if name]
+    return [_given_place(name) for name in names if name]
+
+
+def _given_place(name: str) -> str | Path:
+    """Return a folder or a URL; of a crawl's store, a folder with what is in it."""
+    from gossamer import is_crawl_store
+
+    return folder_to_read(name) if is_crawl_store(name) or "://" not in name else name
 
 
 def _tell(answer: "Answer", given: dict[str, Any]) -> None:

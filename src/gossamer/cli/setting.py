@@ -9,7 +9,7 @@ import msgspec
 import typer
 
 from gossamer.cli.flags import FLAGS, quantity
-from gossamer.cli.options import Folder, Json
+from gossamer.cli.options import Json, OwnFolder
 from gossamer.cli.screen import as_json, harmless, out, print_json
 from gossamer.cli.updating import crawl_folder
 from gossamer.config import Config
@@ -21,7 +21,7 @@ _LIST = "list of strings"
 
 
 def set_settings(
-    folder: Folder,
+    folder: OwnFolder,
     setting: Annotated[
         list[str],
         typer.Argument(

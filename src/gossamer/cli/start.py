@@ -200,7 +200,12 @@ def _failed_seed(crawl: "OpenCrawl", seed: str) -> FailedSeed:
 
 
 def _expect_folder(into: Path) -> None:
-    """Refuse to keep a crawl in a file, or below one."""
+    """Refuse to keep a crawl in a file, or below one, or in an object store."""
+    if ":/" in str(into):
+        raise ConfigError(
+            f"--into {into}: expected a folder; `--into DIR --store URL` keeps checkpoints in a "
+            "store, and goes on from there"
+        )
     for place in (into, *into.parents):
         if place.exists() and not place.is_dir():
             raise CannotGoOn(

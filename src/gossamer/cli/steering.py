@@ -3,12 +3,12 @@
 import shlex
 from pathlib import Path
 
-from gossamer.cli.options import Folder, Json
+from gossamer.cli.options import Json, OwnFolder
 from gossamer.cli.screen import as_json, harmless, out, print_json
 from gossamer.cli.updating import crawl_folder
 
 
-def pause(folder: Folder, *, json: Json = False) -> None:
+def pause(folder: OwnFolder, *, json: Json = False) -> None:
     """Begin no request any more, in a crawl that runs or not, until `gossamer resume`.
 
     A pause survives kills and restarts. Requests that are under way come to their end.
@@ -25,7 +25,7 @@ def pause(folder: Folder, *, json: Json = False) -> None:
     out().print(harmless(f"{told}; {goes_on}{also}"), markup=False)
 
 
-def resume(folder: Folder, *, json: Json = False) -> None:
+def resume(folder: OwnFolder, *, json: Json = False) -> None:
     """End a pause; a crawl that does not run is not started."""
     from gossamer import OpenCrawl
 
@@ -39,7 +39,7 @@ def resume(folder: Folder, *, json: Json = False) -> None:
     out().print(harmless(f"{told}; {also}"), markup=False)
 
 
-def stop(folder: Folder, *, json: Json = False) -> None:
+def stop(folder: OwnFolder, *, json: Json = False) -> None:
     """End a running crawl cleanly, as Ctrl-C does, and wait until it has ended."""
     from gossamer import OpenCrawl
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gossamer.cli.options import Address, Folder, Json
+from gossamer.cli.options import Address, Folder, FolderOrStore, Json, OwnFolder
 from gossamer.cli.screen import (
     UNITS_TOLD,
     as_json,
@@ -32,11 +32,12 @@ if TYPE_CHECKING:
 NOT_STORED = 1
 
 
-def status(folder: Folder, *, json: Json = False) -> None:
-    """Pages, queue, hosts and rates; refusals by reason, errors by kind."""
-    from gossamer import OpenCrawl
+def status(folder: FolderOrStore, *, json: Json = False) -> None:
+    """Pages, queue, hosts and rates; refusals by reason, errors by kind.
 
-    facts = OpenCrawl(crawl_folder(folder)).status()
+    Of a store, as of its newest checkpoint; and who runs the crawl.
+    """
+    facts = _opened(folder).status()
     if json:
         print_json(as_json(facts))
     else:
@@ -55,7 +56,7 @@ def why(folder: Folder, url: Address, *, json: Json = False) -> None:
 
 
 def show(
-    folder: Folder,
+    folder: FolderOrStore,
     url: Address,
     *,
     headers: Annotated[bool, typer.Option("--headers", help="The server's header.")] = False,
@@ -90,13 +91,12 @@ def show(
         raise ConfigError("--headers, --text and --raw: give one of them")
     if (at is not None) + (edition is not None) + (diff is not None) > 1:
         raise ConfigError("--at, --edition and --diff: give one of them")
-    from gossamer import OpenCrawl
-
-    crawl = OpenCrawl(crawl_folder(folder))
+    crawl = _opened(folder)
     if diff is not None:
         return _show_diff(crawl, url, diff, is_source=raw, is_json=json)
     try:
-        page = crawl.page(url, edition=edition, at=at)
+        is_brief = not (json or text) and edition is None and at is None
+        page = crawl.brief_page(url) if is_brief else crawl.page(url, edition=edition, at=at)
     except ConfigError as error:
         raise _named(error, at, edition) from None
     if page is None:
@@ -113,6 +113,13 @@ def show(
     else:
         _write(page.body())
     return 0
+
+
+def _opened(place: str) -> "OpenCrawl":
+    """Return the crawl in a folder, or in a store."""
+    import gossamer
+
+    return gossamer.open(place if "://" in place else crawl_folder(Path(place)))
 
 
 def _named(error: ConfigError, at: str | None, edition: int | None) -> ConfigError:
@@ -169,7 +176,7 @@ def _show_diff(
 
 
 def add(
-    folder: Folder,
+    folder: OwnFolder,
     seed: Annotated[list[str] | None, typer.Argument(metavar="SEED...", help="URLs.")] = None,
     *,
     seeds: Annotated[
@@ -208,7 +215,7 @@ def add(
 
 
 def retry(
-    folder: Folder,
+    folder: OwnFolder,
     *,
     reason: Annotated[
         list[str] | None,
@@ -239,7 +246,7 @@ def retry(
 
 
 def trust(
-    folder: Folder,
+    folder: OwnFolder,
     pattern: Annotated[
         list[str],
         typer.Argument(

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gossamer.cli.options import Folder, Json
+from gossamer.cli.options import Json, OwnFolder
 from gossamer.cli.screen import MIB, as_json, harmless, out, print_json, shown_moment
 from gossamer.cli.updating import crawl_folder
 from gossamer.log import counted
@@ -55,7 +55,7 @@ def _restored_line(found: "RestoredCrawl") -> str:
 
 
 def checkpoint(
-    folder: Folder,
+    folder: OwnFolder,
     to: Annotated[str, typer.Option("--to", metavar="URL", help="The store, as for --store.")],
     *,
     take_over: Annotated[

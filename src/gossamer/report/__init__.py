@@ -42,7 +42,13 @@ from gossamer.report.explanation import (
     unnamed_original,
 )
 from gossamer.report.given_texts import GivenDocument, plain_text, read_document, read_given
-from gossamer.report.history import edition_at, numbered, read_moment, read_since
+from gossamer.report.history import (
+    asked_edition,
+    edition_at,
+    numbered,
+    read_moment,
+    read_since,
+)
 from gossamer.report.history_ring import CrawlSample, HistoryFile, read_history
 from gossamer.report.hosts import CrawledHost, HostDetails, HostFetch, host_details, host_table
 from gossamer.report.inquiry import (
@@ -131,12 +137,23 @@ from gossamer.report.site_facts import (
 from gossamer.report.snapshot import Snapshot
 from gossamer.report.standings import CopyNames, UrlStandings
 from gossamer.report.steering import PauseState, StoppedCrawl, pause, resume, stop
-from gossamer.report.stored import EditionDiff, Page, diff_editions, page, page_at, pages
+from gossamer.report.stored import (
+    EditionDiff,
+    Page,
+    brief_page,
+    diff_editions,
+    diff_numbered,
+    page,
+    page_at,
+    pages,
+)
+from gossamer.report.stores import page_of_part, store_status
 from gossamer.report.tasks import TaskRow, task_table
 from gossamer.report.totals import (
     ADDRESSES_TOLD,
     CrawlMetrics,
     Status,
+    StoreState,
     WatchTotals,
     merge_standings,
     status_of,

@@ -1,7 +1,7 @@
 """Editions: the contents that a URL had one after the other, and what differs between two."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from difflib import unified_diff
 from itertools import groupby
@@ -123,6 +123,22 @@ def numbered(found: Sequence[Edition], number: int, url: str) -> Edition:
 def edition_at(found: Sequence[Edition], moment: float) -> Edition | None:
     """Return the edition that was the newest at a moment; None before the first."""
     return next((one for one in reversed(found) if one.at <= moment), None)
+
+
+def asked_edition(
+    editions: Callable[[], list[Edition]],
+    url: str,
+    number: int | None,
+    at: str | float | None,
+    now: float,
+) -> Edition | None:
+    """Return the edition with a number, or the newest at a time; None if there is none."""
+    if (number is None) == (at is None):
+        raise ConfigError("expected either `edition` or `at`")
+    found = editions()
+    if number is not None:
+        return numbered(found, number, url) if found else None
+    return edition_at(found, read_moment(at, now) if isinstance(at, str) else at or 0.0)
 
 
 def read_moment(text: str, now: float) -> float:

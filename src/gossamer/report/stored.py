@@ -8,10 +8,10 @@ from typing import TypeVar
 
 from msgspec import Struct
 
-from gossamer.errors import CannotGoOn
+from gossamer.errors import CannotGoOn, ConfigError
 from gossamer.model import SITEMAP_TYPES, StoreRef
 from gossamer.report.explanation import Edition, RecordLocation
-from gossamer.report.history import diff_lines
+from gossamer.report.history import diff_lines, numbered
 from gossamer.report.inquiry import find_page, folder_of, plain_why
 from gossamer.report.records import moment_text
 from gossamer.store import (
@@ -89,13 +89,22 @@ def page(folder: Path | str, url: str) -> Page | None:
     return None if found is None else page_at(folder, found)
 
 
-def page_at(folder: Path | str, location: RecordLocation) -> Page:
-    """Return the page whose record lies somewhere in the archive."""
+def brief_page(folder: Path | str, url: str) -> Page | None:
+    """Return the same without what the links archive says of it, such as its title."""
+    found = plain_why(folder, url).page
+    return None if found is None else page_at(folder, found, is_brief=True)
+
+
+def page_at(folder: Path | str, location: RecordLocation, *, is_brief: bool = False) -> Page:
+    """Return the page whose record lies somewhere in the archive.
+
+    `is_brief`: without what the links archive says of it, such as its title.
+    """
     place = folder_of(folder)
     stored = read_page(place, StoreRef(location.file, location.offset, location.length))
     name = ArchiveName.parse(location.file)
     wanted = stored.warc_headers.get("warc-record-id", "")
-    records = _links_of(place, name, wanted) if name is not None else iter(())
+    records = _links_of(place, name, wanted) if name is not None and not is_brief else iter(())
     record = _first_of(wanted, ((one.page, one) for one in records))
     return _page(place, stored, record, None)
 
@@ -122,6 +131,21 @@ def diff_editions(
     lines = diff_lines(texts[0].splitlines(), texts[1].splitlines(), names[0], names[1])
     of = "source" if is_source else "text"
     return EditionDiff(url=url, of=of, before=before, after=after, lines=lines)
+
+
+def diff_numbered(
+    folder: Path | str,
+    url: str,
+    editions: list[Edition],
+    numbers: tuple[int, int],
+    *,
+    is_source: bool,
+) -> EditionDiff:
+    """Return what has changed between two editions, by their numbers."""
+    if not editions:
+        raise ConfigError(f"{url} is not in the archive")
+    before, after = (numbered(editions, number, url) for number in numbers)
+    return diff_editions(folder, url, before, after, is_source=is_source)
 
 
 def pages(folder: Path | str) -> Iterator[Page]:

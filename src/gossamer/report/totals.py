@@ -37,6 +37,24 @@ class WatchTotals(Struct, frozen=True, kw_only=True):
     """Pages that `watch --once`, while it runs, has left to revisit; None otherwise."""
 
 
+class StoreState(Struct, frozen=True, kw_only=True):
+    """Of a crawl that was asked by the URL of its store: who runs it, and how new this is."""
+
+    url: str
+    crawl: str
+    """Names the crawl, wherever it runs."""
+    owner: str
+    """The machine and the process that run it, or ran it last."""
+    is_running: bool
+    """There is a fresh sign of life of its owner."""
+    has_ended: bool
+    """Nothing runs, and all that was crawled is shipped."""
+    shipped_at: float
+    """When the oldest of the shards' newest checkpoints was made, in seconds since 1970."""
+    age_s: float
+    """How long ago that was."""
+
+
 class Status(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The totals of a crawl, running or stopped. As JSON, fields with a default may be absent."""
 
@@ -106,6 +124,8 @@ class Status(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Stored pages by label: those that were found from seeds with it."""
     refused_seeds: dict[str, str] | None = None
     """Seeds that were refused, with the reason; None unless no seed could be fetched."""
+    store: StoreState | None = None
+    """Where this comes from, if it was asked of a store; None if of a folder."""
 
 
 class CrawlMetrics(Struct, frozen=True, kw_only=True):

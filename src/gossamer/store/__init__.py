@@ -77,6 +77,14 @@ from gossamer.store.lifecycle import (
     tell_damaged,
     with_own_hash,
 )
+from gossamer.store.mirror import (
+    CACHE_BYTES,
+    CacheRoom,
+    Checkpoint,
+    Mirror,
+    PartialMirror,
+    newest_checkpoint,
+)
 from gossamer.store.objects import QUICK_RETRY_S, Objects, TooLarge, is_store, require_store
 from gossamer.store.proof import prove_exclusive, prove_visible
 from gossamer.store.reader import (

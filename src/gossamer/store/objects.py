@@ -125,6 +125,10 @@ class Objects:
         pieces = self._pieces(name)
         return None if pieces is None else b"".join(self._up_to(most_bytes, name, pieces))
 
+    def stream(self, name: str) -> Iterator[bytes] | None:
+        """Return the pieces of an object, None if there is none."""
+        return self._pieces(name)
+
     def read_range(self, name: str, start: int, length: int) -> bytes | None:
         """Return some bytes of an object, fewer at its end; None if there is no such object."""
         import obstore  # noqa: PLC0415 - most places are folders
@@ -152,6 +156,18 @@ class Objects:
         with self._told():
             try:
                 return obstore.head(self._store, name)["size"]
+            except FileNotFoundError as error:
+                if _is_without_bucket(error):
+                    raise
+                return None
+
+    def modified_at(self, name: str) -> float | None:
+        """Return when an object was made, by the clock of the store; None if there is none."""
+        import obstore  # noqa: PLC0415 - most places are folders
+
+        with self._told():
+            try:
+                return obstore.head(self._store, name)["last_modified"].timestamp()
             except FileNotFoundError as error:
                 if _is_without_bucket(error):
                     raise

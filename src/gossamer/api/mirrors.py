@@ -1,0 +1,149 @@
+"""The URL of a crawl's store where a folder is expected: what is read of it, and from where."""
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gossamer.clock import SystemClock
+from gossamer.errors import CannotGoOn, ConfigError
+
+if TYPE_CHECKING:
+    from gossamer.report import Page, Status
+    from gossamer.store import CacheRoom, Mirror
+
+CACHE, CACHE_BYTES = "GOSSAMER_CACHE", "GOSSAMER_CACHE_BYTES"
+FRESH_S = 30.0
+"""So long a mirror is not looked after again."""
+
+
+class LocalCrawl:
+    """A crawl in a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def close(self) -> None:
+        """Do nothing: no file is kept open."""
+
+    def folder(self) -> Path:
+        """Return the folder."""
+        return self._folder
+
+    own_folder = folder
+
+    def status(self) -> "Status":
+        """Return the totals."""
+        from gossamer.report import status
+
+        return status(self._folder)
+
+    def is_running(self) -> bool:
+        """Return True if a process is crawling in the folder."""
+        from gossamer.report import is_running
+
+        return is_running(self._folder)
+
+    def brief_page(self, url: str) -> "Page | None":
+        """Return the stored page of a URL, as of its last visit."""
+        from gossamer.report import brief_page
+
+        return brief_page(self._folder, url)
+
+
+class StoredCrawl:
+    """A crawl that is read by the URL of its store. Any other thread must wait."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self._opened: Mirror | None = None
+        self._folder: Path | None = None
+        self._looked_at = 0.0
+        self._clock = SystemClock()
+
+    def close(self) -> None:
+        """Let the cache go."""
+        if self._opened is not None:
+            self._opened.close()
+        self._folder = None
+
+    @property
+    def _mirror(self) -> "Mirror":
+        from gossamer.store import Mirror
+
+        if self._opened is None:
+            self._opened = Mirror(self.url, cache_room())
+        return self._opened
+
+    def status(self) -> "Status":
+        """Return the totals as of the newest checkpoint."""
+        from gossamer.report import store_status
+
+        return store_status(self.url, self._clock)
+
+    def is_running(self) -> bool:
+        """Return True if its owner shows signs of life."""
+        return self.status().running
+
+    def own_folder(self) -> Path:
+        """Refuse to change what is in a store."""
+        raise ConfigError(
+            f"{self.url} is a store, and only read: `gossamer crawl --into DIR --store {self.url}` "
+            "goes on with the crawl in a folder, which can be changed"
+        )
+
+    def folder(self) -> Path:
+        """Return a folder with everything that the newest checkpoint has."""
+        if self._folder is None or self._clock.steady() - self._looked_at > FRESH_S:
+            self._folder = self._mirror.whole()
+            self._looked_at = self._clock.steady()
+        return self._folder
+
+    def brief_page(self, url: str) -> "Page | None":
+        """Return the stored page of a URL, and fetch little more than it."""
+        from gossamer.report import page, page_of_part
+
+        if self._folder is None:
+            try:
+                return page_of_part(self._mirror.part(), url)
+            except CannotGoOn:
+                self._folder = None
+        return page(self.folder(), url)
+
+
+def cache_room() -> "CacheRoom":
+    """Return where mirrors are kept, and how much they may take."""
+    from gossamer.store import CACHE_BYTES as DEFAULT_BYTES
+    from gossamer.store import CacheRoom
+
+    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    folder = Path(os.environ.get(CACHE) or home / "gossamer")
+    said = os.environ.get(CACHE_BYTES, "").strip()
+    if said and not said.isdecimal():
+        raise ConfigError(f"{CACHE_BYTES}: expected a number of bytes, found {said!r}")
+    return CacheRoom(folder, int(said) if said else DEFAULT_BYTES)
+
+
+def is_store_url(place: Path | str) -> bool:
+    """Return True if a place is the URL of an object store."""
+    if not isinstance(place, str) or "://" not in place:
+        return False
+    from gossamer.store import is_store
+
+    return is_store(place)
+
+
+def is_crawl_store(place: Path | str) -> bool:
+    """Return True if a place is the URL of an object store that a crawl is kept in."""
+    if not isinstance(place, str) or not is_store_url(place):
+        return False
+    from gossamer.store import CrawlStore, Objects
+
+    try:
+        return bool(CrawlStore(Objects(place)).charters.numbers())
+    except (CannotGoOn, ConfigError):
+        return False  # whoever opens it says what is wrong
+
+
+def place_of(place: Path | str) -> LocalCrawl | StoredCrawl:
+    """Return where a crawl is: in a folder, or in an object store."""
+    return StoredCrawl(str(place)) if is_store_url(place) else LocalCrawl(Path(place))
