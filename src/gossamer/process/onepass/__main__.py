@@ -1,14 +1,26 @@
-"""Compile the kernels that read pages, so that no crawl has to wait: `make setup` runs this."""
+"""Compile the kernels that read pages, so that no crawl has to wait: `make setup` runs this.
+
+With --beside it leaves that to whoever is at it already.
+"""
 
 import fcntl
 import os
+import sys
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 from gossamer.process.onepass.loading import natives
 
-if __name__ == "__main__":
+
+def main() -> None:
+    """Compile, one process at a time."""
+    waits = 0 if "--beside" not in sys.argv else fcntl.LOCK_NB
     path = Path(tempfile.gettempdir()) / f"gossamer-compiling-{os.getuid()}"
-    with path.open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # one process compiles, the others find its code
+    with path.open("w") as lock, suppress(BlockingIOError):
+        fcntl.flock(lock, fcntl.LOCK_EX | waits)
         natives()
+
+
+if __name__ == "__main__":
+    main()

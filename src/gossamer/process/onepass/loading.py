@@ -63,7 +63,7 @@ class _Loader:
         except NotCompiled:
             if self._compiler is None:
                 quiet = subprocess.DEVNULL
-                command = [sys.executable, "-m", "gossamer.process.onepass"]
+                command = [sys.executable, "-m", "gossamer.process.onepass", "--beside"]
                 self._compiler = subprocess.Popen(  # noqa: S603 -- this program itself
                     command, stdin=quiet, stdout=quiet, stderr=quiet
                 )
