@@ -31,6 +31,7 @@ class CrawlOptions(TypedDict, total=False):
     sitemaps: bool
     embeds: bool
     requisites: bool
+    store: str
     shards: int
     concurrency: int
     delay: float
@@ -67,6 +68,7 @@ KNOBS: Mapping[str, str] = {
     "sitemaps": "process.sitemaps",
     "embeds": "process.embeds",
     "requisites": "process.requisites",
+    "store": "store.url",
     "shards": "shards",
     "concurrency": "concurrency",
     "delay": "politeness.delay_s",
