@@ -50,6 +50,8 @@ _HOST = "host"
 _SECRET_OF_HOST = frozenset({"auth", "cookies", "headers"})
 _SECRETS = "# checksums of secrets: "
 _USER_INFO = re.compile(r"(?<=://)[^/?#\s]*@")
+_ALIKE = 0.8
+"""A name this like another is taken for it, before keys of other tables are."""
 _UNKNOWN = re.compile(r"unknown field `(.*)`")
 _COMMENT_COLUMN = 34
 _WIDTH = 100
@@ -175,9 +177,11 @@ def _read(path: Path) -> _Settings:
     except FileNotFoundError:
         raise ConfigError(f"{path} does not exist; check the spelling") from None
     except OSError as error:
-        raise ConfigError(f"{path} cannot be read: {error.strerror}") from error
+        raise ConfigError(
+            f"{path} cannot be read: {error.strerror}; expected a TOML file"
+        ) from error
     except UnicodeDecodeError:
-        raise ConfigError(f"{path} is not UTF-8 text") from None
+        raise ConfigError(f"{path} is not UTF-8 text; expected a TOML file") from None
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{path} is not valid TOML: {error}; mend that line") from None
     number = data.pop("format", None)
@@ -507,7 +511,7 @@ def _explained(found: str, data: Mapping[str, object]) -> str:
     kinds = {knob.path: knob.kind for knob in describe_knobs()}
     if unknown := _UNKNOWN.search(complaint):
         name = f"{path}.{unknown[1]}" if path else unknown[1]
-        return _unknown(name, [*kinds, *_sections(), _HOST])
+        return unknown_setting(name, [*kinds, *_sections(), _HOST])
     value: object = data
     for name in path.split("."):
         value = value.get(name) if isinstance(value, Mapping) else None
@@ -524,14 +528,24 @@ def _explained_table(complaint: str, name: str, tables: Mapping[object, object])
             msgspec.convert(table, HostConfig)
         except msgspec.ValidationError:
             if unknown := _UNKNOWN.search(complaint):
-                return _unknown(f"{where}.{unknown[1]}", [f"{where}.{knob}" for knob in kinds])
+                return unknown_setting(
+                    f"{where}.{unknown[1]}", [f"{where}.{knob}" for knob in kinds]
+                )
             value = table.get(name) if isinstance(table, Mapping) else table
             return _expected(f"{where}.{name}" if name else where, kinds.get(name, "table"), value)
     return f"{_HOST}: {complaint}"
 
 
-def _unknown(name: str, known: Sequence[str]) -> str:
-    near = difflib.get_close_matches(name, known, n=1)
+def _near_key(name: str, known: Sequence[str]) -> list[str]:
+    """Return a setting of whatever table whose key is like that of a name, if there is one."""
+    by_key = {path.rpartition(".")[2]: path for path in known}
+    near = difflib.get_close_matches(name.rpartition(".")[2], by_key, n=1)
+    return [by_key[key] for key in near] or difflib.get_close_matches(name, known, n=1)
+
+
+def unknown_setting(name: str, known: Sequence[str]) -> str:
+    """Return a line about a setting that does not exist, with the one that may be meant."""
+    near = difflib.get_close_matches(name, known, n=1, cutoff=_ALIKE) or _near_key(name, known)
     return f"{name}: unknown setting" + (f"; did you mean {near[0]}?" if near else "")
 
 

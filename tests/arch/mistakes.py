@@ -275,6 +275,20 @@ MISTAKES: tuple[Mistake, ...] = (
         "check the spelling",
     ),
     Mistake(
+        "folder as a settings file",
+        "crawl WEB/ --into NEW --config OK",
+        2,
+        "OK cannot be read",
+        "expected a TOML file",
+    ),
+    Mistake(
+        "misspelt setting of set",
+        "set OK filter.max_dpeth=3",
+        2,
+        "filter.max_dpeth: unknown setting",
+        "did you mean filter.max_depth?",
+    ),
+    Mistake(
         "size as text in a settings file",
         "crawl WEB/ --into NEW --config TEXTUAL",
         2,

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Sequence
-from difflib import get_close_matches
 from typing import Annotated
 
 import msgspec
@@ -14,7 +13,7 @@ from gossamer.cli.screen import as_json, harmless, out, print_json
 from gossamer.cli.updating import crawl_folder
 from gossamer.config import Config
 from gossamer.errors import ConfigError
-from gossamer.settings import describe_knobs
+from gossamer.settings import describe_knobs, unknown_setting
 
 _WORD = re.compile(r"(?P<name>[a-z_]+(?:\.[a-z_]+)*)(?P<how>\+=|-=|=)(?P<value>.*)", re.DOTALL)
 _LIST = "list of strings"
@@ -83,9 +82,7 @@ def settings_of(words: Sequence[str], config: Config) -> dict[str, object]:
                 f"expected KEY=VALUE such as filter.block=*.example.org, found {word!r}"
             )
         if knob is None:
-            near = get_close_matches(said["name"], knobs, n=1)
-            meant = f"; did you mean {near[0]}?" if near else ""
-            raise ConfigError(f"{said['name']}: there is no such setting{meant}")
+            raise ConfigError(unknown_setting(said["name"], list(knobs)))
         name, how, value = knob.path, said["how"], said["value"]
         if knob.kind == _LIST:
             before = now[knob.section][knob.name] if knob.section else None
