@@ -14,7 +14,7 @@ from gossamer.traps.held import HeldQueues, HeldTask, most_important, note_of
 from gossamer.traps.hosts import host_in
 from gossamer.traps.probations import Probations
 from gossamer.traps.registry import ScanRows, UnitRegistry
-from gossamer.traps.rules import LISTED_BY_ONE, MOST_WEIGHT, NEW_PAGES
+from gossamer.traps.rules import LISTED_BY_ONE, MOST_WEIGHT, NEW_PAGES, is_unending
 from gossamer.traps.trust import trusts_unit, trusts_url
 from gossamer.traps.unit import NO_TRAIL, Probation, Unit, host_of, units_at, units_of
 from gossamer.urls import Patterns, registrable_domain
@@ -440,8 +440,8 @@ class TrapDetector:
         """Let tasks of one unit go; return False if it has none left, or no allowance."""
         is_open = self._is_open
         is_new = self._allowance.spent_by(unit) < NEW_PAGES and not probation.shared
-        weight = MOST_WEIGHT if is_new else probation.weight
         turn = self._turn_of(unit)
+        weight = MOST_WEIGHT if is_new else self._weight_of(turn, probation)
         queue = self._queues.get_filled(unit.name)
         while self._has_room(unit, probation):
             if not (self._turns.is_due(turn) if is_open else self.used < self._granted):
@@ -465,6 +465,19 @@ class TrapDetector:
             self._probations.send(unit, probation, held)
             released.add(held)
         return True
+
+    def _weight_of(self, turn: str, probation: Probation) -> float:
+        """Return the weight of a unit: no more than that of a list with which it has its turn.
+
+        The pages of a list that does not end are as many as one likes, though each has an end.
+        """
+        weight = probation.weight
+        for name in self._ready.first():
+            unit = self._registry.get(name)
+            other = unit.probation
+            if other is not None and other.weight < weight and is_unending(other):
+                weight = other.weight if self._turn_of(unit) == turn else weight
+        return weight
 
     def _has_room(self, unit: Unit, probation: Probation) -> bool:
         """Return True if another task of a unit may be out."""

@@ -11,7 +11,7 @@ from gossamer.traps.registry import UnitRegistry
 from gossamer.traps.rules import (
     ENOUGH_LEAVES,
     LEAF_SHARE,
-    RECHECK_FACTOR,
+    RECHECK_ADDRESS_FACTOR,
     Decision,
     decide_on_hosts,
     weight_of,
@@ -374,7 +374,7 @@ class SharedAddresses:
         group = self._group(address)
         if group.is_suspect and group.is_free:
             group.is_suspect = False
-            group.next_check = RECHECK_FACTOR * group.answered
+            group.next_check = RECHECK_ADDRESS_FACTOR * group.answered
             self._suspects -= 1
             return address
         if group.is_growing and group.may_be_suspected:

@@ -242,6 +242,7 @@ class Probations:
             rate_before=rate,
             shared=shared,
             is_steady=is_steady,
+            is_again=unit.next_check > 0,
         )
         self._registry.put_on_probation(unit, begun)
         self.touch(unit.name)
@@ -467,7 +468,8 @@ class Probations:
             if grow_together(host, other):
                 for one, its in ((host, other), (other, host)):
                     if not self._allowance.is_home(one):
-                        self.begin(one, f"its pages and those of {its.name} list ever new ones")
+                        why = f"its pages and those of {its.name} list ever new ones"
+                        self.begin(one, why, is_steady=True)
 
     def _check_growth(self, host: Unit, name: str) -> None:
         """Put a host on probation that grows as fast as ever, whoever lists its URLs."""
@@ -525,6 +527,7 @@ class Probations:
             is_inherited=True,
             rate_before=probation.rate_before,
             is_steady=probation.is_steady,
+            is_again=probation.is_again,
             spent_at=dict.fromkeys(probation.spent_at, 0),
             shared=probation.shared,
         )
@@ -584,6 +587,7 @@ def _begun_again(probation: Probation) -> Probation:
         strikes=probation.strikes,
         rate_before=probation.rate_before,
         is_steady=probation.is_steady,
+        is_again=probation.is_again,
         spent=probation.spent,
         spent_at=probation.spent_at,
         shared=probation.shared,

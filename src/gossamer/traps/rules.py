@@ -31,8 +31,8 @@ GROWING_BLOCKS = 3
 SAME_SHARE = 0.7
 ALL_SAME_SHARE = 0.9
 EXTRA_SAME_PAGES = 2
-RECHECK_FACTOR = 4
-"""A released unit may be suspected again when it has so many times as many pages."""
+RECHECK_FACTOR, RECHECK_ADDRESS_FACTOR = 2, 4
+"""A released unit, or address, may be suspected again with so many times the pages, or domains."""
 ENOUGH_LEAVES = 3
 LEAF_SHARE = 0.12
 DENSE = 200
@@ -50,7 +50,7 @@ RISING = 1.6
 FALLING = 0.92
 LONG_CHAIN = 5
 """Blocks of pages that lead from one to the next, after which they are suspected..."""
-LONG_LIST, LISTED_PER_PAGE = 2, 4.0
+LONG_LIST, LISTED_PER_PAGE = 1, 4.0
 """...or so many, if each page lists other pages besides."""
 ENOUGH_LISTED = 16
 SLOWER = 0.5
@@ -66,6 +66,9 @@ LISTED_BY_ONE = 64
 """So many URLs of a host that was suspected for its growth may be listed by one other host."""
 STEADY, LEAST_RATE = 0.6, 0.9
 DYING_OUT = 0.7
+SEEN_SHARE = 0.125
+"""Of the pages of a unit, so many must have been fetched on probation to release it for its leaves.
+"""
 NEW_PAGES = 24
 """Of a domain on probation: after so many pages it is not new any more."""
 MOST_WEIGHT, LEAST_WEIGHT = 4.0, 0.05
@@ -122,7 +125,10 @@ def decide(probation: Probation, config: TrapsConfig, *, pages: int) -> Decision
     if decision is not Decision.UNDECIDED:
         return decision
     is_over = probation.pages >= ENOUGH_PAGES and probation.new_urls <= HARDLY_NEW * probation.pages
-    if (has_leaves(probation) or is_over) and is_slowing(probation):
+    is_young = not probation.is_again and probation.pages < config.unproven_pages
+    is_leafy = has_leaves(probation) and (is_young or is_shrinking(probation))
+    is_seen = probation.pages >= SEEN_SHARE * pages
+    if is_seen and (is_leafy or is_over) and is_slowing(probation):
         return Decision.RELEASE
     if is_half_over(probation, config) and is_dying_out(probation):
         return Decision.RELEASE
@@ -220,12 +226,22 @@ def weight_of(probation: Probation) -> float:
     weight *= 1.0 + 3.0 * probation.leaves / max(1, probation.pages)
     if probation.is_easing:
         weight *= EASING_WEIGHT
-    if is_numbered(probation) and not numbers_run_out(probation):
+    if is_rising(probation):
         weight /= NUMBERED_WEIGHT
     if probation.has_endless_sitemaps:
         return LEAST_WEIGHT
     most = STEADY_WEIGHT if probation.is_steady else MOST_WEIGHT
     return min(most, max(LEAST_WEIGHT, weight))
+
+
+def is_unending(probation: Probation) -> bool:
+    """Return True if a unit shows what can go on for ever: ever higher numbers, a steady growth."""
+    return probation.is_steady or is_rising(probation)
+
+
+def is_rising(probation: Probation) -> bool:
+    """Return True if new URLs are numbered, and their numbers still rise."""
+    return is_numbered(probation) and not numbers_run_out(probation)
 
 
 def has_leaves(probation: Probation) -> bool:
@@ -242,6 +258,14 @@ def is_slowing(probation: Probation) -> bool:
     """
     before = probation.rate_before
     return before >= FAST_GROWTH and probation.new_urls <= SLOWER * before * probation.pages
+
+
+def is_shrinking(probation: Probation) -> bool:
+    """Return True if fewer new URLs are brought than pages are fetched: those known become fewer.
+
+    Leaves alone say little of what has grown on for long: the posts of a list are leaves, too.
+    """
+    return probation.pages >= ENOUGH_PAGES and probation.new_urls <= DYING_OUT * probation.pages
 
 
 def numbers_run_out(probation: Probation) -> bool:

@@ -99,6 +99,8 @@ class Probation(Struct, kw_only=True, omit_defaults=True):
     """It was suspected because it grew as fast as ever, however slowly."""
     has_endless_sitemaps: bool = False
     """Indexes of its sitemaps name ever further ones: that a sitemap lists a URL means nothing."""
+    is_again: bool = False
+    """The unit was released before, and has grown on."""
 
 
 class Unit(Struct, kw_only=True, omit_defaults=True):

@@ -725,3 +725,23 @@ def test_a_host_with_endless_sitemaps_is_named_though_it_holds_nothing_any_more(
     for number in range(40):
         bench.fetch(f"http://t.test/photo/{number}")
     assert bench.traps.notes(), "that its pages end does not release it"
+
+
+@pytest.mark.parametrize(("is_steady", "turns"), [(True, 1), (False, 17)])
+def test_what_an_endless_list_names_has_no_more_turns_than_the_list(
+    is_steady: bool,  # noqa: FBT001 -- cases
+    turns: int,
+) -> None:
+    bench = TrapBench(
+        [
+            suspect("list.test/page/", weight=0.1, is_steady=is_steady, spent=24),
+            suspect("list.test/ad/", weight=4.0, spent=24),
+            suspect("other.test/", weight=1.0, spent=24),
+        ]
+    )
+    ads = [f"http://list.test/ad/{n}" for n in range(30)]
+    bench.admit(*ads, via="http://list.test/ad/x")
+    bench.admit("http://list.test/page/9", via="http://list.test/page/8")
+    bench.admit("http://other.test/a", via="http://other.test/b")
+    went = [place for place in bench.look() if "list.test" in place]
+    assert len(went) == turns
