@@ -11,6 +11,8 @@ Each message says what was expected, what was found, where, and what to do.
 """
 
 import shlex
+from collections.abc import Sequence
+from difflib import get_close_matches
 from pathlib import Path
 
 
@@ -48,3 +50,20 @@ def rebuild_state_command(path: Path) -> str:
 
 class Bug(GossamerError):
     """An internal error in Gossamer; please report it with its message."""
+
+
+_ALIKE = 0.8
+"""A name this like another is taken for it, before keys of other tables are."""
+
+
+def _near_key(name: str, known: Sequence[str]) -> list[str]:
+    """Return a setting of whatever table whose key is like that of a name, if there is one."""
+    by_key = {path.rpartition(".")[2]: path for path in known}
+    near = get_close_matches(name.rpartition(".")[2], by_key, n=1)
+    return [by_key[key] for key in near] or get_close_matches(name, known, n=1)
+
+
+def unknown_setting(name: str, known: Sequence[str]) -> str:
+    """Return a line about a setting that does not exist, with the one that may be meant."""
+    near = get_close_matches(name, known, n=1, cutoff=_ALIKE) or _near_key(name, known)
+    return f"{name}: unknown setting" + (f"; did you mean {near[0]}?" if near else "")

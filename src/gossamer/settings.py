@@ -9,14 +9,13 @@ The settings themselves, their types, ranges and descriptions are in `config.py`
 """
 
 import ast
-import difflib
 import inspect
 import ipaddress
 import json
 import re
 import textwrap
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import cache
 from itertools import chain, pairwise
@@ -31,7 +30,7 @@ from msgspec import inspect as types
 from gossamer import config as knobs_module
 from gossamer.config import Config, HostConfig
 from gossamer.durable import replace_file
-from gossamer.errors import CannotGoOn, ConfigError
+from gossamer.errors import CannotGoOn, ConfigError, unknown_setting
 from gossamer.secrets import (
     FILE,
     MODE,
@@ -50,8 +49,6 @@ _HOST = "host"
 _SECRET_OF_HOST = frozenset({"auth", "cookies", "headers"})
 _SECRETS = "# checksums of secrets: "
 _USER_INFO = re.compile(r"(?<=://)[^/?#\s]*@")
-_ALIKE = 0.8
-"""A name this like another is taken for it, before keys of other tables are."""
 _UNKNOWN = re.compile(r"unknown field `(.*)`")
 _COMMENT_COLUMN = 34
 _WIDTH = 100
@@ -534,19 +531,6 @@ def _explained_table(complaint: str, name: str, tables: Mapping[object, object])
             value = table.get(name) if isinstance(table, Mapping) else table
             return _expected(f"{where}.{name}" if name else where, kinds.get(name, "table"), value)
     return f"{_HOST}: {complaint}"
-
-
-def _near_key(name: str, known: Sequence[str]) -> list[str]:
-    """Return a setting of whatever table whose key is like that of a name, if there is one."""
-    by_key = {path.rpartition(".")[2]: path for path in known}
-    near = difflib.get_close_matches(name.rpartition(".")[2], by_key, n=1)
-    return [by_key[key] for key in near] or difflib.get_close_matches(name, known, n=1)
-
-
-def unknown_setting(name: str, known: Sequence[str]) -> str:
-    """Return a line about a setting that does not exist, with the one that may be meant."""
-    near = difflib.get_close_matches(name, known, n=1, cutoff=_ALIKE) or _near_key(name, known)
-    return f"{name}: unknown setting" + (f"; did you mean {near[0]}?" if near else "")
 
 
 def _expected(path: str, kind: str, value: object) -> str:

@@ -12,8 +12,8 @@ from gossamer.cli.options import Json, OwnFolder
 from gossamer.cli.screen import as_json, harmless, out, print_json
 from gossamer.cli.updating import crawl_folder
 from gossamer.config import Config
-from gossamer.errors import ConfigError
-from gossamer.settings import describe_knobs, unknown_setting
+from gossamer.errors import ConfigError, unknown_setting
+from gossamer.settings import describe_knobs
 
 _WORD = re.compile(r"(?P<name>[a-z_]+(?:\.[a-z_]+)*)(?P<how>\+=|-=|=)(?P<value>.*)", re.DOTALL)
 _LIST = "list of strings"

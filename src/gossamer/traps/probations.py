@@ -235,15 +235,9 @@ class Probations:
         shared = shared or (led.shared if led is not None else "")
         if shared:
             spent_at[shared] = 0
-        rate = unit.new_urls / unit.pages if unit.pages else FAST_GROWTH
-        begun = Probation(
-            suspicion=why,
-            spent_at=spent_at,
-            rate_before=rate,
-            shared=shared,
-            is_steady=is_steady,
-            is_again=unit.next_check > 0,
-        )
+        begun = Probation(suspicion=why, spent_at=spent_at, shared=shared, is_steady=is_steady)
+        begun.rate_before = unit.new_urls / unit.pages if unit.pages else FAST_GROWTH
+        begun.is_again = unit.next_check > 0
         self._registry.put_on_probation(unit, begun)
         self.touch(unit.name)
 
