@@ -6,7 +6,7 @@
 
 An object is deleted when two sweeps a day apart found that nothing names it: neither the newest
 manifest of a shard, nor a set, nor what is kept. Manifests and charters are deleted from the low
-end of their chains, so that numbers never become free (ADR 73).
+end of their chains, so that numbers never become free (ADR 74).
 """
 
 from collections.abc import Iterable, Iterator

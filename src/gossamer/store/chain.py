@@ -2,7 +2,7 @@
 
 Nothing else decides anything. A number is offered with one content only until it is decided; what
 is there already is read and compared, so that an answer which was lost on the way does no harm.
-Numbers are never free again: whoever holds N looks after N itself, too (ADR 73).
+Numbers are never free again: whoever holds N looks after N itself, too (ADR 74).
 """
 
 from typing import NamedTuple
