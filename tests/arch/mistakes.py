@@ -46,7 +46,9 @@ MISTAKES: tuple[Mistake, ...] = (
         "'--max-pages' requires an argument",
         "see `gossamer crawl --help`",
     ),
-    Mistake("no argument", "status", 2, "Missing argument 'DIR'", "see `gossamer status --help`"),
+    Mistake(
+        "no argument", "status", 2, "Missing argument 'DIR|URL'", "see `gossamer status --help`"
+    ),
     Mistake(
         "one argument too many", "status OK OK", 2, "unexpected extra argument", "status --help`"
     ),

@@ -1,7 +1,7 @@
 """The engine loop: lease, dispatch, commit, wait; when it begins nothing new, and when it ends."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -524,9 +524,14 @@ async def test_letters_wait_no_longer_than_turns_while_something_is_under_way(
 
 
 async def settled(engine: Engine, event: str) -> bool:
-    """Wait, a moment at most, for what a thread does."""
-    for _ in range(500):
-        if event in engine.events:
+    """Wait for what a thread does; long, since the machine may be slow."""
+    return await comes(lambda: event in engine.events)
+
+
+async def comes(is_there: Callable[[], bool]) -> bool:
+    """Wait for something that a thread brings about; long, since the machine may be slow."""
+    for _ in range(20_000):
+        if is_there():
             return True
         await asyncio.sleep(0.001)
     return False
@@ -544,7 +549,7 @@ async def test_with_sync_second_commits_are_durable_a_second_later(tmp_path: Pat
         commits = peers.commits
         await engine.pass_time(0.1)
         assert await settled(engine, "sync state")
-        await engine.pass_time()
+        assert await comes(lambda: bool(peers.durable_commits))
         assert engine.events.index("sync archive") < engine.events.index("sync state")
         assert peers.durable_commits == [commits]
 
