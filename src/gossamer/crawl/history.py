@@ -89,9 +89,9 @@ def keep_set(store: CrawlStore, last: MomentSet) -> None:
 
 def sweep(store: CrawlStore, charter: CrawlCharter, now: float) -> int:
     """Delete what was not needed for a day; return how many objects that were."""
+    named = _named(store, charter)  # first: what cannot be read ends the sweep before it deletes
     gone = [*_old_moments(store, now), *_old_numbers(store, charter)]
     store.objects.delete(gone)
-    named = _named(store, charter)
     before = _unnamed(store)
     there = [name for name in store.objects.names("") if _is_swept(name, charter)]
     unnamed = {name: before.get(name, now) for name in there if name not in named}
@@ -184,18 +184,24 @@ def _newest(chains: list[Chain]) -> tuple[int, ...]:
 
 
 def _manifests_of(store: CrawlStore, name: str) -> list[ShardManifest] | None:
-    """Return the manifests that a set names; None if some are gone."""
+    """Return the manifests that a set names; None if some are gone.
+
+    What cannot be read is not gone: that is raised, or its files would be taken for unnamed.
+    """
     content = store.objects.read(name)
     try:
         if name.startswith(f"{KEPT}/"):
             return list(json.decode(content or b"", type=KeptSet).manifests)
         found = json.decode(content or b"", type=MomentSet)
-        return [
-            store.manifest_of(store.shard_chain(found.generation, shard), number)
-            for shard, number in enumerate(found.numbers)
-        ]
-    except (DecodeError, CannotGoOn):
+    except DecodeError as error:
+        if content is None:
+            return None
+        raise CannotGoOn(f"{store.objects.url}/{name} is damaged: {error}") from error
+    chains = [store.shard_chain(found.generation, shard) for shard in range(len(found.numbers))]
+    named = list(zip(chains, found.numbers, strict=True))
+    if not all(store.objects.exists(chain.name(number)) for chain, number in named):
         return None
+    return [store.manifest_of(chain, number) for chain, number in named]
 
 
 def _name(kind: str, at: float) -> str:

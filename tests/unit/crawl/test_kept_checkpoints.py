@@ -137,6 +137,23 @@ def test_files_of_sets_and_of_kept_sets_stay(store: CrawlStore) -> None:
     assert not store.objects.exists(name)
 
 
+@pytest.mark.parametrize("damaged", ["0001/0000/manifest/000000000001", "kept/", "sets/"])
+def test_what_cannot_be_read_is_not_taken_for_gone(store: CrawlStore, damaged: str) -> None:
+    name = "0001/0000/files/one"
+    ship(store, 0, 1, NOW, name)
+    ship(store, 1, 1, NOW)
+    keep_set(store, note_moment(store, CHARTER, None))
+    ship(store, 0, 2, NOW + 1)
+    store.objects.put(store.objects.names(damaged)[0] if damaged[-1] == "/" else damaged, b"{")
+    for days in range(3):
+        with pytest.raises(CannotGoOn, match="is damaged"):
+            sweep(store, CHARTER, NOW + days * DAY_S)
+    assert store.objects.exists(name)
+    if damaged != "kept/":
+        with pytest.raises(CannotGoOn, match="is damaged"):
+            manifests_at(store, NOW + 1)
+
+
 def test_a_chain_keeps_its_last_thousand_numbers(store: CrawlStore) -> None:
     chain = store.shard_chain(1, 0)
     for number in range(1, LAST_MANIFESTS + 4):
