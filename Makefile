@@ -32,7 +32,9 @@ demo: setup      ## crawl the built-in web and show what can be asked
 	$(BIN)/gossamer demo
 
 test: setup      ## all tests, a file at a time; many wait, so there are four at once
-	$(BIN)/pytest -n 4 --dist loadfile
+	@$(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder || { code=$$?; [ $$code = 1 ] || exit $$code; \
+	  echo "=== the tests that failed beside others, once more and alone; one that fails again has failed"; \
+	  $(BIN)/pytest --last-failed --last-failed-no-failures none --maxfail 5; }
 
 check: setup     ## format, lint, types, import contracts, unique names, dead links
 	$(BIN)/ruff format --check $(CODE)

@@ -20,10 +20,23 @@ if TYPE_CHECKING:
 
 sys.path.append(str(Path(__file__).parents[1] / "benchmarks"))
 
+_TESTS = Path(__file__).parent
+_LONG_FIRST = ("store", "e2e", "model", "browser", "integration", "property")
+
 settings.register_profile("full", deadline=None, max_examples=ORDINARY)
 settings.register_profile("unhurried", settings.get_profile("full"), max_examples=HALF)
 settings.register_profile("quick", settings.get_profile("unhurried"), max_examples=QUICK)
 settings.load_profile("unhurried")  # `make quick` says --hypothesis-profile=quick
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Let the rooms whose files take long come first, so that no worker ends with one of them."""
+
+    def rank(item: pytest.Item) -> int:
+        room = item.path.relative_to(_TESTS).parts[0]
+        return _LONG_FIRST.index(room) if room in _LONG_FIRST else len(_LONG_FIRST)
+
+    items.sort(key=rank)
 
 
 @pytest.fixture(scope="session")
