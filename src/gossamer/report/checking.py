@@ -110,6 +110,7 @@ class _Check:
         """How much of each archive file counted when the check began."""
         self._missing_ends: Lengths = {}
         """Files that lost what was committed and not yet synced, and what is left of them."""
+        self._far_or_missing = set[str]()
         self._originals = Originals()
         self._lacking: list[tuple[str, int, str, str]] = []
         """Records that name others which are not there: file, byte, URL, what is to be said."""
@@ -131,9 +132,8 @@ class _Check:
         self.bytes_all = sum(self._lengths.values())
         self.files = len(names)
         if self._scope.is_quick:
-            for name in names:
-                if name.kind == "pages":
-                    self._check_index_alone(name)
+            for name in (one for one in names if one.kind == "pages"):
+                self._check_index_alone(name)
             return
         if self._scope.sample:
             for name in names:
@@ -228,9 +228,11 @@ class _Check:
 
     def _note_missing_ends(self) -> None:
         """Find what a power loss left: no damage, since the next start mends it, but it is told."""
+        self._far_or_missing = {file for file, row in self._rows.items() if row.is_far}
         if self.is_running:
             return
         self._missing_ends = missing_ends(self._folder, self._rows)
+        self._far_or_missing.update(self._missing_ends)
         if self._missing_ends:
             found = "committed and not yet synced; the next start fetches these pages again"
             warn("archive.end_missing", files=sorted(self._missing_ends), found=found)
@@ -238,11 +240,11 @@ class _Check:
     def _check_lengths(self, names: list[ArchiveName]) -> None:
         there = {name.file_name for name in names}
         for file, row in sorted(self._rows.items()):
-            if file not in there and row.length and file not in self._missing_ends:
+            if file not in there and row.length and file not in self._far_or_missing:
                 self._add("missing_file", f"archive/{file}", "the file is missing", "backup")
         for name in names:
             file = name.file_name
-            if file in self._missing_ends:
+            if file in self._far_or_missing:
                 continue
             size = self._folder.archive_path(file).stat().st_size
             counted = self._rows[file].length if file in self._rows else 0
@@ -459,7 +461,7 @@ class _Check:
 
     def _is_behind(self, name: ArchiveName, ref: StoreRef) -> bool:
         """Return True if a record lies behind what counted when the check began, or is left."""
-        may_be = self.is_running or name.file_name in self._missing_ends
+        may_be = self.is_running or name.file_name in self._far_or_missing
         return may_be and ref.offset >= self._lengths.get(name.file_name, 0)
 
     def _expect_index(self, name: ArchiveName) -> bool:

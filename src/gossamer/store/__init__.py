@@ -35,6 +35,7 @@ from gossamer.store.derived import (
     RecordRange,
     counted_lengths,
     ends_findings,
+    far_files,
     has_more,
     has_shrunk,
     is_locked,

@@ -44,6 +44,8 @@ class FileRow(Struct, frozen=True, gc=False, array_like=True):
     is_closed: bool = False
     cdxj_length: int | None = None
     """How long the index of a pages file is; None before it is written, and in older rows."""
+    is_far: bool = False
+    """Whole in the object store, and not expected on this disk: never taken for lost."""
 
 
 _encode = msgspec.msgpack.Encoder().encode

@@ -14,7 +14,7 @@ import fcntl
 import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from gossamer.durable import sync
@@ -141,6 +141,19 @@ def counted_lengths(folder: CrawlFolder, *kinds: ArchiveKind) -> Lengths:
     return {name: min(size, committed.get(name, 0)) for name, size in sizes.items()}
 
 
+def far_files(folder: CrawlFolder) -> list[str]:
+    """Return the archive files that are in the object store, and not on this disk.
+
+    A state that cannot be read knows of none.
+    """
+    found: set[str] = set()
+    for path in sorted((folder.root / "state").glob("[0-9]*")):
+        with suppress(CannotGoOn):
+            rows, _ = _file_rows(path, may_be_empty=True) if State.exists(path) else ({}, None)
+            found |= {name for name, row in rows.items() if row.is_far}
+    return sorted(name for name in found if not folder.archive_path(name).exists())
+
+
 def has_shrunk(covered: Mapping[str, int], counted: Mapping[str, int]) -> bool:
     """Return True if something that was read does not count any more."""
     return any(counted.get(name, 0) < length for name, length in covered.items())
@@ -219,7 +232,8 @@ def ends_findings(folder: CrawlFolder, shards: Iterable[int]) -> list[EndsFindin
         for name, row in rows.items():
             old = known.files.get(name, KnownFile(length=0, synced=0))
             length, synced = max(old.length, row.length), max(old.synced, row.synced)
-            known.files[name] = KnownFile(length=length, synced=synced)
+            is_far = old.is_far or row.is_far
+            known.files[name] = KnownFile(length=length, synced=synced, is_far=is_far)
     sizes = {name.file_name: _uncut_size(folder, name) for name in folder.archive_names()}
     return compare_ends(ends, known, sizes)
 

@@ -83,6 +83,8 @@ class KnownFile(Struct, frozen=True, kw_only=True):
 
     length: int
     synced: int
+    is_far: bool = False
+    """It is in the object store, whole: this disk need not have it."""
 
 
 class KnownEnds(Struct, frozen=True, kw_only=True):
@@ -113,6 +115,8 @@ def compare_ends(ends: Ends, known: KnownEnds, sizes: Mapping[str, int]) -> list
     if found:
         return found
     for name, row in sorted(known.files.items()):
+        if row.is_far:
+            continue
         durable, size = max(ends.lengths.get(name, 0), row.synced), sizes.get(name)
         if size is None and durable:
             found.append(EndsFinding(kind="file_missing", file=name, expected=durable, found=0))

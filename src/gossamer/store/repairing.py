@@ -4,9 +4,11 @@ Behind the committed length lies what a kill interrupted: no more pages than are
 So much is cut. A longer tail, one with bytes that no kill leaves, whatever is cut from the files of
 a set that lost committed records, and files that the state does not know are moved to
 `archive/lost+found/`, since the state may be what is wrong: no file and no more than that is ever
-deleted. Every step may itself be killed and is then simply done again: what is reported as damaged
-stays reported until the caller has committed
-`Repair.rows`.
+deleted. A set with files that are in the object store only is left as it is: what is not on this
+disk is not lost.
+
+Every step may itself be killed and is then simply done again: what is reported as damaged stays
+reported until the caller has committed `Repair.rows`.
 """
 
 import os
@@ -94,6 +96,11 @@ def repair(
                 _clear(folder, name, committed, done)
         for names in _sets(committed):
             rows_of_set = {name: committed[name.file_name] for name in names}
+            if _is_far(rows_of_set):
+                done.lengths.update(
+                    (name.file_name, row.length) for name, row in rows_of_set.items()
+                )
+                continue
             good = _good_lengths(folder, rows_of_set, has_rebooted=has_rebooted)
             _save_tails(folder, rows_of_set, good, done, tail_records)
             _mend_set(folder, rows_of_set, good, done)
@@ -116,7 +123,9 @@ def missing_ends(folder: CrawlFolder, rows: Mapping[str, FileRow]) -> Lengths:
     found: Lengths = {}
     for names in _sets(rows):
         rows_of_set = {name: rows[name.file_name] for name in names}
-        if all(_size(folder, name) >= row.synced for name, row in rows_of_set.items()):
+        if not _is_far(rows_of_set) and all(
+            _size(folder, name) >= row.synced for name, row in rows_of_set.items()
+        ):
             good = _good_lengths(folder, rows_of_set, has_rebooted=True)
             found |= {
                 name.file_name: good[name]
@@ -237,6 +246,11 @@ def _sets(committed: Mapping[str, FileRow]) -> Iterator[list[ArchiveName]]:
     for first in sorted({name.sibling("pages") for name in names}):
         siblings = [first.sibling(kind) for kind in KINDS]
         yield [name for name in siblings if name.file_name in committed]
+
+
+def _is_far(rows: Mapping[ArchiveName, FileRow]) -> bool:
+    """Return True if files of a set are in the object store only; then all of it is there, too."""
+    return any(row.is_far for row in rows.values())
 
 
 def _good_lengths(

@@ -21,7 +21,7 @@ from msgspec import Struct
 from msgspec.structs import astuple, replace
 
 from gossamer.clock import SystemClock
-from gossamer.config import WatchConfig
+from gossamer.config import Config, WatchConfig
 from gossamer.crawl.core import Core, build_core
 from gossamer.crawl.ledger import VISITS_KEPT, is_html, kept_first_at, remarks
 from gossamer.crawl.mend.importing import configure_from, foreign_files, import_files
@@ -46,7 +46,7 @@ from gossamer.crawl.sitemaps import claim_rows
 from gossamer.dedupe import answer_fingerprint, body_fingerprint, coded_fingerprint
 from gossamer.durable import replace_file, sync
 from gossamer.errors import CannotGoOn
-from gossamer.log import warn
+from gossamer.log import counted, warn
 from gossamer.model import (
     EMBEDDED,
     SITEMAP_TYPES,
@@ -78,6 +78,7 @@ from gossamer.store import (
     LinksRecord,
     State,
     cdxj_lines,
+    far_files,
     file_row,
     read_file_row,
     read_original,
@@ -129,6 +130,7 @@ def build_state(root: Path | str, on_progress: BuildProgress | None = None) -> R
         if not folder.config_path.exists():
             configure_from(folder, foreign)
         config = load_crawl_config(folder.root)
+        _expect_whole_archive(folder, config)
         imported = import_files(folder, foreign, tell)
         fresh = folder.root / "state.new"
         shutil.rmtree(fresh, ignore_errors=True)
@@ -152,6 +154,17 @@ def build_state(root: Path | str, on_progress: BuildProgress | None = None) -> R
     for bad in answer.damaged:
         warn("record.damaged", file=bad.file, byte=bad.offset, url=bad.url, found=bad.found)
     return answer
+
+
+def _expect_whole_archive(folder: CrawlFolder, config: Config) -> None:
+    """Refuse an archive of which files are in the object store only: their pages would be lost."""
+    if far := far_files(folder):
+        url = config.store.url or "URL"
+        raise CannotGoOn(
+            f"{counted(len(far), 'archive file')} of {folder.root} ({far[0]}, ...) are in its "
+            f"object store only; nothing was changed. Run `gossamer restore {url} --into DIR`, and "
+            "build there"
+        )
 
 
 def _replay(folder: CrawlFolder, core: Core, lost: LostRecords, on_progress: BuildProgress) -> int:
