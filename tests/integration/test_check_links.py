@@ -484,6 +484,53 @@ def test_resources_by_http_in_a_page_by_https_are_found(tmp_path: Path) -> None:
     assert {one.kind for one in found.findings} == {"mixed_content"}
 
 
+def test_what_is_written_as_a_link_and_is_no_url_is_found_with_its_places(tmp_path: Path) -> None:
+    web = ScriptedWeb()
+    site = web.host("a.test")
+    site.on(
+        "/",
+        """<!doctype html><title>x</title>
+<a href="http://exa mple.test/">blank</a> <a href="http://[::1/">bracket</a>
+<a href="https://b.test:http/x">port</a> <a href=" https://:8080/ ">no host</a>
+<img src="//b.test:99999/i.png"> <a href="htps://b.test/">letter</a>
+<a href="javascript:go('http://[')">no</a> <a href="mailto:a b@[">no</a> <a href="tel:+1">no</a>
+<a href="zoom://join/1">no</a> <a href="/a b|c[d]?e=f g">fine</a> <a href="x:y">no</a>
+<img src="data:image/png;base64,%s"> <a href="#http://[">no</a> <a href="http:/fine">no</a>
+<a href="http://[::1/">bracket again</a>"""
+        % ("A" * 70_000),
+    )
+    site.page("/a%20b%7Cc[d]?e=f%20g", links=["http://[::1/", "http://exa mple.test/"])
+    for path in ("/a%20b|c[d]?e=f%20g", "/fine"):
+        site.page(path, links=["http://[::1/"])
+    with serve_in_thread(web) as server:
+        root = site.url("/")
+        found = gossamer.check_links(
+            root, into=tmp_path / "c", resolve=server.resolve, allow_net=LOOPBACK, delay=0.0
+        )
+    bad = [one for one in found.findings if one.kind == "malformed"]
+    assert {one.kind for one in found.findings} == {"malformed"}, found.findings
+    assert {one.target: (one.reason, one.severity) for one in bad} == {
+        "http://exa mple.test/": ("bad_host", "error"),
+        "http://[::1/": ("bad_host", "error"),
+        "https://b.test:http/x": ("bad_port", "error"),
+        "https://:8080/": ("no_host", "error"),
+        "//b.test:99999/i.png": ("bad_port", "error"),
+        "htps://b.test/": ("misspelt_scheme", "error"),
+    }
+    here = {one.target: [at for at in one.places if at.page == root] for one in bad}
+    assert [(at.line, at.text, at.kind) for at in here["http://[::1/"]] == [
+        (2, "bracket", "a"),
+        (8, "bracket again", "a"),
+    ]
+    assert [(at.line, at.kind) for at in here["//b.test:99999/i.png"]] == [(4, "image")]
+    assert not found.ok
+    for form in ("text", "json", "csv", "junit", "sarif", "html"):
+        assert "mple.test" in render_links(found, form), form
+    assert "6 malformed URLs" in render_links(found, "text")
+    stored = gossamer.open(tmp_path / "c").check_links(ignore=["*mple.test*"])
+    assert {one.target for one in stored.findings} == set(here) - {"http://exa mple.test/"}
+
+
 def test_a_check_that_was_killed_goes_on_and_asks_no_link_twice_but_one(tmp_path: Path) -> None:
     web = ScriptedWeb()
     other = web.host("b.test")

@@ -569,7 +569,7 @@ class OpenCrawl:
         max_time: float | None = None,
         on_progress: "Callable[[Status], None] | None" = None,
     ) -> "LinkReport":
-        """Return the broken links of the stored pages, redirects and mixed content.
+        """Return broken links of the stored pages, those that are no URL, redirects, mixed content.
 
         `external`: links that lead outside and were not asked for before are asked now, each once,
         for `max_time` seconds at most; otherwise nothing is. `fragments`: what stands behind a # is

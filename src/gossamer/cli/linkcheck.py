@@ -104,9 +104,9 @@ _OWN: tuple[tuple[str, object, object], ...] = (
 def check_links(**given: Any) -> int:  # noqa: ANN401 - the parser hands over what is declared
     """Find broken links: crawl a site for it, or look into a stored crawl.
 
-    Ends with 1 if a link is broken (or a fragment names nothing, a page by https loads by http, a
-    parse error is listed), with 0 if none is. On a stored crawl nothing is asked for but with
-    --external, and then only what was not asked for before. The flags below are for a crawl.
+    Ends with 1 if a link is broken or is no URL (or a fragment names nothing, a page by https loads
+    by http, a parse error is listed), with 0 if none is. On a stored crawl nothing is asked for but
+    with --external, and then only what was not asked for before. The flags below are for a crawl.
     """
     set_up(verbose=given["verbose"])
     form = _form(given)

@@ -48,4 +48,5 @@ from gossamer.process.registry import Registry
 from gossamer.process.rendering import HTML_TYPES, TEXT_KINDS, TextKind, page_text
 from gossamer.process.selecting import check_selector, selected_lines
 from gossamer.process.structured import structured_data, structured_json
+from gossamer.process.stylesheets import may_refer, style_references, unescaped
 from gossamer.process.trees import page_tree, tree_links

@@ -17,12 +17,12 @@ from gossamer.model import LinkKind
 from gossamer.process.api import FRAGMENT_CHARS, RawLink
 from gossamer.process.page_view import ElementView, PageView
 from gossamer.process.references import (
-    css_urls,
     kind_of,
     refresh_url,
     script_urls,
     srcset_urls,
 )
+from gossamer.process.stylesheets import css_urls, may_refer
 
 _ANCHOR = LinkKind.ANCHOR
 SMALL_BYTES = 256 * 1024
@@ -303,7 +303,7 @@ def _in_scripts(tree: PageView[ElementView], marked: Sequence[ElementView]) -> I
 def _in_styles(tree: PageView[ElementView], marked: Sequence[ElementView]) -> Iterator[RawLink]:
     styles = [(element, element.text) for element in tree.find_all("style")]
     named = [(element, _said(element, "style")) for element in marked]
-    styles += [(element, style) for element, style in named if "url(" in style.lower()]
+    styles += [(element, style) for element, style in named if may_refer(style)]
     for element, style in styles:
         for href in css_urls(style):
             yield href, LinkKind.CSS, "", "", element.source_line or 0, ""

@@ -5,7 +5,8 @@ fragments may name, the resources that a browser loads, and parse errors. A page
 for it, so this is for the pages that are asked about.
 """
 
-from collections.abc import Container, Iterator
+import re
+from collections.abc import Callable, Container, Iterator
 from itertools import islice
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
@@ -16,9 +17,10 @@ from gossamer.config import UrlConfig
 from gossamer.model import LinkKind, Url
 from gossamer.process.api import FRAGMENT_CHARS, Tools, placed_links
 from gossamer.process.detect import decode
-from gossamer.process.references import css_urls, srcset_urls
+from gossamer.process.references import srcset_urls
 from gossamer.process.rendering import MAX_TREE_BYTES
-from gossamer.urls import join_all
+from gossamer.process.stylesheets import css_urls
+from gossamer.urls import join_all, url_flaw
 
 if TYPE_CHECKING:
     from turbohtml import Document as Tree
@@ -27,6 +29,10 @@ if TYPE_CHECKING:
 MOST_ERRORS = 200
 """Parse errors of one page that are told."""
 MOST_REFERENCES = 20_000
+WRITTEN_CHARS = 500
+"""So much is told of a reference that is no URL."""
+_DATA = re.compile(r"\s*(?:data|javascript|mailto|blob):", re.IGNORECASE)
+"""References that hold what they name: they lead nowhere, however long they are."""
 _DIRECTIVE = ":~:"
 """Before what a browser is to highlight: no part of the name of a place."""
 _LOADED: dict[str, tuple[tuple[str, LinkKind], ...]] = {
@@ -104,8 +110,32 @@ class PageMarkup:
 
     def references(self, targets: Container[str]) -> list[PlacedReference]:
         """Return every place that leads to one of some targets, in the order of their lines."""
+
+        def target_of(_: str, url: Url | None) -> str:
+            return url.text if url is not None and url.text in targets else ""
+
+        return self._references(target_of)
+
+    @property
+    def malformed(self) -> list[PlacedReference]:
+        """Return the places whose reference is no URL, as it is written (`url_flaw` says why)."""
+        base = self.base
+
+        def target_of(written: str, _: Url | None) -> str:
+            may_be = ":" in written or "//" in written or "\\" in written
+            is_bad = may_be and not _DATA.match(written) and url_flaw(written, base) is not None
+            return written.strip()[:WRITTEN_CHARS] if is_bad else ""
+
+        return self._references(target_of)
+
+    @property
+    def base(self) -> str:
+        """Return what references are relative to."""
+        return self._base.text
+
+    def _references(self, target_of: Callable[[str, Url | None], str]) -> list[PlacedReference]:
         urls = self._tools.urls
-        return _references_to(targets, self._tree, self._base, urls, is_small=self._is_small)
+        return _references_to(target_of, self._tree, self._base, urls, is_small=self._is_small)
 
     @property
     def upgrades(self) -> bool:
@@ -130,8 +160,14 @@ def _base_of(tree: "Tree", url: Url, tools: Tools) -> Url:
 
 
 def _references_to(
-    targets: Container[str], tree: "Tree", base: Url, urls: UrlConfig, *, is_small: bool
+    target_of: Callable[[str, Url | None], str],
+    tree: "Tree",
+    base: Url,
+    urls: UrlConfig,
+    *,
+    is_small: bool,
 ) -> list[PlacedReference]:
+    """Return the references that have a target, which is told from what is written and its URL."""
     from gossamer.process.html_links import first_text, others, whole_text  # noqa: PLC0415 - as above
 
     text_of = whole_text if is_small else first_text
@@ -139,21 +175,22 @@ def _references_to(
     pages = [(one.attr("href") or "").partition("#")[0] for one in elements]
     found = [
         PlacedReference(
-            target.text,
+            target,
             LinkKind.ANCHOR,
             element.source_line or 0,
             text_of(element),
             column=_column(element),
         )
-        for target, page, element in zip(join_all(base, pages, urls), pages, elements, strict=True)
-        if page and target is not None and target.text in targets
+        for url, page, element in zip(join_all(base, pages, urls), pages, elements, strict=True)
+        if page and (target := target_of(page, url))
     ]
     raw = placed_links(one for one in others(tree)[:MOST_REFERENCES] if one[0])
-    joined = join_all(base, [one[0].partition("#")[0] for one in raw], urls)
+    written = [one[0].partition("#")[0] for one in raw]
+    joined = join_all(base, written, urls)
     found += dict.fromkeys(  # src and srcset of one element often name the same
-        PlacedReference(target.text, kind, line, text)
-        for target, (_, kind, text, _, line, _) in zip(joined, raw, strict=True)
-        if target is not None and target.text in targets
+        PlacedReference(target, kind, line, text)
+        for url, page, (_, kind, text, _, line, _) in zip(joined, written, raw, strict=True)
+        if page and (target := target_of(page, url))
     )
     return sorted(found, key=lambda one: (one.line, one.column))
 
@@ -335,7 +372,7 @@ def _in_styles(tree: "Tree") -> Iterator[tuple[str, LinkKind, int]]:
     for element in tree.find_all("style"):
         for href in css_urls(element.text):
             yield href, LinkKind.CSS, element.source_line or 0
-    for element in tree.select('[style*="url(" i]'):
+    for element in tree.select('[style*="url(" i], [style*="image-set(" i]'):
         for href in css_urls(element.attr("style") or ""):
             yield href, LinkKind.CSS, element.source_line or 0
 

@@ -1,4 +1,4 @@
-"""References in small languages: CSS, scripts, srcset, refresh, plain text, and the HTTP header.
+"""References in small languages: scripts, srcset, refresh, plain text, and the HTTP header.
 
 Every scanner is linear in its input: it either splits, or finds a word and matches a bounded
 pattern there, with possessive quantifiers wherever a run could be long. What a rel means to a
@@ -15,14 +15,6 @@ from gossamer.process.api import PlainLink
 MAX_FINDS = 1_000
 """References that one stretch of text may yield."""
 
-_CSS = re.compile(
-    r"""url\(\s*+(?:"([^"\n]{0,2000})"|'([^'\n]{0,2000})'|([^)\s"'(]{0,2000}))"""
-    r"""|@import\s*+(?:"([^"\n]{0,2000})"|'([^'\n]{0,2000})')"""
-    r"""|/\*.*?(?:\*/|\Z)|@namespace\b[^;{}]*+"""
-    r"""|"(?:[^"\\\n]++|\\.)*+"?|'(?:[^'\\\n]++|\\.)*+'?""",
-    re.IGNORECASE | re.DOTALL,
-)
-"""The last two lines are what only looks like a reference: comments, namespaces, strings."""
 _SCRIPT = re.compile(
     r"""(?:location(?:\.href)?\s*+=\s*+|location\.(?:assign|replace)\s*+\(\s*+|window\.open\s*+\(\s*+)"""
     r"""(?:"([^"\n<>\s]{1,1000})"|'([^'\n<>\s]{1,1000})')(?!\s*+[+.])"""
@@ -31,21 +23,6 @@ _REFRESH = re.compile(r"\s*+[\d.]*+[\s;,]*+(?:url\s*+=\s*+)?", re.IGNORECASE)
 _REFRESH_SECONDS = re.compile(r"\s*+[\d.]++[\s;,]*+$")
 _TEXT_URL = re.compile(r"https?://[^\s<>\"'`{}|\\^\x00-\x20\x7f]{1,2000}")
 _TRAILING = ".,;:!?)]*_"
-
-
-def css_urls(text: str) -> list[str]:
-    """Return what a style sheet refers to by url() or @import."""
-    found: list[str] = []
-    lower = text.lower()
-    if "url(" not in lower and "@import" not in lower:
-        return found
-    for match in _CSS.finditer(text):
-        href = next(filter(None, match.groups()), "")
-        if href and not href.startswith("data:"):
-            found.append(href)
-        if len(found) >= MAX_FINDS:
-            break
-    return found
 
 
 def _places(text: str, word: str) -> Iterator[int]:

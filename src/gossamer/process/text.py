@@ -4,7 +4,8 @@ from gossamer.model import Document, Extraction, LinkKind
 from gossamer.process.api import RawLink, Tools, processor
 from gossamer.process.detect import decode
 from gossamer.process.language import language_of
-from gossamer.process.references import css_urls, text_urls
+from gossamer.process.references import text_urls
+from gossamer.process.stylesheets import css_urls
 
 _TITLE_CHARS = 200
 _TITLE_HEAD_CHARS = 4_000

@@ -1,9 +1,9 @@
 """LINK CHECK: which links of a stored crawl are broken, and where they stand.
 
 Everything is read from the archive: what became of each URL, and where each page points, from the
-links file; from the pages file, only what those do not say (further links of a page to a broken
-target, fragments, mixed content, parse errors, lines of older records). What was asked apart for
-the check lies in a crawl of its own in the folder `linkcheck`.
+links file; from the pages file, what those do not say (references that are no URL, further links of
+a page to a broken target, fragments, mixed content, parse errors, lines of older records). What was
+asked apart for the check lies in a crawl of its own in the folder `linkcheck`.
 
 A link is broken if whoever clicks on it gets no page: the name does not exist, nobody answers, the
 certificate is not valid, the answer is an error. Where the server may only have turned us away
@@ -35,10 +35,10 @@ from gossamer.process import (
 from gossamer.report.inquiry import folder_of, is_running
 from gossamer.report.sources import PageSource, page_sources
 from gossamer.store import CrawlFolder, LinksRecord, iter_links
-from gossamer.urls import Patterns, is_bad_port, join, registrable_domain
+from gossamer.urls import Patterns, UrlFlaw, is_bad_port, join, registrable_domain, url_flaw
 
 FindingKind: TypeAlias = Literal[
-    "broken", "fragment", "mixed_content", "markup", "redirect", "unchecked"
+    "broken", "malformed", "fragment", "mixed_content", "markup", "redirect", "unchecked"
 ]
 Severity: TypeAlias = Literal["error", "warning", "note"]
 LINK_CHECK_FOLDER = "linkcheck"
@@ -49,6 +49,7 @@ MOST_PLACES = 50
 
 _SEVERITIES: dict[FindingKind, Severity] = {
     "broken": "error",
+    "malformed": "error",
     "fragment": "error",
     "mixed_content": "error",
     "markup": "error",
@@ -103,7 +104,7 @@ class LinkFinding(Struct, frozen=True, kw_only=True):
 
     kind: FindingKind
     target: str
-    """Where the links lead; of parse errors, the page."""
+    """Where the links lead; of parse errors, the page; of what is no URL, what is written."""
     status: int = 0
     """The HTTP status; 0 if there was no answer."""
     reason: str = ""
@@ -368,6 +369,8 @@ class _LinkCheck:
         self._verdicts: dict[str, _Verdict] = {}
         self._places: defaultdict[str, list[LinkPlace]] = defaultdict(list)
         self._mixed: defaultdict[str, list[LinkPlace]] = defaultdict(list)
+        self._malformed: defaultdict[tuple[str, UrlFlaw], list[LinkPlace]] = defaultdict(list)
+        """By what is written, and what is wrong with it."""
         self._maybe_mixed: set[str] = set()
         self._incomplete: set[str] = set()
         """Pages that may have more places than their records say, or places without lines."""
@@ -385,12 +388,10 @@ class _LinkCheck:
             self._take_record(record)
         for seed in self._known.failed_seeds:
             self._take_seed(seed)
-        wanted = self._maybe_mixed | (self._incomplete & self._known.html)
-        reads_all = self._options.fragments or self._options.markup
-        if wanted or reads_all:
-            self._read_pages(self._known.html if reads_all else wanted)
+        self._read_pages(self._known.html)
         findings = [
             *self._of_targets(),
+            *self._of_malformed(),
             *self._of_mixed(),
             *self._of_fragments(),
             *self._of_markup(),
@@ -461,6 +462,7 @@ class _LinkCheck:
 
     def _take_markup(self, source: PageSource, markup: PageMarkup) -> None:
         url = source.url
+        self._take_malformed(url, markup)
         if url in self._maybe_mixed and not (markup.upgrades or source.upgrades):
             for one in markup.resources:
                 if one.target.startswith("http:"):
@@ -477,6 +479,14 @@ class _LinkCheck:
         if self._options.fragments:
             for one in markup.fragments:
                 self._take_fragment(url, one)
+
+    def _take_malformed(self, page: str, markup: PageMarkup) -> None:
+        for one in markup.malformed:
+            if one.kind not in _NOT_LINKS:
+                place = LinkPlace(page, one.line, one.text, one.kind.value, one.column)
+                reason = url_flaw(one.target, markup.base) or "too_long"
+                self._malformed[one.target, reason].append(place)
+                self._links += 1
 
     def _take_fragment(self, page: str, one: PlacedReference) -> None:
         count, places = self._fragments.get((one.target, one.fragment), (0, []))
@@ -512,6 +522,12 @@ class _LinkCheck:
             found += [one for one in named if one.kind not in kinds]  # in a header, for example
             found += [one for one in more if one.kind in wanted]
         return found
+
+    def _of_malformed(self) -> Iterator[LinkFinding]:
+        for (written, reason), places in self._malformed.items():
+            yield LinkFinding(
+                kind="malformed", target=written, reason=reason, count=len(places), places=places
+            )
 
     def _of_mixed(self) -> Iterator[LinkFinding]:
         for target, places in self._mixed.items():

@@ -27,6 +27,7 @@ NOTES_TOLD = 3
 """Of one reason for which links could not be checked, in a text."""
 TITLES: dict[FindingKind, str] = {
     "broken": "Broken links",
+    "malformed": "Links that are no URLs",
     "fragment": "Fragments that name nothing in their page",
     "mixed_content": "Resources by http in pages by https",
     "markup": "Parse errors",
@@ -35,12 +36,22 @@ TITLES: dict[FindingKind, str] = {
 }
 _MEANINGS: dict[FindingKind, str] = {
     "broken": "The link leads to no page.",
+    "malformed": "What is written is no URL, or its scheme is misspelt: no browser can follow it.",
     "fragment": "The page has no element with the id behind the #.",
     "mixed_content": "A page by https loads a resource by http: browsers refuse it or warn.",
     "markup": "The source is not what the HTML standard allows.",
     "redirect": "The link leads to a page that has moved for good, or over several redirects.",
     "unchecked": "The server turned us away, or was not to be asked.",
 }
+_FLAWS: dict[str, str] = {
+    "too_long": "longer than any URL",
+    "no_host": "no host behind the scheme",
+    "bad_host": "not the name of a host",
+    "bad_port": "not a port",
+    "misspelt_scheme": "unknown scheme: http or https?",
+    "not_a_url": "not a URL",
+}
+"""By reason, in words."""
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _COLUMNS = (
@@ -63,6 +74,7 @@ def links_summary(report: LinkReport) -> str:
     found = f"{counted(links, 'broken link')} to {counted(len(broken), 'target')}"
     said = [f"{found} on {counted(pages, 'page')}" if broken else "No broken links"]
     others: dict[FindingKind, tuple[str, str]] = {
+        "malformed": ("malformed URL", ""),
         "fragment": ("dead fragment", ""),
         "mixed_content": ("resource by http", "resources by http"),
         "markup": ("parse error", ""),
@@ -84,6 +96,8 @@ def links_summary(report: LinkReport) -> str:
 def what_is_wrong(finding: LinkFinding) -> str:
     """Return in a few words what is wrong with a target."""
     match finding.kind:
+        case "malformed":
+            return _FLAWS.get(finding.reason, finding.reason)
         case "fragment":
             return "no element has this id"
         case "mixed_content":

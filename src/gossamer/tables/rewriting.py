@@ -11,6 +11,8 @@ from collections.abc import Callable
 from html import unescape
 from typing import NamedTuple
 
+from gossamer.process import may_refer, style_references, unescaped
+
 NewReference = Callable[[str], str | None]
 """A reference as written → what to write instead; None: it stays as it is."""
 
@@ -34,20 +36,11 @@ _ATTRIBUTE = re.compile(
 _NEXT = re.compile(r"<(?=[A-Za-z!?])")
 _TAG_NAME = re.compile(r"[A-Za-z][^\s/>]*+")
 _TAG_END = re.compile(r"[\s/]*+>")
-_CSS = re.compile(
-    r"""/\*.*?(?:\*/|\Z)|@namespace\b[^;{}]*+"""
-    r"""|"(?:[^"\\\n]++|\\.)*+"?|'(?:[^'\\\n]++|\\.)*+'?"""
-    r"""|(url\(\s*+)("[^"\n]{0,8000}"|'[^'\n]{0,8000}'|[^)\s"'(]{0,8000})(\s*+\))"""
-    r"""|(@import\s++)("[^"\n]{0,8000}"|'[^'\n]{0,8000}')""",
-    re.IGNORECASE | re.DOTALL,
-)
-_CSS_ESCAPE = re.compile(r"\\(?:([0-9A-Fa-f]{1,6})\s?|(.))", re.DOTALL)
 _REFRESH = re.compile(r"(\s*+[\d.]*+[\s;,]*+(?:url\s*+=\s*+)?)(.*)", re.IGNORECASE | re.DOTALL)
 _HEAD = re.compile(r"(?i)<head(?=[\s/>])[^>]*>")
 _OPENING = re.compile(
     r"(?i)\A\s*+(?:<\?[^>]*>\s*+)?(?:<!--.*?-->\s*+)*+(?:<!doctype[^>]*>)?", re.DOTALL
 )
-_MOST_CODE_POINT = 0x10FFFF
 
 
 class _Attribute(NamedTuple):
@@ -121,21 +114,16 @@ class MarkupRewriter:
 
     def style(self, text: str) -> str:
         """Return a style sheet, or the declarations of an element, with other references."""
-        if "url(" not in (lower := text.lower()) and "@import" not in lower:
+        if not may_refer(text):
             return text
-        return _CSS.sub(self._new_css, text)
-
-    def _new_css(self, found: re.Match[str]) -> str:
-        before, written = (found[1], found[2]) if found[1] else (found[4], found[5])
-        if written is None:
-            return found[0]
-        inner = written[1:-1] if written[:1] in {'"', "'"} else written
-        plain = _CSS_ESCAPE.sub(_css_character, self._of_bytes(inner))
-        new = self._new(plain) if plain else None
-        if new is None:
-            return found[0]
-        escaped = new.replace("\\", "%5C").replace('"', "%22").replace("\n", "%0A")
-        return f'{before}"{escaped}"{found[3] or ""}'
+        edits = _Edits(text)
+        for found in style_references(text):
+            plain = unescaped(self._of_bytes(found.written))
+            new = self._new(plain) if plain else None
+            if new is not None:
+                escaped = new.replace("\\", "%5C").replace('"', "%22").replace("\n", "%0A")
+                edits.replace(found.start, found.end, f'"{escaped}"')
+        return edits.done()
 
     def _rewrite_tag(self, tag: _Tag, edits: _Edits) -> None:
         if tag.name == "base":
@@ -300,10 +288,3 @@ _CLOSINGS = {name: re.compile(rf"</{name}(?=[\s/>])", re.IGNORECASE) for name in
 def _escaped(value: str) -> str:
     plain = value.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;")
     return plain.encode("ascii", "xmlcharrefreplace").decode()
-
-
-def _css_character(found: re.Match[str]) -> str:
-    if found[1]:
-        code = int(found[1], 16)
-        return chr(code) if 0 < code <= _MOST_CODE_POINT else "\ufffd"
-    return "" if found[2] == "\n" else found[2]

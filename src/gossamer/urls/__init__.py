@@ -4,7 +4,14 @@ Neighbours: everyone who meets an address as text asks here; the result is a `mo
 Not for: deciding whether a URL is wanted (`filter`), or whether it may be asked for (`fetch`).
 """
 
-from gossamer.urls.canonical import MAX_CHARS, explain, whatwg, without_credentials
+from gossamer.urls.canonical import (
+    MAX_CHARS,
+    UrlFlaw,
+    explain,
+    url_flaw,
+    whatwg,
+    without_credentials,
+)
 from gossamer.urls.parsing import (
     BAD_PORTS,
     fingerprint,

@@ -9,7 +9,7 @@ nothing more.
 
 import re
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Literal, NamedTuple, TypeAlias
 
 import ada_url
 
@@ -204,6 +204,57 @@ def explain(text: str, rules: UrlConfig) -> list[str]:
             told.append(f"{step.words}: {_shown(changed)}")
         href = changed
     return told
+
+
+UrlFlaw: TypeAlias = Literal[
+    "too_long", "no_host", "bad_host", "bad_port", "misspelt_scheme", "not_a_url"
+]
+"""What is wrong with a text that somebody has written as a URL."""
+
+_AUTHORITY = re.compile(
+    r"(?:(?P<scheme>[a-z][a-z0-9+.-]*):)?[\\/]{2,}(?:[^\\/?#]*@)?"
+    r"(?P<host>\[[^\\/?#\]]*\]?|[^\\/?#:]*)(?P<rest>[^\\/?#]*)",
+    re.IGNORECASE,
+)
+_PORT = re.compile(r":[0-9]*")
+_MOST_PORT = 65_535
+_WEB_SCHEMES = ("http", "https")
+_REAL_SCHEMES = frozenset({*_WEB_SCHEMES, "shttp"})
+
+
+def url_flaw(text: str, base: str = "") -> UrlFlaw | None:
+    """Return why a reference on a page is no URL that leads anywhere; None if it is one.
+
+    A scheme that is http or https but for one letter counts, too: `htp://`, `htttps://`.
+    """
+    if whatwg(text, base) is not None:
+        scheme, separator, _ = text.strip().partition("://")
+        is_misspelt = bool(separator) and _is_nearly_web(scheme.lower())
+        return "misspelt_scheme" if is_misspelt else None
+    if len(text) > MAX_CHARS:
+        return "too_long"
+    found = _AUTHORITY.match(text.strip())
+    if found is None:
+        return "not_a_url"
+    host, rest = found["host"], found["rest"]
+    if rest and (_PORT.fullmatch(rest) is None or int(rest[1:] or 0) > _MOST_PORT):
+        return "bad_port" if rest[0] == ":" else "bad_host"
+    return "bad_host" if host else "no_host"
+
+
+def _is_nearly_web(scheme: str) -> bool:
+    """Return True if a scheme is one insertion, deletion, change or swap away from http(s)."""
+    return scheme not in _REAL_SCHEMES and any(_is_one_edit(scheme, web) for web in _WEB_SCHEMES)
+
+
+def _is_one_edit(one: str, other: str) -> bool:
+    if abs(len(one) - len(other)) > 1:
+        return False
+    pairs = zip(one, other, strict=False)
+    same = next((n for n, (a, b) in enumerate(pairs) if a != b), min(len(one), len(other)))
+    after, behind = one[same:], other[same:]
+    is_swap = after[1::-1] == behind[:2] and after[2:] == behind[2:]
+    return is_swap or after[1:] == behind[1:] or after[1:] == behind or after == behind[1:]
 
 
 def without_credentials(text: str) -> str:

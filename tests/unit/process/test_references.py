@@ -4,12 +4,12 @@ import pytest
 
 from gossamer.process.references import (
     MAX_FINDS,
-    css_urls,
     refresh_url,
     script_urls,
     srcset_urls,
     text_urls,
 )
+from gossamer.process.stylesheets import css_urls
 
 
 @pytest.mark.parametrize(
@@ -35,21 +35,6 @@ def test_refresh_is_understood_in_all_spellings(text: str, expected: str) -> Non
     assert refresh_url(text) == expected
 
 
-def test_css_gives_urls_and_imports_but_no_data() -> None:
-    text = """@import "a.css"; @import url(b.css); p{background:url( 'c.png' ) } q{x:url(data:x)}
-    @font-face { src: url("d.woff") format("woff"), url(e.woff) }"""
-    assert css_urls(text) == ["a.css", "b.css", "c.png", "d.woff", "e.woff"]
-
-
-def test_comments_strings_and_namespaces_of_css_refer_to_nothing() -> None:
-    font = 'url("data:font/woff2;base64,' + "A" * 5000 + '") format("woff2")'
-    text = f"""/* url(no.png) @import "no.css"; */ @namespace svg url(http://no.test/svg);
-    a{{content:"url(no.png)"}} b{{content:'\\'url(no.png)'}} p{{src:{font},url("b.woff")}}
-    q{{content:"not closed url(no.png)
-    }} r{{x:url(c.png) /* not closed url(no.png)"""
-    assert css_urls(text) == ["b.woff", "c.png"]
-
-
 def test_addresses_in_text_end_before_punctuation() -> None:
     text = "See http://h.test/a, (https://h.test/b?c=d) and <http://h.test/e>."
     assert text_urls(text) == [
@@ -63,7 +48,14 @@ def test_addresses_in_text_end_before_punctuation() -> None:
     "text",
     [
         *('"' * 1_000_000, "(" * 1_000_000, "@import" * 150_000, "url(" * 250_000),
-        *("url('" * 200_000, "@import " * 125_000, "url(" + " " * 1_000_000, "'\"" * 500_000),
+        *(
+            "url('" * 200_000,
+            "image-set(" * 100_000,
+            "image-set('" * 90_000,
+            "@import " * 125_000,
+            "url(" + " " * 1_000_000,
+            "'\"" * 500_000,
+        ),
         *('\\"' * 500_000, "@namespace" * 100_000, "/*" * 500_000),
         *("location=" * 110_000, "window.open('" * 80_000, "location = '" * 80_000),
         *(" " * 1_000_000, "," * 1_000_000, "0;" * 500_000, "http://" * 140_000),

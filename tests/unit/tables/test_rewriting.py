@@ -91,6 +91,14 @@ def test_strings_and_comments_of_style_sheets_stay_as_they_are() -> None:
     assert rewriter().style(f"{long}url(old)") == f'{long}url("new")'
 
 
+def test_strings_of_an_image_set_are_replaced_and_types_stay() -> None:
+    style = """a{b:image-set("%s" type("image/avif"),url(%s) 2x)} c{content:"old"}"""
+    assert rewriter().style(style % ("old", "old")) == style % ("new", '"new"')
+    assert rewriter().page("""<p style='b:image-set("old" 1x)'>""") == (
+        '<p style="b:image-set(&quot;new&quot; 1x)">'
+    )
+
+
 def test_escapes_of_style_sheets_are_understood() -> None:
     asked: list[str] = []
     MarkupRewriter(asked.append).style(r"b{c:url('a\20 b.png') url('\6f ld\)')}")
