@@ -17,6 +17,7 @@ GROUND = frozenset(
         "config",
         "durable",
         "errors",
+        "lazy",
         "log",
         "machine",
         "native",

@@ -2,14 +2,13 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, get_args
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from gossamer.errors import ConfigError
 from gossamer.graph import (
-    LIKENESS,
     VOTES,
     Coding,
     Direction,
@@ -78,7 +77,7 @@ class LinkGraph:
     It is that of one moment: `is_current` says whether a build has replaced its files since.
     """
 
-    SIMILARITIES: ClassVar[tuple[str, ...]] = tuple(LIKENESS)
+    SIMILARITIES: ClassVar[tuple[str, ...]] = get_args(Likeness)
     """What `similar` can go by."""
 
     def __init__(self, place: Path | str) -> None:

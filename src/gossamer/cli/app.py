@@ -1,7 +1,8 @@
 """The verbs of the command `gossamer`, and the parser that knows them all."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from difflib import get_close_matches
+from importlib import import_module
 from typing import Annotated, Any
 
 import typer
@@ -9,85 +10,106 @@ from rich.markup import escape
 from typer.main import get_command
 
 from gossamer import __version__
-from gossamer.cli import (
-    building,
-    changing,
-    checking,
-    copying,
-    crawl,
-    dev,
-    exporting,
-    extracting,
-    graphfiles,
-    indexing,
-    linkcheck,
-    linkgraph,
-    listing,
-    querying,
-    reporting,
-    searching,
-    serving,
-    setting,
-    shell,
-    steering,
-    store,
-    stores,
-)
 from gossamer.errors import ConfigError
 
-app = typer.Typer(
-    name="gossamer",
-    help="A web crawler that keeps what it finds and can say why.",
-    epilog="Exit codes: 0 done, 1 no seed could be fetched, or `check-links` found something, or "
-    "`show`, `links` or `graph` do not have the URL, or `index` could not read something, "
-    "2 wrong usage, 3 stopped on request, 4 could not go on, or `check` found damage, "
-    "5 another machine has taken the crawl over.",
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-app.command("crawl")(crawl.crawl)
-app.command("watch")(crawl.watch)
-app.command("add")(store.add)
-app.command("retry")(store.retry)
-app.command("trust")(store.trust)
-app.command("set", context_settings={"ignore_unknown_options": True})(setting.set_settings)
-app.command("pause")(steering.pause)
-app.command("resume")(steering.resume)
-app.command("stop")(steering.stop)
-app.command("status")(store.status)
-app.command("why")(store.why)
-app.command("show")(store.show)
-app.command("changes")(changing.changes)
-app.command("list")(listing.list_rows)
-app.command("copies")(copying.copies)
-app.command("extract")(extracting.extract)
-app.command("shell")(shell.shell)
-app.command("report")(reporting.report)
-app.command("search", context_settings={"ignore_unknown_options": True})(searching.search)
-app.command("links")(linkgraph.links)
-app.command("rank")(linkgraph.rank)
-app.command("build")(building.build)
-app.command("export")(exporting.export)
-app.command("sql")(querying.sql)
-app.command("restore")(stores.restore)
-app.command("checkpoint")(stores.checkpoint)
-app.command("check")(checking.check)
-app.command("check-links")(linkcheck.check_links)
-app.command("index")(indexing.index)
-app.command("serve")(serving.serve)
-graph = typer.Typer(
-    help="Link graphs as files: from and to edge lists, and what can be asked of them.",
-    add_completion=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-    no_args_is_help=True,
-)
-for name in ("from_edges", "to_edges", "info", "export", "reorder", "ef"):
-    graph.command(name.replace("_", "-"))(getattr(graphfiles, name))
-for name in ("path", "like", "hosts", "components", "picture"):
-    graph.command(name)(getattr(linkgraph, name))
-app.add_typer(graph, name="graph")
-app.command("demo")(dev.demo)
+_FLAGS_OF_OTHERS = {"ignore_unknown_options": True}
+_VERBS: dict[str, str] = {
+    "crawl": "crawl.crawl",
+    "watch": "crawl.watch",
+    "add": "store.add",
+    "retry": "store.retry",
+    "trust": "store.trust",
+    "set": "setting.set_settings",
+    "pause": "steering.pause",
+    "resume": "steering.resume",
+    "stop": "steering.stop",
+    "status": "store.status",
+    "why": "store.why",
+    "show": "store.show",
+    "changes": "changing.changes",
+    "list": "listing.list_rows",
+    "copies": "copying.copies",
+    "extract": "extracting.extract",
+    "shell": "shell.shell",
+    "report": "reporting.report",
+    "search": "searching.search",
+    "links": "linkgraph.links",
+    "rank": "linkgraph.rank",
+    "build": "building.build",
+    "export": "exporting.export",
+    "sql": "querying.sql",
+    "restore": "stores.restore",
+    "checkpoint": "stores.checkpoint",
+    "check": "checking.check",
+    "check-links": "linkcheck.check_links",
+    "index": "indexing.index",
+    "serve": "serving.serve",
+    "graph": "",
+    "demo": "dev.demo",
+}
+"""The verbs in the order of `--help`, and where each is defined; `graph` has verbs of its own."""
+_GRAPH_VERBS: dict[str, str] = {
+    "from-edges": "graphfiles.from_edges",
+    "to-edges": "graphfiles.to_edges",
+    "info": "graphfiles.info",
+    "export": "graphfiles.export",
+    "reorder": "graphfiles.reorder",
+    "ef": "graphfiles.ef",
+    "path": "linkgraph.path",
+    "like": "linkgraph.like",
+    "hosts": "linkgraph.hosts",
+    "components": "linkgraph.components",
+    "picture": "linkgraph.picture",
+}
+_WITH_FLAGS_OF_OTHERS = {"set", "search"}
+
+
+def app_with(verbs: Collection[str]) -> typer.Typer:
+    """Return the command with these verbs: what the others need is not imported."""
+    app = typer.Typer(
+        name="gossamer",
+        help="A web crawler that keeps what it finds and can say why.",
+        epilog="Exit codes: 0 done, 1 no seed could be fetched, or `check-links` found something, "
+        "or `show`, `links` or `graph` do not have the URL, or `index` could not read something, "
+        "2 wrong usage, 3 stopped on request, 4 could not go on, or `check` found damage, "
+        "5 another machine has taken the crawl over.",
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback(invoke_without_command=True)(_top)
+    for verb in (one for one in _VERBS if one in verbs):
+        if verb == "graph":
+            app.add_typer(_graph_verbs(), name=verb)
+        else:
+            settings = _FLAGS_OF_OTHERS if verb in _WITH_FLAGS_OF_OTHERS else None
+            app.command(verb, context_settings=settings)(_defined(_VERBS[verb]))
+    return app
+
+
+def _graph_verbs() -> typer.Typer:
+    graph = typer.Typer(
+        help="Link graphs as files: from and to edge lists, and what can be asked of them.",
+        add_completion=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+        no_args_is_help=True,
+    )
+    for verb, place in _GRAPH_VERBS.items():
+        graph.command(verb)(_defined(place))
+    return graph
+
+
+def _defined(place: str) -> Any:  # noqa: ANN401 - a command, whose parameters the parser reads
+    module, _, name = place.partition(".")
+    return getattr(import_module(f"gossamer.cli.{module}"), name)
+
+
+def __getattr__(name: str) -> typer.Typer:
+    """Give the command with all its verbs as `app`, for who walks over them."""
+    if name != "app":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return app_with(_VERBS)
+
 
 ELSEWHERE: dict[str, str] = {
     **dict.fromkeys(
@@ -118,7 +140,6 @@ Version = Annotated[
 ]
 
 
-@app.callback(invoke_without_command=True)
 def _top(*, version: Version = False) -> None:
     """Take what stands before the verb."""
     if version:
@@ -129,7 +150,8 @@ def _top(*, version: Version = False) -> None:
 def parse_and_run(words: Sequence[str]) -> object:
     """Run one command; return what it returned. Wrong usage is a `ConfigError`."""
     try:
-        command = get_command(app)
+        verb = words[0] if words else ""
+        command = get_command(app_with({verb} if verb in _VERBS else _VERBS))
         if not {"-h", "--help"}.isdisjoint(words):
             _show_brackets(command)
         return command(args=list(words), prog_name="gossamer", standalone_mode=False)
@@ -150,7 +172,7 @@ def usage_error(error: typer.TyperException, words: Sequence[str]) -> str:
     """Return what is wrong with a line of arguments, and what to write instead."""
     first = words[0] if words else ""
     context = getattr(error, "ctx", None)
-    own = f"gossamer {first}" if any(one.name == first for one in app.registered_commands) else ""
+    own = f"gossamer {first}" if first in _VERBS and first != "graph" else ""
     command = context.command_path if context is not None else own or "gossamer"
     see = f"see `{command} --help`"
     option = getattr(error, "option_name", "")

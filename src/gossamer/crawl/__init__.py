@@ -7,20 +7,36 @@ Neighbours: every station below, `report` for questions; above it only hands (`c
 Not for: rules. A rule lives in the station that applies it.
 """
 
-from gossamer.crawl.crawl import Crawl
-from gossamer.crawl.elsewhere import (
-    Checkpointed,
-    RestoredCrawl,
-    checkpoint_crawl,
-    restore_crawl,
-)
-from gossamer.crawl.mend import (
-    NearTotals,
-    RebuiltState,
-    build_near,
-    build_state,
-    expect_stopped,
-    write_indexes,
-)
-from gossamer.crawl.running import Ending, RoundTotals
-from gossamer.crawl.seeds import Seed, check_seeds, read_seeds
+from typing import TYPE_CHECKING
+
+from gossamer.lazy import late
+
+if TYPE_CHECKING:
+    from gossamer.crawl.crawl import Crawl
+    from gossamer.crawl.elsewhere import (
+        Checkpointed,
+        RestoredCrawl,
+        checkpoint_crawl,
+        restore_crawl,
+    )
+    from gossamer.crawl.mend import (
+        NearTotals,
+        RebuiltState,
+        build_near,
+        build_state,
+        expect_stopped,
+        write_indexes,
+    )
+    from gossamer.crawl.running import Ending, RoundTotals
+    from gossamer.crawl.seeds import Seed, check_seeds, read_seeds
+else:
+    __getattr__ = late(
+        __name__,
+        {
+            "crawl": "Crawl",
+            "elsewhere": "Checkpointed RestoredCrawl checkpoint_crawl restore_crawl",
+            "mend": "NearTotals RebuiltState build_near build_state expect_stopped write_indexes",
+            "running": "Ending RoundTotals",
+            "seeds": "Seed check_seeds read_seeds",
+        },
+    )

@@ -5,20 +5,49 @@ Neighbours: `crawl` asks here for a task's URL and hands the outcome to `process
 or reading what a document says (`process`).
 """
 
-from gossamer.fetch.body import PackedBody, SpooledBody, pack_body
-from gossamer.fetch.curl import TransferWatch, connection_room
-from gossamer.fetch.dns import Resolver
-from gossamer.fetch.exchange import Content, Exchange, Moved, Resource, Wire
-from gossamer.fetch.fetcher import RETRY, Fetcher, RetryRule, delay_s, next_try_at, retry_rule
-from gossamer.fetch.grants import HostRules, by_host, header_names, host_of, host_rules, with_proxy
-from gossamer.fetch.guard import AddressGuard
-from gossamer.fetch.headers import RequestHeaders, Validators, user_agent
-from gossamer.fetch.protocols import (
-    BUILT_IN,
-    ProtocolModule,
-    ProtocolTable,
-    load_protocols,
-    protocol,
-)
-from gossamer.fetch.robots import RobotsRules, RobotsVerdict, parse_robots
-from gossamer.fetch.robots_cache import Ask, RobotsCache, Wait
+from typing import TYPE_CHECKING
+
+from gossamer.lazy import late
+
+if TYPE_CHECKING:
+    from gossamer.fetch.body import PackedBody, SpooledBody, pack_body
+    from gossamer.fetch.curl import TransferWatch, connection_room
+    from gossamer.fetch.dns import Resolver
+    from gossamer.fetch.exchange import Content, Exchange, Moved, Resource, Wire
+    from gossamer.fetch.fetcher import RETRY, Fetcher, RetryRule, delay_s, next_try_at, retry_rule
+    from gossamer.fetch.grants import (
+        HostRules,
+        by_host,
+        header_names,
+        host_of,
+        host_rules,
+        with_proxy,
+    )
+    from gossamer.fetch.guard import AddressGuard
+    from gossamer.fetch.headers import RequestHeaders, Validators, user_agent
+    from gossamer.fetch.protocols import (
+        BUILT_IN,
+        ProtocolModule,
+        ProtocolTable,
+        load_protocols,
+        protocol,
+    )
+    from gossamer.fetch.robots import RobotsRules, RobotsVerdict, parse_robots
+    from gossamer.fetch.robots_cache import Ask, RobotsCache, Wait
+else:
+    __getattr__ = late(
+        __name__,
+        {
+            "body": "PackedBody SpooledBody pack_body",
+            "curl": "TransferWatch connection_room",
+            "dns": "Resolver",
+            "exchange": "Content Exchange Moved Resource Wire",
+            "fetcher": "RETRY Fetcher RetryRule delay_s next_try_at retry_rule",
+            "grants": "HostRules by_host header_names host_of host_rules with_proxy",
+            "guard": "AddressGuard",
+            "headers": "RequestHeaders Validators user_agent",
+            "protocols": "BUILT_IN ProtocolModule ProtocolTable load_protocols protocol",
+            "robots": "RobotsRules RobotsVerdict parse_robots",
+            "robots_cache": "Ask RobotsCache Wait",
+        },
+    )

@@ -10,19 +10,35 @@ Not for: what a server permits (`fetch.robots`), what a document holds (`process
 sites that have no end (`traps`).
 """
 
-from gossamer.filter.chain import (
-    FilterChain,
-    FilterRules,
-    build_chain,
-    check_patterns,
-    followed_kinds,
-    is_copy_in_place,
-    sitemap_may_name,
-)
-from gossamer.filter.rules import (
-    UrlFilter,
-    UserFilter,
-    as_user_filter,
-    named_filter,
-    url_filter,
-)
+from typing import TYPE_CHECKING
+
+from gossamer.lazy import late
+
+if TYPE_CHECKING:
+    from gossamer.filter.chain import (
+        FilterChain,
+        FilterRules,
+        build_chain,
+        check_patterns,
+        followed_kinds,
+        is_copy_in_place,
+        sitemap_may_name,
+    )
+    from gossamer.filter.rules import (
+        UrlFilter,
+        UserFilter,
+        as_user_filter,
+        named_filter,
+        url_filter,
+    )
+else:
+    __getattr__ = late(
+        __name__,
+        {
+            "chain": (
+                "FilterChain FilterRules build_chain check_patterns followed_kinds "
+                "is_copy_in_place sitemap_may_name"
+            ),
+            "rules": "UrlFilter UserFilter as_user_filter named_filter url_filter",
+        },
+    )

@@ -8,63 +8,91 @@ Neighbours: reads what `store` keeps; `web` and `cli` ask it. Not for: deciding 
 What others want to know of it (ranks of pages) they read from a file, not from this room.
 """
 
-from gossamer.graph.asking import (
-    LIKENESS,
-    MEASURES,
-    BowTieSizes,
-    CodingFacts,
-    ComponentSizes,
-    Direction,
-    GraphComponents,
-    GraphInfo,
-    HostLinks,
-    HostRanking,
-    HostRow,
-    HostTable,
-    HostWeight,
-    LinkList,
-    LinkOptions,
-    LinkPath,
-    Links,
-    NodeScores,
-    OpenedGraph,
-    RankedHost,
-    RankedPage,
-    Ranking,
-    RankOptions,
-    SimilarPage,
-    SimilarPages,
-    around,
-    base_of,
-    check,
-    components,
-    has_graph,
-    host,
-    hosts,
-    info,
-    like,
-    links,
-    manifest_of,
-    nearest,
-    opened,
-    path,
-    rank,
-    rank_of_hosts,
-    save_rank,
-)
-from gossamer.graph.build import GraphFacts, GraphOptions, build_graph, check_graph, follow
-from gossamer.graph.bv import SMALLEST, BVGraph, Coding, write_ef
-from gossamer.graph.connectivity import Connectivity
-from gossamer.graph.edges import (
-    EdgeOptions,
-    MadeGraph,
-    export,
-    from_edges,
-    name_lines,
-    number_lines,
-    to_networkx,
-    to_scipy,
-)
-from gossamer.graph.kinds import ALL, VOTES, Kind, read_kinds
-from gossamer.graph.picture import Neighbourhood, Spot, draw
-from gossamer.graph.reordering import read_order, reorder
+from typing import TYPE_CHECKING
+
+from gossamer.lazy import late
+
+if TYPE_CHECKING:
+    from gossamer.graph.asking import (
+        MEASURES,
+        BowTieSizes,
+        CodingFacts,
+        ComponentSizes,
+        Direction,
+        GraphComponents,
+        GraphInfo,
+        HostLinks,
+        HostRanking,
+        HostRow,
+        HostTable,
+        HostWeight,
+        LinkList,
+        LinkOptions,
+        LinkPath,
+        Links,
+        NodeScores,
+        OpenedGraph,
+        RankedHost,
+        RankedPage,
+        Ranking,
+        RankOptions,
+        SimilarPage,
+        SimilarPages,
+        around,
+        base_of,
+        check,
+        components,
+        has_graph,
+        host,
+        hosts,
+        info,
+        like,
+        links,
+        manifest_of,
+        nearest,
+        opened,
+        path,
+        rank,
+        rank_of_hosts,
+        save_rank,
+    )
+    from gossamer.graph.build import GraphFacts, GraphOptions, build_graph, check_graph, follow
+    from gossamer.graph.bv import SMALLEST, BVGraph, Coding, write_ef
+    from gossamer.graph.connectivity import Connectivity
+    from gossamer.graph.edges import (
+        EdgeOptions,
+        MadeGraph,
+        export,
+        from_edges,
+        name_lines,
+        number_lines,
+        to_networkx,
+        to_scipy,
+    )
+    from gossamer.graph.kinds import ALL, VOTES, Kind, read_kinds
+    from gossamer.graph.picture import Neighbourhood, Spot, draw
+    from gossamer.graph.reordering import read_order, reorder
+else:
+    __getattr__ = late(
+        __name__,
+        {
+            "asking": (
+                "MEASURES BowTieSizes CodingFacts ComponentSizes Direction "
+                "GraphComponents GraphInfo HostLinks HostRanking HostRow HostTable HostWeight "
+                "LinkList LinkOptions LinkPath Links NodeScores OpenedGraph RankedHost "
+                "RankedPage Ranking RankOptions SimilarPage SimilarPages around base_of check "
+                "components has_graph host hosts info like links manifest_of nearest opened "
+                "path rank rank_of_hosts save_rank"
+            ),
+            "build": "GraphFacts GraphOptions build_graph check_graph follow",
+            "bv": "SMALLEST BVGraph Coding write_ef",
+            "connectivity": "Connectivity",
+            "edges": (
+                "EdgeOptions MadeGraph export from_edges name_lines number_lines to_networkx "
+                "to_scipy"
+            ),
+            "kinds": "ALL VOTES Kind read_kinds",
+            "picture": "Neighbourhood Spot draw",
+            "reordering": "read_order reorder",
+        },
+    )

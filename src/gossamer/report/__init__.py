@@ -4,193 +4,229 @@ Neighbours: `crawl` writes the rows and asks here for a running crawl, `cli` for
 Not for: deciding anything. It only reads.
 """
 
-from pathlib import Path
-from random import Random
+from typing import TYPE_CHECKING
 
-from gossamer.clock import Clock
-from gossamer.model import BuildProgress, CheckedFolder, CheckScope
-from gossamer.report.change_list import Changes
-from gossamer.report.changes import (
-    CHANGE_KINDS,
-    ChangeHistory,
-    ChangeKind,
-    EditionTexts,
-    PageChange,
-    change_rows,
-    described,
-)
-from gossamer.report.clusters import (
-    ClusterMember,
-    CopyCluster,
-    CopyClusters,
-    Labels,
-    NearCopy,
-    name_in,
-)
-from gossamer.report.control import ControlSocket
-from gossamer.report.explanation import (
-    Edition,
-    FilterVerdict,
-    HostSettings,
-    PastVisit,
-    RecordLocation,
-    Revisits,
-    RobotsAnswer,
-    Why,
-    explain_url,
-    name_original,
-    unnamed_original,
-)
-from gossamer.report.given_texts import GivenDocument, plain_text, read_document, read_given
-from gossamer.report.history import (
-    asked_edition,
-    edition_at,
-    numbered,
-    read_moment,
-    read_since,
-)
-from gossamer.report.history_ring import CrawlSample, HistoryFile, read_history
-from gossamer.report.hosts import CrawledHost, HostDetails, HostFetch, host_details, host_table
-from gossamer.report.inquiry import (
-    Added,
-    ChangedSettings,
-    Retried,
-    Trusted,
-    add,
-    copies,
-    count_held,
-    crawl_metrics,
-    editions,
-    is_running,
-    probations_of,
-    retry,
-    set_settings,
-    show,
-    status,
-    trust,
-    trusted_answer,
-    why,
-    why_sources,
-)
-from gossamer.report.linkcheck import (
-    LINK_CHECK_FOLDER,
-    LinkCheckOptions,
-    LinkFinding,
-    LinkPlace,
-    LinkReport,
-    check_stored_links,
-    moved_seeds,
-    unasked_targets,
-)
-from gossamer.report.linkformats import LinkFormat, links_summary, render_links
-from gossamer.report.records import (
-    CLAIM,
-    COUNTERS,
-    LATE_LABELS,
-    SUSPECT,
-    URL,
-    Suspect,
-    claim_row_key,
-    decode_claim,
-    decode_counters,
-    decode_record,
-    decode_suspect,
-    encode_claim,
-    encode_counters,
-    encode_record,
-    encode_suspect,
-    late_labels_key,
-    sum_counters,
-    suspect_row_key,
-    suspicion,
-    url_row_key,
-)
-from gossamer.report.reuse import (
-    GivenText,
-    Passage,
-    PassagePart,
-    TextCopies,
-    TextCopy,
-    UnreadFile,
-    copies_of,
-)
-from gossamer.report.site_facts import (
-    CopiedPage,
-    CopyFacts,
-    FailureCount,
-    MediaTypeCount,
-    OrphanFacts,
-    RedirectChain,
-    RedirectFacts,
-    RepeatedTitle,
-    ReportedHost,
-    ReportedPage,
-    RobotsFacts,
-    RobotsLine,
-    SiteReport,
-    Spread,
-    StatusCount,
-    TitleFacts,
-    TrapUnit,
-    ValueRange,
-)
-from gossamer.report.snapshot import Snapshot
-from gossamer.report.standings import CopyNames, UrlStandings
-from gossamer.report.steering import PauseState, StoppedCrawl, pause, resume, stop
-from gossamer.report.stored import (
-    EditionDiff,
-    Page,
-    brief_page,
-    diff_editions,
-    diff_numbered,
-    page,
-    page_at,
-    pages,
-)
-from gossamer.report.stores import page_of_part, store_status
-from gossamer.report.tasks import TaskRow, task_table
-from gossamer.report.totals import (
-    ADDRESSES_TOLD,
-    CrawlMetrics,
-    Status,
-    StoreState,
-    WatchTotals,
-    merge_standings,
-    status_of,
-)
-from gossamer.report.urls import URL_STATES, UrlCounts, UrlRow, UrlSelection, count_urls, url_table
-from gossamer.report.words import address_words, state_sentence, waiting_words
+from gossamer.lazy import late
 
-
-def check_crawl(
-    root: Path, scope: CheckScope, rng: Random, on_progress: BuildProgress
-) -> CheckedFolder:
-    """Compare everything in a crawl's folder with what was written and with the rest."""
-    from gossamer.report.checking import check  # noqa: PLC0415 - a crawl starts without it
-
-    return check(root, scope, rng, on_progress)
-
-
-def metrics_text(metrics: CrawlMetrics) -> str:
-    """Return the figures of a crawl in the text format that Prometheus reads."""
-    from gossamer.report.prometheus import metrics_text as make  # noqa: PLC0415 - only if asked for
-
-    return make(metrics)
-
-
-def site_report(folder: Path | str, clock: Clock) -> SiteReport:
-    """Return a crawl at a glance, whether it runs or not."""
-    from gossamer.report.site import site_report as make  # noqa: PLC0415 - a crawl starts without it
-
-    return make(folder, clock)
-
-
-def html_of(answer: TextCopies | SiteReport) -> str:
-    """Return an answer as a page in one file that opens anywhere and loads nothing."""
-    if isinstance(answer, SiteReport):
-        from gossamer.report.site_page import report_page  # noqa: PLC0415 - only if asked for
-
-        return report_page(answer)
-    from gossamer.report.reuse_page import copies_page  # noqa: PLC0415 - only if asked for
-
-    return copies_page(answer)
+if TYPE_CHECKING:
+    from gossamer.report.change_list import Changes
+    from gossamer.report.changes import (
+        CHANGE_KINDS,
+        ChangeHistory,
+        ChangeKind,
+        EditionTexts,
+        PageChange,
+        change_rows,
+        described,
+    )
+    from gossamer.report.checking import check as check_crawl
+    from gossamer.report.clusters import (
+        ClusterMember,
+        CopyCluster,
+        CopyClusters,
+        Labels,
+        NearCopy,
+        name_in,
+    )
+    from gossamer.report.control import ControlSocket
+    from gossamer.report.explanation import (
+        Edition,
+        FilterVerdict,
+        HostSettings,
+        PastVisit,
+        RecordLocation,
+        Revisits,
+        RobotsAnswer,
+        Why,
+        explain_url,
+        name_original,
+        unnamed_original,
+    )
+    from gossamer.report.given_texts import GivenDocument, plain_text, read_document, read_given
+    from gossamer.report.history import (
+        asked_edition,
+        edition_at,
+        numbered,
+        read_moment,
+        read_since,
+    )
+    from gossamer.report.history_ring import CrawlSample, HistoryFile, read_history
+    from gossamer.report.hosts import CrawledHost, HostDetails, HostFetch, host_details, host_table
+    from gossamer.report.html_pages import html_of
+    from gossamer.report.inquiry import (
+        Added,
+        ChangedSettings,
+        Retried,
+        Trusted,
+        add,
+        copies,
+        count_held,
+        crawl_metrics,
+        editions,
+        is_running,
+        probations_of,
+        retry,
+        set_settings,
+        show,
+        status,
+        trust,
+        trusted_answer,
+        why,
+        why_sources,
+    )
+    from gossamer.report.linkcheck import (
+        LINK_CHECK_FOLDER,
+        LinkCheckOptions,
+        LinkFinding,
+        LinkPlace,
+        LinkReport,
+        check_stored_links,
+        moved_seeds,
+        unasked_targets,
+    )
+    from gossamer.report.linkformats import LinkFormat, links_summary, render_links
+    from gossamer.report.prometheus import metrics_text
+    from gossamer.report.records import (
+        CLAIM,
+        COUNTERS,
+        LATE_LABELS,
+        SUSPECT,
+        URL,
+        Suspect,
+        claim_row_key,
+        decode_claim,
+        decode_counters,
+        decode_record,
+        decode_suspect,
+        encode_claim,
+        encode_counters,
+        encode_record,
+        encode_suspect,
+        late_labels_key,
+        sum_counters,
+        suspect_row_key,
+        suspicion,
+        url_row_key,
+    )
+    from gossamer.report.reuse import (
+        GivenText,
+        Passage,
+        PassagePart,
+        TextCopies,
+        TextCopy,
+        UnreadFile,
+        copies_of,
+    )
+    from gossamer.report.site import site_report
+    from gossamer.report.site_facts import (
+        CopiedPage,
+        CopyFacts,
+        FailureCount,
+        MediaTypeCount,
+        OrphanFacts,
+        RedirectChain,
+        RedirectFacts,
+        RepeatedTitle,
+        ReportedHost,
+        ReportedPage,
+        RobotsFacts,
+        RobotsLine,
+        SiteReport,
+        Spread,
+        StatusCount,
+        TitleFacts,
+        TrapUnit,
+        ValueRange,
+    )
+    from gossamer.report.snapshot import Snapshot
+    from gossamer.report.standings import CopyNames, UrlStandings
+    from gossamer.report.steering import PauseState, StoppedCrawl, pause, resume, stop
+    from gossamer.report.stored import (
+        EditionDiff,
+        Page,
+        brief_page,
+        diff_editions,
+        diff_numbered,
+        page,
+        page_at,
+        pages,
+    )
+    from gossamer.report.stores import page_of_part, store_status
+    from gossamer.report.tasks import TaskRow, task_table
+    from gossamer.report.totals import (
+        ADDRESSES_TOLD,
+        CrawlMetrics,
+        Status,
+        StoreState,
+        WatchTotals,
+        merge_standings,
+        status_of,
+    )
+    from gossamer.report.urls import (
+        URL_STATES,
+        UrlCounts,
+        UrlRow,
+        UrlSelection,
+        count_urls,
+        url_table,
+    )
+    from gossamer.report.words import address_words, state_sentence, waiting_words
+else:
+    __getattr__ = late(
+        __name__,
+        {
+            "change_list": "Changes",
+            "changes": (
+                "CHANGE_KINDS ChangeHistory ChangeKind EditionTexts PageChange change_rows "
+                "described"
+            ),
+            "checking": "check_crawl=check",
+            "html_pages": "html_of",
+            "prometheus": "metrics_text",
+            "site": "site_report",
+            "clusters": "ClusterMember CopyCluster CopyClusters Labels NearCopy name_in",
+            "control": "ControlSocket",
+            "explanation": (
+                "Edition FilterVerdict HostSettings PastVisit RecordLocation Revisits "
+                "RobotsAnswer Why explain_url name_original unnamed_original"
+            ),
+            "given_texts": "GivenDocument plain_text read_document read_given",
+            "history": "asked_edition edition_at numbered read_moment read_since",
+            "history_ring": "CrawlSample HistoryFile read_history",
+            "hosts": "CrawledHost HostDetails HostFetch host_details host_table",
+            "inquiry": (
+                "Added ChangedSettings Retried Trusted add copies count_held crawl_metrics "
+                "editions is_running probations_of retry set_settings show status trust "
+                "trusted_answer why why_sources"
+            ),
+            "linkcheck": (
+                "LINK_CHECK_FOLDER LinkCheckOptions LinkFinding LinkPlace LinkReport "
+                "check_stored_links moved_seeds unasked_targets"
+            ),
+            "linkformats": "LinkFormat links_summary render_links",
+            "records": (
+                "CLAIM COUNTERS LATE_LABELS SUSPECT URL Suspect claim_row_key decode_claim "
+                "decode_counters decode_record decode_suspect encode_claim encode_counters "
+                "encode_record encode_suspect late_labels_key sum_counters suspect_row_key "
+                "suspicion url_row_key"
+            ),
+            "reuse": "GivenText Passage PassagePart TextCopies TextCopy UnreadFile copies_of",
+            "site_facts": (
+                "CopiedPage CopyFacts FailureCount MediaTypeCount OrphanFacts RedirectChain "
+                "RedirectFacts RepeatedTitle ReportedHost ReportedPage RobotsFacts RobotsLine "
+                "SiteReport Spread StatusCount TitleFacts TrapUnit ValueRange"
+            ),
+            "snapshot": "Snapshot",
+            "standings": "CopyNames UrlStandings",
+            "steering": "PauseState StoppedCrawl pause resume stop",
+            "stored": "EditionDiff Page brief_page diff_editions diff_numbered page page_at pages",
+            "stores": "page_of_part store_status",
+            "tasks": "TaskRow task_table",
+            "totals": (
+                "ADDRESSES_TOLD CrawlMetrics Status StoreState WatchTotals merge_standings "
+                "status_of"
+            ),
+            "urls": "URL_STATES UrlCounts UrlRow UrlSelection count_urls url_table",
+            "words": "address_words state_sentence waiting_words",
+        },
+    )

@@ -5,5 +5,18 @@ Neighbours: `urls` makes the fingerprints; `crawl` asks, commits the rows that c
 and runs the background work. Not for: content (that is `dedupe`) or queues (`frontier`).
 """
 
-from gossamer.seen.runs import RunJob, verify
-from gossamer.seen.url_seen import UrlSeen, check_seen
+from typing import TYPE_CHECKING
+
+from gossamer.lazy import late
+
+if TYPE_CHECKING:
+    from gossamer.seen.runs import RunJob, verify
+    from gossamer.seen.url_seen import UrlSeen, check_seen
+else:
+    __getattr__ = late(
+        __name__,
+        {
+            "runs": "RunJob verify",
+            "url_seen": "UrlSeen check_seen",
+        },
+    )

@@ -11,134 +11,189 @@ Neighbours: `crawl` commits through this room and repairs with it; `graph`, `sea
 knowing what the rows of other rooms mean.
 """
 
-from gossamer.store.archive import ROW_PREFIX, Archive, FileRow, file_row, read_file_row
-from gossamer.store.captures import (
-    Capture,
-    captures_among,
-    files_without_index,
-    indexed_captures,
-    unindexed_captures,
-)
-from gossamer.store.chain import Chain, ChainLink
-from gossamer.store.checkpoints import (
-    ALIVE,
-    AliveNote,
-    CrawlCharter,
-    CrawlStore,
-    ShardManifest,
-    ShippedFile,
-    shard_prefix,
-)
-from gossamer.store.derived import (
-    BuiltElsewhere,
-    Derived,
-    RecordRange,
-    counted_lengths,
-    ends_findings,
-    far_files,
-    has_more,
-    has_shrunk,
-    is_locked,
-)
-from gossamer.store.ends import (
-    Ends,
-    EndsFile,
-    EndsFinding,
-    KnownEnds,
-    KnownFile,
-    Lengths,
-    StateEnd,
-    compare_ends,
-    read_ends,
-    replace_ends,
-)
-from gossamer.store.entry import (
-    ArchiveEntry,
-    LinkRow,
-    LinksRecord,
-    TurnWriter,
-    decode_all_links,
-    decode_links,
-)
-from gossamer.store.foreign import OPENING as WARC_OPENING
-from gossamer.store.foreign import Bad, ForeignRecord, read_warc
-from gossamer.store.joining import PageRecords
-from gossamer.store.layout import KINDS, ArchiveKind, ArchiveName, CrawlFolder
-from gossamer.store.lifecycle import (
-    FileSeal,
-    Pacing,
-    anew_if_damaged,
-    archive_of,
-    check_seal,
-    follow_builds,
-    hash_of_file,
-    mending,
-    own_hash,
-    seal_of,
-    tell_damaged,
-    with_own_hash,
-)
-from gossamer.store.mirror import (
-    CACHE_BYTES,
-    CacheRoom,
-    Checkpoint,
-    Mirror,
-    PartialMirror,
-    newest_checkpoint,
-)
-from gossamer.store.objects import QUICK_RETRY_S, Objects, TooLarge, is_store, require_store
-from gossamer.store.proof import prove_exclusive, prove_visible
-from gossamer.store.reader import (
-    FindPage,
-    StoredPage,
-    cdx_row,
-    cdxj_line,
-    cdxj_lines,
-    decoded,
-    header_fields,
-    iter_links,
-    iter_pages,
-    joined_field,
-    links_in,
-    read_original,
-    read_page,
-    read_record,
-    record_ids,
-    status_of,
-)
-from gossamer.store.reading_mark import LostReading, ReadingMark
-from gossamer.store.records import Record, Records, split_head
-from gossamer.store.repairing import (
-    PAGE_TYPES,
-    Repair,
-    missing_ends,
-    repair,
-    set_aside_lone_indexes,
-)
-from gossamer.store.scanning import (
-    ENDS_INSIDE,
-    KEPT_BYTES,
-    BadRecord,
-    OnBad,
-    RecordIdSet,
-    count_of,
-    next_boundary,
-    readable_records,
-    records_of,
-    scan_records,
-    undecodable,
-)
-from gossamer.store.seeking import RecordSeeker
-from gossamer.store.state import State, after_prefix
-from gossamer.store.stretches import BadStretches
-from gossamer.store.unpacking import DamagedError, Unpacked
-from gossamer.store.warc import (
-    CdxLine,
-    CdxRow,
-    date_text,
-    digest_of,
-    pack_record,
-    read_cdxj,
-    surt,
-    write_cdxj,
-)
+from typing import TYPE_CHECKING
+
+from gossamer.lazy import late
+
+if TYPE_CHECKING:
+    from gossamer.store.archive import ROW_PREFIX, Archive, FileRow, file_row, read_file_row
+    from gossamer.store.captures import (
+        Capture,
+        captures_among,
+        files_without_index,
+        indexed_captures,
+        unindexed_captures,
+    )
+    from gossamer.store.chain import Chain, ChainLink
+    from gossamer.store.checkpoints import (
+        ALIVE,
+        AliveNote,
+        CrawlCharter,
+        CrawlStore,
+        ShardManifest,
+        ShippedFile,
+        shard_prefix,
+    )
+    from gossamer.store.derived import (
+        BuiltElsewhere,
+        Derived,
+        RecordRange,
+        counted_lengths,
+        ends_findings,
+        far_files,
+        has_more,
+        has_shrunk,
+        is_locked,
+    )
+    from gossamer.store.ends import (
+        Ends,
+        EndsFile,
+        EndsFinding,
+        KnownEnds,
+        KnownFile,
+        Lengths,
+        StateEnd,
+        compare_ends,
+        read_ends,
+        replace_ends,
+    )
+    from gossamer.store.entry import (
+        ArchiveEntry,
+        LinkRow,
+        LinksRecord,
+        TurnWriter,
+        decode_all_links,
+        decode_links,
+    )
+    from gossamer.store.foreign import OPENING as WARC_OPENING
+    from gossamer.store.foreign import Bad, ForeignRecord, read_warc
+    from gossamer.store.joining import PageRecords
+    from gossamer.store.layout import KINDS, ArchiveKind, ArchiveName, CrawlFolder
+    from gossamer.store.lifecycle import (
+        FileSeal,
+        Pacing,
+        anew_if_damaged,
+        archive_of,
+        check_seal,
+        follow_builds,
+        hash_of_file,
+        mending,
+        own_hash,
+        seal_of,
+        tell_damaged,
+        with_own_hash,
+    )
+    from gossamer.store.mirror import (
+        CACHE_BYTES,
+        CacheRoom,
+        Checkpoint,
+        Mirror,
+        PartialMirror,
+        newest_checkpoint,
+    )
+    from gossamer.store.objects import QUICK_RETRY_S, Objects, TooLarge, is_store, require_store
+    from gossamer.store.proof import prove_exclusive, prove_visible
+    from gossamer.store.reader import (
+        FindPage,
+        StoredPage,
+        cdx_row,
+        cdxj_line,
+        cdxj_lines,
+        decoded,
+        header_fields,
+        iter_links,
+        iter_pages,
+        joined_field,
+        links_in,
+        read_original,
+        read_page,
+        read_record,
+        record_ids,
+        status_of,
+    )
+    from gossamer.store.reading_mark import LostReading, ReadingMark
+    from gossamer.store.records import Record, Records, split_head
+    from gossamer.store.repairing import (
+        PAGE_TYPES,
+        Repair,
+        missing_ends,
+        repair,
+        set_aside_lone_indexes,
+    )
+    from gossamer.store.scanning import (
+        ENDS_INSIDE,
+        KEPT_BYTES,
+        BadRecord,
+        OnBad,
+        RecordIdSet,
+        count_of,
+        next_boundary,
+        readable_records,
+        records_of,
+        scan_records,
+        undecodable,
+    )
+    from gossamer.store.seeking import RecordSeeker
+    from gossamer.store.state import State, after_prefix
+    from gossamer.store.stretches import BadStretches
+    from gossamer.store.unpacking import DamagedError, Unpacked
+    from gossamer.store.warc import (
+        CdxLine,
+        CdxRow,
+        date_text,
+        digest_of,
+        pack_record,
+        read_cdxj,
+        surt,
+        write_cdxj,
+    )
+else:
+    __getattr__ = late(
+        __name__,
+        {
+            "archive": "ROW_PREFIX Archive FileRow file_row read_file_row",
+            "captures": (
+                "Capture captures_among files_without_index indexed_captures unindexed_captures"
+            ),
+            "chain": "Chain ChainLink",
+            "checkpoints": (
+                "ALIVE AliveNote CrawlCharter CrawlStore ShardManifest ShippedFile shard_prefix"
+            ),
+            "derived": (
+                "BuiltElsewhere Derived RecordRange counted_lengths ends_findings far_files "
+                "has_more has_shrunk is_locked"
+            ),
+            "ends": (
+                "Ends EndsFile EndsFinding KnownEnds KnownFile Lengths StateEnd compare_ends "
+                "read_ends replace_ends"
+            ),
+            "entry": "ArchiveEntry LinkRow LinksRecord TurnWriter decode_all_links decode_links",
+            "foreign": "WARC_OPENING=OPENING Bad ForeignRecord read_warc",
+            "joining": "PageRecords",
+            "layout": "KINDS ArchiveKind ArchiveName CrawlFolder",
+            "lifecycle": (
+                "FileSeal Pacing anew_if_damaged archive_of check_seal follow_builds "
+                "hash_of_file mending own_hash seal_of tell_damaged with_own_hash"
+            ),
+            "mirror": "CACHE_BYTES CacheRoom Checkpoint Mirror PartialMirror newest_checkpoint",
+            "objects": "QUICK_RETRY_S Objects TooLarge is_store require_store",
+            "proof": "prove_exclusive prove_visible",
+            "reader": (
+                "FindPage StoredPage cdx_row cdxj_line cdxj_lines decoded header_fields "
+                "iter_links iter_pages joined_field links_in read_original read_page "
+                "read_record record_ids status_of"
+            ),
+            "reading_mark": "LostReading ReadingMark",
+            "records": "Record Records split_head",
+            "repairing": "PAGE_TYPES Repair missing_ends repair set_aside_lone_indexes",
+            "scanning": (
+                "ENDS_INSIDE KEPT_BYTES BadRecord OnBad RecordIdSet count_of next_boundary "
+                "readable_records records_of scan_records undecodable"
+            ),
+            "seeking": "RecordSeeker",
+            "state": "State after_prefix",
+            "stretches": "BadStretches",
+            "unpacking": "DamagedError Unpacked",
+            "warc": "CdxLine CdxRow date_text digest_of pack_record read_cdxj surt write_cdxj",
+        },
+    )

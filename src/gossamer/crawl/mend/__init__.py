@@ -7,8 +7,24 @@ Neighbours: `assembly` opens shards, `store`, `seen` and `cluster` know their ow
 Not for: what every start mends (that is `store.repair`, called by `assembly`).
 """
 
-from gossamer.crawl.mend.rebuild import RebuiltState, build_state
-from gossamer.crawl.mend.reindex import expect_stopped, write_indexes
-from gossamer.crawl.mend.relabel import NearTotals, build_near, label_rest_aside
-from gossamer.crawl.mend.resplit import ensure_shards
-from gossamer.crawl.mend.walking import walk_links
+from typing import TYPE_CHECKING
+
+from gossamer.lazy import late
+
+if TYPE_CHECKING:
+    from gossamer.crawl.mend.rebuild import RebuiltState, build_state
+    from gossamer.crawl.mend.reindex import expect_stopped, write_indexes
+    from gossamer.crawl.mend.relabel import NearTotals, build_near, label_rest_aside
+    from gossamer.crawl.mend.resplit import ensure_shards
+    from gossamer.crawl.mend.walking import walk_links
+else:
+    __getattr__ = late(
+        __name__,
+        {
+            "rebuild": "RebuiltState build_state",
+            "reindex": "expect_stopped write_indexes",
+            "relabel": "NearTotals build_near label_rest_aside",
+            "resplit": "ensure_shards",
+            "walking": "walk_links",
+        },
+    )
