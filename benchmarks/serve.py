@@ -19,7 +19,7 @@ from urllib.parse import quote, urlsplit
 import numpy as np
 from realweb import FLAGS, SEED, bring_up, save
 
-from gossamer.graph import LinkOptions, Opened, build_graph, has_graph, links, opened
+from gossamer.graph import LinkOptions, OpenedGraph, build_graph, has_graph, links, opened
 
 CRAWL = os.environ.get("CRAWL", "")
 PAGES = int(os.environ.get("PAGES", "5000"))
@@ -66,7 +66,7 @@ class Line:
         return body
 
 
-def ask(line: Line, graph: Opened, asked: list[tuple[str, str]]) -> tuple[list[float], int]:
+def ask(line: Line, graph: OpenedGraph, asked: list[tuple[str, str]]) -> tuple[list[float], int]:
     """Ask for rows one after another; return the seconds of each and how many links came."""
     took, count = [], 0
     for number, (url, direction) in enumerate(asked):
@@ -117,7 +117,7 @@ def main() -> None:
     tell(graph, took, {"links": count, "wall_s": wall_s, "server_cpu_s": busy_s})
 
 
-def tell(graph: Opened, took: list[float], told: dict[str, float]) -> None:
+def tell(graph: OpenedGraph, took: list[float], told: dict[str, float]) -> None:
     """Print the table and keep the figures."""
     p50, p90, p99, p999 = (float(one) * 1e3 for one in np.percentile(took, [50, 90, 99, 99.9]))
     rounds = np.array_split(np.array(took), ROUNDS)

@@ -7,7 +7,8 @@ from tests.bodies import Bytes
 from gossamer.config import ProcessConfig, UrlConfig
 from gossamer.model import Document, Extraction
 from gossamer.process import Registry, Tools, decode
-from gossamer.process.references import css_urls, refresh_url, script_urls, srcset_urls, text_urls
+from gossamer.process.references import refresh_url, script_urls, srcset_urls, text_urls
+from gossamer.process.stylesheets import css_urls
 from gossamer.urls import parse
 
 RULES = UrlConfig()
