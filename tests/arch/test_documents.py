@@ -1,10 +1,12 @@
 """Documents: what they point at exists, and what is generated is current."""
 
+import functools
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from house import REPOSITORY, documents, name_of
+from house import REPOSITORY, SOURCE, documents, name_of, rooms
 from operating import PATH, generated
 from reference import PARTS
 from reference import PATH as API
@@ -20,6 +22,10 @@ LINK = re.compile(r"\]\(([^)\s]+)\)")
 COMMAND = re.compile(r"(?:^\$ |`)gossamer ([a-z][^`\n]*)", re.MULTILINE)
 NAME = re.compile(r"[a-z-]+")
 FLAG = re.compile(r"(?<!\S)\[?(--[a-z-]+)")
+QUOTED = re.compile(r"`([^`\n]+)`")
+SAID = re.compile(r"[\w./{},-]*\w/?")
+EITHER = re.compile(r"(.*)\{(.*)\}(.*)")
+PLACEHOLDER = re.compile(r"\b[A-Z]{2,}\b")
 ELSEWHERE = ("http://", "https://", "mailto:", "#")
 
 
@@ -28,6 +34,50 @@ def test_every_linked_file_exists(path: Path) -> None:
     for target in LINK.findall(path.read_text(encoding="utf-8")):
         if not target.startswith(ELSEWHERE):
             assert (path.parent / target.partition("#")[0]).exists(), f"{name_of(path)}: {target}"
+
+
+@functools.cache
+def our_paths() -> frozenset[str]:
+    """Return every path of the repository, and every end of one: `frontier/rows.py`, `rows.py`."""
+    tops = ("src", "tests", "benchmarks", "docs", "examples", "deploy", ".ci")
+    found = {path.relative_to(REPOSITORY) for path in REPOSITORY.glob("*")}
+    for top in tops:
+        found |= {path.relative_to(REPOSITORY) for path in (REPOSITORY / top).rglob("*")}
+    return frozenset("/".join(one.parts[n:]) for one in found for n in range(len(one.parts)))
+
+
+def names_our_file(name: str) -> bool:
+    """Return True if this is said of a file of ours: Python, or below one of our folders."""
+    top = name.partition("/")[0]
+    ours = {path.name for path in REPOSITORY.glob("*") if path.is_dir()}
+    ours |= {room.name for room in rooms() if room.parent == SOURCE}
+    return name.endswith(".py") or ("/" in name and top in ours)
+
+
+def paths_said(text: str) -> Iterator[str]:
+    """Yield each path that a text quotes; `a/{b,c}.py` says two."""
+    words = (word for quoted in QUOTED.findall(text) for word in quoted.split())
+    for said in filter(SAID.fullmatch, words):
+        either = EITHER.fullmatch(said)
+        names = [f"{either[1]}{n}{either[3]}" for n in either[2].split(",")] if either else [said]
+        yield from (name.removesuffix("/") for name in names)
+
+
+@pytest.mark.parametrize("path", documents(), ids=name_of)
+def test_every_file_of_ours_that_is_named_exists(path: Path) -> None:
+    """A changelog tells what was; all else is about the tree of today."""
+    if path.name == "CHANGELOG.md":
+        return
+    known = our_paths()
+    said = paths_said(path.read_text(encoding="utf-8"))
+    ours = [name for name in said if names_our_file(name) and not PLACEHOLDER.search(name)]
+    assert [name for name in ours if name not in known] == []
+
+
+def test_a_file_that_is_gone_is_noticed() -> None:
+    said = list(paths_said("see `search/ask/intent.py`, `crawl/{core,gone}.py` and `order/`"))
+    assert said == ["search/ask/intent.py", "crawl/core.py", "crawl/gone.py", "order"]
+    assert [n for n in said if n not in our_paths()] == ["search/ask/intent.py", "crawl/gone.py"]
 
 
 def test_the_operating_manual_is_current() -> None:
