@@ -19,14 +19,14 @@ def seen(request: pytest.FixtureRequest, tmp_path: Path) -> UrlSeenTest:
         case "alone":
             return alone
         case "one of one":
-            return Splitter(Ring(1), 0, alone)
+            return Splitter(Ring.even(1), 0, alone)
         case _:
-            return Splitter(Ring(3), 0, alone)
+            return Splitter(Ring.even(3), 0, alone)
 
 
 def own(*numbers: int) -> list[int]:
     """Return keys that the first shard of any number owns."""
-    ring = Ring(3).span(0)[0]
+    ring = Ring.even(3).spans(0)[0][0]
     return [(ring << TEXT_BITS) + number for number in numbers]
 
 

@@ -48,7 +48,7 @@ def crawler_of(server: ServerProcess, folder: Path, *flags: str) -> Crawler:
 
 
 def owner(host: str, shards: int) -> int:
-    return Ring(shards).owner(ring_of(host))
+    return Ring.even(shards).owner(ring_of(host))
 
 
 def stored_by(archive: Archive) -> dict[str, set[int]]:

@@ -30,7 +30,9 @@ print(json.dumps([facts.pages for facts in told]))
 
 
 def test_a_resumed_crawl_never_shows_the_totals_of_some_shards_only(tmp_path: Path) -> None:
-    names = sorted({Ring(2).owner(ring_of(f"{c}.test")): f"{c}.test" for c in "abcdefgh"}.items())
+    names = sorted(
+        {Ring.even(2).owner(ring_of(f"{c}.test")): f"{c}.test" for c in "abcdefgh"}.items()
+    )
     assert [shard for shard, _ in names] == [0, 1]
     with serve_in_thread(ScriptedWeb()) as server:
         for _, name in names:

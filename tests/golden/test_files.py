@@ -99,7 +99,7 @@ def test_the_seen_test_knows_the_urls_of_runs_and_log_and_no_others(
     """By the manifest of the runs, which lies in the state with the keys that are in no run yet."""
     shutil.copytree(HERE / version / "crawl", tmp_path / "crawl")
     folder = CrawlFolder(tmp_path / "crawl")
-    ring = Ring(read_charter(folder.charter_path).shards)
+    ring = read_charter(folder.charter_path).ring
     states = json.loads((HERE / version / "states.json").read_text())
     for shard in range(2):
         state = State.open(folder.state(shard))

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 from tests.examples import examples
 
-from gossamer.cluster import OUTBOX, Mail, Outbox, Ring
+from gossamer.cluster import OUTBOX, Mail, Outbox, Ring, outbox
 from gossamer.config import UrlConfig
 from gossamer.model import Task
 from gossamer.urls import parse
@@ -20,17 +20,21 @@ def task(number: int) -> Task:
 
 
 class OutboxMachine(RuleBasedStateMachine):
-    """A shard that posts, commits and dies; a wire that loses; receivers that give receipts."""
+    """A shard that posts, commits and dies; a wire that loses; receivers that give receipts.
+
+    Five tasks of what waits are in memory at most.
+    """
 
     def __init__(self) -> None:
         super().__init__()
+        self.most, outbox.MOST_IN_MEMORY = outbox.MOST_IN_MEMORY, 5
         self.rows: dict[bytes, bytes] = {}
         self.epoch = 0
         self.wire: list[tuple[int, Mail]] = []
         self.receipts: list[tuple[int, int, int]] = []
         self.committed: set[int] = set()
         self.arrived: set[int] = set()
-        self._start(Ring(2), 0)
+        self._start(Ring.even(2), 0)
 
     def _start(self, ring: Ring, shard: int) -> None:
         """Begin anew from the rows: a restart, or the heir after a re-split."""
@@ -38,7 +42,7 @@ class OutboxMachine(RuleBasedStateMachine):
         self.epoch += 1
         self.posted: set[int] = set()
         self.wire.clear()
-        self.outbox = Outbox(ring, shard, self.epoch)
+        self.outbox = Outbox(ring, shard, self.epoch, self.rows.get)
         ours = self.outbox.recover(list(self.rows.items()))
         assert all(ring.owner_of(one.url.key) == shard for one in ours)
         self.commit()  # as a shard does: what is its own by now is taken in by this commit
@@ -105,11 +109,11 @@ class OutboxMachine(RuleBasedStateMachine):
 
     @rule(data=st.data(), shards=st.integers(1, 4))
     def split_again(self, data: st.DataObject, shards: int) -> None:
-        self._start(Ring(shards), data.draw(st.integers(0, shards - 1)))
+        self._start(self.ring.resplit(shards), data.draw(st.integers(0, shards - 1)))
 
     @invariant()
     def every_committed_link_has_arrived_or_is_kept(self) -> None:
-        probe = Outbox(Ring(1), 0, self.epoch + 1)
+        probe = Outbox(Ring.even(1), 0, self.epoch + 1, self.rows.get)
         kept = {one.url.key for one in probe.recover(list(self.rows.items()))}
         assert self.committed <= self.arrived | kept
 
@@ -120,6 +124,7 @@ class OutboxMachine(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         """With receipts for all letters nothing waits, and no row is left."""
+        outbox.MOST_IN_MEMORY = 5
         self.commit()
         for to in range(self.ring.shards):
             for mail in list(self.outbox.letters_to(to)):
@@ -130,6 +135,7 @@ class OutboxMachine(RuleBasedStateMachine):
         assert not self.rows
         assert self.committed <= self.arrived
         assert not self.outbox.has_uncommitted
+        outbox.MOST_IN_MEMORY = self.most
 
 
 OutboxMachine.TestCase.settings = settings(

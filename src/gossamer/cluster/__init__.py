@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from gossamer.cluster.outbox import OUTBOX, PARCELS, Outbox, outbox_tasks, parcel_rows
     from gossamer.cluster.page_budget import PageBudget
     from gossamer.cluster.processes import ShardChild, start_child
-    from gossamer.cluster.ring import POINTS, Ring
+    from gossamer.cluster.ring import POINTS, Ranges, Ring, RingSlice
     from gossamer.cluster.splitter import Splitter
     from gossamer.cluster.supervisor import NoAnswer, ShardHandle, Supervisor
     from gossamer.cluster.termination import Termination
@@ -70,7 +70,7 @@ else:
             "outbox": "OUTBOX PARCELS Outbox outbox_tasks parcel_rows",
             "page_budget": "PageBudget",
             "processes": "ShardChild start_child",
-            "ring": "POINTS Ring",
+            "ring": "POINTS Ranges Ring RingSlice",
             "splitter": "Splitter",
             "supervisor": "NoAnswer ShardHandle Supervisor",
             "termination": "Termination",

@@ -1,10 +1,11 @@
-"""The charter: into how many shards a crawl's state is split, and a split that is under way.
+"""The charter: which shard of a crawl's state has which part of the ring, and a split under way.
 
 One small file beside the states, replaced as a whole. A re-split is written down here before the
 first row moves, and each phase is such that it can be begun again after a kill.
 
-Another number would silently give URLs to other shards, so the file has a checksum. One that is
-missing, or older and without a checksum, is compared with the states that are there.
+Another ring would silently give URLs to other shards, so the file has a checksum. One that is
+missing, or older and without a checksum, is compared with the states that are there. Of a ring of
+equal parts in order, as all were in older versions, the file has the number of shards alone.
 """
 
 from pathlib import Path
@@ -13,7 +14,9 @@ from zlib import crc32
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import asdict, replace
 
+from gossamer.cluster.ring import Ranges, Ring
 from gossamer.durable import replace_file
 from gossamer.errors import CannotGoOn, CorruptFile, rebuild_state_command
 from gossamer.log import counted
@@ -28,6 +31,35 @@ class Charter(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     moving_to: int = 0
     """So many shards there will be when the re-split is done; 0 if none is under way."""
     phase: Phase = "settled"
+    ranges: Ranges = ()
+    """Which shard has which range of the ring; empty for equal parts in order."""
+    moving_ranges: Ranges = ()
+    """The same of the shards that there will be."""
+
+    @classmethod
+    def of(cls, ring: Ring) -> "Charter":
+        """Return the charter of a crawl that is split so, with nothing under way."""
+        return cls(shards=ring.shards, ranges=_ranges_of(ring))
+
+    @property
+    def ring(self) -> Ring:
+        """Return which shard owns what."""
+        if self.shards == 1:
+            return Ring()
+        return Ring(self.ranges) if self.ranges else Ring.even(self.shards)
+
+    @property
+    def next_ring(self) -> Ring:
+        """Return which shard will own what when the re-split under way is done."""
+        return Ring(self.moving_ranges) if self.moving_ranges else Ring.even(self.moving_to)
+
+    def moving(self, ring: Ring, phase: Phase) -> "Charter":
+        """Return the charter of a re-split into another ring."""
+        return replace(self, moving_to=ring.shards, moving_ranges=_ranges_of(ring), phase=phase)
+
+
+def _ranges_of(ring: Ring) -> Ranges:
+    return () if ring.is_even else ring.ranges
 
 
 class _Stored(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -36,6 +68,8 @@ class _Stored(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     shards: int = 1
     moving_to: int = 0
     phase: Phase = "settled"
+    ranges: Ranges = ()
+    moving_ranges: Ranges = ()
     crc32: int | None = None
     """None in files of older versions."""
 
@@ -55,12 +89,25 @@ def read_charter(path: Path) -> Charter:
         found = msgspec.json.decode(raw, type=_Stored)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise _damaged(path, str(error)) from error
-    charter = Charter(shards=found.shards, moving_to=found.moving_to, phase=found.phase)
+    values = {name: value for name, value in asdict(found).items() if name != "crc32"}
+    charter = Charter(**values)
     if found.crc32 is None:
         _compare_with_states(path, charter)
     elif found.crc32 != _checksum(charter):
         raise _damaged(path, "its checksum does not match")
+    if not _is_possible(charter):
+        raise _damaged(path, "its ranges are not those of its shards")
     return charter
+
+
+def _is_possible(charter: Charter) -> bool:
+    """Return True if the ranges that a charter names are those of as many shards as it says."""
+    rings = [(charter.shards, charter.ranges), (charter.moving_to, charter.moving_ranges)]
+    return all(
+        Ring(ranges).is_whole and Ring(ranges).shards == shards
+        for shards, ranges in rings
+        if ranges
+    )
 
 
 def _compare_with_states(path: Path, charter: Charter) -> None:
@@ -81,7 +128,16 @@ def _states(path: Path) -> set[int]:
 
 
 def _checksum(charter: Charter) -> int:
-    return crc32(msgspec.json.encode(charter))
+    return crc32(msgspec.json.encode(_values(charter)))
+
+
+def _values(charter: Charter) -> dict[str, object]:
+    """Return what the file says: as older versions did, if they could read it."""
+    return {
+        name: value
+        for name, value in asdict(charter).items()
+        if value or name not in {"ranges", "moving_ranges"}
+    }
 
 
 def _damaged(path: Path, found: str) -> CorruptFile:
@@ -101,10 +157,4 @@ def renew_charter(path: Path, charter: Charter) -> None:
 
 
 def _encoded(charter: Charter) -> bytes:
-    stored = _Stored(
-        shards=charter.shards,
-        moving_to=charter.moving_to,
-        phase=charter.phase,
-        crc32=_checksum(charter),
-    )
-    return msgspec.json.encode(stored)
+    return msgspec.json.encode({**_values(charter), "crc32": _checksum(charter)})

@@ -29,7 +29,7 @@ class _Taken(Struct):
     """A letter whose receipt is owed."""
 
     connection: Connection[PeerMessage]
-    mail: Mail
+    receipt: Receipt
     commit: int = 0
 
 
@@ -102,7 +102,7 @@ class Mailbox:
             if taken.commit > commits:
                 kept.append(taken)
                 continue
-            taken.connection.send(Receipt(taken.mail.epoch, taken.mail.sequence))
+            taken.connection.send(taken.receipt)
         self._owed = kept
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -115,7 +115,7 @@ class Mailbox:
             self._epochs[hello.sender] = hello.epoch
             # A letter that comes after the close stays with its sender: nobody would commit it.
             while isinstance(mail := await connection.receive(), Mail) and self._server is not None:
-                self._taken.append(_Taken(connection, mail))
+                self._taken.append(_Taken(connection, Receipt(mail.epoch, mail.sequence)))
                 self._take(self._without_old_credit(mail))
         except asyncio.CancelledError:  # the shard ends; asyncio's server would print a traceback
             return
@@ -178,14 +178,26 @@ class Courier:
             await self._clock.sleep(RECONNECT_S)
 
     async def _deliver(self, connection: Connection[PeerMessage], outbox: Outbox) -> None:
-        connection.send(self._hello)
-        for mail in outbox.letters_to(self._to):
-            connection.send(mail)
-        self._connection = connection
         try:
+            await self._send_old(connection, outbox)
+            self._connection = connection
             while isinstance(receipt := await connection.receive(), Receipt):
                 outbox.receipt(self._to, receipt.epoch, receipt.sequence)
                 self._on_receipt()
         finally:
             self._connection = None
             connection.close()
+
+    async def _send_old(self, connection: Connection[PeerMessage], outbox: Outbox) -> None:
+        """Send all letters without a receipt, no faster than they are taken: they may be many.
+
+        When this returns there is none that was not sent: what is committed then may go at once.
+        """
+        connection.send(self._hello)
+        last, is_behind = -1, True
+        while is_behind:
+            is_behind = False
+            for mail in outbox.letters_to(self._to, after=last):
+                connection.send(mail)
+                await connection.flush()
+                last, is_behind = mail.sequence, True

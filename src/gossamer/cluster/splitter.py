@@ -4,10 +4,11 @@ It stands where the pipeline expects the seen test. A foreign link is not ours t
 passed on, unless it was passed on a moment ago (nearly all links of a page were).
 """
 
+from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Protocol
 
-from gossamer.cluster.ring import Ring
+from gossamer.cluster.ring import TEXT_BITS, Ring
 from gossamer.model import Task
 
 SENT_KEPT = 131_072
@@ -29,21 +30,21 @@ class Splitter:
     """The seen test of one shard among several, and the way that new tasks take."""
 
     def __init__(self, ring: Ring, shard: int, seen: Seen) -> None:
-        self._ring = ring
-        self._shard = shard
+        self._firsts = [first << TEXT_BITS for first, _ in ring.ranges]
+        self._are_ours = [owner == shard for _, owner in ring.ranges]
+        """By range of the ring, from the first key in `_firsts` on."""
         self._seen = seen
         self._sent: set[int] = set()
         self._sent_before: set[int] = set()
 
     def is_ours(self, key: int) -> bool:
         """Return True if this shard owns a URL."""
-        return self._ring.owner_of(key) == self._shard
+        return self._are_ours[bisect_right(self._firsts, key) - 1]
 
     def new_among(self, keys: Collection[int]) -> list[int]:
         """Return those of the keys that are new to us, or foreign and not just sent, in order."""
-        first, last = self._ring.span(self._shard)
-        low, high = first << 40, (last + 1) << 40
-        ours = [key for key in keys if low <= key < high]
+        firsts, are_ours = self._firsts, self._are_ours
+        ours = [key for key in keys if are_ours[bisect_right(firsts, key) - 1]]
         new = self._seen.new_among(ours)
         if len(ours) == len(keys):
             return new

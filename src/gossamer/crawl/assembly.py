@@ -17,6 +17,7 @@ from gossamer import __version__
 from gossamer.clock import Clock, CrawlTime
 from gossamer.cluster import (
     MARK,
+    PARCELS,
     Connection,
     Courier,
     DatagramSocket,
@@ -183,7 +184,7 @@ def _assemble_on(
     mended = _repair(place, config, state, has_rebooted=has_rebooted)
 
     run, counters, epoch = RunState(), decode_counters(state.get(COUNTERS)), read_meta(state).epoch
-    outbox = Outbox(place.ring, place.shard, epoch) if place.ring.shards > 1 else None
+    outbox = Outbox(place.ring, place.shard, epoch, state.get) if place.shards > 1 else None
     writer, archive = _open_archive(place, config, epoch, random, time)
     copies = _open_copies(place, config, state, archive, counters, outbox, run)
     shared = (outbox, copies, _open_contents(place, state, epoch, run))
@@ -193,7 +194,7 @@ def _assemble_on(
     ledger = _open_ledger(place, extras, config, core, archive, ends, writer, peers)
     mark = ReadingMark(place.state / "flight")
     recover(place.folder, core, ledger, mark, mended, time.now(), all_wait=has_rebooted)
-    copies.recover()
+    _recover_copies(copies, outbox, state)
     remote = _open_remote(place, core, ledger, mended, peers, clock, run, shipping)
 
     watcher = _open_watcher(extras, config, core, peers, time, run) if extras.is_watching else None
@@ -240,7 +241,7 @@ def _repair(place: ShardFolder, config: Config, state: State, *, has_rebooted: b
         place.folder,
         place.shard,
         state.scan(ROW_PREFIX),
-        shards=place.ring.shards,
+        shards=place.shards,
         has_rebooted=has_rebooted,
         tail_records=config.concurrency,
     )
@@ -322,11 +323,18 @@ def _open_copies(
     )
 
 
+def _recover_copies(copies: CopyLabeller | NoCopies, outbox: Outbox | None, state: State) -> None:
+    """Take up what was left to label, and parcels to others that are for us since a re-split."""
+    copies.recover()
+    if outbox is not None:
+        copies.take(outbox.recover_parcels(state.scan(PARCELS)))
+
+
 def _open_contents(
     place: ShardFolder, state: State, epoch: int, run: RunState
 ) -> SharedContents | None:
     """Return what knows contents together with the other shards; None if there are none."""
-    shards = place.ring.shards
+    shards = place.shards
     if shards == 1:
         return None
     return SharedContents(
@@ -356,7 +364,7 @@ def _open_peers(
         return NoPeers(config.limits.max_pages, wait_at_end_s=wait_s, run=run)
 
     hello = Hello(place.shard, core.outbox.epoch)
-    others = [number for number in range(place.ring.shards) if number != place.shard]
+    others = [number for number in place.ring.numbers if number != place.shard]
 
     def take(mail: Mail) -> None:
         take_letter(mail, core)

@@ -21,7 +21,7 @@ from msgspec import DecodeError, Struct, json, msgpack
 from msgspec.structs import replace
 
 from gossamer.clock import Clock
-from gossamer.cluster import PARCELS
+from gossamer.cluster import PARCELS, Ranges
 from gossamer.config import UrlConfig
 from gossamer.crawl.opening import ShardFolder
 from gossamer.dedupe import (
@@ -34,6 +34,7 @@ from gossamer.dedupe import (
     ExactCopy,
     GonePage,
     PageText,
+    SketchShare,
     copy_row_key,
     open_copy_detector,
     read_labels,
@@ -80,6 +81,15 @@ class SketchSettings(Struct, frozen=True, array_like=True):
     version: int
     seed: int
     shards: int
+    ranges: Ranges = ()
+    """Which shard has which range of the ring; empty for equal parts in order."""
+
+    @classmethod
+    def of(cls, place: ShardFolder) -> "SketchSettings":
+        """Return the settings of a crawl, of which a shard is given."""
+        shards = place.shards
+        ranges = () if shards == 1 or place.ring.is_even else place.ring.ranges
+        return cls(SKETCH_VERSION, crawl_seed(place.folder), shards, ranges)
 
 
 class Mark(Struct, frozen=True, order=True, array_like=True):
@@ -377,12 +387,11 @@ def open_labeller(
     on_ended: Callable[[BaseException | None], None],
 ) -> CopyLabeller:
     """Return the labeller of a shard; sketches that are damaged or of another kind are dropped."""
-    shards = place.ring.shards
-    about = SketchSettings(SKETCH_VERSION, crawl_seed(place.folder), shards)
+    about = SketchSettings.of(place)
     ensure_whole(state, about)
 
     def open_station() -> CopyDetector:
-        part = (place.shard, shards)
+        part = SketchShare(place.shard, place.ring.ranges)
         return open_copy_detector(state, near_folder(state), about.seed, part, is_synced=is_synced)
 
     return CopyLabeller(

@@ -443,11 +443,11 @@ def build_core(
     url_seen, content_seen = _open_seen(state, config), contents or ContentSeen(state.get)
     frontier = _build_frontier(state, place, config, random)
     known_urls = frontier.hosts.known_urls
-    traps = _build_traps(state, config, known_urls, place.ring.shards)
+    traps = _build_traps(state, config, known_urls, place.shards)
     make_filters = _filter_maker(filters, traps, known_urls, counters, random)
     chain = make_filters(config)
     labels = LateLabels(state.get, state.scan, lambda key: _record_of(state, key), counters)
-    is_split = place.ring.shards > 1
+    is_split = place.shards > 1
     splitter = Splitter(place.ring, place.shard, url_seen) if is_split else None
     stations = Stations(
         content_seen=content_seen,

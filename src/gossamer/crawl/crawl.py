@@ -24,7 +24,7 @@ from gossamer.crawl.fleet import Fleet
 from gossamer.crawl.keeper import Keeper, KeepRequest, keeping
 from gossamer.crawl.mend import ensure_shards, label_rest_aside
 from gossamer.crawl.metrics_server import host_and_port, serving_metrics
-from gossamer.crawl.opening import ShardFolder, lacks_requisites, lock_folder
+from gossamer.crawl.opening import WHOLE_RING, ShardFolder, lacks_requisites, lock_folder
 from gossamer.crawl.requeue import RetryRequest
 from gossamer.crawl.requisites import queue_requisites
 from gossamer.crawl.running import (
@@ -192,7 +192,7 @@ class Crawl:
         folder = CrawlFolder(self.folder)
         self._is_stopping = False
         with lock_folder(folder, SystemClock()) as lock:
-            ensure_shards(folder, config, shards, lock)
+            ring = ensure_shards(folder, config, shards, lock)
             config = self._save(config)
             on_saved()
             if self._extras.is_watching or max_time_s is not None:
@@ -203,7 +203,7 @@ class Crawl:
                 try:
                     if shards == 1:
                         return runner.run(self._run_alone(config, keeper, on_progress))
-                    return runner.run(self._run_fleet(config, keeper, shards, lock, on_progress))
+                    return runner.run(self._run_fleet(config, keeper, ring, lock, on_progress))
                 except BaseExceptionGroup as group:
                     raise first_cause(group) from group
 
@@ -268,11 +268,11 @@ class Crawl:
             asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner,
         ):
             shards = read_charter(folder.charter_path).shards
-            ensure_shards(folder, config, shards, lock)
+            ring = ensure_shards(folder, config, shards, lock)
             config = self._save(config)  # first: a state without it would be refused
             told = Planted()
-            for shard in range(shards):
-                told.add(runner.run(self._add_to(config, Ring(shards), shard)))
+            for shard in ring.numbers:
+                told.add(runner.run(self._add_to(config, ring, shard)))
         return told.answer()
 
     async def _add_to(self, config: Config, ring: Ring, number: int) -> Planted:
@@ -298,9 +298,9 @@ class Crawl:
             asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner,
         ):
             shards = read_charter(folder.charter_path).shards
-            ensure_shards(folder, config, shards, lock)
-            for shard in range(shards):
-                told.update(runner.run(self._retry_in(config, Ring(shards), shard, request)))
+            ring = ensure_shards(folder, config, shards, lock)
+            for shard in ring.numbers:
+                told.update(runner.run(self._retry_in(config, ring, shard, request)))
         return Retried(queued=told.total(), reasons=dict(sorted(told.items())))
 
     async def _retry_in(
@@ -357,7 +357,8 @@ class Crawl:
         on_progress: Progress | None,
         freeze: Callable[[], None],
     ) -> Ending:
-        shard = self._open(config, Ring(), 0, keeper.orders(1) if keeper is not None else None)
+        orders = keeper.orders(WHOLE_RING) if keeper is not None else None
+        shard = self._open(config, WHOLE_RING, 0, orders)
         engine, first = shard.engine, changed(shard.ledger.counters)
 
         async def reply(question: Mapping[str, object]) -> dict[str, object]:
@@ -404,7 +405,7 @@ class Crawl:
         self,
         config: Config,
         keeper: Keeper | None,
-        shards: int,
+        ring: Ring,
         lock: int,
         on_progress: Progress | None,
     ) -> Ending:
@@ -414,7 +415,7 @@ class Crawl:
             config=config,
             seeds=self._all_seeds(config),
             extras=self._extras,
-            shards=shards,
+            ring=ring,
             lock=lock,
             clock=SystemClock(),
             metrics_place=self._metrics_place,

@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from gossamer.clock import SystemClock
-from gossamer.cluster import Ring, read_charter
+from gossamer.cluster import read_charter
 from gossamer.crawl.assembly import Extras, assemble
 from gossamer.crawl.history import manifests_at
 from gossamer.crawl.keeper import KeepRequest, keeping
@@ -106,12 +106,11 @@ def checkpoint_crawl(
     with keeping(request, say) as keeper:
         with lock_folder(folder, SystemClock()) as lock:
             shards = read_charter(folder.charter_path).shards
-            ensure_shards(folder, config, shards, lock)
-            orders = keeper.orders(shards)
+            ring = ensure_shards(folder, config, shards, lock)
+            orders = keeper.orders(ring)
             with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
                 places = [
-                    ShardFolder(folder=folder, shard=number, ring=Ring(shards))
-                    for number in range(shards)
+                    ShardFolder(folder=folder, shard=number, ring=ring) for number in ring.numbers
                 ]
                 pages = [runner.run(_ship(place, orders)) for place in places]
         keeper.end()

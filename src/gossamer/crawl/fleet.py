@@ -63,7 +63,7 @@ class Fleet:
     config: Config
     seeds: Sequence[Seed]
     extras: Extras
-    shards: int
+    ring: Ring
     lock: int
     """The folder's lock: the shards hold it too, so that nobody follows before all are gone."""
     clock: Clock
@@ -78,10 +78,15 @@ class Fleet:
     first: dict[int, Counters] = field(default_factory=dict)
     """By shard: the totals of its first report."""
 
+    @property
+    def shards(self) -> int:
+        """Return how many shards there are."""
+        return self.ring.shards
+
     def __post_init__(self) -> None:
         """Make the supervisor; nothing runs yet."""
         if self.keeper is not None:
-            self.shipping = self.keeper.orders(self.shards)
+            self.shipping = self.keeper.orders(self.ring)
         self.supervisor = Supervisor(
             self.shards,
             self._run_shard,
@@ -100,7 +105,7 @@ class Fleet:
         share = max(1, -(-self.config.concurrency // self.shards))
         orders = ShardOrders(
             folder=self.folder,
-            ring=Ring(self.shards),
+            ring=self.ring,
             config=replace(self.config, limits=LimitsConfig(), concurrency=share),
             is_limited=self.config.limits.max_pages is not None,
             reports_commits=self.config.limits.max_bytes is not None,
@@ -235,11 +240,11 @@ class Fleet:
                 return as_json(self.status())
             case "why":
                 url = parse(str(question.get("url", "")), self.config.urls)
-                owner = Ring(self.shards).owner_of(url.key) if url is not None else 0
+                owner = self.ring.owner_of(url.key) if url is not None else 0
                 return await self._with_original(await self._ask(owner, dict(question)))
             case "captures":
                 url = parse(str(question.get("url", "")), self.config.urls)
-                owner = Ring(self.shards).owner_of(url.key) if url is not None else 0
+                owner = self.ring.owner_of(url.key) if url is not None else 0
                 return await self._ask(owner, dict(question))
             case _:
                 return await self._obey(question)
@@ -274,7 +279,7 @@ class Fleet:
             return said
         why = msgspec.convert(said, Why)
         if (key := unnamed_original(why)) is not None:
-            told = await self._ask(Ring(self.shards).owner_of(key), {"ask": "name", "key": key})
+            told = await self._ask(self.ring.owner_of(key), {"ask": "name", "key": key})
             return as_json(name_original(why, str(told.get("name", ""))))
         return said
 

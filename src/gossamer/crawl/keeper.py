@@ -27,7 +27,7 @@ import msgspec
 from msgspec import Struct, json
 
 from gossamer.clock import SystemClock
-from gossamer.cluster import ShardChild, start_child
+from gossamer.cluster import Ranges, Ring, ShardChild, start_child
 from gossamer.crawl.history import MomentSet, keep_set, note_moment, sweep
 from gossamer.crawl.shipping import ShippingOrders, boot_time
 from gossamer.crawl.takeover import StoreClaim, claim_store
@@ -70,9 +70,9 @@ class KeeperLine(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class KeeperQuestion(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a keeper is asked: orders for so many shards, or, without any, to end."""
+    """What a keeper is asked: orders for the shards of a ring, or, without one, to end."""
 
-    shards: int = 0
+    ranges: Ranges = ()
 
 
 class Keeper:
@@ -91,10 +91,10 @@ class Keeper:
         line = self._wait_for(lambda line: line.has_claimed, say)
         self.has_restored = line.has_restored
 
-    def orders(self, shards: int) -> ShippingOrders:
-        """Return by what right so many shards ship."""
+    def orders(self, ring: Ring) -> ShippingOrders:
+        """Return by what right the shards of a ring ship."""
         self._end.settimeout(None)
-        self._end.sendall(json.encode(KeeperQuestion(shards=shards)) + b"\n")
+        self._end.sendall(json.encode(KeeperQuestion(ranges=ring.ranges)) + b"\n")
         line = self._wait_for(lambda line: line.orders is not None)
         if line.orders is None:
             raise CannotGoOn(f"{self._url}: no orders")
@@ -233,11 +233,12 @@ def _serve(end: socket.socket, request: KeepRequest) -> int:
                 while b"\n" in lines:
                     line, _, lines = lines.partition(b"\n")
                     asked = json.decode(line, type=KeeperQuestion)
-                    if not asked.shards:
+                    if not asked.ranges:
                         claim.end()
                         send(KeeperLine(has_ended=True))
                         return 0
-                    orders = claim.orders(asked.shards, request.lease_s, request.ship_s)
+                    ring = Ring(asked.ranges)
+                    orders = claim.orders(ring, request.lease_s, request.ship_s)
                     send(KeeperLine(orders=orders))
             elif not _kept(claim.keep):
                 beat_at = boot_time() - wait_s + SETTLE_S

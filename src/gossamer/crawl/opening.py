@@ -42,6 +42,11 @@ class ShardFolder:
     ring: Ring = WHOLE_RING
 
     @property
+    def shards(self) -> int:
+        """Return how many shards share the crawl."""
+        return self.ring.shards if len(self.ring.ranges) > 1 else 1
+
+    @property
     def state(self) -> Path:
         """Return the folder of the shard's state."""
         return self.folder.state(self.shard)
@@ -106,7 +111,7 @@ def _is_gone(holder: str) -> bool:
 def open_state(place: ShardFolder) -> State:
     """Open the state; an archive whose state is missing or empty is not touched."""
     folder = place.folder
-    shards = range(place.ring.shards)
+    shards = range(place.shards)
     is_bare = not any(State.exists(folder.state(shard)) for shard in shards)
     has_archive = folder.has_archive() if is_bare else any(folder.archive_names(shard=place.shard))
     if has_archive and not State.exists(place.state):

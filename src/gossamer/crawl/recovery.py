@@ -2,7 +2,7 @@
 
 from msgspec.structs import replace
 
-from gossamer.cluster import OUTBOX, PARCELS, outbox_tasks
+from gossamer.cluster import OUTBOX, outbox_tasks
 from gossamer.crawl.core import MAX_DEATHS, Core
 from gossamer.crawl.ledger import Ledger
 from gossamer.crawl.pipeline import accept
@@ -117,7 +117,6 @@ def _recover_outbox(core: Core, ledger: Ledger) -> None:
     rows = core.state.scan(OUTBOX)
     if core.outbox is not None:
         ours = core.outbox.recover(rows)
-        core.outbox.recover_parcels(core.state.scan(PARCELS))
     else:
         letters = list(rows)
         ours = [task for _, value in letters for task in outbox_tasks(value)]

@@ -43,7 +43,7 @@ def _own_records(shard: Shard) -> Iterator[LinksRecord]:
     place, folder = shard.place, shard.place.folder
     numbers = {name.shard for name in folder.archive_names(kind="links")}
     for number in sorted(numbers):
-        if number % place.ring.shards == place.shard:
+        if number % place.shards == place.shard:
             yield from walk_links(folder, shard=number)
 
 

@@ -22,6 +22,7 @@ from msgspec import Struct, json
 from msgspec.structs import replace
 
 from gossamer.clock import Clock
+from gossamer.cluster import Ring
 from gossamer.crawl.opening import lock_folder, restored_mark_path, this_boot
 from gossamer.crawl.restoring import restore_manifests
 from gossamer.crawl.shipping import (
@@ -139,7 +140,8 @@ class StoreClaim:
         self._before = claimed.before
         self._epoch = claimed.number
         self._generation = claimed.charter.generation
-        self._shards = claimed.charter.shards
+        self._ring = ring_of_store(claimed.charter)
+        """Which shards ship; None before any has."""
         self._claims: dict[int, int] = {}
         """By shard: the number of the manifest by which we claimed it."""
         self._beats = 0
@@ -212,13 +214,13 @@ class StoreClaim:
             say(f"the folder was behind the store; it was set aside: {set_aside(self._folder)}")
         say(f"restoring from {self._url}")
         _write_identity(self._folder, self._url, self._identity(is_whole=False))
-        chains = [self.store.shard_chain(self._generation, n) for n in range(self._shards)]
+        chains = [self.store.shard_chain(self._generation, n) for n in range(len(claims))]
         manifests = [
             self.store.manifest_of(chain, number)
             for chain, number in zip(chains, claims, strict=True)
         ]
         restore_manifests(self.store, manifests, self._folder)
-        for shard in range(self._shards):
+        for shard in range(len(claims)):
             self._mark(shard)
         self.has_restored = True
 
@@ -229,14 +231,14 @@ class StoreClaim:
             mark = ShippedMark(lineage=self._charter.lineage, number=self._claims[shard])
             replace_file(path, json.encode(mark))
 
-    def orders(self, shards: int, lease_s: float, ship_s: float) -> ShippingOrders:
-        """Return by what right so many shards ship.
+    def orders(self, ring: Ring, lease_s: float, ship_s: float) -> ShippingOrders:
+        """Return by what right the shards of a ring ship.
 
-        Another number of shards than the store has is another generation, which counts when each
+        Another ring than the store has is another generation, which counts when each of its shards
         has shipped once.
         """
-        if shards != self._shards or not self._generation:
-            self._generation, self._shards = self._epoch, shards
+        if ring != self._ring or not self._generation:
+            self._generation, self._ring = self._epoch, ring
         return ShippingOrders(
             url=self._url,
             crawl=self._charter.crawl,
@@ -252,7 +254,7 @@ class StoreClaim:
     def is_settled(self) -> bool:
         """Return True if the shards that run are those that the charter names."""
         charter = self._charter
-        return (charter.generation, charter.shards) == (self._generation, self._shards)
+        return (charter.generation, ring_of_store(charter)) == (self._generation, self._ring)
 
     def keep(self) -> None:
         """Show that we run; raise if somebody else has claimed the crawl."""
@@ -272,12 +274,14 @@ class StoreClaim:
 
     def _settle_generation(self) -> None:
         """Let another generation of shards count, once all of it is there."""
-        charter = self._charter
-        if self.is_settled:
+        charter, ring = self._charter, self._ring
+        if self.is_settled or ring is None:
             return
-        chains = [self.store.shard_chain(self._generation, n) for n in range(self._shards)]
+        chains = [self.store.shard_chain(self._generation, n) for n in ring.numbers]
         if all(chain.numbers() for chain in chains):
-            self._append(replace(charter, generation=self._generation, shards=self._shards))
+            ranges = () if ring.is_even else ring.ranges
+            settled = {"generation": self._generation, "shards": ring.shards, "ranges": ranges}
+            self._append(replace(charter, **settled))
 
     def _beat(self) -> None:
         self._beats += 1
@@ -313,6 +317,13 @@ class StoreClaim:
     def _identity(self, *, is_whole: bool) -> StoreIdentity:
         charter = self._charter
         return StoreIdentity(crawl=charter.crawl, lineage=charter.lineage, is_whole=is_whole)
+
+
+def ring_of_store(charter: CrawlCharter) -> Ring | None:
+    """Return which shard of a crawl owns what, as its store says; None if nothing was shipped."""
+    if charter.ranges:
+        return Ring(charter.ranges)
+    return Ring.even(charter.shards) if charter.shards else None
 
 
 def has_crawl(folder: CrawlFolder) -> bool:
@@ -459,6 +470,7 @@ def _charter_of_ours(
         epoch=number + 1,
         generation=before.generation if before is not None else 0,
         shards=before.shards if before is not None else 0,
+        ranges=before.ranges if before is not None else (),
         has_waited=has_waited,
         nonce=token_hex(8),
         at=0.0,

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         CopyLabel,
         ExactCopy,
         GonePage,
+        SketchShare,
         answer_fingerprint,
         body_fingerprint,
         coded_fingerprint,
@@ -57,7 +58,7 @@ else:
         {
             "detector": (
                 "CONTENT LABEL_ROW NEAR_ROWS ContentSeen CopyChanges CopyDetector CopyItem "
-                "CopyLabel ExactCopy GonePage answer_fingerprint body_fingerprint "
+                "CopyLabel ExactCopy GonePage SketchShare answer_fingerprint body_fingerprint "
                 "coded_fingerprint content_fingerprint content_rows copy_row_key decode_label "
                 "encode_label label_key open_copy_detector read_labels root_of "
                 "words_fingerprint"

@@ -23,7 +23,7 @@ A page that has changed, or is gone, is no longer anybody's original: labels tha
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Protocol, TypeAlias
+from typing import NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 import xxhash
@@ -390,7 +390,6 @@ NEAR_ROWS = b"N"
 SKETCHES, LABELS, CHANGES = b"S", b"L", b"R"
 """First byte of a parcel: what it holds."""
 _POINT_SHIFT = 40
-_POINT_BITS = 24
 
 
 class ExactCopy(Struct, frozen=True, gc=False):
@@ -426,15 +425,26 @@ class CopyChanges(Struct):
     """Pages of ours, by key, whose label has changed."""
 
 
+class SketchShare(NamedTuple):
+    """Which sketches and labels a shard keeps, and which others do, by ranges of the ring."""
+
+    shard: int = 0
+    ranges: tuple[tuple[int, int], ...] = ((0, 0),)
+    """The first point of each range, and the shard that it belongs to."""
+
+
 class CopyDetector:
     """Labels pages that repeat older ones. One thread at a time may use it."""
 
-    def __init__(self, rows: LabelRows, near: NearSet, seed: int, shard: int, shards: int) -> None:
+    def __init__(self, rows: LabelRows, near: NearSet, seed: int, share: SketchShare) -> None:
         self._rows = rows
         self._near = near
         self._sketcher = Sketcher(seed)
-        self._shard = shard
-        self._shards = shards
+        self._shard = share.shard
+        self._firsts = np.array([first for first, _ in share.ranges], np.uint64)
+        self._owner_of = np.array([shard for _, shard in share.ranges], np.uint64)
+        """By range of the ring."""
+        self._others = sorted({shard for _, shard in share.ranges} - {share.shard})
         self._has_changes = any(True for _ in rows.scan(CHANGED_ROW))
 
     @property
@@ -473,7 +483,7 @@ class CopyDetector:
         out: list[Parcel] = []
         if ours:
             parcel = CHANGES + np.array(ours, np.uint64).tobytes()
-            out = [(shard, parcel) for shard in range(self._shards) if shard != self._shard]
+            out = [(shard, parcel) for shard in self._others]
         for one in parcels:
             if one[:1] == CHANGES:
                 pairs = np.frombuffer(one[1:], np.uint64).reshape(-1, 2).tolist()
@@ -502,7 +512,7 @@ class CopyDetector:
 
     def _ours(self, sketches: Sketches) -> Sketches:
         """Return sketches with the bands only that this shard owns."""
-        if self._shards == 1:
+        if not self._others:
             return sketches
         bands = np.where(self._owners(sketches.bands) == self._shard, sketches.bands, np.uint64(0))
         has_any = np.flatnonzero(bands.any(axis=1))
@@ -510,7 +520,8 @@ class CopyDetector:
 
     def _owners(self, keys: Words) -> Words:
         """Return the shard that owns each band key, or each URL key: its first bits are a point."""
-        return (keys >> np.uint64(_POINT_SHIFT)) * np.uint64(self._shards) >> np.uint64(_POINT_BITS)
+        points = keys >> np.uint64(_POINT_SHIFT)
+        return self._owner_of[np.searchsorted(self._firsts, points, side="right") - 1]
 
     def _keep_ours(self, found: Words, labels: LabelUpdates) -> list[Parcel]:
         """Keep the labels of our own pages; return the others, for their owners."""
@@ -523,13 +534,13 @@ class CopyDetector:
 
     def _for_others(self, sketches: Sketches) -> list[Parcel]:
         """Return the sketches of our pages for every other shard that owns one of their bands."""
-        if self._shards == 1 or not len(sketches):
+        if not self._others or not len(sketches):
             return []
         owners = self._owners(sketches.bands)
         out: list[Parcel] = []
-        for shard in range(self._shards):
+        for shard in self._others:
             theirs = np.flatnonzero((owners == shard).any(axis=1))
-            if shard != self._shard and len(theirs):
+            if len(theirs):
                 out.append((shard, SKETCHES + sketches.only(theirs).packed()))
         return out
 
@@ -542,8 +553,8 @@ def _exact_labels(copies: Sequence[ExactCopy]) -> Words:
 
 
 def open_copy_detector(
-    rows: LabelRows, folder: Path, seed: int, share: tuple[int, int], *, is_synced: bool = True
+    rows: LabelRows, folder: Path, seed: int, share: SketchShare, *, is_synced: bool = True
 ) -> CopyDetector:
-    """Return the detector of a shard (number, of how many) as of its committed rows."""
+    """Return the detector of a shard as of its committed rows."""
     near = NearSet.open(folder, rows.scan(NEAR_ROWS), is_synced=is_synced)
-    return CopyDetector(rows, near, seed, *share)
+    return CopyDetector(rows, near, seed, share)

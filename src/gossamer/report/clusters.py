@@ -98,9 +98,9 @@ def near_sentence(near: NearCopy | None) -> str:
 class Labels:
     """The labels of all shards of a crawl, and the names of their pages."""
 
-    def __init__(self, states: list[State]) -> None:
+    def __init__(self, states: list[State], ring: Ring) -> None:
         self._states = states
-        self._ring = Ring(len(states))
+        self._ring = ring
 
     def __iter__(self) -> Iterator[tuple[int, CopyLabel]]:
         """Give the URL key and label of every page that has one."""
@@ -149,11 +149,11 @@ class Labels:
         return {head} if label is None else {head, self.stands_for(label.original)}
 
 
-def clusters_of(states: list[State], text: str, urls: UrlConfig) -> CopyClusters:
+def clusters_of(states: list[State], ring: Ring, text: str, urls: UrlConfig) -> CopyClusters:
     """Return all clusters of a crawl, or that of one URL, with the number of pages by level."""
     url = parse(text, urls) if text else None
     if text and url is None:
         raise ConfigError(f"{text!r} is not an absolute URL; expected https://host/path")
-    found = Labels(states).clusters(url.key if url is not None else None)
+    found = Labels(states, ring).clusters(url.key if url is not None else None)
     counts = Counter(member.level for cluster in found for member in cluster.members)
     return CopyClusters(clusters=found, pages=dict(counts))

@@ -249,8 +249,7 @@ def plain_why(folder: Path | str, url: str) -> Why:
     with _stopped_state(place, shard_of(place, url, config)) as state:
         found = explain_url(url, why_sources(place, config, state))
     if (key := unnamed_original(found)) is not None:
-        ring = Ring(_settled_charter(place).shards)
-        with _stopped_state(place, ring.owner_of(key)) as state:
+        with _stopped_state(place, ring_of_folder(place).owner_of(key)) as state:
             return name_original(found, name_in(state.get, key))
     return found
 
@@ -260,14 +259,18 @@ def copies(folder: Path | str, url: str = "") -> CopyClusters:
     place = folder_of(folder)
     config = load_crawl_config(place.root)
     with all_states(place) as states:
-        return clusters_of(states, url, config.urls)
+        return clusters_of(states, ring_of_folder(place), url, config.urls)
 
 
 def shard_of(folder: CrawlFolder, url: str, config: Config) -> int:
     """Return the shard that owns a URL; what is no URL may be asked of anyone."""
     parsed = parse(url, config.urls)
-    ring = Ring(_settled_charter(folder).shards)
-    return ring.owner_of(parsed.key) if parsed is not None else 0
+    return ring_of_folder(folder).owner_of(parsed.key) if parsed is not None else 0
+
+
+def ring_of_folder(folder: CrawlFolder) -> Ring:
+    """Return which shard of a crawl owns what."""
+    return _settled_charter(folder).ring
 
 
 def _settled_charter(folder: CrawlFolder) -> Charter:

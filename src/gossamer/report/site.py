@@ -136,7 +136,7 @@ def _records(snapshot: Snapshot) -> Iterator[UrlRecord]:
 
 def _copies(snapshot: Snapshot) -> list[CopiedPage]:
     """Return the pages that most others are copies of."""
-    labels = Labels(snapshot.states)
+    labels = Labels(snapshot.states, snapshot.ring)
     counts: Counter[int] = Counter()
     for state in snapshot.states:
         for _, label in read_labels(state.scan(LABEL_ROW)):

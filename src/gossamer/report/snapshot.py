@@ -16,7 +16,13 @@ from gossamer.cluster import OUTBOX, Ring, outbox_tasks
 from gossamer.config import Config
 from gossamer.filter import FilterChain
 from gossamer.model import Task
-from gossamer.report.inquiry import all_states, filters_of, folder_of, trap_detector
+from gossamer.report.inquiry import (
+    all_states,
+    filters_of,
+    folder_of,
+    ring_of_folder,
+    trap_detector,
+)
 from gossamer.settings import load_crawl_config
 from gossamer.store import (
     ROW_PREFIX,
@@ -61,11 +67,13 @@ class ShardRules(NamedTuple):
 class Snapshot:
     """All that is known of a crawl at one moment. `Snapshot.open` makes one."""
 
-    def __init__(self, folder: CrawlFolder, config: Config, states: list[State]) -> None:
+    def __init__(
+        self, folder: CrawlFolder, config: Config, states: list[State], ring: Ring
+    ) -> None:
         self.folder = folder
         self.config = config
         self.states = states
-        self._ring = Ring(len(states))
+        self.ring = ring
         self._rules: list[ShardRules] | None = None
         self.may_miss_mail = len(states) > 1 and is_locked(folder)
         """A URL may have left one shard and not have reached the other: they are moments apart."""
@@ -77,11 +85,11 @@ class Snapshot:
         place = folder_of(folder)
         config = load_crawl_config(place.root)
         with all_states(place) as states:
-            yield cls(place, config, states)
+            yield cls(place, config, states, ring_of_folder(place))
 
     def owner_of(self, key: int) -> int:
         """Return the number of the shard that has a URL, by its key."""
-        return self._ring.owner_of(key)
+        return self.ring.owner_of(key)
 
     def rules(self, shard: int) -> ShardRules:
         """Return what a shard judges links by; made when it is first asked for."""

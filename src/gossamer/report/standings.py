@@ -75,7 +75,7 @@ class CopyNames:
     """Says of which older page a page is a copy or near-duplicate: a name for each that is one."""
 
     def __init__(self, snapshot: Snapshot) -> None:
-        labels = Labels(snapshot.states)
+        labels = Labels(snapshot.states, snapshot.ring)
         names: dict[int, str] = {}
         self._original: dict[int, str] = {}
         for key, label in labels:

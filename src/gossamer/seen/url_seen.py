@@ -1,6 +1,7 @@
 """UrlSeen: which of these URLs are new to us? Rows in, rows out; it never opens the database."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -195,14 +196,15 @@ class UrlSeen:
             sources.append(iter([keys] if len(keys) else []))
         return merged(sources)
 
-    def restrict(self, first_ring: int, last_ring: int) -> list[Row]:
-        """Write one run with the keys of a range only; return the rows that make it official.
+    def restrict(self, spans: Sequence[tuple[int, int]]) -> list[Row]:
+        """Write one run with the keys of some ranges only; return the rows that make it official.
 
-        For a set that nobody uses: it is to be closed then. The replaced files go at its next
-        opening. Nothing is returned when all keys lie in the range.
+        The ranges are in order. For a set that nobody uses: it is to be closed then. The replaced
+        files go at its next opening. Nothing is returned when all keys lie in the ranges.
         """
         path = run_path(self._folder, self._next_run)
-        made = write_run(path, self.range_keys(first_ring, last_ring), self.known)
+        keys = chain.from_iterable(self.range_keys(*span) for span in spans)
+        made = write_run(path, keys, self.known)
         if made.count == self.known:
             path.unlink()
             return []

@@ -44,6 +44,8 @@ class CrawlCharter(Struct, frozen=True, kw_only=True):
     generation: int = 0
     """Which set of shards counts; 0 before all of them were shipped once."""
     shards: int = 0
+    ranges: tuple[tuple[int, int], ...] = ()
+    """The first point of each range of the ring and its shard; empty for equal parts in order."""
     has_waited: bool = False
     """No owner before this one can still be asking for pages: its lease has ended, or it had."""
     has_ended: bool = False

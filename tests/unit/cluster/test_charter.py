@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.cluster import Charter, read_charter, renew_charter, write_charter
+from gossamer.cluster import Charter, Ring, read_charter, renew_charter, write_charter
 from gossamer.errors import CannotGoOn, CorruptFile
 
 
@@ -17,6 +17,9 @@ def test_a_crawl_without_a_charter_has_one_shard(tmp_path: Path) -> None:
         Charter(shards=3),
         Charter(shards=2, moving_to=3, phase="copying"),
         Charter(shards=3, moving_to=1, phase="dropping"),
+        Charter.of(Ring.even(2).resplit(3)),
+        Charter.of(Ring.even(2)).moving(Ring.even(2).resplit(5), "copying"),
+        Charter.of(Ring.even(3).resplit(2)).moving(Ring.even(4), "dropping"),
     ],
 )
 def test_what_was_written_is_read_again(charter: Charter, tmp_path: Path) -> None:
@@ -105,3 +108,32 @@ def test_a_charter_of_an_older_version_gets_a_checksum_and_one_that_is_not_there
     renew_charter(path, read_charter(path))
     assert "crc32" in json.loads(path.read_bytes())
     assert read_charter(path) == Charter(shards=2)
+
+
+def test_equal_parts_in_order_are_written_as_older_versions_read_them(tmp_path: Path) -> None:
+    path = tmp_path / "shards.json"
+    write_charter(path, Charter.of(Ring.even(3)))
+    found = json.loads(path.read_bytes())
+    assert found.pop("crc32")
+    assert found == {"shards": 3, "moving_to": 0, "phase": "settled"}
+    assert read_charter(path).ring == Ring.even(3)
+
+
+def test_a_split_that_an_older_version_began_is_into_equal_parts(tmp_path: Path) -> None:
+    path = with_states(tmp_path, 0, 1)
+    path.write_bytes(older(2, 3, "dropping"))
+    charter = read_charter(path)
+    assert (charter.ring, charter.next_ring) == (Ring.even(2), Ring.even(3))
+
+
+def test_another_table_of_ranges_is_kept_and_refused_if_it_is_not_that_of_the_shards(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "shards.json"
+    ring = Ring.even(2).resplit(3)
+    write_charter(path, Charter.of(ring))
+    assert read_charter(path).ring == ring
+    for ranges in (((0, 0), (5, 1)), ((0, 0), (5, 1), (4, 2)), ((1, 0), (5, 1), (9, 2))):
+        write_charter(path, Charter(shards=3, ranges=ranges))
+        with pytest.raises(CorruptFile, match="not those of its shards"):
+            read_charter(path)

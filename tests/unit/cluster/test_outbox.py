@@ -2,13 +2,17 @@
 
 from collections.abc import Iterable
 
-from gossamer.cluster import OUTBOX, PARCELS, Mail, Outbox, Ring
+import msgspec
+import pytest
+
+from gossamer.cluster import OUTBOX, PARCELS, Mail, Outbox, Ring, outbox
 from gossamer.cluster.outbox import outbox_tasks, parcel_rows
 from gossamer.config import UrlConfig
 from gossamer.model import Task
 from gossamer.urls import parse
 
 SHARDS = 3
+NOTHING: dict[bytes, bytes] = {}
 HOSTS = {0: "b.test", 1: "w.test", 2: "a.test"}
 
 
@@ -16,7 +20,7 @@ def task(owner: int, path: str = "", credit: float = 0.0) -> Task:
     """Return a task of a host that a shard of three owns."""
     url = parse(f"http://{HOSTS[owner]}/{path}", UrlConfig())
     assert url is not None
-    assert Ring(SHARDS).owner_of(url.key) == owner
+    assert Ring.even(SHARDS).owner_of(url.key) == owner
     return Task(url=url, credit=credit)
 
 
@@ -26,7 +30,7 @@ class Sender:
     def __init__(self, rows: dict[bytes, bytes] | None = None, epoch: int = 1) -> None:
         self.rows = rows if rows is not None else {}
         self.sent: list[tuple[int, Mail]] = []
-        self.outbox = Outbox(Ring(SHARDS), 0, epoch)
+        self.outbox = Outbox(Ring.even(SHARDS), 0, epoch, self.rows.get)
 
     def write(self) -> None:
         """Let the state take what there is to commit: the outbox does not know of it yet."""
@@ -54,12 +58,18 @@ class Sender:
     def recover(self) -> list[Task]:
         """Take in what the state holds, as a start does."""
         ours = self.outbox.recover(self.waiting_rows(OUTBOX))
-        self.outbox.recover_parcels(self.waiting_rows(PARCELS))
+        assert self.outbox.recover_parcels(self.waiting_rows(PARCELS)) == []
         return ours
 
+    def connect(self) -> list[tuple[int, Mail]]:
+        """Send each receiver what it may have lost, as when it connects."""
+        left = [(to, mail) for to in (1, 2) for mail in self.outbox.letters_to(to)]
+        self.sent += left
+        return left
 
-def letters(outbox: Outbox, to: int) -> list[int]:
-    return [mail.sequence for mail in outbox.letters_to(to)]
+
+def letters(box: Outbox, to: int) -> list[int]:
+    return [mail.sequence for mail in box.letters_to(to)]
 
 
 def paths(mails: Iterable[tuple[int, Mail]]) -> list[tuple[int, list[str]]]:
@@ -79,11 +89,12 @@ def test_tasks_leave_with_their_commit_and_not_before() -> None:
 
 
 def test_a_commit_without_a_wire_keeps_the_letter() -> None:
-    outbox = Outbox(Ring(SHARDS), 0, 1)
-    outbox.post([task(1)])
-    outbox.rows_to_commit()
-    outbox.committed()
-    assert letters(outbox, 1) == [0]
+    rows: dict[bytes, bytes | None] = {}
+    alone = Outbox(Ring.even(SHARDS), 0, 1, rows.get)
+    alone.post([task(1)])
+    rows.update(alone.rows_to_commit())
+    alone.committed()
+    assert letters(alone, 1) == [0]
 
 
 def test_each_receiver_gets_its_own_tasks_under_the_number_of_the_letter() -> None:
@@ -119,10 +130,10 @@ def test_a_commit_is_one_row_of_tasks_and_one_of_parcels_under_keys_that_never_r
         (b"o\0\0" + number + b"\0", [one, two]),
         (b"o\0\0" + number + b"\2", [two]),
     ]
-    assert list(parcel_rows(sender.waiting_rows(b"O"))) == [
+    assert list(parcel_rows(sender.waiting_rows(b"O"), Ring.even(SHARDS))) == [
         (b"O\0\0" + number + b"\1", [(2, b"seal")])
     ]
-    other = Outbox(Ring(SHARDS), 0x0102, 1)
+    other = Outbox(Ring.even(SHARDS), 0x0102, 1, NOTHING.get)
     other.post([task(1)])
     assert [key[:3] for key, _ in other.rows_to_commit()] == [b"o\1\2"]
 
@@ -220,18 +231,100 @@ def test_the_outbox_is_not_empty_while_anything_waits() -> None:
     assert (sender.outbox.is_empty, sender.outbox.has_uncommitted) == (False, False)
 
 
-def test_nothing_new_is_asked_for_while_100_000_tasks_wait() -> None:
+def test_nothing_new_is_asked_for_while_too_many_tasks_wait(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(outbox, "MOST_WAITING", 1000)
     sender = Sender()
-    many = [task(1)] * 50_000
+    many = [task(1)] * 500
     sender.outbox.post(iter(many))
     sender.outbox.post(many[1:])
-    assert (sender.outbox.waiting, sender.outbox.is_full) == (99_999, False)
+    assert (sender.outbox.waiting, sender.outbox.is_full) == (999, False)
     sender.outbox.post([task(2)])
-    assert (sender.outbox.waiting, sender.outbox.is_full) == (100_000, True)
+    assert (sender.outbox.waiting, sender.outbox.is_full) == (1000, True)
     sender.commit()
-    assert (sender.outbox.waiting, sender.outbox.is_full) == (100_000, True)
+    assert (sender.outbox.waiting, sender.outbox.is_full) == (1000, True)
     sender.outbox.receipt(2, 1, 0)
-    assert (sender.outbox.waiting, sender.outbox.is_full) == (99_999, False)
+    assert (sender.outbox.waiting, sender.outbox.is_full) == (999, False)
+
+
+def test_nothing_new_is_asked_for_while_too_many_letters_wait(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(outbox, "MOST_LETTERS", 3)
+    sender = Sender()
+    for path in "abc":
+        assert not sender.outbox.is_full
+        sender.post(task(1, path))
+    assert sender.outbox.is_full
+    sender.outbox.receipt(1, 1, 1)
+    assert not sender.outbox.is_full
+
+
+def held(sender: Sender) -> int:
+    """Return how many tasks are in memory."""
+    letters = sender.outbox._letters.values()  # what is promised is memory
+    return sum(len(one.tasks) for letter in letters for one in (letter.held or {}).values())
+
+
+def test_beyond_the_first_ones_letters_are_in_the_state_only_and_nothing_else_changes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(outbox, "MOST_IN_MEMORY", 10)
+    sender = Sender()
+    for number in range(20):
+        left = sender.post(task(1, f"a{number}", credit=0.5), task(2, f"b{number}"))
+        assert paths(left) == [(1, [f"/a{number}"]), (2, [f"/b{number}"])]
+    assert (sender.outbox.waiting, held(sender)) == (40, 10)
+    first, *_, last = sender.outbox.letters_to(1)
+    assert (first.tasks, last.tasks) == ([task(1, "a0", 0.5)], [task(1, "a19", 0.5)])
+    assert letters(sender.outbox, 1) == letters(sender.outbox, 2) == list(range(20))
+    assert letters(sender.outbox, 1)[5:] == [one.sequence for one in sender.outbox.letters_to(1, 4)]
+    for number in (19, 0, 7):
+        sender.outbox.receipt(1, 1, number)
+    assert letters(sender.outbox, 1) == [n for n in range(20) if n not in {0, 7, 19}]
+    for number in range(20):
+        sender.outbox.receipt(1, 1, number)
+        sender.outbox.receipt(2, 1, number)
+    assert (sender.outbox.waiting, sender.outbox.is_empty, held(sender)) == (0, True, 0)
+    sender.commit()
+    assert sender.rows == {}
+    sender.post(task(1, "after"))
+    assert held(sender) == 1
+
+
+def test_what_an_earlier_start_left_is_sent_in_its_order_however_much_it_is(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    dead = Sender()
+    for number in range(20):
+        dead.post(task(1, str(number), credit=0.5))
+    dead.outbox.post_parcels([(1, b"seal" * 1000), (2, b"other")])
+    dead.commit()
+    monkeypatch.setattr(outbox, "MOST_IN_MEMORY", 5)
+    sender = Sender(dead.rows, epoch=2)
+    sender.recover()
+    assert (sender.outbox.waiting, held(sender)) == (20, 5)
+    sender.post(task(1, "new", credit=0.25))
+    tasks = [one for mail in sender.outbox.letters_to(1) for one in mail.tasks]
+    assert tasks == [*(task(1, str(n)) for n in range(20)), task(1, "new", credit=0.25)]
+    parcels = [(to, mail.parcels) for to, mail in sender.connect() if mail.parcels]
+    assert parcels == [(1, [b"seal" * 1000]), (2, [b"other"])]
+
+
+def test_a_receipt_while_letters_are_sent_again_takes_its_letter_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(outbox, "MOST_IN_MEMORY", 1)
+    sender = Sender()
+    for number in range(4):
+        sender.post(task(1, str(number)))
+    sending = sender.outbox.letters_to(1)
+    assert next(sending).sequence == 0
+    sender.outbox.receipt(1, 1, 2)
+    sender.post(task(1, "late"))
+    assert [one.sequence for one in sending] == [1, 3]
+    assert letters(sender.outbox, 1) == [0, 1, 3, 4]
 
 
 def test_what_an_earlier_start_committed_is_sent_again_and_its_row_kept_until_the_receipt() -> None:
@@ -242,7 +335,7 @@ def test_what_an_earlier_start_committed_is_sent_again_and_its_row_kept_until_th
     assert sender.recover() == []
     assert (sender.outbox.waiting, sender.outbox.is_empty) == (2, False)
     assert not sender.outbox.has_uncommitted
-    assert paths(sender.commit()) == [(1, ["/x"]), (2, ["/y"])]
+    assert paths(sender.connect()) == [(1, ["/x"]), (2, ["/y"])]
     assert [(mail.epoch, mail.sequence) for _, mail in sender.sent] == [(2, 0), (2, 0)]
     sender.outbox.receipt(1, 1, 0)  # for the letter of the dead
     assert sender.outbox.waiting == 2
@@ -259,13 +352,13 @@ def test_credit_is_not_counted_again_after_a_crash() -> None:
     assert dead.post(task(1, credit=0.5))[0][1].tasks[0].credit == 0.5
     sender = Sender(dead.rows, epoch=2)
     sender.recover()
-    assert sender.commit()[0][1].tasks == [task(1, credit=0.0)]
+    assert sender.connect()[0][1].tasks == [task(1, credit=0.0)]
 
 
 def test_tasks_that_are_our_own_since_the_last_split_come_home() -> None:
     sender = Sender()
     # Written by shard 1 of another split, which did not own these hosts.
-    theirs = Outbox(Ring(2), 1, 7)
+    theirs = Outbox(Ring.even(2), 1, 7, NOTHING.get)
     theirs.post([task(0, "a", credit=0.5), task(0, "b")])
     theirs.post([task(0, "c")])
     sender.rows |= {key: value or b"" for key, value in theirs.rows_to_commit()}
@@ -274,7 +367,8 @@ def test_tasks_that_are_our_own_since_the_last_split_come_home() -> None:
     assert sender.recover() == [task(0, "a"), task(0, "b"), task(0, "c"), task(0, "d")]
     assert sender.outbox.waiting == 1
     assert sender.outbox.has_uncommitted
-    assert paths(sender.commit()) == [(2, ["/e"])]
+    assert paths(sender.connect()) == [(2, ["/e"])]
+    assert sender.commit() == []
     assert len(sender.rows) == 1
     sender.outbox.receipt(2, 1, 0)
     sender.commit()
@@ -288,7 +382,7 @@ def test_parcels_of_an_earlier_start_are_sent_again_and_kept_until_the_receipt()
     sender = Sender(dead.rows, epoch=2)
     sender.recover()
     assert not sender.outbox.is_empty
-    assert [(to, mail.parcels) for to, mail in sender.commit()] == [(1, [b"a"]), (2, [b"b"])]
+    assert [(to, mail.parcels) for to, mail in sender.connect()] == [(1, [b"a"]), (2, [b"b"])]
     sender.outbox.receipt(1, 2, 0)
     sender.commit()
     assert len(sender.rows) == 1
@@ -296,3 +390,24 @@ def test_parcels_of_an_earlier_start_are_sent_again_and_kept_until_the_receipt()
     assert sender.outbox.is_empty
     sender.commit()
     assert sender.rows == {}
+
+
+def test_parcels_go_to_all_who_own_anything_of_what_their_receiver_had() -> None:
+    dead = Sender()
+    dead.outbox.post_parcels([(1, b"a"), (2, b"b")])
+    dead.commit()
+    more = Ring.even(SHARDS).resplit(5)
+    grown = Outbox(more, 0, 2, dead.rows.get)
+    assert grown.recover_parcels(dead.waiting_rows(PARCELS)) == []
+    mail = {to: [one.parcels for one in grown.letters_to(to)] for to in range(5)}
+    assert mail == {0: [], 1: [[b"a"]], 2: [[b"b"]], 3: [[b"a"]], 4: [[b"a", b"b"]]}
+    few = Outbox(Ring.even(SHARDS).resplit(1), 0, 2, dead.rows.get)
+    assert few.recover_parcels(dead.waiting_rows(PARCELS)) == [b"a", b"b"]
+    assert [value for _, value in few.rows_to_commit()] == [None]
+
+
+def test_parcels_of_an_older_version_go_to_the_shard_that_they_name() -> None:
+    row = (b"O\0\0\0\0\0\1" + bytes(8), msgspec.msgpack.encode([(1, b"a"), (2, b"b"), (7, b"c")]))
+    sender = Sender(dict([row]), epoch=2)
+    sender.recover()
+    assert [(to, mail.parcels) for to, mail in sender.connect()] == [(1, [b"a"]), (2, [b"b"])]

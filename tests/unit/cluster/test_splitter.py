@@ -21,7 +21,7 @@ def test_what_was_sent_long_ago_is_sent_again_and_memory_stays_bounded(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(splitter, "SENT_KEPT", 10)
-    split = Splitter(Ring(2), 0, Nothing())
+    split = Splitter(Ring.even(2), 0, Nothing())
     for number in range(0, 40, 5):
         split.add([foreign(one) for one in range(number, number + 5)])
     again = split.new_among([foreign(number) for number in range(40)])

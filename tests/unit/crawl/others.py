@@ -36,7 +36,7 @@ def foreign_task(path: str = "x") -> Task:
     """Return a task of a host that shard 1 of two owns."""
     url = parse(f"http://a.test/{path}", UrlConfig())
     assert url is not None
-    assert Ring(2).owner_of(url.key) == 1
+    assert Ring.even(2).owner_of(url.key) == 1
     return Task(url=url)
 
 
@@ -56,7 +56,7 @@ class Two:
     def __init__(self, path: Path, **more: Any) -> None:
         clock = ManualClock()
         state = DictState(path, [])
-        self.outbox = Outbox(Ring(2), 0, 1)
+        self.outbox = Outbox(Ring.even(2), 0, 1, state.get)
         self.taken: list[Mail] = []
         self.has_mail = asyncio.Event()
         self.path = path / "mail.sock"
@@ -64,7 +64,7 @@ class Two:
         self.supervisor, self.courier = Wire(), Wire()
         self.run, self.counters = RunState(), Counters()
         self.contents = SharedContents(
-            ring=Ring(2),
+            ring=Ring.even(2),
             shard=0,
             seen=ContentSeen(state.get),
             rows=(),

@@ -60,7 +60,7 @@ class Member:
 
     def _open(self) -> SharedContents:
         return SharedContents(
-            ring=Ring(SHARDS),
+            ring=Ring.even(SHARDS),
             shard=self.shard,
             seen=ContentSeen(self.rows.get),
             rows=[(key, value) for key, value in self.rows.items() if key[:1] == b"X"],

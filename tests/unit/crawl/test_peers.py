@@ -27,7 +27,7 @@ def test_what_was_posted_is_sent_after_the_commit_and_not_before(two: Two) -> No
 
 
 def test_a_full_outbox_blocks_new_requests(two: Two, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gossamer.cluster.outbox.MAX_WAITING", 2)
+    monkeypatch.setattr("gossamer.cluster.outbox.MOST_WAITING", 2)
     two.outbox.post([foreign_task("1")])
     assert not two.peers.is_blocked
     two.outbox.post([foreign_task("2")])

@@ -9,10 +9,11 @@ import pytest
 from msgspec import json
 
 from gossamer.clock import SystemClock
+from gossamer.cluster import Ring
 from gossamer.config import Config, FilterConfig, PolitenessConfig
 from gossamer.crawl.setting import over_restored
 from gossamer.crawl.shipping import boot_time, ship_after_s
-from gossamer.crawl.takeover import StoreClaim, claim_store
+from gossamer.crawl.takeover import StoreClaim, claim_store, ring_of_store
 from gossamer.errors import CannotGoOn, TakenOver
 from gossamer.store import CrawlCharter, CrawlStore, Objects, ShardManifest, ShippedFile
 
@@ -31,11 +32,11 @@ class Machine:
         return claim_store(self.folder, self.url, LEASE_S, clock, is_forced=is_forced)
 
     def begins_in_s(self, claim: StoreClaim) -> float:
-        return claim.orders(1, LEASE_S, 1.0).begins_at - boot_time()
+        return claim.orders(Ring(), LEASE_S, 1.0).begins_at - boot_time()
 
     def ship(self, claim: StoreClaim) -> None:
         """Ship a first checkpoint of one shard."""
-        orders = claim.orders(1, LEASE_S, 1.0)
+        orders = claim.orders(Ring(), LEASE_S, 1.0)
         charter = claim.charter
         chain = claim.store.shard_chain(orders.generation, 0)
         manifest = ShardManifest(
@@ -219,3 +220,34 @@ def test_what_is_given_to_a_restored_crawl_takes_the_place_of_what_it_says() -> 
     found = over_restored(restored, given)
     assert found.seeds == ("http://a.test/", "http://b.test/")
     assert (found.concurrency, found.filter.max_depth, found.politeness.delay_s) == (7, 3, 9.0)
+
+
+def test_another_ring_of_as_many_shards_is_another_generation(a: Machine) -> None:
+    claim = a.claim()
+    a.ship(claim)
+    first = claim.orders(Ring(), LEASE_S, 1.0).generation
+    assert claim.is_settled
+    again = a.claim(is_forced=True)
+    assert again.orders(Ring(), LEASE_S, 1.0).generation == first
+    two, other = Ring.even(2), Ring.even(3).resplit(2)
+    second = again.orders(two, LEASE_S, 1.0).generation
+    assert (second > first, again.is_settled) == (True, False)
+    assert again.orders(two, LEASE_S, 1.0).generation == second
+    for shard in range(2):
+        again.store.shard_chain(second, shard).append(1, b"{}")
+    again.keep()
+    assert (again.is_settled, again.charter.shards, again.charter.ranges) == (True, 2, ())
+    assert ring_of_store(again.charter) != other
+
+
+def test_the_charter_of_a_store_has_the_ranges_of_an_uneven_ring(a: Machine) -> None:
+    claim, ring = a.claim(), Ring.even(2).resplit(3)
+    generation = claim.orders(ring, LEASE_S, 1.0).generation
+    for shard in ring.numbers:
+        claim.store.shard_chain(generation, shard).append(1, b"{}")
+    claim.keep()
+    found = claim.store.charter()
+    assert found is not None
+    assert (found[1].shards, found[1].ranges) == (3, ring.ranges)
+    assert ring_of_store(found[1]) == ring
+    assert claim.orders(ring, LEASE_S, 1.0).generation == generation

@@ -14,6 +14,7 @@ from gossamer.dedupe import (
     GonePage,
     Level,
     PageText,
+    SketchShare,
     open_copy_detector,
     read_labels,
 )
@@ -28,16 +29,20 @@ class Crowd:
 
     def __init__(self, folder: Path, shards: int) -> None:
         self.folder, self.shards = folder, shards
+        size = (1 << 24) // (2 * shards)
+        self.ranges = tuple((n * size, n % shards) for n in range(2 * shards))
+        """Each shard has two ranges of the ring."""
         self.rows = [Rows() for _ in range(shards)]
         self.stations = [self.open(shard) for shard in range(shards)]
 
     def open(self, shard: int) -> CopyDetector:
+        share = SketchShare(shard, self.ranges)
         return open_copy_detector(
-            self.rows[shard], self.folder / str(shard), 5, (shard, self.shards), is_synced=False
+            self.rows[shard], self.folder / str(shard), 5, share, is_synced=False
         )
 
     def owner(self, key: int) -> int:
-        return (key >> 40) * self.shards >> 24
+        return max((first, shard) for first, shard in self.ranges if first <= key >> 40)[1]
 
     def judge(self, *items: CopyItem) -> None:
         for shard in range(self.shards):

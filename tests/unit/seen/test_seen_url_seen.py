@@ -393,7 +393,7 @@ def test_a_set_can_be_restricted_to_a_range_of_the_ring(crawl: Crawl) -> None:
         if start == 0:
             crawl.finish(crawl.take_work())
     crawl.add(keys_of(1))
-    crawl.commit(crawl.seen.restrict(5, 24))
+    crawl.commit(crawl.seen.restrict([(5, 24)]))
     crawl.seen.close()
     assert crawl.prefixes() == b"S"
     crawl.restart()
@@ -402,9 +402,23 @@ def test_a_set_can_be_restricted_to_a_range_of_the_ring(crawl: Crawl) -> None:
     assert crawl.seen.unknown(keys_of(*rings)).tolist() == [True] * 5 + [False] * 20 + [True] * 5
 
 
+def test_a_set_can_be_restricted_to_several_ranges_of_the_ring(crawl: Crawl) -> None:
+    rings = [ring << 40 for ring in range(30)]
+    for start in (0, 10, 20):
+        crawl.add(keys_of(*rings[start : start + 10]))
+        if start == 0:
+            crawl.finish(crawl.take_work())
+    crawl.commit(crawl.seen.restrict([(2, 3), (9, 10), (29, 29)]))
+    crawl.seen.close()
+    crawl.restart()
+    known = [ring for ring, is_new in enumerate(crawl.seen.unknown(keys_of(*rings))) if not is_new]
+    assert known == [2, 3, 9, 10, 29]
+    assert crawl.seen.known == 5
+
+
 def test_a_young_set_can_be_restricted_too(crawl: Crawl) -> None:
     crawl.add(keys_of(1, 1 << 40, 2 << 40))
-    crawl.commit(crawl.seen.restrict(1, 1))
+    crawl.commit(crawl.seen.restrict([(1, 1)]))
     crawl.restart()
     assert crawl.seen.unknown(keys_of(1, 1 << 40, 2 << 40)).tolist() == [True, False, True]
 
@@ -413,7 +427,7 @@ def test_a_set_that_lies_in_the_range_stays_as_it_is(crawl: Crawl) -> None:
     crawl.add(tens(0))
     crawl.finish(crawl.take_work())
     crawl.add(tens(10, 3))
-    assert crawl.seen.restrict(0, 0) == []
+    assert crawl.seen.restrict([(0, 0)]) == []
     assert crawl.files() == ["run-0000000001.keys"]
     assert crawl.seen.known == 13
 

@@ -22,7 +22,6 @@ from gossamer.crawl.copies import (
     PARCEL_ROW,
     Mark,
     SketchSettings,
-    crawl_seed,
     ensure_whole,
     follow,
     near_folder,
@@ -34,7 +33,13 @@ from gossamer.crawl.opening import (
     lock_folder,
     open_state,
 )
-from gossamer.dedupe import LABEL_ROW, SKETCH_VERSION, CopyChanges, CopyDetector, open_copy_detector
+from gossamer.dedupe import (
+    LABEL_ROW,
+    CopyChanges,
+    CopyDetector,
+    SketchShare,
+    open_copy_detector,
+)
 from gossamer.errors import CannotGoOn, GossamerError
 from gossamer.log import tell
 from gossamer.model import BuildProgress, BuildStep
@@ -67,16 +72,16 @@ def label_rest(
     folder: CrawlFolder, on_read: BuildProgress, *, is_anew: bool = False
 ) -> dict[str, int]:
     """Label what the shards of a crawl have left; the folder is ours."""
-    shards = read_charter(folder.charter_path).shards
-    about = SketchSettings(SKETCH_VERSION, crawl_seed(folder), shards)
+    ring = read_charter(folder.charter_path).ring
+    places = [ShardFolder(folder=folder, shard=shard, ring=ring) for shard in ring.numbers]
     with ExitStack() as stack:
         branches: list[_Branch] = []
-        for shard in range(shards):
-            state = open_state(ShardFolder(folder=folder, shard=shard, ring=Ring(shards)))
+        for place in places:
+            state = open_state(place)
             stack.callback(state.close)
-            branches.append(_opened(state, about, shard, is_anew=is_anew))
-        _open_parcels(branches)
-        pages = sum(_read(folder, shard, branches, on_read) for shard in range(shards))
+            branches.append(_opened(place, state, is_anew=is_anew))
+        _open_parcels(branches, ring)
+        pages = sum(_read(folder, shard, branches, on_read) for shard in ring.numbers)
         for branch in branches:
             branch.state.sync()
     totals = [branch.counts for branch in branches]
@@ -129,27 +134,29 @@ class _Branch:
         self.state.write([*changes.rows, (COUNTERS, encode_counters(counters))])
 
 
-def _opened(state: State, about: SketchSettings, shard: int, *, is_anew: bool) -> _Branch:
+def _opened(place: ShardFolder, state: State, *, is_anew: bool) -> _Branch:
     """Return a shard's branch; anew, it is without labels and sketches."""
+    about = SketchSettings.of(place)
     if is_anew:
         state.delete_range(LABEL_ROW, after_prefix(LABEL_ROW) or b"")
         reset_near(state, about)
     else:
         ensure_whole(state, about)
-    station = open_copy_detector(state, near_folder(state), about.seed, (shard, about.shards))
+    share = SketchShare(place.shard, place.ring.ranges)
+    station = open_copy_detector(state, near_folder(state), about.seed, share)
     counts = {} if is_anew else decode_counters(state.get(COUNTERS)).copies
     branch = _Branch(state, station, counts)
     branch.write(CopyChanges())
     return branch
 
 
-def _open_parcels(branches: list[_Branch]) -> None:
+def _open_parcels(branches: list[_Branch], ring: Ring) -> None:
     """Open what lies at the shards, or on its way to them."""
     for shard, branch in enumerate(branches):
         for key, parcel in list(branch.state.scan(PARCEL_ROW)):
             _hand_over([(shard, parcel)], branches)
             branch.state.write([(key, None)])
-        for key, parcels in parcel_rows(branch.state.scan(PARCELS)):
+        for key, parcels in parcel_rows(branch.state.scan(PARCELS), ring):
             _hand_over(parcels, branches)
             branch.state.write([(key, None)])
 

@@ -26,6 +26,7 @@ from gossamer.cluster import (
     Charter,
     ContentNews,
     Ring,
+    RingSlice,
     read_charter,
     renew_charter,
     start_child,
@@ -71,9 +72,10 @@ class Split:
     new: Ring
 
 
-def ensure_shards(folder: CrawlFolder, config: Config, wanted: int, lock: int) -> None:
+def ensure_shards(folder: CrawlFolder, config: Config, wanted: int, lock: int) -> Ring:
     """Let the state be split into as many shards as are wanted, finishing what was begun before.
 
+    Return which of them owns what.
     States that are older than the archive are refused before anything is changed. The work is done
     in a process of its own: a database that was open here would keep later forks
     from opening one. It holds the folder's lock too, so that nobody follows before it is gone.
@@ -84,16 +86,17 @@ def ensure_shards(folder: CrawlFolder, config: Config, wanted: int, lock: int) -
         _remove_from(folder, charter.shards)
         if charter.shards == wanted:
             renew_charter(folder.charter_path, charter)
-            return
+            return charter.ring
         if not any(State.exists(folder.state(shard)) for shard in range(charter.shards)):
             write_charter(folder.charter_path, Charter(shards=wanted))  # nothing is there to move
-            return
+            return read_charter(folder.charter_path).ring
     tell("state.splitting", shards=charter.shards, into=wanted)
     _do_aside(
         lambda: asyncio.run(split_state(folder, config, wanted)),
         f"splitting the state into {wanted} shards",
         lock,
     )
+    return read_charter(folder.charter_path).ring
 
 
 def _expect_whole(folder: CrawlFolder, charter: Charter, wanted: int, lock: int) -> None:
@@ -148,18 +151,17 @@ async def split_state(folder: CrawlFolder, config: Config, wanted: int) -> None:
         await _move(folder, config, charter)
         charter = read_charter(folder.charter_path)
     if charter.shards != wanted:
-        begun = Charter(shards=charter.shards, moving_to=wanted, phase="copying")
+        begun = charter.moving(charter.ring.resplit(wanted), "copying")
         write_charter(folder.charter_path, begun)
         await _move(folder, config, begun)
 
 
 async def _move(folder: CrawlFolder, config: Config, charter: Charter) -> None:
-    split = Split(folder, config, Ring(charter.shards), Ring(charter.moving_to))
+    split = Split(folder, config, charter.ring, charter.next_ring)
     if charter.phase == "copying":
         await _repair_old(split)
         _copy(split)
-        dropping = Charter(shards=charter.shards, moving_to=charter.moving_to, phase="dropping")
-        write_charter(folder.charter_path, dropping)
+        write_charter(folder.charter_path, charter.moving(split.new, "dropping"))
     for shard in range(charter.moving_to):
         with _opened(split, shard) as state:
             _drop_foreign(state, shard, split.new)
@@ -167,7 +169,7 @@ async def _move(folder: CrawlFolder, config: Config, charter: Charter) -> None:
             _shrink_seen(state, shard, split)
             fold_counters(state)
             state.sync()
-    write_charter(folder.charter_path, Charter(shards=charter.moving_to))
+    write_charter(folder.charter_path, Charter.of(split.new))
     _remove_from(folder, charter.moving_to)
 
 
@@ -264,9 +266,10 @@ def _copy_seen(split: Split, states: list[State]) -> None:
         for to in range(split.new.shards):
             if to != shard:
                 target = _open_seen(states[to], split.config)
-                for keys in source.range_keys(*split.new.span(to)):
-                    target.add(keys[target.unknown(keys)])
-                    _commit_seen(states[to], target)
+                for span in split.new.spans(to):
+                    for keys in source.range_keys(*span):
+                        target.add(keys[target.unknown(keys)])
+                        _commit_seen(states[to], target)
                 target.close()
         source.close()
 
@@ -288,17 +291,16 @@ def _open_seen(state: State, config: Config) -> UrlSeen:
 def _shrink_seen(state: State, shard: int, split: Split) -> None:
     """Drop the keys of the ranges that other shards own by now."""
     seen = _open_seen(state, split.config)
-    state.write(seen.restrict(*split.new.span(shard)))
+    state.write(seen.restrict(split.new.spans(shard)))
     seen.close()
 
 
 def _drop_foreign(state: State, shard: int, ring: Ring) -> None:
     """Delete every row that a shard does not own under a split."""
-    first, last = ring.span(shard)
-    for table in BY_RING:
-        state.delete_range(table, table + first.to_bytes(3, "big"))
-        if last + 1 < POINTS:
-            state.delete_range(table + (last + 1).to_bytes(3, "big"), bytes((table[0] + 1,)))
+    for first, last in _gaps(ring.spans(shard)):
+        for table in BY_RING:
+            end = table + (last + 1).to_bytes(3, "big") if last + 1 < POINTS else _after(table)
+            state.delete_range(table + first.to_bytes(3, "big") if first else table, end)
     owner = _owner(ring)
     for table in (DELAYED, ROBOTS, ROW_PREFIX):
         gone: list[Row] = []
@@ -307,6 +309,19 @@ def _drop_foreign(state: State, shard: int, ring: Ring) -> None:
                 gone.append((key, None))
         for start in range(0, len(gone), BATCH_ROWS):
             state.write(gone[start : start + BATCH_ROWS])
+
+
+def _gaps(spans: RingSlice) -> Iterator[tuple[int, int]]:
+    """Give the first and the last point of what lies between some ranges of the ring."""
+    at = 0
+    for first, last in (*spans, (POINTS, POINTS)):
+        if at < first:
+            yield at, first - 1
+        at = last + 1
+
+
+def _after(table: bytes) -> bytes:
+    return bytes((table[0] + 1,))
 
 
 def _owner(ring: Ring) -> Owner:
