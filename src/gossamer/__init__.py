@@ -42,6 +42,7 @@ if TYPE_CHECKING:
         PolitenessConfig,
         ProcessConfig,
         RobotsConfig,
+        ScheduleConfig,
         SeenConfig,
         StoreConfig,
         TrapsConfig,
@@ -379,6 +380,7 @@ __all__ = [
     "RobotsLine",
     "RoundTotals",
     "RowFilters",
+    "ScheduleConfig",
     "SearchIndex",
     "SearchKeywords",
     "Seed",
@@ -485,8 +487,8 @@ _HOMES = {
     "api.tables": "CrawlTable LinkEntry PageRow TableFiles moment_since",
     "config": (
         "Config DedupeConfig FetchConfig FilterConfig FrontierConfig HostConfig LimitsConfig "
-        "OutageConfig PolitenessConfig ProcessConfig RobotsConfig SeenConfig StoreConfig "
-        "TrapsConfig UrlConfig WatchConfig"
+        "OutageConfig PolitenessConfig ProcessConfig RobotsConfig ScheduleConfig SeenConfig "
+        "StoreConfig TrapsConfig UrlConfig WatchConfig"
     ),
     "crawl": (
         "Checkpointed Crawl Ending NearTotals RebuiltState RestoredCrawl RoundTotals Seed "

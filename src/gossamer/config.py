@@ -320,6 +320,16 @@ class LimitsConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """Maximum size of the archive."""
 
 
+class ScheduleConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """When requests may be made. Outside of these hours the crawl waits, and says until when."""
+
+    hours: tuple[str, ...] = ()
+    """Hours in which requests may be made, such as "22:00-06:00", "Mon-Fri 20:00-07:00" or
+    "Sat,Sun 00:00-24:00"; days are those on which they begin. None: at any time."""
+    time_zone: str = ""
+    """The time zone of these hours, such as "Europe/Berlin" or "UTC"; "" is the machine's."""
+
+
 class HostConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Settings of one host, by its name, with a port ("x.org:8080") or as an origin.
 
@@ -370,6 +380,7 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     seen: SeenConfig = field(default_factory=SeenConfig)
     store: StoreConfig = field(default_factory=StoreConfig)
     limits: LimitsConfig = field(default_factory=LimitsConfig)
+    schedule: ScheduleConfig = field(default_factory=ScheduleConfig)
     watch: WatchConfig = field(default_factory=WatchConfig)
     host: dict[str, HostConfig] = field(default_factory=dict)
     """Settings of single hosts, each a table of its own such as [host."x.org"]."""
@@ -381,6 +392,7 @@ LIVE = frozenset(
         *("politeness.max_adaptive_s", "politeness.throttle_s", "politeness.max_retry_after_s"),
         *("store.commit_pages", "store.commit_s", "store.min_free_bytes"),
         *("limits.max_pages", "limits.max_time_s", "limits.max_bytes"),
+        *("schedule.hours", "schedule.time_zone"),
         *("watch.rate_per_s", "host.delay_s", "host.scope"),
         *(f"filter.{name}" for name in FilterConfig.__struct_fields__),
     }

@@ -15,9 +15,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory, gettempdir
 from typing import BinaryIO
 
+from gossamer.linux import memory_folder
+
 TEMPORARY = ".tmp"
 """What the name of a file that is being written ends with."""
-SHARED_MEMORY = "/dev/shm"  # noqa: S108 -- for links that live as long as the process
 READABLE = 0o666
 """As any program makes files: the process's umask takes away from it."""
 
@@ -87,7 +88,7 @@ def linked_files(folder: Path, names: Iterable[str]) -> Iterator[Path]:
     if it can write nowhere else.
     """
     place = gettempdir()
-    usual = place if place != str(Path.cwd()) else SHARED_MEMORY
+    usual = place if place != str(Path.cwd()) else memory_folder()
     with TemporaryDirectory(prefix="gossamer-", dir=usual) as links:
         whole = folder.resolve()
         for name in names:

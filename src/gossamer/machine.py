@@ -1,18 +1,15 @@
-"""What the system allows this process: open files, memory, paths of sockets.
+"""What the system allows this process: open files and memory.
 
 Limits that are too low are found here before they strike: a library that gets no memory often ends
 the process without a word.
 """
 
 import errno
-import os
 import resource
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 from typing import NamedTuple
 
 from gossamer.errors import CannotGoOn
+from gossamer.linux import control_group_limits
 
 MIB = 1024 * 1024
 MIN_OPEN_FILES = 48
@@ -68,25 +65,8 @@ def _own_limits() -> list[MemoryLimit]:
     return [MemoryLimit(size, name) for size, name in sizes if size != resource.RLIM_INFINITY]
 
 
-def _group_limits(root: Path = Path("/sys/fs/cgroup")) -> list[MemoryLimit]:
-    """Return the memory limits of the control group that this process is in, and those above."""
-    try:
-        lines = Path("/proc/self/cgroup").read_text(encoding="utf-8").splitlines()
-    except OSError:
-        return []
-    paths = [line.split(":", 2)[2] for line in lines if line.startswith("0::")]
-    group = root / (paths[0] if paths else "").lstrip("/")
-    files = [folder / "memory.max" for folder in (group, *group.parents)]
-    sizes = [_size_in(file) for file in files if file.is_relative_to(root)]
-    return [MemoryLimit(size, "memory.max of its control group") for size in sizes if size]
-
-
-def _size_in(file: Path) -> int | None:
-    try:
-        text = file.read_text(encoding="utf-8").strip()
-    except OSError:
-        return None
-    return int(text) if text.isdecimal() else None
+def _group_limits() -> list[MemoryLimit]:
+    return [MemoryLimit(size, "memory.max of its control group") for size in control_group_limits()]
 
 
 def expect_memory() -> None:
@@ -126,13 +106,3 @@ def memory_words() -> str:
     where = f" (it is limited to {limits[0].words()})" if limits else ""
     remedy = "raise the limit" if limits else "free some"
     return f"not enough memory{where}; {remedy}, or give fewer --shards or a smaller --concurrency"
-
-
-@contextmanager
-def short_path(path: Path) -> Iterator[str]:
-    """Give a path of bounded length: a Unix socket's may have 107 bytes, a crawl's folder more."""
-    descriptor = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        yield f"/proc/self/fd/{descriptor}/{path.name}"
-    finally:
-        os.close(descriptor)

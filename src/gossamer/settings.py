@@ -28,9 +28,10 @@ from msgspec import Struct, structs
 from msgspec import inspect as types
 
 from gossamer import config as knobs_module
-from gossamer.config import Config, HostConfig
+from gossamer.config import Config, HostConfig, ScheduleConfig
 from gossamer.durable import replace_file
 from gossamer.errors import CannotGoOn, ConfigError, unknown_setting
+from gossamer.schedule import read_schedule
 from gossamer.secrets import (
     FILE,
     MODE,
@@ -96,8 +97,7 @@ def describe_knobs() -> list[Knob]:
 def describe_host_knobs() -> list[Knob]:
     """Return every knob of a [host] table."""
     words = _docs_by_class()[HostConfig.__name__]
-    found = _fields(HostConfig)
-    return [Knob(_HOST, name, kind, default, words[name]) for name, kind, default in found]
+    return [Knob(_HOST, *about, words[about[0]]) for about in _fields(HostConfig)]
 
 
 def describe_sections() -> dict[str, str]:
@@ -251,6 +251,8 @@ def check(config: Config) -> None:
             "frontier.scores needs frontier.order bfs, best or opic, without frontier.score: "
             "add --order best"
         )
+    if config.schedule != ScheduleConfig():
+        read_schedule(config.schedule.hours, config.schedule.time_zone)
     check_secrets(config)
 
 

@@ -18,10 +18,12 @@ GROUND = frozenset(
         "durable",
         "errors",
         "lazy",
+        "linux",
         "log",
         "machine",
         "native",
         "ranks",
+        "schedule",
         "secrets",
         "settings",
     }

@@ -166,7 +166,7 @@ PARTS: dict[str, tuple[str, ...]] = {
             "FilterConfig",
         ),
         *("UrlConfig", "ProcessConfig", "DedupeConfig", "TrapsConfig", "FrontierConfig"),
-        *("SeenConfig", "StoreConfig", "WatchConfig", "HostConfig"),
+        *("SeenConfig", "StoreConfig", "WatchConfig", "HostConfig", "ScheduleConfig"),
     ),
     "errors": ("GossamerError", "ConfigError", "CannotGoOn", "CorruptFile", "TakenOver", "Bug"),
     "short": ("status", "why", "show", "add", "build_state", "build_near"),

@@ -5,9 +5,7 @@ us: after the crawl, once it has taken in the last page, or at once if we are ki
 itself it is told and started again; the crawl goes on meanwhile.
 """
 
-import ctypes
 import os
-import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -17,11 +15,11 @@ from tempfile import TemporaryFile
 from typing import IO, TypeAlias
 
 from gossamer.errors import CannotGoOn
+from gossamer.linux import die_with
 
 Say: TypeAlias = Callable[[str], None]
 
 NICE = 5
-PR_SET_PDEATHSIG = 1
 TICKS_BETWEEN_STARTS = 10
 """Of a status each second: an indexer that dies at once is not started in vain all the time."""
 _TOLD_BYTES = 400
@@ -176,6 +174,4 @@ class NoConsole:
 def end_with(parent: int) -> None:
     """Let this process be nice to others, and die with the one that started it."""
     os.nice(NICE)
-    ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-    if os.getppid() != parent:  # it has died before we asked to die with it
-        sys.exit(0)
+    die_with(parent)

@@ -153,7 +153,7 @@ def progress(
     def tell(status: "Status") -> None:
         tell_failures(status)
         if next(calls) % PLAIN_EVERY == 0:
-            console.print(shown(status).plain, soft_wrap=True)
+            console.print(shown(status).plain, soft_wrap=True, markup=False)
 
     yield tell
 
@@ -182,6 +182,8 @@ def progress_line(status: "Status") -> Text:
 
 def watch_line(status: "Status") -> Text:
     """Return a watch in one line: freshness, revisits and what they found, the queue."""
+    from gossamer import waiting_words
+
     watch = status.watch
     line = Text()
     fresh = watch.expected_freshness
@@ -193,7 +195,7 @@ def watch_line(status: "Status") -> Text:
     if watch.due is not None and status.running:
         line.append(f" · {watch.due:,} due")
     if status.paused:
-        line.append(f" · paused: {harmless(status.paused)}", "yellow")
+        line.append(f" · {harmless(waiting_words(status))}", "yellow")
     if status.stop_reason and status.running:
         line.append(" · stopping (Ctrl-C again stops at once)", "yellow")
     return line

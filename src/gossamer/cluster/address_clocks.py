@@ -19,6 +19,7 @@ from pathlib import Path
 from xxhash import xxh3_64_intdigest
 
 from gossamer.errors import CannotGoOn
+from gossamer.linux import reserve
 
 BUCKETS, ENTRIES = 4096, 8
 """A bucket holds the clocks of so many addresses: in all, of 32,768 that were asked just now."""
@@ -62,7 +63,7 @@ class FileAddressClocks:
             self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
             fcntl.lockf(self._fd, fcntl.LOCK_EX, _KEYS_AT)
             is_cut = os.fstat(self._fd).st_size < _SIZE
-            os.posix_fallocate(self._fd, 0, _SIZE)  # a store to a hole on a full disk is a SIGBUS
+            reserve(self._fd, _SIZE)
             self._map = mmap.mmap(self._fd, _SIZE)
             self._floor = _begin(self._map, boot_id.encode(), floor, is_new=is_cut)
             fcntl.lockf(self._fd, fcntl.LOCK_UN, _KEYS_AT)

@@ -16,7 +16,7 @@ from pathlib import Path
 import msgspec
 
 from gossamer.cluster.messages import ContentMail
-from gossamer.machine import short_path
+from gossamer.linux import short_path
 
 MOST_AT_ONCE = 64
 """Datagrams that are read before something else has its turn."""

@@ -16,8 +16,8 @@ from gossamer.clock import Clock
 from gossamer.cluster.connection import Connection
 from gossamer.cluster.messages import Hello, Mail, PeerMessage, Receipt
 from gossamer.cluster.outbox import Outbox
+from gossamer.linux import short_path
 from gossamer.log import tell
-from gossamer.machine import short_path
 from gossamer.model import Row
 
 RECONNECT_S = 0.05

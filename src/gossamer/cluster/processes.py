@@ -5,7 +5,6 @@ The parent must therefore never open a database: its threads would not be there 
 """
 
 import asyncio
-import ctypes
 import os
 import signal
 import socket
@@ -16,14 +15,13 @@ from typing import NoReturn
 
 from gossamer.clock import Clock
 from gossamer.errors import CannotGoOn
+from gossamer.linux import die_with
 
-PR_SET_PDEATHSIG = 1
 EXIT_S, POLL_S = 30.0, 0.01
 """How long a shard that has closed its connection may take to exit, and how often we look."""
 CRASHED = 70
 """Exit code of a shard that ended by an error of our own."""
 STOPS = (signal.SIGINT, signal.SIGTERM)
-_libc = ctypes.CDLL(None, use_errno=True)
 
 
 class ShardChild:
@@ -101,10 +99,9 @@ def _be_a_shard(
     """Run the shard in the forked process; never return into what the parent was doing."""
     code = CRASHED
     try:
-        _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-        if os.getppid() == parent:  # it may have died before we asked to die with it
-            _let_go(keep)
-            code = run(shard, end)
+        die_with(parent)
+        _let_go(keep)
+        code = run(shard, end)
     except BaseException:  # noqa: BLE001  # the top of a process: told, and counted as a death
         traceback.print_exc()
     finally:

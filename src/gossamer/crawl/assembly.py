@@ -44,7 +44,6 @@ from gossamer.crawl.opening import (
     restored_mark_path,
     saving_credit,
     start_epoch,
-    this_boot,
 )
 from gossamer.crawl.pausing import OutageDuty
 from gossamer.crawl.peers import NoPeers, NoStore, OtherShards, take_letter
@@ -68,6 +67,7 @@ from gossamer.fetch import (
 )
 from gossamer.filter import UrlFilter
 from gossamer.frontier import AddressGaps
+from gossamer.linux import boot_id
 from gossamer.model import Counters, Standing, UrlRecord
 from gossamer.process import Processor, Registry, Tools
 from gossamer.report import (
@@ -446,7 +446,7 @@ def _open_clocks(
     return FileAddressClocks(
         place.folder.addresses_path,
         time.now(),
-        boot_id=this_boot(),
+        boot_id=boot_id(),
         offset_s=time.offset_s,
         longest_s=gaps.longest_s,
         is_first=is_first,

@@ -2,7 +2,6 @@
 
 import asyncio
 import dataclasses
-import os
 import signal
 import threading
 from collections import Counter
@@ -67,6 +66,7 @@ from gossamer.errors import ConfigError
 from gossamer.fetch import ProtocolModule
 from gossamer.filter import UrlFilter, check_patterns, named_filter
 from gossamer.frontier import ScoreTable, choose_order, named_score, needed_scores
+from gossamer.linux import cores
 from gossamer.log import tell
 from gossamer.machine import expect_open_files
 from gossamer.model import Counters, as_json
@@ -554,4 +554,4 @@ def how_many_shards(config: Config, extras: Extras) -> int:
         return config.shards
     is_ours_alone = extras.processors or extras.filters or extras.protocols
     is_plain = threading.active_count() == 1 and not State.was_opened
-    return 1 if is_ours_alone or not is_plain else len(os.sched_getaffinity(0))
+    return 1 if is_ours_alone or not is_plain else cores()

@@ -14,7 +14,7 @@ from gossamer.config import Config, LimitsConfig
 from gossamer.crawl.core import Core
 from gossamer.crawl.lanes import SWEEP_S, Lanes
 from gossamer.crawl.ledger import Ledger
-from gossamer.crawl.pausing import OutageDuty, reason_to_pause
+from gossamer.crawl.pausing import OpenHours, OutageDuty, reason_to_pause
 from gossamer.crawl.ports import Peers, Remote, RevisitScheduler
 from gossamer.crawl.worker import Worker
 from gossamer.errors import GossamerError
@@ -46,6 +46,8 @@ class RunState:
     stop_reason: str = ""
     paused: str = ""
     """Why no request is allowed at the moment; "" while the crawl runs freely."""
+    opens_at: float | None = None
+    """When [schedule] allows requests again; None if it allows them."""
     error: BaseException | None = None
     """What work beside the engine has failed with."""
     _woken: asyncio.Event = field(default_factory=asyncio.Event)
@@ -63,9 +65,9 @@ class RunState:
         """Forget an earlier stop: the engine is about to run again."""
         self.stop_reason = ""
 
-    def pause(self, reason: str) -> None:
-        """Begin nothing new for a reason; "" ends the pause."""
-        self.paused = reason
+    def pause(self, reason: str, opens_at: float | None = None) -> None:
+        """Begin nothing new for a reason; "" ends the pause. It may be known when it will."""
+        self.paused, self.opens_at = reason, opens_at
 
     def ended(self, error: BaseException | None) -> None:
         """Be told that work beside the engine has ended; an error ends the crawl."""
@@ -189,6 +191,7 @@ class EngineLoop:
                 advice="a higher `ulimit -n` allows more",
             )
         self._lanes = Lanes(self._slots)
+        self._hours = OpenHours()
         self._sweep_at = 0.0
         """When to look for slow requests next."""
         self._began_at = 0.0
@@ -491,9 +494,12 @@ class EngineLoop:
         core.release_held()
 
     def look_at_pause(self) -> None:
-        """Begin or end a pause: somebody wants one, or the disk is full."""
+        """Begin or end a pause: somebody wants one, the disk is full, or it is not the hour."""
         run = self.run_state
-        run.pause(reason_to_pause(self._folder, self.config.store, was=run.paused))
+        opens_at = self._hours.opens_at(self.config.schedule, self.time.clock.wall())
+        run.pause(
+            reason_to_pause(self._folder, self.config, was=run.paused, opens_at=opens_at), opens_at
+        )
         run.wake()
 
     def _look_at_outages(self) -> None:

@@ -10,7 +10,6 @@ It dies with us: then its sign of life ends, and another machine may go on.
 """
 
 import asyncio
-import ctypes
 import os
 import select
 import signal
@@ -29,9 +28,10 @@ from msgspec import Struct, json
 from gossamer.clock import SystemClock
 from gossamer.cluster import Ranges, Ring, ShardChild, start_child
 from gossamer.crawl.history import MomentSet, keep_set, note_moment, sweep
-from gossamer.crawl.shipping import ShippingOrders, boot_time
+from gossamer.crawl.shipping import ShippingOrders
 from gossamer.crawl.takeover import StoreClaim, claim_store
 from gossamer.errors import CannotGoOn, ConfigError, GossamerError, TakenOver
+from gossamer.linux import boot_time, die_with
 from gossamer.store import State
 
 SETTLE_S = 0.3
@@ -42,7 +42,6 @@ SWEEP_S = 3600.0
 END_S = 30.0
 """How long the store is waited for at the end."""
 LONGEST_BYTES = 1 << 20
-PR_SET_PDEATHSIG = 1
 
 
 class KeepRequest(Struct, frozen=True, kw_only=True):
@@ -286,11 +285,9 @@ def _kind_of(error: Exception) -> str:
 def main() -> None:
     """Be the keeper of a program that cannot fork: at the end of a connection it has given us."""
     parent = os.getppid()
-    ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    die_with(parent)
     for number in (signal.SIGINT, signal.SIGTERM):  # the parent decides
         signal.signal(number, signal.SIG_IGN)
-    if os.getppid() != parent:
-        return
     end = socket.socket(fileno=int(sys.argv[1]))
     _serve(end, json.decode(sys.argv[2], type=KeepRequest))
 

@@ -16,6 +16,7 @@ from gossamer.cluster import Ring
 from gossamer.durable import replace_file
 from gossamer.errors import CannotGoOn, rebuild_state_command
 from gossamer.frontier import Order
+from gossamer.linux import boot_id, is_dead
 from gossamer.log import tell
 from gossamer.model import Row
 from gossamer.report import COUNTERS, decode_counters, encode_counters, sum_counters
@@ -27,7 +28,6 @@ REQUISITES_KNOWN = b"mr"
 """The row that says that the requisites of all stored pages are queued, or were refused."""
 CREDITS = "credits"
 """The file beside the state that says what URLs are worth."""
-BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 DYING_S = 5.0
 """How long the shards of a dead supervisor are waited for: they die with it, but not at once."""
 WHOLE_RING = Ring()
@@ -101,11 +101,7 @@ def _take(lock: int, folder: CrawlFolder, clock: Clock) -> None:
 
 def _is_gone(holder: str) -> bool:
     """Return True if the process that wrote its number into the lock has ended."""
-    try:
-        state = Path(f"/proc/{int(holder)}/stat").read_text().rpartition(")")[2].split()[0]
-    except (OSError, ValueError, IndexError):
-        return holder.isdigit()
-    return state in {"Z", "X"}
+    return holder.isdecimal() and is_dead(int(holder))
 
 
 def open_state(place: ShardFolder) -> State:
@@ -206,23 +202,18 @@ def lacks_requisites(state: State, *, is_wanted: bool) -> bool:
     return is_wanted and not is_known
 
 
-def this_boot() -> str:
-    """Return what names the time since the machine was booted; "" if nothing does."""
-    return BOOT_ID.read_text().strip() if BOOT_ID.exists() else ""
-
-
 def start_epoch(state: State, clock: Clock, after: int = 0) -> tuple[CrawlTime, bool]:
     """Begin a new epoch (later than `after`), durable before anything else; was there a reboot?
 
     A state that was restored from elsewhere is as after a reboot: its clocks may be behind.
     """
-    boot_id = this_boot()
+    boot = boot_id()
     meta = read_meta(state)
     is_restored = restored_mark_path(state.path).exists()
-    has_rebooted = meta.boot_id != boot_id or not boot_id or is_restored
+    has_rebooted = meta.boot_id != boot or not boot or is_restored
     time = CrawlTime.anchored(clock) if has_rebooted else CrawlTime(clock, meta.offset_s)
     is_first = meta.epoch == 0
-    meta = Meta(epoch=max(meta.epoch, after) + 1, boot_id=boot_id, offset_s=time.offset_s)
+    meta = Meta(epoch=max(meta.epoch, after) + 1, boot_id=boot, offset_s=time.offset_s)
     state.write([(META, msgspec.msgpack.encode(meta))])
     state.sync()
     return time, has_rebooted and not is_first

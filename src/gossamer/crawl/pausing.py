@@ -1,4 +1,4 @@
-"""What keeps a shard from making requests: a pause, a full disk, a network or hosts that are down.
+"""What keeps a shard from asking: a pause, a full disk, the hour, a network or hosts that are down.
 
 `gossamer pause` leaves a file in the crawl's folder, so a pause survives kills and restarts.
 """
@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Protocol
 
 from gossamer.cluster import OutageOrders, ShardOutages
-from gossamer.config import OutageConfig, StoreConfig
+from gossamer.config import Config, OutageConfig, ScheduleConfig
 from gossamer.frontier import Frontier
 from gossamer.log import tell, warn
-from gossamer.model import PAUSED_ON_REQUEST
+from gossamer.model import PAUSED_BY_SCHEDULE, PAUSED_ON_REQUEST
+from gossamer.schedule import Schedule, moment_words, read_schedule
 from gossamer.store import CrawlFolder
 
 GIVE_UP_AT_ONCE = 1000
@@ -19,18 +20,47 @@ OVERDUE_EVERY = 60
 """Rounds between two searches for hosts that have been down for too long."""
 
 
-def reason_to_pause(root: Path, rules: StoreConfig, *, was: str) -> str:
-    """Return why no request is allowed, or ""; tell when a pause begins, with what it `was`."""
+class OpenHours:
+    """Whether [schedule] allows requests: worked out anew when it may have changed."""
+
+    def __init__(self) -> None:
+        self._rules = ScheduleConfig()
+        self._schedule = Schedule()
+        self._closed_at = 0.0
+        self._opens_at: float | None = None
+
+    def opens_at(self, rules: ScheduleConfig, now: float) -> float | None:
+        """Return from when requests are allowed, by the wall clock; None if they are now."""
+        if not rules.hours:
+            return None
+        if rules != self._rules:
+            self._schedule = read_schedule(rules.hours, rules.time_zone)
+            self._rules, self._opens_at = rules, None
+        if self._opens_at is None or not self._closed_at <= now < self._opens_at:
+            self._closed_at, self._opens_at = now, self._schedule.opens_at(now)
+        return self._opens_at
+
+
+def reason_to_pause(root: Path, config: Config, *, was: str, opens_at: float | None) -> str:
+    """Return why no request is allowed, or ""; tell when a pause begins, with what it `was`.
+
+    `opens_at` is when [schedule] allows them again.
+    """
     if CrawlFolder(root).paused_path.exists():
         if was != PAUSED_ON_REQUEST:
             tell("crawl.paused", reason=PAUSED_ON_REQUEST)
         return PAUSED_ON_REQUEST
     free = shutil.disk_usage(root).free
-    if free >= rules.min_free_bytes:
+    if free < config.store.min_free_bytes:
+        if was != "disk_low":
+            tell("crawl.paused", reason="disk_low", free_bytes=free)
+        return "disk_low"
+    if opens_at is None:
         return ""
-    if was != "disk_low":
-        tell("crawl.paused", reason="disk_low", free_bytes=free)
-    return "disk_low"
+    if was != PAUSED_BY_SCHEDULE:
+        until = moment_words(opens_at, config.schedule.time_zone)
+        tell("crawl.paused", reason=PAUSED_BY_SCHEDULE, until=until)
+    return PAUSED_BY_SCHEDULE
 
 
 class RecordLost(Protocol):

@@ -1,7 +1,6 @@
 """A shard that runs in this process: how it stands, what it answers, and how its run ended."""
 
 import asyncio
-import ctypes
 import gc
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
@@ -18,6 +17,7 @@ from gossamer.crawl.setting import set_running, settings_in
 from gossamer.crawl.trusting import patterns_in, trust_running
 from gossamer.errors import ConfigError, GossamerError
 from gossamer.frontier import ADDRESS_DELAY
+from gossamer.linux import keep_freed_memory
 from gossamer.model import Counters, Standing, WaitsFor, as_json
 from gossamer.report import (
     ADDRESSES_TOLD,
@@ -35,10 +35,6 @@ from gossamer.store import captures_among
 from gossamer.urls import parse
 
 PROGRESS_S = 1.0
-MIB = 1024 * 1024
-MALLOC = {-1: 64 * MIB, -2: 16 * MIB, -3: 32 * MIB}
-"""Of mallopt(3): M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_THRESHOLD."""
-
 RETRY_FIELDS = RetryRequest.__struct_fields__
 
 Progress = Callable[[Status], None]
@@ -60,6 +56,8 @@ def standing_of(shard: Shard) -> Standing:
         parked_hosts=core.frontier.parked.hosts,
         is_running=True,
         paused=shard.engine.paused,
+        opens_at=run.opens_at,
+        time_zone=shard.engine.config.schedule.time_zone,
         stop_reason=run.stop_reason,
         outbox=core.outbox.waiting if core.outbox is not None else 0,
         watched=revisits.watched if revisits is not None else 0,
@@ -132,7 +130,7 @@ def quiet_collector() -> Iterator[Callable[[], None]]:
 
     Yields what to call when all of that is there; until then little is collected, either.
     """
-    _keep_freed_memory()
+    keep_freed_memory()
     before = gc.get_threshold()
     gc.set_threshold(50_000, 20, 50)
     try:
@@ -147,18 +145,6 @@ def _freeze() -> None:
     gc.freeze()
 
 
-def _keep_freed_memory() -> None:
-    """Let the allocator keep what large pages free: a page is soon followed by another.
-
-    By default glibc gives such memory back at once and asks for it again, page fault by page fault
-    (a tenth of the CPU of pages of 500 kB).
-    """
-    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
-    if mallopt is not None:
-        for parameter, size in MALLOC.items():
-            mallopt(parameter, size)
-
-
 async def _answer_why(shard: Shard, text: str) -> dict[str, object]:
     """Return everything that is known of a URL."""
     config, revisits = shard.engine.config, shard.engine.revisits
@@ -168,6 +154,7 @@ async def _answer_why(shard: Shard, text: str) -> dict[str, object]:
         sources = replace(sources, address_wait=shard.requester.queues.of(url.host))
     if revisits is not None and url is not None:
         sources = replace(sources, next_look_at=revisits.next_revisit_at(url.key))
+    sources = replace(sources, opens_at=shard.engine.run_state.opens_at)
     # It may have to read the whole links archive: not on the loop.
     return as_json(await asyncio.to_thread(explain_url, text, sources))
 

@@ -128,7 +128,7 @@ def set_running(shard: Shard, request: SettingsRequest) -> None:
         shard.peers.limit_pages(config.limits.max_pages)
     if shard.engine.revisits is not None:
         shard.engine.revisits.set_rate(config.watch.rate_per_s)
-    shard.engine.run_state.wake()
+    shard.engine.look_at_pause()
 
 
 def changed_answer(

@@ -13,7 +13,6 @@ the machine sleeps.
 import asyncio
 import os
 import shutil
-import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from copy import copy
@@ -32,6 +31,7 @@ from gossamer.crawl.opening import CREDITS, ShardFolder
 from gossamer.crawl.ports import Peers
 from gossamer.durable import replace_file
 from gossamer.errors import CannotGoOn, TakenOver
+from gossamer.linux import boot_time, sync_data
 from gossamer.log import tell, warn
 from gossamer.model import Counters, Standing
 from gossamer.store import (
@@ -73,11 +73,6 @@ LAST_S = 10.0
 ROOT_FILES = ("crawl.toml", "state/shards.json", "state/near.seed", "scores")
 """Files of the whole crawl. Not secrets.toml, nor what knows their digests: secrets stay on the
 machine that was given them."""
-
-
-def boot_time() -> float:
-    """Return seconds that go on while the machine sleeps."""
-    return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
 class ShippingOrders(Struct, frozen=True, kw_only=True):
@@ -561,6 +556,6 @@ def _sync_data(path: Path) -> None:
     """Bring a file to the disk: a power loss must not take from us what the store has."""
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        os.fdatasync(descriptor)
+        sync_data(descriptor)
     finally:
         os.close(descriptor)

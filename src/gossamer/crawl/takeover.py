@@ -23,18 +23,18 @@ from msgspec.structs import replace
 
 from gossamer.clock import Clock
 from gossamer.cluster import Ring
-from gossamer.crawl.opening import lock_folder, restored_mark_path, this_boot
+from gossamer.crawl.opening import lock_folder, restored_mark_path
 from gossamer.crawl.restoring import restore_manifests
 from gossamer.crawl.shipping import (
     LEASE_PARTS,
     ShippedMark,
     ShippingOrders,
-    boot_time,
     shipped_mark_path,
     taken_over,
 )
 from gossamer.durable import replace_file, sync
 from gossamer.errors import CannotGoOn, TakenOver
+from gossamer.linux import boot_id, boot_time
 from gossamer.log import warn
 from gossamer.store import (
     ALIVE,
@@ -404,7 +404,7 @@ def _is_here(folder: CrawlFolder, identity: StoreIdentity, charter: CrawlCharter
 
 def _place_of(folder: CrawlFolder) -> str:
     """Return what names a folder of this machine until it is booted; "" if nothing does."""
-    boot, found = this_boot(), folder.lock_path.stat()
+    boot, found = boot_id(), folder.lock_path.stat()
     return f"{boot}:{found.st_dev}:{found.st_ino}" if boot else ""
 
 

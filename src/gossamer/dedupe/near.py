@@ -27,6 +27,7 @@ from gossamer.dedupe.kernels.sketching import BANDS, NUMBER_BITS, RECORD, Ints, 
 from gossamer.dedupe.sketch import Sketches
 from gossamer.durable import replacing, sync
 from gossamer.errors import CannotGoOn, CorruptFile
+from gossamer.linux import expect_random
 from gossamer.model import Row
 
 MAGIC = b"GOSSNEAR"
@@ -51,7 +52,7 @@ class BandRun:
         self.shift = 64 - bits
         with path.open("rb") as file:
             mapped = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)
-        mapped.madvise(mmap.MADV_RANDOM)
+        expect_random(mapped)
         self._words: Words = np.frombuffer(mapped, np.uint64)
         self._entries: list[Words] = []
         places: list[int] = []

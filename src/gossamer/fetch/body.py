@@ -6,7 +6,6 @@ made from it on demand, once.
 
 import tempfile
 from io import BytesIO
-from pathlib import Path
 from typing import BinaryIO
 
 from msgspec import Struct
@@ -21,6 +20,7 @@ from gossamer.fetch.decoding import (
     Decoded,
     decode,
 )
+from gossamer.linux import reopened
 from gossamer.model import Body
 
 _READ_BYTES = MIB
@@ -174,7 +174,7 @@ class SpooledBody:
         """Return a reader over the bytes as sent, at their beginning; closing it is harmless."""
         if isinstance(self._sent, bytes):
             return BytesIO(self._sent)
-        return Path(f"/proc/self/fd/{self._sent.fileno()}").open("rb")
+        return reopened(self._sent)
 
     def sent(self) -> bytes:
         """Return the bytes as sent, whole."""

@@ -1,15 +1,13 @@
 """CurlLoop: libcurl's many transfers on the running event loop. CurlHandle: one reusable handle.
 
-libcurl's sockets sit in an epoll set of their own, whose descriptor the loop watches: one wake-up
-serves every socket that is ready, and Python is called once per wake-up instead of once per socket.
-Callbacks that libcurl makes must not raise: it would report error 11 without a word.
+libcurl's sockets sit in a set of their own (epoll's), whose descriptor the loop watches: one
+wake-up serves every socket that is ready, and Python is called once per wake-up instead of once per
+socket. Callbacks that libcurl makes must not raise: it would report error 11 without a word.
 """
 
 import asyncio
 import os
-import select
 import socket
-import struct
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Protocol, TypeAlias
@@ -24,6 +22,7 @@ from gossamer.fetch.body import BodyMemory, BodySpool
 from gossamer.fetch.decoding import NEVER, Dechunker
 from gossamer.fetch.guard import AddressGuard
 from gossamer.fetch.headers import split_answer
+from gossamer.linux import BROKEN, READABLE, WRITABLE, received_bytes, socket_set
 from gossamer.machine import open_files
 
 Foreign: TypeAlias = Any
@@ -46,8 +45,6 @@ second each host finds its own again. libcurl looks through all of them for the 
 4,096 are kept, a new connection costs twice as much as when there is room."""
 _SWEEP_S = 1.0
 _SLOW_BYTES_PER_S = 50
-_TCP_INFO_BYTES = 256
-_TCP_BYTES_RECEIVED = struct.Struct("=128xQ")
 _EARLY_S = 0.001
 _DRAIN_BYTES = 65_536
 _CHUNKED_BYTES = 2**20
@@ -176,11 +173,7 @@ class CurlHandle:
         """
         if self._socket is None:
             return
-        try:
-            info = self._socket.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _TCP_INFO_BYTES)
-            (received,) = _TCP_BYTES_RECEIVED.unpack_from(info)
-        except (OSError, struct.error):
-            received = 0
+        received = received_bytes(self._socket)
         # The kernel counts the end of the stream as one more byte.
         self.excess_bytes = max(0, received - 1 - sum(map(len, self.lines)) - self.spool.size)
         self._close_socket()
@@ -335,9 +328,11 @@ class CurlLoop:
 
     def __init__(self, clock: Clock, *, ends_idle: bool) -> None:
         self._clock = clock
-        self._ends_idle = ends_idle
         self._live: dict[Foreign, tuple[CurlHandle, asyncio.Future[TransferEnd]]] = {}
-        self._epoll = select.epoll()
+        self._sockets = socket_set()
+        self._ends_idle = ends_idle and self._sockets.forgets_closed
+        self._keeps_none = ends_idle and not self._ends_idle
+        """Connections cannot be watched while they are idle, so none is used again."""
         self._multi = pycurl.CurlMulti()
         room = connection_room()
         self._multi.setopt(pycurl.M_MAXCONNECTS, min(MAX_KEPT, room))
@@ -349,7 +344,7 @@ class CurlLoop:
         self._timer: asyncio.TimerHandle | None = None
         self._armed_for = 0.0
         self._watched: dict[int, int] = {}
-        """The events that each connection with a transfer is in the epoll set for."""
+        """The events that each connection with a transfer is in the set for."""
         self._is_kicked = False
         self._sweeper: asyncio.TimerHandle | None = None
         self.ended: set[LocalEnd] = set()
@@ -360,6 +355,8 @@ class CurlLoop:
         loop = self._loop or self._attach()
         future: asyncio.Future[TransferEnd] = loop.create_future()
         self._live[handle.curl] = (handle, future)
+        if self._keeps_none:
+            handle.curl.setopt(pycurl.FORBID_REUSE, 1)
         self._multi.add_handle(handle.curl)
         if self._sweeper is None:
             self._sweeper = loop.call_later(_SWEEP_S, self._sweep)
@@ -381,27 +378,25 @@ class CurlLoop:
         """Break off what is under way and close every connection."""
         for curl in list(self._live):
             self._finish(curl, TransferEnd(pycurl.E_ABORTED_BY_CALLBACK, "closed"))
-        if self._loop is not None:
-            self._loop.remove_reader(self._epoll.fileno())
         for timer in (self._timer, self._sweeper):
             if timer is not None:
                 timer.cancel()
         self._loop = self._timer = self._sweeper = None
         self._multi.close()
-        self._epoll.close()
+        self._sockets.close()
 
     def _attach(self) -> asyncio.AbstractEventLoop:
         loop = self._loop = asyncio.get_running_loop()
-        loop.add_reader(self._epoll.fileno(), self._ready)
+        self._sockets.attach(loop, self._ready)
         return loop
 
     def _ready(self) -> None:
         act = self._multi.socket_action
-        for fd, events in self._epoll.poll(0, 1024):
+        for fd, events in self._sockets.ready():
             if fd not in self._watched:
                 self._end_idle(fd)
                 continue
-            act(fd, _SELECTED if events == _READABLE else _action(events))
+            act(fd, _SELECTED if events == READABLE else _action(events))
         self._collect()
 
     def _collect(self) -> None:
@@ -438,24 +433,24 @@ class CurlLoop:
             self._sweeper = self._loop.call_later(_SWEEP_S, self._sweep)
 
     def _watch(self, what: int, fd: int, _multi: object, _data: object) -> None:
-        """Keep the epoll set as libcurl wants it; idle connections stay in it, for _end_idle."""
+        """Keep the set as libcurl wants it; idle connections stay in it, for _end_idle."""
         if what == pycurl.POLL_REMOVE:
             events = self._watched.pop(fd, 0)
             if not self._ends_idle:
-                _quietly(self._epoll.unregister, fd)
-            elif events != _READABLE:
-                _quietly(self._epoll.modify, fd, _READABLE)
+                self._sockets.remove(fd)
+            elif events != READABLE:
+                self._sockets.change(fd, READABLE)
             return
-        events = (_READABLE if what & pycurl.POLL_IN else 0) | (
-            _WRITABLE if what & pycurl.POLL_OUT else 0
+        events = (READABLE if what & pycurl.POLL_IN else 0) | (
+            WRITABLE if what & pycurl.POLL_OUT else 0
         )
         # Even if the number was in the set before: it may be another connection's by now.
         self._watched[fd] = events
-        if not _quietly(self._epoll.modify, fd, events):
-            # A child that inherits it would keep the connection, and its place in the epoll set,
+        if not self._sockets.change(fd, events):
+            # A child that inherits it would keep the connection, and its place in the set,
             # alive when libcurl has closed it: pycurl's copy of our descriptor is inheritable.
             os.set_inheritable(fd, False)  # noqa: FBT003 - the standard library takes it so
-            _quietly(self._epoll.register, fd, events)
+            self._sockets.add(fd, events)
 
     def _end_idle(self, fd: int) -> None:
         """End a connection that became readable with nothing asked: it is closed, or it lies.
@@ -463,7 +458,7 @@ class CurlLoop:
         libcurl looks for such bytes only when a connection was idle for a second; before that it
         would take them for the next answer. Emptied and shut down, the connection is useless to it.
         """
-        _quietly(self._epoll.unregister, fd)
+        self._sockets.remove(fd)
         if any(handle.owns(fd) for handle, _ in self._live.values()):
             return  # the number has come to a new connection since the event
         try:
@@ -523,7 +518,6 @@ class CurlLoop:
 
 
 _SUCCESS = TransferEnd(0)
-_READABLE, _WRITABLE = select.EPOLLIN, select.EPOLLOUT
 _SELECTED = pycurl.CSELECT_IN
 
 
@@ -545,21 +539,12 @@ def _has_other_codings(lines: list[bytes]) -> bool:
 
 def _action(events: int) -> int:
     """Return what libcurl is told of a connection's events."""
-    action: int = _SELECTED if events & _READABLE else 0
-    if events & _WRITABLE:
+    action: int = _SELECTED if events & READABLE else 0
+    if events & WRITABLE:
         action |= pycurl.CSELECT_OUT
-    if events & (select.EPOLLERR | select.EPOLLHUP):
+    if events & BROKEN:
         action |= pycurl.CSELECT_ERR
     return action
-
-
-def _quietly(change: Callable[..., None], *arguments: int) -> bool:
-    """Change the epoll set; a descriptor that it does not know, or knows already, is no error."""
-    try:
-        change(*arguments)
-    except (OSError, ValueError):
-        return False
-    return True
 
 
 class TlsSessions:

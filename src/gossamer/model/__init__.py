@@ -34,6 +34,7 @@ from gossamer.model.document import (
 from gossamer.model.ledger import (
     FINAL,
     NO_CONTENT,
+    PAUSED_BY_SCHEDULE,
     PAUSED_ON_REQUEST,
     CopyOf,
     Counters,

@@ -21,6 +21,7 @@ Row: TypeAlias = tuple[bytes, bytes | None]
 
 
 PAUSED_ON_REQUEST = "on_request"
+PAUSED_BY_SCHEDULE = "schedule"
 """The reason of a pause that somebody has asked for: `gossamer pause`."""
 
 
@@ -453,6 +454,10 @@ class Standing(Struct, kw_only=True, frozen=True):
     """Of these, those that will yet be fetched: an allowance is left for them."""
     is_running: bool = False
     paused: str = ""
+    opens_at: float | None = None
+    """When requests are allowed again, if [schedule] allows none at the moment."""
+    time_zone: str = ""
+    """Of the schedule; "" is the machine's."""
     stop_reason: str = ""
     outbox: int = 0
     """URLs on their way to the shard that owns their host."""

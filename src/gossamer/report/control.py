@@ -13,8 +13,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from gossamer.errors import CannotGoOn, GossamerError
+from gossamer.linux import short_path
 from gossamer.log import tell
-from gossamer.machine import short_path
 
 ASK_TIMEOUT_S = 120.0
 """`why` may have to read the whole links archive."""

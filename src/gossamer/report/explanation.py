@@ -43,6 +43,7 @@ from gossamer.report.records import (
     suspicion,
     url_row_key,
 )
+from gossamer.report.words import closed_words
 from gossamer.urls import explain, parse, ring_of, without_credentials
 
 _UNITS = (("d", 86_400.0), ("h", 3_600.0), ("min", 60.0), ("s", 1.0))
@@ -215,6 +216,9 @@ class Why(Struct, frozen=True, kw_only=True):
     """None if robots.txt of its host is not known."""
     settings: HostSettings | None = None
     """None if its host is like any other."""
+    opens_at: float | None = None
+    """When [schedule] allows requests again, in seconds since 1970; None if they are allowed, or
+    the URL does not wait for one."""
     explanation: str = ""
     """All of it in a sentence or two."""
 
@@ -258,6 +262,10 @@ class Sources(Struct, kw_only=True):
     """Returns the score of a URL, by the file that the crawl was given."""
     next_look_at: float | None = None
     """When the URL is looked at again, if its crawl is being watched and that is planned."""
+    opens_at: float | None = None
+    """When [schedule] allows requests again; None if it allows them now."""
+    time_zone: str = ""
+    """Of the schedule; "" is the machine's."""
     address_wait: AddressWait | None = None
     """The address that its host waits for, if its crawl runs and that is so."""
 
@@ -293,6 +301,9 @@ def explain_url(text: str, sources: Sources) -> Why:
     told = sentence(found, wait)
     if suspect is not None and suspicion(suspect) not in told:
         told += f" It {suspicion(suspect)}."
+    if found.state in _WAITING and sources.opens_at is not None:
+        found = replace(found, opens_at=sources.opens_at)
+        told += f" Now {closed_words(sources.opens_at, sources.time_zone)}."
     return replace(found, explanation=told)
 
 

@@ -11,6 +11,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from gossamer.clock import SystemClock
 from gossamer.cluster import OUTBOX, Charter, Ring, outbox_tasks, read_charter
 from gossamer.config import Config
 from gossamer.errors import CannotGoOn, ConfigError, CorruptFile, rebuild_state_command
@@ -55,6 +56,7 @@ from gossamer.report.records import (
     url_row_key,
 )
 from gossamer.report.totals import CrawlMetrics, Status, merge_standings, status_of
+from gossamer.schedule import read_schedule
 from gossamer.settings import load_crawl_config, readable_config
 from gossamer.store import (
     CrawlFolder,
@@ -247,7 +249,10 @@ def plain_why(folder: Path | str, url: str) -> Why:
         return _answer_as(Why, answer, place)
     config = load_crawl_config(place.root)
     with _stopped_state(place, shard_of(place, url, config)) as state:
-        found = explain_url(url, why_sources(place, config, state))
+        sources = why_sources(place, config, state)
+        hours = read_schedule(config.schedule.hours, config.schedule.time_zone)
+        sources = replace(sources, opens_at=hours.opens_at(SystemClock().wall()))
+        found = explain_url(url, sources)
     if (key := unnamed_original(found)) is not None:
         with _stopped_state(place, ring_of_folder(place).owner_of(key)) as state:
             return name_original(found, name_in(state.get, key))
@@ -433,6 +438,7 @@ def why_sources(folder: CrawlFolder, config: Config, rows: StateRows) -> Sources
         who_holds=who_holds,
         rank_of=lambda url: _rank(config.frontier.ranks, url),
         score_of=lambda url: _score(folder, config, url),
+        time_zone=config.schedule.time_zone,
     )
 
 

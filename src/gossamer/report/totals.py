@@ -124,6 +124,10 @@ class Status(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Stored pages by label: those that were found from seeds with it."""
     refused_seeds: dict[str, str] | None = None
     """Seeds that were refused, with the reason; None unless no seed could be fetched."""
+    opens_at: float | None = None
+    """When requests are allowed again by [schedule], in seconds since 1970; None if they are."""
+    time_zone: str = ""
+    """The time zone of [schedule]; "" is that of the crawl's machine."""
     store: StoreState | None = None
     """Where this comes from, if it was asked of a store; None if of a folder."""
 
@@ -155,6 +159,8 @@ def merge_standings(parts: Sequence[Standing]) -> Standing:
         on_probation=sum(part.on_probation for part in parts),
         is_running=any(part.is_running for part in parts),
         paused=next((part.paused for part in parts if part.paused), ""),
+        opens_at=next((part.opens_at for part in parts if part.opens_at is not None), None),
+        time_zone=next((part.time_zone for part in parts if part.time_zone), ""),
         stop_reason=next((part.stop_reason for part in parts if part.stop_reason), ""),
         outbox=sum(part.outbox for part in parts),
         shards=len(parts),
@@ -234,6 +240,8 @@ def status_of(counters: Counters, standing: Standing) -> Status:
         seconds=round(seconds, 3),
         pages_per_s=round(counters.pages / seconds, 2) if seconds else 0.0,
         paused=standing.paused,
+        opens_at=standing.opens_at,
+        time_zone=standing.time_zone,
         stop_reason=standing.stop_reason,
         outbox=standing.outbox,
         shards=standing.shards,

@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 
 from gossamer.log import counted
-from gossamer.model import WaitsFor
+from gossamer.model import PAUSED_BY_SCHEDULE, WaitsFor
 from gossamer.report.totals import Status
+from gossamer.schedule import moment_words
 
 PAUSES: dict[str, str] = {
     "on_request": "on request; `gossamer resume DIR` ends it",
@@ -55,6 +56,8 @@ def state_sentence(status: Status) -> str:
 
 def waiting_words(status: Status) -> str:
     """Return why a crawl waits, as it is paused or has nothing under way; "" if it does not."""
+    if status.paused == PAUSED_BY_SCHEDULE and status.opens_at is not None:
+        return f"paused: {closed_words(status.opens_at, status.time_zone)}"
     if status.paused:
         return f"paused: {PAUSES.get(status.paused, status.paused)}"
     if status.stop_reason:
@@ -62,6 +65,11 @@ def waiting_words(status: Status) -> str:
     if 2 * sum(status.address_waits.values()) > status.active_hosts:
         return address_words(status.address_waits)
     return _host_words(status.waits_for) if status.waits_for is not None else ""
+
+
+def closed_words(opens_at: float, time_zone: str) -> str:
+    """Return until when [schedule] allows no request."""
+    return f"[schedule] allows no request before {moment_words(opens_at, time_zone)}"
 
 
 def address_words(waits: Mapping[str, int]) -> str:

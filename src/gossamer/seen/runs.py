@@ -18,6 +18,7 @@ import xxhash
 
 from gossamer.durable import replacing
 from gossamer.errors import CannotGoOn, CorruptFile, rebuild_state_command
+from gossamer.linux import expect_random, let_go, sync_data
 from gossamer.seen.kernels import BLOCK_KEYS, Flags, Keys, kernels
 
 _SMALLEST = 1 << 10
@@ -162,7 +163,7 @@ class Run:
         with path.open("rb") as file:
             self._map = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)
         if len(self._map) > LARGE_SHARE * os.sysconf("SC_PHYS_PAGES") * mmap.PAGESIZE:
-            self._map.madvise(mmap.MADV_RANDOM)
+            expect_random(self._map)
         self._held: Keys = np.frombuffer(self._map, np.uint64, count, HEADER_BYTES)
         self._index, self._words = guide.index(), guide.words
         self._search = kernels().search
@@ -178,7 +179,7 @@ class Run:
         """
         for start in range(0, len(self._map), LET_GO_BYTES):
             length = min(LET_GO_BYTES, len(self._map) - start)
-            self._map.madvise(mmap.MADV_DONTNEED, start, length)
+            let_go(self._map, start, length)
 
     def between(self, first: int, last: int) -> Iterator[Keys]:
         """Yield the keys from first to last, both included, in order, a chunk at a time."""
@@ -222,7 +223,7 @@ def write_run(path: Path, chunks: Iterable[Keys], most_keys: int) -> Run:
                 guide.append(keys)
                 count += len(keys)
                 if number % SYNC_CHUNKS == 0:
-                    os.fdatasync(file.fileno())
+                    sync_data(file.fileno())
             file.seek(0)
             file.write(_header(count, digest.intdigest()))
     except OSError as problem:

@@ -21,6 +21,7 @@ from msgspec import Struct
 from gossamer.config import StoreConfig
 from gossamer.durable import sync
 from gossamer.errors import CannotGoOn
+from gossamer.linux import sync_data
 from gossamer.model import Row, StoreRef
 from gossamer.store.ends import CommittedEnds, Lengths
 from gossamer.store.entry import ArchiveEntry
@@ -211,7 +212,7 @@ class Archive:
                 self._finish(file)
             for file, length in marks:
                 if file.synced < length and not file.is_done:
-                    os.fdatasync(file.fd)
+                    sync_data(file.fd)
                     file.synced = max(file.synced, length)
         except OSError as error:
             raise _cannot("sync", self._folder.archive, error) from error
@@ -299,7 +300,7 @@ class Archive:
         if file.is_done:
             return
         if file.synced < file.length:
-            os.fdatasync(file.fd)
+            sync_data(file.fd)
             file.synced = file.length
         if file.name.kind == "pages":
             path = self._folder.archive / file.name.cdxj_name

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gossamer.errors import CannotGoOn
+from gossamer.linux import reserve
 
 _MARK = struct.Struct("<Qd")
 _FIRST_AT, _LAST_AT = 1e9, 1e11
@@ -64,7 +65,7 @@ def _mapped(path: Path) -> mmap.mmap:
     """Return the file in memory, without holes: a store to one on a full disk is a SIGBUS."""
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
     try:
-        os.posix_fallocate(descriptor, 0, _MARK.size)
+        reserve(descriptor, _MARK.size)
         return mmap.mmap(descriptor, _MARK.size)
     finally:
         os.close(descriptor)

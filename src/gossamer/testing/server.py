@@ -23,6 +23,7 @@ from typing import Any, Generic, Self, TypeVar
 
 from gossamer.clock import Clock, SystemClock
 from gossamer.errors import CannotGoOn
+from gossamer.linux import stay_on_device
 from gossamer.testing.fakeweb import FakeWeb
 from gossamer.testing.request_log import LoggedRequest, RequestLogFile, read_log
 from gossamer.testing.responses import (
@@ -149,7 +150,7 @@ def _listen(addresses: list[str], port: int) -> list[socket.socket]:
                 sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
                 sock.setblocking(False)  # noqa: FBT003 - the standard library takes it so
                 if address == _EVERYWHERE:
-                    sock.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, _DEVICE)
+                    stay_on_device(sock, _DEVICE)
                 sock.bind((address, chosen))
                 chosen = sock.getsockname()[1]
         except OSError:

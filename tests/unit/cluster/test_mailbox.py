@@ -10,7 +10,7 @@ from gossamer.cluster import Courier, Hello, Mail, Mailbox, Outbox, Ring
 from gossamer.cluster.connection import Connection
 from gossamer.cluster.messages import PeerMessage
 from gossamer.config import UrlConfig
-from gossamer.machine import short_path
+from gossamer.linux import short_path
 from gossamer.model import Task
 from gossamer.urls import parse
 

@@ -26,7 +26,7 @@ from gossamer.crawl.engine import RunState
 from gossamer.crawl.peers import OtherShards
 from gossamer.dedupe import ContentSeen
 from gossamer.frontier import Frontier
-from gossamer.machine import short_path
+from gossamer.linux import short_path
 from gossamer.model import Counters, Task
 from gossamer.testing import ManualClock
 from gossamer.urls import parse

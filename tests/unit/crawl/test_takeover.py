@@ -12,9 +12,10 @@ from gossamer.clock import SystemClock
 from gossamer.cluster import Ring
 from gossamer.config import Config, FilterConfig, PolitenessConfig
 from gossamer.crawl.setting import over_restored
-from gossamer.crawl.shipping import boot_time, ship_after_s
+from gossamer.crawl.shipping import ship_after_s
 from gossamer.crawl.takeover import StoreClaim, claim_store, ring_of_store
 from gossamer.errors import CannotGoOn, TakenOver
+from gossamer.linux import boot_time
 from gossamer.store import CrawlCharter, CrawlStore, Objects, ShardManifest, ShippedFile
 
 LEASE_S = 0.5

@@ -7,13 +7,14 @@ gets a quarter of what a link to another one gets. Both were chosen by replays (
 """
 
 from collections.abc import Sequence
-from mmap import MADV_NOHUGEPAGE, mmap
+from mmap import mmap
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gossamer.frontier.order.credit_table import CreditTable
 from gossamer.frontier.order.grading import TEXT_BITS, grade_of
+from gossamer.linux import use_small_pages
 from gossamer.model import LinkKind, Task
 
 PASS_ON = 0.85
@@ -50,7 +51,7 @@ class BestFirst:
         # Two domains may share one of 16 million points: then each seems larger than it is. Memory
         # is touched as domains come, a small page each, 64 MiB at most.
         memory = mmap(-1, RING_POINTS * 4)
-        memory.madvise(MADV_NOHUGEPAGE)
+        use_small_pages(memory)
         self._known: NDArray[np.uint32] = np.frombuffer(memory, np.uint32)
 
     def note_known(self, ring: int, count: int) -> None:
