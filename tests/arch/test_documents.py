@@ -46,12 +46,17 @@ def our_paths() -> frozenset[str]:
     return frozenset("/".join(one.parts[n:]) for one in found for n in range(len(one.parts)))
 
 
+@functools.cache
+def our_folders() -> frozenset[str]:
+    """Return the names of the folders of the repository, and of the rooms."""
+    tops = (path.name for path in REPOSITORY.glob("*") if path.is_dir())
+    return frozenset((*tops, *(room.name for room in rooms() if room.parent == SOURCE)))
+
+
 def names_our_file(name: str) -> bool:
     """Return True if this is said of a file of ours: Python, or below one of our folders."""
-    top = name.partition("/")[0]
-    ours = {path.name for path in REPOSITORY.glob("*") if path.is_dir()}
-    ours |= {room.name for room in rooms() if room.parent == SOURCE}
-    return name.endswith(".py") or ("/" in name and top in ours)
+    top, slash, _ = name.partition("/")
+    return name.endswith(".py") or (bool(slash) and top in our_folders())
 
 
 def paths_said(text: str) -> Iterator[str]:

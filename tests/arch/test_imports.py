@@ -7,7 +7,7 @@ test that is when all the others are through.
 import ast
 import functools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -34,23 +34,24 @@ def file_of(module: str) -> Path | None:
 
 @functools.cache
 def names_of(path: Path) -> frozenset[str]:
-    """Return the names that a module may bind, wherever it does."""
-    return frozenset(_bound(path))
+    """Return the names that a module binds."""
+    return frozenset(_bound(tree_of(path).body))
 
 
-def _bound(path: Path) -> Iterator[str]:
-    for node in ast.walk(tree_of(path)):
+def _bound(body: Sequence[ast.stmt]) -> Iterator[str]:
+    for node in body:
         match node:
             case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
                 yield name
             case ast.ClassDef(name=name):
                 yield name
-            case ast.Name(id=name, ctx=ast.Store()):
-                yield name
             case ast.ImportFrom(names=names) | ast.Import(names=names):
                 yield from (alias.asname or alias.name for alias in names)
-            case ast.Constant(value=str(text)):
-                yield text  # a front door that opens late lists its names
+            case ast.If(body=body, orelse=other) | ast.Try(body=body, orelse=other):
+                yield from _bound([*body, *other])
+            case _:
+                stored = (one for one in ast.walk(node) if isinstance(one, ast.Name))
+                yield from (one.id for one in stored if isinstance(one.ctx, ast.Store))
 
 
 def missing(path: Path) -> Iterator[str]:

@@ -33,9 +33,8 @@ from gossamer.crawl.contents import NEWS, SharedContents
 from gossamer.crawl.copies import CopyLabeller, NoCopies, open_labeller
 from gossamer.crawl.core import Core, build_core
 from gossamer.crawl.engine import EngineLoop, RunState
-from gossamer.crawl.fetch_log import NO_LOG, LogOptions
-from gossamer.crawl.ledger import Ledger
-from gossamer.crawl.observing import observer_of
+from gossamer.crawl.fetch_log import NO_LOG, FetchLog, LogOptions
+from gossamer.crawl.ledger import Ledger, TurnObserver
 from gossamer.crawl.opening import (
     ShardFolder,
     fold_counters,
@@ -282,7 +281,7 @@ def _open_ledger(
         offer=core.copies.offer,
         counters=core.counters,
         late_labels=core.labels.take_stored,
-        observer=observer_of(extras.log, place.shard),
+        observer=TurnObserver(FetchLog(extras.log, place.shard) if extras.log != NO_LOG else None),
         syncs_each=config.store.sync == "each",
     )
 

@@ -10,12 +10,15 @@ Killed before 2 nothing has happened: on the next start the archive is cut back 
 lengths and the leased URLs go back to the queue. Killed after 2 everything has.
 """
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+import msgspec
+from msgspec import Struct
 from msgspec.structs import replace
 
-from gossamer.crawl.observing import TurnObserver
+from gossamer.crawl.fetch_log import FetchLog
 from gossamer.crawl.ports import Committing
 from gossamer.crawl.revisit.records import STORED, count_revisit, next_record, outdated
 from gossamer.crawl.sitemaps import turn_claims
@@ -27,6 +30,7 @@ from gossamer.model import (
     Document,
     Failed,
     Fetched,
+    Histogram,
     Redirected,
     Refused,
     RevisitResult,
@@ -44,6 +48,40 @@ VISITS_KEPT = 8
 DISORDER_S = 60.0
 """A document that is read in the helper process is recorded so much later than others at most."""
 REMARK_CHARS = 500
+
+
+class Timings(Struct):
+    """How long things took in this run of a shard."""
+
+    fetches: Histogram = msgspec.field(default_factory=Histogram)
+    """From sending a request to the last byte of its answer."""
+    commits: Histogram = msgspec.field(default_factory=Histogram)
+
+
+class TurnObserver:
+    """Told of every turn when it is recorded, and of every commit."""
+
+    def __init__(self, log: FetchLog | None = None) -> None:
+        self.timings = Timings()
+        self._log = log
+        self._began_at = 0.0
+
+    def note(self, turn: Turn, record: UrlRecord, document: Document | None, at: float) -> None:
+        """Note a turn that was recorded."""
+        if document is not None:
+            self.timings.fetches.add(document.latency_s)
+        if self._log is not None:
+            self._log.note(turn, record, document, at)
+
+    def begin_commit(self) -> None:
+        """Note that a commit begins."""
+        self._began_at = time.perf_counter()
+
+    def committed(self) -> None:
+        """Note that it has happened."""
+        self.timings.commits.add(time.perf_counter() - self._began_at)
+        if self._log is not None:
+            self._log.committed()
 
 
 @dataclass(slots=True, kw_only=True)

@@ -40,6 +40,7 @@ from gossamer.urls import without_credentials
 FIRST_SITEMAPS = 5
 """Sitemaps of one index that are worth as much as a page; the others come after the pages."""
 LOWEST_GRADE = 1
+NOT_MODIFIED = 304
 PROBED_SITEMAP = "/sitemap.xml"
 DETAIL_CHARS = 200
 """Of what is kept about a failure."""
@@ -374,6 +375,11 @@ def was_asked(outcome: FetchOutcome) -> bool:
 def document_of(outcome: FetchOutcome) -> Document | None:
     """Return the document of an outcome, if it has one."""
     return None if isinstance(outcome, Refused) else outcome.document
+
+
+def is_not_modified(outcome: FetchOutcome) -> bool:
+    """Return True if the server said that the page is as we have it."""
+    return isinstance(outcome, Fetched) and outcome.document.status == NOT_MODIFIED
 
 
 def with_label(failed: Failed, is_gate: bool) -> Failed:  # noqa: FBT001 - one fact about one page

@@ -3,8 +3,7 @@
 from msgspec.structs import replace
 
 from gossamer.crawl.core import MAX_HELPER_DEATHS, Suspects
-from gossamer.crawl.pipeline import document_of
-from gossamer.crawl.revisit import is_not_modified
+from gossamer.crawl.pipeline import document_of, is_not_modified
 from gossamer.log import tell
 from gossamer.model import Failed, FailureKind, Refused, Turn
 

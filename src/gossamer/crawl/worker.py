@@ -17,6 +17,7 @@ from gossamer.crawl.pipeline import (
     failed_try,
     is_head_refused,
     is_host_wide,
+    is_not_modified,
     is_of_host,
     is_stale,
     is_throttled,
@@ -27,7 +28,7 @@ from gossamer.crawl.pipeline import (
 )
 from gossamer.crawl.reading import DocumentReader, PageReading
 from gossamer.crawl.requester import NotDue, Requested, Requester
-from gossamer.crawl.revisit import RevisitTurns, is_not_modified
+from gossamer.crawl.revisit import RevisitTurns
 from gossamer.crawl.short_retries import ENDED_AT_ONCE, retry_robots, without_soft_failure
 from gossamer.crawl.sitemaps import SitemapProbes, SitemapTally
 from gossamer.crawl.suspicion import judge_suspect
@@ -292,7 +293,8 @@ class Worker:
     async def _ask_page(
         self, task: Task, rules: RobotsRules | None, watch: TransferWatch | None
     ) -> None:
-        validators = self.revisits.validators(task)
+        is_again = task.kind is LinkKind.REVISIT
+        validators = self.revisits.validators(task) if is_again else None
         is_head = self.requester.asks_head and task.url.key not in self._no_head
         came = await self.requester.request(
             task.url, validators=validators, watch=watch, is_head=is_head
@@ -375,11 +377,13 @@ class Worker:
         """Turn a finished fetch into a turn; a revisit compares it with what is stored."""
         task = self.core.labels.with_late(task)
         importance = self.core.importance_of(task.url.key)  # before the page spends what it has
-        if (old := self.revisits.record_of(task)) is not None:
+        is_again = task.kind is LinkKind.REVISIT
+        if is_again and (old := self.revisits.record_of(task)) is not None:
             return self.revisits.take_turn(task, old, outcome, reading, now, importance=importance)
         turn = take_turn(task, outcome, reading, self.core.stations, now, importance=importance)
         turn = self._with_stored_answer(turn)
-        self.revisits.note_page(turn)
+        if self.revisits.watcher is not None:
+            self.revisits.watcher.note_page(turn)
         return turn
 
     def _with_stored_answer(self, turn: Turn) -> Turn:

@@ -14,7 +14,17 @@ if TYPE_CHECKING:
     from gossamer.fetch.curl import TransferWatch, connection_room
     from gossamer.fetch.dns import Resolver
     from gossamer.fetch.exchange import Content, Exchange, Moved, Resource, Wire
-    from gossamer.fetch.fetcher import RETRY, Fetcher, RetryRule, delay_s, next_try_at, retry_rule
+    from gossamer.fetch.fetcher import (
+        BUILT_IN,
+        RETRY,
+        Fetcher,
+        ProtocolTable,
+        RetryRule,
+        delay_s,
+        load_protocols,
+        next_try_at,
+        retry_rule,
+    )
     from gossamer.fetch.grants import (
         HostRules,
         by_host,
@@ -25,13 +35,7 @@ if TYPE_CHECKING:
     )
     from gossamer.fetch.guard import AddressGuard
     from gossamer.fetch.headers import RequestHeaders, Validators, user_agent
-    from gossamer.fetch.protocols import (
-        BUILT_IN,
-        ProtocolModule,
-        ProtocolTable,
-        load_protocols,
-        protocol,
-    )
+    from gossamer.fetch.protocols import ProtocolModule, protocol
     from gossamer.fetch.robots import RobotsRules, RobotsVerdict, parse_robots
     from gossamer.fetch.robots_cache import Ask, RobotsCache, Wait
 else:
@@ -42,11 +46,14 @@ else:
             "curl": "TransferWatch connection_room",
             "dns": "Resolver",
             "exchange": "Content Exchange Moved Resource Wire",
-            "fetcher": "RETRY Fetcher RetryRule delay_s next_try_at retry_rule",
+            "fetcher": (
+                "BUILT_IN RETRY Fetcher ProtocolTable RetryRule delay_s load_protocols next_try_at "
+                "retry_rule"
+            ),
             "grants": "HostRules by_host header_names host_of host_rules with_proxy",
             "guard": "AddressGuard",
             "headers": "RequestHeaders Validators user_agent",
-            "protocols": "BUILT_IN ProtocolModule ProtocolTable load_protocols protocol",
+            "protocols": "ProtocolModule protocol",
             "robots": "RobotsRules RobotsVerdict parse_robots",
             "robots_cache": "Ask RobotsCache Wait",
         },

@@ -13,12 +13,8 @@ it to `Crawl(protocols=...)`.
 """
 
 import asyncio
-import inspect
-import logging
 import re
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from functools import cache
-from importlib.metadata import EntryPoint, entry_points
+from collections.abc import Awaitable, Callable, Mapping
 from typing import BinaryIO, NamedTuple, TypeAlias
 
 from msgspec import Struct
@@ -26,7 +22,6 @@ from msgspec.structs import asdict, replace
 
 from gossamer.clock import Clock
 from gossamer.config import FetchConfig
-from gossamer.errors import ConfigError
 from gossamer.fetch.body import BodyMemory, BodySpool
 from gossamer.fetch.decoding import Caps
 from gossamer.fetch.exchange import (
@@ -53,11 +48,7 @@ from gossamer.model import (
     Url,
 )
 
-GROUP = "gossamer.protocols"
-BUILT_IN = ("http", "https", "ftp", "file")
-"""Schemes that no module can take."""
 MAX_DETAIL_CHARS = 300
-_SCHEME = re.compile(r"[a-z][a-z0-9+.-]{0,62}")
 _MEDIA_TYPE = re.compile(r"[a-z0-9!#$&^_.+-]{1,100}/[a-z0-9!#$&^_.+-]{1,100}")
 _MOVED = 301
 _NEVER_S = 1e9
@@ -97,81 +88,6 @@ def protocol(
         )
 
     return register
-
-
-class ProtocolTable(NamedTuple):
-    """The protocol modules of this crawl, and those that could not be loaded."""
-
-    modules: dict[str, ProtocolModule]
-    """By scheme."""
-    problems: dict[str, str]
-    """What is wrong with modules that are installed, by their name."""
-
-
-def load_protocols(extra: Sequence[ProtocolModule] = ()) -> ProtocolTable:
-    """Return the modules that were given by hand, then those that are installed."""
-    found: dict[str, ProtocolModule] = {}
-    for module in extra:
-        if complaint := _complaint(module, found):
-            raise ConfigError(f"protocols: {complaint}")
-        found |= dict.fromkeys(module.schemes, module)
-    installed = _installed()
-    given = dict(found)
-    for module in installed.modules.values():
-        if not given.keys() & module.schemes:  # what was given by hand holds
-            found |= dict.fromkeys(module.schemes, module)
-    return ProtocolTable(found, installed.problems)
-
-
-@cache
-def _installed() -> ProtocolTable:
-    """Return the modules that are installed, in an order that does not change."""
-    found: dict[str, ProtocolModule] = {}
-    problems: dict[str, str] = {}
-    points = {(point.name, point.value): point for point in entry_points(group=GROUP)}
-    for key in sorted(points):
-        module, problem = _loaded(points[key], found)
-        if module is not None:
-            found |= dict.fromkeys(module.schemes, module)
-        else:
-            problems[key[0]] = problem
-            logging.getLogger("gossamer").warning("protocol.skipped %s", escape(problem))
-    return ProtocolTable(found, problems)
-
-
-def _loaded(
-    point: EntryPoint, known: dict[str, ProtocolModule]
-) -> tuple[ProtocolModule | None, str]:
-    """Return the module that an entry point names, or None and why there is none."""
-    where = f"{point.name} ({point.value})"
-    try:
-        module: object = point.load()
-    except KeyboardInterrupt:
-        raise
-    except BaseException as crash:  # noqa: BLE001 -- a stranger's package may fail in any way
-        return None, f"{where} cannot be loaded: {describe_error(crash)}"
-    complaint = _complaint(module, known)
-    if complaint or not isinstance(module, ProtocolModule):
-        return None, f"{where}: {complaint}"
-    return module, ""
-
-
-def _complaint(module: object, known: dict[str, ProtocolModule]) -> str:
-    """Return what is wrong with a module, or ""."""
-    if not isinstance(module, ProtocolModule):
-        return f"expected a ProtocolModule, found {type(module).__name__}"
-    if not module.schemes:
-        return f"{module.name} has no schemes"
-    for scheme in module.schemes:
-        if not _SCHEME.fullmatch(scheme):
-            return f"{scheme!r} is no scheme; expected letters in lower case, such as gopher"
-        if scheme in BUILT_IN:
-            return f"{scheme} is built in and cannot be replaced"
-        if scheme in known and known[scheme] is not module:
-            return f"{scheme} is what {known[scheme].name} asks for already"
-    if not inspect.iscoroutinefunction(module.fetch):
-        return f"{module.name}: expected a function with `async def`"
-    return ""
 
 
 class ModuleRunner:

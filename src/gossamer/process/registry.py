@@ -1,9 +1,10 @@
-"""Which processors read this document, and what they found together, checked.
+"""Which processors read this document, and what they and its header say together, checked.
 
 The notes of a processor may be whatever JSON can hold; that is checked where it is called.
 """
 
 import logging
+import re
 from collections.abc import Iterable, Sequence
 from copy import copy
 from importlib.metadata import EntryPoint, entry_points
@@ -15,11 +16,11 @@ from msgspec.structs import asdict, replace
 
 from gossamer.config import MIB
 from gossamer.log import describe_error, escape
-from gossamer.model import Document, Extraction, Link
+from gossamer.model import EMBEDDED, Document, Extraction, Link, LinkKind
 from gossamer.process import detect
-from gossamer.process.api import Processor, Tools, distinct_links
+from gossamer.process.api import PlainLink, Processor, Tools, distinct_links
 from gossamer.process.detect import clean
-from gossamer.process.references import header_links, header_robots
+from gossamer.process.references import MAX_FINDS, directives, kind_of, refresh_url
 from gossamer.urls import join_all
 
 if TYPE_CHECKING:
@@ -31,6 +32,12 @@ HOSTILE_BYTES = 2 * MIB
 misnested tags takes 100 times the size of the page."""
 _MAX_ERROR_CHARS = 300
 _REMEMBERED_TYPES = 1_000
+_PARAMETER = re.compile(
+    r""";\s*+(rel|as|type)\s*+=\s*+(?:"([^"]{0,200})"|([^";,\s]{0,200}))""", re.IGNORECASE
+)
+_VALUED = frozenset({"unavailable_after", "max-snippet", "max-image-preview", "max-video-preview"})
+"""Directives with a value of their own after a colon; any other word before a colon is an agent."""
+_RECORDED = frozenset({LinkKind.FORM, LinkKind.TEXT})
 
 
 class Registry:
@@ -307,3 +314,45 @@ def _object(value: dict[Any, Any], where: str, depth: int) -> dict[str, Any]:
 
 def _kind(value: object) -> str:
     return f"a value of type {type(value).__name__}"
+
+
+def header_links(document: Document) -> tuple[list[PlainLink], str]:
+    """Return the links in a document's header, and the canonical reference among them or ""."""
+    found: list[PlainLink] = []
+    for name, value in document.headers:
+        if name == "link":
+            found += _link_field(value)
+        elif name == "refresh" and (href := refresh_url(value)):
+            found.append((href, LinkKind.REFRESH, "", ""))
+    canonical = next((href for href, _, _, rel in found if "canonical" in rel.split()), "")
+    return found, canonical
+
+
+def _link_field(value: str) -> list[PlainLink]:
+    found: list[PlainLink] = []
+    for piece in value.split("<")[1:MAX_FINDS]:
+        href, closed, parameters = piece.partition(">")
+        if closed:
+            said = {m[1].lower(): m[2] or m[3] or "" for m in _PARAMETER.finditer(parameters)}
+            rel = said.get("rel", "").lower()
+            kind = kind_of(rel, said.get("as", ""), said.get("type", ""))
+            if kind is not None:
+                kept = kind if kind in EMBEDDED or kind in _RECORDED else LinkKind.HEADER
+                found.append((href.strip(), kept, "", rel))
+    return found
+
+
+def header_robots(document: Document, agent: str) -> tuple[str, ...]:
+    """Return the X-Robots-Tag directives that are addressed to everybody or to us."""
+    found: list[str] = []
+    for name, value in document.headers:
+        if name == "x-robots-tag":
+            addressee = ""
+            for word in directives(value):
+                before, colon, after = word.partition(":")
+                directive = word
+                if colon and before.strip() not in _VALUED:
+                    addressee, directive = before.strip(), after.strip()
+                if directive and addressee in {"", "*", agent.lower()}:
+                    found.append(directive)
+    return tuple(found)

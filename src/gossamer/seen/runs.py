@@ -57,44 +57,6 @@ class KeyTable:
         self._insert(self.slots, held, np.empty(len(held), np.uint64))
 
 
-class YoungTable:
-    """A plain set for the first keys of a crawl.
-
-    A test is as quick as in the compiled table, at eight times the memory; but numba is not needed
-    yet, and its import costs more CPU (0.5 s) than a small crawl spends on everything else here.
-    """
-
-    __slots__ = ("_keys",)
-
-    def __init__(self) -> None:
-        self._keys: set[int] = set()
-
-    @property
-    def count(self) -> int:
-        """Return how many keys are held."""
-        return len(self._keys)
-
-    def add(self, keys: Keys) -> Keys:
-        """Remember keys; return those that were not yet here, each once."""
-        fresh = [key for key in dict.fromkeys(keys.tolist()) if key not in self._keys]
-        self._keys.update(fresh)
-        return np.array(fresh, np.uint64)
-
-    def new_among(self, keys: Iterable[int]) -> list[int]:
-        """Return those of the keys that are not held."""
-        held = self._keys
-        return [key for key in keys if key not in held]
-
-    def unknown(self, keys: Keys) -> Flags:
-        """Return, for each key, True if it is not held."""
-        held = self._keys
-        return np.array([key not in held for key in keys.tolist()], np.bool_)
-
-    def keys(self) -> Keys:
-        """Return every key once, in no order."""
-        return np.fromiter(self._keys, np.uint64, len(self._keys))
-
-
 MAGIC = b"GOSSRUN\n"
 VERSION = 1
 HEADER_BYTES = 4096
@@ -193,12 +155,6 @@ class Run:
 def run_path(folder: Path, number: int) -> Path:
     """Return the path of a run."""
     return folder / f"run-{number:010d}.keys"
-
-
-def run_files(folder: Path) -> set[Path]:
-    """Return the runs in a folder, half-written ones included."""
-    name = "run-" + "[0-9]" * 10
-    return {*folder.glob(name + ".keys"), *folder.glob(name + ".tmp")}
 
 
 def run_number(path: Path) -> int:

@@ -9,4 +9,4 @@ is due (that is `frontier.revisit`), or another way to fetch: a revisit is a tas
 """
 
 from gossamer.crawl.revisit.records import STORED, count_revisit, next_record, outdated
-from gossamer.crawl.revisit.turns import RevisitTurns, is_not_modified
+from gossamer.crawl.revisit.turns import RevisitTurns

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from gossamer.config import WatchConfig
-from gossamer.crawl.pipeline import Reading, take_turn
+from gossamer.crawl.pipeline import Reading, is_not_modified, take_turn
 from gossamer.crawl.ports import RevisitScheduler, Stations
 from gossamer.fetch import Validators
 from gossamer.model import (
@@ -27,7 +27,6 @@ from gossamer.model import (
 )
 
 ABSENT = frozenset({FailureKind.NOT_FOUND, FailureKind.GONE})
-NOT_MODIFIED = 304
 FIRST_LOST_S = 3600.0
 MAX_DOUBLINGS = 16
 
@@ -57,11 +56,6 @@ class RevisitTurns:
             return None
         has_marks = old.etag or old.modified
         return Validators(etag=old.etag, last_modified=old.modified) if has_marks else None
-
-    def note_page(self, turn: Turn) -> None:
-        """Let a page that is new be watched, if pages are."""
-        if self.watcher is not None:
-            self.watcher.note_page(turn)
 
     def let_go(self, task: Task, until: float) -> None:
         """Let a revisit end of which nothing can be learned; its page is left alone for a while."""
@@ -164,8 +158,3 @@ def _compared(old: UrlRecord, turn: Turn) -> RevisitResult:
         if can_compare and turn.words == old.words
         else RevisitResult.CHANGED
     )
-
-
-def is_not_modified(outcome: FetchOutcome) -> bool:
-    """Return True if the server said that the page is as we have it."""
-    return isinstance(outcome, Fetched) and outcome.document.status == NOT_MODIFIED
