@@ -41,6 +41,9 @@ def names_of(path: Path) -> frozenset[str]:
 def _bound(body: Sequence[ast.stmt]) -> Iterator[str]:
     for node in body:
         match node:
+            case ast.FunctionDef(name="__getattr__"):  # it may say what it makes when asked
+                said = (one.value for one in ast.walk(node) if isinstance(one, ast.Constant))
+                yield from (name for name in said if isinstance(name, str))
             case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
                 yield name
             case ast.ClassDef(name=name):
