@@ -135,6 +135,7 @@ if TYPE_CHECKING:
         CopyFacts,
         CrawledHost,
         CrawlSample,
+        Dropped,
         Edition,
         EditionDiff,
         FailureCount,
@@ -271,6 +272,7 @@ __all__ = [
     "CrawledHost",
     "DedupeConfig",
     "Document",
+    "Dropped",
     "EdgeOptions",
     "Edition",
     "EditionDiff",
@@ -518,7 +520,7 @@ _HOMES = {
         "CrawlSample "
         "PauseState StoppedCrawl "
         "Added ChangedSettings Changes ClusterMember CopiedPage CopyCluster CopyClusters "
-        "CopyFacts CrawledHost Edition EditionDiff FailureCount FilterVerdict GivenText "
+        "CopyFacts CrawledHost Dropped Edition EditionDiff FailureCount FilterVerdict GivenText "
         "HostSettings LinkFinding LinkFormat LinkPlace LinkReport MediaTypeCount NearCopy "
         "OrphanFacts Page PageChange Passage PassagePart PastVisit RecordLocation RedirectChain "
         "RedirectFacts RepeatedTitle ReportedHost ReportedPage Retried Revisits RobotsAnswer "

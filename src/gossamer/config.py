@@ -164,6 +164,9 @@ class FilterConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """Host globs or URL patterns that are never fetched; takes precedence over allow."""
     blocklist: str = ""
     """A file with one host or pattern per line, added to block."""
+    drop: tuple[str, ...] = ()
+    """Host globs or URL patterns that are never fetched, and whose stored pages are left out of
+    index, graph and tables; see `gossamer drop`."""
     block_extensions: tuple[str, ...] = BINARY_EXTENSIONS
     """File extensions that are not fetched (sitemaps excepted)."""
     max_url_chars: AtLeastOne = 2048
@@ -394,7 +397,7 @@ LIVE = frozenset(
         *("limits.max_pages", "limits.max_time_s", "limits.max_bytes"),
         *("schedule.hours", "schedule.time_zone"),
         *("watch.rate_per_s", "host.delay_s", "host.scope"),
-        *(f"filter.{name}" for name in FilterConfig.__struct_fields__),
+        *(f"filter.{name}" for name in FilterConfig.__struct_fields__ if name != "drop"),
     }
 )
 """Settings that a running crawl obeys at once, when `gossamer set` changes them; those of [host]

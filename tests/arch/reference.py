@@ -96,6 +96,7 @@ PARTS: dict[str, tuple[str, ...]] = {
             "Added",
             "ChangedSettings",
             "Retried",
+            "Dropped",
             "Trusted",
             "RebuiltState",
             "BadRecord",

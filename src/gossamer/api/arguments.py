@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable
 from difflib import get_close_matches
+from threading import Event
 
 from gossamer.errors import ConfigError
 
@@ -37,3 +38,8 @@ def check_states(states: Iterable[str]) -> None:
 def texts(given: str | Iterable[str]) -> list[str]:
     """Return one text, or several, as a list."""
     return [given] if isinstance(given, str) else list(given)
+
+
+def let_pass(seconds: float) -> None:
+    """Wait, if nobody says how."""
+    Event().wait(seconds)

@@ -3,11 +3,12 @@
 from contextlib import suppress
 from pathlib import Path
 from random import Random
+from typing import NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from gossamer.clock import Clock
+from gossamer.clock import Clock, SystemClock
 from gossamer.errors import CannotGoOn, ConfigError
 from gossamer.model import BuildProgress, CheckFinding, CheckScope, Remedy
 
@@ -39,6 +40,25 @@ class CheckReport(Struct, frozen=True, kw_only=True):
     def share(self) -> float:
         """Return how much of the archive was read."""
         return self.bytes_read / self.bytes_all if self.bytes_all else 1.0
+
+
+class CheckQuestion(NamedTuple):
+    """What is checked, and whether it is mended."""
+
+    is_quick: bool
+    sample: int
+    seed: int
+    is_repaired: bool
+
+
+def checked(root: Path, asked: CheckQuestion, on_progress: BuildProgress | None) -> CheckReport:
+    """Check a crawl's folder, and rebuild what can be rebuilt if that is wanted."""
+    if asked.sample < 0 or (asked.is_quick and asked.sample):
+        raise ConfigError("check: expected either quick, or a sample of at least one record")
+    do = repair_folder if asked.is_repaired else check_folder
+    scope = CheckScope(is_quick=asked.is_quick, sample=asked.sample)
+    rng = Random(asked.seed)  # noqa: S311 -- a sample
+    return do(root, scope, rng, SystemClock(), on_progress or (lambda _: None))
 
 
 def check_folder(

@@ -2,18 +2,15 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from random import Random
-from threading import Event
 from typing import TYPE_CHECKING, Literal, Self, Unpack, overload
 
-from gossamer.api.arguments import check_states, texts
+from gossamer.api.arguments import check_states, let_pass, texts
 from gossamer.api.console import Console
 from gossamer.api.mirrors import place_of
-from gossamer.api.options import CrawlOptions, with_options
-from gossamer.api.running import run, run_async
+from gossamer.api.options import CrawlOptions
+from gossamer.api.running import run, run_async, watch
 from gossamer.clock import SystemClock
 from gossamer.config import Config
-from gossamer.errors import ConfigError
 from gossamer.settings import load_crawl_config
 from gossamer.urls import host_name
 
@@ -35,6 +32,7 @@ if TYPE_CHECKING:
         Changes,
         CopyClusters,
         CrawledHost,
+        Dropped,
         Edition,
         EditionDiff,
         LinkReport,
@@ -293,9 +291,9 @@ class OpenCrawl:
     ) -> "TextCopies":
         """Return the pages that hold passages of given texts, with at least so many equal words.
 
-        `files` are files, or folders of them: plain text, Markdown, HTML, PDF. Up to one word in
-        ten may have been changed, and sentences moved; case, accents and punctuation do not count.
-        In scripts without spaces a character counts as a word.
+        `files` are files, or folders of them: plain text, Markdown, HTML, PDF. One word in ten may
+        have been changed, and sentences moved; case, accents and punctuation do not count, and in
+        scripts without spaces a character is a word.
         """
         from gossamer.report import copies_of
 
@@ -340,6 +338,21 @@ class OpenCrawl:
         from gossamer.api.steering import trust_patterns
 
         return trust_patterns(self._changed, patterns, self.status())
+
+    def drop(
+        self,
+        patterns: "str | Iterable[str]" = (),
+        *,
+        undo: "str | Iterable[str]" = (),
+        dry_run: bool = False,
+    ) -> "Dropped":
+        """Never fetch what patterns name, and leave it out of queue, index, graph and tables.
+
+        They are kept in crawl.toml and in the archive. `undo`: no longer. `dry_run`: only count.
+        """
+        from gossamer.api.steering import drop_patterns
+
+        return drop_patterns(self._changed, patterns, undo, is_trial=dry_run)
 
     def set(self, settings: Mapping[str, object], *, host: str = "") -> "ChangedSettings":
         """Change settings in a crawl that runs or not; `set({"delay_s": 5}, host="x.org")`: of one.
@@ -402,13 +415,7 @@ class OpenCrawl:
         per second, kept in crawl.toml. `once`: revisit what is due, each page once, crawl what is
         new, and end; `Ending.round` tells what was done.
         """
-        from gossamer.crawl import Crawl
-
-        folder = self._changed
-        config = self.config()
-        if rate is not None:
-            config = with_options(config, {"rate": rate})
-        return Crawl(folder, (), config).watch(max_time, on_progress, is_once=once)
+        return watch(self._changed, rate, max_time, on_progress, is_once=once)
 
     # ---- link graph
 
@@ -463,8 +470,8 @@ class OpenCrawl:
         """Bring the graph up to date again and again while the crawl runs; yield what was done."""
         from gossamer.graph import follow
 
-        given = options or self.graph_options()
-        return follow(self._changed, given, SystemClock(), wait or _pause)
+        how = options or self.graph_options()
+        return follow(self._changed, how, SystemClock(), wait or let_pass)
 
     # ---- full-text search
 
@@ -522,7 +529,7 @@ class OpenCrawl:
         """Bring the index up to date again and again while the crawl runs; yield what was done."""
         from gossamer.search import IndexOptions, follow
 
-        return follow(self._changed, options or IndexOptions(), SystemClock(), wait or _pause)
+        return follow(self._changed, options or IndexOptions(), SystemClock(), wait or let_pass)
 
     def publish(self, url: str) -> "Published":
         """Bring the index into an object store: s3://BUCKET/PREFIX, file:///FOLDER."""
@@ -548,16 +555,10 @@ class OpenCrawl:
         state, graph, full-text index), and the report tells what is wrong afterwards; the crawl
         must not run.
         """
-        from gossamer.api.checking import check_folder, repair_folder
-        from gossamer.model import CheckScope
+        from gossamer.api.checking import CheckQuestion, checked
 
-        if sample < 0 or (quick and sample):
-            raise ConfigError("check: expected either quick, or a sample of at least one record")
-        do = repair_folder if repair else check_folder
-        scope = CheckScope(is_quick=quick, sample=sample)
-        tell = on_progress or (lambda _: None)
-        folder = self._changed if repair else self.folder
-        return do(folder, scope, Random(seed), SystemClock(), tell)  # noqa: S311 -- a sample
+        asked = CheckQuestion(quick, sample, seed, repair)
+        return checked(self._changed if repair else self.folder, asked, on_progress)
 
     def check_links(
         self,
@@ -594,7 +595,3 @@ class OpenCrawl:
         from gossamer.crawl import build_near
 
         return build_near(self._changed, on_progress)
-
-
-def _pause(seconds: float) -> None:
-    Event().wait(seconds)

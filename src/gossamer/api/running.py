@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
-from gossamer.api.options import CrawlOptions, settle_options
+from gossamer.api.options import CrawlOptions, settle_options, with_options
 from gossamer.config import Config
 from gossamer.settings import load_crawl_config
 
@@ -82,6 +82,23 @@ async def run_async(
         log=log,
     )
     return await crawl.run_async(on_progress, asked.max_time_s)
+
+
+def watch(
+    folder: Path,
+    rate: float | None,
+    max_time_s: float | None,
+    on_progress: "Callable[[Status], None] | None",
+    *,
+    is_once: bool,
+) -> "Ending":
+    """Revisit the pages of a crawl; `rate` requests per second, kept in its crawl.toml."""
+    from gossamer.crawl import Crawl
+
+    config = load_crawl_config(folder)
+    if rate is not None:
+        config = with_options(config, {"rate": rate})
+    return Crawl(folder, (), config).watch(max_time_s, on_progress, is_once=is_once)
 
 
 def given_seeds(given: "str | Iterable[str | Seed]") -> "list[Seed]":

@@ -1,23 +1,27 @@
-"""Add, retry, trust and set: told to the crawl that runs in a folder, else done in its place."""
+"""Add, retry, trust, drop, set: told to the crawl that runs in a folder, else done in its place."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from gossamer.api.arguments import check_reasons, texts
 from gossamer.api.running import given_seeds
-from gossamer.crawl import Crawl, Seed, check_seeds
+from gossamer.crawl import Crawl, DropRequest, Seed, check_seeds, with_dropped
 from gossamer.errors import ConfigError
 from gossamer.report import (
     Added,
     ChangedSettings,
+    Dropped,
     Retried,
     Status,
     Trusted,
     add,
+    count_named,
+    drop,
     retry,
     set_settings,
     trust,
 )
+from gossamer.settings import load_crawl_config
 from gossamer.urls import Patterns
 
 
@@ -53,6 +57,34 @@ def trust_patterns(folder: Path, patterns: str | Iterable[str], now: Status) -> 
     given = [whole.get(pattern, pattern) for pattern in given]
     told = trust(folder, given)
     return told if told is not None else Crawl(folder).trust(given)
+
+
+def drop_patterns(
+    folder: Path, patterns: str | Iterable[str], undo: str | Iterable[str], *, is_trial: bool
+) -> Dropped:
+    """Drop what patterns name, and no longer what others do; a trial only counts."""
+    given, undone = list(dict.fromkeys(texts(patterns))), list(dict.fromkeys(texts(undo)))
+    if not given and not undone:
+        raise ConfigError("nothing to drop: give a pattern, such as '*/private/*' or example.org")
+    Patterns(given)
+    config = load_crawl_config(folder)
+    request = DropRequest(patterns=tuple(given), undo=tuple(undone))
+    kept = with_dropped(config, request).filter.drop
+    urls = count_named(folder, given) if given else {}
+    removed, running = 0, False
+    if not is_trial:
+        told = drop(folder, given, undone)
+        removed = Crawl(folder).drop(given, undone) if told is None else told
+        running = told is not None
+    return Dropped(
+        patterns=list(kept),
+        added=[one for one in given if one not in config.filter.drop],
+        undone=undone,
+        urls=urls,
+        unqueued=removed,
+        running=running,
+        dry_run=is_trial,
+    )
 
 
 def change_settings(folder: Path, settings: Mapping[str, object], host: str) -> ChangedSettings:

@@ -20,6 +20,7 @@ _VERBS: dict[str, str] = {
     "retry": "store.retry",
     "trust": "store.trust",
     "set": "setting.set_settings",
+    "drop": "steering.drop",
     "pause": "steering.pause",
     "resume": "steering.resume",
     "stop": "steering.stop",

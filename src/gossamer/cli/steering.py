@@ -1,11 +1,18 @@
-"""`gossamer pause`, `resume`, `stop`: steer a crawl from another terminal."""
+"""`gossamer pause`, `resume`, `stop`, `drop`: steer a crawl from another terminal."""
 
 import shlex
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from gossamer.cli.options import Json, OwnFolder
 from gossamer.cli.screen import as_json, harmless, out, print_json
 from gossamer.cli.updating import crawl_folder
+from gossamer.log import counted
+
+if TYPE_CHECKING:
+    from gossamer import Dropped
 
 
 def pause(folder: OwnFolder, *, json: Json = False) -> None:
@@ -50,6 +57,64 @@ def stop(folder: OwnFolder, *, json: Json = False) -> None:
     go_on = f"`gossamer crawl --into {_named(folder)}` goes on with it"
     told = "stopped" if facts.was_running else "no crawl is running"
     out().print(harmless(f"{told}; {go_on}"), markup=False)
+
+
+def drop(
+    folder: OwnFolder,
+    pattern: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="PATTERN...",
+            help="A host, a host glob (*.example.org) or a URL pattern (example.org/private/*).",
+        ),
+    ] = None,
+    *,
+    undo: Annotated[
+        list[str] | None,
+        typer.Option("--undo", metavar="PATTERN", help="Drop this no longer. Repeatable."),
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only count what the patterns name.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Leave what patterns name out of queue, index, graph and tables, and never fetch it again.
+
+    In a crawl that runs or not. The patterns are kept in `[filter] drop` in crawl.toml, and on
+    record in the archive: links do not bring back what they name, nor does a rebuild. What is
+    stored stays in the archive.
+    """
+    from gossamer import OpenCrawl
+
+    facts = OpenCrawl(crawl_folder(folder)).drop(pattern or (), undo=undo or (), dry_run=dry_run)
+    if json:
+        print_json(as_json(facts))
+        return
+    for line in _drop_lines(facts, _named(folder)):
+        out().print(harmless(line), markup=False)
+
+
+def _drop_lines(facts: "Dropped", folder: str) -> list[str]:
+    """Return what was dropped, in words."""
+    stored = facts.urls.get("archived", 0)
+    waiting = sum(facts.urls.get(state, 0) for state in ("queued", "parked", "held"))
+    if facts.dry_run:
+        others = sum(facts.urls.values()) - stored - waiting
+        found = f"{counted(stored, 'stored page')}, {counted(waiting, 'queued URL')}"
+        more = f"{counted(others, 'URL')} that failed, redirect or were refused"
+        return [f"would be dropped: {found} and {more}; nothing was changed"]
+    lines = [f"no longer dropped: {one}" for one in facts.undone]
+    if facts.undone:
+        lines.append(f"`gossamer retry {folder} --reason dropped` queues what was refused")
+    lines += [f"dropped: {one}" for one in facts.added]
+    if facts.urls:
+        lines.append(
+            f"{counted(facts.unqueued, 'URL')} left the queue; {counted(stored, 'stored page')} "
+            "will be left out of index, graph and tables when they are next built"
+        )
+    if not facts.added and not facts.undone:
+        lines.append("it was dropped before")
+    return lines
 
 
 def _named(folder: Path) -> str:

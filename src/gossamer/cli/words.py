@@ -37,6 +37,11 @@ LINK_REFUSALS: dict[str, Gloss] = {
         "it matches a --block pattern or a line of filter.blocklist",
         "remove that pattern; `gossamer why` names it",
     ),
+    "dropped": Gloss(
+        "it matches a pattern of `gossamer drop`",
+        "`gossamer drop DIR --undo PATTERN`, then `gossamer retry DIR --reason dropped`; "
+        "`gossamer why` names the pattern",
+    ),
     "extension": Gloss(
         "its file extension is one that is not asked for", "shorten filter.block_extensions"
     ),
@@ -82,7 +87,8 @@ LINK_REFUSALS: dict[str, Gloss] = {
 }
 """Refused as a link, before it was queued."""
 _LASTING = (
-    *("scheme", "off_scope", "not_allowed", "blocked", "extension", "too_long", "too_deep"),
+    *("scheme", "off_scope", "not_allowed", "blocked", "dropped", "extension"),
+    *("too_long", "too_deep"),
     *("repeated_segments", "not_followed", "user", "filter_failed"),
 )
 """Of filters that are asked again at the turn of a URL that was queued under other rules."""

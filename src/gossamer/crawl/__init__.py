@@ -13,6 +13,7 @@ from gossamer.lazy import late
 
 if TYPE_CHECKING:
     from gossamer.crawl.crawl import Crawl
+    from gossamer.crawl.dropping import DropRequest, with_dropped
     from gossamer.crawl.elsewhere import (
         Checkpointed,
         RestoredCrawl,
@@ -34,6 +35,7 @@ else:
         __name__,
         {
             "crawl": "Crawl",
+            "dropping": "DropRequest with_dropped",
             "elsewhere": "Checkpointed RestoredCrawl checkpoint_crawl restore_crawl",
             "mend": "NearTotals RebuiltState build_near build_state expect_stopped write_indexes",
             "running": "Ending RoundTotals",

@@ -5,11 +5,12 @@ import dataclasses
 import signal
 import threading
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
 from random import Random, SystemRandom
+from typing import TypeVar
 
 import uvloop
 from msgspec.structs import replace as changed
@@ -18,12 +19,25 @@ from gossamer.clock import SystemClock
 from gossamer.cluster import Ring, read_charter
 from gossamer.config import Config
 from gossamer.crawl.assembly import Extras, Shard, assemble
+from gossamer.crawl.dropping import (
+    DropRequest,
+    drop_in,
+    save_dropped,
+    settle_dropped,
+    with_dropped,
+)
 from gossamer.crawl.fetch_log import LogOptions
 from gossamer.crawl.fleet import Fleet
 from gossamer.crawl.keeper import Keeper, KeepRequest, keeping
 from gossamer.crawl.mend import ensure_shards, label_rest_aside
 from gossamer.crawl.metrics_server import host_and_port, serving_metrics
-from gossamer.crawl.opening import WHOLE_RING, ShardFolder, lacks_requisites, lock_folder
+from gossamer.crawl.opening import (
+    WHOLE_RING,
+    ShardFolder,
+    lacks_drops,
+    lacks_requisites,
+    lock_folder,
+)
 from gossamer.crawl.requeue import RetryRequest
 from gossamer.crawl.requisites import queue_requisites
 from gossamer.crawl.running import (
@@ -93,6 +107,9 @@ from gossamer.store import CrawlFolder, State
 
 STOP_AGAIN_S = 0.1
 """A crawl in another thread that was cancelled is asked again so often until it has ended."""
+
+
+Done = TypeVar("Done")
 
 
 class Crawl:
@@ -272,16 +289,12 @@ class Crawl:
             config = self._save(config)  # first: a state without it would be refused
             told = Planted()
             for shard in ring.numbers:
-                told.add(runner.run(self._add_to(config, ring, shard)))
+                told.add(runner.run(self._in_one(config, ring, shard, self._plant)))
         return told.answer()
 
-    async def _add_to(self, config: Config, ring: Ring, number: int) -> Planted:
-        shard = self._open(config, ring, number)
-        try:
-            planted = plant(shard, self._seeds)
-            shard.ledger.commit()
-        finally:
-            await shard.close()
+    async def _plant(self, shard: Shard) -> Planted:
+        planted = plant(shard, self._seeds)
+        shard.ledger.commit()
         return planted
 
     def retry(
@@ -290,25 +303,31 @@ class Crawl:
         """Queue failures again, without crawling: for a crawl that does not run."""
         _expect_no_loop("retry")
         request = RetryRequest(reasons=tuple(reasons), hosts=tuple(hosts), urls=tuple(urls))
-        config = self._settled_config()
-        folder = CrawlFolder(self.folder)
         told: Counter[str] = Counter()
+        for done in self._in_each(lambda shard: retry_running(shard, request)):
+            told.update(done.reasons)
+        return Retried(queued=told.total(), reasons=dict(sorted(told.items())))
+
+    def _in_each(
+        self, work: Callable[[Shard], Awaitable[Done]], first: Callable[[], object] = tuple
+    ) -> list[Done]:
+        """Do something in every shard of a crawl that does not run; `first` once it is ours."""
+        folder = CrawlFolder(self.folder)
         with (
             lock_folder(folder, SystemClock()) as lock,
             asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner,
         ):
-            shards = read_charter(folder.charter_path).shards
-            ring = ensure_shards(folder, config, shards, lock)
-            for shard in ring.numbers:
-                told.update(runner.run(self._retry_in(config, ring, shard, request)))
-        return Retried(queued=told.total(), reasons=dict(sorted(told.items())))
+            first()
+            config = self._settled_config()
+            ring = ensure_shards(folder, config, read_charter(folder.charter_path).shards, lock)
+            return [runner.run(self._in_one(config, ring, one, work)) for one in ring.numbers]
 
-    async def _retry_in(
-        self, config: Config, ring: Ring, number: int, request: RetryRequest
-    ) -> dict[str, int]:
+    async def _in_one(
+        self, config: Config, ring: Ring, number: int, work: Callable[[Shard], Awaitable[Done]]
+    ) -> Done:
         shard = self._open(config, ring, number)
         try:
-            return (await retry_running(shard, request)).reasons
+            return await work(shard)
         finally:
             await shard.close()
 
@@ -322,6 +341,16 @@ class Crawl:
             units = count_held(folder, patterns)
             save_trust(self.folder, patterns)
         return trusted_answer(patterns, [units], is_running=False)
+
+    def drop(self, patterns: Sequence[str], undo: Sequence[str] = ()) -> int:
+        """Drop what patterns name, and no longer what others do, for a crawl that does not run.
+
+        Return how many URLs left the queue.
+        """
+        _expect_no_loop("drop")
+        request = DropRequest(patterns=tuple(patterns), undo=tuple(undo))
+        # The settings first: a kill must not forget them.
+        return sum(self._in_each(settle_dropped, lambda: save_dropped(self.folder, request)))
 
     def set(self, settings: Mapping[str, object], host: str = "") -> ChangedSettings:
         """Change settings by their full names, or of one host, for a crawl that does not run.
@@ -366,6 +395,8 @@ class Crawl:
                 return {"text": live_metrics(shard, lambda: control.cpu_s)}
             if question.get("ask") == "trust":  # first: a kill must not forget it
                 save_trust(self.folder, patterns_in(question))
+            if question.get("ask") == "drop":
+                save_dropped(self.folder, drop_in(question))
             if question.get("ask") == "set":
                 request = settings_in(question)
                 changes = save_settings(self.folder, request)
@@ -382,6 +413,8 @@ class Crawl:
             refused = plant(shard, self._all_seeds(config)).refused
             if lacks_requisites(shard.core.state, is_wanted=config.process.requisites):
                 queue_requisites(shard)
+            if lacks_drops(shard.core.state, config.filter.drop):
+                await settle_dropped(shard)
             self._listen_to_signals(engine.run_state.stop)
             await control.open()
             async with AsyncExitStack() as beside:
@@ -470,6 +503,8 @@ class Crawl:
         config = self._config
         if config is None:
             config = load_crawl_config(self.folder, Config())
+        if stored is not None and (dropped := stored.filter.drop):  # other settings do not undo it
+            config = with_dropped(config, DropRequest(patterns=dropped))
         config = settle_secrets(config, stored or Config(), self._seeds, self.folder)
         settled = with_seeds(config, self._seeds)
         check(settled)

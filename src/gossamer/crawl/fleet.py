@@ -14,6 +14,7 @@ from gossamer.clock import Clock
 from gossamer.cluster import NoAnswer, RevisitShare, Ring, ShardHandle, Supervisor
 from gossamer.config import Config, LimitsConfig
 from gossamer.crawl.assembly import Extras
+from gossamer.crawl.dropping import drop_in, save_dropped, with_dropped
 from gossamer.crawl.keeper import Keeper
 from gossamer.crawl.metrics_server import serving_metrics
 from gossamer.crawl.running import Progress, seeds_in
@@ -258,6 +259,8 @@ class Fleet:
                 return await self._retry(dict(question))
             case "trust":
                 return await self._trust(dict(question))
+            case "drop":
+                return await self._drop(dict(question))
             case "set":
                 return await self._set(dict(question))
             case "pause":
@@ -336,6 +339,19 @@ class Fleet:
             return error
         parts = [msgspec.convert(answer, Trusted).units for answer in answers]
         return as_json(trusted_answer(patterns, parts, is_running=True))
+
+    async def _drop(self, question: dict[str, object]) -> dict[str, object]:
+        """Let all shards drop what patterns name: each takes it out of its own queue."""
+        if self.supervisor.end_reason is not None:
+            return {"error": "the crawl is ending; try again when it has"}
+        request = drop_in(question)
+        # Saved and known to us first: a shard that dies over it finds it in its orders.
+        save_dropped(self.folder.root, request)
+        self.config = with_dropped(self.config, request)
+        answers = await self._ask_all(question)
+        if (error := _error_in(answers)) is not None:
+            return error
+        return {"removed": sum(int(str(answer["removed"])) for answer in answers)}
 
     async def _set(self, question: dict[str, object]) -> dict[str, object]:
         """Let all shards obey other settings."""

@@ -3,7 +3,7 @@
 import fcntl
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +26,8 @@ from gossamer.store import CrawlFolder, State, ends_findings
 META = b"m"
 REQUISITES_KNOWN = b"mr"
 """The row that says that the requisites of all stored pages are queued, or were refused."""
+DROPS_ON_RECORD = b"md"
+"""The row with the patterns that this shard's part of the archive says are dropped."""
 CREDITS = "credits"
 """The file beside the state that says what URLs are worth."""
 DYING_S = 5.0
@@ -200,6 +202,17 @@ def lacks_requisites(state: State, *, is_wanted: bool) -> bool:
     if is_known and not is_wanted:
         state.write([(REQUISITES_KNOWN, None)])
     return is_wanted and not is_known
+
+
+def lacks_drops(state: State, dropped: Sequence[str]) -> bool:
+    """Return True if the archive has other patterns on record than those that are dropped."""
+    return set(drops_on_record(state)) != set(dropped)
+
+
+def drops_on_record(state: State) -> tuple[str, ...]:
+    """Return the patterns that a shard's part of the archive says are dropped."""
+    value = state.get(DROPS_ON_RECORD)
+    return () if value is None else msgspec.msgpack.decode(value, type=tuple[str, ...])
 
 
 def start_epoch(state: State, clock: Clock, after: int = 0) -> tuple[CrawlTime, bool]:

@@ -11,6 +11,7 @@ from msgspec import Struct, convert, to_builtins
 from msgspec.structs import replace
 
 from gossamer.crawl.assembly import Shard
+from gossamer.crawl.dropping import drop_in, drop_running
 from gossamer.crawl.requeue import RetryRequest, requeue, wanted_records
 from gossamer.crawl.seeds import Seed, plant, with_seeds
 from gossamer.crawl.setting import set_running, settings_in
@@ -190,6 +191,8 @@ async def _obey(shard: Shard, question: Mapping[str, object]) -> dict[str, objec
             return as_json(await retry_running(shard, retry_in(question)))
         case "trust":
             return as_json(trust_running(shard, patterns_in(question)))
+        case "drop":
+            return {"removed": await drop_running(shard, drop_in(question))}
         case "pause":
             shard.engine.look_at_pause()
         case "stop":

@@ -89,6 +89,11 @@ def with_settings(config: Config, request: SettingsRequest) -> Config:
 def _set(data: dict[str, object], name: str, value: object) -> None:
     section, _, knob = name.rpartition(".")
     table = data.get(section) if section else data
+    if name == "filter.drop":
+        raise ConfigError(
+            "filter.drop: `gossamer drop DIR PATTERN` adds a pattern, and `gossamer drop DIR "
+            "--undo PATTERN` takes one back"
+        )
     if name in OF_A_START or (not section and knob not in {"concurrency", "shards"}):
         raise ConfigError(
             f"{name}: `set` cannot change it; give its flag to the next `gossamer crawl`, or edit "

@@ -1,9 +1,9 @@
 """DO WE WANT IT? A chain of filters; the first objection wins, and is named and counted.
 
-They are asked in this order: scheme, port, block, allow, scope, nofollow, length, extension, depth,
-trap shapes, budget, the user's own. Rules that look at scheme, host and port only are asked once
-per origin, and their answer is remembered. At the turn of a URL that other rules let pass, those
-are asked again whose answer does not depend on when it was found.
+They are asked in this order: drop, scheme, port, block, allow, scope, nofollow, length, extension,
+depth, trap shapes, budget, the user's own. Rules that look at scheme, host and port only are asked
+once per origin, and their answer is remembered. At the turn of a URL that other rules let pass,
+those are asked again whose answer does not depend on when it was found.
 
 Neighbours: `crawl` hands over the links that `process` found and puts what is kept to `seen`.
 Not for: what a server permits (`fetch.robots`), what a document holds (`process`), or parts of

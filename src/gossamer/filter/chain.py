@@ -182,7 +182,10 @@ def build_chain(
     """
     scope, schemes = Scope(config.scope, seeds, scopes), Schemes(config.schemes, seeds)
     blocklist = _blocklist(config)
-    anywhere: list[OriginRule] = [schemes, bad_port, blocked(Patterns([*config.block, *blocklist]))]
+    anywhere: list[OriginRule] = [
+        blocked(Patterns(config.drop), Reject.DROPPED),
+        *(schemes, bad_port, blocked(Patterns([*config.block, *blocklist]))),
+    ]
     pages = OriginFilter([*anywhere, allowed(Patterns(config.allow)), scope])
     of_requisites = OriginFilter(anywhere)
     origins = RequisiteOrigins(pages, of_requisites) if requisites else pages
@@ -235,6 +238,7 @@ def check_patterns(config: FilterConfig, trusted: Sequence[str]) -> None:
         ("filter.allow", config.allow),
         ("filter.block", config.block),
         ("filter.blocklist", _blocklist(config)),
+        ("filter.drop", config.drop),
     ):
         try:
             Patterns(patterns)

@@ -223,17 +223,17 @@ def bad_port(url: Url) -> Objection | LinkTest | None:
     return None
 
 
-def blocked(patterns: Patterns) -> OriginRule:
+def blocked(patterns: Patterns, reason: Reject = Reject.BLOCKED) -> OriginRule:
     """Refuse what a pattern matches."""
 
     def test(link: Link, _source: str) -> Objection | None:
         found = patterns.match_url(link.target.text)
-        return Objection(Reject.BLOCKED, found) if found else None
+        return Objection(reason, found) if found else None
 
     def rule(url: Url) -> Objection | LinkTest | None:
         found = patterns.match_host(url.host)
         if found:
-            return Objection(Reject.BLOCKED, found)
+            return Objection(reason, found)
         return test if patterns.has_url_patterns else None
 
     return rule

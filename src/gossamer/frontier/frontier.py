@@ -18,6 +18,7 @@ from gossamer.frontier.parking import Parking
 from gossamer.frontier.politeness import HostAnswer, HostDelays, note_answer, note_restart
 from gossamer.frontier.queues import FrontQueues, HostQueues, IsSettled, ReadRows
 from gossamer.frontier.rows import HOST, LEASE, HostState, pack_tasks, unpack_tasks
+from gossamer.frontier.sweeping import Sweep
 from gossamer.frontier.workbench import (
     ALL_HOSTS,
     ActiveHost,
@@ -140,6 +141,11 @@ class Frontier:
     def has_leases_to_commit(self) -> bool:
         """Return True if hosts wait for a commit of their leases."""
         return bool(self._bench.awaiting)
+
+    @property
+    def sweep(self) -> Sweep:
+        """Takes out what is not wanted any more, wherever it waits."""
+        return Sweep(self._queues, self.parking, self._rows)
 
     @property
     def parked(self) -> Parked:

@@ -4,7 +4,7 @@
 """
 
 import heapq
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from random import Random
 
 from msgspec import Struct
@@ -479,6 +479,30 @@ class Parking:
         if (active := self._bench.hosts.get(key)) is not None:
             for task in self._queues.take(key, active.row, at_most):
                 self._end(task, reason, detail)
+
+    def take_failed(self, task: Task) -> bool:
+        """Take a task that failed in its host's run of failures out of it; return True if it was.
+
+        A host that has none left, and nothing queued, is as if it were new.
+        """
+        key = host_key(task.url.host)
+        row = self._hosts.find(key)
+        outage = row.outage if row is not None else None
+        if row is None or outage is None:
+            return False
+        tried = next((one for one in outage.tries if one.url_key == task.url.key), None)
+        if tried is None:
+            return False
+        outage.tries.remove(tried)
+        self._take_failing(key, tried)
+        return True
+
+    def recount(self, hosts: Iterable[HostKey]) -> None:
+        """Bring the totals of hosts up to date whose tasks were taken out."""
+        for key in hosts:
+            if (row := self._hosts.find(key)) is not None:
+                host = self._bench.hosts.get(key)
+                self._parked.count(key, row, host.leased if host is not None else 0)
 
     def _give_up(self, key: HostKey, row: HostState, detail: str, at_most: int) -> int:
         """End some tasks of a host; when none is left, the host is as if it were new."""

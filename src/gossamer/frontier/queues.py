@@ -219,6 +219,29 @@ class HostQueues:
         self.hosts.change(key, row)
         return tasks
 
+    def take_from(self, place: bytes, is_wanted: Callable[[Task], bool]) -> list[Task]:
+        """Take some tasks out of a queue row; return those that had no turn from a better place."""
+        key, value = place[1 : 1 + KEY_BYTES], self._get(place)
+        row = self.hosts.find(key)
+        if row is None or value is None:
+            return []
+        tasks = unpack_tasks(value, row.name, 255 - place[1 + KEY_BYTES])
+        taken = [task for task in tasks if is_wanted(task)]
+        left = [task for task in tasks if not is_wanted(task)]
+        if not taken:
+            return []
+        packed = pack_tasks(left) if left else None
+        self.write([(place, packed)])
+        if self._order.is_newest_first:
+            self._rewritten[place] = packed
+        before, fresh = row.queued - row.copies, dict[int, Task]()
+        row.queued -= len(taken)
+        self._keep_fresh(row, taken, fresh)
+        row.copies = min(row.copies, row.queued)
+        self.on_disk += row.queued - row.copies - before
+        self.hosts.change(key, row)
+        return list(fresh.values())
+
     def draw(self, key: HostKey, row: HostState, random: Random) -> Task | None:
         """Take one task of a host: drawn at random, or the first if its rows are full of holes."""
         before = row.queued - row.copies

@@ -114,6 +114,12 @@ class Leases:
         lease.tasks.clear()
         return ((lease.key, None),)
 
+    def end_some(self, lease: Lease, tasks: Sequence[Task]) -> Sequence[Row]:
+        """End tasks of a lease that were not handed out; their records go into the same commit."""
+        keys = {task.url.key for task in tasks}
+        lease.tasks = [task for task in lease.tasks if task.url.key not in keys]
+        return [row for task in tasks for row in self._end_one(lease, task)]
+
     def committed(self) -> None:
         """Forget the URLs whose leases ended: their ends are on record."""
         self.keys.difference_update(self._ended)
@@ -153,6 +159,13 @@ class DelayedTasks:
                 self.next_due_at = now
                 yield key, None
                 yield delayed_key(now, url_key), value
+
+    def take_out(self, is_wanted: Callable[[Task], bool]) -> Iterator[tuple[Task, Row]]:
+        """Yield tasks that shall wait no longer, each with the deletion of its row."""
+        for key, value in self._scan(DELAYED):
+            if is_wanted(task := unpack_delayed(value)):
+                self.count -= 1
+                yield task, (key, None)
 
     def next_host(self) -> str:
         """Return the host of the task that is due first; "" if that is not committed yet."""

@@ -214,6 +214,7 @@ class RefusalKind(StrEnum):
     OFF_SCOPE = "off_scope"
     NOT_ALLOWED = "not_allowed"
     BLOCKED = "blocked"
+    DROPPED = "dropped"
     EXTENSION = "extension"
     TOO_LONG = "too_long"
     TOO_DEEP = "too_deep"

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         name_in,
     )
     from gossamer.report.control import ControlSocket
+    from gossamer.report.dropping import Dropped, count_named, drop
     from gossamer.report.explanation import (
         Edition,
         FilterVerdict,
@@ -74,6 +75,7 @@ if TYPE_CHECKING:
         why,
         why_sources,
     )
+    from gossamer.report.left_out import DROPPED, DroppedUrls, dropped_of
     from gossamer.report.linkcheck import (
         LINK_CHECK_FOLDER,
         LinkCheckOptions,
@@ -186,6 +188,7 @@ else:
             "site": "site_report",
             "clusters": "ClusterMember CopyCluster CopyClusters Labels NearCopy name_in",
             "control": "ControlSocket",
+            "dropping": "Dropped count_named drop",
             "explanation": (
                 "Edition FilterVerdict HostSettings PastVisit RecordLocation Revisits "
                 "RobotsAnswer Why explain_url name_original unnamed_original"
@@ -199,6 +202,7 @@ else:
                 "editions is_running probations_of retry set_settings show status trust "
                 "trusted_answer why why_sources"
             ),
+            "left_out": "DROPPED DroppedUrls dropped_of",
             "linkcheck": (
                 "LINK_CHECK_FOLDER LinkCheckOptions LinkFinding LinkPlace LinkReport "
                 "check_stored_links moved_seeds unasked_targets"

@@ -37,6 +37,7 @@ from gossamer.report.checked_pages import (
     hash_text,
     is_garbage,
 )
+from gossamer.report.left_out import dropped_of
 from gossamer.report.records import URL, decode_record
 from gossamer.seen import check_seen
 from gossamer.settings import load_crawl_config
@@ -564,17 +565,16 @@ class _Check:
     def _check_known(self, urls: "array[int]") -> None:
         """Note the pages that no state knows."""
         known = np.unique(np.frombuffer(urls, np.uint64)) if urls else np.empty(0, np.uint64)
-        for file, table in self.tables.items():
-            if not table.urls:
-                continue
+        dropped = dropped_of(self._folder)
+        for file, table in [one for one in self.tables.items() if one[1].urls]:
             met = np.frombuffer(table.urls, np.uint64)
             for place in np.flatnonzero(~np.isin(met, known))[:MOST_ALIKE]:
                 offset = table.offsets[int(place)]
-                path = self._folder.archive_path(file)
-                found = next(scan_records(path, offset, kept_bytes=0))
+                found = next(scan_records(self._folder.archive_path(file), offset, kept_bytes=0))
                 url = found.headers.get("warc-target-uri", "") if isinstance(found, Record) else ""
                 told = "the state does not know this page"
-                self._add("unknown_page", f"archive/{file}", told, "state", offset, url)
+                if not dropped.has(url):
+                    self._add("unknown_page", f"archive/{file}", told, "state", offset, url)
 
 
 def _rows_of(path: Path, attempts: int) -> dict[str, FileRow]:

@@ -50,6 +50,7 @@ _UNITS = (("d", 86_400.0), ("h", 3_600.0), ("min", 60.0), ("s", 1.0))
 _PLAIN = 1.5
 """A span is told in the largest unit of which it has this many."""
 _WAITING = frozenset({"queued", "leased", "waiting", "held"})
+_HAD_A_TURN = frozenset({"archived", "redirected", "failed", "gone"})
 _OF_NO_URL = ("url", "canonical", "state", "reason", "explanation")
 """The keys of the answer about what is no URL."""
 
@@ -314,14 +315,17 @@ def _with_late_labels(names: list[str], url: Url, rows: StateRows) -> list[str]:
 
 
 def _objection_now(url: Url, found: Why, sources: Sources) -> FilterVerdict | None:
-    """Return what the present rules have against a URL that waits: its turn will end it."""
-    if found.state not in _WAITING:
-        return None
+    """Return what the present rules have against a URL that waits: its turn will end it.
+
+    Of what had its turn only that it is dropped.
+    """
     kind = LinkKind(found.kind or LinkKind.ANCHOR)
     task = Task(url=url, depth=found.depth or 0, via=found.via, kind=kind)
     objection = sources.judge_queued(task)
     is_tried = kind is LinkKind.SITEMAP and not found.depth
     if objection is None or (is_tried and objection.reason is Reject.OFF_SCOPE):
+        return None
+    if found.state not in _WAITING and objection.reason is not Reject.DROPPED:
         return None
     return FilterVerdict(reason=objection.reason.value, detail=objection.detail)
 
@@ -513,6 +517,9 @@ def sentence(why: Why, outage: str = "") -> str:
     if why.filter is not None and why.state in _WAITING:
         rule = f"{why.filter.reason}: {why.filter.detail}".rstrip(": ")
         told[state] += f" By the present rules it is not fetched when its turn comes ({rule})."
+    if why.filter is not None and why.filter.reason == Reject.DROPPED and state in _HAD_A_TURN:
+        told[state] += f" It is dropped ({why.filter.detail}): never fetched any more, and left out"
+        told[state] += " of index, graph and tables."
     return told[state] + near_sentence(why.near) + linked + _revisit_words(why.watch, seen_at)
 
 

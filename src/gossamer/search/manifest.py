@@ -70,6 +70,8 @@ class Manifest(Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
     probations: str | UnsetType = UNSET
     """The digest of the probations whose pages are not in it, if there are such pages; "" if the
     crawl was running."""
+    dropped: str | UnsetType = UNSET
+    """The digest of the patterns whose pages are left out, if there are any."""
     files: dict[str, IndexedFile] = {}  # msgspec copies it
     """What its files were when this was written, by their names in the folder; {}: not known."""
     own: str = ""

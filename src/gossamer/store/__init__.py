@@ -120,6 +120,7 @@ if TYPE_CHECKING:
         repair,
         set_aside_lone_indexes,
     )
+    from gossamer.store.rules import RulesRecord, decode_rules, encode_rules
     from gossamer.store.scanning import (
         ENDS_INSIDE,
         KEPT_BYTES,
@@ -186,6 +187,7 @@ else:
             "reading_mark": "LostReading ReadingMark",
             "records": "Record Records split_head",
             "repairing": "PAGE_TYPES Repair missing_ends repair set_aside_lone_indexes",
+            "rules": "RulesRecord decode_rules encode_rules",
             "scanning": (
                 "ENDS_INSIDE KEPT_BYTES BadRecord OnBad RecordIdSet count_of next_boundary "
                 "readable_records records_of scan_records undecodable"

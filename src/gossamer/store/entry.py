@@ -126,6 +126,7 @@ class EndingsRecord(Struct, kw_only=True, frozen=True):
     records: list[LinksRecord]
 
 
+RULES_START = b'{"url":"","outcome":"rules"'
 ENDINGS_START = b'{"url":"","outcome":"endings"'
 TOGETHER = frozenset({"failed", "refused"})
 """Outcomes that say nothing of a page: only who asks what became of URLs wants them."""
@@ -161,13 +162,10 @@ def _ending_row(record: LinksRecord) -> dict[str, object]:
 
 
 def decode_all_links(block: bytes) -> list[LinksRecord]:
-    """Return the records in a block: one, or several that ended together.
-
-    Raise `msgspec.DecodeError` if it is none of ours.
-    """
+    """Return the records in a block, none if it has rules; raise `msgspec.DecodeError` if alien."""
     if block.startswith(ENDINGS_START):
         return _decode_endings(block).records
-    return [_decode(block)]
+    return [] if block.startswith(RULES_START) else [_decode(block)]
 
 
 def decode_links(block: bytes) -> LinksRecord:
@@ -193,7 +191,6 @@ def _mend(value: object) -> object:
 
 PIECE_BYTES = 128 * 1024
 """How much of a large body is in memory at a time."""
-
 MARK_CHARS = 500
 """Of what is odd about an answer, in the header of its record."""
 MEMORY_BYTES = 256 * 1024
@@ -340,9 +337,7 @@ class TurnWriter:
         members = []
         for start in range(0, len(records), ENDINGS_PER_RECORD):
             some = records[start : start + ENDINGS_PER_RECORD]
-            block = encode_endings(some)
-            lines = f"WARC-Block-Digest: {digest_of(block)}\r\nContent-Type: application/json\r\n"
-            members.append(self._metadata(some[-1].at, lines, block))
+            members.append(self.of_no_url(encode_endings(some), some[-1].at))
         return b"".join(members)
 
     def seed_record(self, url: str, label: str, at: float) -> bytes:
@@ -407,6 +402,11 @@ class TurnWriter:
             "Content-Type: application/json\r\n"
         )
         return self._metadata(record.at, lines, block)
+
+    def of_no_url(self, block: bytes, at: float) -> bytes:
+        """Return the links-file member of a block of JSON that is of no single URL."""
+        lines = f"WARC-Block-Digest: {digest_of(block)}\r\nContent-Type: application/json\r\n"
+        return self._metadata(at, lines, block)
 
     def _metadata(self, at: float, lines: str, block: bytes) -> bytes:
         return pack(header("metadata", self._ids.next(), date_text(at), lines, len(block)), block)

@@ -7,7 +7,9 @@ from collections.abc import Iterator
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
+from gossamer.report import DROPPED, dropped_of
 from gossamer.store import (
     ArchiveName,
     BadRecord,
@@ -100,6 +102,8 @@ class ArchiveStretch:
     ) -> None:
         self._folder = folder
         self._counted = counted
+        self.dropped = dropped_of(folder)
+        """What is left out, and links to it; what it holds is read: others may hold the same."""
         self._page_bytes = BODY_BYTES if has_bodies else HEAD_BYTES
         self.covered = dict(covered)
         self.records = 0
@@ -121,9 +125,11 @@ class ArchiveStretch:
             for record in self._range(name, []):
                 if record.headers.get("warc-type") == "metadata":
                     try:
-                        yield _decode_facts(record.block)
+                        facts = _decode_facts(record.block)
                     except (msgspec.DecodeError, UnicodeDecodeError):
-                        yield NO_FACTS
+                        facts = NO_FACTS
+                    is_dropped = self.dropped.has(facts.url)
+                    yield replace(facts, outcome=DROPPED) if is_dropped else facts
 
     def __iter__(self) -> Iterator[FoundRecord]:
         for name in self._in_order():
@@ -161,8 +167,23 @@ class ArchiveStretch:
                 except (msgspec.DecodeError, UnicodeDecodeError) as error:
                     self.bad.append(undecodable(file, record, error))
                 else:
-                    yield number, said
+                    yield number, self._without_dropped(said)
         self.covered[file] = max(self.covered.get(file, 0), stretch.reached)
+
+    def _without_dropped(self, said: TableRecord) -> TableRecord:
+        if self.dropped.has(said.url):
+            return replace(said, outcome=DROPPED, links=[], lines=[], fragments=None)
+        gone = set(self.dropped.among(said.links))
+        if not gone:
+            return said
+        kept = [place for place in range(len(said.links)) if place not in gone]
+        has_lines, old = len(said.lines) == len(said.links), said.fragments or {}
+        return replace(
+            said,
+            links=[said.links[place] for place in kept],
+            lines=[said.lines[place] for place in kept] if has_lines else [],
+            fragments={new: old[place] for new, place in enumerate(kept) if place in old},
+        )
 
     def _records(self, name: ArchiveName, field: str, kept_bytes: int) -> PageRecords:
         file = name.file_name

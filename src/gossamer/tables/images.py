@@ -15,6 +15,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from gossamer.model import LinkKind
+from gossamer.report import DROPPED
 from gossamer.store import CrawlFolder, counted_lengths
 from gossamer.tables.archive import ArchiveStretch
 from gossamer.tables.rows import Batch, Row, body_bytes
@@ -44,7 +45,8 @@ class StoredImages:
         counted = counted_lengths(folder, "links", "pages")
         for found in ArchiveStretch(folder, {}, counted):
             said, page = found.said, found.page
-            if said.outcome != "fetched" or not said.media_type.startswith("image/"):
+            is_image = said.media_type.startswith("image/")
+            if said.outcome not in {"fetched", DROPPED} or not is_image:
                 continue
             is_own = page is not None and page.headers.get("warc-type") != "revisit"
             size = body_bytes(page) if page is not None and is_own else 0
@@ -52,6 +54,8 @@ class StoredImages:
                 of_content[said.fp] = size
             elif said.fp is not None:  # a copy: its bytes are stored with the first one
                 size = of_content.get(said.fp, 0)
+            if said.outcome == DROPPED:
+                continue
             notes = _notes(bytes(said.notes))
             keys.append(read_canonical(said.url).key)
             sizes.extend((notes.width, notes.height, size, len(notes.dhash) == HASH_DIGITS))

@@ -9,7 +9,14 @@ from collections.abc import Iterator
 from msgspec.structs import astuple
 
 from gossamer.ranks import crawl_ranks
-from gossamer.report import CopyNames, Snapshot, UrlStandings, host_table, url_table
+from gossamer.report import (
+    CopyNames,
+    Snapshot,
+    UrlStandings,
+    dropped_of,
+    host_table,
+    url_table,
+)
 from gossamer.store import CrawlFolder, State
 from gossamer.tables.rows import Batch, Reading, batches_of
 from gossamer.tables.schema import HOSTS, URLS
@@ -18,12 +25,16 @@ from gossamer.urls import read_canonical
 
 def url_batches(folder: CrawlFolder) -> Iterator[Batch]:
     """Yield the rows of `urls`."""
-    return batches_of(URLS, map(astuple, url_table(folder.root)))
+    dropped = dropped_of(folder)
+    found = (row for row in url_table(folder.root) if not dropped.has(row.url))
+    return batches_of(URLS, map(astuple, found))
 
 
 def host_batches(folder: CrawlFolder) -> Iterator[Batch]:
     """Yield the rows of `hosts`."""
-    return batches_of(HOSTS, map(astuple, host_table(folder.root)))
+    dropped = dropped_of(folder)
+    found = (row for row in host_table(folder.root) if not dropped.has_host(row.host))
+    return batches_of(HOSTS, map(astuple, found))
 
 
 def has_state(folder: CrawlFolder) -> bool:

@@ -19,13 +19,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 import numpy as np
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from gossamer.durable import replace_file, sync_files
 from gossamer.errors import CorruptFile
 from gossamer.model import BuildProgress, BuildStep, CheckFinding, skipped
+from gossamer.report import dropped_of
 from gossamer.store import (
     CrawlFolder,
     Derived,
@@ -91,6 +92,8 @@ class TablesManifest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     schema: int = SCHEMA_VERSION
     generation: int = 0
     """Counts commits."""
+    dropped: str | UnsetType = UNSET
+    """The digest of the patterns whose pages are left out, if there are any."""
     covered: dict[str, int] = {}
     """How many bytes of each archive file are in it."""
     content_files: list[str] = []
@@ -155,7 +158,8 @@ def build_tables(
         def full() -> TablesFacts:
             return _full(folder, place, counted, telling)
 
-        if found is None or has_shrunk(found.covered, counted):
+        is_same = found is not None and found.dropped == dropped_of(folder).digest
+        if found is None or not is_same or has_shrunk(found.covered, counted):
             return full()
         usable = found
         return anew_if_damaged(
@@ -211,7 +215,8 @@ def _full(
     last = read_tables_manifest(place.folder)
     generation = last.generation if last is not None else 0
     new = place.fresh()
-    builder = _PartBuilder(folder, new, TablesManifest(generation=generation), tell)
+    empty = TablesManifest(generation=generation, dropped=dropped_of(folder).digest)
+    builder = _PartBuilder(folder, new, empty, tell)
     builder.take(counted)
     if not builder.manifest.parts:
         builder.commit(builder.manifest)

@@ -18,6 +18,7 @@ from msgspec import Struct
 from gossamer.errors import CorruptFile
 from gossamer.model import StoreRef
 from gossamer.process import LABELS, TextKind, page_text, structured_json
+from gossamer.report import DROPPED
 from gossamer.store import (
     ArchiveName,
     CrawlFolder,
@@ -194,6 +195,8 @@ class ArchiveRows:
 
     def _take(self, found: FoundRecord, later: IO[bytes]) -> None:
         said, number, living = found.said, self._first + found.number, self._wishes.living
+        if said.outcome == DROPPED and "pages" in self._wishes.tables:
+            self._own_content(found)
         if said.outcome not in _WITH_LINKS:
             return
         has_links = "links" in self._wishes.tables and said.links

@@ -10,7 +10,7 @@ from typing import TypeAlias
 from gossamer.errors import ConfigError
 from gossamer.model import BuildProgress, BuildStep, skipped
 from gossamer.process import TextKind
-from gossamer.report import change_rows
+from gossamer.report import change_rows, dropped_of
 from gossamer.store import CrawlFolder, Lengths, counted_lengths
 from gossamer.tables.archive import ArchiveStretch
 from gossamer.tables.contents import Contents
@@ -35,10 +35,12 @@ def image_batches(folder: CrawlFolder) -> Iterator[Batch]:
 
 def change_batches(folder: CrawlFolder) -> Iterator[Batch]:
     """Yield the rows of `changes`."""
+    dropped = dropped_of(folder)
     found = change_rows(folder, {}, counted_lengths(folder, "links"))
+    kept = (one for one in found if not dropped.has(one.url))
     return batches_of(
         CHANGES,
-        ((one.url, one.at, one.kind, one.similarity, one.added, one.removed) for one in found),
+        ((one.url, one.at, one.kind, one.similarity, one.added, one.removed) for one in kept),
     )
 
 

@@ -14,7 +14,7 @@ from collections.abc import Iterable
 
 from gossamer.config import UrlConfig
 from gossamer.errors import ConfigError
-from gossamer.urls.parsing import parse
+from gossamer.urls.parsing import parse, read_canonical
 
 _HOST_GLOB = re.compile(r"[a-z0-9*_.-]+")
 _NOT_HOST = re.compile(r"[:@?#\\\\%]")
@@ -59,6 +59,10 @@ class Patterns:
         if not self._urls or not self._any_url.fullmatch(text):
             return ""
         return next(pattern for pattern, found in self._urls.items() if found.fullmatch(text))
+
+    def match(self, text: str) -> str:
+        """Return the pattern that matches a URL in canonical form, by its host or as a whole."""
+        return self.match_host(read_canonical(text).host) or self.match_url(text)
 
     def _add(self, pattern: str) -> None:
         if not pattern or pattern != pattern.strip() or any(c.isspace() for c in pattern):

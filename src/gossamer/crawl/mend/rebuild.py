@@ -23,6 +23,7 @@ from msgspec.structs import astuple, replace
 from gossamer.clock import SystemClock
 from gossamer.config import Config, WatchConfig
 from gossamer.crawl.core import Core, build_core
+from gossamer.crawl.dropping import DropRequest, dropped_in, on_record_rows, save_dropped
 from gossamer.crawl.ledger import VISITS_KEPT, is_html, kept_first_at, remarks
 from gossamer.crawl.mend.importing import configure_from, foreign_files, import_files
 from gossamer.crawl.mend.walking import (
@@ -68,7 +69,13 @@ from gossamer.model import (
     read_labels,
 )
 from gossamer.process import LABELS
-from gossamer.report import COUNTERS, encode_counters, encode_record, url_row_key
+from gossamer.report import (
+    COUNTERS,
+    dropped_of,
+    encode_counters,
+    encode_record,
+    url_row_key,
+)
 from gossamer.settings import load_crawl_config
 from gossamer.store import (
     ROW_PREFIX,
@@ -133,11 +140,15 @@ def build_state(root: Path | str, on_progress: BuildProgress | None = None) -> R
         _expect_whole_archive(folder, config)
         imported = import_files(folder, foreign, tell)
         fresh = folder.root / "state.new"
-        shutil.rmtree(fresh, ignore_errors=True)
-        state = State.open(fresh / "00")
-        core = build_core(state, ShardFolder(folder=folder), config, Random(0), Counters())  # noqa: S311  # queue draws
-        lost = LostRecords()
-        again = _replay(folder, core, lost, tell)
+        core, lost, again = _rebuilt(folder, config, fresh, tell)
+        if missing := [one for one in dropped_in(lost.rules) if one not in config.filter.drop]:
+            core.url_seen.close()
+            core.state.close()
+            warn("rules.restored", dropped=missing)  # of a crawl.toml that was lost, say
+            config = save_dropped(folder.root, DropRequest(patterns=tuple(missing)))
+            core, lost, again = _rebuilt(folder, config, fresh, tell)
+        state = core.state
+        state.write(on_record_rows(dropped_in(lost.rules)))
         state.sync()
         committed = (read_file_row(*row) for row in state.scan(ROW_PREFIX))
         replace_ends(folder, {name: row.length for name, row in committed})
@@ -154,6 +165,17 @@ def build_state(root: Path | str, on_progress: BuildProgress | None = None) -> R
     for bad in answer.damaged:
         warn("record.damaged", file=bad.file, byte=bad.offset, url=bad.url, found=bad.found)
     return answer
+
+
+def _rebuilt(
+    folder: CrawlFolder, config: Config, fresh: Path, tell: BuildProgress
+) -> tuple[Core, LostRecords, int]:
+    """Fill a new state; return its stations, what was lost, and how many URLs are queued again."""
+    shutil.rmtree(fresh, ignore_errors=True)
+    state = State.open(fresh / "00")
+    core = build_core(state, ShardFolder(folder=folder), config, Random(0), Counters())  # noqa: S311  # queue draws
+    lost = LostRecords()
+    return core, lost, _replay(folder, core, lost, tell)
 
 
 def _expect_whole_archive(folder: CrawlFolder, config: Config) -> None:
@@ -173,20 +195,23 @@ def _replay(folder: CrawlFolder, core: Core, lost: LostRecords, on_progress: Bui
         warn("archive.moved", file=name, why="the file that it is an index of is gone")
     core.state.write(_rows_as_they_are(folder))
     _continue_epochs(folder, core)
-    read = 0
+    dropped, read = dropped_of(folder), 0
     for read, found in enumerate(walk_archive(folder, lost), 1):
-        _settle(found, folder, core)
+        if not dropped.has(found.links.url):
+            _settle(found, folder, core)
         if read % COMMIT_RECORDS == 0:
             _commit(core)
             on_progress(BuildStep(doing="reading", count=read))
     _commit(core)
     on_progress(BuildStep(doing="reading", count=read))
     core.state.write(_rows_of_torn(core, lost.torn))
-    again = _queue_pages(lost.pages, core)
-    again += _queue_pages(_pages_without_text(lost.texts, folder, core), core)
+    again = _queue_pages((one for one in lost.pages if not dropped.has(one.url)), core)
+    lost_texts = (one for one in lost.texts if not dropped.has(one.links.url))
+    again += _queue_pages(_pages_without_text(lost_texts, folder, core), core)
     _remember_orphans(lost.orphans, folder, core)
     for followed, links in enumerate(walk_links(folder), 1):
-        _follow(links, core)
+        if not dropped.has(links.url):
+            _follow(links, core)
         if followed % COMMIT_RECORDS == 0:
             _commit(core)
             on_progress(BuildStep(doing="adding", count=followed))

@@ -23,8 +23,10 @@ from gossamer.store import (
     LinksRecord,
     Record,
     RecordIdSet,
+    RulesRecord,
     count_of,
     decode_all_links,
+    decode_rules,
     read_ends,
     scan_records,
     undecodable,
@@ -66,6 +68,8 @@ class LostRecords:
     """Page records whose links record is bad, or was never written."""
     urls: list[str] = field(default_factory=list)
     """URLs that bad records were of."""
+    rules: list[RulesRecord] = field(default_factory=list)
+    """Not lost: what the archive says is dropped, or no longer."""
     torn: dict[str, int] = field(default_factory=dict)
     """Files whose end cannot be read, and where that begins."""
 
@@ -123,7 +127,7 @@ def _walk_set(
         texts, bad_texts = _read_texts(folder, name.sibling("text"), lost)
     bad_links = BadStretches()
     for found in _scan(folder, name, lost):
-        said = _links(found, name)
+        said = _links(found, name, lost.rules)
         if isinstance(said, BadRecord):
             bad_links.add(said)
             continue
@@ -219,13 +223,17 @@ def _scan(
         yield found
 
 
-def _links(found: Record | BadRecord, name: ArchiveName) -> list[LinksRecord] | BadRecord:
-    """Return the links records in a record; none if it is of another kind."""
+def _links(
+    found: Record | BadRecord, name: ArchiveName, rules: list[RulesRecord] | None = None
+) -> list[LinksRecord] | BadRecord:
+    """Return the links records in a record; none if it is of another kind, such as rules."""
     if isinstance(found, BadRecord):
         return found
     if found.headers.get("warc-type") != "metadata":
         return []
     try:
+        if rules is not None and (ruled := decode_rules(found.block)) is not None:
+            rules.append(ruled)
         return decode_all_links(found.block)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         return undecodable(name.file_name, found, error)

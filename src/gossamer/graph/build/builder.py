@@ -46,6 +46,7 @@ from gossamer.graph.bv import Coding
 from gossamer.graph.kinds import Kind
 from gossamer.graph.names import NameSorter
 from gossamer.model import BuildProgress, BuildStep, skipped
+from gossamer.report import dropped_of
 from gossamer.store import (
     CrawlFolder,
     FileSeal,
@@ -119,6 +120,7 @@ class _Builder:
         self._tell = tell
         self._graph = graph_folder(place.root)
         self._counted = counted_lengths(place, "links")
+        self._dropped = dropped_of(place).digest
         self._manifest = self._usable_manifest()
         self._records = 0
 
@@ -158,6 +160,7 @@ class _Builder:
         reading = NewRecords(
             self._place, old.manifest.covered if old is not None else {}, self._counted
         )
+        self._dropped = reading.dropped.digest
         self._records = 0
         for record in reading:
             spool.add(record)
@@ -218,6 +221,7 @@ class _Builder:
             arcs=done.arcs,
             pages=done.pages,
             covered=covered,
+            dropped=self._dropped,
             files=sealed(new, [path.name for path in new.glob(f"{WEB}*")]),
         )
         manifest = write_manifest(new, manifest)
@@ -230,6 +234,7 @@ class _Builder:
         if found is None or options.is_full or has_shrunk(found.covered, self._counted):
             return None
         is_same = (found.redirects, found.canonical) == (options.redirects, options.canonical)
+        is_same = is_same and found.dropped == self._dropped
         if not is_same or (_followed(options) and self._has_unread(found)):
             return None  # where a chain ends cannot be told from the graph that has followed it
         return found

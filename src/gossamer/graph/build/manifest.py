@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 import msgspec
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
 from gossamer.durable import replace_file, sync_files
 from gossamer.graph.bv import Coding
@@ -42,6 +42,8 @@ class GraphManifest(Struct, kw_only=True, frozen=True, forbid_unknown_fields=Tru
     """Number of the delta that lies on top; 0 if there is none."""
     delta_pages: int = 0
     delta_arcs: int = 0
+    dropped: str | UnsetType = UNSET
+    """The digest of the patterns whose pages are left out, if there are any."""
     files: dict[str, FileSeal] = {}
     """The files of the graph and of its delta, by name."""
     own: str = ""

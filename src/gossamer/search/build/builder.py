@@ -1,11 +1,11 @@
 """Build the index of a crawl, or bring it up to date: all anew, or what is new in place."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 
 from gossamer.errors import ConfigError, CorruptFile
 from gossamer.model import BuildProgress, BuildStep
-from gossamer.report import probations_of
+from gossamer.report import dropped_of, probations_of
 from gossamer.search.build.full import FullBuild
 from gossamer.search.build.options import Did, IndexFacts, IndexOptions, Partitioning, facts_of
 from gossamer.search.build.place import place_of
@@ -81,26 +81,37 @@ class IndexBuild:
             if manifest is None:
                 yield self._full(counted)
             try:
-                yield from self._keep(is_running, pause)
+                yield from self._keep_all(is_running, pause)
             except DAMAGED as error:
                 tell_damaged(self.place, self._tell, error)
                 yield self._full(self._counted())
-                yield from self._keep(is_running, pause)
+                yield from self._keep_all(is_running, pause)
+
+    def _keep_all(
+        self, is_running: Callable[[], bool], pause: Callable[[], None]
+    ) -> Iterator[IndexFacts]:
+        """Follow the crawl to its end; build all anew whenever other pages are dropped."""
+        while not (yield from self._keep(is_running, pause)):
+            yield self._full(self._counted())
 
     def _keep(
         self, is_running: Callable[[], bool], pause: Callable[[], None]
-    ) -> Iterator[IndexFacts]:
+    ) -> Generator[IndexFacts, None, bool]:
+        """Take in what is new; return False if other pages are dropped than were left out."""
         manifest = read_manifest(self.place.folder)
         if manifest is None or manifest.organisation == "terms":
-            return  # an index of terms is only ever built in full
+            return True  # an index of terms is only ever built in full
         keeper = IndexUpdater(self.folder, manifest, self._options, HeldProbations())
         try:
             was_running = True
             while was_running:
                 was_running = is_running()
+                if self._has_dropped_other(keeper.manifest):
+                    return False
                 yield self._catch_up(keeper, self._counted())
                 if was_running:
                     pause()
+            return True
         finally:
             keeper.close()
 
@@ -114,7 +125,12 @@ class IndexBuild:
         if found is None or found.version != VERSION or self._options.is_full:
             return None
         is_same = Partitioning.wanted(self._options, found).is_that_of(found)
+        is_same = is_same and not self._has_dropped_other(found)
         return found if is_same and not has_shrunk(found.covered, counted) else None
+
+    def _has_dropped_other(self, manifest: Manifest) -> bool:
+        """Return True if other pages are dropped by now than those that were left out."""
+        return manifest.dropped != dropped_of(self.folder).digest
 
     def _is_due(self, manifest: Manifest, counted: Lengths) -> bool:
         """Return True if so much is new, or was left out for now, that all is to be built anew."""

@@ -108,6 +108,7 @@ class FullBuild:
             generation=generation,
             born=generation,
             full_bytes=sum(self._counted.values()),
+            dropped=self._news.dropped.digest,
         )
         write_manifest(new, manifest)
         place.swap()

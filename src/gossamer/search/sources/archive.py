@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from xxhash import xxh3_64_hexdigest
 
 from gossamer.model import LinkKind, add_labels
+from gossamer.report import DROPPED, dropped_of
 from gossamer.search.page import IndexPage
 from gossamer.search.sources.spans import ProseAndCode, split_text
 from gossamer.store import (
@@ -35,7 +36,7 @@ _FORBIDDING = frozenset({NOINDEX, "none"})
 
 PROBATION = "probation"
 
-Standing: TypeAlias = Literal["page", "gone", "noindex", "probation", ""]
+Standing: TypeAlias = Literal["page", "gone", "noindex", "probation", "dropped", ""]
 """What a record makes of its URL; "": nothing new."""
 
 
@@ -95,6 +96,8 @@ class PageFacts(Struct, frozen=True, omit_defaults=True):
             if self.on_probation:
                 return "probation"
             return "page" if _FORBIDDING.isdisjoint(self.robots) else "noindex"
+        if self.outcome == DROPPED:
+            return "dropped"
         return "gone" if self.outcome in {"gone", "redirected"} else ""
 
 
@@ -166,6 +169,8 @@ class ArchiveNews:
         self._folder = folder
         self._probations = probations
         self._counted = counted
+        self.dropped = dropped_of(folder)
+        """What is left out, and links to it; its texts are read: others may have the same."""
         self.covered = dict(covered)
         self.bad: list[BadRecord] = []
         """What counts and cannot be read."""
@@ -216,8 +221,16 @@ class ArchiveNews:
                 else:
                     if facts.on_probation and not self._probations.has(facts.on_probation):
                         facts = replace(facts, on_probation="")
-                    yield facts
+                    yield self._without_dropped(facts)
         self.covered[file] = max(self.covered.get(file, 0), stretch.reached)
+
+    def _without_dropped(self, facts: PageFacts) -> PageFacts:
+        if self.dropped.has(facts.url):
+            return replace(facts, outcome=DROPPED, links=[])
+        gone = set(self.dropped.among(facts.links))
+        if not gone:
+            return facts
+        return replace(facts, links=[row for n, row in enumerate(facts.links) if n not in gone])
 
     def _texts_of(self, name: ArchiveName) -> PageRecords:
         file = name.file_name

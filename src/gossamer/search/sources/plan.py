@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from gossamer.search.sources.archive import PageFacts
 from gossamer.urls import fingerprint_of
 
-_CODES = {"": 0, "page": 1, "gone": 2, "noindex": 3, "probation": 4}
+_CODES = {"": 0, "page": 1, "gone": 2, "noindex": 3, "probation": 4, "dropped": 5}
 
 
 class RecordPlan:

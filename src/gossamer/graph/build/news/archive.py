@@ -4,7 +4,9 @@ from collections.abc import Iterator
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
+from gossamer.report import dropped_of
 from gossamer.store import BadRecord, CrawlFolder, Lengths, LinkRow, RecordRange, undecodable
 
 
@@ -28,6 +30,8 @@ class NewRecords:
         self._folder = folder
         self.covered = dict(covered)
         self._counted = counted
+        self.dropped = dropped_of(folder)
+        """What is left out, and links to it."""
         self.bad: list[BadRecord] = []
         """What counts and cannot be read."""
 
@@ -52,7 +56,17 @@ class NewRecords:
             self.covered[name] = stretch.reached
             if record.headers.get("warc-type") == "metadata":
                 try:
-                    yield _decode(record.block)
+                    said = _decode(record.block)
                 except (msgspec.DecodeError, UnicodeDecodeError) as error:
                     self.bad.append(undecodable(name, record, error))
+                else:
+                    if not self.dropped.has(said.url):
+                        yield self._without_dropped(said)
         self.covered[name] = stretch.reached
+
+    def _without_dropped(self, said: PageRecord) -> PageRecord:
+        """Return a record without its links to what is dropped."""
+        gone = set(self.dropped.among(said.links))
+        if not gone:
+            return said
+        return replace(said, links=[row for n, row in enumerate(said.links) if n not in gone])
