@@ -6,6 +6,7 @@ it. Where there is no such file yet, numba makes it.
 """
 
 import ctypes
+import mmap
 import os
 import re
 import sys
@@ -30,6 +31,7 @@ _C_TYPES = {
 }
 _BLOCK = re.compile(r"^define .*?^}$", re.MULTILINE | re.DOTALL)
 _FORMAT = 3
+_WORD_BYTES = 8
 
 
 def leading_zeros(word: SupportsInt) -> int:
@@ -38,6 +40,24 @@ def leading_zeros(word: SupportsInt) -> int:
     A kernel imports it from here; when it is compiled, the machine's own takes its place.
     """
     return 64 - int(word).bit_length()
+
+
+class MappedWords:
+    """An array of signed words outside of the heap: what is not touched takes no memory."""
+
+    def __init__(self, count: int) -> None:
+        self._room = mmap.mmap(-1, _WORD_BYTES * count)
+        self.view = memoryview(self._room).cast("q")
+        self.address = ctypes.addressof(ctypes.c_char.from_buffer(self._room))
+
+
+class MappedBytes:
+    """An array of bytes outside of the heap."""
+
+    def __init__(self, count: int) -> None:
+        self.room = count
+        self.view = mmap.mmap(-1, count)
+        self.address = ctypes.addressof(ctypes.c_char.from_buffer(self.view))
 
 
 class NotCompiled(Exception):

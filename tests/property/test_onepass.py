@@ -1,14 +1,38 @@
 """A page read in one pass says what its tree says, or is left to the tree."""
 
 import random
+from collections.abc import Sequence
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 from tests.bodies import Bytes
 
 from gossamer.config import ProcessConfig, UrlConfig
-from gossamer.model import Document
+from gossamer.dedupe import words_fingerprint
+from gossamer.filter.chain import NO_KINDS
+from gossamer.model import (
+    EMBEDDED,
+    FOLLOWED,
+    Document,
+    Extraction,
+    Link,
+    LinkColumns,
+    LinkKind,
+    count_of,
+    followed_of,
+    hosts_of,
+    keys_of,
+    kind_at,
+    link_rows,
+    links_by_key,
+    links_to,
+    links_without,
+    pages_of,
+    picked_links,
+    targets_of,
+)
 from gossamer.process import Tools
 from gossamer.process.html import read_rows, read_tree
 from gossamer.process.html_links import PLACES
@@ -143,3 +167,74 @@ def test_every_attribute_that_makes_a_link_is_told() -> None:
     for tag_name, attributes in PLACES.items():
         for name in attributes:
             assert told[tag_name] >> ATTRIBUTE_NUMBERS[name] & 1, (tag_name, name)
+
+
+KINDS = (FOLLOWED, EMBEDDED, frozenset({LinkKind.IMAGE}), frozenset(LinkKind), NO_KINDS)
+
+
+def told_of(links: Sequence[Link], chance: random.Random) -> list[object]:
+    """Return all that the rooms ask of the links of a page."""
+    hosts = set(chance.sample(sorted(hosts_of(links)), k=min(2, len(hosts_of(links)))))
+    told: list[object] = [
+        *(
+            len(links),
+            list(links),
+            links[1:3],
+            pages_of(links),
+            hosts,
+            links_to(links, hosts.__contains__),
+        ),
+        *([kind_at(links, n) for n in range(len(links))], keys_of(links)),
+        msgspec.json.encode(link_rows(links)),
+        words_fingerprint(Extraction(title="t", text="x", links=links)),
+        msgspec.msgpack.encode(Extraction(links=links), enc_hook=list),
+    ]
+    for kinds in KINDS:
+        followed = followed_of(links, kinds)
+        found = links_by_key(followed)
+        some = chance.sample(list(found), k=len(found) // 2)
+        rest = links_without(found, some)
+        told += [list(followed), [followed[n] for n in range(len(followed))], len(found)]
+        told += [list(found.items()), picked_links(found, some), list(rest.items())]
+        told += [hosts_of(links, kinds), keys_of(links, kinds), targets_of(links, kinds)]
+        told += [count_of(links, kind) for kind in kinds]
+    return told
+
+
+@given(some.integers(0, 2**32))
+def test_links_in_columns_are_to_everybody_what_a_list_of_them_is(seed: int) -> None:
+    body = page_of(random.Random(seed)).encode()
+    found = read_rows(document(body), body, TOOLS)
+    if found is not None:
+        assert isinstance(found.links, LinkColumns)
+        chances = random.Random(seed), random.Random(seed)
+        assert told_of(found.links, chances[0]) == told_of(list(found.links), chances[1])
+
+
+def test_odd_links_are_kept_in_columns_too() -> None:
+    odd = (
+        *("<a href=/a rel='\u0130 Nofollow'>1</a>", "<a href='/b' rel='UGC \u00c9'>2</a>"),
+        *(
+            "<a href=/c>\x01\x1f\x7f &quot;\\</a>",
+            "<a href=/d#%F0&amp;x>3</a>",
+            "<a href='/e#'>4</a>",
+        ),
+        *(
+            "<a href='" + "/f" * 5000 + "'>5</a>",
+            "<a href='javascript:void(0)'>6</a>",
+            "<a href=g>",
+        ),
+        *("<a href=/h><img alt='A  picture'></a>", "<img src=i.png#x>", "<img src='\u00e9 .png'>"),
+        *("<a href='mailto:\"a\"@b'>7</a>", "<a href='http://OTHER.test:80'>8</a>"),
+    )
+    for chosen in (odd, odd[1:], odd[2:3], odd[4:]):
+        assert differences(b"<!doctype html><p>" + "<p>".join(chosen).encode()) == {}
+
+
+def test_a_page_of_more_links_than_are_kept_is_read_link_by_link() -> None:
+    tools = Tools(urls=RULES, process=ProcessConfig(max_links=5), robots_agent="gossamer")
+    body = "".join(f"<a href=/{n}>{n}</a><img src={n}.png>" for n in range(9)).encode()
+    found, wanted = (read(document(body), body, tools) for read in (read_rows, read_tree))
+    assert found is not None
+    assert found.links == wanted.links
+    assert len(found.links) == 5

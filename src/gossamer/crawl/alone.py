@@ -112,6 +112,6 @@ def main() -> None:
 
     def answer(message: bytes, registry: Registry) -> bytes:
         document = msgspec.msgpack.decode(message, type=AloneRequest).document()
-        return msgspec.msgpack.encode(read_alone(document, registry))
+        return msgspec.msgpack.encode(read_alone(document, registry), enc_hook=list)
 
     serve(answer)

@@ -4,7 +4,7 @@ A finished fetch becomes a turn: was the content seen before, which links does i
 them are new and wanted. Nothing here waits and nothing is written; the ledger commits turns.
 """
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple, assert_never
 
 from msgspec import Struct
@@ -34,6 +34,10 @@ from gossamer.model import (
     Task,
     Turn,
     Url,
+    followed_of,
+    links_by_key,
+    links_without,
+    picked_links,
 )
 from gossamer.urls import without_credentials
 
@@ -130,7 +134,7 @@ def next_tasks(task: Task, links: Sequence[Link], at: Stations) -> NextTasks:
     known) and a refused link is never added to it: the answer is the same either way round.
     """
     by_key = distinct(links, at)
-    fresh = [by_key[key] for key in at.url_seen.new_among(by_key.keys())]
+    fresh = picked_links(by_key, at.url_seen.new_among(by_key.keys()))
     wanted, refused = fresh, dict[str, int]()
     if fresh:
         depth = task.follow(fresh[0]).depth
@@ -142,8 +146,7 @@ def next_tasks(task: Task, links: Sequence[Link], at: Stations) -> NextTasks:
     elif not at.ranking.needs_known and not task.labels:
         return NextTasks([], [], {})
     if at.ranking.needs_known or task.labels:
-        for link in fresh:
-            del by_key[link.target.key]
+        by_key = links_without(by_key, [link.target.key for link in fresh])
     new, promoted = at.ranking.follow(task, wanted, by_key)
     if wanted and wanted[0].kind is LinkKind.SITEMAP:
         new = with_late_sitemaps(new)
@@ -225,15 +228,15 @@ def is_tried(task: Task) -> bool:
     return is_first and task.url.target == PROBED_SITEMAP
 
 
-def distinct(links: Sequence[Link], at: Stations) -> dict[int, Link]:
+def distinct(links: Sequence[Link], at: Stations) -> Mapping[int, Link]:
     """Return links by the key of their target, each target once; with parent paths if wanted."""
-    by_key: dict[int, Link] = {}
-    for link in links:
-        by_key.setdefault(link.target.key, link)
+    found = links_by_key(links)
     if at.ascends:
-        for parent in parents(list(by_key.values()), at):
-            by_key.setdefault(parent.target.key, parent)
-    return by_key
+        known = dict(zip(found, picked_links(found, found), strict=True))
+        for parent in parents(list(known.values()), at):
+            known.setdefault(parent.target.key, parent)
+        return known
+    return found
 
 
 def parents(links: Collection[Link], at: Stations) -> Iterator[Link]:
@@ -250,7 +253,7 @@ def parents(links: Collection[Link], at: Stations) -> Iterator[Link]:
             path = path.rpartition("/")[0]
 
 
-def followed_links(task: Task, reading: Reading, at: Stations) -> list[Link]:
+def followed_links(task: Task, reading: Reading, at: Stations) -> Sequence[Link]:
     """Return the links of a page that may lead to other pages."""
     found = reading.found
     is_empty = reading.label in NO_CONTENT
@@ -265,10 +268,10 @@ def followed_links(task: Task, reading: Reading, at: Stations) -> list[Link]:
         media_type=found.media_type,
     )
     if kinds <= EMBEDDED:
-        return [link for link in found.links if link.kind in kinds]
+        return followed_of(found.links, kinds)
     if found.media_type in SITEMAP_TYPES:
         return [link for link in found.links if sitemap_may_name(task, link)]
-    return [link for link in found.links if link.kind in kinds]
+    return followed_of(found.links, kinds)
 
 
 def follow_redirect(

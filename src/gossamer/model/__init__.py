@@ -11,6 +11,25 @@ from gossamer.model.claims import (
     SitemapClaim,
     claim_of,
 )
+from gossamer.model.columns import (
+    LINK_KINDS,
+    LinkArrays,
+    LinkColumns,
+    LinksByKey,
+    code_of,
+    count_of,
+    followed_of,
+    hosts_of,
+    keys_of,
+    kind_at,
+    link_rows,
+    links_by_key,
+    links_to,
+    links_without,
+    pages_of,
+    picked_links,
+    targets_of,
+)
 from gossamer.model.document import (
     CERTIFICATES,
     CLOCK_SET_BACK,

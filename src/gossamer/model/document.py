@@ -1,6 +1,6 @@
 """Document, FetchOutcome, Extraction: what a server sent, how asking it ended, what was read."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from dataclasses import field as private
 from enum import StrEnum
@@ -292,7 +292,8 @@ class Extraction(Struct, kw_only=True):
     charset: str = ""
     robots: tuple[str, ...] = ()
     """Directives of <meta name=robots> and X-Robots-Tag that apply to us, e.g. "nofollow"."""
-    links: list[Link] = field(default_factory=list)
+    links: Sequence[Link] = field(default_factory=list)
+    """A list, or columns of which objects are made when they are asked for (`LinkColumns`)."""
     is_shell: bool = False
     """An empty application shell: its content would be brought by its script."""
     notes: dict[str, Any] = field(default_factory=dict)

@@ -109,7 +109,8 @@ Answering: TypeAlias = Callable[[bytes, Registry], bytes]
 def read_request(message: bytes, registry: Registry) -> bytes:
     """Return what the processors find in the document of a `HelperRequest`."""
     request = msgspec.msgpack.decode(message, type=HelperRequest)
-    return msgspec.msgpack.encode(registry.read(_document(request), request.read_as))
+    found = registry.read(_document(request), request.read_as)
+    return msgspec.msgpack.encode(found, enc_hook=list)  # of links in columns
 
 
 def serve(answer: Answering = read_request) -> None:

@@ -5,22 +5,24 @@ cannot tell all of it: ADR 73.
 """
 
 import re
-from collections.abc import Iterable, Iterator
-from itertools import islice, repeat
+from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from itertools import islice
+from typing import Final, NamedTuple
 from urllib.parse import unquote
 
 from turbohtml import Document as Tree
 from turbohtml import Element, Namespace, parse
+from turbohtml.detect import detect
 
-from gossamer.model import Document, Extraction, Link, LinkKind, Url
-from gossamer.process.api import FRAGMENT_CHARS, RawLink, Tools, processor
+from gossamer.model import Document, Extraction, Link, LinkKind, Url, targets_of
+from gossamer.process.api import RawLink, Tools, processor
 from gossamer.process.captions import captions_of
 from gossamer.process.detect import UTF_8, beyond_web, declared_in, decode, known
 from gossamer.process.html_links import (
     MARKED,
     SMALL_BYTES,
-    TEXT_CHARS,
-    TEXT_NODES,
     anchors,
     chosen_anchors,
     links_of,
@@ -29,12 +31,12 @@ from gossamer.process.html_links import (
 from gossamer.process.labels import is_shell, marked_text, may_be_shell
 from gossamer.process.language import language_of
 from gossamer.process.onepass import (
+    NO_ROWS,
     FlatPage,
     Lent,
-    encoding_told,
+    link_columns,
     marked_rows,
     page_in,
-    utf_8_source,
 )
 from gossamer.process.page_view import ElementView, PageView
 from gossamer.process.references import (
@@ -57,6 +59,10 @@ _MAX_INNER_CHARS = 100_000
 """Markup inside of attributes that is read, all together."""
 _ISO_2022_KR = b"\x1b$)C"
 """At the start of a page in that encoding (RFC 1557), which browsers refuse."""
+_NUL_BYTES: Final = 64
+_LIKE_ASCII: Final = ("utf-8", "windows-", "iso-8859-", "koi8-", "euc-", "gb", "big5", "macintosh")
+"""How encodings begin in which what is ASCII throughout means the same."""
+_CHARSET: Final = re.compile(r"charset\s*+=\s*+([^\s\"';]++)\s*+(?:;|\Z)", re.IGNORECASE)
 _FRAME = re.compile(
     rb"""<frame\s[^<>]{0,200}?src\s{0,9}=\s{0,9}["']?([^\s"'<>]{1,2000})""", re.IGNORECASE
 )
@@ -105,10 +111,7 @@ def _told(
         return None
     styled = [one for one in page.elements if not _MARKING.isdisjoint(one.attrs)]
     base = base_of(page, document.url, tools)
-    raw = _anchors_of(page, is_small=len(body) <= SMALL_BYTES) + others(page, styled)
-    if not raw or raw[0][1] is not _ANCHOR:
-        raw += _misplaced_frames(page, body)
-    links = tools.links(base, raw)
+    links = _links_in(page, body, base, others(page, styled), tools)
     marked = marked_rows(page, styled, tools.process.max_text_chars)
     if marked is None:
         return None
@@ -149,38 +152,42 @@ def _title_and_headings(page: FlatPage) -> tuple[str, tuple[str, ...]]:
 _MARKING = frozenset({"onclick", "style", "hidden", "ping"})
 
 
-def _anchors_of(page: FlatPage, *, is_small: bool) -> list[RawLink]:
+def _links_in(
+    page: FlatPage, body: bytes, base: Url, found: list[RawLink], tools: Tools
+) -> Sequence[Link]:
+    """Return the anchors of a page, and the other links that were found: as columns if possible."""
+    is_small = len(body) <= SMALL_BYTES
+    rows = page.anchor_rows(is_small=is_small, every=False)
+    scripts = page.scripts_among(rows)
+    if not rows.is_partial and not any(script_urls(href) for _, href in scripts):
+        for place, _ in scripts:
+            page.drop_anchor(place)
+        more = found if rows.total > len(scripts) else _with_frames(page, body, found)
+        links = link_columns(page, base, rows, more, tools)
+        if links is not None:
+            return links
+    raw = _with_frames(page, body, _all_anchors_of(page, is_small=is_small) + found)
+    links = link_columns(page, base, NO_ROWS, raw, tools)
+    return tools.links(base, raw) if links is None else links
+
+
+def _with_frames(page: PageView[ElementView], body: bytes, found: list[RawLink]) -> list[RawLink]:
+    """Return links, and frames that were dropped if the page has nothing else to go on with."""
+    if found and found[0][1] is _ANCHOR:
+        return found
+    return [*found, *_misplaced_frames(page, body)]
+
+
+def _all_anchors_of(page: FlatPage, *, is_small: bool) -> list[RawLink]:
     """Return what `anchors` returns of a tree."""
-    first = page.anchors(is_small=is_small, every=False)
-    scripts = [n for n in first.scripts if first.hrefs[n][:11].lower() == "javascript:"]
-    if first.is_partial or any(script_urls(first.hrefs[place]) for place in scripts):
-        told = page.anchors(is_small=is_small, every=True)
+    told = page.anchors(is_small=is_small)
 
-        def text_and_line(place: int) -> tuple[str, int]:
-            is_told = place not in told.looks
-            text = told.texts[place] if is_told else _looked_up(page, told.events[place])
-            return text, told.lines[place]
+    def text_and_line(place: int) -> tuple[str, int]:
+        is_told = place not in told.looks
+        text = told.texts[place] if is_told else page.looked_up(told.events[place])
+        return text, told.lines[place]
 
-        return chosen_anchors(told.hrefs, told.rels.__getitem__, text_and_line)
-    texts, hrefs = first.texts, first.hrefs
-    for place in first.looks:
-        texts[place] = _looked_up(page, first.events[place])
-    fragments: Iterable[str] = repeat("")
-    if any("#" in href for href in hrefs):
-        parts = [href.partition("#") for href in hrefs]
-        hrefs = [target for target, _, _ in parts]
-        fragments = [fragment[:FRAGMENT_CHARS] for _, _, fragment in parts]
-    found: list[RawLink] = list(
-        zip(hrefs, repeat(_ANCHOR), texts, first.rels, first.lines, fragments)
-    )
-    for place in reversed(scripts):
-        del found[place]
-    return found
-
-
-def _looked_up(page: FlatPage, event: int) -> str:
-    raw = "".join(page.words_of(event, TEXT_NODES))
-    return " ".join(raw[: 2 * TEXT_CHARS].split())[:TEXT_CHARS]
+    return chosen_anchors(told.hrefs, told.rels.__getitem__, text_and_line)
 
 
 def read_tree(
@@ -239,9 +246,7 @@ def _raw_links(tree: Tree, body: bytes, marked: list[Element]) -> list[RawLink]:
         room -= min(room, len(inner))
         if not room:
             break
-    if not found or found[0][1] is not _ANCHOR:
-        found += _misplaced_frames(tree, body)
-    return found
+    return _with_frames(tree, body, found)
 
 
 def _inner_pages(page: PageView[ElementView]) -> Iterator[str]:
@@ -297,11 +302,8 @@ def _headings_of(tree: PageView[ElementView]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(filter(None, found)))
 
 
-def _canonical_of(links: list[Link]) -> str:
-    for link in links:
-        if link.kind is _CANONICAL:
-            return link.target.text
-    return ""
+def _canonical_of(links: Sequence[Link]) -> str:
+    return next(iter(targets_of(links, (_CANONICAL,))), "")
 
 
 def _meta_of(tree: PageView[ElementView], agent: str) -> tuple[tuple[str, ...], str]:
@@ -319,6 +321,66 @@ def _meta_of(tree: PageView[ElementView], agent: str) -> tuple[tuple[str, ...], 
 
 _DESCRIPTIONS = frozenset({"description", "og:description"})
 _DESCRIPTION_CHARS = 1_000
+
+
+class Utf8Source(NamedTuple):
+    """The bytes of a page as UTF-8, and what they were."""
+
+    body: bytes
+    encoding: str
+    is_certain: bool
+    """What the page itself declares changes nothing."""
+
+
+@lru_cache(256)
+def _canonical(label: str) -> str:
+    """Return the name of the encoding that a label means; "" if it means none."""
+    try:
+        return (parse(b"", encoding=label).encoding or "").lower()
+    except LookupError:
+        return ""
+
+
+def utf_8_source(body: bytes, declared: str) -> Utf8Source | None:
+    """Return a page as UTF-8, decoded as its server, then the page, then its bytes say."""
+    head = body[:_NUL_BYTES]
+    if 0 in head or _ISO_2022_KR in head or head.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
+        return None
+    label = known(declared)
+    if not label and (beyond_web(declared, body) or beyond_web(declared_in(body), body)):
+        return None
+    if body.startswith(BOM_UTF8):
+        return Utf8Source(body[len(BOM_UTF8) :], UTF_8, is_certain=True)
+    encoding = _canonical(label) if label else (detect(body).encoding or "windows-1252").lower()
+    if encoding == UTF_8 or (body.isascii() and encoding.startswith(_LIKE_ASCII)):
+        return Utf8Source(body, encoding, bool(label))
+    try:
+        text = body.decode(f"whatwg-{encoding}", "replace")
+    except LookupError:
+        return None
+    return Utf8Source(text.encode(), encoding, bool(label))
+
+
+def encoding_told(page: FlatPage, source: Utf8Source) -> str | None:
+    """Return the encoding of a page, by what it declares itself; None if it is not in that."""
+    if source.is_certain:
+        return source.encoding
+    for element in page.find_all("meta"):
+        label = element.attr("charset")
+        if label is None and (element.attr("http-equiv") or "").lower() == "content-type":
+            content = element.attr("content") or ""
+            if "charset" in content.lower():
+                found = _CHARSET.search(content)
+                if found is None:
+                    return None
+                label = found[1]
+        if label is not None:
+            encoding = _canonical(label.strip())
+            if encoding == source.encoding:
+                return encoding
+            is_same = source.body.isascii() and encoding.startswith(_LIKE_ASCII)
+            return encoding if is_same and encoding != "" else None
+    return source.encoding
 
 
 PROCESSOR = processor("text/html", "application/xhtml+xml", name="html")(read)

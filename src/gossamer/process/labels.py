@@ -20,7 +20,7 @@ from typing import Literal, NamedTuple
 from turbohtml import Document as Tree
 from turbohtml import Element, Node, Text
 
-from gossamer.model import Extraction, Link, LinkKind
+from gossamer.model import Extraction, Link, LinkKind, count_of, kind_at, targets_of
 from gossamer.process.page_view import AnElement, ElementView, PageView
 
 Label = Literal["", "soft_not_found", "challenge", "needs_javascript"]
@@ -64,6 +64,9 @@ _GATE_SCRIPTS = (
 )
 
 
+_OF_GATES = frozenset({LinkKind.SCRIPT, LinkKind.FRAME, LinkKind.FORM})
+
+
 def label_of(found: Extraction) -> Label:
     """Return what a page is instead of content; "" if it is content."""
     text = found.text
@@ -84,11 +87,9 @@ def label_of(found: Extraction) -> Label:
 
 def _has_gate(found: Extraction) -> bool:
     """Return True if a page with hardly any text loads the script of a gate."""
-    anchors = sum(link.kind is LinkKind.ANCHOR for link in found.links)
-    return anchors <= FEW_LINKS and any(
-        mark in link.target.text.lower()
-        for link in found.links
-        if link.kind in {LinkKind.SCRIPT, LinkKind.FRAME, LinkKind.FORM}
+    return count_of(found.links, LinkKind.ANCHOR) <= FEW_LINKS and any(
+        mark in target.lower()
+        for target in targets_of(found.links, _OF_GATES)
         for mark in _GATE_SCRIPTS
     )
 
@@ -153,7 +154,7 @@ _LARGE_SCRIPT_CHARS = 2_000
 def may_be_shell(page: PageView[ElementView], text: str, links: Sequence[Link]) -> bool:
     """Return True if a page has little text, few links, and a script that may bring content."""
     # Anchors come first: of most short pages nothing more is asked.
-    has_links = len(links) > _MOST_ANCHORS and links[_MOST_ANCHORS].kind is LinkKind.ANCHOR
+    has_links = len(links) > _MOST_ANCHORS and kind_at(links, _MOST_ANCHORS) is LinkKind.ANCHOR
     return not has_links and len(text) <= _MOST_CHARS and _has_program(page.find_all("script"))
 
 
@@ -162,8 +163,7 @@ def is_shell(tree: Tree, text: str, links: Sequence[Link]) -> bool:
     if not may_be_shell(tree, text, links) or any(tree.find_all(tag) for tag in _IN_FRONT):
         return False
     scripts = tree.find_all("script")
-    kinds = [link.kind for link in links]
-    if LinkKind.REFRESH in kinds or kinds.count(LinkKind.ANCHOR) > _MOST_ANCHORS:
+    if count_of(links, LinkKind.REFRESH) or count_of(links, LinkKind.ANCHOR) > _MOST_ANCHORS:
         return False
     aside = tree.find_all("noscript")
     has_frame = any(not _is_meter(element) for element in tree.find_all("iframe"))

@@ -16,7 +16,7 @@ from msgspec.structs import asdict, replace
 
 from gossamer.config import MIB
 from gossamer.log import describe_error, escape
-from gossamer.model import EMBEDDED, Document, Extraction, Link, LinkKind
+from gossamer.model import EMBEDDED, Document, Extraction, Link, LinkColumns, LinkKind
 from gossamer.process import detect
 from gossamer.process.api import PlainLink, Processor, Tools, distinct_links
 from gossamer.process.detect import clean
@@ -154,7 +154,7 @@ class Registry:
         raw, canonical = header_links(document)
         if raw:
             more = self.tools.links(document.url.text, raw)
-            found.links = distinct_links(found.links + more)[: self.tools.process.max_links]
+            found.links = distinct_links([*found.links, *more])[: self.tools.process.max_links]
         if canonical and not found.canonical:
             target = join_all(document.url.text, [canonical], self.tools.urls)[0]
             found.canonical = target.text if target is not None else ""
@@ -205,7 +205,10 @@ def _typed(found: Extraction) -> Extraction:
 
     Its constructor does not look, and a title that is a number would cost the page later on. (4 us)
     """
-    return replace(convert({**asdict(found), "notes": {}}, Extraction), notes=found.notes)
+    said = {**asdict(found), "notes": {}}
+    if isinstance(found.links, LinkColumns):  # it has asked our own reader
+        said["links"] = list(found.links)
+    return replace(convert(said, Extraction), notes=found.notes)
 
 
 def _merged(first: Extraction, second: Extraction) -> Extraction:
@@ -220,7 +223,7 @@ def _merged(first: Extraction, second: Extraction) -> Extraction:
         description=first.description or second.description,
         charset=first.charset or second.charset,
         robots=tuple(dict.fromkeys((*first.robots, *second.robots))),
-        links=distinct_links(first.links + second.links) if first.links else second.links,
+        links=distinct_links([*first.links, *second.links]) if first.links else second.links,
         is_shell=(first.is_shell and not second.text) or (second.is_shell and not first.text),
         notes={**second.notes, **first.notes},
         errors=first.errors + second.errors,
@@ -236,6 +239,8 @@ def _clean(found: Extraction) -> None:
         found.text, found.spans = clean(found.text), {}
     if clean(said := "".join(found.headings)) is not said:
         found.headings = tuple(map(clean, found.headings))
+    if isinstance(found.links, LinkColumns):
+        return  # it is of UTF-8
     texts = "".join([link.text for link in found.links])
     if clean(texts) is not texts:
         found.links = [

@@ -14,7 +14,7 @@ from tempfile import SpooledTemporaryFile, gettempdir
 from typing import IO, Any, TypeAlias, assert_never
 
 import msgspec
-from msgspec import UNSET, Struct, UnsetType, field
+from msgspec import UNSET, Raw, Struct, UnsetType, field
 
 from gossamer.errors import CannotGoOn
 from gossamer.model import (
@@ -28,6 +28,7 @@ from gossamer.model import (
     Refused,
     RevisitResult,
     Turn,
+    link_rows,
 )
 from gossamer.store.warc import (
     END,
@@ -183,6 +184,8 @@ def _mend(value: object) -> object:
             return [_mend(item) for item in value]
         case bool() | float() | None:
             return value
+        case Raw():
+            return msgspec.json.decode(value)
         case int() if -(2**63) <= value < 2**64:
             return value
         case _:
@@ -506,10 +509,7 @@ def _profile(document: Document, payload_digest: str, copy_of: CopyOf | None) ->
 
 
 def _revisit(block: bytes, name: _Name, profile: str, copy_of: CopyOf | None) -> bytes:
-    """Return the record of an answer whose payload lies elsewhere, if it is known where.
-
-    The payload digest is that of the record referred to: readers find it by that, too.
-    """
+    """Return the record of an answer whose payload lies elsewhere: its digest names that, too."""
     refers = digest = ""
     if copy_of is not None:
         refers = (
@@ -534,8 +534,7 @@ def _links_record(
     is_own = is_same or (turn.copy_of is not None and turn.copy_of.url == task.url.text)
     outcome, reason, detail = ("unchanged", "", "") if is_same else _ending(turn)
     media_type = found.media_type or (document.media_type if document is not None else "")
-    lines = [link.line for link in found.links]
-    fragments = {n: link.fragment for n, link in enumerate(found.links) if link.fragment}
+    links = link_rows(found.links)
     return LinksRecord(
         url=task.url.text,
         outcome=outcome,
@@ -567,9 +566,9 @@ def _links_record(
         robots=found.robots,
         notes=dict(found.notes),
         errors=found.errors,
-        links=[(link.target.text, link.kind, link.text, link.rel) for link in found.links],
-        lines=lines if any(lines) else UNSET,
-        fragments=fragments or UNSET,
+        links=links.rows,
+        lines=links.lines if any(links.lines) else UNSET,
+        fragments=links.fragments or UNSET,
         label=task.labels,
         on_probation=turn.on_probation or UNSET,
         took_ms=_took_ms(document),

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from gossamer.config import TrapsConfig
-from gossamer.model import FOLLOWED, Fetched, Refused, Task, Turn
+from gossamer.model import FOLLOWED, Fetched, Refused, Task, Turn, hosts_of
 from gossamer.traps.registry import UnitRegistry
 from gossamer.traps.rules import (
     ENOUGH_LEAVES,
@@ -300,9 +300,8 @@ class SharedAddresses:
         new = [other for other in domains if self.note(other, lineage)]
         self._answer(domain, address, names_new=bool(new))
         if is_free and turn.found is not None and not self.suspected_at(host):
-            links = [link for link in turn.found.links if link.target.host != host]
-            linked = {link.target.host for link in links if link.kind in FOLLOWED}
-            for other in _domains_of(linked - others, name) if links else ():
+            linked = hosts_of(turn.found.links, FOLLOWED) - {host}
+            for other in _domains_of(linked - others, name):
                 if other in self._domains:
                     self.note(other, lineage)
         return self._decide(domain.address)

@@ -7,7 +7,17 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 from xxhash import xxh3_64_intdigest
 
-from gossamer.model import FOLLOWED, Extraction, Link, LinkKind, Task, Turn
+from gossamer.model import (
+    FOLLOWED,
+    Extraction,
+    Link,
+    LinkKind,
+    Task,
+    Turn,
+    count_of,
+    keys_of,
+    targets_of,
+)
 from gossamer.traps.unit import (
     CROSS_LINKS_KEPT,
     MONTHS,
@@ -61,7 +71,7 @@ class Observation(Struct, frozen=True, kw_only=True):
     def is_of_tree(self, name: str) -> bool:
         """Return True if hardly any link of the page leads to a known page of a unit."""
         new = sum(address.startswith(name) for address in self.new)
-        addresses = {address_of(link.target) for link in self.links if link.kind in FOLLOWED}
+        addresses = {text.partition("://")[2] for text in targets_of(self.links, FOLLOWED)}
         known = sum(address.startswith(name) for address in addresses) - new
         return known <= KNOWN_PER_PAGE + KNOWN_PER_NEW * new
 
@@ -76,10 +86,8 @@ def is_redirect_page(turn: Turn) -> bool:
     found = turn.found
     if found is None or len(found.text) > SHORT_TEXT:
         return False
-    followed = {link.target.key for link in found.links if link.kind in FOLLOWED}
-    return len(followed) <= REDIRECT_LINKS and any(
-        link.kind is LinkKind.REFRESH for link in found.links
-    )
+    followed = set(keys_of(found.links, FOLLOWED))
+    return len(followed) <= REDIRECT_LINKS and count_of(found.links, LinkKind.REFRESH) > 0
 
 
 def observation_of(turn: Turn) -> Observation:
@@ -102,6 +110,7 @@ def observation_of(turn: Turn) -> Observation:
     )
 
 
+_IMAGES = frozenset({LinkKind.IMAGE})
 _AROUND = ".,;:!?()[]\"'"
 _DIGITS = re.compile(r"\d+")
 _LETTERS = re.compile(r"[^\W\d_]")
@@ -143,9 +152,7 @@ def _pictures_of(found: Extraction, *, is_short: bool) -> list[str]:
 
     One page that is sent for every path may have pictures in ever new folders.
     """
-    addresses = [
-        link.target.text.partition("?")[0] for link in found.links if link.kind is LinkKind.IMAGE
-    ]
+    addresses = [target.partition("?")[0] for target in targets_of(found.links, _IMAGES)]
     return addresses if is_short else [address.rpartition("/")[2] for address in addresses]
 
 

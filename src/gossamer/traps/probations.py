@@ -6,7 +6,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from gossamer.config import TrapsConfig
-from gossamer.model import MAX_NESTING, NO_CONTENT, Fetched, Refused, Task, Turn, Url
+from gossamer.model import MAX_NESTING, NO_CONTENT, Fetched, Refused, Task, Turn, Url, links_to
 from gossamer.traps.allowance import NEW_HOST_COST, Allowance
 from gossamer.traps.held import HeldQueues, HeldTask, closed_because
 from gossamer.traps.hosts import Domains, SharedAddresses, host_in
@@ -343,11 +343,8 @@ class Probations:
             return
         if self.shared.suspected_at(task.url.host):
             return
-        links = [link for link in found.links if has_watched(link.target.host)]
-        if domains := [
-            link for link in found.links if self._is_of_watched_domain(link.target.host)
-        ]:
-            links += domains
+        links = links_to(found.links, has_watched)
+        links += links_to(found.links, self._is_of_watched_domain)
         self.note_listed_urls(task.follow(link) for link in links)
 
     def _is_of_watched_domain(self, host: str) -> bool:

@@ -12,6 +12,7 @@ from gossamer.urls.canonical import (
     whatwg,
     without_credentials,
 )
+from gossamer.urls.joining import Joiner, join_all, load_joining
 from gossamer.urls.parsing import (
     BAD_PORTS,
     fingerprint,
@@ -20,7 +21,6 @@ from gossamer.urls.parsing import (
     host_name,
     is_bad_port,
     join,
-    join_all,
     parse,
     read_canonical,
     registrable_domain,

@@ -3,7 +3,7 @@
 import pytest
 
 from gossamer.config import UrlConfig
-from gossamer.urls import explain, join, join_all, parse, parsing
+from gossamer.urls import explain, join, join_all, parse
 
 RULES = UrlConfig()
 PLAIN = UrlConfig(strip_session_ids=False, strip_tracking=False)
@@ -142,18 +142,6 @@ def test_the_explanation_never_shows_credentials_or_raw_controls() -> None:
     )
     assert "SECRET" not in told
     assert "\x1b" not in told
-
-
-def test_what_is_remembered_of_other_pages_is_bounded_and_changes_nothing(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(parsing, "HREFS_KEPT", 50)
-    monkeypatch.setattr(parsing, "_memory", parsing._Memory())
-    for page in range(100):
-        base = f"http://h/{page % 7}/{page}.html"
-        hrefs = [f"{name % 30}.html" for name in range(page, page + 10)]
-        assert join_all(base, hrefs, RULES) == [join(base, href, RULES) for href in hrefs]
-        assert sum(map(len, parsing._memory._folders.values())) <= 50
 
 
 def test_one_page_does_not_answer_for_another_of_its_folder() -> None:

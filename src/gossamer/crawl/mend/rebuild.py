@@ -497,7 +497,7 @@ def _follow(links: LinksRecord, core: Core) -> None:
         copy_of = CopyOf(links.copy_of, "", "", 0.0) if links.copy_of else None
         label = next((label for label in LABELS if label in links.oddities), "")
         reading = Reading(found=extraction, copy_of=copy_of, label=label)
-        found = followed_links(task, reading, core.stations)
+        found = list(followed_links(task, reading, core.stations))
     is_part = core.stations.process.requisites and task.kind in EMBEDDED
     if links.outcome == "redirected" and is_part:
         found = [Link(target=link.target, kind=LinkKind.EMBED_REDIRECT) for link in found]

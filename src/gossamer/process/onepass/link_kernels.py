@@ -13,11 +13,15 @@ from gossamer.process.onepass.numbers import (
     HREF_ODD,
     IS_SCRIPT,
     KEPT,
+    NO_ROOM,
+    REFERENCE,
     REL_ODD,
+    REL_WIDE,
     ROW,
     SEE_ALL,
     T_IMG,
     TEXT,
+    TOO_ALIKE,
 )
 
 Bytes: TypeAlias = Sequence[int]
@@ -46,12 +50,15 @@ def link_texts(
     rels: Buffer,
     scratch: Buffer,
     kept: Places,
+    kind: int,
+    rows: Places,
     out: Places,
 ) -> int:
-    """Write references, texts and rels of links, each ended by a NUL; return how many.
+    """Write references, texts and rels of links, each ended by a NUL, and where each is.
 
-    Of several links to a page only the first is told, unless all are wanted. Negative: SEE_ALL,
-    or -50 and -52 for lack of room.
+    Return how many. Of several links to a page only the first is told, unless all are wanted.
+    Negative: SEE_ALL, NO_ROOM, or TOO_ALIKE. Letters of a rel are small, but for those beyond
+    ASCII (REL_WIDE).
     """
     n = 0
     at = 0
@@ -62,9 +69,9 @@ def link_texts(
     for a in range(count):
         b = a * ANCHOR
         if at + anchors[b + 2] + 16 > hrefs_room or m + 2048 > texts_room:
-            return -50
+            return NO_ROOM
         if r + anchors[b + 4] + 16 > hrefs_room:
-            return -50
+            return NO_ROOM
         flags = anchors[b + 5]
         start = at
         if flags & HREF_ODD:
@@ -90,7 +97,7 @@ def link_texts(
             while table[place] >= 0:
                 tries += 1
                 if tries > 256:
-                    return -52
+                    return TOO_ALIKE
                 o = kept[table[place] * KEPT + 3]
                 size = kept[table[place] * KEPT + 1] - o
                 if size == page - start:
@@ -105,19 +112,26 @@ def link_texts(
             if known:
                 at = start
                 continue
+        look = 0
+        rel = r
         if flags & HAS_REL:
             if keep_all == 0 and names_nofollow(src, anchors[b + 3], anchors[b + 4], flags):
                 return SEE_ALL
             end = anchors[b + 3] + anchors[b + 4]
             r = decoded(src, anchors[b + 3], end, 1 if flags & REL_ODD else 2, rels, r, refs, names)
+            for q in range(rel, r):
+                if 65 <= rels[q] <= 90:
+                    rels[q] = (0 + rels[q]) | 32
+                elif rels[q] >= 128:
+                    look = REL_WIDE
         rels[r] = 0
         r += 1
         hrefs[at] = 0
         at += 1
-        look = 0
         if (hrefs[start] | 32) == 106 and page - start >= 11 and hrefs[start + 10] == 58:
-            look = IS_SCRIPT
+            look |= IS_SCRIPT
         # ---- the text
+        text = m
         p = anchors[b] + 1
         end = events[anchors[b] * ROW + 3]
         if is_small == 0 and end - p > 40:
@@ -127,12 +141,12 @@ def link_texts(
         has_image = False
         while p < end and size < 1700:  # 400 characters
             c = p * ROW
-            kind = events[c]
-            if kind == T_IMG:
+            what = events[c]
+            if what == T_IMG:
                 has_image = True
-            elif kind == TEXT or kind == TEXT - 1:
+            elif what == TEXT or what == TEXT - 1:
                 stop = min(events[c + 2], events[c + 1] + 16384)
-                way = 0 if kind == TEXT else 2
+                way = 0 if what == TEXT else 2
                 size = decoded(src, events[c + 1], stop, way, scratch, size, refs, names)
             p += 1
         if has_image and (is_small == 0 or size == 0 or (size == 1 and scratch[0] == 32)):
@@ -141,6 +155,16 @@ def link_texts(
             m = squeeze(scratch, 0, size, texts, m, 400, 200)
         texts[m] = 0
         m += 1
+        c = n * REFERENCE
+        rows[c] = start
+        rows[c + 1] = page - start
+        rows[c + 2] = kind
+        rows[c + 3] = text
+        rows[c + 4] = m - 1 - text
+        rows[c + 5] = rel
+        rows[c + 6] = r - 1 - rel
+        rows[c + 7] = anchors[b + 6]
+        rows[c + 8] = max(at - 2 - page, 0)
         c = n * KEPT
         kept[c] = anchors[b]
         kept[c + 1] = page
@@ -185,7 +209,7 @@ def element_texts(
     scratch: Buffer,
     scratch_room: int,
 ) -> int:
-    """Write the texts of elements, each ended by a NUL; return how many bytes, or -50 if too many.
+    """Write the texts of elements, each ended by a NUL; return how many bytes, or NO_ROOM.
 
     Asked are events, within how many characters, and how many of them are wanted.
     """
@@ -202,12 +226,12 @@ def element_texts(
             if kind == TEXT or kind == TEXT - 1:
                 stop = min(events[c + 2], events[c + 1] + 33 * within)
                 if size + 2 * (stop - events[c + 1]) + 64 > scratch_room:
-                    return -50
+                    return NO_ROOM
                 way = 0 if kind == TEXT else 2
                 size = decoded(src, events[c + 1], stop, way, scratch, size, refs, names)
             p += 1
         if m + 4 * most + 64 > room:
-            return -50
+            return NO_ROOM
         m = squeeze(scratch, 0, size, to, m, within, most)
         to[m] = 0
         m += 1

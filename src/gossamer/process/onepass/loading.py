@@ -15,19 +15,23 @@ from gossamer.process.onepass import (
     nesting_kernels,
     numbers,
     outline_kernels,
+    row_kernels,
     scanning_kernels,
     vocabulary,
     writing_kernels,
 )
+from gossamer.urls import load_joining
 
 _MODULES: Final = (
     *(outline_kernels, mode_kernels, body_kernels, nesting_kernels, scanning_kernels),
-    *(layout_kernels, writing_kernels, link_kernels, character_kernels, numbers, vocabulary),
+    *(layout_kernels, writing_kernels, link_kernels, row_kernels, character_kernels),
+    *(numbers, vocabulary),
 )
 _SIGNATURES: Final = {
     "outline": "BnnIBIIBIIIInIIInI",
     "layout": "BInIIBBIInIBnBInI",
-    "link_texts": "BIInnnIBInBnBnBBII",
+    "link_texts": "BIInnnIBInBnBnBBInII",
+    "write_rows": "BBInIBBnInBnBIBIIIII",
     "characters_of": "BnnnIBB",
     "element_texts": "BIInIBBnBn",
 }
@@ -36,6 +40,7 @@ _SIGNATURES: Final = {
 @cache
 def natives() -> Native:
     """Return the kernels; compile them if this machine has not done so."""
+    load_joining()
     return Native(_MODULES, _SIGNATURES)
 
 
@@ -59,6 +64,7 @@ class _Loader:
 
     def _look(self) -> bool:
         try:
+            load_joining(is_only_loaded=True)
             Native(_MODULES, _SIGNATURES, is_only_loaded=True)
         except NotCompiled:
             if self._compiler is None:

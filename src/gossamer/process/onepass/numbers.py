@@ -89,10 +89,17 @@ LOW_BITS = 0x7F7F7F7F7F7F7F7F
 
 SEE_ALL = -51
 """A link asks not to be followed, or is a script: which one counts is not for a kernel to say."""
-IS_SCRIPT = 2
+NO_ROOM, TOO_ALIKE = -50, -52
+"""A buffer is too small; more links than can be by chance fall into one place of a table."""
+IS_SCRIPT, REL_WIDE = 2, 4
 KEPT = 5
 """Row of a link that is told: event, where its reference ends without the fragment, 1 if its text
-needs a closer look and IS_SCRIPT, where its reference begins, line."""
+needs a closer look, IS_SCRIPT and REL_WIDE, where its reference begins, line."""
+REFERENCE = 9
+"""Row of a reference: offset and length without the fragment, kind, offset and length of the text
+and of rel, line, length of the fragment (behind a #)."""
+TARGET, TARGET_JOINED = 5, 1
+"""As `urls.joining_kernels` has them: COLUMN, JOINED."""
 BLOCK, SKIPPED = v.BLOCK, v.SKIPPED
 T_SCRIPT, T_STYLE, T_IMG, T_BR, T_WBR, T_LI, T_OL, T_UL, T_MENU, T_PRE, T_TABLE, T_BLOCKQUOTE = (
     v.TAG_NUMBERS[n]

@@ -5,9 +5,7 @@ questions that the reader of HTML asks of a tree (`find_all`, `select`, `attr`),
 reads both. A workspace of arrays serves one page at a time, and is lent to one thread at a time.
 """
 
-import ctypes
 import html.entities
-import mmap
 import re
 from array import array
 from collections.abc import Iterator, Sequence
@@ -18,9 +16,13 @@ from typing import Final, NamedTuple
 from turbohtml import Namespace, parse
 from turbohtml import Node as TreeNode
 
+from gossamer.model import LinkKind, code_of
+from gossamer.native import MappedBytes, MappedWords
+from gossamer.process.html_links import TEXT_CHARS, TEXT_NODES
 from gossamer.process.labels import AD_BLOCKS
 from gossamer.process.onepass import numbers, vocabulary
 from gossamer.process.onepass.loading import loader, natives
+from gossamer.urls import Joiner
 
 MOST_BYTES: Final = 2 * 1024 * 1024
 """Larger pages are read by the tree."""
@@ -109,53 +111,51 @@ def _tables() -> _Tables:
     )
 
 
-class _Words:
-    """An array of signed words outside of the heap: what is not touched takes no memory."""
+class LinkRoom:
+    """Arrays for the links of a page as columns."""
 
-    def __init__(self, count: int) -> None:
-        self._room = mmap.mmap(-1, _WORD_BYTES * count)
-        self.view = memoryview(self._room).cast("q")
-        self.address = ctypes.addressof(ctypes.c_char.from_buffer(self._room))
-
-
-class _Bytes:
-    """An array of bytes outside of the heap."""
-
-    def __init__(self, count: int) -> None:
-        self.room = count
-        self.view = mmap.mmap(-1, count)
-        self.address = ctypes.addressof(ctypes.c_char.from_buffer(self.view))
+    def __init__(self, page_bytes: int, most_links: int) -> None:
+        self.joiner = Joiner()
+        self.rows = MappedBytes(8 * page_bytes + 65536)
+        self.pages = MappedBytes(8 * page_bytes + 65536)
+        self.kinds = MappedBytes(most_links)
+        self.ends = MappedWords(2 * most_links)
+        self.keys = MappedWords(most_links)
+        self.origins = MappedWords(most_links)
+        self.lines = MappedWords(most_links)
 
 
-class _Workspace:
+class Workspace:
     """Arrays for the reading of one page of up to so many bytes."""
 
     def __init__(self, page_bytes: int) -> None:
         self.page_bytes = page_bytes
         self.most_events = page_bytes // 2 + 8192
         self.most_rows = page_bytes // 8 + 1024
-        self.stack = _Words(2 * numbers.MOST_DEPTH + 16)
-        self.formats = _Words(2 * numbers.MOST_FORMATTING + 16)
-        self.events = _Words(ROW * self.most_events)
-        self.elements = _Words(numbers.ELEMENT * self.most_rows)
-        self.attributes = _Words(numbers.ATTRIBUTE * self.most_rows)
-        self.anchors = _Words(numbers.ANCHOR * self.most_rows)
-        self.kept = _Words(numbers.KEPT * self.most_rows)
-        self.frames = _Words(numbers.FRAME * (numbers.MOST_DEPTH + 16))
+        self.stack = MappedWords(2 * numbers.MOST_DEPTH + 16)
+        self.formats = MappedWords(2 * numbers.MOST_FORMATTING + 16)
+        self.events = MappedWords(ROW * self.most_events)
+        self.elements = MappedWords(numbers.ELEMENT * self.most_rows)
+        self.attributes = MappedWords(numbers.ATTRIBUTE * self.most_rows)
+        self.anchors = MappedWords(numbers.ANCHOR * self.most_rows)
+        self.kept = MappedWords(numbers.KEPT * self.most_rows)
+        self.references = MappedWords(numbers.REFERENCE * self.most_rows)
+        self.frames = MappedWords(numbers.FRAME * (numbers.MOST_DEPTH + 16))
         self.most_cells = page_bytes // 4 + 1024
-        self.cells = _Words(numbers.CELL * self.most_cells)
-        self.widths = _Words(numbers.MOST_COLUMNS + 8)
+        self.cells = MappedWords(numbers.CELL * self.most_cells)
+        self.widths = MappedWords(numbers.MOST_COLUMNS + 8)
         self.most_spans = page_bytes // 8 + 64
-        self.spans = _Words(2 * self.most_spans)
-        self.table = _Words(1 << 18)
-        self.out = _Words(16)
-        self.text = _Bytes(4 * page_bytes + 65536)
-        self.scratch = _Bytes(4 * page_bytes + 65536)
-        self.hrefs = _Bytes(2 * page_bytes + 65536)
-        self.rels = _Bytes(2 * page_bytes + 65536)
+        self.spans = MappedWords(2 * self.most_spans)
+        self.table = MappedWords(1 << 18)
+        self.out = MappedWords(16)
+        self.text = MappedBytes(4 * page_bytes + 65536)
+        self.scratch = MappedBytes(4 * page_bytes + 65536)
+        self.hrefs = MappedBytes(2 * page_bytes + 65536)
+        self.rels = MappedBytes(2 * page_bytes + 65536)
+        self.links = LinkRoom(page_bytes, self.most_rows)
 
 
-_spare: list[_Workspace] = []
+_spare: list[Workspace] = []
 """Workspaces that are not in use: as many as pages were ever read at a time."""
 
 
@@ -165,14 +165,14 @@ class Lent:
     def __init__(self, page_bytes: int) -> None:
         self._is_kept = page_bytes <= KEPT_BYTES
         if not self._is_kept:
-            self._workspace = _Workspace(page_bytes)
+            self._workspace = Workspace(page_bytes)
         else:
             try:
                 self._workspace = _spare.pop()
             except IndexError:
-                self._workspace = _Workspace(KEPT_BYTES)
+                self._workspace = Workspace(KEPT_BYTES)
 
-    def __enter__(self) -> _Workspace:
+    def __enter__(self) -> Workspace:
         return self._workspace
 
     def __exit__(
@@ -255,25 +255,42 @@ class PageAnchors(NamedTuple):
     texts: list[str]
     rels: list[str]
     lines: list[int]
-    looks: list[int]
+    looks: frozenset[int]
     """Places of those whose text has to be looked at."""
-    scripts: list[int]
-    """Places of those that may be scripts."""
+
+
+LOOK: Final = 1
+
+
+class AnchorRows(NamedTuple):
+    """Links that a reader can click on, as rows in a workspace."""
+
+    total: int
+    href_bytes: int
+    text_bytes: int
+    rel_bytes: int
+    looks: list[int]
+    """What is to be done about each; empty if nothing is."""
     is_partial: bool = False
     """Every link has to be asked for: some are not to be followed."""
 
+    def places(self, what: int) -> list[int]:
+        """Return the places of those about which something is to be done."""
+        return [place for place, look in enumerate(self.looks) if look & what]
 
-NO_ANCHORS: Final = PageAnchors([], [], [], [], [], [], [])
+
+NO_ANCHORS: Final = PageAnchors([], [], [], [], [], frozenset())
+NO_ROWS: Final = AnchorRows(0, 0, 0, 0, [])
 
 
 class FlatPage:
     """A page in a workspace: gone when the workspace serves the next one."""
 
     def __init__(
-        self, body: bytes, work: _Workspace, count: int, nodes: tuple[TreeNode, ...]
+        self, body: bytes, work: Workspace, count: int, nodes: tuple[TreeNode, ...]
     ) -> None:
         self._body = body
-        self._work = work
+        self.work = work
         self._count = count
         self._events = work.events.view
         self.children = nodes
@@ -284,7 +301,7 @@ class FlatPage:
         self._read_elements(elements, attributes)
 
     def _read_elements(self, count: int, attribute_count: int) -> None:
-        rows = self._work.elements.view[: numbers.ELEMENT * count].tolist()
+        rows = self.work.elements.view[: numbers.ELEMENT * count].tolist()
         named = self._attribute_values(attribute_count)
         by_tag, elements = self._by_tag, self.elements
         words = iter(rows)
@@ -300,7 +317,7 @@ class FlatPage:
 
     def _attribute_values(self, count: int) -> list[tuple[str, str | list[str] | None]]:
         body = self._body
-        words = iter(self._work.attributes.view[: numbers.ATTRIBUTE * count].tolist())
+        words = iter(self.work.attributes.view[: numbers.ATTRIBUTE * count].tolist())
         found: list[tuple[str, str | list[str] | None]] = []
         for number, at, size, is_odd in zip(*[words] * 4, strict=True):
             name = _ATTRIBUTES[number]
@@ -310,7 +327,7 @@ class FlatPage:
 
     def characters(self, start: int, end: int, kind: int) -> str:
         """Return a stretch of source as characters: of a text (0), an attribute (1), or raw (2)."""
-        work, references = self._work, _tables().references
+        work, references = self.work, _tables().references
         if 2 * (end - start) + 64 > work.scratch.room:
             raise UnicodeError
         size = natives()["characters_of"](
@@ -375,7 +392,7 @@ class FlatPage:
         """
         if not asked:
             return []
-        work, references = self._work, _tables().references
+        work, references = self.work, _tables().references
         wanted = array("q", [number for one in asked for number in one])
         size = natives()["element_texts"](
             self._body,
@@ -409,9 +426,46 @@ class FlatPage:
             elif one in images:
                 yield images[one]
 
-    def anchors(self, *, is_small: bool, every: bool) -> PageAnchors:
-        """Return the first link to each page, or every one."""
-        work, references = self._work, _tables().references
+    def looked_up(self, event: int) -> str:
+        """Return the text of a link by its first nodes, images included."""
+        raw = "".join(self.words_of(event, TEXT_NODES))
+        return " ".join(raw[: 2 * TEXT_CHARS].split())[:TEXT_CHARS]
+
+    def anchors(self, *, is_small: bool) -> PageAnchors:
+        """Return every link that a reader can click on."""
+        found = self.anchor_rows(is_small=is_small, every=True)
+        if not found.total:
+            return NO_ANCHORS
+        work = self.work
+        kept = work.kept.view[: numbers.KEPT * found.total].tolist()
+        return PageAnchors(
+            kept[:: numbers.KEPT],
+            work.hrefs.view[: found.href_bytes - 1].decode().split("\0"),
+            work.text.view[: found.text_bytes - 1].decode().split("\0"),
+            work.rels.view[: found.rel_bytes - 1].decode().lower().split("\0"),
+            kept[4 :: numbers.KEPT],
+            frozenset(found.places(LOOK)),
+        )
+
+    def scripts_among(self, rows: AnchorRows) -> list[tuple[int, str]]:
+        """Return the references among anchors that are scripts, with their places."""
+        found: list[tuple[int, str]] = []
+        references, hrefs = self.work.references.view, self.work.hrefs.view
+        for place in rows.places(numbers.IS_SCRIPT):
+            row = place * numbers.REFERENCE
+            end = references[row] + references[row + 1] + 1 + references[row + 8]
+            href = hrefs[references[row] : end].decode()
+            if href[:11].lower() == "javascript:":
+                found.append((place, href.rstrip("\0")))
+        return found
+
+    def drop_anchor(self, place: int) -> None:
+        """Have an anchor that was found lead nowhere."""
+        self.work.references.view[place * numbers.REFERENCE + 1] = 0
+
+    def anchor_rows(self, *, is_small: bool, every: bool) -> AnchorRows:
+        """Have the first link to each page written into the workspace, or every one."""
+        work, references = self.work, _tables().references
         slots = 1 << max((2 * self._anchor_count).bit_length(), 6)
         if slots > len(work.table.view):
             raise UnicodeError
@@ -433,28 +487,19 @@ class FlatPage:
             work.rels.address,
             work.scratch.address,
             work.kept.address,
+            code_of(LinkKind.ANCHOR),
+            work.references.address,
             work.out.address,
         )
         if count == numbers.SEE_ALL:
-            return NO_ANCHORS._replace(is_partial=True)
+            return NO_ROWS._replace(is_partial=True)
         if count < 0:
             raise UnicodeError
         if not count:
-            return NO_ANCHORS
-        ends = work.out.view[:3].tolist()
-        kept = work.kept.view[: numbers.KEPT * count].tolist()
-        looks = kept[2 :: numbers.KEPT]
-        return PageAnchors(
-            kept[:: numbers.KEPT],
-            work.hrefs.view[: ends[0] - 1].decode().split("\0"),
-            work.text.view[: ends[1] - 1].decode().split("\0"),
-            work.rels.view[: ends[2] - 1].decode().lower().split("\0"),
-            kept[4 :: numbers.KEPT],
-            [place for place, look in enumerate(looks) if look & 1] if any(looks) else [],
-            [place for place, look in enumerate(looks) if look & numbers.IS_SCRIPT]
-            if any(looks)
-            else [],
-        )
+            return NO_ROWS
+        hrefs, texts, rels = work.out.view[:3]
+        looks = work.kept.view[2 : numbers.KEPT * count : numbers.KEPT].tolist()
+        return AnchorRows(count, hrefs, texts, rels, looks if any(looks) else [])
 
     def mark(self, event: int, kind: int) -> bool:
         """Have a sign of a kind (1 to 3) put around what an element holds; False if it has many."""
@@ -477,7 +522,7 @@ class FlatPage:
 
     def laid_out(self, side: bytes) -> tuple[str, list[tuple[int, int]]]:
         """Return the text of the page, and where in it code stands."""
-        work, tables = self._work, _tables()
+        work, tables = self.work, _tables()
         count = natives()["layout"](
             self._body,
             work.events.address,
@@ -504,7 +549,7 @@ class FlatPage:
         return work.text.view[start:end].decode(), list(zip(spans[::2], spans[1::2], strict=True))
 
 
-def page_in(body: bytes, work: _Workspace) -> FlatPage | None:
+def page_in(body: bytes, work: Workspace) -> FlatPage | None:
     """Read a page whose bytes are UTF-8, or ASCII; None if the tree has to read it."""
     if len(body) > MOST_BYTES or 0 in body or not loader.is_ready():
         return None

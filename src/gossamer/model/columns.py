@@ -1,0 +1,318 @@
+"""LinkColumns: the links of a page as columns; an object is made of a link when it is asked for.
+
+A page has some hundred links and three in four are known: making an object of each takes longer
+than reading the page. So whoever wants one thing of all links asks for that (`keys_of`,
+`targets_of`, `hosts_of`), and gets it from the columns, or from a list as plug-ins make it.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, KeysView, Mapping, Sequence
+from itertools import compress
+from typing import Any, Final, NamedTuple, overload
+
+import msgspec
+
+from gossamer.model.link import EMBEDDED, Link, LinkKind, Url
+
+LINK_KINDS: Final = tuple(LinkKind)
+"""By the code that stands for a kind in a column."""
+_CODES: Final = {id(kind): code for code, kind in enumerate(LINK_KINDS)}
+"""By identity: the members of an enumeration hash slowly."""
+_decode_rows = msgspec.json.Decoder(list[tuple[str, str, str, str]]).decode
+
+
+def code_of(kind: LinkKind) -> int:
+    """Return the code of a kind in a column."""
+    return _CODES[id(kind)]
+
+
+class LinkArrays(NamedTuple):
+    """What is known of some links, each once per kind and target, in the order of the page."""
+
+    rows: bytes
+    """As JSON: of each target, kind, text and rel, as the links archive has them."""
+    ends: memoryview
+    """Signed words: where each row begins and ends, in turn."""
+    kinds: bytes
+    """A code for each."""
+    keys: list[int]
+    """Of the targets."""
+    origins: list[int]
+    """Numbers of the targets' origins."""
+    places: Sequence[tuple[str, str]]
+    """Origin and host, by number."""
+    lines: list[int]
+    fragments: dict[int, str]
+    """Of those that have one, by place."""
+    pages: bytes
+    """The targets of those that lead to pages, not to parts of this one, each after a new line."""
+
+
+class LinkColumns(Sequence[Link]):
+    """The links of a page, or some of them: a sequence of `Link` that makes them late."""
+
+    __slots__ = ("_made", "columns")
+
+    def __init__(self, columns: LinkArrays) -> None:
+        self.columns = columns
+        self._made: list[Link] | None = None
+
+    def __len__(self) -> int:
+        """Return how many links there are."""
+        return len(self.columns.kinds)
+
+    def __iter__(self) -> Iterator[Link]:
+        """Make an object of every link, once."""
+        if self._made is None:
+            self._made = self.pick(range(len(self)))
+        return iter(self._made)
+
+    @overload
+    def __getitem__(self, at: int) -> Link: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[Link]: ...
+    def __getitem__(self, at: int | slice) -> Link | list[Link]:
+        """Return one link, or several."""
+        if isinstance(at, slice):
+            return self.pick(range(*at.indices(len(self))))
+        return self.pick((range(len(self))[at],))[0]
+
+    def __eq__(self, other: object) -> bool:
+        """Return True if another sequence has the same links."""
+        if isinstance(other, LinkColumns | list):
+            return len(self) == len(other) and list(self) == list(other)
+        return NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]  # as a list
+
+    def __repr__(self) -> str:
+        """Show the links."""
+        return repr(list(self))
+
+    def pick(self, places: Iterable[int]) -> list[Link]:
+        """Return some of the links, by their places."""
+        have = self.columns
+        rows, ends, chosen = have.rows, have.ends, list(places)
+        pieces = [rows[ends[2 * n] : ends[2 * n + 1]] for n in chosen]
+        found: list[Link] = []
+        for n, row in zip(chosen, _decode_rows(b"[%b]" % b",".join(pieces)), strict=True):
+            text, _, said, rel = row
+            origin, host = have.places[have.origins[n]]
+            url = Url(text, host, origin, have.keys[n])
+            line, fragment = have.lines[n], have.fragments.get(n, "")
+            found.append(Link(url, LINK_KINDS[have.kinds[n]], said, rel, line, fragment))
+        return found
+
+    def places_of(self, kinds: Collection[LinkKind]) -> list[int]:
+        """Return the places of the links of some kinds."""
+        wanted = _selectors(frozenset(kinds))
+        return list(compress(range(len(self)), self.columns.kinds.translate(wanted)))
+
+
+_known_selectors: dict[frozenset[LinkKind], bytes] = {}
+
+
+def _selectors(kinds: frozenset[LinkKind]) -> bytes:
+    """Return, by code, 1 for kinds that are wanted and 0 for others."""
+    found = _known_selectors.get(kinds)
+    if found is None:
+        found = bytes(n < len(LINK_KINDS) and LINK_KINDS[n] in kinds for n in range(256))
+        _known_selectors[kinds] = found
+    return found
+
+
+class ChosenLinks(Sequence[Link]):
+    """Some of the links in columns, such as those that are followed; objects are made late."""
+
+    __slots__ = ("_links", "_places")
+
+    def __init__(self, links: LinkColumns, places: list[int]) -> None:
+        self._links = links
+        self._places = places
+
+    def __len__(self) -> int:
+        """Return how many links there are."""
+        return len(self._places)
+
+    def __iter__(self) -> Iterator[Link]:
+        """Make an object of every link."""
+        return iter(self._links.pick(self._places))
+
+    @overload
+    def __getitem__(self, at: int) -> Link: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[Link]: ...
+    def __getitem__(self, at: int | slice) -> Link | list[Link]:
+        """Return one link, or several."""
+        if isinstance(at, slice):
+            return self._links.pick(self._places[at])
+        return self._links[self._places[at]]
+
+    def by_key(self) -> "LinksByKey":
+        """Return the first link to each target, by its key."""
+        keys = self._links.columns.keys
+        if len(self._places) != len(keys):
+            keys = [keys[n] for n in self._places]
+        return LinksByKey(self._links, keys, self._places)
+
+
+class LinksByKey(Mapping[int, Link]):
+    """Links in columns by the key of their target: the first to each, in the order of the page."""
+
+    __slots__ = ("_keys", "_links", "_places", "_unread")
+
+    def __init__(self, links: LinkColumns, keys: list[int], places: list[int]) -> None:
+        self._links = links
+        self._keys = dict.fromkeys(keys)
+        self._unread = keys, places
+        self._places: dict[int, int] | None = None
+
+    def __len__(self) -> int:
+        """Return how many targets there are."""
+        return len(self._keys)
+
+    def __iter__(self) -> Iterator[int]:
+        """Return the keys."""
+        return iter(self._keys)
+
+    def __contains__(self, key: object) -> bool:
+        """Return True if a target is linked."""
+        return key in self._keys
+
+    def __getitem__(self, key: int) -> Link:
+        """Return the first link to a target."""
+        if key not in self._keys:
+            raise KeyError(key)
+        return self.pick((key,))[0]
+
+    def keys(self) -> KeysView[int]:
+        """Return the keys."""
+        return self._keys.keys()
+
+    def pick(self, keys: Iterable[int]) -> list[Link]:
+        """Return the first link to each of some targets."""
+        if self._places is None:
+            every, places = self._unread
+            self._places = dict(zip(reversed(every), reversed(places), strict=True))
+        return self._links.pick([self._places[key] for key in keys])
+
+    def without(self, keys: Iterable[int]) -> "LinksByKey":
+        """Return all but some of the targets."""
+        left = LinksByKey(self._links, *self._unread)
+        for key in keys:
+            left._keys.pop(key, None)
+        return left
+
+
+def followed_of(links: Sequence[Link], kinds: Collection[LinkKind]) -> Sequence[Link]:
+    """Return the links of some kinds, in order."""
+    if isinstance(links, LinkColumns):
+        return ChosenLinks(links, links.places_of(kinds))
+    return [link for link in links if link.kind in kinds]
+
+
+def links_by_key(links: Sequence[Link]) -> Mapping[int, Link]:
+    """Return the first link to each target, by its key, in order."""
+    if isinstance(links, ChosenLinks):
+        return links.by_key()
+    found: dict[int, Link] = {}
+    for link in links:
+        found.setdefault(link.target.key, link)
+    return found
+
+
+def picked_links(links: Mapping[int, Link], keys: Iterable[int]) -> list[Link]:
+    """Return some of the links of `links_by_key`."""
+    return links.pick(keys) if isinstance(links, LinksByKey) else [links[key] for key in keys]
+
+
+def links_without(links: Mapping[int, Link], keys: Iterable[int]) -> Mapping[int, Link]:
+    """Return the links of `links_by_key` but for some."""
+    if isinstance(links, LinksByKey):
+        return links.without(keys)
+    gone = set(keys)
+    return {key: link for key, link in links.items() if key not in gone}
+
+
+def count_of(links: Sequence[Link], kind: LinkKind) -> int:
+    """Return how many links are of a kind."""
+    if isinstance(links, LinkColumns):
+        return links.columns.kinds.count(code_of(kind))
+    return sum(link.kind is kind for link in links)
+
+
+def kind_at(links: Sequence[Link], place: int) -> LinkKind:
+    """Return the kind of one link."""
+    if isinstance(links, LinkColumns):
+        return LINK_KINDS[links.columns.kinds[place]]
+    return links[place].kind
+
+
+def keys_of(links: Sequence[Link], kinds: Collection[LinkKind] | None = None) -> list[int]:
+    """Return the keys of the targets of the links of some kinds, or of all."""
+    if isinstance(links, LinkColumns):
+        keys = links.columns.keys
+        return keys if kinds is None else [keys[n] for n in links.places_of(kinds)]
+    return [link.target.key for link in links if kinds is None or link.kind in kinds]
+
+
+def targets_of(links: Sequence[Link], kinds: Collection[LinkKind]) -> list[str]:
+    """Return the texts of the targets of the links of some kinds."""
+    if isinstance(links, LinkColumns):
+        links = links.pick(links.places_of(kinds))
+        return [link.target.text for link in links]
+    return [link.target.text for link in links if link.kind in kinds]
+
+
+def hosts_of(links: Sequence[Link], kinds: Collection[LinkKind] | None = None) -> set[str]:
+    """Return the hosts of the targets of the links of some kinds, or of all."""
+    if isinstance(links, LinkColumns):
+        have = links.columns
+        if kinds is None:
+            numbers = set(have.origins)
+        else:
+            numbers = {have.origins[n] for n in links.places_of(kinds)}
+        return {have.places[number][1] for number in numbers}
+    return {link.target.host for link in links if kinds is None or link.kind in kinds}
+
+
+def links_to(links: Sequence[Link], wants: Callable[[str], bool]) -> list[Link]:
+    """Return the links to some hosts, each of which is asked about once or more."""
+    if isinstance(links, LinkColumns):
+        have = links.columns
+        numbers = {n for n in set(have.origins) if wants(have.places[n][1])}
+        return links.pick([at for at, n in enumerate(have.origins) if n in numbers])
+    return [link for link in links if wants(link.target.host)]
+
+
+_PAGES: Final = frozenset(LinkKind) - EMBEDDED
+
+
+def pages_of(links: Sequence[Link]) -> bytes:
+    """Return the targets of the links that lead to pages, each after a new line, as UTF-8."""
+    if isinstance(links, LinkColumns):
+        return links.columns.pages
+    return "".join([f"\n{target}" for target in targets_of(links, _PAGES)]).encode(
+        "utf-8", "surrogatepass"
+    )
+
+
+class LinkRows(NamedTuple):
+    """The links of a page as the links archive has them."""
+
+    rows: Any
+    """Of each target, kind, text and rel: a list, or JSON."""
+    lines: list[int]
+    fragments: dict[int, str]
+    """By place."""
+
+
+def link_rows(links: Sequence[Link]) -> LinkRows:
+    """Return the links of a page as the links archive has them."""
+    if isinstance(links, LinkColumns):
+        have = links.columns
+        return LinkRows(msgspec.Raw(have.rows), have.lines, have.fragments)
+    return LinkRows(
+        [(link.target.text, link.kind, link.text, link.rel) for link in links],
+        [link.line for link in links],
+        {n: link.fragment for n, link in enumerate(links) if link.fragment},
+    )
