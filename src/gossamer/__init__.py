@@ -143,6 +143,8 @@ if TYPE_CHECKING:
         GivenText,
         HostDetails,
         HostFetch,
+        HostReceipt,
+        HostRequest,
         HostSettings,
         LinkFinding,
         LinkFormat,
@@ -305,6 +307,8 @@ __all__ = [
     "HostFetch",
     "HostLinks",
     "HostRanking",
+    "HostReceipt",
+    "HostRequest",
     "HostRow",
     "HostSettings",
     "HostTable",
@@ -516,7 +520,7 @@ _HOMES = {
     ),
     "report": (
         "address_words "
-        "HostDetails HostFetch state_sentence waiting_words "
+        "HostDetails HostFetch HostReceipt HostRequest state_sentence waiting_words "
         "CrawlSample "
         "PauseState StoppedCrawl "
         "Added ChangedSettings Changes ClusterMember CopiedPage CopyCluster CopyClusters "

@@ -61,6 +61,8 @@ PARTS: dict[str, tuple[str, ...]] = {
             "state_sentence",
             "HostFetch",
             "HostDetails",
+            "HostReceipt",
+            "HostRequest",
             "WatchTotals",
             "TrapNote",
             "UserErrors",

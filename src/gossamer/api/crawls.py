@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         Dropped,
         Edition,
         EditionDiff,
+        HostReceipt,
         LinkReport,
         Page,
         PauseState,
@@ -183,8 +184,8 @@ class OpenCrawl:
     ) -> "Iterator[UrlRow]":
         """Yield every URL that was judged, once: what was fetched, refused, or waits.
 
-        `states`, `reasons` and `host` leave others out. Without `anchors` the texts of links are
-        left out, and the first rows come at once: the archive is only read for refused links.
+        `states`, `reasons` and `host` leave others out. Without `anchors` (texts of links) the
+        first rows come at once.
         """
         from gossamer.report import UrlSelection, url_table
 
@@ -199,6 +200,12 @@ class OpenCrawl:
 
         return host_table(self.folder, host_name(host))
 
+    def receipt(self, host: str, since: str | float | None = None) -> "HostReceipt":
+        """Return every request to a host, with its time, the gap before it and what allowed it."""
+        from gossamer.report import host_receipt
+
+        return host_receipt(self.folder, host, since, SystemClock().wall())
+
     def url_counts(self) -> "UrlCounts":
         """Return how many URLs `urls` has, by state and reason."""
         from gossamer.report import count_urls
@@ -212,9 +219,9 @@ class OpenCrawl:
     def pages(self, *, text: "TextForm | None" = None) -> "Iterator[Page] | Iterator[PageRow]":
         """Yield every stored page with a 2xx status, in the order of the archive.
 
-        A page that was fetched several times is given as often. Sitemaps, which are lists of pages,
-        are not given; `page` has each of them. With `text` ("none", "plain", "markdown", "main" or
-        "html") every page is given once, as a row of the table `pages` with its text in that form.
+        A page that was fetched several times is given as often; sitemaps are not. With `text`
+        ("none", "plain", "markdown", "main" or "html") every page is given once, as a row of the
+        table `pages` with its text in that form.
         """
         from gossamer.api.tables import page_rows
         from gossamer.report import pages
@@ -272,10 +279,7 @@ class OpenCrawl:
         return export_tables(self.folder, tables, str(to), options, on_progress)
 
     def records(self) -> "Iterator[LinksRecord]":
-        """Yield what became of each URL, in the order of the links archive.
-
-        Each has the outcome, title, links and whatever processors noted; seeds are among them.
-        """
+        """Yield what became of each URL, seeds included, in the order of the links archive."""
         from gossamer.store import CrawlFolder, iter_links
 
         return (record for _, record in iter_links(CrawlFolder(self.folder)))
@@ -332,8 +336,7 @@ class OpenCrawl:
     def trust(self, patterns: "str | Iterable[str]") -> "Trusted":
         """Let go what the crawl holds and patterns name, running or not, and never hold it again.
 
-        Patterns are those of `[traps] trust`, where they are kept: host globs and URL patterns. The
-        name of a part of a site, as `status` lists it, means all of it.
+        Patterns are those of `[traps] trust`, where they are kept, or names of parts of sites.
         """
         from gossamer.api.steering import trust_patterns
 
@@ -357,9 +360,8 @@ class OpenCrawl:
     def set(self, settings: Mapping[str, object], *, host: str = "") -> "ChangedSettings":
         """Change settings in a crawl that runs or not; `set({"delay_s": 5}, host="x.org")`: of one.
 
-        `crawl.set({"filter.block": ["*.example.org"], "limits.max_pages": 1000})`. They are kept in
-        crawl.toml; filters hold for what is queued, too. None takes a limit away. Some hold from
-        the next start only (docs/OPERATING.md marks those that are live).
+        They are kept in crawl.toml; filters hold for what is queued, too. None takes a limit away.
+        Some hold from the next start only (docs/OPERATING.md marks those that are live).
         """
         from gossamer.api.steering import change_settings
 
@@ -411,9 +413,8 @@ class OpenCrawl:
     ) -> "Ending":
         """Revisit pages, the more often they change the more often, and crawl what is new.
 
-        `max_time`: end after so many seconds; None: when a signal asks for it. `rate`: requests
-        per second, kept in crawl.toml. `once`: revisit what is due, each page once, crawl what is
-        new, and end; `Ending.round` tells what was done.
+        `max_time`: end after so many seconds. `rate`: requests per second, kept in crawl.toml.
+        `once`: revisit what is due, once, crawl what is new, and end; `Ending.round` tells of it.
         """
         return watch(self._changed, rate, max_time, on_progress, is_once=once)
 
@@ -551,9 +552,8 @@ class OpenCrawl:
         """Compare everything in the folder with what was written; nothing is changed.
 
         `quick`: lengths, manifests and indexes of pages only. `sample`: only so many records of
-        each archive file, drawn by `seed`. `repair`: what can be rebuilt is (indexes of pages,
-        state, graph, full-text index), and the report tells what is wrong afterwards; the crawl
-        must not run.
+        each archive file, drawn by `seed`. `repair`: what can be rebuilt is, in a crawl that does
+        not run, and the report tells what is wrong afterwards.
         """
         from gossamer.api.checking import CheckQuestion, checked
 
@@ -572,10 +572,9 @@ class OpenCrawl:
     ) -> "LinkReport":
         """Return broken links of the stored pages, those that are no URL, redirects, mixed content.
 
-        `external`: links that lead outside and were not asked for before are asked now, each once,
-        for `max_time` seconds at most; otherwise nothing is. `fragments`: what stands behind a # is
-        looked for in the page. `markup`: parse errors are listed, too. `ignore`: host globs and URL
-        patterns of targets that are left out. To crawl a site for it: `gossamer.check_links`.
+        `external`: links outside that were not asked for before are asked now, each once, for
+        `max_time` seconds at most. `fragments`: what stands behind a # is looked for in the page.
+        `markup`: parse errors, too. `ignore`: host globs and URL patterns of targets to leave out.
         """
         from gossamer.api.linkcheck import LinkQuestion, check_stored
 

@@ -27,6 +27,7 @@ _VERBS: dict[str, str] = {
     "status": "store.status",
     "why": "store.why",
     "show": "store.show",
+    "receipt": "receipts.receipt",
     "changes": "changing.changes",
     "list": "listing.list_rows",
     "copies": "copying.copies",
@@ -71,9 +72,9 @@ def app_with(verbs: Collection[str]) -> typer.Typer:
         name="gossamer",
         help="A web crawler that keeps what it finds and can say why.",
         epilog="Exit codes: 0 done, 1 no seed could be fetched, or `check-links` found something, "
-        "or `show`, `links` or `graph` do not have the URL, or `index` could not read something, "
-        "2 wrong usage, 3 stopped on request, 4 could not go on, or `check` found damage, "
-        "5 another machine has taken the crawl over.",
+        "or `show`, `receipt`, `links` or `graph` do not have the URL or host, or `index` could "
+        "not read something, 2 wrong usage, 3 stopped on request, 4 could not go on, or `check` "
+        "found damage, 5 another machine has taken the crawl over.",
         add_completion=False,
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},

@@ -256,8 +256,8 @@ EXIT_CODES: dict[int, str] = {
     0: "done: finished, or a limit (--max-pages, --max-time, --max-bytes) was reached, or only "
     "hosts that are down are left",
     1: "no seed could be fetched (or, all of them failing, not within --max-time); for `show`, "
-    "`links`, `graph`: this URL is not known there (`why` says so and ends with 0); for `index`: "
-    "something could not be read, the rest is indexed",
+    "`receipt`, `links`, `graph`: this URL or host is not known there (`why` says so and ends with "
+    "0); for `index`: something could not be read, the rest is indexed",
     2: "wrong usage or configuration; one line says what",
     3: "stopped early on request (Ctrl-C, SIGTERM); run again to go on",
     4: "could not go on (disk, lock, state, or the crawl runs elsewhere); the line says what to do",

@@ -34,7 +34,7 @@ from gossamer.crawl.copies import CopyLabeller, NoCopies, open_labeller
 from gossamer.crawl.core import Core, build_core
 from gossamer.crawl.engine import EngineLoop, RunState
 from gossamer.crawl.fetch_log import NO_LOG, FetchLog, LogOptions
-from gossamer.crawl.ledger import Ledger, TurnObserver
+from gossamer.crawl.ledger import Ledger, RequestLog, TurnObserver
 from gossamer.crawl.opening import (
     ShardFolder,
     fold_counters,
@@ -198,7 +198,7 @@ def _assemble_on(
 
     watcher = _open_watcher(extras, config, core, peers, time, run) if extras.is_watching else None
     clocks = _open_clocks(place, core, time, is_first=epoch == 1)
-    requester = _open_requester(place, config, time, core, clocks, remote, extras)
+    requester = _open_requester(place, config, time, core, ledger.requests, clocks, remote, extras)
     reader = _open_reader(config, extras.processors, mark, time)
     worker = Worker(
         time=time,
@@ -457,6 +457,7 @@ def _open_requester(
     config: Config,
     time: CrawlTime,
     core: Core,
+    log: RequestLog,
     clocks: AddressClocks,
     remote: Remote,
     extras: Extras,
@@ -473,6 +474,7 @@ def _open_requester(
         resolver=Resolver(fetch, time.clock),
         fetcher=Fetcher(fetch, time.clock, rules, modules, core.counters.add_user_error),
         counters=core.counters,
+        log=log,
         may_ask=lambda: remote.may_ask,
         asks_head=fetch.method == "head",
     )

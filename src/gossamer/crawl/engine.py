@@ -219,6 +219,8 @@ class EngineLoop:
                 shipping.cancel()
                 for asking in run.in_flight.values():
                     asking.cancel()
+        if self._ledger.requests.has_rows:  # those that were cut off just now
+            self._ledger.commit()
         self.count_seconds()
         await self._core.copies.finish(self._ledger.commit, self.time.clock)
         left = self._queued or self._core.traps.is_waiting

@@ -13,6 +13,7 @@ lengths and the leased URLs go back to the queue. Killed after 2 everything has.
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 import msgspec
 from msgspec import Struct
@@ -30,6 +31,7 @@ from gossamer.model import (
     Document,
     Failed,
     Fetched,
+    FetchOutcome,
     Histogram,
     Redirected,
     Refused,
@@ -37,6 +39,7 @@ from gossamer.model import (
     Row,
     StoreRef,
     Turn,
+    Url,
     UrlRecord,
     UrlState,
     Visit,
@@ -48,6 +51,14 @@ VISITS_KEPT = 8
 DISORDER_S = 60.0
 """A document that is read in the helper process is recorded so much later than others at most."""
 REMARK_CHARS = 500
+CUT_OFF: Final = "cut_off"
+"""The reason of a request that was broken off because the crawl was to end."""
+INTERRUPTED: Final = "interrupted"
+"""The reason of a URL that had its turn when the crawl died: it may have been asked for."""
+HEAD, NOT_SENT, UNSURE = "h", "n", "u"
+"""Marks of requests: for the header alone; no connection was had; it is not known."""
+_ERROR_STATUS = 400
+_encode = msgspec.json.Encoder().encode
 
 
 class Timings(Struct):
@@ -84,6 +95,79 @@ class TurnObserver:
             self._log.committed()
 
 
+class RequestLog:
+    """The requests that were made and are not committed yet; each commit archives them (ADR 83).
+
+    One record says `at`, the moment that its rows count from; `robots`, what allowed them; and by
+    origin `asked`, a row for each request: milliseconds after `at`, path and query, status (0
+    without an answer), milliseconds that it took, place in `robots`, reason of a failure, marks.
+    Empty ends of rows are left out.
+    """
+
+    def __init__(self) -> None:
+        self._at = 0.0
+        self._robots: dict[str, int] = {}
+        self._asked: dict[str, list[list[int | str]]] = {}
+
+    @property
+    def has_rows(self) -> bool:
+        """Return True if there is anything to be archived."""
+        return bool(self._asked)
+
+    def note(
+        self,
+        url: Url,
+        outcome: FetchOutcome | None,
+        *,
+        allowed_by: str,
+        at: float,
+        took_s: float,
+        marks: str = "",
+    ) -> None:
+        """Note how a request ended; None: it was cut off. What no host has seen is none."""
+        if isinstance(outcome, Refused) and NOT_SENT in marks:
+            return
+        status, reason = _answer(outcome)
+        self._add(url, allowed_by, at, [status, max(round(took_s * 1000), 0)], [reason, marks])
+
+    def note_interrupted(self, url: Url, at: float) -> None:
+        """Note a URL that may have been asked for when the crawl died; `at` is the new start."""
+        self._add(url, "", at, [0, 0], [INTERRUPTED, UNSURE])
+
+    def _add(self, url: Url, allowed_by: str, at: float, known: list[int], said: list[str]) -> None:
+        if not self._asked:
+            self._at = round(at, 3)
+        place = self._robots.setdefault(allowed_by, len(self._robots))
+        row: list[int | str] = [round((at - self._at) * 1000), url.target, *known, place, *said]
+        while row[-1] == "":
+            row.pop()
+        self._asked.setdefault(url.origin, []).append(row)
+
+    def record(self) -> tuple[float, bytes]:
+        """Return the moment and the block of the record of what is not committed."""
+        return self._at, _encode(
+            {"at": self._at, "robots": list(self._robots), "asked": self._asked}
+        )
+
+    def committed(self) -> None:
+        """Forget what is archived by now."""
+        self._robots, self._asked = {}, {}
+
+
+def _answer(outcome: FetchOutcome | None) -> tuple[int, str]:
+    """Return the status of an answer, 0 if there was none; and what a status does not say."""
+    match outcome:
+        case None:
+            return 0, CUT_OFF
+        case Fetched(document=document) | Redirected(document=document):
+            return document.status, ""
+        case Failed(document=maybe):
+            status = maybe.status if maybe is not None else 0
+            return status, outcome.reason if status < _ERROR_STATUS else ""
+        case Refused(kind=kind):
+            return 0, kind.value
+
+
 @dataclass(slots=True, kw_only=True)
 class Ledger:
     """Gathers turns and commits them. The only writer of archive and state."""
@@ -102,6 +186,8 @@ class Ledger:
     late_labels: Callable[[], Sequence[tuple[str, str]]] = tuple
     """Gives the stored pages that got further labels since the last call: URL and labels."""
     observer: TurnObserver = field(default_factory=TurnObserver)
+    requests: RequestLog = field(default_factory=RequestLog)
+    """What was asked of hosts, whatever came of it."""
     syncs_each: bool = False
     """Make every commit durable against power loss before it counts."""
     group: list[tuple[UrlRecord, bytes, ArchiveEntry | None]] = field(default_factory=list)
@@ -264,6 +350,8 @@ class Ledger:
         entries = [*self._entries, *turns, *self._late_entries]
         if endings := [entry.ending for entry in entries if entry.ending is not None]:
             entries.append(ArchiveEntry(links=self.writer.endings(endings)))
+        if self.requests.has_rows:
+            entries.append(ArchiveEntry(links=self.writer.requests(*self.requests.record())))
         refs = self.archive.append(entries) if entries else []
         added_bytes = self.archive.group_bytes if entries else 0
         self.counters.count_archived(added_bytes)
@@ -281,6 +369,7 @@ class Ledger:
                 self.archive.undo()  # or a clean close would count bytes that nobody committed
             raise
         self.archive.note_committed()
+        self.requests.committed()
         self.group, self._rows, self._entries, self._late_entries = [], [], [], []
         self.opened_at, self._is_urgent = None, False
         if self.syncs_each:

@@ -60,6 +60,7 @@ def recover(
         value = None if is_revisit else core.state.get(url_row_key(task.url.key))
         if value is not None and decode_record(value).state in FINAL:
             return True
+        ledger.requests.note_interrupted(task.url, now)
         if lost is not None and task.url.key == lost.key:
             suspects.append(task)
             return True

@@ -7,10 +7,13 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from gossamer.clock import CrawlTime
+from gossamer.crawl.ledger import HEAD, NOT_SENT, RequestLog
 from gossamer.crawl.ports import AddressClocks
 from gossamer.fetch import Fetcher, Resolver, TransferWatch, Validators
 from gossamer.frontier import ADDRESS_DELAY, AddressGaps, AddressQueues
 from gossamer.model import Counters, Failed, FetchOutcome, Url
+
+_WEB = frozenset({"http", "https"})
 
 
 class NotDue(Struct, frozen=True):
@@ -59,6 +62,8 @@ class Requester:
     resolver: Resolver
     fetcher: Fetcher
     counters: Counters
+    log: RequestLog
+    """Takes every request."""
     may_ask: Callable[[], bool] = lambda: True
     """Return True if requests may be begun at all: a crawl with a store needs its lease."""
     asks_head: bool = False
@@ -72,8 +77,9 @@ class Requester:
         validators: Validators | None = None,
         watch: TransferWatch | None = None,
         is_head: bool = False,
+        allowed_by: str = "",
     ) -> Requested | NotDue:
-        """Ask for a URL now, if its address is due."""
+        """Ask for a URL now, if its address is due. `allowed_by` says which robots line lets us."""
         addresses = await self._addresses(url)
         if isinstance(addresses, Failed):
             return Requested(addresses, 0.0, self.time.now())
@@ -88,30 +94,41 @@ class Requester:
             self.queues.leave(url.host)
             if not self.may_ask():
                 return NotDue(self.time.now() + LEASE_LOOK_S, "store_away")
-        outcome = await self.fetcher.fetch(
-            url,
-            addresses,
-            max_body_bytes=max_body_bytes,
-            validators=validators,
-            watch=watch,
-            is_head=is_head,
-            on_sending=self._on_sending(address, gap_s, began_at),
-        )
+        sent_at: list[float] = []
+        outcome: FetchOutcome | None = None
+        try:
+            outcome = await self.fetcher.fetch(
+                url,
+                addresses,
+                max_body_bytes=max_body_bytes,
+                validators=validators,
+                watch=watch,
+                is_head=is_head,
+                on_sending=self._on_sending(address, gap_s, began_at, sent_at),
+            )
+        finally:
+            now = self.time.now()
+            at = sent_at[0] if sent_at else began_at
+            marks = HEAD * is_head + NOT_SENT * (not sent_at and url.scheme in _WEB)
+            took_s = now - at
+            self.log.note(url, outcome, allowed_by=allowed_by, at=at, took_s=took_s, marks=marks)
         self.counters.count_request()
-        now = self.time.now()
         if address:
             self.clocks.touch(address, gap_s, now)
         return Requested(outcome, now - began_at, now)
 
-    def _on_sending(self, address: str, gap_s: float, began_at: float) -> Callable[[], None] | None:
-        """Return what keeps an address's gap from where a request goes out, if that is later."""
+    def _on_sending(
+        self, address: str, gap_s: float, began_at: float, sent_at: list[float]
+    ) -> Callable[[], None]:
+        """Return what notes when a request goes out, and keeps its address's gap from there."""
 
         def keep_gap() -> None:
             now = self.time.now()
-            if now - began_at > SOON_S:
+            sent_at.append(now)
+            if address and now - began_at > SOON_S:
                 self.clocks.touch(address, gap_s, now)
 
-        return keep_gap if address else None
+        return keep_gap
 
     async def _addresses(self, url: Url) -> tuple[str, ...] | Failed:
         if not self.fetcher.is_networked(url.scheme):

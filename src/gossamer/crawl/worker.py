@@ -36,6 +36,7 @@ from gossamer.dedupe import answer_fingerprint
 from gossamer.fetch import (
     Ask,
     RobotsRules,
+    RobotsVerdict,
     TransferWatch,
     Wait,
     delay_s,
@@ -68,6 +69,10 @@ OF_ANOTHER_URL = " (looked up once, for another URL of its host)"
 SAID_TO_ANOTHER = " (its host asked for a longer pause)"
 ROBOTS_RETRY_S = 5.0
 """How long a host is left alone after the first failure of its robots.txt."""
+ROBOTS_ITSELF = "robots.txt"
+OWN_HOST = "own host"
+NO_LINE, NO_RULES = "no line", "no rules"
+"""Why a request was allowed, if no line of robots.txt says so."""
 REST_S = 86_400.0
 """A stored page on which our own code fails is not revisited before this long."""
 
@@ -102,6 +107,7 @@ class Worker:
         task = passed
         now = self.time.now()
         rules: RobotsRules | None = None
+        allowed_by = ""
         if self.requester.fetcher.has_robots(task.url.scheme):
             match self.core.robots.look_up(task.url, now):
                 case Ask(url=url):
@@ -119,7 +125,16 @@ class Worker:
                         detail = f"line {verdict.number}: {verdict.line}"
                         self._refuse(task, RefusalKind.ROBOTS_DISALLOWED, detail)
                         return
-        await self._ask_page(task, rules, watch)
+                    allowed_by = self._allowed_by(task.url.host, rules, verdict)
+        await self._ask_page(task, rules, allowed_by, watch)
+
+    def _allowed_by(self, host: str, rules: RobotsRules, verdict: RobotsVerdict) -> str:
+        """Return why a page may be asked for, in the words that are kept of its request."""
+        if verdict.number:
+            return f"line {verdict.number}: {verdict.line}"
+        if self.core.robots.is_own(host):
+            return OWN_HOST
+        return NO_LINE if rules.rules else NO_RULES
 
     def _pass(self, task: Task) -> Task | None:
         """Return a task that filters and trap detector let go; None if it was refused or is held.
@@ -209,7 +224,7 @@ class Worker:
         A hop to another host needs that host too, so that no host ever has two connections.
         """
         if url.host == task.url.host:
-            came = await self.requester.request(url, max_body_bytes=self.robots_bytes, watch=watch)
+            came = await self._request_robots(url, watch)
             if isinstance(came, Requested) and not was_asked(came.outcome):
                 # No way to the host: robots.txt is not the problem, the task ends as it would.
                 self._finish(task, came.outcome, None, None, ended_at=self.time.now())
@@ -225,12 +240,17 @@ class Worker:
         hop = Task(url=url)
         said = RobotsHop(HostAnswer(latency_s=0.0), None)
         try:
-            came = await self.requester.request(url, max_body_bytes=self.robots_bytes, watch=watch)
+            came = await self._request_robots(url, watch)
             said = self._take_robots(task, came, self.time.now(), is_own=False)
         finally:
             frontier.settle(hop, self.time.now(), said.asked)
         self._settle(task, self.time.now(), said.of_task)
         self.record_lost()
+
+    async def _request_robots(self, url: Url, watch: TransferWatch | None) -> Requested | NotDue:
+        return await self.requester.request(
+            url, max_body_bytes=self.robots_bytes, watch=watch, allowed_by=ROBOTS_ITSELF
+        )
 
     def _take_robots(
         self, task: Task, came: Requested | NotDue, now: float, *, is_own: bool
@@ -291,13 +311,21 @@ class Worker:
         frontier.put_back(task, until, "robots_unreachable", is_of_origin=True)
 
     async def _ask_page(
-        self, task: Task, rules: RobotsRules | None, watch: TransferWatch | None
+        self,
+        task: Task,
+        rules: RobotsRules | None,
+        allowed_by: str,
+        watch: TransferWatch | None,
     ) -> None:
         is_again = task.kind is LinkKind.REVISIT
         validators = self.revisits.validators(task) if is_again else None
         is_head = self.requester.asks_head and task.url.key not in self._no_head
         came = await self.requester.request(
-            task.url, validators=validators, watch=watch, is_head=is_head
+            task.url,
+            validators=validators,
+            watch=watch,
+            is_head=is_head,
+            allowed_by=allowed_by,
         )
         if isinstance(came, NotDue):
             self._wait(task, came.until, came.reason)

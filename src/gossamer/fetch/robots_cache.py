@@ -167,6 +167,10 @@ class RobotsCache:
         self._keep(origin_url.origin, entry)
         return "" if entry.hop is not None or _old_copy(entry, now) else entry.detail
 
+    def is_own(self, host: str) -> bool:
+        """Return True if a host is the operator's own, and its robots.txt is not asked for."""
+        return host in self._own_hosts
+
     def forget(self, url: Url) -> None:
         """Let the robots.txt of a URL's origin be asked for again, after the next commit."""
         self._entries.pop(url.origin, None)

@@ -88,6 +88,7 @@ if TYPE_CHECKING:
     )
     from gossamer.report.linkformats import LinkFormat, links_summary, render_links
     from gossamer.report.prometheus import metrics_text
+    from gossamer.report.receipts import HostReceipt, HostRequest, host_receipt
     from gossamer.report.records import (
         CLAIM,
         COUNTERS,
@@ -208,6 +209,7 @@ else:
                 "check_stored_links moved_seeds unasked_targets"
             ),
             "linkformats": "LinkFormat links_summary render_links",
+            "receipts": "HostReceipt HostRequest host_receipt",
             "records": (
                 "CLAIM COUNTERS LATE_LABELS SUSPECT URL Suspect claim_row_key decode_claim "
                 "decode_counters decode_record decode_suspect encode_claim encode_counters "

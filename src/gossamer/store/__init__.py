@@ -58,6 +58,7 @@ if TYPE_CHECKING:
         replace_ends,
     )
     from gossamer.store.entry import (
+        REQUESTS_TYPE,
         ArchiveEntry,
         LinkRow,
         LinksRecord,
@@ -168,7 +169,10 @@ else:
                 "Ends EndsFile EndsFinding KnownEnds KnownFile Lengths StateEnd compare_ends "
                 "read_ends replace_ends"
             ),
-            "entry": "ArchiveEntry LinkRow LinksRecord TurnWriter decode_all_links decode_links",
+            "entry": (
+                "REQUESTS_TYPE ArchiveEntry LinkRow LinksRecord TurnWriter decode_all_links "
+                "decode_links"
+            ),
             "foreign": "WARC_OPENING=OPENING Bad ForeignRecord read_warc",
             "joining": "PageRecords",
             "layout": "KINDS ArchiveKind ArchiveName CrawlFolder",

@@ -132,6 +132,7 @@ ENDINGS_START = b'{"url":"","outcome":"endings"'
 TOGETHER = frozenset({"failed", "refused"})
 """Outcomes that say nothing of a page: only who asks what became of URLs wants them."""
 ENDINGS_PER_RECORD = 1000
+REQUESTS_TYPE = "application/vnd.gossamer.requests+json"
 _DEFAULTS = msgspec.structs.asdict(LinksRecord(url="", outcome=""))
 _decode_endings = msgspec.json.Decoder(EndingsRecord).decode
 _encode = msgspec.json.Encoder().encode
@@ -296,11 +297,8 @@ class TurnWriter:
             "conformsTo: http://iipc.github.io/warc-specifications/specifications/warc-format/"
             "warc-1.1/\r\n"
         ).encode("ascii")
-        lines = (
-            f"WARC-Filename: {plain(file_name)}\r\nWARC-Block-Digest: {digest_of(block)}\r\n"
-            "Content-Type: application/warc-fields\r\n"
-        )
-        return pack(header("warcinfo", self._ids.next(), date_text(at), lines, len(block)), block)
+        named = f"WARC-Filename: {plain(file_name)}\r\n"
+        return self._member("warcinfo", at, named, block, "application/warc-fields")
 
     def entry(self, turn: Turn) -> ArchiveEntry:
         """Return what a turn puts into the archive. The document's body may be closed after."""
@@ -330,7 +328,8 @@ class TurnWriter:
             f"WARC-Target-URI: {name.target}\r\nWARC-Refers-To: {name.page_id}\r\n"
             f"WARC-Block-Digest: {digest}\r\nContent-Type: application/json\r\n"
         )
-        entry.links = self._metadata(turn.at, lines, block)
+        opening = header("metadata", self._ids.next(), date_text(turn.at), lines, len(block))
+        entry.links = pack(opening, block)
         return entry
 
     def endings(self, records: Sequence[LinksRecord]) -> bytes:
@@ -350,6 +349,10 @@ class TurnWriter:
     def label_record(self, url: str, labels: str, at: float) -> bytes:
         """Return the links-file member that remembers labels which a stored page got later."""
         return self._links_only(LinksRecord(url=url, outcome="labelled", label=labels, at=at))
+
+    def requests(self, at: float, block: bytes) -> bytes:
+        """Return the links-file member that keeps requests: a warcinfo, which readers pass over."""
+        return self._member("warcinfo", at, "", block, REQUESTS_TYPE)
 
     def _pages(self, document: Document, name: _Name, copy_of: CopyOf | None) -> ArchiveEntry:
         asked, block, payload, payload_bytes = _digests(document)
@@ -400,19 +403,16 @@ class TurnWriter:
     def _links_only(self, record: LinksRecord) -> bytes:
         """Return the links-file member of a URL of which no document is kept."""
         block = encode_links(record)
-        lines = (
-            f"WARC-Target-URI: {plain(record.url)}\r\nWARC-Block-Digest: {digest_of(block)}\r\n"
-            "Content-Type: application/json\r\n"
-        )
-        return self._metadata(record.at, lines, block)
+        target = f"WARC-Target-URI: {plain(record.url)}\r\n"
+        return self._member("metadata", record.at, target, block, "application/json")
 
     def of_no_url(self, block: bytes, at: float) -> bytes:
         """Return the links-file member of a block of JSON that is of no single URL."""
-        lines = f"WARC-Block-Digest: {digest_of(block)}\r\nContent-Type: application/json\r\n"
-        return self._metadata(at, lines, block)
+        return self._member("metadata", at, "", block, "application/json")
 
-    def _metadata(self, at: float, lines: str, block: bytes) -> bytes:
-        return pack(header("metadata", self._ids.next(), date_text(at), lines, len(block)), block)
+    def _member(self, kind: str, at: float, lines: str, block: bytes, media_type: str) -> bytes:
+        lines += f"WARC-Block-Digest: {digest_of(block)}\r\nContent-Type: {media_type}\r\n"
+        return pack(header(kind, self._ids.next(), date_text(at), lines, len(block)), block)
 
 
 def _document_of(turn: Turn) -> Document | None:

@@ -876,6 +876,7 @@ def open_engine(
         core=core,
         ledger=ledger,
         requester=Requester(
+            log=ledger.requests,
             time=time,
             gaps=AddressGaps(HostDelays(rules.politeness)),
             clocks=Addresses(),
