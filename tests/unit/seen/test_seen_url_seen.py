@@ -11,6 +11,7 @@ from seen_samples import SMALL, Crawl, keys_of, tens
 
 from gossamer.config import SeenConfig
 from gossamer.errors import Bug, CorruptFile
+from gossamer.seen import check_seen
 from gossamer.seen.runs import run_path
 from gossamer.seen.url_seen import alike_runs
 
@@ -437,3 +438,32 @@ def test_a_closed_set_cannot_be_used(crawl: Crawl) -> None:
     crawl.seen.close()
     with pytest.raises(AttributeError):
         crawl.seen.unknown(tens(0))
+
+
+def test_a_check_names_each_run_that_is_not_as_committed_and_changes_nothing(crawl: Crawl) -> None:
+    for first in (0, 100):
+        crawl.add(tens(first))
+        crawl.finish(crawl.take_work())
+    assert list(check_seen(crawl.folder, crawl.rows.items())) == []
+    one, other = (
+        run_path(crawl.folder, number)
+        for number in sorted(
+            int.from_bytes(key[1:], "big") for key in crawl.rows if key[:1] == b"S"
+        )
+    )
+    one.write_bytes(one.read_bytes()[:-1])
+    other.unlink()
+    before = crawl.files()
+    found = list(check_seen(crawl.folder, crawl.rows.items()))
+    assert [error.path for error in found] == [one, other]
+    assert ["expected" in str(found[0]), "missing" in str(found[1])] == [True, True]
+    assert crawl.files() == before
+
+
+def test_a_check_says_that_a_row_of_the_log_is_torn(crawl: Crawl) -> None:
+    crawl.add(keys_of(1, 2))
+    crawl.rows[b"s" + bytes(8)] += b"\0"
+    found = list(check_seen(crawl.folder, crawl.rows.items()))
+    assert [str(error) for error in found] == [
+        str(CorruptFile(crawl.folder, 0, "log row 0 has 17 bytes"))
+    ]
