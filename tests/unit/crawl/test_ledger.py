@@ -684,10 +684,21 @@ def test_tries_without_end_leave_eight_visits(books: Books) -> None:
     assert [visit.at for visit in books.of(A).visits] == list(range(12, 20))
 
 
+def test_when_a_url_was_first_asked_for_is_known_though_that_visit_is_no_longer_kept(
+    books: Books,
+) -> None:
+    for attempt in range(20):
+        task = task_of(A, attempt=attempt)
+        at = 10.0 + attempt
+        books.commit(failed(A, FailureKind.DNS_UNREACHABLE, at=at, retry_at=99.0, task=task))
+        assert books.of(A).asked_at == 10.0
+
+
 def test_a_first_try_has_no_history(books: Books) -> None:
     with_history(books, A, 3)
     books.commit(fetched(A, at=50.0))
     assert [visit.at for visit in books.of(A).visits] == [50.0]
+    assert books.of(A).asked_at == 50.0
 
 
 def test_a_second_try_of_a_url_without_a_record_begins_its_history(books: Books) -> None:
