@@ -1,14 +1,13 @@
 """Queries in whole sentences: the best page lacks some of their words, and is found."""
 
 import random
-from collections.abc import Callable
 from math import log2
 from pathlib import Path
 
 import pytest
 
 from gossamer.search.analysis import Analyser
-from gossamer.search.answer import SearchOptions, Switches
+from gossamer.search.answer import Answer, SearchOptions, Switches
 from gossamer.search.broker import Broker, Tiers
 from gossamer.search.index_reader import IndexReader
 from gossamer.search.page import IndexPage, Prepared
@@ -92,25 +91,37 @@ def ndcg(urls: list[str], right: set[str]) -> float:
     return gain / sum(1 / log2(place + 2) for place in range(min(TOP, len(right))))
 
 
+ORGANISED = {make.__name__: make for make in (single, sharded, by_terms)}
+
+
+@pytest.fixture(scope="module")
+def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Answer]]:
+    """Return what each organisation of the index answers to each query."""
+    folder = tmp_path_factory.mktemp("organised")
+    searchers = {name: Searcher(make(folder / name)) for name, make in ORGANISED.items()}
+    return {
+        name: [searcher.search(query, WISH) for query in MADE.queries]
+        for name, searcher in searchers.items()
+    }
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("organised", [single, sharded, by_terms])
+@pytest.mark.parametrize("organised", ORGANISED)
 def test_a_long_question_finds_the_pages_that_have_some_of_its_words(
-    organised: Callable[[Path], IndexReader], tmp_path: Path
+    organised: str, answers: dict[str, list[Answer]]
 ) -> None:
-    searcher = Searcher(organised(tmp_path / "index"))
     gains = []
-    for query, right in MADE.queries.items():
-        answer = searcher.search(query, WISH)
+    for answer, right in zip(answers[organised], MADE.queries.values(), strict=True):
         assert answer.hits
         gains.append(ndcg([hit.url for hit in answer.hits], right))
     assert sum(gains) / len(gains) >= LEAST_NDCG
 
 
 @pytest.mark.slow
-def test_every_organisation_gives_the_same_answer_to_a_long_question(tmp_path: Path) -> None:
-    searchers = [Searcher(make(tmp_path / make.__name__)) for make in (single, sharded, by_terms)]
-    for query in MADE.queries:
-        one, *others = [searcher.search(query, WISH) for searcher in searchers]
+def test_every_organisation_gives_the_same_answer_to_a_long_question(
+    answers: dict[str, list[Answer]],
+) -> None:
+    for one, *others in zip(*answers.values(), strict=True):
         for other in others:
             assert [hit.url for hit in other.hits] == [hit.url for hit in one.hits]
             assert (other.total, other.hints) == (one.total, one.hints)
