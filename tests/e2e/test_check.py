@@ -50,7 +50,8 @@ def flip(path: Path, share: float = 0.5) -> None:
     data = bytearray(path.read_bytes())
     at = int(len(data) * share)
     if path.suffix == ".gz":
-        at = data.index(GZIP_HEADER, at) + 30
+        next_one = data.find(GZIP_HEADER, at)
+        at = (next_one if next_one >= 0 else data.rindex(GZIP_HEADER)) + 30
     data[at] ^= 1 << random.Random(path.name).randrange(8)
     path.write_bytes(data)
 

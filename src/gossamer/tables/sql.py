@@ -52,8 +52,8 @@ class SqlAnswer:
         try:
             for batch in self._reader:
                 yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
-        except self._errors as error:
-            raise ConfigError(f"sql: {sql_error(error)}") from error
+        except (self._errors, RuntimeError) as error:
+            raise _told(error) from error
 
 
 @contextmanager
@@ -81,9 +81,19 @@ def ask_sql(root: Path | str, query: str, tell: BuildProgress | None = None) -> 
             database.execute("set lock_configuration = true")
             answer = SqlAnswer(_reader(database.sql(query)), library.Error)
         except (library.Error, RuntimeError) as error:
-            reason = sql_error(error)
-            raise ConfigError(f"sql: {reason}{_hint(reason)}") from error
+            raise _told(error) from error
         yield answer
+
+
+def _told(error: Exception) -> BaseException:
+    """Return what a failed query ends with: what is wrong with it, or that it was interrupted.
+
+    The library may look for signals itself, and then makes an error of its own of Ctrl-C.
+    """
+    reason = sql_error(error)
+    if "interrupted" in reason.lower():
+        return KeyboardInterrupt()
+    return ConfigError(f"sql: {reason}{_hint(reason)}")
 
 
 def _hint(reason: str) -> str:
