@@ -288,6 +288,10 @@ class StoreConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     s3://BUCKET/PREFIX, gs://, az:// or file:///FOLDER. Credentials come from the environment."""
     ship_s: Annotated[float, Meta(ge=0.2)] = 5.0
     """How often a checkpoint goes to the store while much happens; every 30 s otherwise."""
+    local_archive: bool = True
+    """Keep the archive on this disk beside an object store. If false, a take-over leaves archive
+    files that are whole in the store there: what is read of them is fetched, and kept in DIR/far up
+    to GOSSAMER_CACHE_BYTES (10 GB)."""
     lease_s: Annotated[float, Meta(ge=0.5)] = 10.0
     """Requests stop when the store has not confirmed for so long that the crawl is still ours;
     another machine that takes over waits for as long."""

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from gossamer.report import Page, Status
     from gossamer.store import CacheRoom, Mirror
 
-CACHE, CACHE_BYTES = "GOSSAMER_CACHE", "GOSSAMER_CACHE_BYTES"
+CACHE = "GOSSAMER_CACHE"
 FRESH_S = 30.0
 """So long a mirror is not looked after again."""
 
@@ -112,15 +112,11 @@ class StoredCrawl:
 
 def cache_room() -> "CacheRoom":
     """Return where mirrors are kept, and how much they may take."""
-    from gossamer.store import CACHE_BYTES as DEFAULT_BYTES
-    from gossamer.store import CacheRoom
+    from gossamer.store import CacheRoom, cache_bytes
 
     home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     folder = Path(os.environ.get(CACHE) or home / "gossamer")
-    said = os.environ.get(CACHE_BYTES, "").strip()
-    if said and not said.isdecimal():
-        raise ConfigError(f"{CACHE_BYTES}: expected a number of bytes, found {said!r}")
-    return CacheRoom(folder, int(said) if said else DEFAULT_BYTES)
+    return CacheRoom(folder, cache_bytes())
 
 
 def is_store_url(place: Path | str) -> bool:

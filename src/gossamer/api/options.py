@@ -32,6 +32,7 @@ class CrawlOptions(TypedDict, total=False):
     embeds: bool
     requisites: bool
     store: str
+    local_archive: bool
     shards: int
     concurrency: int
     delay: float
@@ -69,6 +70,7 @@ KNOBS: Mapping[str, str] = {
     "embeds": "process.embeds",
     "requisites": "process.requisites",
     "store": "store.url",
+    "local_archive": "store.local_archive",
     "shards": "shards",
     "concurrency": "concurrency",
     "delay": "politeness.delay_s",

@@ -80,6 +80,7 @@ FLAGS: tuple[Flag, ...] = (
     Flag("--header-everywhere/--no-header-everywhere", "fetch.header_everywhere", "switch", _WHO),
     Flag("--auth", "fetch.auth", "table", _WHO, "HOST=USER:PASS"),
     Flag("--store", "store.url", "text", _KEPT, "URL"),
+    Flag("--local-archive/--no-local-archive", "store.local_archive", "switch", _KEPT),
     Flag("--proxy", "fetch.proxy", "text", _WHERE, "URL"),
     Flag("--resolve", "fetch.resolve", "table", _WHERE, "HOST:ADDR"),
     Flag("--allow-net", "fetch.allow_net", "list", _WHERE, "CIDR"),

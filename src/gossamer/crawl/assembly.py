@@ -86,6 +86,8 @@ from gossamer.store import (
     Repair,
     State,
     TurnWriter,
+    far_rows,
+    forget_shipped,
     read_original,
     repair,
 )
@@ -236,6 +238,9 @@ def _has_one_host(config: Config) -> bool:
 def _repair(place: ShardFolder, config: Config, state: State, *, has_rebooted: bool) -> Repair:
     """Bring the archive back to what is committed, counters of shards that are no more included."""
     fold_counters(state)
+    if not config.store.url:
+        forget_shipped(place.state)
+    state.write(far_rows(place.folder, state.scan(ROW_PREFIX)))
     return repair(
         place.folder,
         place.shard,

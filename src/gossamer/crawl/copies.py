@@ -467,7 +467,7 @@ class Texts:
     """The text records of a set, in step with its links records."""
 
     def __init__(self, folder: CrawlFolder, name: ArchiveName, start: int, end: int) -> None:
-        path = folder.archive / name.sibling("text").file_name
+        path = folder.archive_path(name.sibling("text").file_name)
         is_there = path.exists() and start < end
         self._records = readable_records(path, start, end) if is_there else iter(())
         self.at = start
@@ -503,7 +503,7 @@ def follow(
             continue
         mark = max(mark, start)
         texts = Texts(folder, name, mark.text, ends.get(name.sibling("text").file_name, 0))
-        path, end = folder.archive / name.file_name, ends[name.file_name]
+        path, end = folder.archive_path(name.file_name), ends[name.file_name]
         for record in readable_records(path, mark.links, end):
             item = _item(record, texts, state)
             mark = replace(start, text=texts.at, links=record.offset + record.length)

@@ -187,6 +187,7 @@ class Crawl:
             lease_s=config.store.lease_s,
             ship_s=config.store.ship_s,
             is_forced=self._takes_over,
+            leaves_archive=not config.store.local_archive,
         )
         with keeping(request, say) as keeper:
             if keeper.has_restored:

@@ -102,6 +102,7 @@ def checkpoint_crawl(
         lease_s=config.store.lease_s,
         ship_s=config.store.ship_s,
         is_forced=take_over,
+        leaves_archive=not config.store.local_archive,
     )
     with keeping(request, say) as keeper:
         with lock_folder(folder, SystemClock()) as lock:

@@ -52,6 +52,8 @@ class KeepRequest(Struct, frozen=True, kw_only=True):
     lease_s: float
     ship_s: float
     is_forced: bool = False
+    leaves_archive: bool = False
+    """A folder that is restored has only what is not whole in the store."""
 
 
 class KeeperLine(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -217,6 +219,7 @@ def _serve(end: socket.socket, request: KeepRequest) -> int:
             request.lease_s,
             SystemClock(),
             is_forced=request.is_forced,
+            leaves_archive=request.leaves_archive,
             say=lambda line: send(KeeperLine(said=line)),
         )
         send(KeeperLine(has_claimed=True, has_restored=claim.has_restored))

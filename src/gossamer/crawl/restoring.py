@@ -16,6 +16,7 @@ from gossamer.store import (
     Lengths,
     ShardManifest,
     ShippedFile,
+    note_far,
     replace_ends,
 )
 
@@ -24,9 +25,16 @@ PIECE_BYTES = 8 * 1024 * 1024
 
 
 def restore_manifests(
-    store: CrawlStore, manifests: list[ShardManifest], folder: CrawlFolder
+    store: CrawlStore,
+    manifests: list[ShardManifest],
+    folder: CrawlFolder,
+    *,
+    leaves_archive: bool = False,
 ) -> None:
-    """Make a folder of the checkpoints of all shards; every byte is compared with its digest."""
+    """Make a folder of the checkpoints of all shards; every byte is compared with its digest.
+
+    Archive files that are whole in the store may be left there: they are read by ranges.
+    """
     lengths: Lengths = {}
     folder.archive.mkdir(parents=True, exist_ok=True)
     for manifest in manifests:
@@ -36,8 +44,11 @@ def restore_manifests(
             _save(store, [file], _inside(state, name))
         for name, file in manifest.root.items():
             _save(store, [file], _inside(folder.root, name))
+        left = whole_sets(manifest) if leaves_archive else {}
+        note_far(folder, store.objects.url, left)
         for name, files in manifest.archive.items():
-            _save(store, files, _inside(folder.archive, name))
+            if name not in left:
+                _save(store, files, _inside(folder.archive, name))
             if ArchiveName.parse(name) is not None:
                 lengths[name] = sum(file.size for file in files)
         (state / "IDENTITY").write_text(str(uuid4()), "ascii")  # another database than the first
@@ -47,6 +58,24 @@ def restore_manifests(
     replace_ends(folder, lengths)
     sync(folder.archive)
     sync(folder.root / "state")
+
+
+def whole_sets(manifest: ShardManifest) -> dict[str, list[ShippedFile]]:
+    """Return the archive files of sets that are closed: each is one object, and has its index."""
+    names = [name for name in map(ArchiveName.parse, manifest.archive) if name is not None]
+    open_sets = {
+        name.sibling("pages")
+        for name in names
+        if not is_whole(manifest.archive[name.file_name])
+        or name.sibling("pages").cdxj_name not in manifest.archive
+    }
+    left = [name.file_name for name in names if name.sibling("pages") not in open_sets]
+    return {name: manifest.archive[name] for name in left}
+
+
+def is_whole(files: list[ShippedFile]) -> bool:
+    """Return True if an archive file is one object, under its own name: it was closed."""
+    return len(files) == 1 and files[0].name.count("/") == 1
 
 
 def _inside(folder: Path, name: str) -> Path:

@@ -29,6 +29,7 @@ from gossamer.clock import Clock
 from gossamer.crawl.engine import in_thread
 from gossamer.crawl.opening import CREDITS, ShardFolder
 from gossamer.crawl.ports import Peers
+from gossamer.crawl.restoring import is_whole
 from gossamer.durable import replace_file
 from gossamer.errors import CannotGoOn, TakenOver
 from gossamer.linux import boot_time, sync_data
@@ -45,7 +46,11 @@ from gossamer.store import (
     ShardManifest,
     ShippedFile,
     State,
+    bring_whole,
+    note_shipped,
+    objects_of_far,
     shard_prefix,
+    store_of,
 )
 
 DIGEST_BYTES = 16
@@ -397,14 +402,14 @@ class Shipper:
     def _stretches(self, name: str, cut: _Cut, *, has_ended: bool) -> list[ShippedFile]:
         """Return the objects of an archive file, what is missing uploaded now."""
         shipped, length = self._objects_of.get(name, []), cut.lengths[name]
-        path = self.place.folder.archive / name
+        path = self.place.folder.archive_path(name)
         start = sum(one.size for one in shipped)
-        is_whole = len(shipped) == 1 and shipped[0].name.count("/") == 1
         if start < length:
+            bring_whole(path)  # it is in another store only
             _sync_data(path)
         if (whole := self._wholes.pop(name, None)) is not None and whole.size == length:
             shipped = [whole]
-        elif name in cut.closed and not is_whole and (start == 0 or has_ended):
+        elif name in cut.closed and not is_whole(shipped) and (start == 0 or has_ended):
             shipped = [self._put_whole(name, path, length)]
         elif start < length:
             shipped = [*shipped, *self._put_stretches(name, path, start, length)]
@@ -413,7 +418,7 @@ class Shipper:
 
     def _merged(self, name: str) -> ShippedFile:
         """Upload a closed file as a whole: until now it is there in stretches."""
-        path = self.place.folder.archive / name
+        path = bring_whole(self.place.folder.archive_path(name))
         return self._put_whole(name, path, sum(one.size for one in self._objects_of[name]))
 
     def _put_whole(self, name: str, path: Path, length: int) -> ShippedFile:
@@ -464,6 +469,7 @@ class Shipper:
             self._last, self._pending, self._pending_cut = pending, None, None
             self._shipped = cut.sequence
             self._confirmed_at = asked_at
+        note_shipped(self.place.state, cut.lengths, cut.closed)
         self.peers.durable(cut.commits)
         self.wake()
 
@@ -496,6 +502,7 @@ class Shipper:
         found = self.store.manifest(self.orders.generation, self.place.shard)
         if found is None:
             self._number, self._confirmed_at = 0, asked_at
+            self._objects_of = self._far_objects()
             return
         number, manifest = found
         if not self._is_of_ours(manifest):
@@ -503,6 +510,21 @@ class Shipper:
         self._number, self._last = number, manifest
         self._objects_of = dict(manifest.archive)
         self._confirmed_at = max(self._confirmed_at, asked_at)
+
+    def _far_objects(self) -> dict[str, list[ShippedFile]]:
+        """Return the objects of files that are in this store only: other shards shipped them."""
+        folder = self.place.folder
+        if store_of(folder) != self.store.objects.url:
+            return {}
+        found = {name: objects_of_far(folder, name) for name in self.older}
+        return {
+            name: [
+                ShippedFile(*one)
+                for one in zip(objects.names, objects.sizes, objects.digests, strict=True)
+            ]
+            for name, objects in found.items()
+            if objects is not None
+        }
 
     @property
     def _chain(self) -> Chain:

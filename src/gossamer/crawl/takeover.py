@@ -24,7 +24,7 @@ from msgspec.structs import replace
 from gossamer.clock import Clock
 from gossamer.cluster import Ring
 from gossamer.crawl.opening import lock_folder, restored_mark_path
-from gossamer.crawl.restoring import restore_manifests
+from gossamer.crawl.restoring import restore_manifests, whole_sets
 from gossamer.crawl.shipping import (
     LEASE_PARTS,
     ShippedMark,
@@ -45,6 +45,7 @@ from gossamer.store import (
     CrawlStore,
     Objects,
     ShardManifest,
+    note_far,
     prove_exclusive,
     prove_visible,
     require_store,
@@ -84,11 +85,13 @@ def claim_store(
     clock: Clock,
     *,
     is_forced: bool = False,
+    leaves_archive: bool = False,
     say: Callable[[str], None] = lambda _line: None,
 ) -> "StoreClaim":
     """Make a crawl ours, and let its folder be as new as its store.
 
-    Refused if it runs elsewhere, unless `is_forced`; and if the folder is of another crawl.
+    Refused if it runs elsewhere, unless `is_forced`; and if the folder is of another crawl. What
+    is restored may do without archive files that are whole in the store.
     """
     require_store(url)
     folder = CrawlFolder(root)
@@ -113,7 +116,14 @@ def claim_store(
         has_waited = found is None or (found[1].has_waited and (is_here or found[1].has_ended))
         mine = _charter_of_ours(found, folder, lineage, lease_s, has_waited=has_waited)
         claimed = _claim_charter(store, found, replace(mine, at=clock.wall()))
-        claim = StoreClaim(store=store, url=url, folder=folder, claimed=claimed, clock=clock)
+        claim = StoreClaim(
+            store=store,
+            url=url,
+            folder=folder,
+            claimed=claimed,
+            clock=clock,
+            leaves_archive=leaves_archive,
+        )
         with claim.beating():
             claim.bring_here(identity, say, is_here=is_here)
         return claim
@@ -130,8 +140,10 @@ class StoreClaim:
         folder: CrawlFolder,
         claimed: _Claimed,
         clock: Clock,
+        leaves_archive: bool = False,
     ) -> None:
         self.store = store
+        self._leaves_archive = leaves_archive
         self._url = url
         self._folder = folder
         self._clock = clock
@@ -196,14 +208,20 @@ class StoreClaim:
                 _has_all_of(self._folder, number, manifest, identity) for number, manifest in old
             )
         if is_current:
-            self._adopt(len(old), is_here=is_here)
+            self._adopt([manifest for _, manifest in old], is_here=is_here)
         else:
             self._restore([number + 1 for number, _ in old], say)
         _write_identity(self._folder, self._url, self._identity(is_whole=True))
 
-    def _adopt(self, shards: int, *, is_here: bool) -> None:
-        """Go on in the folder as it is."""
-        for shard in range(shards):
+    def _adopt(self, manifests: list[ShardManifest], *, is_here: bool) -> None:
+        """Go on in the folder as it is; archive files that are not there are read by ranges."""
+        for shard, manifest in enumerate(manifests):
+            missing = {
+                name: files
+                for name, files in whole_sets(manifest).items()
+                if not (self._folder.archive / name).exists()
+            }
+            note_far(self._folder, self._url, missing)
             self._mark(shard)
             if not is_here:  # it is a copy, or was moved: its clocks may be behind
                 restored_mark_path(self._folder.state(shard)).touch()
@@ -219,7 +237,7 @@ class StoreClaim:
             self.store.manifest_of(chain, number)
             for chain, number in zip(chains, claims, strict=True)
         ]
-        restore_manifests(self.store, manifests, self._folder)
+        restore_manifests(self.store, manifests, self._folder, leaves_archive=self._leaves_archive)
         for shard in range(len(claims)):
             self._mark(shard)
         self.has_restored = True

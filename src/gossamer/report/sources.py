@@ -33,7 +33,7 @@ def page_sources(folder: CrawlFolder, wanted: Mapping[str, str]) -> Iterator[Pag
     refs: dict[str, StoreRef] = {}
     copies: list[StoredPage] = []
     for name in folder.archive_names(kind="pages"):
-        for stored in iter_pages(folder.archive / name.file_name):
+        for stored in iter_pages(folder.archive_path(name.file_name)):
             record_id = stored.warc_headers.get("warc-record-id", "")
             is_copy = stored.warc_headers.get("warc-type") == "revisit"
             if not is_copy:

@@ -158,7 +158,7 @@ def pages(folder: Path | str) -> Iterator[Page]:
     for name in place.archive_names(kind="pages"):
         links, texts = _links_of(place, name), _texts_of(place, name)
         record, text = next(links, None), next(texts, None)
-        for stored in iter_pages(place.archive / name.file_name):
+        for stored in iter_pages(place.archive_path(name.file_name)):
             record_id = stored.warc_headers.get("warc-record-id", "")
             count = count_of(record_id)
             while record is not None and count_of(record.page) < count:
@@ -202,7 +202,7 @@ def _page(
 
 def _links_of(place: CrawlFolder, name: ArchiveName, page_id: str = "") -> Iterator[LinksRecord]:
     """Yield the links records, of the set of a file, that belong to a stored page: from one on."""
-    path = place.archive / name.sibling("links").file_name
+    path = place.archive_path(name.sibling("links").file_name)
     for record in records_of(path, page_id) if path.exists() else ():
         found = links_in(record)
         if found is not None and found.page:
@@ -213,7 +213,7 @@ def _texts_of(
     place: CrawlFolder, name: ArchiveName, page_id: str = ""
 ) -> Iterator[tuple[str, str]]:
     """Yield the texts of the set of a file, each with the id of its page's record: from one on."""
-    path = place.archive / name.sibling("text").file_name
+    path = place.archive_path(name.sibling("text").file_name)
     for record in records_of(path, page_id) if path.exists() else ():
         if record.headers.get("warc-type") == "conversion":
             yield record.headers.get("warc-refers-to", ""), record.block.decode("utf-8", "replace")

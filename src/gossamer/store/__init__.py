@@ -41,9 +41,11 @@ if TYPE_CHECKING:
         counted_lengths,
         ends_findings,
         far_files,
+        forget_shipped,
         has_more,
         has_shrunk,
         is_locked,
+        note_shipped,
     )
     from gossamer.store.ends import (
         Ends,
@@ -66,6 +68,18 @@ if TYPE_CHECKING:
         decode_all_links,
         decode_links,
     )
+    from gossamer.store.far import (
+        ArchiveFile,
+        FarObjects,
+        bring_whole,
+        bytes_at,
+        cache_bytes,
+        forget_far,
+        note_far,
+        objects_of_far,
+        open_archive,
+        store_of,
+    )
     from gossamer.store.foreign import OPENING as WARC_OPENING
     from gossamer.store.foreign import Bad, ForeignRecord, read_warc
     from gossamer.store.joining import PageRecords
@@ -85,7 +99,6 @@ if TYPE_CHECKING:
         with_own_hash,
     )
     from gossamer.store.mirror import (
-        CACHE_BYTES,
         CacheRoom,
         Checkpoint,
         Mirror,
@@ -117,6 +130,7 @@ if TYPE_CHECKING:
     from gossamer.store.repairing import (
         PAGE_TYPES,
         Repair,
+        far_rows,
         missing_ends,
         repair,
         set_aside_lone_indexes,
@@ -163,7 +177,11 @@ else:
             ),
             "derived": (
                 "BuiltElsewhere Derived RecordRange counted_lengths ends_findings far_files "
-                "has_more has_shrunk is_locked"
+                "forget_shipped has_more has_shrunk is_locked note_shipped"
+            ),
+            "far": (
+                "ArchiveFile FarObjects bring_whole bytes_at cache_bytes forget_far note_far "
+                "objects_of_far open_archive store_of"
             ),
             "ends": (
                 "Ends EndsFile EndsFinding KnownEnds KnownFile Lengths StateEnd compare_ends "
@@ -180,7 +198,7 @@ else:
                 "FileSeal Pacing anew_if_damaged archive_of check_seal follow_builds "
                 "hash_of_file mending own_hash seal_of tell_damaged with_own_hash"
             ),
-            "mirror": "CACHE_BYTES CacheRoom Checkpoint Mirror PartialMirror newest_checkpoint",
+            "mirror": "CacheRoom Checkpoint Mirror PartialMirror newest_checkpoint",
             "objects": "QUICK_RETRY_S Objects TooLarge is_store require_store",
             "proof": "prove_exclusive prove_visible",
             "reader": (
@@ -190,7 +208,7 @@ else:
             ),
             "reading_mark": "LostReading ReadingMark",
             "records": "Record Records split_head",
-            "repairing": "PAGE_TYPES Repair missing_ends repair set_aside_lone_indexes",
+            "repairing": "PAGE_TYPES Repair far_rows missing_ends repair set_aside_lone_indexes",
             "rules": "RulesRecord decode_rules encode_rules",
             "scanning": (
                 "ENDS_INSIDE KEPT_BYTES BadRecord OnBad RecordIdSet count_of next_boundary "

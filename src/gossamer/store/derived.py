@@ -7,17 +7,20 @@ NAME.lock   held by the process that builds
 
 It is made from what counts of the archive: the lengths that the shards' states have committed.
 While a crawl runs, and after it was killed, a file may be longer; that part may vanish again, so it
-is not read. A folder without any state (an archive alone) is read as far as it is whole.
+is not read; nor, where the crawl has an object store, what is not shipped. A folder without any
+state (an archive alone) is read as far as it is whole.
 """
 
 import fcntl
 import os
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from gossamer.durable import sync
+from msgspec import DecodeError, Struct, json
+
+from gossamer.durable import replace_file, sync
 from gossamer.errors import CannotGoOn
 from gossamer.store.archive import ROW_PREFIX, FileRow, read_file_row
 from gossamer.store.ends import (
@@ -121,10 +124,58 @@ ATTEMPTS = 5
 """Opening the state of a running crawl fails if a file is replaced at that moment."""
 
 
+SHIPPED_LENGTHS = "shipped-lengths"
+
+
+class ShippedLengths(Struct, frozen=True, kw_only=True):
+    """How much of a shard's archive is in its object store, as of the last checkpoint."""
+
+    newest: tuple[int, int]
+    """Epoch and number of the last set of files; all before are whole in the store."""
+    open: Lengths
+    """Of that set, if it was open."""
+
+    def of(self, name: ArchiveName, length: int) -> int:
+        """Return how much of a file of the shard is shipped, of so much that is committed."""
+        if name.age < self.newest or (name.age == self.newest and not self.open):
+            return length
+        return min(length, self.open.get(name.file_name, 0))
+
+
+def note_shipped(state: Path, lengths: Lengths, closed: Collection[str]) -> None:
+    """Let readers of a shard's archive know what a loss of this machine cannot take back."""
+    ages = [name.age for name in map(ArchiveName.parse, lengths) if name is not None]
+    if ages:
+        left = {name: length for name, length in lengths.items() if name not in closed}
+        content = json.encode(ShippedLengths(newest=max(ages), open=left))
+        replace_file(state / SHIPPED_LENGTHS, content, is_synced=False)
+
+
+def forget_shipped(state: Path) -> None:
+    """Let everything that is committed count: the crawl has no store."""
+    (state / SHIPPED_LENGTHS).unlink(missing_ok=True)
+
+
+def _shipped(state: Path, shard: int, lengths: Lengths) -> Lengths:
+    """Return how much of the files of a shard counts, of so much that is committed."""
+    try:
+        shipped = json.decode((state / SHIPPED_LENGTHS).read_bytes(), type=ShippedLengths)
+    except (FileNotFoundError, DecodeError, UnicodeDecodeError):
+        return lengths
+    names = {one: ArchiveName.parse(one) for one in lengths}
+    return {
+        one: shipped.of(name, lengths[one])
+        if name is not None and name.shard == shard
+        else lengths[one]
+        for one, name in names.items()
+    }
+
+
 def counted_lengths(folder: CrawlFolder, *kinds: ArchiveKind) -> Lengths:
     """Return how many bytes of each file of some kinds count at this moment.
 
-    Those of one shard are of one commit: texts and links fit together.
+    Those of one shard are of one commit: texts and links fit together. Where there is an object
+    store they are of one checkpoint: nothing counts that a loss of this machine would take back.
     """
     sizes = {
         name.file_name: folder.archive_path(name.file_name).stat().st_size
@@ -137,7 +188,8 @@ def counted_lengths(folder: CrawlFolder, *kinds: ArchiveKind) -> Lengths:
     committed: Lengths = {}
     for path in states:
         rows, _ = _file_rows(path)
-        committed |= {name: row.length for name, row in rows.items()}
+        lengths = {name: row.length for name, row in rows.items()}
+        committed |= _shipped(path, int(path.name), lengths)
     return {name: min(size, committed.get(name, 0)) for name, size in sizes.items()}
 
 

@@ -18,6 +18,7 @@ _NAME = re.compile(
 )
 _KIND_BY_NAME: dict[str, ArchiveKind] = {"pages": "pages", "text": "text", "links": "links"}
 LOST_FOUND = "lost+found"
+FAR = "far"
 _ENDS = re.compile(r"ends-([0-9]{2,9})")
 
 
@@ -86,6 +87,11 @@ class CrawlFolder(Struct, frozen=True):
         return self.archive / LOST_FOUND
 
     @property
+    def far(self) -> Path:
+        """Return the folder of archive files that are in the object store only."""
+        return self.root / FAR
+
+    @property
     def scores_path(self) -> Path:
         """Return the copy of the scores that the crawl was given."""
         return self.root / "scores"
@@ -133,11 +139,18 @@ class CrawlFolder(Struct, frozen=True):
         return self.root / "state" / f"{shard:02d}"
 
     def archive_path(self, file_name: str) -> Path:
-        """Return the path of an archive file; a name that is not ours is refused."""
+        """Return where an archive file is read; a name that is not ours is refused.
+
+        One that is in the object store only has a place of its own: see `far`.
+        """
         if ArchiveName.parse(file_name) is None:
             msg = f"not the name of an archive file: {file_name!r}"
             raise ValueError(msg)
-        return self.archive / file_name
+        return (self.far if self.is_far(file_name) else self.archive) / file_name
+
+    def is_far(self, file_name: str) -> bool:
+        """Return True if an archive file is in the object store, and not in the archive folder."""
+        return (self.far / file_name).exists() and not (self.archive / file_name).exists()
 
     def tail_path(self, name: ArchiveName, start: int) -> Path:
         """Return where the end of an archive file is kept that was cut off at a byte."""
@@ -158,10 +171,12 @@ class CrawlFolder(Struct, frozen=True):
     def archive_names(
         self, *, kind: ArchiveKind | None = None, shard: int | None = None
     ) -> Iterator[ArchiveName]:
-        """Yield the archive files that exist, oldest first within kind and shard."""
-        if not self.archive.is_dir():
-            return
-        names = [ArchiveName.parse(path.name) for path in self.archive.iterdir()]
+        """Yield the archive files that exist, oldest first within kind and shard.
+
+        Those that are in the object store only are among them.
+        """
+        folders = [one for one in (self.archive, self.far) if one.is_dir()]
+        names = {ArchiveName.parse(path.name) for one in folders for path in one.iterdir()}
         for name in sorted(name for name in names if name is not None):
             if kind in (None, name.kind) and shard in (None, name.shard):
                 yield name

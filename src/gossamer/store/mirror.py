@@ -1,13 +1,13 @@
 """A mirror: a crawl's newest checkpoint in its store, as an ordinary folder that is only read.
 
-    CACHE/CRAWL/crawl      the folder: its archive grows in place, its `state` leads to one of
+    CACHE/CRAWL/crawl      the folder: places for its archive files, its `state` leads to one of
     CACHE/CRAWL/states/N   the states of one checkpoint; files that did not change are linked
     CACHE/CRAWL/peek       the same folder, but of its archive only what single questions needed
     CACHE/CRAWL/held       which objects are here
 
 What is here is not fetched again. Whoever reads holds a lock on the states it reads, so that they
-stay until it is done; of the archive nothing is taken away. A cache that grows beyond its limit
-loses the crawls that were not asked for longest.
+stay until it is done. Of the archive there are the indexes; its files are read by ranges (`far`).
+A cache that grows beyond its limit loses the crawls that were not asked for longest.
 """
 
 import fcntl
@@ -28,13 +28,12 @@ from gossamer.errors import CannotGoOn, ConfigError
 from gossamer.model import StoreRef
 from gossamer.store.checkpoints import CrawlCharter, CrawlStore, ShardManifest, ShippedFile
 from gossamer.store.ends import Lengths, replace_ends
+from gossamer.store.far import note_far
 from gossamer.store.layout import ArchiveName, CrawlFolder
 from gossamer.store.objects import Objects
 
 GB = 1000**3
-CACHE_BYTES = 10 * GB
 DIGEST_BYTES = 16
-READ_BYTES = 1024 * 1024
 _CRAWL = re.compile(r"[0-9a-f]{8,64}")
 _STORE_URL = re.compile(r"(?ms)(^\[store\][^\n]*$(?:(?!^\[).)*?)^url = [^\n]*")
 _STATE = "state/"
@@ -45,7 +44,7 @@ class CacheRoom(Struct, frozen=True):
     """Where caches of crawls are, and how much they may take together."""
 
     folder: Path
-    bytes: int = CACHE_BYTES
+    bytes: int
 
 
 class Checkpoint(NamedTuple):
@@ -104,7 +103,7 @@ class Mirror:
             self._lock = None
 
     def whole(self) -> Path:
-        """Return the folder of the newest checkpoint with everything in it."""
+        """Return the folder of the newest checkpoint; its archive is read by ranges."""
         point = newest_checkpoint(self._store)
         with self._updating(point) as cache:
             cache.bring_archive(point.archive)  # first: states must not be ahead of it
@@ -119,7 +118,7 @@ class Mirror:
         point = newest_checkpoint(self._store)
         with self._updating(point, is_whole=False) as cache:
             cache.bring_states(point)
-            indexes = {n: one for n, one in point.archive.items() if n.endswith(".cdxj")}
+            indexes = {n: one for n, one in point.archive.items() if _is_index(n)}
             cache.begin_peek(indexes, point.archive)
             self._hold(cache)
         return PartialMirror(self, point, cache.peek)
@@ -135,7 +134,7 @@ class Mirror:
         place = self._room.folder / point.charter.crawl
         files = [*_state_files(point).values()]
         if is_whole:
-            files += [one for some in point.archive.values() for one in some]
+            files += [one for n, some in point.archive.items() if _is_index(n) for one in some]
         with _locked(place):
             self._make_room(place, sum(one.size for one in files))
             yield _Cache(self._store, place)
@@ -242,40 +241,21 @@ class _Cache:
         _lead(root / "state", Path("..", "states", str(self._held.version)))
 
     def bring_archive(self, archive: Mapping[str, list[ShippedFile]]) -> None:
-        """Bring what is missing of the archive."""
+        """Bring what is missing of the indexes, and make places for archive files."""
         self.folder.archive.mkdir(parents=True, exist_ok=True)
+        far = {name: files for name, files in archive.items() if ArchiveName.parse(name)}
+        note_far(self.folder, self._store.objects.url, far)
+        for name in far:
+            (self.folder.archive / name).unlink(missing_ok=True)  # of an older version
         for name, files in archive.items():
             path = _inside(self.folder.archive, name)
-            held = self._held.archive.get(name, [])
-            if held == files and path.exists():
+            if name in far or (self._held.archive.get(name) == files and path.exists()):
                 continue
-            if not (path.exists() and self._extend(path, held, files)):
-                with replacing(path, is_synced=False) as out:
-                    for file in files:
-                        self._copy(file, out)
+            with replacing(path, is_synced=False) as out:
+                for file in files:
+                    self._copy(file, out)
             self._held.archive[name] = files
             self._save()
-
-    def _extend(self, path: Path, held: list[ShippedFile], files: list[ShippedFile]) -> bool:
-        """Append what a file lacks; return False if it is another one by now.
-
-        Stretches follow each other; a file that was closed takes their place as one object.
-        """
-        size = _size(held)
-        if path.stat().st_size < size:
-            return False
-        with path.open("r+b") as out:
-            out.truncate(size)  # what follows came from an update that was cut off
-            out.seek(size)
-            if files[: len(held)] == held:
-                for file in files[len(held) :]:
-                    self._copy(file, out)
-                return True
-            if len(files) != 1 or files[0].size < size:
-                return False
-            if files[0].size > size:
-                out.write(self._range(files[0], size, files[0].size - size))
-        return _digest_of(path) == files[0].digest
 
     def begin_peek(
         self, indexes: Mapping[str, list[ShippedFile]], archive: Mapping[str, list[ShippedFile]]
@@ -359,6 +339,10 @@ def _state_files(point: Checkpoint) -> dict[str, ShippedFile]:
             n.removeprefix(_STATE): file for n, file in one.root.items() if n.startswith(_STATE)
         }
     return found
+
+
+def _is_index(name: str) -> bool:
+    return ArchiveName.parse(name) is None
 
 
 def _lengths(archive: Mapping[str, list[ShippedFile]]) -> Lengths:
@@ -452,11 +436,3 @@ def _bytes_in(place: Path) -> int:
             status = path.lstat()
             found[status.st_ino] = status.st_blocks * 512
     return sum(found.values())
-
-
-def _digest_of(path: Path) -> str:
-    hashed = blake2b(digest_size=DIGEST_BYTES)
-    with path.open("rb") as file:
-        while piece := file.read(READ_BYTES):
-            hashed.update(piece)
-    return hashed.hexdigest()

@@ -20,6 +20,7 @@ from msgspec import Struct
 from gossamer.errors import CorruptFile
 from gossamer.model import CopyOf, StoreRef
 from gossamer.store.entry import LinksRecord, decode_all_links, decode_links
+from gossamer.store.far import open_archive
 from gossamer.store.layout import CrawlFolder
 from gossamer.store.records import NOT_GZIP, Record, Records, split_head, warc_fields
 from gossamer.store.scanning import OnBad, readable_records
@@ -85,7 +86,7 @@ def read_original(folder: CrawlFolder, ref: StoreRef) -> CopyOf | None:
     Only the record's header is read. None if it is not there any more.
     """
     try:
-        with folder.archive_path(ref.file).open("rb") as file:
+        with open_archive(folder.archive_path(ref.file)) as file:
             file.seek(ref.offset)
             opening = isal_zlib.decompressobj(31).decompress(file.read(OPENING_BYTES))
     except (OSError, NOT_GZIP):
@@ -132,7 +133,7 @@ def iter_links(
 ) -> Iterator[tuple[StoreRef, LinksRecord]]:
     """Yield every readable record of the links archive, file by file, in the order of writing."""
     for name in folder.archive_names(kind="links"):
-        path = folder.archive / name.file_name
+        path = folder.archive_path(name.file_name)
         for record in readable_records(path, on_bad=on_bad):
             for links in all_links_in(record):
                 yield StoreRef(path.name, record.offset, record.length), links

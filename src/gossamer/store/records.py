@@ -5,10 +5,11 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO
 
 from isal import isal_zlib
 from msgspec import Struct
+
+from gossamer.store.far import ReadableFile, open_archive
 
 CHUNK_BYTES = 128 * 1024
 """Read size: small, because what follows a member in the chunk is copied once per member."""
@@ -41,7 +42,7 @@ class Members:
 
     __slots__ = ("_file", "found", "whole_until")
 
-    def __init__(self, file: BinaryIO, start: int = 0) -> None:
+    def __init__(self, file: ReadableFile, start: int = 0) -> None:
         self._file = file
         self.whole_until = start
         self.found = ""
@@ -108,7 +109,7 @@ class Records:
         self.found = ""
 
     def __iter__(self) -> Iterator[Record]:
-        with self._path.open("rb") as file:
+        with open_archive(self._path) as file:
             members = Members(file, self.whole_until)
             for member in members:
                 record = record_of(member.offset, member.length, member.content)

@@ -92,6 +92,8 @@ def repair(
     done = Repair(rows=[], bad=[], moved=[], cut=[], indexed=[], reindexed=[], lengths={})
     try:
         for name in folder.archive_names():
+            if folder.is_far(name.file_name):
+                continue
             if name.shard == shard or (shard == 0 and name.shard >= shards):
                 _clear(folder, name, committed, done)
         for names in _sets(committed):
@@ -112,6 +114,24 @@ def repair(
             "free some disk space or check its permissions, then run the crawl again"
         ) from error
     return done
+
+
+def far_rows(folder: CrawlFolder, rows: Iterable[tuple[bytes, bytes]]) -> list[Row]:
+    """Return the rows of files that are in the object store only, and are not marked so yet.
+
+    And of those that are on this disk again.
+    """
+    changed: list[Row] = []
+    for name, row in (read_file_row(key, value) for key, value in rows):
+        path = folder.archive / name
+        is_far = (
+            not path.exists() or path.stat().st_size < row.length
+            if row.is_far
+            else (folder.is_far(name))
+        )
+        if is_far != row.is_far:
+            changed.append(file_row(name, replace(row, is_far=is_far)))
+    return changed
 
 
 def missing_ends(folder: CrawlFolder, rows: Mapping[str, FileRow]) -> Lengths:

@@ -16,11 +16,12 @@ from bisect import bisect_left, insort
 from collections.abc import Callable, Iterable, Iterator
 from hashlib import sha1
 from pathlib import Path
-from typing import BinaryIO, Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from isal import isal_zlib
 from msgspec import Struct
 
+from gossamer.store.far import ArchiveFile, bytes_at, open_archive
 from gossamer.store.layout import KINDS, ArchiveName
 from gossamer.store.records import NOT_GZIP, Record, head_end, record_of, warc_fields
 from gossamer.store.warc import END, digest_texts
@@ -109,8 +110,8 @@ def scan_records(
 
     Every byte between them belongs to exactly one of what is yielded.
     """
-    with path.open("rb", buffering=0) as file:
-        size = os.fstat(file.fileno()).st_size
+    with open_archive(path) as file:
+        size = file.seek(0, os.SEEK_END)
         scanner = _Scanner(file, path, size if end is None else end, digests, kept_bytes)
         if start < scanner.end:
             yield from scanner.scan(start)
@@ -118,7 +119,7 @@ def scan_records(
 
 def next_boundary(path: Path, at: int, end: int) -> int:
     """Return where the first record begins from a byte on that need not be a boundary."""
-    with path.open("rb", buffering=0) as file:
+    with open_archive(path) as file:
         scanner = _Scanner(file, path, end, "none", 0)
         scanner.learn_stem()
         return scanner.next_record(at)
@@ -131,8 +132,8 @@ def records_of(path: Path, page_id: str) -> Iterator[Record]:
     the page, so the place is found by bisection: 2 of 200 MB are read.
     """
     wanted = count_of(page_id)
-    with path.open("rb", buffering=0) as file:
-        low, high = 0, os.fstat(file.fileno()).st_size
+    with open_archive(path) as file:
+        low, high = 0, file.seek(0, os.SEEK_END)
         scanner = _Scanner(file, path, high, "none", 0)
         scanner.learn_stem()
         while wanted and high - low > _SEARCHED_BYTES:
@@ -160,7 +161,7 @@ class _Scanner:
     """One walk through one file."""
 
     def __init__(
-        self, file: BinaryIO, path: Path, end: int, digests: Digests, kept_bytes: int
+        self, file: ArchiveFile, path: Path, end: int, digests: Digests, kept_bytes: int
     ) -> None:
         self._file = file
         self._path = path
@@ -273,7 +274,7 @@ class _Scanner:
     def next_record(self, at: int) -> int:
         """Return where the next record begins, from a byte on; the end if there is none."""
         while at < self.end:
-            window = os.pread(self._file.fileno(), _SEARCHED_BYTES, at)
+            window = bytes_at(self._file, _SEARCHED_BYTES, at)
             place = window.find(MAGIC)
             while place >= 0 and at + place < self.end:
                 if self._is_record(at + place):
@@ -286,7 +287,7 @@ class _Scanner:
 
     def _is_record(self, at: int) -> bool:
         """Return True if a record of this file begins at a byte: its header can be read."""
-        if not _is_member(os.pread(self._file.fileno(), len(MAGIC) + 1, at)):
+        if not _is_member(bytes_at(self._file, len(MAGIC) + 1, at)):
             return False
         headers = _header_at(self._file, at)
         return bool(headers) and self._stem in {"", stem_of(headers.get("warc-record-id", ""))}
@@ -341,7 +342,7 @@ def _stem_beside(path: Path) -> str:
     for kind in KINDS:
         beside = path.parent / name.sibling(kind).file_name
         if beside != path and beside.exists():
-            with beside.open("rb", buffering=0) as file:
+            with open_archive(beside) as file:
                 stem = stem_of(_header_at(file, 0).get("warc-record-id", ""))
             if stem:
                 return stem
@@ -352,12 +353,12 @@ def _is_member(data: bytes) -> bool:
     return data.startswith(MAGIC) and len(data) > len(MAGIC) and not data[3] & _RESERVED_FLAGS
 
 
-def _header_at(file: BinaryIO, at: int) -> dict[str, str]:
+def _header_at(file: ArchiveFile, at: int) -> dict[str, str]:
     """Return the header fields of the record at a byte; nothing if there is none.
 
     Neither the rest of the member nor its own header needs to be sound.
     """
-    data = os.pread(file.fileno(), _STEP_BYTES, at)
+    data = bytes_at(file, _STEP_BYTES, at)
     is_ours = not (_is_member(data) and data[3])
     inflate = isal_zlib.decompressobj(-15 if is_ours else 31)
     data = data[_GZIP_HEADER_BYTES:] if is_ours else data
@@ -374,7 +375,7 @@ def _header_at(file: BinaryIO, at: int) -> dict[str, str]:
             return warc_fields(lines)
         if inflate.eof or taken > _PACKED_HEAD_BYTES:
             break
-        data = inflate.unconsumed_tail or os.pread(file.fileno(), _STEP_BYTES, at + taken)
+        data = inflate.unconsumed_tail or bytes_at(file, _STEP_BYTES, at + taken)
         taken += 0 if inflate.unconsumed_tail else _STEP_BYTES
     return {}
 

@@ -51,7 +51,7 @@ class RecordSeeker:
         """
         found = self.set_of(page_id)
         for name in [found] if found is not None else self._foreign():
-            path = self._folder.archive / name.sibling(kind).file_name
+            path = self._folder.archive_path(name.sibling(kind).file_name)
             if path.exists() and (record := seek_record(path, kind, page_id)) is not None:
                 return name.sibling(kind), record
         return None
@@ -65,7 +65,7 @@ class RecordSeeker:
         """Return the lowest id that a set begins with, of those of its files that can be read."""
         found = []
         for kind in KINDS:
-            path = self._folder.archive / name.sibling(kind).file_name
+            path = self._folder.archive_path(name.sibling(kind).file_name)
             first = next(_counted(path), None) if path.exists() else None
             if first is not None and (owner := _owner(kind, first)):
                 found.append((count_of(owner), owner))

@@ -5,7 +5,6 @@ request along. A page whose content lies in a record that is left out is written
 its own: no revisit of what is given out refers to nothing.
 """
 
-import os
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterator
@@ -19,15 +18,18 @@ from gossamer.model import BuildProgress, BuildStep, StoreRef, skipped
 from gossamer.store import (
     KEPT_BYTES,
     PAGE_TYPES,
+    ArchiveFile,
     BadRecord,
     CdxRow,
     CrawlFolder,
     Lengths,
     Record,
     RecordIdSet,
+    bytes_at,
     cdx_row,
     header_fields,
     joined_field,
+    open_archive,
     pack_record,
     read_record,
     scan_records,
@@ -133,7 +135,7 @@ class WarcCopy(Struct, frozen=True):
     ) -> Iterator[CopiedRecord]:
         waiting: list[Record] = []
         """What goes before the next page, if that is given out: the file's opening, a request."""
-        with self.folder.archive_path(name).open("rb", buffering=0) as file:
+        with open_archive(self.folder.archive_path(name)) as file:
             for found in self._scan(name, HEAD_BYTES):
                 if isinstance(found, BadRecord):
                     tell(skipped(found.line()))
@@ -147,22 +149,22 @@ class WarcCopy(Struct, frozen=True):
                 if self._is_wanted(name, found):
                     for one in waiting:
                         if _type_of(one) != "request" or _is_request_of(one, found):
-                            yield _as_it_is(name, file.fileno(), one)
+                            yield _as_it_is(name, file, one)
                     waiting = []
-                    yield self._page(name, file.fileno(), found, originals)
+                    yield self._page(name, file, found, originals)
                 else:
                     waiting = [one for one in waiting if _type_of(one) != "request"]
 
     def _page(
-        self, name: str, descriptor: int, found: Record, originals: dict[str, StoreRef]
+        self, name: str, file: ArchiveFile, found: Record, originals: dict[str, StoreRef]
     ) -> CopiedRecord:
         original = originals.get(found.headers.get("warc-refers-to", ""))
         if found.headers.get("warc-type") != "revisit" or original is None:
-            return _as_it_is(name, descriptor, found)
+            return _as_it_is(name, file, found)
         try:
             whole = resolved(found, read_record(self.folder, original))
         except CorruptFile:
-            return _as_it_is(name, descriptor, found)
+            return _as_it_is(name, file, found)
         return CopiedRecord(name, pack_record(whole), iter(()), cdx_row(whole))
 
     def _originals(self, *, is_all: bool = False) -> dict[str, StoreRef]:
@@ -201,16 +203,16 @@ def _is_request_of(request: Record, page: Record) -> bool:
     return request.headers.get("warc-concurrent-to", "") == page.record_id
 
 
-def _as_it_is(name: str, descriptor: int, record: Record) -> CopiedRecord:
-    parts = _parts(descriptor, record.offset, record.length)
+def _as_it_is(name: str, file: ArchiveFile, record: Record) -> CopiedRecord:
+    parts = _parts(file, record.offset, record.length)
     row = cdx_row(record) if _type_of(record) in PAGE_TYPES else None
     return CopiedRecord(name, next(parts, b""), parts, row)
 
 
-def _parts(descriptor: int, offset: int, length: int) -> Iterator[bytes]:
+def _parts(file: ArchiveFile, offset: int, length: int) -> Iterator[bytes]:
     end = offset + length
     while offset < end:
-        part = os.pread(descriptor, min(CHUNK_BYTES, end - offset), offset)
+        part = bytes_at(file, min(CHUNK_BYTES, end - offset), offset)
         if not part:
             return
         offset += len(part)

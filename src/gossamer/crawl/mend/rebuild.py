@@ -227,13 +227,18 @@ def _rows_as_they_are(folder: CrawlFolder) -> list[Row]:
     rows = []
     for name in folder.archive_names():
         path = folder.archive_path(name.file_name)
-        sync(path)
+        is_far = folder.is_far(name.file_name)
+        if not is_far:
+            sync(path)
         length, index = path.stat().st_size, folder.archive / name.cdxj_name
         indexed = None
         if name.kind == "pages" and not index.exists():  # it was open when the crawl died
             indexed = write_cdxj(index, cdxj_lines(path), is_synced=True)
         rows.append(
-            file_row(name.file_name, FileRow(length, length, is_closed=True, cdxj_length=indexed))
+            file_row(
+                name.file_name,
+                FileRow(length, length, is_closed=True, cdxj_length=indexed, is_far=is_far),
+            )
         )
     return rows
 
