@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from gossamer.api.checking import CheckReport
-    from gossamer.api.console import Console
+    from gossamer.api.console import Console, LiveSetting
     from gossamer.api.crawls import OpenCrawl
     from gossamer.api.feeds import write_feed
     from gossamer.api.fulltext import (
@@ -334,6 +334,7 @@ __all__ = [
     "LinkReport",
     "Links",
     "LinksRecord",
+    "LiveSetting",
     "LoggedQuery",
     "MadeGraph",
     "MediaTypeCount",
@@ -477,7 +478,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "api.console": "Console",
+    "api.console": "Console LiveSetting",
     "api.crawls": "OpenCrawl",
     "api.running": "run run_async",
     "api.checking": "CheckReport",

@@ -57,6 +57,7 @@ PARTS: dict[str, tuple[str, ...]] = {
             "StoreState",
             "address_words",
             "CrawlSample",
+            "LiveSetting",
             "waiting_words",
             "state_sentence",
             "HostFetch",

@@ -27,6 +27,7 @@ PAGES = (
     "crawl/copies",
     "crawl/queries",
     "crawl/seeds",
+    "crawl/rules",
 )
 SERIOUS = {"serious", "critical"}
 PIXEL = bytes.fromhex(
@@ -159,20 +160,85 @@ def test_figures_of_a_running_crawl_move_and_buttons_stop_it(
             assert process.returncode == 3
 
 
+def told(seen: Window) -> str:
+    seen.page.wait_for_selector(".meant")
+    return seen.texts(".meant")[0]
+
+
+def test_what_the_command_line_steers_the_pages_steer_as_well(
+    browser: Browser, tmp_path: Path
+) -> None:
+    with serve_in_thread(ScriptedWeb()) as web:
+        site, other = web.web.host("site.test"), web.web.host("other.test")
+        site.page("/", links=[f"/{kind}/{n}" for kind in ("a", "private") for n in range(3)])
+        for n in range(3):
+            site.page(f"/a/{n}", text=f"number {n}").page(f"/private/{n}", text=f"private {n}")
+        other.page("/", text="another")
+        words = flags_for(web.resolve, "--delay", "0", "--no-sitemaps", "--shards", "1")
+        crawler = Crawler(tmp_path / "crawl", (site.url(), site.url("/none")), words)
+        crawler.run("--max-pages", "2").expect(0)
+        crawl = gossamer.open(crawler.folder)
+        with (
+            serving(crawler.folder, "--no-build") as server,
+            window(browser, server.address) as seen,
+        ):
+            seen.go("crawl/rules")
+            seen.page.get_by_label("Setting").select_option("limits.max_pages")
+            seen.page.get_by_label("Value").fill("50")
+            seen.page.get_by_role("button", name="Set").click()
+            assert "limits.max_pages: 2 -> 50" in told(seen)
+            assert crawl.config().limits.max_pages == 50
+            seen.go("crawl/rules")
+            seen.page.get_by_label("Host or URL pattern").fill("*/private/*")
+            seen.page.get_by_role("button", name="Drop").click()
+            assert "Dropped: */private/*" in told(seen)
+            assert crawl.config().filter.drop == ("*/private/*",)
+            assert not [row for row in crawl.urls(states=["queued"]) if "/private/" in row.url]
+            seen.page.get_by_role("button", name="Undo").click()
+            seen.page.wait_for_selector("text=dropped no longer")
+            assert crawl.config().filter.drop == ()
+            seen.go("crawl/seeds")
+            seen.page.get_by_label("URLs, with blanks").fill(other.url())
+            seen.page.get_by_label("Label").fill("news")
+            seen.page.get_by_label("Scope").select_option("host")
+            seen.page.get_by_role("button", name="Add").click()
+            assert told(seen) == "Added: 1 seed."
+            assert crawl.config().seed_labels == {other.url(): "news"}
+            assert "host" in {table.scope for table in crawl.config().host.values()}
+            failed = site.url("/none")
+            seen.go(f"page?url={quote(failed, safe='')}")
+            if crawl.why(failed).state == "failed":
+                seen.page.get_by_role("button", name="Retry").click()
+                assert told(seen) == "Queued again: 1 URL."
+            seen.go(f"page?url={quote(site.url('/a/1'), safe='')}")
+            seen.page.get_by_role("button", name="Drop").click()
+            assert "Dropped:" in told(seen)
+            assert crawl.why(site.url("/a/1")).filter is not None
+            assert seen.noises == []
+        crawler.run().expect(0)
+        assert other.url() in {page.url for page in crawl.pages()}
+        assert site.url("/a/1") not in {row.url for row in crawl.table("pages").rows()}
+
+
 def test_a_form_of_another_site_changes_nothing(browser: Browser, server: Served) -> None:
     with window(browser, server.address) as seen:
         seen.go("crawl")
         secret = seen.page.locator("input[name=secret]").first.get_attribute("value")
-        seen.page.goto("about:blank")
-        seen.page.set_content(
-            f'<form method="post" action="{server.address}crawl/do">'
-            f'<input name="action" value="pause"><input name="secret" value="{secret}">'
-            '<button id="go">go</button></form>'
-        )
-        with seen.page.expect_navigation():
-            seen.page.click("#go")
-        assert "changes are made from pages of this server only" in seen.page.content()
+        before = (server.folder / "crawl.toml").read_bytes()
+        for action in ("pause", "stop", "set", "trust", "retry", "add", "drop", "block"):
+            fields = {"action": action, "secret": secret, "pattern": "x.test", "seeds": "http://x/"}
+            fields |= {"name": "limits.max_pages", "value": "1", "host": "x.test"}
+            inputs = "".join(f'<input name="{n}" value="{v}">' for n, v in fields.items())
+            seen.page.goto("about:blank")
+            seen.page.set_content(
+                f'<form method="post" action="{server.address}crawl/do">{inputs}'
+                '<button id="go">go</button></form>'
+            )
+            with seen.page.expect_navigation():
+                seen.page.click("#go")
+            assert "changes are made from pages of this server only" in seen.page.content(), action
     assert gossamer.open(server.folder).status().paused == ""
+    assert (server.folder / "crawl.toml").read_bytes() == before
 
 
 def test_from_problems_a_url_is_reached_and_from_a_result_its_details(seen: Window) -> None:

@@ -4,11 +4,30 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
+from msgspec import Struct, to_builtins
+
 from gossamer.clock import SystemClock
+from gossamer.config import LIVE
+from gossamer.errors import ConfigError
+from gossamer.settings import describe_knobs, load_crawl_config
 from gossamer.urls import host_name
 
 if TYPE_CHECKING:
+    from gossamer.model import BuildStep
     from gossamer.report import CrawlSample, HostDetails, Page
+
+
+class LiveSetting(Struct, frozen=True, kw_only=True):
+    """A setting that a running crawl obeys at once."""
+
+    name: str
+    """Such as filter.max_depth."""
+    kind: str
+    """The type in words."""
+    value: str
+    """As it is now; the values of a list have blanks between them, "" is none."""
+    about: str
 
 
 class Console:
@@ -22,6 +41,40 @@ class Console:
         from gossamer.report import read_history
 
         return read_history(self._folder, SystemClock().wall())
+
+    def builds(self) -> "dict[str, BuildStep]":
+        """Return which of graph, index and tables are built at this moment, and how far each is."""
+        from gossamer.store import builds_under_way
+
+        return builds_under_way(self._folder)
+
+    def settings(self) -> list[LiveSetting]:
+        """Return the settings that a running crawl obeys at once, as they are now."""
+        now: dict[str, dict[str, object]] = to_builtins(load_crawl_config(self._folder))
+        return [
+            LiveSetting(
+                name=knob.path,
+                kind=knob.kind,
+                value=_as_text(now[knob.section][knob.name]),
+                about=knob.doc,
+            )
+            for knob in describe_knobs()
+            if knob.path in LIVE
+        ]
+
+    def read_setting(self, name: str, value: str) -> object:
+        """Return the value that a text means for such a setting; the default, if it is empty."""
+        knob = next((one for one in describe_knobs() if one.path == name), None)
+        if knob is None or name not in LIVE:
+            raise ConfigError(f"{name}: expected one of the settings that are obeyed at once")
+        if not value.strip():
+            return to_builtins(knob.default)
+        if knob.kind.startswith("list"):
+            return value.split()
+        try:
+            return msgspec.json.decode(value)
+        except msgspec.DecodeError:
+            return value.strip()
 
     def host(self, host: str) -> "HostDetails | None":
         """Return what is known of a host; None if no URL of it was queued."""
@@ -41,3 +94,13 @@ class Console:
 
         found = crawl_metrics(self._folder)
         return found if isinstance(found, str) else metrics_text(found)
+
+
+def _as_text(value: object) -> str:
+    if isinstance(value, list | tuple):
+        return " ".join(map(str, value))
+    return "" if value is None else value if isinstance(value, str) else _json(value)
+
+
+def _json(value: object) -> str:
+    return msgspec.json.encode(value).decode()

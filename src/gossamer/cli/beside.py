@@ -158,6 +158,42 @@ class ConsoleServer:
         self._process = None
 
 
+class FirstBuild:
+    """The process that builds what is due of a folder that is served, while it is served.
+
+    It tells on our standard error what it cannot build, and dies with us.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Start it."""
+        words = ["serve", str(self._folder), "--only-build", "--beside", str(os.getpid())]
+        try:
+            self._process = subprocess.Popen(  # noqa: S603 - our own program
+                [sys.executable, "-P", "-m", "gossamer", *words],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                process_group=0,
+            )
+        except OSError as error:
+            raise CannotGoOn(f"cannot start the build: {error.strerror}") from error
+
+    def is_running(self) -> bool:
+        """Return True until it has ended."""
+        return self._process is not None and self._process.poll() is None
+
+    def kill(self) -> None:
+        """End it at once: the next one goes on where it was."""
+        if self._process is not None:
+            with suppress(ProcessLookupError):
+                self._process.kill()
+            self._process.wait()
+        self._process = None
+
+
 class NoConsole:
     """Stands where nobody wants a console."""
 

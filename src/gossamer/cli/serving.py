@@ -1,18 +1,23 @@
 """`gossamer serve`: the answers of a crawl in a browser, and for programs."""
 
 import sys
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gossamer.cli.beside import end_with
+from gossamer.cli.beside import FirstBuild, end_with
 from gossamer.cli.options import Build, Json
 from gossamer.cli.screen import harmless, out, print_json
 from gossamer.cli.searching import given_places, missing_line
-from gossamer.cli.updating import bring_all_up_to_date, bring_index_up_to_date, crawl_folder
+from gossamer.cli.updating import (
+    bring_all_up_to_date,
+    bring_index_up_to_date,
+    crawl_folder,
+    has_archive,
+)
 from gossamer.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -69,11 +74,12 @@ def serve(
     build: Build = True,
     json: Json = False,
     beside: Annotated[int, typer.Option("--beside", hidden=True)] = 0,
+    only_build: Annotated[bool, typer.Option("--only-build", hidden=True)] = False,
 ) -> int:
     """Serve a search page, a link explorer, the crawl's console and a JSON API.
 
-    On this machine unless told otherwise. What is built meanwhile is taken up at once. Ctrl-C ends
-    it.
+    On this machine unless told otherwise. Graph and index are brought up to date meanwhile; pages
+    say how far that is, and take up at once what is built. Ctrl-C ends it.
     """
     if beside:
         end_with(beside)
@@ -81,42 +87,70 @@ def serve(
     only = places[0] if len(places) == 1 else None
     served: Path | SearchIndex
     if isinstance(only, Path):
-        served = _folder(only, is_built=build)
+        served = _folder(only)
+        if only_build:
+            bring_all_up_to_date(served)
+            return 0
     else:
         served = _index(places, is_built=build, is_alone=not (shard or query_log))
     from gossamer import serve as serve_forever
 
-    named = ", ".join(map(str, places))
-
-    def ready(address: str) -> None:
-        if json:
-            print_json({"address": address})
-        else:
-            out().print(f"Serving {harmless(named)} at {address} (Ctrl-C ends it)", markup=False)
-        if host not in LOCAL:
-            change = "change the crawl with the token" if token else "change nothing"
-            out(is_aside=True).print(
-                "Anybody who can reach this machine can look at it: there is no password. They can "
-                f"{change}."
-            )
-
-    with suppress(KeyboardInterrupt):  # how a server ends
+    ready = _ready(", ".join(map(str, places)), host, has_token=bool(token), is_json=json)
+    folder = served if isinstance(served, Path) and build and has_archive(served) else None
+    with _built_beside(folder) as is_building, suppress(KeyboardInterrupt):  # how a server ends
         serve_forever(
-            served, host, port, ready, is_shard=shard, has_query_log=query_log, token=token
+            served,
+            host,
+            port,
+            ready,
+            is_shard=shard,
+            has_query_log=query_log,
+            token=token,
+            is_building=is_building,
         )
     if not isinstance(served, Path):
         served.close()
     return 0
 
 
-def _folder(folder: Path, *, is_built: bool) -> Path:
+def _ready(named: str, host: str, *, has_token: bool, is_json: bool) -> Callable[[str], None]:
+    """Return what tells that the server can be asked, and who can."""
+
+    def ready(address: str) -> None:
+        if is_json:
+            print_json({"address": address})
+        else:
+            out().print(f"Serving {harmless(named)} at {address} (Ctrl-C ends it)", markup=False)
+        if host not in LOCAL:
+            change = "change the crawl with the token" if has_token else "change nothing"
+            out(is_aside=True).print(
+                "Anybody who can reach this machine can look at it: there is no password. They can "
+                f"{change}."
+            )
+
+    return ready
+
+
+@contextmanager
+def _built_beside(folder: Path | None) -> Iterator[Callable[[], bool]]:
+    """Build what is due of a folder beside a server; give what tells whether that goes on."""
+    if folder is None:
+        yield lambda: False
+        return
+    first = FirstBuild(folder)
+    first.start()
+    try:
+        yield first.is_running
+    finally:
+        first.kill()
+
+
+def _folder(folder: Path) -> Path:
     """Return a folder that can be served; refuse one with neither a crawl nor an index in it."""
     from gossamer import OpenCrawl
 
     if not OpenCrawl(folder).has_index():
         crawl_folder(folder)
-    if is_built:
-        bring_all_up_to_date(folder)
     return folder
 
 

@@ -17,6 +17,7 @@ from gossamer.lazy import late
 
 if TYPE_CHECKING:
     from gossamer.store.archive import ROW_PREFIX, Archive, FileRow, file_row, read_file_row
+    from gossamer.store.building import builds_under_way, noting
     from gossamer.store.captures import (
         Capture,
         captures_among,
@@ -168,6 +169,7 @@ else:
         __name__,
         {
             "archive": "ROW_PREFIX Archive FileRow file_row read_file_row",
+            "building": "builds_under_way noting",
             "captures": (
                 "Capture captures_among files_without_index indexed_captures unindexed_captures"
             ),

@@ -14,6 +14,7 @@ state (an archive alone) is read as far as it is whole.
 import fcntl
 import os
 import shutil
+import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -38,6 +39,7 @@ from gossamer.store.scanning import KEPT_BYTES, BadRecord, scan_records
 from gossamer.store.state import State
 
 MANIFEST = "manifest.json"
+LOOKS, LOOK_S = 3, 0.01
 
 
 class BuiltElsewhere(CannotGoOn):
@@ -63,18 +65,24 @@ class Derived:
                 return folder
         return None
 
+    @property
+    def lock_path(self) -> Path:
+        """The file that the process which builds keeps locked; it says how far that is."""
+        return self._root / f"{self._name}.lock"
+
     @contextmanager
     def sole_builder(self) -> Iterator[None]:
         """Make sure that nobody else builds it."""
         try:
-            lock = os.open(self._root / f"{self._name}.lock", os.O_RDWR | os.O_CREAT, 0o644)
+            lock = os.open(self.lock_path, os.O_RDWR | os.O_CREAT, 0o644)
         except OSError as error:
             raise CannotGoOn(
                 f"cannot build the {self._name} in {self._root}: {error.strerror}; "
                 "build it in a copy that can be written"
             ) from error
         try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _take(lock)
+            os.ftruncate(lock, 0)
             yield
         except BlockingIOError as error:
             raise BuiltElsewhere(
@@ -110,6 +118,16 @@ class Derived:
         self._new.rename(self.folder)
         sync(self._root)
         remove(self._old)
+
+
+def _take(lock: int) -> None:
+    """Lock a file; who only looks whether it is locked holds it for a moment."""
+    for _ in range(LOOKS):
+        with suppress(BlockingIOError):
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        time.sleep(LOOK_S)
+    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def remove(folder: Path) -> None:

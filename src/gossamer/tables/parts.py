@@ -41,6 +41,7 @@ from gossamer.store import (
     has_more,
     has_shrunk,
     mending,
+    noting,
     own_hash,
     seal_of,
     with_own_hash,
@@ -148,9 +149,10 @@ def build_tables(
     root: Path | str, *, is_full: bool = False, tell: BuildProgress | None = None
 ) -> TablesFacts:
     """Bring the parts of a crawl, running or not, up to what its archive says now."""
-    folder, telling = archive_of(root), tell or (lambda _: None)
+    folder = archive_of(root)
     pyarrow()
     place = tables_place(folder.root)
+    telling = noting(place, tell or (lambda _: None))
     with place.sole_builder(), mending(place, NAME):
         counted = counted_lengths(folder, "links", "pages", "text")
         found = None if is_full else read_tables_manifest(place.folder)

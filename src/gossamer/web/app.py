@@ -22,18 +22,29 @@ from gossamer.web.console import Actions, console_routes
 from gossamer.web.console.actions import LOGIN_PATH, NotAllowed
 from gossamer.web.console.actions import PATH as DO_PATH
 from gossamer.web.details import detail_routes
-from gossamer.web.door.guard import App, Guard
+from gossamer.web.door.guard import App, Guard, Receive, Scope, Send
 from gossamer.web.door.metrics import Gauge, Meter
 from gossamer.web.door.turns import Busy
-from gossamer.web.engine import Engine, NoCrawl, NoGraph, NoIndex
+from gossamer.web.engine import BeingBuilt, Engine, NoCrawl, NoGraph, NoIndex
+from gossamer.web.frame import frame, text
 from gossamer.web.pages import error_page, explorer, page_routes
 from gossamer.web.search import Around, search_routes
 from gossamer.web.shards import PREFIX, shard_routes
 
 Endpoint: TypeAlias = Callable[[Request], Awaitable[Response]]
+AFTER_BUILDS = (
+    *("/api/search", "/api/links", "/api/rank", "/api/path", "/api/like", "/api/hosts"),
+    *("/api/components", "/api/graph", PREFIX),
+)
+MOST_WAIT_S, LOOK_AGAIN_S = 60.0, 0.1
 STATIC = Path(__file__).parent / "static"
+_MISSING: dict[type[Exception], str] = {
+    BeingBuilt: "being_built",
+    NoGraph: "no_graph",
+    NoIndex: "no_index",
+}
 _TOLD = (
-    *(BadQuery, NotAllowed, Busy, NoCrawl, NoGraph, NoIndex),
+    *(BadQuery, NotAllowed, Busy, BeingBuilt, NoCrawl, NoGraph, NoIndex),
     *(GossamerError, OSError, MemoryError, HTTPException),
 )
 """Errors that become an answer."""
@@ -46,6 +57,7 @@ def make_app(
     is_shard: bool = False,
     has_query_log: bool = False,
     token: str = "",
+    is_building: Callable[[], bool] = lambda: False,
 ) -> App:
     """Return the server of a crawl's folder, or of an index, as an ASGI application.
 
@@ -53,6 +65,7 @@ def make_app(
     `is_shard`: the shards of its index can be asked by a broker on another machine.
     `has_query_log`: queries are written down in the folder, without who asked.
     `token`: who logs in with it may change the crawl; without one, everybody on loopback may.
+    `is_building` returns True while what is due is built: pages say so, the JSON API waits for it.
     """
     folder = Path(served) if isinstance(served, str | Path) else None
     clock = SystemClock()
@@ -61,6 +74,7 @@ def make_app(
     engine = Engine(
         served if isinstance(served, SearchIndex) else Path(served),
         QueryLog(folder) if folder is not None and has_query_log else None,
+        is_building,
     )
     around = Around(
         name=engine.name,
@@ -68,12 +82,13 @@ def make_app(
         has_archive=engine.has_archive,
         links=explorer(engine),
     )
+    actions = Actions(is_local=is_local, token=token)
     routes = [
         *api_routes(engine),
         *page_routes(engine),
-        *detail_routes(engine),
+        *detail_routes(engine, actions),
         *search_routes(engine, around),
-        *console_routes(engine, Actions(is_local=is_local, token=token)),
+        *console_routes(engine, actions),
     ]
     if folder is not None and is_shard:
         routes += shard_routes(folder)
@@ -83,7 +98,24 @@ def make_app(
     handlers = dict.fromkeys(_TOLD, _teller(engine))
     app = Starlette(routes=[*routes, metrics, static], exception_handlers=handlers)
     posted = ("/api/search", DO_PATH, LOGIN_PATH, *((PREFIX,) if is_shard else ()))
-    return meter.counting(Guard(app, is_local=is_local, posted=posted))
+    patient = waiting_for_builds(app, is_building, clock)
+    return meter.counting(Guard(patient, is_local=is_local, posted=posted))
+
+
+def waiting_for_builds(app: App, is_building: Callable[[], bool], clock: SystemClock) -> App:
+    """Return an application whose JSON answers wait a while for what is being built first.
+
+    A program would take an answer from before for the whole; pages tell how far it is.
+    """
+
+    async def waiting(scope: Scope, receive: Receive, send: Send) -> None:
+        until = clock.steady() + MOST_WAIT_S
+        if scope.get("path", "").startswith(AFTER_BUILDS):
+            while is_building() and clock.steady() < until:
+                await clock.sleep(LOOK_AGAIN_S)
+        await app(scope, receive, send)
+
+    return waiting
 
 
 def _metrics(meter: Meter, engine: Engine) -> Endpoint:
@@ -115,8 +147,15 @@ def _teller(engine: Engine) -> Callable[[Request, Exception], Awaitable[Response
         code, reason = _meaning(error)
         detail = error.detail if isinstance(error, HTTPException) else str(error)
         detail = engine.without_paths(detail)
+        headers = {"retry-after": "2"} if isinstance(error, BeingBuilt) else {}
         if request.url.path.startswith(("/api", "/healthz", "/picture")):
-            return json_response({"error": reason, "detail": detail}, code)
+            told = json_response({"error": reason, "detail": detail}, code)
+            told.headers.update(headers)
+            return told
+        if headers:  # the browser asks again by itself
+            body = [f'<p class="hint" role="status">{text(detail)}</p>']
+            page = frame("Being built · gossamer", body)
+            return Response(page, code, {**headers, "refresh": "2"}, media_type="text/html")
         return Response(error_page(detail), code, media_type="text/html")
 
     return told
@@ -128,10 +167,8 @@ def _meaning(error: Exception) -> tuple[int, str]:
             return 400, "bad_query"
         case NotAllowed():
             return 403, "not_allowed"
-        case NoGraph():
-            return 503, "no_graph"
-        case NoIndex():
-            return 503, "no_index"
+        case BeingBuilt() | NoGraph() | NoIndex():
+            return 503, _MISSING[type(error)]
         case NoCrawl():
             return 404, "no_crawl"
         case Busy():

@@ -17,6 +17,7 @@ from starlette.routing import Route
 
 from gossamer import LinkList, Page, Why, page_text
 from gossamer.web.asked import Asked, BadQuery
+from gossamer.web.console import Actions
 from gossamer.web.engine import Engine
 from gossamer.web.frame import address, diff_line, field, frame, lines, link_to, out_link, text
 
@@ -42,11 +43,11 @@ _CHARSET = re.compile(r"charset\s*=\s*[\"']?([A-Za-z0-9][A-Za-z0-9_.:\-]{0,39})"
 _YEAR_10000 = 253_402_300_800
 
 
-def detail_routes(engine: Engine) -> list[Route]:
+def detail_routes(engine: Engine, actions: Actions) -> list[Route]:
     """Return the routes of details and stored copies."""
     stored = StoredFiles(engine)
     return [
-        Route("/page", _details(engine)),
+        Route("/page", _details(engine, actions)),
         Route("/copy", _copy(engine, stored)),
         Route("/diff", _difference(engine)),
         Route(STORED_PATH, stored.route),
@@ -100,8 +101,8 @@ class StoredFiles:
         return Response(page.body(), 200, headers, kind)
 
 
-def _details(engine: Engine) -> Endpoint:
-    def in_thread(url: str) -> Response:
+def _details(engine: Engine, actions: Actions) -> Endpoint:
+    def in_thread(url: str, told: str, *, may_write: bool) -> Response:
         why = engine.aside(lambda crawl: crawl.why(url)) if engine.has_archive() else None
         links = None
         if engine.has_graph():
@@ -109,14 +110,33 @@ def _details(engine: Engine) -> Endpoint:
                 lambda graph: graph.links(url, direction="in", kinds=[], limit=MOST_LINKS)
             )
         known = links is not None or (why is not None and why.depth is not None)
-        body = _drawn(url, why, links.incoming if links else None)
+        body = [f'<p class="meant" role="status">{text(told)}</p>'] if told else []
+        body += _drawn(url, why, links.incoming if links else None)
+        if why is not None and why.canonical is not None and may_write:
+            body += _buttons(actions, why.canonical, why)
         page = frame(f"{url} · gossamer", body)
         return Response(page, 200 if known else 404, media_type="text/html")
 
     async def answer(request: Request) -> Response:
-        return await run_in_threadpool(in_thread, Asked(request.query_params).url("url"))
+        asked = Asked(request.query_params).url("url")
+        told = actions.told(request.query_params.get("done", ""))
+        may_write = actions.may_write(request)
+        return await run_in_threadpool(lambda: in_thread(asked, told, may_write=may_write))
 
     return answer
+
+
+def _buttons(actions: Actions, url: str, why: Why) -> Iterator[str]:
+    """Give what can be done about a URL."""
+    back = f"/page?url={quote(url, safe='')}"
+    yield '<div class="buttons">'
+    if why.state in {"failed", "refused"}:
+        yield actions.button("retry", "Retry", back, url=url)
+    if why.state == "held":
+        yield actions.button("trust", "Trust", back, pattern=url)
+    if why.filter is None or why.filter.reason != "dropped":
+        yield actions.button("drop", "Drop", back, pattern=url)
+    yield "</div>"
 
 
 def _drawn(url: str, why: Why | None, incoming: LinkList | None) -> Iterator[str]:

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from gossamer import (
     Answer,
+    BuildStep,
     GraphComponents,
     GraphInfo,
     HostTable,
@@ -31,11 +32,12 @@ from gossamer import (
 )
 from gossamer.clock import SystemClock
 from gossamer.errors import GossamerError
-from gossamer.log import describe_error, warn
+from gossamer.log import counted, describe_error, warn
 from gossamer.web.door.turns import Turns
 
 Result = TypeVar("Result")
 Kept = TypeVar("Kept", bound=Struct)
+MIB = 1 << 20
 MOST_RANKED = 10_000
 MOST_NAMED = 3
 """Places that an index is named after."""
@@ -63,6 +65,10 @@ class NoIndex(Exception):
     """There is no index yet; the words say how to make one."""
 
 
+class BeingBuilt(Exception):
+    """What is asked for is being made at this moment; the words say how far it is."""
+
+
 class NoCrawl(Exception):
     """The server has no crawl of its own: it searches elsewhere."""
 
@@ -70,12 +76,19 @@ class NoCrawl(Exception):
 class Engine:
     """Answers about one crawl, or from one index."""
 
-    def __init__(self, served: Path | SearchIndex, query_log: QueryLog | None = None) -> None:
+    def __init__(
+        self,
+        served: Path | SearchIndex,
+        query_log: QueryLog | None = None,
+        is_building: Callable[[], bool] = lambda: False,
+    ) -> None:
         self._folder = served if isinstance(served, Path) else None
         self._index = None if isinstance(served, Path) else served
         self.name = _name(served)
         """For people."""
         self._paths = _paths(served)
+        self.is_building = is_building
+        """Returns True until what was due when the server started has been built."""
         self._query_log = query_log
         """None: queries are not written down."""
         self._is_log_bad = False
@@ -133,6 +146,15 @@ class Engine:
         except GossamerError:
             return ""
 
+    def building(self) -> str:
+        """Return what is being built at this moment and how far that is; "" if nothing is."""
+        if self._crawl is None or not self.has_archive():
+            return ""
+        found = self._crawl.console.builds()
+        if not found and self.is_building():
+            return "what is new is being looked for"
+        return "; ".join(f"the {name} is being built: {step_words(found[name])}" for name in found)
+
     def changing(self, change: Callable[[OpenCrawl], Result]) -> Result:
         """Change something; one change is made after another, and the status is asked anew."""
         with self._turns_aside.own():
@@ -188,6 +210,8 @@ class Engine:
         if self._index is not None:
             return self._index
         if not self.crawl.has_index():
+            if words := self.building():
+                raise BeingBuilt(f"no index yet; {words}")
             raise NoIndex(f"no index yet: run `gossamer build {self.name} index`")
         return self.crawl.index()
 
@@ -237,6 +261,8 @@ class Engine:
 
     def _graph(self, crawl: OpenCrawl) -> LinkGraph:
         if not crawl.has_open_graph() and not crawl.has_graph():
+            if words := self.building():
+                raise BeingBuilt(f"no graph yet; {words}")
             raise NoGraph(self._missing())
         return crawl.graph()
 
@@ -244,6 +270,12 @@ class Engine:
         if self.has_archive():
             return f"no graph yet: run `gossamer build {self.name} graph`"
         return "no graph: this is an index of files that were not crawled here"
+
+
+def step_words(step: BuildStep) -> str:
+    """Return how far a build is, in words."""
+    left = f", {step.bytes_left / MIB:,.1f} MiB left to read" if step.bytes_left else ""
+    return f"{step.doing}, {counted(step.count, step.unit)}{left}"
 
 
 def _paths(served: Path | SearchIndex) -> list[tuple[str, str]]:

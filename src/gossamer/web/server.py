@@ -37,6 +37,7 @@ def serve(
     is_shard: bool = False,
     has_query_log: bool = False,
     token: str = "",
+    is_building: Callable[[], bool] = lambda: False,
 ) -> None:
     """Serve a crawl's folder until told to stop; `ready` is told the address once it can be asked.
 
@@ -44,6 +45,7 @@ def serve(
     Port 0 takes any that is free. `is_shard`: its index is a part of one on other machines.
     `has_query_log`: queries are written down in `queries.jsonl` of the folder, without who asked.
     `token`: who logs in with it may change the crawl; without one, everybody on loopback may.
+    `is_building` returns True while what is due is built: pages say so, the JSON API waits for it.
     """
     listening = _listening(host, port)
     with listening:
@@ -55,6 +57,7 @@ def serve(
             is_shard=is_shard,
             has_query_log=has_query_log,
             token=token,
+            is_building=is_building,
         )
         most = connections_in(resource.getrlimit(resource.RLIMIT_NOFILE)[0])
         others = OpenConnections(most)

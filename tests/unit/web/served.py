@@ -17,7 +17,7 @@ from gossamer.graph import build_graph
 from gossamer.settings import save_config
 from tests.unit.graph.links_archive import LinksArchive, page
 
-PATIENCE_S = 60.0
+PATIENCE_S = 90.0
 A, B, C = (f"http://{name}.test/" for name in "abc")
 HARMFUL = (
     'http://evil.test/"><script>alert(1)</script>',
@@ -94,14 +94,20 @@ class Served:
 
 
 @contextmanager
-def serving(folder: Path | str, *flags: str) -> Iterator[Served]:
-    """Serve a folder, or URLs, on a free port; at the end insist that Ctrl-C ends it well."""
+def serving(folder: Path | str, *flags: str, is_waited_for: bool = True) -> Iterator[Served]:
+    """Serve a folder, or URLs, on a free port; at the end insist that Ctrl-C ends it well.
+
+    Give it once graph and index are built, unless they are not waited for.
+    """
     words = [sys.executable, "-m", "gossamer", "serve", folder, "--port", "0", "--json", *flags]
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         try:
             first = process.stdout.readline()
-            yield Served(json.loads(first)["address"], Path(folder), process)
+            server = Served(json.loads(first)["address"], Path(folder), process)
+            if is_waited_for:
+                server.get("/api/graph")
+            yield server
             process.send_signal(signal.SIGINT)
             assert process.wait(PATIENCE_S) == 0
         finally:

@@ -57,6 +57,7 @@ from gossamer.store import (
     has_more,
     has_shrunk,
     mending,
+    noting,
 )
 
 ATTEMPTS = 3
@@ -108,7 +109,8 @@ def build_graph(
     place = place_of(folder.root)
     with place.sole_builder(), mending(place, "graph", more="nothing was changed; "):
         tidy(folder.root)
-        return _Builder(folder, options or GraphOptions(), tell or (lambda _: None)).build()
+        telling = noting(place, tell or (lambda _: None))
+        return _Builder(folder, options or GraphOptions(), telling).build()
 
 
 class _Builder:

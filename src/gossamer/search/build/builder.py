@@ -22,6 +22,7 @@ from gossamer.store import (
     has_shrunk,
     is_locked,
     mending,
+    noting,
     tell_damaged,
 )
 
@@ -45,7 +46,7 @@ class IndexBuild:
         self.folder = archive_of(root)
         self.place = place_of(root)
         self._options = options
-        self._tell = tell
+        self._tell = noting(self.place, tell)
         found = read_manifest(self.place.folder)
         if found is not None and found.pages and not found.covered:
             raise ConfigError(

@@ -169,6 +169,30 @@ def _block(crawl: OpenCrawl, form: PostedForm) -> str:
     return f"{pattern} is blocked: no more of it is fetched."
 
 
+def _drop(crawl: OpenCrawl, form: PostedForm) -> str:
+    patterns = form.one("pattern").split()
+    if not patterns:
+        raise ConfigError("nothing to drop: expected a host or a URL pattern")
+    found = crawl.drop(patterns)
+    stored = counted(found.urls.get("archived", 0), "stored page")
+    return (
+        f"Dropped: {' '.join(patterns)}. {counted(found.unqueued, 'URL')} left the queue; {stored} "
+        "will be left out of index, graph and tables when they are next built."
+    )
+
+
+def _undrop(crawl: OpenCrawl, form: PostedForm) -> str:
+    pattern = form.one("pattern")
+    crawl.drop(undo=[pattern])
+    return f"{pattern} is dropped no longer."
+
+
+def _set(crawl: OpenCrawl, form: PostedForm) -> str:
+    name = form.one("name")
+    found = crawl.set({name: crawl.console.read_setting(name, form.one("value"))})
+    return f"Set: {'; '.join(found.changes)}." if found.changes else "Nothing has changed."
+
+
 def _delay(crawl: OpenCrawl, form: PostedForm) -> str:
     host, delay = form.one("host"), form.one("delay_s")
     try:
@@ -203,5 +227,8 @@ ACTIONS: Mapping[str, Callable[[OpenCrawl, PostedForm], str]] = {
     "trust": _trust,
     "block": _block,
     "delay": _delay,
+    "drop": _drop,
+    "undrop": _undrop,
+    "set": _set,
     "add": _add,
 }

@@ -25,6 +25,7 @@ _PARTS: Sequence[tuple[str, str]] = (
     ("/crawl/images", "Images"),
     ("/crawl/queries", "Queries"),
     ("/crawl/seeds", "Seeds"),
+    ("/crawl/rules", "Rules"),
 )
 HOUR_S, DAY_S = 3600.0, 86_400.0
 _YEAR_10000 = 253_402_300_800
@@ -86,10 +87,10 @@ def figures(status: Status, disk_free_bytes: int | None) -> dict[str, tuple[str,
     return found
 
 
-def live_texts(status: Status, disk_free_bytes: int | None) -> dict[str, str]:
+def live_texts(status: Status, disk_free_bytes: int | None, building: str = "") -> dict[str, str]:
     """Return the texts that the page replaces every two seconds, by key."""
     values = {key: value for key, (_, value) in figures(status, disk_free_bytes).items()}
-    return {**values, "state": state_sentence(status)}
+    return {**values, "state": state_sentence(status), "building": building}
 
 
 def overview(

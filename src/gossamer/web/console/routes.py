@@ -1,7 +1,8 @@
 """The routes of the console: what is asked, and the page that answers it."""
 
 import shutil
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+import textwrap
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from heapq import nlargest
 from itertools import islice
 from typing import NamedTuple, TypeAlias
@@ -69,6 +70,7 @@ PER_PAGE = 100
 MOST_HOSTS = 20_000
 """That are kept for the table: those with the most URLs."""
 MOST_LISTED = 10_000
+MOST_VALUE_CHARS = 120
 MOST_CHANGES, MOST_CLUSTERS, MOST_MEMBERS, MOST_LINES = 500, 200, 20, 20
 _encode = msgspec.json.Encoder().encode
 
@@ -92,7 +94,7 @@ class ConsolePages:
 
     def live(self) -> Response:
         """Return the texts of the overview as JSON."""
-        texts = drawing.live_texts(self.status(), self._disk_free())
+        texts = drawing.live_texts(self.status(), self._disk_free(), self._engine.building())
         return Response(_encode(texts), media_type="application/json")
 
     def _disk_free(self) -> int:
@@ -112,6 +114,7 @@ class ConsolePages:
                 yield self._actions.button("stop", "Stop", "/crawl")
             yield "</div>"
         history = self._crawl.console.history()
+        yield f'<p class="note" data-live="building">{text(self._engine.building())}</p>'
         yield from drawing.overview(status, history, self._disk_free(), now)
         yield '<script src="/static/live.js" defer></script>'
 
@@ -150,6 +153,7 @@ class ConsolePages:
             yield '<div class="buttons">'
             yield self._actions.button("block", "Block", back, pattern=name)
             yield self._actions.button("trust", "Trust", back, pattern=name)
+            yield self._actions.button("drop", "Drop", back, pattern=name)
             yield self._actions.button("retry", "Retry its failures", back, host=name)
             yield f"{self._actions.opening('delay', back, host=name)}"
             yield f"{field('delay_s', '', 'Delay in seconds')}<button>Slow down</button></form>"
@@ -303,6 +307,50 @@ class ConsolePages:
         )
         yield table(rows, ("seed", "labels"))
 
+    def rules(self, seen: ConsoleRequest) -> Iterator[str]:
+        """Give what is dropped, what is trusted, and the settings that are obeyed at once."""
+        config, back = self._crawl.config(), "/crawl/rules"
+        yield "<h1>Rules</h1><h2>Dropped</h2>"
+        yield '<p class="note">Never fetched, and left out of index, graph and tables.</p>'
+        if seen.may_write:
+            yield self._actions.opening("drop", back)
+            given = seen.asked.text("pattern").strip()
+            yield f"{field('pattern', given, 'Host or URL pattern')}<button>Drop</button></form>"
+        undo = ("Undo" if seen.may_write else "",)
+        rows = (
+            (text(one), *(self._actions.button("undrop", name, back, pattern=one) for name in undo))
+            if seen.may_write
+            else (text(one),)
+            for one in config.filter.drop
+        )
+        yield (
+            table(rows, ("pattern", *("" for _ in undo)))
+            if config.filter.drop
+            else '<p class="note">None.</p>'
+        )
+        if config.traps.trust:
+            yield f"<h2>Trusted</h2>{table((text(one),) for one in config.traps.trust)}"
+        yield "<h2>Settings that are obeyed at once</h2>"
+        settings = self._crawl.console.settings()
+        if seen.may_write:
+            yield self._actions.opening("set", back)
+            yield _one_of("name", "Setting", (one.name for one in settings))
+            yield f"{field('value', '', 'Value; empty: the default')}<button>Set</button></form>"
+        yield '<dl class="known">'
+        for one in settings:
+            value = text(
+                textwrap.shorten(one.value, MOST_VALUE_CHARS, placeholder=" ...") or "none"
+            )
+            yield f'<dt>{text(one.name)}</dt><dd>{value}<br><span class="note">{text(one.about)}'
+            yield "</span></dd>"
+        yield "</dl>"
+
+
+def _one_of(name: str, about: str, choices: Iterable[str]) -> str:
+    """Return a line of a form with some choices."""
+    options = "".join(f"<option>{text(choice)}</option>" for choice in choices)
+    return f'<label><span>{text(about)}</span><select name="{name}">{options}</select></label>'
+
 
 def _diff(lines: Sequence[str]) -> str:
     """Return lines of a difference, marked as removed or added."""
@@ -347,6 +395,7 @@ def console_routes(engine: Engine, actions: Actions) -> list[Route]:
         page("/crawl/copies", "Copies", pages.copies),
         page("/crawl/queries", "Queries", pages.queries),
         page("/crawl/seeds", "Seeds", pages.seeds),
+        page("/crawl/rules", "Rules", pages.rules),
         Route("/crawl/images", _images),
         Route("/crawl/live", live),
         Route(PATH, _doing(engine, actions), methods=["POST"]),

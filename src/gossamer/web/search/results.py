@@ -39,10 +39,14 @@ TIPS = (
 )
 
 
-def front(name: str, pages: int | None, *, has_graph: bool) -> Iterator[str]:
+def front(name: str, pages: int | None, building: str, *, has_graph: bool) -> Iterator[str]:
     """Give the page where one begins."""
     yield '<div class="front"><h1>gossamer</h1>'
-    if pages is None:
+    if building:
+        yield f'<p class="hint" role="status">{text(building[:1].upper() + building[1:])}.</p>'
+    if pages is None and building:
+        yield f'<p class="note">{link_to("/crawl", "How the crawl does")}</p>'
+    elif pages is None:
         yield from no_index(name, has_graph=has_graph)
     else:
         yield _form("", is_front=True)

@@ -70,14 +70,17 @@ def _front(engine: Engine, around: Around) -> Endpoint:
 
 def _front_page(engine: Engine, around: Around) -> Response:
     """Return the page where one begins. An index elsewhere may have to be asked for its size."""
-    body = front(around.name, engine.indexed_pages(), has_graph=around.has_graph())
-    return _page("gossamer", body)
+    pages, building = engine.indexed_pages(), engine.building()
+    page = _page("gossamer", front(around.name, pages, building, has_graph=around.has_graph()))
+    if building:
+        page.headers["refresh"] = "2"
+    return page
 
 
 def _results(engine: Engine, around: Around) -> Endpoint:
     def in_thread(asked: Asked, languages: tuple[str, ...]) -> Response:
         question = asked.text("q").strip()[:MOST_CHARS]
-        if engine.indexed_pages() is None:
+        if engine.indexed_pages() is None and not engine.building():
             return _page("gossamer", no_index(around.name, has_graph=around.has_graph()), 503)
         if "from" in asked or "to" in asked:
             return _redirect(_between(question, asked.text("from"), asked.text("to")))
