@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from fleets import page as fleet_page
 from provenance import REPOSITORY
 from summary import kept_results
 from svg import Bar, Bars, Panel, bar_chart, line_chart
@@ -239,6 +240,7 @@ CHARTS: dict[str, Callable[[Result], str]] = {
     "order": order,
     "freshness": freshness,
     "graph": graph,
+    "fleet": fleet_page.picture,
 }
 
 
@@ -258,6 +260,8 @@ def main() -> None:
             continue
         print(f"{name}: {picture.relative_to(REPOSITORY)}")
     write_tables(results)
+    if "fleet" in results:
+        fleet_page.write_page(results["fleet"])
 
 
 if __name__ == "__main__":

@@ -1,0 +1,73 @@
+"""The model of a crawl by many machines: placement, a year of failures, and what is kept."""
+
+from random import Random
+
+import pytest
+from fleets import page
+from fleets.costs import Assumptions, Costs, read_costs
+from fleets.demand import demand, nodes_for, storage, uses
+from fleets.placement import largest_share, moved, place
+from fleets.simulation import simulate
+from summary import kept_results
+
+
+@pytest.fixture(scope="module")
+def costs() -> Costs:
+    return read_costs()[0]
+
+
+def test_no_machine_has_more_shards_than_the_mean_and_one_more() -> None:
+    for shards, nodes in ((16, 3), (150, 7), (100, 100)):
+        loads = [0] * nodes
+        for node in place(shards, range(nodes)).values():
+            loads[node] += 1
+        assert sum(loads) == shards
+        assert max(loads) <= -(-shards // nodes) + 1
+
+
+def test_a_machine_less_moves_its_own_shards_and_few_others() -> None:
+    nodes = list(range(10))
+    before = place(150, nodes)
+    after = place(150, [node for node in nodes if node != 4])
+    orphans = {shard for shard, node in before.items() if node == 4}
+    others = set(moved(before, after)) - orphans
+    assert orphans <= set(moved(before, after))
+    assert len(others) <= 15
+    assert place(150, nodes) == before
+
+
+def test_the_largest_domain_makes_one_shard_larger_and_the_more_so_the_more_shards() -> None:
+    few = largest_share(16, 10_000_000, 0.8, Random(1))
+    many = largest_share(1000, 10_000_000, 0.8, Random(1))
+    assert 1.0 < few < many
+
+
+def test_a_year_without_failures_loses_nothing(costs: Costs) -> None:
+    quiet = Assumptions(deaths_a_year=0.0, rack_losses_a_year=0.0, restarts_a_year=0.0)
+    year = simulate(10, 150, 1e12, costs, quiet, Random(1))
+    assert (year.deaths, year.moves, year.lost_share, year.again_a_month) == (0, 0, 0.0, 0.0)
+
+
+def test_the_same_seed_gives_the_same_year_and_deaths_come_at_their_rate(costs: Costs) -> None:
+    said = Assumptions(deaths_a_year=6.0)
+    year = simulate(20, 60, 1e12, costs, said, Random(1))
+    assert year == simulate(20, 60, 1e12, costs, said, Random(1))
+    assert 80 <= year.deaths <= 160
+    assert year.recovery_s > said.detect_s + said.lease_s
+
+
+def test_more_known_urls_need_more_machines_and_more_pages_more_storage(costs: Costs) -> None:
+    said = Assumptions()
+    larger = said._replace(known_urls=4 * said.known_urls)
+    assert nodes_for(demand(costs, said), 2.0, said) < nodes_for(demand(costs, larger), 2.0, larger)
+    one, ten = storage(5, said), storage(5, said._replace(pages_a_month=10 * said.pages_a_month))
+    for kept, more in zip(one, ten, strict=True):
+        assert more.all_tb == pytest.approx(10 * kept.all_tb)
+        assert kept.hot_tb + kept.cold_tb < kept.all_tb
+    scarcest = uses(7, demand(costs, said), 2.0, said)
+    assert [use.share for use in scarcest] == sorted((use.share for use in scarcest), reverse=True)
+
+
+def test_the_page_has_the_tables_of_the_kept_result() -> None:
+    text = page.PAGE.read_text(encoding="utf-8")
+    assert page.current(kept_results()["fleet"]) == text, "run `make plots`"
