@@ -315,7 +315,9 @@ def _put_to(file: BinaryIO) -> Callable[[str, str], None]:
 
 def _only_pages(table: TableSchema) -> None:
     if table.name != "pages":
-        raise ConfigError(f"--format markdown is for pages; {table.name} can be jsonl or csv")
+        raise ConfigError(
+            f"--format markdown is for pages; {table.name} can be parquet, jsonl, csv or sqlite"
+        )
 
 
 def _stream_parquet(file: BinaryIO, table: TableSchema, columns: Sequence[Column]) -> RowWriter:
