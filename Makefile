@@ -12,7 +12,7 @@ BENCHMARKS := server micro cpu macro shards tls envelope politeness addresses ne
 # Compiled modules are kept, whatever the environment says: without them each of the processes that
 # tests start compiles all of Gossamer anew.
 unexport PYTHONDONTWRITEBYTECODE
-.PHONY: help setup demo test check quick mutants kills test-store fix docs lock bench plots shot
+.PHONY: help setup demo test check quick mutants kills test-store test-cluster fix docs lock bench plots shot
 
 help:            ## what you can say
 	@grep -hE '^[a-z%-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 14
@@ -56,6 +56,9 @@ kills: setup     ## crawls that are killed with -9 at 100 random moments: KILLS=
 
 test-store: setup   ## all tests of checkpoints in an object store, a fraction of which `test` plays
 	MODEL_RUNS=3000 STORE_FULL=1 $(BIN)/pytest -q -n 2 tests/model tests/store
+
+test-cluster: setup   ## a crawl on several machines with 75 faults, of which `test` plays three
+	CLUSTER_FULL=1 $(BIN)/pytest -q -n 2 tests/cluster
 
 fix: setup       ## format, and mend what can be mended
 	$(BIN)/ruff format $(CODE)

@@ -11,6 +11,20 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from gossamer.api.checking import CheckReport
+    from gossamer.api.clusters import (
+        ClusterCrawl,
+        ClusterFacts,
+        JoinedCluster,
+        NodeFacts,
+        cluster_down,
+        cluster_drain,
+        cluster_join,
+        cluster_node,
+        cluster_status,
+        cluster_up,
+        coordinator_folder,
+        run_shard,
+    )
     from gossamer.api.console import Console, LiveSetting
     from gossamer.api.crawls import OpenCrawl
     from gossamer.api.feeds import write_feed
@@ -254,6 +268,8 @@ __all__ = [
     "CheckFinding",
     "CheckReport",
     "Checkpointed",
+    "ClusterCrawl",
+    "ClusterFacts",
     "ClusterMember",
     "Coding",
     "CodingFacts",
@@ -319,6 +335,7 @@ __all__ = [
     "ItemRules",
     "ItemStream",
     "ItemTotals",
+    "JoinedCluster",
     "LikeThis",
     "LimitsConfig",
     "Link",
@@ -342,6 +359,7 @@ __all__ = [
     "Moved",
     "NearCopy",
     "NearTotals",
+    "NodeFacts",
     "Objection",
     "OpenCrawl",
     "OrphanFacts",
@@ -440,6 +458,13 @@ __all__ = [
     "build_state",
     "check_links",
     "checkpoint",
+    "cluster_down",
+    "cluster_drain",
+    "cluster_join",
+    "cluster_node",
+    "cluster_status",
+    "cluster_up",
+    "coordinator_folder",
     "extract_items",
     "fetch_page",
     "graph_from_edges",
@@ -466,6 +491,7 @@ __all__ = [
     "restore",
     "run",
     "run_async",
+    "run_shard",
     "serve",
     "show",
     "state_sentence",
@@ -478,6 +504,11 @@ __all__ = [
 ]
 
 _HOMES = {
+    "api.clusters": (
+        "ClusterCrawl ClusterFacts JoinedCluster NodeFacts cluster_down cluster_drain "
+        "cluster_join cluster_node cluster_status cluster_up "
+        "coordinator_folder run_shard"
+    ),
     "api.console": "Console LiveSetting",
     "api.crawls": "OpenCrawl",
     "api.running": "run run_async",

@@ -47,9 +47,20 @@ _VERBS: dict[str, str] = {
     "index": "indexing.index",
     "serve": "serving.serve",
     "graph": "",
+    "cluster": "",
+    "shard": "clusters.shard",
     "demo": "dev.demo",
 }
-"""The verbs in the order of `--help`, and where each is defined; `graph` has verbs of its own."""
+"""The verbs in the order of `--help`, and where each is defined; "" of those with verbs of their
+own."""
+_CLUSTER_VERBS: dict[str, str] = {
+    "up": "clusters.up",
+    "join": "clusters.join",
+    "status": "clusters.status",
+    "drain": "clusters.drain",
+    "down": "clusters.down",
+    "node": "clusters.node",
+}
 _GRAPH_VERBS: dict[str, str] = {
     "from-edges": "graphfiles.from_edges",
     "to-edges": "graphfiles.to_edges",
@@ -62,6 +73,13 @@ _GRAPH_VERBS: dict[str, str] = {
     "hosts": "linkgraph.hosts",
     "components": "linkgraph.components",
     "picture": "linkgraph.picture",
+}
+_GROUPS: dict[str, tuple[str, dict[str, str]]] = {
+    "graph": (
+        "Link graphs as files: from and to edge lists, and what can be asked of them.",
+        _GRAPH_VERBS,
+    ),
+    "cluster": ("Machines that share crawls: bring a cluster up, join it.", _CLUSTER_VERBS),
 }
 _WITH_FLAGS_OF_OTHERS = {"set", "search"}
 
@@ -81,24 +99,25 @@ def app_with(verbs: Collection[str]) -> typer.Typer:
     )
     app.callback(invoke_without_command=True)(_top)
     for verb in (one for one in _VERBS if one in verbs):
-        if verb == "graph":
-            app.add_typer(_graph_verbs(), name=verb)
+        if verb in _GROUPS:
+            app.add_typer(_verbs_of(verb), name=verb)
         else:
             settings = _FLAGS_OF_OTHERS if verb in _WITH_FLAGS_OF_OTHERS else None
             app.command(verb, context_settings=settings)(_defined(_VERBS[verb]))
     return app
 
 
-def _graph_verbs() -> typer.Typer:
-    graph = typer.Typer(
-        help="Link graphs as files: from and to edge lists, and what can be asked of them.",
+def _verbs_of(group: str) -> typer.Typer:
+    words, verbs = _GROUPS[group]
+    app = typer.Typer(
+        help=words,
         add_completion=False,
         context_settings={"help_option_names": ["-h", "--help"]},
         no_args_is_help=True,
     )
-    for verb, place in _GRAPH_VERBS.items():
-        graph.command(verb)(_defined(place))
-    return graph
+    for verb, place in verbs.items():
+        app.command(verb)(_defined(place))
+    return app
 
 
 def _defined(place: str) -> Any:  # noqa: ANN401 - a command, whose parameters the parser reads
@@ -174,7 +193,7 @@ def usage_error(error: typer.TyperException, words: Sequence[str]) -> str:
     """Return what is wrong with a line of arguments, and what to write instead."""
     first = words[0] if words else ""
     context = getattr(error, "ctx", None)
-    own = f"gossamer {first}" if first in _VERBS and first != "graph" else ""
+    own = f"gossamer {first}" if first in _VERBS and first not in _GROUPS else ""
     command = context.command_path if context is not None else own or "gossamer"
     see = f"see `{command} --help`"
     option = getattr(error, "option_name", "")

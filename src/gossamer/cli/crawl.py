@@ -85,9 +85,10 @@ _OWN: tuple[tuple[str, object, object], ...] = (
     (
         "into",
         Annotated[
-            Path, typer.Option("--into", metavar="DIR", help="The crawl's folder; it may exist.")
+            Path | None,
+            typer.Option("--into", metavar="DIR", help="The crawl's folder; it may exist."),
         ],
-        Parameter.empty,
+        None,
     ),
     (
         "seeds",
@@ -159,6 +160,19 @@ _OWN: tuple[tuple[str, object, object], ...] = (
             ),
         ],
         False,
+    ),
+    (
+        "cluster",
+        Annotated[
+            str,
+            typer.Option(
+                "--cluster",
+                metavar="auto|local",
+                help="With --store: on all machines of this one's cluster, or here as if on one.",
+                show_default=False,
+            ),
+        ],
+        "",
     ),
     *HOW_TO_TELL,
 )

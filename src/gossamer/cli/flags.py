@@ -109,6 +109,7 @@ _OWN: dict[str, Shape] = {
     "--log": "text",
     "--metrics-port": "text",
     "--take-over": "switch",
+    "--cluster": "text",
     "--json": "switch",
     "--verbose": "switch",
 }
@@ -148,7 +149,7 @@ def plain_flags(words: Sequence[str]) -> dict[str, object] | None:
             given[parameter] = read
         else:
             return None
-    return {**given, **lists} if "into" in given else None
+    return {**given, **lists} if "into" in given or "cluster" in given else None
 
 
 @cache

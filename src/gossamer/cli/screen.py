@@ -210,7 +210,7 @@ def round_line(done: "RoundTotals") -> Text:
 
 
 def summary(
-    ending: str, status: "Status", folder: Path, failed_seeds: "FailedSeeds | None" = None
+    ending: str, status: "Status", folder: Path | str, failed_seeds: "FailedSeeds | None" = None
 ) -> RenderableType:
     """Return the end of a run: what was stored and where, what was not, what to do next."""
     has_failed = bool(failed_seeds and failed_seeds.first) and not ending.startswith("no_seed")
@@ -252,7 +252,9 @@ class FailedSeed(NamedTuple):
     why: "Why"
 
 
-def _seed_lines(seeds: FailedSeeds, folder: Path, failures: Mapping[str, str]) -> Iterator[Text]:
+def _seed_lines(
+    seeds: FailedSeeds, folder: Path | str, failures: Mapping[str, str]
+) -> Iterator[Text]:
     for url, why in seeds.first:
         led = f"redirects to {harmless(why.url)}. " if why.url != url else ""
         told = Text.assemble(f"  {harmless(url)}  {led}", _explained(why))
@@ -283,6 +285,9 @@ def status_view(status: "Status", folder: Path | str) -> RenderableType:
             head.append(f"\nIt is {waiting_words(status)}.", "yellow")
     if status.store is not None:
         head.append(f"\n{store_words(status.store)}", "dim")
+        for name, shards in status.store.nodes.items():
+            numbers = ", ".join(map(str, shards))
+            head.append(f"\n{harmless(name or 'one machine')}: shards {numbers}", "dim")
     return Group(head, _numbers(status, folder), *_reasons(status), *held_view(status, folder))
 
 
@@ -536,26 +541,29 @@ def _user_errors(told: "Mapping[str, UserErrors]") -> Table:
     return table
 
 
-def _retry_line(status: "Status", folder: Path) -> Iterator[Text]:
+def _retry_line(status: "Status", folder: Path | str) -> Iterator[Text]:
     if failed := sum(status.failed.values()) + status.refused.get("robots_unreachable", 0):
         command = f"gossamer retry {shlex.quote(str(folder))}"
         them = plural(failed, "it", "them")
         yield Text(f"\n{counted(failed, 'URL')} failed; `{harmless(command)}` queues {them} again")
 
 
-def _next_steps(ending: str, folder: Path) -> Text:
+def _next_steps(ending: str, folder: Path | str) -> Text:
     where = escape(str(folder))
+    go_on = f"gossamer crawl --into {where}"
+    if "://" in where:
+        go_on = f"gossamer crawl --cluster auto --store {where}"
     steps = [f"gossamer status {where}", f"gossamer why {where} URL", f"gossamer show {where} URL"]
     steps += [f"gossamer search {where} WORDS", f"gossamer serve {where}   (in a browser)"]
     if ending == "watched":
         steps.insert(0, f"gossamer watch {where}   (goes on)")
     elif ending in {"max_pages", "max_bytes"}:
         more = "--max-pages N" if ending == "max_pages" else "--max-bytes SIZE"
-        steps.insert(0, f"gossamer crawl --into {where} {more}   (goes on)")
+        steps.insert(0, f"{go_on} {more}   (goes on)")
     elif ending == "revisited":
         steps.insert(0, f"gossamer changes {where} --since last")
     elif ending not in {"finished", "no_seed"}:
-        steps.insert(0, f"gossamer crawl --into {where}   (goes on)")
+        steps.insert(0, f"{go_on}   (goes on)")
     if ending.startswith("no_seed"):
         steps = [step for step in steps if "crawl" in step or "status" in step or "why" in step]
     return Text("\nnext:  " + "\n       ".join(steps), "dim")

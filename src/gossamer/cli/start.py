@@ -53,6 +53,7 @@ class CrawlArguments(Struct, kw_only=True):
     serve: bool = False
     serve_port: str = ""
     take_over: bool = False
+    cluster: str = ""
     json: bool = False
     verbose: bool = False
     log: str = ""
@@ -61,6 +62,8 @@ class CrawlArguments(Struct, kw_only=True):
 
 def start(given: Mapping[str, Any]) -> int:
     """Crawl as the arguments ask, by name; return the exit code. An absent one was not given."""
+    if given.get("into") is None:
+        given = {**given, "into": _folder_of_cluster(given)}
     arguments = CrawlArguments(
         **{name: given[name] for name in CrawlArguments.__struct_fields__ if name in given}
     )
@@ -71,6 +74,18 @@ def start(given: Mapping[str, Any]) -> int:
         return _run(arguments, new, max_time_of(given))
     except ConfigError as error:
         raise named_by_flag(error, given_knobs(given)) from None
+
+
+def _folder_of_cluster(given: Mapping[str, Any]) -> Path:
+    """Return the folder of a crawl that is kept by a cluster: of what was asked, and no more."""
+    if not given.get("cluster"):
+        raise ConfigError(
+            "Missing option '--into': give the folder to keep the crawl in, such as "
+            "--into mycrawl; see `gossamer crawl --help`"
+        )
+    from gossamer import coordinator_folder
+
+    return coordinator_folder(str(given.get("store") or ""))
 
 
 def settle(arguments: CrawlArguments, given: Mapping[str, object]) -> Config:
@@ -136,6 +151,7 @@ def _run(arguments: CrawlArguments, config: Config, max_time_s: float | None) ->
         verbose=arguments.verbose,
         metrics_port=arguments.metrics_port,
         take_over=arguments.take_over,
+        cluster=arguments.cluster,
     )
     aside = out(is_aside=True)
 
@@ -165,15 +181,16 @@ def _run(arguments: CrawlArguments, config: Config, max_time_s: float | None) ->
         indexer.finish(is_stopped=ending.reason == "stopped")
     is_early = ending.reason == "no_seed" and not ending.is_finished
     how = "no_seed_yet" if is_early else ending.reason
+    place = config.store.url if arguments.cluster else arguments.into
     (aside if arguments.json else out()).print(
-        summary(how, ending.status, arguments.into, _failed_seeds(arguments.into, ending))
+        summary(how, ending.status, place, _failed_seeds(place, ending))
     )
     if arguments.json:
         print_json({**as_json(ending.status), "reason": ending.reason})
     return ending.exit_code
 
 
-def _failed_seeds(folder: Path, ending: "Ending") -> FailedSeeds | None:
+def _failed_seeds(folder: Path | str, ending: "Ending") -> FailedSeeds | None:
     """Return what is known of the first seeds if none could be fetched, or of some that failed."""
     some = () if ending.reason == "stopped" else tuple(ending.status.seed_failures)
     if ending.reason != "no_seed" and not some:

@@ -11,29 +11,71 @@ from gossamer.lazy import late
 
 if TYPE_CHECKING:
     from gossamer.cluster.address_clocks import FileAddressClocks
+    from gossamer.cluster.certificates import client_context, fingerprint, server_context
     from gossamer.cluster.charter import Charter, read_charter, renew_charter, write_charter
-    from gossamer.cluster.connection import Connection
+    from gossamer.cluster.connection import (
+        Connection,
+        address_of,
+        bound_socket,
+        join_address,
+        listen,
+        split_address,
+    )
     from gossamer.cluster.datagrams import DatagramSocket
+    from gossamer.cluster.engines import HeadEngine, LocalEngine, ShardEngine
+    from gossamer.cluster.head import ClusterHead, join_line
+    from gossamer.cluster.home import (
+        AUTO,
+        LOCAL,
+        ClusterHome,
+        ClusterMembership,
+        default_home,
+        found_cluster,
+        local_home,
+        read_token,
+    )
     from gossamer.cluster.mailbox import MARK, Courier, Mailbox
     from gossamer.cluster.messages import (
         ContentMail,
         ContentNews,
+        ControlQuestion,
         ControlReply,
         ControlRequest,
         Dismiss,
         Downward,
+        FirstWords,
         GrantPages,
         Hello,
+        KeepSettings,
         Mail,
+        MeetCoordinator,
         Probe,
         RecallPages,
         Receipt,
         ReturnPages,
         RevisitShare,
+        ShardAddresses,
+        ShardBeat,
         ShardEnded,
+        ShardHello,
         ShardJoined,
         ShardReport,
+        ShardRight,
+        StartShard,
+        TurnedAway,
+        Upward,
         WantPages,
+    )
+    from gossamer.cluster.network import ShardNetwork
+    from gossamer.cluster.node import ClusterNode, join_cluster
+    from gossamer.cluster.node_messages import (
+        CoordinatorHello,
+        HeadAnswer,
+        HeadQuestion,
+        NodeState,
+        ProcessEnded,
+        ShardProcess,
+        ToCommand,
     )
     from gossamer.cluster.orders import (
         OutageOrders,
@@ -45,34 +87,62 @@ if TYPE_CHECKING:
     )
     from gossamer.cluster.outbox import OUTBOX, PARCELS, Outbox, outbox_tasks, parcel_rows
     from gossamer.cluster.page_budget import PageBudget
+    from gossamer.cluster.placement import PlacedNode, moves, place
     from gossamer.cluster.processes import ShardChild, start_child
     from gossamer.cluster.ring import POINTS, Ranges, Ring, RingSlice
     from gossamer.cluster.splitter import Splitter
-    from gossamer.cluster.supervisor import NoAnswer, ShardHandle, Supervisor
+    from gossamer.cluster.supervisor import (
+        ForkedShards,
+        NoAnswer,
+        ShardHandle,
+        ShardStarter,
+        StartedShard,
+        Supervisor,
+    )
     from gossamer.cluster.termination import Termination
+    from gossamer.cluster.uplink import SupervisorLine, Uplink
 else:
     __getattr__ = late(
         __name__,
         {
             "address_clocks": "FileAddressClocks",
+            "certificates": "client_context fingerprint server_context",
             "charter": "Charter read_charter renew_charter write_charter",
-            "connection": "Connection",
+            "connection": ("Connection address_of bound_socket join_address listen split_address"),
             "datagrams": "DatagramSocket",
+            "engines": "ShardEngine HeadEngine LocalEngine",
+            "head": "ClusterHead join_line",
+            "home": (
+                "AUTO LOCAL ClusterHome ClusterMembership default_home found_cluster local_home "
+                "read_token"
+            ),
             "mailbox": "MARK Courier Mailbox",
             "messages": (
-                "ContentMail ContentNews ControlReply ControlRequest Dismiss Downward "
-                "GrantPages Hello Mail Probe RecallPages Receipt ReturnPages RevisitShare "
-                "ShardEnded ShardJoined ShardReport WantPages"
+                "ContentMail ContentNews ControlQuestion ControlReply ControlRequest Dismiss "
+                "Downward FirstWords GrantPages Hello KeepSettings Mail MeetCoordinator Probe "
+                "RecallPages Receipt ReturnPages RevisitShare ShardAddresses ShardBeat "
+                "ShardEnded ShardHello ShardJoined ShardReport ShardRight StartShard TurnedAway "
+                "Upward WantPages"
+            ),
+            "network": "ShardNetwork",
+            "node": "ClusterNode join_cluster",
+            "node_messages": (
+                "CoordinatorHello HeadAnswer HeadQuestion NodeState ProcessEnded ShardProcess "
+                "ToCommand"
             ),
             "orders": (
                 "OutageOrders Outages ProbationOrders ProbationShare ShardOutages ShardProbation"
             ),
             "outbox": "OUTBOX PARCELS Outbox outbox_tasks parcel_rows",
             "page_budget": "PageBudget",
+            "placement": "PlacedNode moves place",
             "processes": "ShardChild start_child",
             "ring": "POINTS Ranges Ring RingSlice",
             "splitter": "Splitter",
-            "supervisor": "NoAnswer ShardHandle Supervisor",
+            "supervisor": (
+                "ForkedShards NoAnswer ShardHandle ShardStarter StartedShard Supervisor"
+            ),
             "termination": "Termination",
+            "uplink": "SupervisorLine Uplink",
         },
     )

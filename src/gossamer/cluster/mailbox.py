@@ -5,16 +5,24 @@ each other for ever. Its receipt leaves when the commit that took its tasks in i
 """
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple, Protocol, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from gossamer.clock import Clock
 from gossamer.cluster.connection import Connection
-from gossamer.cluster.messages import Hello, Mail, PeerMessage, Receipt
+from gossamer.cluster.messages import (
+    ContentLetter,
+    ContentMail,
+    Hello,
+    Mail,
+    PeerMessage,
+    Receipt,
+)
 from gossamer.cluster.outbox import Outbox
 from gossamer.linux import short_path
 from gossamer.log import tell
@@ -23,6 +31,66 @@ from gossamer.model import Row
 RECONNECT_S = 0.05
 MARK = b"w"
 """Prefix of a high-water row: sender → the last letter of it that was committed here."""
+
+
+Serve: TypeAlias = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+TakeContent: TypeAlias = Callable[[int, ContentMail], None]
+OnStarted: TypeAlias = Callable[[int], None]
+
+
+class ContentInbox(NamedTuple):
+    """Who takes what other shards say about contents, and hears that one was started."""
+
+    take: TakeContent
+    on_started: OnStarted
+
+
+class MailDoor(Protocol):
+    """Where other shards deliver."""
+
+    async def open(self, serve: Serve) -> None:
+        """Take connections from now on."""
+
+    def close(self) -> None:
+        """Take no more."""
+
+
+class UnixDoor:
+    """A socket file, for the shards of this machine."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._server: asyncio.AbstractServer | None = None
+
+    async def open(self, serve: Serve) -> None:
+        """Listen; a socket file that a dead shard left behind is replaced."""
+        self._path.unlink(missing_ok=True)
+        with short_path(self._path) as short:
+            self._server = await asyncio.start_unix_server(serve, path=short)
+        self._path.chmod(0o600)
+
+    def close(self) -> None:
+        """Stop listening, and remove the socket file."""
+        if self._server is not None:
+            self._server.close()
+        with suppress(OSError):  # the disk is gone; who opens next replaces the file
+            self._path.unlink(missing_ok=True)
+
+
+class ContentLine(Protocol):
+    """What is said about contents, where letters are carried between machines."""
+
+    def heard(self, sender: int, mail: ContentMail) -> None:
+        """Take what a shard has said."""
+
+    def greeted(self, sender: int) -> None:
+        """Note that there is a new connection with a shard."""
+
+    def attach(self, to: int, way: Connection[PeerMessage]) -> None:
+        """Use a connection to a shard from now on."""
+
+    def detach(self, to: int, way: Connection[PeerMessage]) -> None:
+        """Forget a connection that has ended."""
 
 
 class _Taken(Struct):
@@ -37,13 +105,22 @@ class Mailbox:
     """Where other shards deliver. Receipts follow the durable point."""
 
     def __init__(
-        self, path: Path, take: Callable[[Mail], None], rows: Iterable[tuple[bytes, bytes]] = ()
+        self,
+        door: MailDoor | Path,
+        take: Callable[[Mail], None],
+        rows: Iterable[tuple[bytes, bytes]] = (),
+        contents: ContentLine | None = None,
     ) -> None:
-        """Take letters to `take`; `rows` are the committed high-water marks."""
-        self._path = path
+        """Take letters to `take`; `rows` are the committed high-water marks.
+
+        The door is a socket file of this machine, or what others reach; then what they say about
+        contents comes with the letters.
+        """
+        self._door = UnixDoor(door) if isinstance(door, Path) else door
+        self._contents = contents
         self._take = take
         self._last = {int.from_bytes(key[1:], "big"): value for key, value in rows}
-        self._server: asyncio.AbstractServer | None = None
+        self._is_open = False
         self._taken: list[_Taken] = []
         self._owed: list[_Taken] = []
         self._advanced: set[int] = set()
@@ -52,11 +129,9 @@ class Mailbox:
         self._commits = 0
 
     async def open(self) -> None:
-        """Listen; a socket file that a dead shard left behind is replaced."""
-        self._path.unlink(missing_ok=True)
-        with short_path(self._path) as short:
-            self._server = await asyncio.start_unix_server(self._serve, path=short)
-        self._path.chmod(0o600)
+        """Take letters from now on."""
+        self._is_open = True
+        await self._door.open(self._serve)
 
     @property
     def is_empty(self) -> bool:
@@ -108,15 +183,20 @@ class Mailbox:
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         connection: Connection[PeerMessage] = Connection(reader, writer, PeerMessage)
         try:
-            hello = await connection.receive()
+            hello = await connection.receive() if connection.is_trusted else None
             if not isinstance(hello, Hello) or hello.epoch < self._epochs.get(hello.sender, 0):
                 tell("mailbox.refused", hello=hello)
                 return  # an older start of that shard: its place has been taken
             self._epochs[hello.sender] = hello.epoch
+            if self._contents is not None:
+                self._contents.greeted(hello.sender)
             # A letter that comes after the close stays with its sender: nobody would commit it.
-            while isinstance(mail := await connection.receive(), Mail) and self._server is not None:
-                self._taken.append(_Taken(connection, Receipt(mail.epoch, mail.sequence)))
-                self._take(self._without_old_credit(mail))
+            while (mail := await connection.receive()) is not None and self._is_open:
+                if isinstance(mail, Mail):
+                    self._taken.append(_Taken(connection, Receipt(mail.epoch, mail.sequence)))
+                    self._take(self._without_old_credit(mail))
+                elif isinstance(mail, ContentLetter) and self._contents is not None:
+                    self._contents.heard(hello.sender, mail.mail)
         except asyncio.CancelledError:  # the shard ends; asyncio's server would print a traceback
             return
         finally:
@@ -135,12 +215,9 @@ class Mailbox:
         return replace(mail, tasks=[replace(task, credit=0.0) for task in mail.tasks])
 
     def close(self) -> None:
-        """Stop listening and reading, and remove the socket file."""
-        server, self._server = self._server, None
-        if server is not None:
-            server.close()
-        with suppress(OSError):  # the disk is gone; who opens next replaces the file
-            self._path.unlink(missing_ok=True)
+        """Stop listening and reading."""
+        self._is_open = False
+        self._door.close()
 
 
 def _mark(epoch: int, sequence: int) -> bytes:
@@ -151,41 +228,62 @@ class Courier:
     """Carries our letters to one other shard, and its receipts back; connects again and again."""
 
     def __init__(
-        self, to: int, path: Path, hello: Hello, clock: Clock, on_receipt: Callable[[], None]
+        self,
+        to: int,
+        way: "Path | Dial",
+        hello: Hello,
+        clock: Clock,
+        on_receipt: Callable[[], None],
+        contents: ContentLine | None = None,
     ) -> None:
+        """Take the way to a shard: its socket file on this machine, or what dials it elsewhere."""
         self._on_receipt = on_receipt
         self._clock = clock
         self._to = to
-        self._path = path
+        self._dial = unix_dial(way) if isinstance(way, Path) else way
         self._hello = hello
+        self._contents = contents
         self._connection: Connection[PeerMessage] | None = None
+        self._has_skipped = False
 
     def send(self, mail: Mail) -> None:
-        """Send a letter now if there is a connection; otherwise all go when there is one."""
-        if self._connection is not None:
+        """Send a letter now if there is a connection; otherwise all go when there is one.
+
+        A shard that is too slow for more gets the rest over a new connection, when it has caught
+        up: all its letters are in the outbox.
+        """
+        if self._connection is None:
+            return
+        self._has_skipped = self._has_skipped or self._connection.is_behind
+        if not self._has_skipped:
             self._connection.send(mail)
 
     async def run(self, outbox: Outbox) -> None:
         """Keep a connection open for as long as the crawl runs."""
         while True:
             try:
-                with short_path(self._path) as short:
-                    reader, writer = await asyncio.open_unix_connection(short)
+                connection = await self._dial(self._to)
             except OSError:
                 await self._clock.sleep(RECONNECT_S)
                 continue
-            await self._deliver(Connection(reader, writer, PeerMessage), outbox)
+            await self._deliver(connection, outbox)
             await self._clock.sleep(RECONNECT_S)
 
     async def _deliver(self, connection: Connection[PeerMessage], outbox: Outbox) -> None:
         try:
             await self._send_old(connection, outbox)
-            self._connection = connection
+            self._connection, self._has_skipped = connection, False
+            if self._contents is not None:
+                self._contents.attach(self._to, connection)
             while isinstance(receipt := await connection.receive(), Receipt):
                 outbox.receipt(self._to, receipt.epoch, receipt.sequence)
                 self._on_receipt()
+                if self._has_skipped and not connection.is_behind:
+                    return
         finally:
             self._connection = None
+            if self._contents is not None:
+                self._contents.detach(self._to, connection)
             connection.close()
 
     async def _send_old(self, connection: Connection[PeerMessage], outbox: Outbox) -> None:
@@ -201,3 +299,17 @@ class Courier:
                 connection.send(mail)
                 await connection.flush()
                 last, is_behind = mail.sequence, True
+
+
+Dial: TypeAlias = Callable[[int], Awaitable[Connection[PeerMessage]]]
+
+
+def unix_dial(path: Path) -> Dial:
+    """Return what connects to a shard of this machine, by its socket file."""
+
+    async def dial(_to: int) -> Connection[PeerMessage]:
+        with short_path(path) as short:
+            reader, writer = await asyncio.open_unix_connection(short)
+        return Connection(reader, writer, PeerMessage)
+
+    return dial

@@ -56,12 +56,21 @@ class ContentMail(Struct, frozen=True, array_like=True):
     """From the owner: its durable point covers the news."""
 
 
+class ContentLetter(Struct, frozen=True, tag=True, array_like=True):
+    """What a shard says about contents to one on another machine."""
+
+    mail: ContentMail
+
+
 class ShardJoined(Struct, frozen=True, tag=True):
-    """A shard is open and about to run."""
+    """A shard is open and about to run; or it runs, and a new coordinator is there."""
 
     pages: int
+    """Stored, and those that it may still store without being granted any more."""
     refused: dict[str, str] = field(default_factory=dict)
     """Seeds that were not wanted, with the reason."""
+    address: str = ""
+    """Where other shards reach it, if they are on other machines."""
 
 
 class ShardReport(Struct, frozen=True, tag=True):
@@ -106,6 +115,8 @@ class ShardEnded(Struct, frozen=True, tag=True):
     """The error is of the operator's making (exit code 2), not of the machine's (4)."""
     is_taken_over: bool = False
     """Another machine goes on with the crawl (exit code 5)."""
+    is_local: bool = False
+    """The trouble is of its machine: on another one it could go on."""
 
 
 class GrantPages(Struct, frozen=True, tag=True):
@@ -143,8 +154,91 @@ class Dismiss(Struct, frozen=True, tag=True):
     reason: str = ""
 
 
-PeerMessage = Hello | Mail | Receipt
-Upward = ShardJoined | ShardReport | WantPages | ReturnPages | ControlReply | ShardEnded
+class ShardAddresses(Struct, frozen=True, tag=True):
+    """Where the shards are heard, by number."""
+
+    addresses: dict[int, str]
+
+
+class KeepSettings(Struct, frozen=True, tag=True):
+    """What crawl.toml says from now on."""
+
+    config: dict[str, object]
+
+
+class ShardRight(Struct, frozen=True, kw_only=True):
+    """By what right a shard of a crawl on several machines may be claimed."""
+
+    crawl: str
+    generation: int
+    shard: int
+    epoch: int
+    """Issued for this start: nobody else has it."""
+    lease_s: float
+    ship_s: float
+    must_wait: bool = False
+    """Wait a whole lease, whatever is known of the last owner."""
+
+
+class StartShard(Struct, frozen=True, tag=True, kw_only=True):
+    """All that a process needs to be a shard."""
+
+    coordinator: int
+    """The number of the charter by which the coordinator has the crawl."""
+    right: ShardRight
+    ranges: tuple[tuple[int, int], ...]
+    """Of the ring: the first point of each, and its shard."""
+    config: dict[str, object]
+    """The settings of this moment."""
+    kept: dict[str, object]
+    """What crawl.toml says: the next start."""
+    secrets: dict[str, object]
+    files: dict[str, bytes] = field(default_factory=dict)
+    """Small files of the whole crawl, by their names below its folder."""
+    seeds: list[tuple[str, str]]
+    is_limited: bool
+    reports_commits: bool
+    asks_again: bool
+    is_paused: bool = False
+
+
+class ShardHello(Struct, frozen=True, tag=True, kw_only=True):
+    """A process wants to be a shard, or runs one already and looks for a coordinator."""
+
+    shard: int
+    process: str = ""
+    """Names the start, if a coordinator has asked for it."""
+    node: str = ""
+    epoch: int = 0
+    """By which it has claimed the shard; 0 if it has not yet."""
+
+
+class MeetCoordinator(Struct, frozen=True, tag=True):
+    """A shard that runs is heard by a coordinator again: it joins anew."""
+
+    coordinator: int
+
+
+class ControlQuestion(Struct, frozen=True, tag=True):
+    """A command asks the coordinator."""
+
+    question: dict[str, object]
+
+
+class ShardBeat(Struct, frozen=True, tag=True):
+    """A shard that has not joined yet is still busy with that."""
+
+
+class TurnedAway(Struct, frozen=True, tag=True):
+    """Who called is not wanted."""
+
+    reason: str
+
+
+PeerMessage = Hello | Mail | Receipt | ContentLetter
+Upward = ShardJoined | ShardBeat | ShardReport | WantPages | ReturnPages | ControlReply | ShardEnded
+FirstWords = ShardHello | ControlQuestion
+"""What a coordinator is told first."""
 Downward = (
     GrantPages
     | RecallPages
@@ -154,4 +248,9 @@ Downward = (
     | ProbationOrders
     | ControlRequest
     | Dismiss
+    | ShardAddresses
+    | KeepSettings
+    | StartShard
+    | MeetCoordinator
+    | TurnedAway
 )

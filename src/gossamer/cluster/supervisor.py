@@ -5,7 +5,7 @@ import signal
 import socket
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 from msgspec import Struct
 
@@ -19,6 +19,7 @@ from gossamer.cluster.messages import (
     Probe,
     RecallPages,
     ReturnPages,
+    ShardBeat,
     ShardEnded,
     ShardJoined,
     ShardReport,
@@ -50,6 +51,84 @@ RECALL_AGAIN_S = 0.1
 Waiting: TypeAlias = "asyncio.Future[dict[str, object] | NoAnswer]"
 
 
+class StartedShard(Protocol):
+    """A shard that was started, and our end of the connection to it."""
+
+    @property
+    def connection(self) -> Connection[Upward]:
+        """Return the connection; its end is the end of the shard, as far as we know."""
+
+    @property
+    def where(self) -> str:
+        """Return where it runs, for people."""
+
+    def kill(self) -> None:
+        """End it at once: the next start repairs what is open."""
+
+    async def ended(self) -> int | None:
+        """Wait until it cannot do harm any more; return how it went, None if nobody knows."""
+
+
+class ShardStarter(Protocol):
+    """Starts shards: as forks, or on other machines."""
+
+    async def start(self, shard: int) -> StartedShard:
+        """Start a shard, or find it running; return when it can be talked to."""
+
+    def goes_elsewhere(self, shard: int, ended: ShardEnded) -> bool:
+        """Return True if a shard that ended in trouble can be started on another machine."""
+
+    def joined(self, shard: int, address: str) -> None:
+        """Note that a shard runs, and where others reach it."""
+
+
+class _ForkedShard:
+    """A fork, with our end of the connection to it."""
+
+    def __init__(self, child: ShardChild, connection: Connection[Upward], clock: Clock) -> None:
+        self._child = child
+        self._clock = clock
+        self.connection = connection
+
+    @property
+    def where(self) -> str:
+        return f"process {self._child.pid}"
+
+    def kill(self) -> None:
+        self._child.kill()
+
+    async def ended(self) -> int | None:
+        return await self._child.ended(self._clock)
+
+
+class ForkedShards:
+    """Starts shards as forks of this process."""
+
+    def __init__(
+        self,
+        run_shard: Callable[[int, socket.socket], int],
+        keep_files: tuple[int, ...],
+        clock: Clock,
+    ) -> None:
+        """Know how to run a shard, and which files it keeps."""
+        self._run_shard = run_shard
+        self._keep_files = keep_files
+        self._clock = clock
+
+    async def start(self, shard: int) -> StartedShard:
+        """Fork a shard."""
+        child = start_child(shard, self._run_shard, self._keep_files)
+        connection: Connection[Upward] = await Connection.over(child.end, Upward)
+        return _ForkedShard(child, connection, self._clock)
+
+    def goes_elsewhere(self, shard: int, ended: ShardEnded) -> bool:  # noqa: ARG002 - a Protocol's
+        """Return False: there is no other machine."""
+        return False
+
+    def joined(self, shard: int, address: str) -> None:
+        """Do nothing: it is where it was started."""
+
+
 class NoAnswer(Struct, frozen=True):
     """A shard gave no answer, for a reason; another try may have one."""
 
@@ -67,6 +146,9 @@ class ShardHandle:
     """In a row, without a commit in between."""
     starts: int = 0
     has_ended: bool = False
+    is_moving: bool = False
+    """It was told to end so that it can go on elsewhere."""
+    where: str = ""
     refused: dict[str, str] = field(default_factory=dict)
     orders: OutageOrders = field(default_factory=OutageOrders)
     """What it was told last to do about hosts that are down."""
@@ -77,20 +159,19 @@ class ShardHandle:
 
 
 class Supervisor:
-    """Local processes, one per shard. Another kind of supervisor would have the same methods."""
+    """One process per shard, wherever it was started."""
 
     def __init__(
         self,
         shards: int,
-        run_shard: Callable[[int, socket.socket], int],
+        starter: ShardStarter,
         max_pages: int | None,
         *,
-        keep_files: tuple[int, ...],
         clock: Clock,
         wait_at_end_s: float,
         on_report: Callable[[], None] = lambda: None,
     ) -> None:
-        """Know how to run a shard; `on_report` is called after each report of one.
+        """Know who starts shards; `on_report` is called after each report of one.
 
         When nothing but hosts that are down is left, they are waited for `wait_at_end_s`.
         """
@@ -103,8 +184,7 @@ class Supervisor:
         """Why the shards were told to end; "" when nothing is left to do, None while they run."""
         self._on_report = on_report
         self._clock = clock
-        self._run_shard = run_shard
-        self._keep_files = keep_files
+        self._starter = starter
         self._number = 0
         self._is_recalling = False
 
@@ -118,14 +198,14 @@ class Supervisor:
         """Tell all shards to end; those that start later are told at once."""
         if self.end_reason is None:
             self.end_reason = reason
-            self._tell_all(Dismiss(reason))
+            self.tell_all(Dismiss(reason))
 
     def limit_pages(self, max_pages: int | None) -> None:
         """Let all shards together store another number of pages."""
         if self.budget.max_pages is None:  # nobody asks for pages: all end at the limit
             return
         self.budget.max_pages = NO_LIMIT if max_pages is None else max_pages
-        self._tell_all(RecallPages())
+        self.tell_all(RecallPages())
         self._grant()
 
     async def ask(self, shard: int, question: dict[str, object]) -> dict[str, object] | NoAnswer:
@@ -146,32 +226,42 @@ class Supervisor:
         finally:
             member.asked.pop(asked.number, None)
 
+    def move(self, shard: int) -> None:
+        """Let a shard end, and start again where it is wanted now; nothing if the crawl ends."""
+        member = self.members[shard]
+        if self.end_reason is None and member.connection is not None and not member.is_moving:
+            member.is_moving = True
+            member.connection.send(Dismiss("moved"))
+
     async def _look_after(self, member: ShardHandle) -> None:
         """Start a shard, and start it again for as long as it dies without having been told to."""
         while not member.has_ended:
-            child = start_child(member.shard, self._run_shard, self._keep_files)
+            started = await self._starter.start(member.shard)
             member.starts += 1
-            connection: Connection[Upward] = await Connection.over(child.end, Upward)
-            member.connection = connection
+            connection = member.connection = started.connection
+            member.where = started.where
             for asked, _ in member.asked.values():
                 connection.send(asked)
             try:
                 while (message := await connection.receive()) is not None:
                     self._hear(member, message)
             except BaseException:
-                child.kill()
+                started.kill()
                 raise
             finally:
                 member.connection = None
                 connection.close()
-                code = await child.ended(self._clock)
+                code = await started.ended()
             if not member.has_ended:
-                self._note_death(member, child, code)
+                self._note_death(member, started, code)
 
-    def _note_death(self, member: ShardHandle, child: ShardChild, code: int) -> None:
-        """Note a death; too many in a row end the crawl."""
-        member.deaths += 1
-        tell("shard.died", shard=member.shard, pid=child.pid, code=code, deaths=member.deaths)
+    def _note_death(self, member: ShardHandle, started: StartedShard, code: int | None) -> None:
+        """Note a death; too many in a row end the crawl. What went with its machine is none."""
+        if not member.is_moving:
+            member.deaths += code is not None
+            shard, deaths = member.shard, member.deaths
+            tell("shard.died", shard=shard, where=started.where, code=code, deaths=deaths)
+        member.is_moving = False
         if member.deaths >= MAX_DEATHS:
             memory = f"; perhaps there is {memory_words()}" if code in OF_MEMORY else ""
             raise CannotGoOn(
@@ -185,8 +275,11 @@ class Supervisor:
 
     def _hear(self, member: ShardHandle, message: Upward) -> None:
         match message:
-            case ShardJoined(pages=pages, refused=refused):
+            case ShardJoined(pages=pages, refused=refused, address=address):
+                self._starter.joined(member.shard, address)
                 self._welcome(member, pages, refused)
+            case ShardBeat():
+                return
             case ShardReport():
                 self._note(member, message)
             case WantPages(pages=pages):
@@ -197,14 +290,21 @@ class Supervisor:
                 self._grant()
             case ControlReply():
                 self._pass_on(member, message)
-            case ShardEnded(report=report, error=error):
-                member.has_ended = True
-                member.report = report or member.report
-                self._leave_unanswered(member)
-                if message.is_taken_over:
-                    raise TakenOver(error)
-                if error:
-                    raise (ConfigError if message.is_usage else CannotGoOn)(error)
+            case ShardEnded():
+                self._note_end(member, message)
+
+    def _note_end(self, member: ShardHandle, message: ShardEnded) -> None:
+        """Note that a shard has closed everything; one that can go on elsewhere has not ended."""
+        member.report = message.report or member.report
+        is_moved = member.is_moving and not message.error and self.end_reason is None
+        if is_moved or (message.error and self._starter.goes_elsewhere(member.shard, message)):
+            return
+        member.has_ended = True
+        self._leave_unanswered(member)
+        if message.is_taken_over:
+            raise TakenOver(message.error)
+        if message.error:
+            raise (ConfigError if message.is_usage else CannotGoOn)(message.error)
 
     def _pass_on(self, member: ShardHandle, reply: ControlReply) -> None:
         _, waiting = member.asked.pop(reply.number, (None, None))
@@ -240,7 +340,7 @@ class Supervisor:
         if self.termination.is_reached:
             self.dismiss("")
         elif self.termination.should_ask:
-            self._tell_all(Probe(self.termination.ask()))
+            self.tell_all(Probe(self.termination.ask()))
         self._on_report()
 
     def look_at_outages(self) -> None:
@@ -277,10 +377,11 @@ class Supervisor:
     def _recall(self) -> None:
         self._is_recalling = self.budget.is_scarce
         if self._is_recalling:
-            self._tell_all(RecallPages())
+            self.tell_all(RecallPages())
             asyncio.get_running_loop().call_later(RECALL_AGAIN_S, self._recall)
 
-    def _tell_all(self, message: object) -> None:
+    def tell_all(self, message: object) -> None:
+        """Send something to every shard that is there."""
         for member in self.members:
             if member.connection is not None:
                 member.connection.send(message)

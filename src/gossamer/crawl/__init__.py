@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from gossamer.lazy import late
 
 if TYPE_CHECKING:
+    from gossamer.crawl.cluster_run import ask_cluster
     from gossamer.crawl.crawl import Crawl
     from gossamer.crawl.dropping import DropRequest, with_dropped
     from gossamer.crawl.elsewhere import (
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
         checkpoint_crawl,
         restore_crawl,
     )
+    from gossamer.crawl.joined_shard import JoiningShard, run_joined
     from gossamer.crawl.mend import (
         NearTotals,
         RebuiltState,
@@ -34,9 +36,11 @@ else:
     __getattr__ = late(
         __name__,
         {
+            "cluster_run": "ask_cluster",
             "crawl": "Crawl",
             "dropping": "DropRequest with_dropped",
             "elsewhere": "Checkpointed RestoredCrawl checkpoint_crawl restore_crawl",
+            "joined_shard": "JoiningShard run_joined",
             "mend": "NearTotals RebuiltState build_near build_state expect_stopped write_indexes",
             "running": "Ending RoundTotals",
             "seeds": "Seed check_seeds read_seeds",

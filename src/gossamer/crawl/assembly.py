@@ -18,15 +18,15 @@ from gossamer.clock import Clock, CrawlTime
 from gossamer.cluster import (
     MARK,
     PARCELS,
-    Connection,
     Courier,
     DatagramSocket,
-    Downward,
     FileAddressClocks,
     Hello,
     Mail,
     Mailbox,
     Outbox,
+    ShardNetwork,
+    SupervisorLine,
 )
 from gossamer.config import Config
 from gossamer.crawl.contents import NEWS, SharedContents
@@ -143,11 +143,15 @@ class Extras:
 class Membership:
     """How a shard belongs to a crawl of several: its supervisor, and what that wants to know."""
 
-    connection: Connection[Downward]
+    connection: SupervisorLine
     is_limited: bool
     """Pages are granted by the supervisor."""
     reports_commits: bool
     """Every commit is reported: the crawl ends at so many bytes."""
+    network: ShardNetwork | None = None
+    """How others are reached that are on other machines."""
+    starts: int = 0
+    """The epoch of the state is this at least: others may have had it since."""
 
 
 def assemble(
@@ -179,7 +183,7 @@ def _assemble_on(
     shipping: ShippingOrders | None,
 ) -> Shard:
     """Construct every part of a shard, in order."""
-    last = max((name.epoch for name in place.folder.archive_names(shard=place.shard)), default=0)
+    last = _last_epoch(place, membership)
     time, has_rebooted = start_epoch(state, clock, after=last)  # durable before anything else
     durable = state.end()
     mended = _repair(place, config, state, has_rebooted=has_rebooted)
@@ -188,7 +192,7 @@ def _assemble_on(
     outbox = Outbox(place.ring, place.shard, epoch, state.get) if place.shards > 1 else None
     writer, archive = _open_archive(place, config, epoch, random, time)
     copies = _open_copies(place, config, state, archive, counters, outbox, run)
-    shared = (outbox, copies, _open_contents(place, state, epoch, run))
+    shared = (outbox, copies, _open_contents(place, state, epoch, run, membership))
     core = build_core(state, place, config, random, counters, extras.filters, *shared)
     peers = _open_peers(place, config, core, time, run, membership, has_store=shipping is not None)
     ends = EndsFile.begin(place.folder, place.shard, mended.lengths, durable)
@@ -228,6 +232,12 @@ def _assemble_on(
         save=lambda: saving_credit(state, core.frontier.order),
     )
     return Shard(place, core, ledger, mark, requester, reader, engine, peers, remote)
+
+
+def _last_epoch(place: ShardFolder, membership: Membership | None) -> int:
+    """Return an epoch after which none was used, here or on another machine."""
+    here = max((name.epoch for name in place.folder.archive_names(shard=place.shard)), default=0)
+    return max(here, membership.starts - 1 if membership is not None else 0)
 
 
 def _has_one_host(config: Config) -> bool:
@@ -335,18 +345,20 @@ def _recover_copies(copies: CopyLabeller | NoCopies, outbox: Outbox | None, stat
 
 
 def _open_contents(
-    place: ShardFolder, state: State, epoch: int, run: RunState
+    place: ShardFolder, state: State, epoch: int, run: RunState, membership: Membership | None
 ) -> SharedContents | None:
     """Return what knows contents together with the other shards; None if there are none."""
     shards = place.shards
     if shards == 1:
         return None
+    network = membership.network if membership is not None else None
+    here = DatagramSocket(place.folder.datagram_path, place.shard, shards, epoch)
     return SharedContents(
         ring=place.ring,
         shard=place.shard,
         seen=ContentSeen(state.get),
         rows=state.scan(NEWS),
-        wire=DatagramSocket(place.folder.datagram_path, place.shard, shards, epoch),
+        wire=network.contents if network is not None else here,
         on_wanted=run.wake,
     )
 
@@ -367,7 +379,8 @@ def _open_peers(
         wait_s = config.outage.wait_at_end_s
         return NoPeers(config.limits.max_pages, wait_at_end_s=wait_s, run=run)
 
-    hello = Hello(place.shard, core.outbox.epoch)
+    hello, network = Hello(place.shard, core.outbox.epoch), membership.network
+    line = network.contents if network is not None else None
     others = [number for number in place.ring.numbers if number != place.shard]
 
     def take(mail: Mail) -> None:
@@ -376,9 +389,18 @@ def _open_peers(
 
     return OtherShards(
         outbox=core.outbox,
-        mailbox=Mailbox(place.folder.mail_path(place.shard), take, core.state.scan(MARK)),
+        mailbox=Mailbox(
+            network or place.folder.mail_path(place.shard), take, core.state.scan(MARK), line
+        ),
         couriers={
-            to: Courier(to, place.folder.mail_path(to), hello, time.clock, run.wake)
+            to: Courier(
+                to,
+                network.dial if network is not None else place.folder.mail_path(to),
+                hello,
+                time.clock,
+                run.wake,
+                line,
+            )
             for to in others
         },
         contents=contents,

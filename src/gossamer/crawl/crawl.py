@@ -3,14 +3,13 @@
 import asyncio
 import dataclasses
 import signal
-import threading
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack, suppress
 from functools import partial
 from pathlib import Path
 from random import Random, SystemRandom
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import uvloop
 from msgspec.structs import replace as changed
@@ -43,17 +42,19 @@ from gossamer.crawl.requisites import queue_requisites
 from gossamer.crawl.running import (
     Ending,
     Progress,
-    RoundTotals,
     SeedTotals,
     answer,
     ending_of,
     first_cause,
+    how_many_shards,
     live_metrics,
     live_status,
     quiet_collector,
     report_progress,
     retry_running,
     seeds_in,
+    watching,
+    with_round,
 )
 from gossamer.crawl.seeds import (
     Planted,
@@ -80,10 +81,9 @@ from gossamer.errors import ConfigError
 from gossamer.fetch import ProtocolModule
 from gossamer.filter import UrlFilter, check_patterns, named_filter
 from gossamer.frontier import ScoreTable, choose_order, named_score, needed_scores
-from gossamer.linux import cores
 from gossamer.log import tell
 from gossamer.machine import expect_open_files
-from gossamer.model import Counters, as_json
+from gossamer.model import as_json
 from gossamer.process import Processor
 from gossamer.report import (
     Added,
@@ -103,7 +103,10 @@ from gossamer.settings import (
     save_crawl_config,
     stored_config,
 )
-from gossamer.store import CrawlFolder, State
+from gossamer.store import CrawlFolder
+
+if TYPE_CHECKING:
+    from gossamer.crawl.cluster_run import ClusterWork
 
 STOP_AGAIN_S = 0.1
 """A crawl in another thread that was cancelled is asked again so often until it has ended."""
@@ -136,13 +139,16 @@ class Crawl:
         verbose: bool = False,
         metrics_port: int | str = "",
         take_over: bool = False,
+        cluster: str = "",
     ) -> None:
         """Prepare a crawl; nothing is touched yet.
 
         `log`: a file that gets one line of JSON for each fetch, or "-". `verbose`: the same in
         words on standard error. `metrics_port`: where Prometheus finds metrics while it runs, a
-        port on loopback or "ADDRESS:PORT".
+        port on loopback or "ADDRESS:PORT". `cluster`: "auto" for the machines of the cluster that
+        this one belongs to; `folder` then keeps what was asked, and no more.
         """
+        self._cluster = cluster
         self.folder = Path(folder)
         self._takes_over = take_over
         self._seeds = [seed if isinstance(seed, Seed) else Seed(url=seed) for seed in seeds]
@@ -179,6 +185,9 @@ class Crawl:
         _expect_no_loop("run")
         config = self._settled_config()
         expect_open_files()
+        self._is_stopping = False
+        if self._cluster:
+            return self._run_in_cluster(config, on_progress, on_saved, max_time_s, say)
         if not config.store.url:
             return self._run_here(config, None, on_progress, on_saved, max_time_s)
         request = KeepRequest(
@@ -197,6 +206,37 @@ class Crawl:
             keeper.end()
             return ending
 
+    def _run_in_cluster(
+        self,
+        config: Config,
+        on_progress: Progress | None,
+        on_saved: Callable[[], None],
+        max_time_s: float | None,
+        say: Callable[[str], None],
+    ) -> Ending:
+        """Coordinate the crawl, which runs on other machines."""
+        from gossamer.crawl import cluster_run  # noqa: PLC0415 - few crawls need it
+
+        cluster_run.expect_plain(self._extras)
+        folder = CrawlFolder(self.folder)
+        with lock_folder(folder, SystemClock()) as lock:
+            work = cluster_run.claim_work(self._cluster, config, say, is_forced=self._takes_over)
+            if cluster_run.bring_settings(work.claim, folder):
+                self._config = over_restored(load_crawl_config(self.folder), config)
+                config = self._settled_config()
+            config = self._save(config)
+            on_saved()
+            if max_time_s is not None:
+                config = changed(config, limits=changed(config.limits, max_time_s=max_time_s))
+            going = self._run_fleet(config, None, work.ring, lock, on_progress, work)
+            with asyncio.Runner() as runner:
+                try:
+                    ending = runner.run(going)
+                except BaseExceptionGroup as group:
+                    raise first_cause(group) from group
+            work.claim.end()
+            return ending
+
     def _run_here(
         self,
         config: Config,
@@ -208,7 +248,6 @@ class Crawl:
         """Crawl in the folder as it is, which nobody else works in."""
         shards = how_many_shards(config, self._extras)
         folder = CrawlFolder(self.folder)
-        self._is_stopping = False
         with lock_folder(folder, SystemClock()) as lock:
             ring = ensure_shards(folder, config, shards, lock)
             config = self._save(config)
@@ -423,13 +462,14 @@ class Crawl:
                 if place := self._metrics_place:
                     text = partial(live_metrics, shard, lambda: control.cpu_s)
                     await beside.enter_async_context(serving_metrics(place, text))
-                await beside.enter_async_context(_watching(keeper))
+                await beside.enter_async_context(watching(keeper))
                 freeze()
                 is_finished = await engine.run()
             reason = "" if is_finished else engine.run_state.stop_reason or engine.limit_reached()
             seeds = SeedTotals(shard.ledger.counters, engine.failing_seeds, refused)
             ending = ending_of(reason, live_status(shard), seeds)
-            return self._with_round(ending, first, shard.ledger.counters)
+            last = shard.ledger.counters
+            return with_round(ending, first, last, is_once=self._extras.is_once)
         finally:
             control.close()
             await shard.close()
@@ -442,6 +482,7 @@ class Crawl:
         ring: Ring,
         lock: int,
         on_progress: Progress | None,
+        work: "ClusterWork | None" = None,
     ) -> Ending:
         """Crawl in as many processes as there are shards; this one only watches."""
         fleet = Fleet(
@@ -454,6 +495,7 @@ class Crawl:
             clock=SystemClock(),
             metrics_place=self._metrics_place,
             keeper=keeper,
+            open_cluster=work.coordinator if work is not None else None,
         )
         self._listen_to_signals(fleet.supervisor.dismiss)
         try:
@@ -462,25 +504,14 @@ class Crawl:
             self._stop = None
         reason = fleet.supervisor.end_reason or ""
         counters, status = fleet.counters(), fleet.status()
-        if reason and config.dedupe.near:  # they were stopped in the middle of their letters
+        # they were stopped in the middle of their letters
+        if reason and config.dedupe.near and work is None:
             copies = await label_rest_aside(fleet.folder, lock, fleet.clock) or status.copies
             status = changed(status, copies=copies)
         seeds = SeedTotals(counters, fleet.failing_seeds(), fleet.refused_seeds())
         first = sum_counters(fleet.first.values())
-        return self._with_round(ending_of(reason, status, seeds), first, counters)
-
-    def _with_round(self, ending: Ending, first: Counters, last: Counters) -> Ending:
-        """Return how a run ended, with what it has done if it was a single round of revisits."""
-        if not self._extras.is_once:
-            return ending
-        done = RoundTotals(
-            visits=last.looks - first.looks,
-            changed=last.changed - first.changed,
-            unchanged=last.unchanged - first.unchanged,
-            gone=last.gone - first.gone,
-            new_pages=last.pages - first.pages,
-        )
-        return changed(ending, round=done)
+        ending = ending_of(reason, status, seeds)
+        return with_round(ending, first, counters, is_once=self._extras.is_once)
 
     def _save(self, config: Config) -> Config:
         """Let the folder say these settings, and return them without their secrets."""
@@ -545,18 +576,6 @@ class Crawl:
             signal.raise_signal(number)
 
 
-@asynccontextmanager
-async def _watching(keeper: Keeper | None) -> AsyncIterator[None]:
-    """Run as long as the crawl is ours; raise if somebody else takes it over."""
-    async with asyncio.TaskGroup() as group:
-        watching = group.create_task(keeper.watch()) if keeper is not None else None
-        try:
-            yield
-        finally:
-            if watching is not None:
-                watching.cancel()
-
-
 def _unless_closed(
     loop: asyncio.AbstractEventLoop, stop: Callable[[str], None], reason: str
 ) -> None:
@@ -577,17 +596,3 @@ def _expect_no_loop(name: str) -> None:
         else f"`await asyncio.to_thread(crawl.{name})`"
     )
     raise ConfigError(f"Crawl.{name}() cannot be called from a running event loop; use {cure}")
-
-
-def how_many_shards(config: Config, extras: Extras) -> int:
-    """Return how many processes share the crawl: as many as asked for, or one per core."""
-    if config.shards > 1 and State.was_opened:
-        raise ConfigError(
-            "several shards are started with fork(), which is not safe after this process has "
-            "opened a crawl; use a new process, the command line, or Config(shards=1)"
-        )
-    if config.shards:
-        return config.shards
-    is_ours_alone = extras.processors or extras.filters or extras.protocols
-    is_plain = threading.active_count() == 1 and not State.was_opened
-    return 1 if is_ours_alone or not is_plain else cores()

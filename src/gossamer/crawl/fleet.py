@@ -3,15 +3,25 @@
 import asyncio
 import socket
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec.structs import replace
 
 from gossamer.clock import Clock
-from gossamer.cluster import NoAnswer, RevisitShare, Ring, ShardHandle, Supervisor
+from gossamer.cluster import (
+    ForkedShards,
+    KeepSettings,
+    NoAnswer,
+    RevisitShare,
+    Ring,
+    ShardHandle,
+    ShardStarter,
+    Supervisor,
+)
 from gossamer.config import Config, LimitsConfig
 from gossamer.crawl.assembly import Extras
 from gossamer.crawl.dropping import drop_in, save_dropped, with_dropped
@@ -46,6 +56,9 @@ from gossamer.settings import load_crawl_config, save_crawl_config
 from gossamer.store import CrawlFolder
 from gossamer.urls import parse
 
+if TYPE_CHECKING:
+    from gossamer.crawl.coordinator import Coordinator
+
 PROGRESS_S = 1.0
 SLIGHT = 0.05
 """A part that changes by less is not worth telling."""
@@ -73,6 +86,9 @@ class Fleet:
     keeper: Keeper | None = None
     """Holds the claim on the crawl's store, if it has one."""
     supervisor: Supervisor = field(init=False)
+    open_cluster: "Callable[[Fleet], Coordinator] | None" = None
+    """Makes what starts shards on other machines, if they are not to run on this one alone."""
+    coordinator: "Coordinator | None" = None
     shipping: ShippingOrders | None = None
     parts: dict[int, tuple[int, float]] = field(default_factory=dict)
     """By shard: the part of a watch's requests that it was told at which of its starts."""
@@ -90,13 +106,19 @@ class Fleet:
             self.shipping = self.keeper.orders(self.ring)
         self.supervisor = Supervisor(
             self.shards,
-            self._run_shard,
+            self._starter(),
             self.config.limits.max_pages,
-            keep_files=(self.lock,),
             clock=self.clock,
             wait_at_end_s=self.config.outage.wait_at_end_s,
             on_report=self._look_at_limits,
         )
+
+    def _starter(self) -> ShardStarter:
+        """Return what starts shards: here, as forks, or on the machines of a cluster."""
+        if self.open_cluster is None:
+            return ForkedShards(self._run_shard, (self.lock,), self.clock)
+        self.coordinator = self.open_cluster(self)
+        return self.coordinator
 
     def _run_shard(self, number: int, end: socket.socket) -> int:
         """Be a shard, with the orders of this moment: it may be there in the place of a dead one.
@@ -123,7 +145,7 @@ class Fleet:
         async def answer(question: Mapping[str, object]) -> dict[str, object]:
             if question.get("ask") == "metrics":
                 return {"text": self._metrics(control.cpu_s)}
-            return await self._answer(question)
+            return await self.answer(question)
 
         control = ControlSocket(self.folder.control_path, answer)
         await control.open()
@@ -137,6 +159,11 @@ class Fleet:
                 watches = [group.create_task(self._watch(on_progress))]
                 if self.keeper is not None:
                     watches.append(group.create_task(self.keeper.watch()))
+                if self.coordinator is not None:
+                    await self.coordinator.open()
+                    beside.callback(self.coordinator.close)
+                    looking = self.coordinator.run(self.supervisor.dismiss, self.supervisor.move)
+                    watches.append(group.create_task(looking))
                 await self.supervisor.run()
                 for task in watches:
                     task.cancel()
@@ -231,7 +258,7 @@ class Fleet:
         """Return the seeds that no shard wanted, with the reasons."""
         return {url: why for m in self.supervisor.members for url, why in m.refused.items()}
 
-    async def _answer(self, question: Mapping[str, object]) -> dict[str, object]:
+    async def answer(self, question: Mapping[str, object]) -> dict[str, object]:
         """Answer a question that came through the control socket."""
         match question.get("ask"):
             case "status":
@@ -264,7 +291,10 @@ class Fleet:
             case "set":
                 return await self._set(dict(question))
             case "pause":
-                return _error_in(await self._ask_all(dict(question))) or {}
+                asked = dict(question)
+                if self.coordinator is not None:
+                    asked["is_paused"] = self.folder.paused_path.exists()
+                return _error_in(await self._ask_all(asked)) or {}
             case "stop":
                 self.supervisor.dismiss("stopped")
                 return {}
@@ -301,6 +331,7 @@ class Fleet:
         self.config = with_seeds(self.config, seeds)
         kept = load_crawl_config(self.folder.root)  # what is set may hold from the next start only
         save_crawl_config(self.folder.root, with_seeds(kept, seeds))
+        self._settings_kept()
         answers = await self._ask_all(question)
         if (refusal := _error_in(answers)) is not None:
             return refusal
@@ -334,6 +365,7 @@ class Fleet:
         patterns = patterns_in(question)
         # Saved and known to us first: a shard that dies over it finds it in its orders.
         self.config = with_trust(self.config, save_trust(self.folder.root, patterns))
+        self._settings_kept()
         answers = await self._ask_all(question)
         if (error := _error_in(answers)) is not None:
             return error
@@ -360,6 +392,7 @@ class Fleet:
         request = settings_in(question)
         # Saved and known to us first: a shard that dies over it finds it in its orders.
         changes = save_settings(self.folder.root, request)
+        self._settings_kept()
         self.config = with_settings(self.config, request.live)
         self.supervisor.limit_pages(self.config.limits.max_pages)
         told = request.live.without("limits")  # those are of the whole crawl
@@ -367,6 +400,12 @@ class Fleet:
         if told.settings and (error := _error_in(await self._ask_all(asked))) is not None:
             return error
         return as_json(changed_answer(changes, request, is_running=True))
+
+    def _settings_kept(self) -> None:
+        """Let the folders of shards on other machines say what ours says."""
+        if self.coordinator is not None:
+            kept = msgspec.to_builtins(load_crawl_config(self.folder.root))
+            self.supervisor.tell_all(KeepSettings(kept))
 
     async def _ask_all(self, question: dict[str, object]) -> list[dict[str, object]]:
         """Return what all shards answer; what they said of being idle is no longer so."""

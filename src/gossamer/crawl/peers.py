@@ -12,9 +12,7 @@ from msgspec.structs import replace
 
 from gossamer.clock import CrawlTime
 from gossamer.cluster import (
-    Connection,
     Courier,
-    Downward,
     Mail,
     Mailbox,
     OutageOrders,
@@ -25,6 +23,7 @@ from gossamer.cluster import (
     ReturnPages,
     ShardOutages,
     ShardProbation,
+    SupervisorLine,
     WantPages,
 )
 from gossamer.crawl.contents import SharedContents
@@ -124,7 +123,7 @@ class OtherShards:
         mailbox: Mailbox,
         couriers: Mapping[int, Courier],
         contents: SharedContents,
-        connection: Connection[Downward],
+        connection: SupervisorLine,
         run: RunState,
         frontier: Frontier,
         time: CrawlTime,
@@ -149,6 +148,7 @@ class OtherShards:
         self._frontier = frontier
         self._time = time
         self._counters = counters
+        self._is_limited = is_limited
         self._allowed = counters.pages if is_limited else UNLIMITED
         self._acknowledges_at_commit = acknowledges_at_commit
         self._reports_commits = reports_commits
@@ -216,6 +216,17 @@ class OtherShards:
         if unused > 0:
             self._allowed -= unused
             self._connection.send(ReturnPages(unused))
+
+    def meet(self) -> int:
+        """Meet another supervisor: give up what is granted and not used, and all older orders.
+
+        Return how many pages are stored or may be without being granted any more.
+        """
+        if self._is_limited:
+            self._allowed = self._counters.pages + len(self._run.in_flight)
+        self._has_asked = False
+        self._orders, self._probation = OutageOrders(), ProbationOrders()
+        return self._allowed if self._is_limited else self._counters.pages
 
     def dismiss(self) -> None:
         """Be told that nothing is left to do anywhere, or that the crawl is to end."""

@@ -78,6 +78,14 @@ def is_whole(files: list[ShippedFile]) -> bool:
     return len(files) == 1 and files[0].name.count("/") == 1
 
 
+def restore_root(store: CrawlStore, manifest: ShardManifest, folder: CrawlFolder) -> None:
+    """Bring the files of the whole crawl that the first shard has shipped."""
+    folder.root.mkdir(parents=True, exist_ok=True)
+    for name, file in manifest.root.items():
+        _save(store, [file], _inside(folder.root, name))
+    sync(folder.root)
+
+
 def _inside(folder: Path, name: str) -> Path:
     """Return the path of a file below a folder; a store must not name any other."""
     parts = Path(name).parts

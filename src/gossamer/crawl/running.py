@@ -2,15 +2,17 @@
 
 import asyncio
 import gc
+import threading
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct, convert, to_builtins
 from msgspec.structs import replace
 
-from gossamer.crawl.assembly import Shard
+from gossamer.config import Config
+from gossamer.crawl.assembly import Extras, Shard
 from gossamer.crawl.dropping import drop_in, drop_running
 from gossamer.crawl.requeue import RetryRequest, requeue, wanted_records
 from gossamer.crawl.seeds import Seed, plant, with_seeds
@@ -18,7 +20,7 @@ from gossamer.crawl.setting import set_running, settings_in
 from gossamer.crawl.trusting import patterns_in, trust_running
 from gossamer.errors import ConfigError, GossamerError
 from gossamer.frontier import ADDRESS_DELAY
-from gossamer.linux import keep_freed_memory
+from gossamer.linux import cores, keep_freed_memory
 from gossamer.model import Counters, Standing, WaitsFor, as_json
 from gossamer.report import (
     ADDRESSES_TOLD,
@@ -32,8 +34,11 @@ from gossamer.report import (
     status_of,
     why_sources,
 )
-from gossamer.store import captures_among
+from gossamer.store import State, captures_among
 from gossamer.urls import parse
+
+if TYPE_CHECKING:
+    from gossamer.crawl.keeper import Keeper
 
 PROGRESS_S = 1.0
 RETRY_FIELDS = RetryRequest.__struct_fields__
@@ -194,6 +199,8 @@ async def _obey(shard: Shard, question: Mapping[str, object]) -> dict[str, objec
         case "drop":
             return {"removed": await drop_running(shard, drop_in(question))}
         case "pause":
+            if "is_paused" in question:  # its folder is not that of who asked
+                _keep_pause(shard, is_paused=bool(question["is_paused"]))
             shard.engine.look_at_pause()
         case "stop":
             shard.engine.run_state.stop("stopped")
@@ -202,6 +209,14 @@ async def _obey(shard: Shard, question: Mapping[str, object]) -> dict[str, objec
         case other:
             return {"error": f"unknown question {other!r}"}
     return {}
+
+
+def _keep_pause(shard: Shard, *, is_paused: bool) -> None:
+    path = shard.place.folder.paused_path
+    if is_paused:
+        path.touch()
+    else:
+        path.unlink(missing_ok=True)
 
 
 def seeds_in(question: Mapping[str, object]) -> list[Seed]:
@@ -278,6 +293,20 @@ class Ending(Struct, frozen=True, kw_only=True):
     """What `watch` has done, if it was told to do so once."""
 
 
+def with_round(ending: Ending, first: Counters, last: Counters, *, is_once: bool) -> Ending:
+    """Return how a run ended, with what it has done if it was a single round of revisits."""
+    if not is_once:
+        return ending
+    done = RoundTotals(
+        visits=last.looks - first.looks,
+        changed=last.changed - first.changed,
+        unchanged=last.unchanged - first.unchanged,
+        gone=last.gone - first.gone,
+        new_pages=last.pages - first.pages,
+    )
+    return replace(ending, round=done)
+
+
 class SeedTotals(NamedTuple):
     """What became of the seeds."""
 
@@ -311,3 +340,29 @@ def ending_of(reason: str, status: Status, seeds: SeedTotals) -> Ending:
         return Ending(is_finished=True, reason="finished", exit_code=0, status=status)
     exit_code = 0 if reason in EXPECTED else 3
     return Ending(is_finished=False, reason=reason, exit_code=exit_code, status=status)
+
+
+@asynccontextmanager
+async def watching(keeper: "Keeper | None") -> AsyncIterator[None]:
+    """Run as long as the crawl is ours; raise if somebody else takes it over."""
+    async with asyncio.TaskGroup() as group:
+        watching = group.create_task(keeper.watch()) if keeper is not None else None
+        try:
+            yield
+        finally:
+            if watching is not None:
+                watching.cancel()
+
+
+def how_many_shards(config: Config, extras: Extras) -> int:
+    """Return how many processes share the crawl: as many as asked for, or one per core."""
+    if config.shards > 1 and State.was_opened:
+        raise ConfigError(
+            "several shards are started with fork(), which is not safe after this process has "
+            "opened a crawl; use a new process, the command line, or Config(shards=1)"
+        )
+    if config.shards:
+        return config.shards
+    is_ours_alone = extras.processors or extras.filters or extras.protocols
+    is_plain = threading.active_count() == 1 and not State.was_opened
+    return 1 if is_ours_alone or not is_plain else cores()

@@ -7,6 +7,7 @@ from collections.abc import Coroutine, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from random import Random, SystemRandom
+from typing import NamedTuple
 
 import uvloop
 
@@ -18,15 +19,20 @@ from gossamer.cluster import (
     Dismiss,
     Downward,
     GrantPages,
+    KeepSettings,
+    MeetCoordinator,
     OutageOrders,
     ProbationOrders,
     Probe,
     RecallPages,
     RevisitShare,
     Ring,
+    ShardAddresses,
     ShardEnded,
     ShardJoined,
+    ShardNetwork,
     ShardReport,
+    SupervisorLine,
 )
 from gossamer.config import Config
 from gossamer.crawl.assembly import Extras, Membership, Shard, assemble
@@ -37,11 +43,20 @@ from gossamer.crawl.requisites import queue_requisites
 from gossamer.crawl.running import answer, first_cause, quiet_collector, standing_of
 from gossamer.crawl.seeds import Seed, plant
 from gossamer.crawl.shipping import ShippingOrders
-from gossamer.errors import Bug, ConfigError, GossamerError, TakenOver
+from gossamer.errors import Bug, CannotGoOn, ConfigError, GossamerError, TakenOver
 from gossamer.log import tell
+from gossamer.settings import save_crawl_config, to_config
 from gossamer.store import CrawlFolder
 
 REPORT_S = 1.0
+
+
+class ClusterPlace(NamedTuple):
+    """What a shard has that shares a crawl with other machines."""
+
+    network: ShardNetwork
+    starts: int
+    """The epoch of its state, at least."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,46 +77,53 @@ class ShardOrders:
     extras: Extras
     shipping: ShippingOrders | None = None
     """Where checkpoints go, if the crawl has a store."""
+    cluster: ClusterPlace | None = None
+    """How others are reached, if they are on other machines."""
 
     def run(self, number: int, end: socket.socket) -> int:
         """Run a shard at its end of the connection; return the exit code."""
         gc.freeze()  # what we share with the parent is not ours to collect
-        place = ShardFolder(folder=self.folder, shard=number, ring=self.ring)
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-            return runner.run(self._run(place, end))
-
-    async def _run(self, place: ShardFolder, end: socket.socket) -> int:
-        connection: Connection[Downward] = await Connection.over(end, Downward)
-        try:
-            connection.send(ShardEnded(report=await self._crawl(place, connection)))
-        except GossamerError as error:
-            connection.send(_ended_by(error))
-        except OSError as error:
-            connection.send(ShardEnded(error=_disk_trouble(error)))
-        except BaseExceptionGroup as group:
-            match first_cause(group):
-                case GossamerError() as cause:
-                    connection.send(_ended_by(cause))
-                case OSError() as cause:
-                    connection.send(ShardEnded(error=_disk_trouble(cause)))
-                case _:
-                    raise
-        await connection.flush()
-        connection.close()
+            runner.run(self._run(number, end))
         return 0
 
-    async def _crawl(self, place: ShardFolder, connection: Connection[Downward]) -> ShardReport:
+    async def _run(self, number: int, end: socket.socket) -> None:
+        await self.run_on(number, await Connection.over(end, Downward))
+
+    async def run_on(self, number: int, line: SupervisorLine) -> GossamerError | None:
+        """Run a shard that talks to its supervisor over a line; return what has ended it early."""
+        place = ShardFolder(folder=self.folder, shard=number, ring=self.ring)
+        trouble: GossamerError | None = None
+        try:
+            line.send(ShardEnded(report=await self._crawl(place, line)))
+        except (GossamerError, OSError) as error:
+            trouble = _trouble(error)
+        except BaseExceptionGroup as group:
+            cause = first_cause(group)
+            if not isinstance(cause, GossamerError | OSError):
+                raise
+            trouble = _trouble(cause)
+        if trouble is not None:
+            line.send(ended_by(trouble))
+        await line.flush()
+        line.close()
+        return trouble
+
+    async def _crawl(self, place: ShardFolder, connection: SupervisorLine) -> ShardReport:
         """Assemble the shard, plant its share of the seeds, and run until it is told to end."""
         random = Random(SystemRandom().getrandbits(64))  # noqa: S311  # record ids, queue draws
         membership = Membership(
             connection=connection,
             is_limited=self.is_limited,
             reports_commits=self.reports_commits,
+            network=self.cluster.network if self.cluster is not None else None,
+            starts=self.cluster.starts if self.cluster is not None else 0,
         )
         shard = assemble(
             place, self.config, SystemClock(), random, self.extras, membership, self.shipping
         )
-        talk = Conversation(shard, connection)
+        network = membership.network
+        talk = Conversation(shard, connection, network)
         try:
             refused = plant(shard, self.seeds, asks_again=self.asks_again).refused
             if lacks_requisites(shard.core.state, is_wanted=self.config.process.requisites):
@@ -111,7 +133,9 @@ class ShardOrders:
             if lacks_drops(shard.core.state, self.config.filter.drop):
                 await settle_dropped(shard)
             await talk.open()
-            connection.send(ShardJoined(pages=shard.ledger.counters.pages, refused=refused))
+            address = network.address if network is not None else ""
+            pages = shard.ledger.counters.pages
+            connection.send(ShardJoined(pages=pages, refused=refused, address=address))
             talk.report(is_wanted=True)
             with quiet_collector() as freeze:
                 freeze()
@@ -122,18 +146,22 @@ class ShardOrders:
             await shard.close()
 
 
-def _ended_by(error: GossamerError) -> ShardEnded:
+def ended_by(error: GossamerError) -> ShardEnded:
+    """Return how a shard tells that an error has ended it."""
     return ShardEnded(
         error=str(error),
         is_usage=isinstance(error, ConfigError),
         is_taken_over=isinstance(error, TakenOver),
+        is_local=not isinstance(error, ConfigError),
     )
 
 
-def _disk_trouble(error: OSError) -> str:
-    """Return what to tell of a disk that failed where nobody expected it: it is not retried."""
+def _trouble(error: GossamerError | OSError) -> GossamerError:
+    """Return what to tell of an error; of a disk that failed where nobody expected it, too."""
+    if isinstance(error, GossamerError):
+        return error
     where = f"{error.filename}: " if error.filename else ""
-    return (
+    return CannotGoOn(
         f"{where}{error.strerror or error}; no data was damaged; "
         "check the disk, then run the crawl again"
     )
@@ -142,13 +170,16 @@ def _disk_trouble(error: OSError) -> str:
 class Conversation:
     """What a shard hears from its supervisor and says to it; its letters carried beside."""
 
-    def __init__(self, shard: Shard, connection: Connection[Downward]) -> None:
+    def __init__(
+        self, shard: Shard, connection: SupervisorLine, network: ShardNetwork | None = None
+    ) -> None:
         if not isinstance(shard.peers, OtherShards):
             raise Bug("a shard that is alone has nobody to talk to")
         self._shard = shard
         self._run = shard.engine.run_state
         self._peers: OtherShards = shard.peers
         self._connection = connection
+        self._network = network
         self._told: tuple[int, bool, bool] = (-1, False, False)
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -233,6 +264,22 @@ class Conversation:
                 self._peers.dismiss()
                 if reason:
                     self._run.stop(reason)
+            case _:
+                self._hear_coordinator(message)
+
+    def _hear_coordinator(self, message: Downward) -> None:
+        """Hear what only a coordinator of several machines says."""
+        match message:
+            case ShardAddresses(addresses=addresses) if self._network is not None:
+                self._network.learn(addresses)
+            case KeepSettings(config=config):
+                save_crawl_config(self._shard.place.folder.root, to_config(config))
+            case MeetCoordinator() if self._network is not None:
+                joined = ShardJoined(pages=self._peers.meet(), address=self._network.address)
+                self._connection.send(joined)
+                self.report(is_wanted=True)
+            case _:
+                return
 
     async def _reply(self, request: ControlRequest) -> None:
         try:

@@ -27,7 +27,7 @@ from msgspec import Struct, json
 
 from gossamer.clock import Clock
 from gossamer.crawl.engine import in_thread
-from gossamer.crawl.opening import CREDITS, ShardFolder
+from gossamer.crawl.opening import CREDITS, ShardFolder, read_meta
 from gossamer.crawl.ports import Peers
 from gossamer.crawl.restoring import is_whole
 from gossamer.durable import replace_file
@@ -92,6 +92,10 @@ class ShippingOrders(Struct, frozen=True, kw_only=True):
     ship_s: float
     begins_at: float
     """The boot time before which no request may be begun: an owner before us may still ask."""
+    place: str = ""
+    """Names the folder, for a shard of a cluster: see `ShardManifest`."""
+    node: str = ""
+    """The machine of a cluster."""
 
 
 class ShippedMark(Struct, frozen=True, kw_only=True):
@@ -369,6 +373,10 @@ class Shipper:
             nonce=token_hex(8),
             at=self.clock.wall(),
             sequence=cut.sequence,
+            starts=read_meta(self.state).epoch,
+            place=self.orders.place,
+            node=self.orders.node,
+            waits=bool(self.orders.place) and boot_time() < self.orders.begins_at,
             has_ended=has_ended,
             files=files,
             root=root,

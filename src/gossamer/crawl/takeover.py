@@ -109,7 +109,7 @@ def claim_store(
             found is not None and identity is not None and _is_here(folder, identity, found[1])
         )
         if found is not None and not (is_here or found[1].has_ended or is_forced):
-            _expect_idle(store, found, say)
+            expect_idle(store, found, say)
         is_kept = found is None or (is_here and _has_all(store, found[1], folder, identity))
         lineage = identity.lineage if is_kept and identity is not None else token_hex(8)
         # An owner that was still waiting may have had one before it that still asks.
@@ -205,13 +205,13 @@ class StoreClaim:
             is_current = identity is not None and identity.lineage == charter.lineage
         else:
             is_current = identity is not None and all(
-                _has_all_of(self._folder, number, manifest, identity) for number, manifest in old
+                has_all_of(self._folder, number, manifest, identity) for number, manifest in old
             )
         if is_current:
             self._adopt([manifest for _, manifest in old], is_here=is_here)
         else:
             self._restore([number + 1 for number, _ in old], say)
-        _write_identity(self._folder, self._url, self._identity(is_whole=True))
+        write_identity(self._folder, self._url, self._identity(is_whole=True))
 
     def _adopt(self, manifests: list[ShardManifest], *, is_here: bool) -> None:
         """Go on in the folder as it is; archive files that are not there are read by ranges."""
@@ -231,7 +231,7 @@ class StoreClaim:
         if has_crawl(self._folder):
             say(f"the folder was behind the store; it was set aside: {set_aside(self._folder)}")
         say(f"restoring from {self._url}")
-        _write_identity(self._folder, self._url, self._identity(is_whole=False))
+        write_identity(self._folder, self._url, self._identity(is_whole=False))
         chains = [self.store.shard_chain(self._generation, n) for n in range(len(claims))]
         manifests = [
             self.store.manifest_of(chain, number)
@@ -379,7 +379,8 @@ def read_identity(folder: CrawlFolder, url: str, crawl: str = "") -> StoreIdenti
     return held.get(url) or next(moved, None)
 
 
-def _write_identity(folder: CrawlFolder, url: str, identity: StoreIdentity) -> None:
+def write_identity(folder: CrawlFolder, url: str, identity: StoreIdentity) -> None:
+    """Let a folder know which crawl of a store it is."""
     path = folder.root / IDENTITY
     held: dict[str, StoreIdentity] = {}
     with suppress(FileNotFoundError, msgspec.DecodeError):
@@ -389,7 +390,7 @@ def _write_identity(folder: CrawlFolder, url: str, identity: StoreIdentity) -> N
 
 def write_restored_identity(folder: CrawlFolder, url: str, charter: CrawlCharter) -> None:
     """Let a folder know of which crawl it is a copy that its store is ahead of."""
-    _write_identity(folder, url, StoreIdentity(crawl=charter.crawl, lineage=token_hex(8)))
+    write_identity(folder, url, StoreIdentity(crawl=charter.crawl, lineage=token_hex(8)))
 
 
 def _expect_ours(folder: CrawlFolder, store: CrawlStore) -> None:
@@ -417,10 +418,10 @@ def _is_here(folder: CrawlFolder, identity: StoreIdentity, charter: CrawlCharter
     A copy of the folder has what is in it, but is another folder.
     """
     is_same = (identity.crawl, identity.lineage) == (charter.crawl, charter.lineage)
-    return is_same and bool(charter.place) and charter.place == _place_of(folder)
+    return is_same and bool(charter.place) and charter.place == place_of(folder)
 
 
-def _place_of(folder: CrawlFolder) -> str:
+def place_of(folder: CrawlFolder) -> str:
     """Return what names a folder of this machine until it is booted; "" if nothing does."""
     boot, found = boot_id(), folder.lock_path.stat()
     return f"{boot}:{found.st_dev}:{found.st_ino}" if boot else ""
@@ -432,11 +433,11 @@ def _has_all(
     """Return True if a folder has everything that the store has."""
     found = [store.manifest(charter.generation, shard) for shard in range(charter.shards)]
     return identity is not None and all(
-        one is not None and _has_all_of(folder, one[0], one[1], identity) for one in found
+        one is not None and has_all_of(folder, one[0], one[1], identity) for one in found
     )
 
 
-def _has_all_of(
+def has_all_of(
     folder: CrawlFolder, number: int, manifest: ShardManifest, identity: StoreIdentity
 ) -> bool:
     """Return True if a folder has everything that a manifest names, and perhaps more."""
@@ -449,7 +450,7 @@ def _has_all_of(
     return len(lineages) == 1 and mark.number >= number and identity.is_whole
 
 
-def _expect_idle(
+def expect_idle(
     store: CrawlStore, found: tuple[int, CrawlCharter], say: Callable[[str], None]
 ) -> None:
     """Refuse a crawl that runs elsewhere: watch for a sign of life."""
@@ -483,7 +484,7 @@ def _charter_of_ours(
         crawl=before.crawl if before is not None else token_hex(8),
         lineage=lineage,
         owner=f"{socket.gethostname()} (pid {os.getppid()})",
-        place=_place_of(folder),
+        place=place_of(folder),
         lease_s=lease_s,
         epoch=number + 1,
         generation=before.generation if before is not None else 0,

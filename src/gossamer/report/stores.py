@@ -1,5 +1,7 @@
 """A crawl that is asked by the URL of its store: its status, and single pages of it."""
 
+from collections.abc import Sequence
+
 from msgspec.structs import replace
 
 from gossamer.clock import Clock
@@ -16,6 +18,7 @@ from gossamer.store import (
     CrawlStore,
     Objects,
     PartialMirror,
+    ShardManifest,
     newest_checkpoint,
     read_record,
 )
@@ -41,9 +44,19 @@ def store_status(url: str, clock: Clock) -> Status:
         has_ended=charter.has_ended,
         shipped_at=shipped_at,
         age_s=round(max(0.0, now - shipped_at), 3),
+        coordinator=charter.address,
+        nodes=_nodes(manifests) if charter.address else {},
     )
     told = status_of(sum_counters([one.counters for one in manifests]), merge_standings(standings))
     return replace(told, store=state)
+
+
+def _nodes(manifests: Sequence[ShardManifest]) -> dict[str, list[int]]:
+    """Return which shards each machine of a cluster has, or had last."""
+    nodes: dict[str, list[int]] = {}
+    for one in manifests:
+        nodes.setdefault(one.node, []).append(one.shard)
+    return {name: sorted(shards) for name, shards in sorted(nodes.items())}
 
 
 def _is_alive(store: CrawlStore, number: int, lease_s: float, now: float) -> bool:

@@ -53,6 +53,10 @@ class StoreState(Struct, frozen=True, kw_only=True):
     """When the oldest of the shards' newest checkpoints was made, in seconds since 1970."""
     age_s: float
     """How long ago that was."""
+    coordinator: str = ""
+    """Where the coordinator of a crawl on several machines is heard."""
+    nodes: dict[str, list[int]] = field(default_factory=dict)
+    """Of such a crawl: the machines, and the shards on each."""
 
 
 class Status(Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -38,6 +38,10 @@ class CrawlCharter(Struct, frozen=True, kw_only=True):
     """The machine and the process, for people."""
     place: str = ""
     """Names the folder that it runs in, on its machine, until that is booted again."""
+    address: str = ""
+    """Where the coordinator of a crawl on several machines is heard; "" of one on one machine."""
+    fingerprint: str = ""
+    """Of the certificate by which the machines of its cluster know one another."""
     lease_s: float
     epoch: int
     """The number of the charter by which its owner claimed the crawl."""
@@ -91,6 +95,14 @@ class ShardManifest(Struct, frozen=True, kw_only=True):
     at: float
     sequence: int
     """How many rows its state was written: more means later, in one folder."""
+    starts: int = 0
+    """The epoch of the state that shipped it, or that its claim is for: none is used twice."""
+    place: str = ""
+    """Names the folder, on its machine until that is booted again, of a shard of a cluster."""
+    node: str = ""
+    """The machine of a cluster that has it."""
+    waits: bool = False
+    """The owner of a shard of a cluster may not ask yet: one before it may still do."""
     has_ended: bool = False
     files: dict[str, ShippedFile] = field(default_factory=dict)
     """The files of the state, by their names in its folder."""

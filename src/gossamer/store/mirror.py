@@ -84,7 +84,10 @@ def newest_checkpoint(store: CrawlStore) -> Checkpoint:
         raise CannotGoOn(f"{url} has no checkpoint yet: the crawl has only begun; try again")
     if _CRAWL.fullmatch(charter.crawl) is None:
         raise CannotGoOn(f"{url} is damaged: {charter.crawl!r} names no crawl")
-    return Checkpoint(number, charter, store.consistent_manifests(charter))
+    manifests = store.consistent_manifests(charter)
+    if not all(one.files for one in manifests):  # a shard of a cluster that was only claimed
+        raise CannotGoOn(f"{url} has no checkpoint yet: the crawl has only begun; try again")
+    return Checkpoint(number, charter, manifests)
 
 
 class Mirror:

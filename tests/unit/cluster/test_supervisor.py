@@ -14,6 +14,7 @@ from gossamer.cluster import (
     ControlRequest,
     Dismiss,
     Downward,
+    ForkedShards,
     NoAnswer,
     ShardEnded,
     ShardJoined,
@@ -30,7 +31,8 @@ Run = Callable[[int, socket.socket], int]
 
 
 def supervised(run: Run) -> Supervisor:
-    return Supervisor(1, run, None, keep_files=(), clock=SystemClock(), wait_at_end_s=60.0)
+    clock = SystemClock()
+    return Supervisor(1, ForkedShards(run, (), clock), None, clock=clock, wait_at_end_s=60.0)
 
 
 def shard(talk: Callable[[Connection[Downward], Downward], None]) -> Run:
@@ -116,9 +118,9 @@ async def test_a_question_survives_the_death_of_its_shard() -> None:
         return shard(echo)(number, end)
 
     mark[1].send(b"1")
-    made = Supervisor(
-        1, dies_once, None, keep_files=(mark[0].fileno(),), clock=SystemClock(), wait_at_end_s=60.0
-    )
+    clock = SystemClock()
+    starter = ForkedShards(dies_once, (mark[0].fileno(),), clock)
+    made = Supervisor(1, starter, None, clock=clock, wait_at_end_s=60.0)
     running = asyncio.ensure_future(made.run())
     assert await made.ask(0, {"ask": "why"}) == {"heard": "why"}
     assert made.members[0].starts == 2

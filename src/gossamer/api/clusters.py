@@ -1,0 +1,345 @@
+"""A cluster of machines: bring one up, join it, look at it, and let machines go."""
+
+import asyncio
+import fcntl
+import hashlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from gossamer.errors import CannotGoOn, ConfigError
+from gossamer.linux import cores as machine_cores
+
+if TYPE_CHECKING:
+    from gossamer.cluster import ClusterHome, HeadAnswer
+
+PORT = 7420
+READY_S = 30.0
+LOOK_S = 0.1
+NOWHERE = "192.0.2.1"
+"""An address that stands for none: a datagram socket that is told to send there sends nothing, and
+knows from which address of this machine it would have."""
+MOST_NAME = 63
+
+
+class NodeFacts(Struct, frozen=True, kw_only=True):
+    """A machine of a cluster."""
+
+    name: str
+    host: str
+    cores: int
+    shards: int
+    """So many run there, of whatever crawls."""
+    is_draining: bool
+
+
+class ClusterCrawl(Struct, frozen=True, kw_only=True):
+    """A crawl that runs in a cluster."""
+
+    store: str
+    coordinator: str
+    """Where its coordinator is heard."""
+    title: str
+    nodes: dict[str, list[int]]
+    """By machine: the shards that run there."""
+
+
+class ClusterFacts(Struct, frozen=True, kw_only=True):
+    """A cluster: its machines and its crawls."""
+
+    head: str
+    join: str
+    """What to type on another machine; "" where that is not known."""
+    nodes: list[NodeFacts]
+    crawls: list[ClusterCrawl]
+
+
+class JoinedCluster(Struct, frozen=True, kw_only=True):
+    """This machine belongs to a cluster now."""
+
+    name: str
+    head: str
+    join: str
+    pid: int
+
+
+def cluster_home(home: Path | str | None = None) -> "ClusterHome":
+    """Return where this machine keeps what it knows of its cluster."""
+    from gossamer.cluster import ClusterHome, default_home
+
+    return ClusterHome(Path(home) if home is not None else default_home())
+
+
+def coordinator_folder(store: str) -> Path:
+    """Return where this machine keeps what was asked of a crawl that a cluster runs."""
+    if not store:
+        raise ConfigError(
+            "--cluster needs a store that all machines reach: add --store s3://BUCKET/PREFIX, or "
+            "--store file:///FOLDER for a folder that all of them share"
+        )
+    name = hashlib.sha256(store.rstrip("/").encode()).hexdigest()[:16]
+    return cluster_home().root / "coordinating" / name
+
+
+def cluster_up(
+    home: Path | str | None = None, *, listen: str = "", name: str = "", cores: int = 0
+) -> JoinedCluster:
+    """Make this machine the first of a cluster, and start the process that stands for it.
+
+    `listen` is HOST or HOST:PORT, as other machines reach it. A cluster that was here before goes
+    on with its certificates and its token.
+    """
+    from gossamer.cluster import ClusterMembership, found_cluster, join_line
+
+    place = cluster_home(home)
+    head = _listen_address(listen)
+    if not place.is_member:
+        found_cluster(place, _node_name(name), head)
+    known = place.membership()
+    if not place.authority_key.exists():
+        raise ConfigError(
+            f"this machine has joined the cluster of {known.head}; to begin one of its own, "
+            f"remove {place.root} first, or give another --home"
+        )
+    if listen and known.head != head:
+        _expect_stopped(place)
+        place.write(
+            ClusterMembership(
+                name=known.name, head=head, secret=known.secret, fingerprint=known.fingerprint
+            )
+        )
+    pid = _start(place, cores)
+    return JoinedCluster(
+        name=known.name, head=place.membership().head, join=join_line(place), pid=pid
+    )
+
+
+def cluster_join(
+    head: str, token: str, home: Path | str | None = None, *, name: str = "", cores: int = 0
+) -> JoinedCluster:
+    """Make this machine a part of a cluster, and start the process that stands for it."""
+    from gossamer.cluster import join_cluster, join_line, read_token, split_address
+
+    place = cluster_home(home)
+    try:
+        split_address(head)
+    except ValueError as error:
+        raise ConfigError(f"gossamer cluster join: {error}") from None
+    wanted = read_token(head, token)
+    if place.is_member and place.membership().fingerprint != wanted.fingerprint:
+        raise ConfigError(
+            f"this machine belongs to the cluster of {place.membership().head}; remove "
+            f"{place.root} first, or give another --home"
+        )
+    if not place.is_member or (name and name != place.membership().name):
+        _expect_stopped(place)
+        asyncio.run(join_cluster(place, wanted, _node_name(name)))
+    known = place.membership()
+    pid = _start(place, cores)
+    return JoinedCluster(name=known.name, head=known.head, join=join_line(place), pid=pid)
+
+
+def cluster_status(home: Path | str | None = None) -> ClusterFacts:
+    """Return which machines are there, and what runs on them."""
+    return _facts(cluster_home(home), _asked(cluster_home(home), "status"))
+
+
+def cluster_drain(node: str, home: Path | str | None = None) -> ClusterFacts:
+    """Let a machine go: its shards move to others, then it leaves the cluster."""
+    return _facts(cluster_home(home), _asked(cluster_home(home), "drain", node))
+
+
+def cluster_down(home: Path | str | None = None) -> ClusterFacts:
+    """End all crawls of a cluster cleanly, then the cluster."""
+    return _facts(cluster_home(home), _asked(cluster_home(home), "down"))
+
+
+def cluster_node(home: Path | str | None = None, cores: int = 0) -> None:
+    """Stand for this machine in its cluster, until that ends: what `up` and `join` start."""
+    place = cluster_home(home)
+    place.membership()
+    with place.pid_path.open("a+b") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise CannotGoOn(
+                f"a process stands for this node already; see {place.pid_path}"
+            ) from None
+        lock.truncate(0)
+        lock.write(f"{os.getpid()}\n".encode())
+        lock.flush()
+        asyncio.run(_stand_for(place, cores or machine_cores()))
+
+
+async def _stand_for(place: "ClusterHome", cores: int) -> None:
+    from gossamer.clock import SystemClock
+    from gossamer.cluster import ClusterHead, ClusterNode, bound_socket, split_address
+
+    clock = SystemClock()
+    node = ClusterNode(place, cores, clock)
+    standing = asyncio.get_running_loop().create_task(node.run())
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, standing.cancel)
+    if not place.authority_key.exists():
+        with suppress(asyncio.CancelledError):
+            await standing
+        return
+    head = ClusterHead(place, clock)
+    server = await head.open(bound_socket(*split_address(place.membership().head)))
+    watching = asyncio.get_running_loop().create_task(head.watch())
+    try:
+        with suppress(asyncio.CancelledError):
+            await asyncio.wait((standing, watching), return_when=asyncio.FIRST_COMPLETED)
+        if standing.done() and not standing.cancelled():
+            standing.result()
+            await watching  # this machine was drained; the cluster goes on
+    finally:
+        standing.cancel()
+        watching.cancel()
+        await asyncio.gather(standing, watching, return_exceptions=True)
+        server.close()
+
+
+def _start(place: "ClusterHome", cores: int) -> int:
+    """Start the process that stands for this node, if there is none; wait until it is heard."""
+    if (pid := _pid_of(place)) is not None:
+        return pid
+    words = [sys.executable, "-m", "gossamer", "cluster", "node", "--home", str(place.root)]
+    words += ["--cores", str(cores)] if cores else []
+    began = place.log_path.stat().st_size if place.log_path.exists() else 0
+    with place.log_path.open("ab") as log:
+        child = subprocess.Popen(  # noqa: S603 -- ourselves
+            words, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
+        )
+    name, deadline = place.membership().name, time.monotonic() + READY_S  # noqa: TID251 - no crawl's
+    while time.monotonic() < deadline:  # noqa: TID251 - the same
+        if child.poll() is not None:
+            said = place.log_path.read_bytes()[began:].decode(errors="replace").strip()
+            raise CannotGoOn(said.rpartition("gossamer: ")[2] or f"see {place.log_path}")
+        with suppress(CannotGoOn):
+            if any(node.name == name for node in _asked(place, "status").nodes):
+                return child.pid
+        time.sleep(LOOK_S)
+    child.kill()
+    raise CannotGoOn(
+        f"{place.membership().head} did not answer in {READY_S:g} s; see {place.log_path}"
+    )
+
+
+def _asked(place: "ClusterHome", ask: str, node: str = "") -> "HeadAnswer":
+    from gossamer.crawl import ask_cluster
+
+    return ask_cluster(place, ask, node)
+
+
+def _facts(place: "ClusterHome", answer: "HeadAnswer") -> ClusterFacts:
+    from gossamer.cluster import join_line
+
+    nodes = [
+        NodeFacts(
+            name=node.name,
+            host=node.host,
+            cores=node.cores,
+            shards=len(node.processes),
+            is_draining=node.is_draining,
+        )
+        for node in answer.nodes
+    ]
+    crawls = [
+        ClusterCrawl(
+            store=crawl.store,
+            coordinator=crawl.address,
+            title=crawl.title,
+            nodes={
+                node.name: sorted(one.shard for one in node.processes if one.store == crawl.store)
+                for node in answer.nodes
+            },
+        )
+        for crawl in answer.crawls
+    ]
+    return ClusterFacts(
+        head=place.membership().head, join=join_line(place), nodes=nodes, crawls=crawls
+    )
+
+
+def _pid_of(place: "ClusterHome") -> int | None:
+    """Return the process that stands for this node; None if there is none."""
+    try:
+        with place.pid_path.open("rb") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return int(lock.read().strip() or 0)
+    except FileNotFoundError:
+        return None
+    return None
+
+
+def _expect_stopped(place: "ClusterHome") -> None:
+    if (pid := _pid_of(place)) is not None:
+        raise ConfigError(f"this node runs as process {pid}; stop it first: kill {pid}")
+
+
+def _node_name(name: str) -> str:
+    """Return what a node is called; its host's name if nothing was given."""
+    chosen = name or socket.gethostname().partition(".")[0]
+    if not chosen or len(chosen) > MOST_NAME or not all(c.isalnum() or c in "-_." for c in chosen):
+        raise ConfigError(f"--name: expected letters, digits, '-', '_' and '.', found {chosen!r}")
+    return chosen
+
+
+def _listen_address(text: str) -> str:
+    """Return HOST:PORT where the head of a cluster listens."""
+    from gossamer.cluster import join_address, split_address
+
+    if not text:
+        return join_address(_own_address(), PORT)
+    host, mark, port = text.rpartition(":")
+    if not mark or ("]" not in host and ":" in host):
+        return join_address(text.removeprefix("[").removesuffix("]"), PORT)
+    if not port.isdecimal():
+        raise ConfigError(f"--listen: expected HOST or HOST:PORT, found {text!r}")
+    try:
+        return join_address(*split_address(text))
+    except ValueError as error:
+        raise ConfigError(f"--listen: {error}") from None
+
+
+def _own_address() -> str:
+    """Return the address by which this machine reaches others."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as end, suppress(OSError):
+        end.connect((NOWHERE, 9))
+        return str(end.getsockname()[0])
+    return "127.0.0.1"
+
+
+def run_shard(
+    store: str,
+    number: int,
+    join: str,
+    *,
+    home: Path | str | None = None,
+    node: str = "",
+    process: str = "",
+) -> None:
+    """Run one shard of a crawl on several machines until it is told to end."""
+    from gossamer.crawl import JoiningShard, run_joined
+
+    run_joined(
+        JoiningShard(
+            store=store,
+            shard=number,
+            join=join,
+            home=str(cluster_home(home).root),
+            process=process,
+            node=node,
+        )
+    )

@@ -1,0 +1,175 @@
+"""`gossamer cluster` and `shard`: machines that share crawls."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TypeAlias
+
+import typer
+
+from gossamer.cli.options import Json
+from gossamer.cli.screen import as_json, harmless, out, print_json
+from gossamer.log import counted
+
+if TYPE_CHECKING:
+    from gossamer import ClusterFacts, JoinedCluster
+
+Home = Annotated[
+    Path | None,
+    typer.Option(
+        "--home",
+        metavar="DIR",
+        help="Where this machine keeps certificates, shards and logs; $GOSSAMER_CLUSTER, or "
+        "~/.local/state/gossamer/cluster unless given.",
+        show_default=False,
+    ),
+]
+Name = Annotated[
+    str,
+    typer.Option("--name", metavar="NAME", help="What this machine is called; its host name."),
+]
+Cores: TypeAlias = Annotated[
+    int,
+    typer.Option("--cores", metavar="N", min=0, help="How many shards may count on; all cores."),
+]
+
+
+def up(
+    *,
+    listen: Annotated[
+        str,
+        typer.Option(
+            "--listen",
+            metavar="HOST[:PORT]",
+            help="Where other machines reach this one; port 7420 unless given.",
+        ),
+    ] = "",
+    name: Name = "",
+    cores: Cores = 0,
+    home: Home = None,
+    json: Json = False,
+) -> None:
+    """Make this machine the first of a cluster; print the line to type on the others."""
+    import gossamer
+
+    _tell_joined(gossamer.cluster_up(home, listen=listen, name=name, cores=cores), json=json)
+
+
+def join(
+    address: Annotated[str, typer.Argument(metavar="HOST:PORT", help="As `up` has printed it.")],
+    *,
+    token: Annotated[str, typer.Option("--token", metavar="TOKEN", help="As `up` has printed it.")],
+    name: Name = "",
+    cores: Cores = 0,
+    home: Home = None,
+    json: Json = False,
+) -> None:
+    """Make this machine a part of a cluster."""
+    import gossamer
+
+    joined = gossamer.cluster_join(address, token, home, name=name, cores=cores)
+    _tell_joined(joined, json=json)
+
+
+def _tell_joined(joined: "JoinedCluster", *, json: bool) -> None:
+    if json:
+        print_json(as_json(joined))
+        return
+    show = out()
+    line = f"{joined.name} is in the cluster of {joined.head} (process {joined.pid})"
+    show.print(harmless(line), markup=False)
+    show.print("on another machine:", markup=False)
+    show.print(harmless(f"  {joined.join}"), markup=False, soft_wrap=True)
+    show.print("then, on any of them:", markup=False)
+    show.print(
+        "  gossamer crawl https://example.org/ --cluster auto --store s3://BUCKET/CRAWL",
+        markup=False,
+        soft_wrap=True,
+    )
+
+
+def status(*, home: Home = None, json: Json = False) -> None:
+    """Show the machines of this machine's cluster, and what runs on them."""
+    import gossamer
+
+    _tell_facts(gossamer.cluster_status(home), json=json)
+
+
+def drain(
+    node: Annotated[str, typer.Argument(metavar="NODE", help="The machine, by name.")],
+    *,
+    home: Home = None,
+    json: Json = False,
+) -> None:
+    """Let a machine go: its shards move to the others, one after the other, and then it leaves."""
+    import gossamer
+
+    _tell_facts(gossamer.cluster_drain(node, home), json=json)
+
+
+def down(*, home: Home = None, json: Json = False) -> None:
+    """End the crawls of the cluster cleanly, as Ctrl-C does, and then the cluster."""
+    import gossamer
+
+    facts = gossamer.cluster_down(home)
+    if json:
+        print_json(as_json(facts))
+        return
+    line = f"the cluster of {facts.head} is down; `gossamer cluster up` there brings it back"
+    out().print(harmless(line), markup=False)
+
+
+def _tell_facts(facts: "ClusterFacts", *, json: bool) -> None:
+    if json:
+        print_json(as_json(facts))
+        return
+    show = out()
+    machines = counted(len(facts.nodes), "machine")
+    show.print(harmless(f"cluster of {facts.head}: {machines}"), markup=False)
+    for node in facts.nodes:
+        has = f"{counted(node.cores, 'core')}, {counted(node.shards, 'shard')}"
+        goes = "; it gives its shards away and leaves" if node.is_draining else ""
+        show.print(harmless(f"  {node.name}  {node.host}  {has}{goes}"), markup=False)
+    for crawl in facts.crawls:
+        show.print(
+            harmless(f"crawl {crawl.store}, coordinated by {crawl.title} at {crawl.coordinator}"),
+            markup=False,
+        )
+        for name, shards in crawl.nodes.items():
+            if shards:
+                numbers = ", ".join(map(str, shards))
+                show.print(harmless(f"  {name}: shards {numbers}"), markup=False)
+    show.print("to join it:", markup=False)
+    show.print(harmless(f"  {facts.join}"), markup=False, soft_wrap=True)
+
+
+def node(*, home: Home = None, cores: Cores = 0) -> None:
+    """Stand for this machine in the foreground; `up` and `join` start this, or a service does."""
+    import gossamer
+    from gossamer.log import set_up
+
+    set_up(verbose=False)
+    gossamer.cluster_node(home, cores)
+
+
+def shard(
+    *,
+    store: Annotated[str, typer.Option("--store", metavar="URL", help="The crawl's store.")],
+    number: Annotated[int, typer.Option("--number", metavar="N", min=0, help="Which shard.")],
+    join: Annotated[
+        str,
+        typer.Option("--join", metavar="HOST:PORT", help="Where its coordinator is heard."),
+    ],
+    home: Home = None,
+    node: Annotated[str, typer.Option("--node", metavar="NAME", help="The machine, by name.")] = "",
+    process: Annotated[
+        str, typer.Option("--process", metavar="ID", help="Of the start, by who asked for it.")
+    ] = "",
+) -> None:
+    """Run one shard of a crawl on several machines: what their nodes start, or anything else.
+
+    This machine has to have joined the cluster: its certificate is what lets it in.
+    """
+    import gossamer
+    from gossamer.log import set_up
+
+    set_up(verbose=False)
+    gossamer.run_shard(store, number, join, home=home, node=node, process=process)

@@ -1,0 +1,151 @@
+"""Engines: what places, starts and ends the processes of shards. That is all they do.
+
+Safety rests on the object store alone: an engine may tell the end of a process late, twice or not
+at all, and may start one that nobody waits for any more.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Protocol
+
+from gossamer.clock import Clock
+from gossamer.cluster.certificates import client_context
+from gossamer.cluster.connection import Connection
+from gossamer.cluster.home import ClusterHome
+from gossamer.cluster.node import ShardProcesses
+from gossamer.cluster.node_messages import (
+    ClusterEnds,
+    CoordinatorHello,
+    NodesNow,
+    NodeState,
+    NotHeard,
+    ProcessEnded,
+    ShardProcess,
+    StartOn,
+    StopOn,
+    ToCoordinator,
+)
+from gossamer.linux import cores
+from gossamer.log import tell
+
+REDIAL_S = 1.0
+HERE = "here"
+
+
+class ShardEngine(Protocol):
+    """Machines, and processes on them."""
+
+    @property
+    def nodes(self) -> Sequence[NodeState]:
+        """Return the machines that are there."""
+
+    async def run(self, on_ended: Callable[[ProcessEnded], None]) -> None:
+        """Be in touch with the machines, and tell which processes have ended.
+
+        Return when the cluster is to end.
+        """
+
+    async def start(self, node: str, process: ShardProcess) -> None:
+        """Start a process on a machine; one that cannot be started has ended."""
+
+    async def stop(self, node: str, process: str) -> None:
+        """Kill a process."""
+
+
+class HeadEngine:
+    """The machines that have joined a cluster, by way of its head."""
+
+    def __init__(self, home: ClusterHome, hello: CoordinatorHello, clock: Clock) -> None:
+        self._head = home.membership().head
+        self._context = client_context(home.root)
+        self._hello = hello
+        self._clock = clock
+        self._connection: Connection[ToCoordinator] | None = None
+        self._nodes: Sequence[NodeState] = ()
+        self._on_ended: Callable[[ProcessEnded], None] = lambda _ended: None
+
+    @property
+    def nodes(self) -> Sequence[NodeState]:
+        """Return the machines that are there, as last heard."""
+        return self._nodes
+
+    async def run(self, on_ended: Callable[[ProcessEnded], None]) -> None:
+        """Talk to the head, and call it again when the line breaks."""
+        self._on_ended = on_ended
+        while True:
+            try:
+                connection: Connection[ToCoordinator] = await Connection.dial(
+                    self._head, self._context, ToCoordinator
+                )
+            except OSError as error:
+                tell("head.away", head=self._head, error=str(error))
+                await self._clock.sleep(REDIAL_S)
+                continue
+            connection.send(self._hello)
+            self._connection = connection
+            try:
+                if await self._hear(connection):
+                    return
+            finally:
+                self._connection = None
+                connection.close()
+            await self._clock.sleep(REDIAL_S)
+
+    async def _hear(self, connection: Connection[ToCoordinator]) -> bool:
+        """Hear the head until the line breaks; return True if the cluster ends."""
+        while (message := await connection.receive()) is not None:
+            match message:
+                case NodesNow(nodes=nodes):
+                    self._nodes = nodes
+                case ProcessEnded():
+                    self._on_ended(message)
+                case ClusterEnds() | NotHeard():
+                    return True
+        return False
+
+    async def start(self, node: str, process: ShardProcess) -> None:
+        """Let the head have a process started."""
+        if self._connection is None:
+            self._on_ended(ProcessEnded(process.process, -1, node))
+        else:
+            self._connection.send(StartOn(node, process))
+
+    async def stop(self, node: str, process: str) -> None:
+        """Let the head have a process killed."""
+        if self._connection is not None:
+            self._connection.send(StopOn(node, process))
+
+
+class LocalEngine:
+    """This machine alone, without a head: its processes die with the coordinator."""
+
+    def __init__(self, home: ClusterHome) -> None:
+        self._home = home
+        self._processes = ShardProcesses(home, HERE, self._tell)
+        self._on_ended: Callable[[ProcessEnded], None] = lambda _ended: None
+
+    def _tell(self, ended: ProcessEnded) -> None:
+        self._on_ended(ended)
+
+    @property
+    def nodes(self) -> Sequence[NodeState]:
+        """Return this machine."""
+        return [NodeState(name=HERE, cores=cores(), processes=self._processes.running)]
+
+    async def run(self, on_ended: Callable[[ProcessEnded], None]) -> None:
+        """Wait until it is cancelled; then end what runs."""
+        self._on_ended = on_ended
+        try:
+            with suppress(TimeoutError):
+                await asyncio.Event().wait()
+        finally:
+            await self._processes.end_all()
+
+    async def start(self, node: str, process: ShardProcess) -> None:  # noqa: ARG002 - there is one
+        """Start a process here."""
+        await self._processes.start(process)
+
+    async def stop(self, node: str, process: str) -> None:  # noqa: ARG002 - there is one
+        """Kill a process here."""
+        self._processes.stop(process)

@@ -1,0 +1,198 @@
+"""The coordinator's right: it holds the charter of a crawl on several machines, and issues epochs.
+
+Each start of a shard gets an epoch of its own: the number of the charter that was written for it.
+Nobody but a shard that was given one claims a shard, so that a machine which comes back from sleep
+cannot take back what others have by now. Only the charter's holder can issue any.
+"""
+
+import os
+import socket
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from secrets import token_hex
+
+from msgspec import Struct, json
+from msgspec.structs import replace
+
+from gossamer.clock import Clock
+from gossamer.crawl.shipping import LEASE_PARTS, boot_time, taken_over
+from gossamer.crawl.takeover import expect_idle
+from gossamer.errors import CannotGoOn, ConfigError, TakenOver
+from gossamer.store import (
+    ALIVE,
+    QUICK_RETRY_S,
+    AliveNote,
+    CrawlCharter,
+    CrawlStore,
+    Objects,
+    ShardManifest,
+    prove_exclusive,
+    prove_visible,
+    require_store,
+)
+
+
+class CoordinatorOffer(Struct, frozen=True, kw_only=True):
+    """Who wants to coordinate a crawl, and where it would be heard."""
+
+    url: str
+    address: str
+    fingerprint: str
+    lease_s: float
+    shards: int
+    """0 for as many as there are, or are usual."""
+    usual_shards: int
+    is_forced: bool = False
+
+
+def claim_cluster(
+    offer: CoordinatorOffer, clock: Clock, say: Callable[[str], None] = lambda _line: None
+) -> "ClusterClaim":
+    """Make the charter of a crawl ours; refused if it runs elsewhere, unless that is forced."""
+    require_store(offer.url)
+    store = CrawlStore(
+        Objects(offer.url, is_made=offer.url.startswith("file://"), retry_s=QUICK_RETRY_S)
+    )
+    found = store.charter()
+    _expect_shards(offer, found)
+    prove_exclusive(store.objects)
+    if found is None:
+        prove_visible(store.objects)
+    elif not (found[1].has_ended or offer.is_forced):
+        expect_idle(store, found, say)
+    number, before = (0, None) if found is None else found
+    lease_s = offer.lease_s
+    if before is not None and not before.has_ended:  # its shards may run on, by that lease
+        lease_s = max(lease_s, before.lease_s)
+    mine = CrawlCharter(
+        crawl=before.crawl if before is not None else token_hex(8),
+        lineage=token_hex(8),
+        owner=f"{socket.gethostname()} (pid {os.getpid()})",
+        address=offer.address,
+        fingerprint=offer.fingerprint,
+        lease_s=lease_s,
+        epoch=number + 1,
+        generation=before.generation if before is not None else 0,
+        shards=before.shards if before is not None else 0,
+        ranges=before.ranges if before is not None else (),
+        nonce=token_hex(8),
+        at=clock.wall(),
+    )
+    if not store.charters.append(number + 1, json.encode(mine)):
+        raise CannotGoOn(f"{taken_over(store)}; run the command again to look who runs it")
+    claim = ClusterClaim(
+        store,
+        mine,
+        clock,
+        must_wait=before is not None and not before.has_waited,
+        may_run=before is not None and bool(before.address) and not before.has_ended,
+    )
+    claim.begin(offer.shards or offer.usual_shards)
+    return claim
+
+
+def _expect_shards(offer: CoordinatorOffer, found: tuple[int, CrawlCharter] | None) -> None:
+    """Refuse to split what is there: that takes all of it in one folder."""
+    has = found[1].shards if found is not None else 0
+    if has and offer.shards not in {0, has}:
+        raise ConfigError(
+            f"--shards {offer.shards}: {offer.url} has {has}. Leave the flag out; or split it "
+            f"first: `gossamer crawl --into DIR --store {offer.url} --shards {offer.shards} "
+            "--max-time 0s` brings it into a folder and splits it there"
+        )
+
+
+class ClusterClaim:
+    """The charter of a crawl, which is ours. Any thread may ask."""
+
+    def __init__(
+        self,
+        store: CrawlStore,
+        charter: CrawlCharter,
+        clock: Clock,
+        *,
+        must_wait: bool,
+        may_run: bool,
+    ) -> None:
+        """Hold a charter. `must_wait`: whoever had it before was itself still waiting.
+
+        `may_run`: shards of a coordinator that died may run on.
+        """
+        self.may_run = may_run
+        self.store = store
+        self._charter = charter
+        self.first_number = charter.epoch
+        """The number by which we have the crawl: who has a higher one coordinates it."""
+        self._number = charter.epoch
+        self._clock = clock
+        self._beats = 0
+        self._issued_at = boot_time()
+        self._lock = threading.Lock()
+        self._all_wait_until = boot_time() + charter.lease_s if must_wait else 0.0
+
+    @property
+    def charter(self) -> CrawlCharter:
+        """Return the newest charter."""
+        return self._charter
+
+    @property
+    def must_wait(self) -> bool:
+        """Return True if a shard that is claimed now must wait, whoever had it last."""
+        return boot_time() < self._all_wait_until
+
+    @property
+    def beat_s(self) -> float:
+        """Return how often a sign of life is due."""
+        return self._charter.lease_s / LEASE_PARTS
+
+    def begin(self, shards: int) -> None:
+        """Make the chains of all shards, if the crawl has none yet; then the charter names them."""
+        if self._charter.generation:
+            return
+        for shard in range(shards):
+            empty = ShardManifest(
+                crawl=self._charter.crawl,
+                shard=shard,
+                epoch=self._charter.epoch,
+                lineage=self._charter.lineage,
+                nonce=token_hex(8),
+                at=self._clock.wall(),
+                sequence=0,
+                has_ended=True,
+            )
+            chain = self.store.shard_chain(self._charter.epoch, shard)
+            if not chain.append(1, json.encode(empty)):
+                raise TakenOver(taken_over(self.store))
+        self._append(replace(self._charter, generation=self._charter.epoch, shards=shards))
+
+    def issue(self) -> int:
+        """Return an epoch that nobody else has, for one start of one shard."""
+        with self._lock:
+            self._append(replace(self._charter, has_waited=False))
+            self._issued_at = boot_time()
+            return self._number
+
+    def keep(self) -> None:
+        """Show that we run; raise if somebody else has claimed the crawl."""
+        with self._lock:
+            if not self.store.charters.is_newest(self._number):
+                raise TakenOver(taken_over(self.store))
+            self._beats += 1
+            note = AliveNote(charter=self._number, beats=self._beats, owner=self._charter.owner)
+            self.store.objects.put(ALIVE, json.encode(note))
+
+    def end(self) -> None:
+        """Say that nothing runs any more, and that everything is shipped."""
+        with self._lock:
+            has_waited = boot_time() - self._issued_at > self._charter.lease_s
+            self._append(replace(self._charter, has_ended=True, has_waited=has_waited))
+            with suppress(CannotGoOn):
+                self.store.objects.delete([ALIVE])
+
+    def _append(self, charter: CrawlCharter) -> None:
+        charter = replace(charter, nonce=token_hex(8), at=self._clock.wall())
+        if not self.store.charters.append(self._number + 1, json.encode(charter)):
+            raise TakenOver(taken_over(self.store))
+        self._number += 1
+        self._charter = charter

@@ -1,0 +1,226 @@
+"""A crawl on several machines, from the command that starts it: `gossamer crawl --cluster`.
+
+This process is the coordinator. It fetches nothing and stores nothing but what was asked, in a
+folder of its own; all else is in the object store, and on the machines where shards run.
+"""
+
+import asyncio
+import socket
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import msgspec
+
+from gossamer.clock import Clock, SystemClock
+from gossamer.cluster import (
+    AUTO,
+    LOCAL,
+    ClusterHome,
+    Connection,
+    CoordinatorHello,
+    HeadAnswer,
+    HeadEngine,
+    HeadQuestion,
+    LocalEngine,
+    NodeState,
+    Ring,
+    ShardEngine,
+    ShardRight,
+    StartShard,
+    ToCommand,
+    address_of,
+    bound_socket,
+    client_context,
+    default_home,
+    fingerprint,
+    local_home,
+)
+from gossamer.config import Config
+from gossamer.crawl.assembly import Extras
+from gossamer.crawl.cluster_claim import ClusterClaim, CoordinatorOffer, claim_cluster
+from gossamer.crawl.coordinator import Coordinator
+from gossamer.crawl.copies import crawl_seed
+from gossamer.crawl.fleet import Fleet
+from gossamer.crawl.restoring import restore_root
+from gossamer.crawl.takeover import ring_of_store
+from gossamer.errors import CannotGoOn, ConfigError
+from gossamer.secrets import read_secrets
+from gossamer.settings import load_crawl_config
+from gossamer.store import CrawlFolder
+
+SHARDS_PER_CORE = 2
+LEAST_SHARDS, MOST_SHARDS = 4, 64
+REJOIN_S = 8.0
+"""How long shards are waited for that run although their coordinator died."""
+HANDED = ("state/near.seed", "scores")
+"""Files of the whole crawl that shards need."""
+LOOPBACK = "127.0.0.1"
+
+
+class ClusterView(NamedTuple):
+    """A cluster as this machine sees it."""
+
+    home: ClusterHome
+    host: str
+    """Our address, as other machines of it know us."""
+    nodes: list[NodeState]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterWork:
+    """A crawl that this process coordinates."""
+
+    claim: ClusterClaim
+    view: ClusterView
+    kind: str
+    end: socket.socket
+    has_run: bool
+    """It has shards that may run now, of a coordinator that died."""
+    say: Callable[[str], None]
+    clock: Clock
+
+    @property
+    def ring(self) -> Ring:
+        """Return which shard owns what."""
+        return ring_of_store(self.claim.charter) or Ring()
+
+    def coordinator(self, fleet: Fleet) -> Coordinator:
+        """Return what starts the shards of a crawl."""
+        url = fleet.config.store.url
+        return Coordinator(
+            claim=self.claim,
+            engine=self._engine(url),
+            home=self.view.home.root,
+            url=url,
+            ship_s=fleet.config.store.ship_s,
+            clock=self.clock,
+            orders=lambda *asked: start_of(fleet, *asked),
+            answer=fleet.answer,
+            say=self.say,
+            end=self.end,
+            rejoin_s=REJOIN_S if self.has_run else 0.0,
+        )
+
+    def _engine(self, url: str) -> ShardEngine:
+        if self.kind == LOCAL:
+            return LocalEngine(self.view.home)
+        hello = CoordinatorHello(url, address_of(self.end), self.claim.charter.owner)
+        return HeadEngine(self.view.home, hello, self.clock)
+
+
+def look_at_cluster(kind: str) -> ClusterView:
+    """Return the cluster that is meant; say what to type if there is none."""
+    if kind == LOCAL:
+        return ClusterView(local_home(), LOOPBACK, [])
+    if kind != AUTO:
+        raise ConfigError(f"--cluster: expected {AUTO} or {LOCAL}, found {kind!r}")
+    home = ClusterHome(default_home())
+    head = home.membership().head
+    answer, host = asyncio.run(ask_head(home, HeadQuestion("status")))
+    if not answer.nodes:
+        raise CannotGoOn(f"the cluster of {head} has no machines; see `gossamer cluster status`")
+    return ClusterView(home, host, answer.nodes)
+
+
+def ask_cluster(home: ClusterHome, ask: str, node: str = "") -> HeadAnswer:
+    """Return what the head of a machine's cluster answers a command."""
+    return asyncio.run(ask_head(home, HeadQuestion(ask, node)))[0]
+
+
+async def ask_head(home: ClusterHome, question: HeadQuestion) -> tuple[HeadAnswer, str]:
+    """Return what the head of this machine's cluster answers, and under what address it sees us."""
+    head = home.membership().head
+    try:
+        connection: Connection[ToCommand] = await Connection.dial(
+            head, client_context(home.root), ToCommand
+        )
+    except OSError as error:
+        raise CannotGoOn(
+            f"the cluster's first machine cannot be reached at {head}: {error}; type "
+            "`gossamer cluster up` there"
+        ) from error
+    try:
+        connection.send(question)
+        answer = await connection.receive()
+        host = connection.host
+    finally:
+        connection.close()
+    if not isinstance(answer, HeadAnswer):
+        raise CannotGoOn(f"{head} ended the conversation; is it of another version?")
+    if answer.error:
+        raise ConfigError(answer.error)
+    return answer, host
+
+
+def claim_work(
+    kind: str, config: Config, say: Callable[[str], None], *, is_forced: bool
+) -> ClusterWork:
+    """Make a crawl ours to coordinate."""
+    if not config.store.url:
+        raise ConfigError(
+            "--cluster needs a store that all machines reach: add --store s3://BUCKET/PREFIX, or "
+            "--store file:///FOLDER for a folder that all of them share"
+        )
+    view, clock = look_at_cluster(kind), SystemClock()
+    cores = sum(node.cores for node in view.nodes) or 2
+    end = bound_socket(view.host)
+    offer = CoordinatorOffer(
+        url=config.store.url,
+        address=address_of(end),
+        fingerprint=fingerprint(view.home.authority.read_bytes()),
+        lease_s=config.store.lease_s,
+        shards=config.shards,
+        usual_shards=min(MOST_SHARDS, max(LEAST_SHARDS, SHARDS_PER_CORE * cores)),
+        is_forced=is_forced,
+    )
+    claim = claim_cluster(offer, clock, say)
+    return ClusterWork(
+        claim=claim,
+        view=view,
+        kind=kind,
+        end=end,
+        has_run=claim.may_run,
+        say=say,
+        clock=clock,
+    )
+
+
+def bring_settings(claim: ClusterClaim, folder: CrawlFolder) -> bool:
+    """Bring what the crawl was asked from the store; return False of a new one."""
+    found = claim.store.manifest(claim.charter.generation, 0)
+    if found is None or not found[1].root:
+        return False
+    restore_root(claim.store, found[1], folder)
+    return True
+
+
+def start_of(fleet: Fleet, number: int, right: ShardRight, coordinator: int) -> StartShard:
+    """Return what a shard on another machine is told that starts at this moment."""
+    root = fleet.folder.root
+    if fleet.config.dedupe.near:
+        crawl_seed(fleet.folder)
+    names = [name for name in HANDED if (root / name).exists()]
+    return StartShard(
+        coordinator=coordinator,
+        right=right,
+        ranges=fleet.ring.ranges,
+        config=msgspec.to_builtins(fleet.config),
+        kept=msgspec.to_builtins(load_crawl_config(root)),
+        secrets=msgspec.to_builtins(read_secrets(root)),
+        files={name: (root / name).read_bytes() for name in names},
+        seeds=[(seed.url, seed.label) for seed in fleet.seeds],
+        is_limited=fleet.config.limits.max_pages is not None,
+        reports_commits=fleet.config.limits.max_bytes is not None,
+        asks_again=not fleet.supervisor.members[number].starts,
+        is_paused=fleet.folder.paused_path.exists(),
+    )
+
+
+def expect_plain(extras: Extras) -> None:
+    """Refuse functions that other machines cannot be sent."""
+    if extras.processors or extras.filters or extras.protocols or extras.is_watching:
+        raise ConfigError(
+            "a crawl in a cluster takes no functions of this program, and does not watch: name "
+            "them in crawl.toml as module:function, and install the module on all machines"
+        )

@@ -1,0 +1,132 @@
+"""A crawl on several machines loses nothing and stores nothing twice, whoever dies when.
+
+Without Ray: machines are process groups that speak TLS over loopback. The judges are the server's
+log and the archive. `make test-cluster` plays all of it; otherwise there is one crawl with a fault
+of each of three kinds.
+"""
+
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from gossamer.testing import FakeWeb
+from tests.cluster.extent import IS_FULL, times
+from tests.cluster.machines import LEASE_S, ClusterTrial, cluster_trial
+from tests.e2e.crawler import finish
+
+pytestmark = pytest.mark.slow
+only_in_full = pytest.mark.skipif(not IS_FULL, reason="played by make test-cluster")
+
+
+def web_of(seed: int, faults: int) -> FakeWeb:
+    """Return a web that is large enough for so many faults."""
+    return FakeWeb(seed=seed, hosts=6, pages_per_host=10 + 8 * faults)
+
+
+def kill_a_shard(going: ClusterTrial) -> None:
+    running = [pid for node in going.nodes for pid in node.shards()]
+    if running:
+        os.kill(going.dice.choice(running), signal.SIGKILL)
+        going.losses += 1
+    going.note("shard killed at", going.served())
+
+
+def lose_a_node(going: ClusterTrial) -> None:
+    node = going.dice.choice(going.nodes[1:])
+    node.lose()
+    going.losses += 1
+    going.note(node.name, "lost at", going.served())
+    time.sleep(going.dice.uniform(0.0, LEASE_S))
+    node.start()
+
+
+def freeze_a_node(going: ClusterTrial) -> None:
+    node = going.dice.choice(going.nodes[1:])
+    node.freeze()
+    going.note(node.name, "frozen at", going.served())
+    time.sleep(going.dice.uniform(LEASE_S, 6 * LEASE_S))
+    node.thaw()
+    going.losses += 1
+    going.note(node.name, "thawed at", going.served())
+
+
+def kill_the_coordinator(going: ClusterTrial) -> None:
+    going.coordinators[-1].kill()
+    going.coordinators[-1].communicate()
+    going.note("coordinator killed at", going.served())
+    time.sleep(going.dice.uniform(0.0, LEASE_S))
+    going.crawl("--take-over")
+
+
+def take_the_store_away(going: ClusterTrial) -> None:
+    store, away = going.folder / "store", going.folder / "away"
+    store.rename(away)
+    going.note("store away at", going.served())
+    time.sleep(going.dice.uniform(0.5, 3 * LEASE_S))
+    away.rename(store)
+
+
+FAULTS = {
+    "shards": (kill_a_shard, 20),
+    "nodes": (lose_a_node, 30),
+    "frozen": (freeze_a_node, 10),
+    "coordinators": (kill_the_coordinator, 10),
+    "store": (take_the_store_away, 5),
+}
+
+
+def play(going: ClusterTrial, kinds: list[str]) -> None:
+    """Crawl to the end with one fault after the other."""
+    going.crawl()
+    for kind in kinds:
+        if not going.wait_for(going.dice.randint(5, 30)):
+            break
+        if going.coordinators[-1].poll() is not None:
+            break
+        time.sleep(going.dice.uniform(0.0, 1.0))
+        FAULTS[kind][0](going)
+    ended = finish(going.coordinators[-1]).expect(0)
+    assert ended.last_json["finished"] is (ended.last_json["reason"] == "finished")
+
+
+def test_one_fault_of_each_of_three_kinds_loses_nothing(tmp_path: Path) -> None:
+    kinds = ["shards", "nodes", "coordinators"]
+    with cluster_trial(tmp_path, web_of(2001, 1), nodes=2, shards=2) as going:
+        play(going, kinds)
+        going.judge()
+
+
+@only_in_full
+@pytest.mark.parametrize("kind", list(FAULTS))
+def test_faults_of_a_kind_lose_nothing(kind: str, tmp_path: Path) -> None:
+    count = times(FAULTS[kind][1])
+    with cluster_trial(tmp_path, web_of(2002, min(count, 12)), nodes=4, shards=4) as going:
+        play(going, [kind] * count)
+        going.judge()
+
+
+@only_in_full
+@pytest.mark.parametrize("seed", range(3))
+def test_mixed_faults_leave_a_limit_of_pages_exact(seed: int, tmp_path: Path) -> None:
+    flags, web = ("--max-pages", "260"), web_of(2010 + seed, 8)
+    with cluster_trial(tmp_path, web, *flags, nodes=3, shards=4) as going:
+        kinds = list(FAULTS)
+        play(going, [going.dice.choice(kinds) for _ in range(6)])
+        going.judge(max_pages=260)
+
+
+@only_in_full
+def test_nodes_that_join_and_leave_get_shards_and_give_them_back(tmp_path: Path) -> None:
+    with cluster_trial(tmp_path, web_of(2030, 14), nodes=2, shards=4) as going:
+        going.crawl()
+        for _ in range(5):
+            if not going.wait_for(30):
+                break
+            going.add_node()
+            going.wait_for(60)
+            going.drain(going.nodes[-1])
+        finish(going.coordinators[-1]).expect(0)
+        going.judge()
