@@ -127,7 +127,10 @@ class LocalShard:
         most = min(ask.top, now.pages)  # the engine sets memory aside for as many as are asked for
         with guarded(self.path):
             hashes = now.hashes_like(ask.hash, ask.hash_bits) if ask.hash else ()
-            query = _wording(now, ask).query(ask, hashes)
+            words = _wording(now, ask)
+            if words.lacks_what_is_needed(ask):
+                return TopCandidates(total=0, candidates=[])
+            query = words.query(ask, hashes)
             found = now.searcher.search(query, max(most, 1))
             hits = found.hits[: max(most, 0)]
             places = [place for _, place in hits]
@@ -153,7 +156,8 @@ class LocalShard:
             return [0.0] * len(keys)
         now = self._now
         with guarded(self.path):
-            words = _wording(now, ShardQuery())
+            said = {term for bonus in bonuses for terms in bonus.phrase for term in terms}
+            words = QueryBuilder(now.schema, now.counts(list(said)))
             clauses = [(SHOULD, words.bonus(bonus)) for bonus in bonuses]
             query = Query.boolean_query([(MUST, words.one_of(keys)), *clauses])
             hits = now.searcher.search(query, len(keys), count=False).hits

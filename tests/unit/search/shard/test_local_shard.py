@@ -8,7 +8,7 @@ import tantivy
 
 from gossamer.errors import CannotGoOn
 from gossamer.search.fields import TEXT_FIELDS, Weights
-from gossamer.search.messages import QueryFilters, ShardQuery
+from gossamer.search.messages import Bonus, QueryFilters, ShardQuery
 from gossamer.search.page import Prepared
 from gossamer.search.shard import BadShard, LocalShard, ShardWriter, quantised
 from gossamer.search.shard.lengths import LENGTHS
@@ -51,6 +51,22 @@ def test_any_number_of_candidates_may_be_asked_for(shard: LocalShard, top: int) 
     found = shard.top(ShardQuery(groups=(("red",),), needed=1, top=top))
     assert len(found.candidates) == min(top, 3)
     assert found.total == 3
+
+
+@pytest.mark.parametrize(("needed", "expected"), [(1, 3), (2, 0)])
+def test_a_word_that_no_page_has_ends_a_question_only_if_all_words_are_needed(
+    shard: LocalShard, needed: int, expected: int
+) -> None:
+    groups = (("red",), ("unheard", "unseen"))
+    assert shard.top(ShardQuery(groups=groups, needed=needed)).total == expected
+    forms = (("red",), ("unheard", "hen"))
+    assert shard.top(ShardQuery(groups=forms, needed=2)).total == 1
+
+
+def test_a_row_counts_where_one_version_of_it_stands(shard: LocalShard) -> None:
+    there, nowhere = Bonus((("red", "unheard"), ("red", "fox")), 2.0), Bonus((("unheard",),), 9.0)
+    assert shard.near(keys(A, B, C), [there, nowhere]) == [2.0, 2.0, 0.0]
+    assert shard.near(keys(A), [nowhere]) == [0.0]
 
 
 def test_counts_are_those_of_the_words_written(shard: LocalShard) -> None:
