@@ -38,7 +38,10 @@ PATIENCE = 5.0
 """A mutant that takes so many times as long as the original, and then some, hangs: killed."""
 
 MODULES: dict[str, tuple[str, tuple[str, ...]]] = {
-    "ledger": ("crawl/ledger.py", ("tests/unit/crawl/test_ledger*.py",)),
+    "ledger": (
+        "crawl/ledger.py",
+        ("tests/unit/crawl/test_ledger*.py", "tests/unit/crawl/test_request_log.py"),
+    ),
     "requeue": ("crawl/requeue.py", ("tests/unit/crawl/test_requeue.py",)),
     "workbench": (
         "frontier/workbench.py",

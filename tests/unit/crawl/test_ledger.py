@@ -723,6 +723,24 @@ def test_a_page_that_is_dated_before_what_was_stored_is_marked(books: Books) -> 
     assert not marked(books, C, 10_001.0)
 
 
+def test_that_the_clock_was_set_back_is_logged_once_until_it_is_right_again(
+    books: Books, caplog: pytest.LogCaptureFixture
+) -> None:
+    for text, at in ((A, 10_000.0), (B, 6_400.0), (C, 6_401.0), (D, 10_001.0)):
+        marked(books, text, at)
+    told = [record.getMessage() for record in caplog.records]
+    assert ["clock.set_back" in words for words in told] == [True]
+    marked(books, A, 6_402.0)
+    assert len(caplog.records) == 2
+
+
+def test_each_commit_that_happened_is_timed(books: Books) -> None:
+    timings = books.ledger.observer.timings
+    books.commit(fetched(A))
+    books.commit(fetched(B), fetched(C))
+    assert (sum(timings.commits.counts), sum(timings.fetches.counts)) == (2, 3)
+
+
 def test_answers_that_end_a_little_out_of_order_are_not_marked(books: Books) -> None:
     assert not marked(books, A, 10_000.0)
     assert not marked(books, B, 10_000.0 - DISORDER_S)

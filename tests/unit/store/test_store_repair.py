@@ -439,6 +439,17 @@ def test_a_missing_file_is_bad_from_its_beginning(tmp_path: Path) -> None:
     assert table[PAGES].length == 0
 
 
+def test_of_a_missing_file_it_stays_known_how_long_its_index_was(tmp_path: Path) -> None:
+    shard = Shard(tmp_path)
+    shard.commit(pages(2))
+    rows = closed(shard)
+    length = (shard.folder.archive / INDEX).stat().st_size
+    (shard.folder.archive / PAGES).unlink()
+    done = repair(shard.folder, 0, rows)
+    assert dict(read_file_row(*row) for row in done.rows)[PAGES].cdxj_length == length
+    assert (done.indexed, done.reindexed) == ([], [])
+
+
 def test_damage_stays_reported_until_it_is_committed(tmp_path: Path) -> None:
     shard = Shard(tmp_path)
     shard.commit(pages(3))

@@ -182,6 +182,16 @@ def test_of_what_was_never_synced_only_the_end_is_read_unless_the_machine_was_re
         assert dict(repair(folder, 0, rows).bad)[PAGES] < starts[20]
 
 
+def test_an_end_with_one_whole_record_in_it_stands_for_the_file_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, table = dead(tmp_path, synced=0, unsynced=10)
+    records = list(Records(folder.archive / PAGES))
+    monkeypatch.setattr(repairing, "END_BYTES", records[-1].length + records[-2].length // 2)
+    overwrite(folder.archive / PAGES, records[4].offset + 10)
+    assert repair(folder, 0, rows_of(table), has_rebooted=False).bad == []
+
+
 def test_what_was_synced_is_not_read_again(tmp_path: Path) -> None:
     folder, table = dead(tmp_path)
     overwrite(folder.archive / PAGES, 10)
