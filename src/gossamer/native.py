@@ -32,6 +32,9 @@ _C_TYPES = {
 _BLOCK = re.compile(r"^define .*?^}$", re.MULTILINE | re.DOTALL)
 _FORMAT = 3
 _WORD_BYTES = 8
+_LEAN = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "_nrt": False}
+"""Kernels call each other, not Python, and own no memory: what numba would write for that is left
+out."""
 
 
 def leading_zeros(word: SupportsInt) -> int:
@@ -165,7 +168,11 @@ class Native:
         for name, function in names.items():
             if isinstance(function, FunctionType):
                 plain[name] = FunctionType(function.__code__, names, name)
-                options = {"error_model": "numpy", "forceinline": names.get("INLINED", False)}
+                options = {
+                    **_LEAN,
+                    "error_model": "numpy",
+                    "forceinline": names.get("INLINED", False),
+                }
                 names[name] = numba.njit(**options)(plain[name])
         made: dict[str, _Code] = {}
         for name, signature in signatures.items():

@@ -17,6 +17,8 @@ LINK_KINDS: Final = tuple(LinkKind)
 """By the code that stands for a kind in a column."""
 _CODES: Final = {id(kind): code for code, kind in enumerate(LINK_KINDS)}
 """By identity: the members of an enumeration hash slowly."""
+_FEW: Final = 4
+"""So many are looked for one by one, each in all."""
 _decode_rows = msgspec.json.Decoder(list[tuple[str, str, str, str]]).decode
 
 
@@ -90,17 +92,30 @@ class LinkColumns(Sequence[Link]):
 
     def pick(self, places: Iterable[int]) -> list[Link]:
         """Return some of the links, by their places."""
+        chosen = list(places)
         have = self.columns
-        rows, ends, chosen = have.rows, have.ends, list(places)
-        pieces = [rows[ends[2 * n] : ends[2 * n + 1]] for n in chosen]
+        named, numbers, fragments = have.places, have.origins, have.fragments
+        keys, kinds, lines = have.keys, have.kinds, have.lines
         found: list[Link] = []
-        for n, row in zip(chosen, _decode_rows(b"[%b]" % b",".join(pieces)), strict=True):
-            text, _, said, rel = row
-            origin, host = have.places[have.origins[n]]
-            url = Url(text, host, origin, have.keys[n])
-            line, fragment = have.lines[n], have.fragments.get(n, "")
-            found.append(Link(url, LINK_KINDS[have.kinds[n]], said, rel, line, fragment))
+        for n, (text, _, said, rel) in zip(chosen, self._rows_at(chosen), strict=True):
+            origin, host = named[numbers[n]]
+            url = Url(text, host, origin, keys[n])
+            fragment = fragments.get(n, "") if fragments else ""
+            found.append(Link(url, LINK_KINDS[kinds[n]], said, rel, lines[n], fragment))
         return found
+
+    def _rows_at(self, places: list[int]) -> list[tuple[str, str, str, str]]:
+        rows, ends = self.columns.rows, self.columns.ends
+        if not places:
+            return []
+        if len(places) == len(self):
+            return _decode_rows(rows)
+        pieces = [rows[ends[2 * n] : ends[2 * n + 1]] for n in places]
+        return _decode_rows(b"[%b]" % b",".join(pieces))
+
+    def targets_at(self, places: list[int]) -> list[str]:
+        """Return the texts of some targets."""
+        return [row[0] for row in self._rows_at(places)]
 
     def places_of(self, kinds: Collection[LinkKind]) -> list[int]:
         """Return the places of the links of some kinds."""
@@ -190,10 +205,13 @@ class LinksByKey(Mapping[int, Link]):
 
     def pick(self, keys: Iterable[int]) -> list[Link]:
         """Return the first link to each of some targets."""
+        every, places = self._unread
+        chosen = list(keys)
+        if len(chosen) <= _FEW:
+            return self._links.pick([places[every.index(key)] for key in chosen])
         if self._places is None:
-            every, places = self._unread
             self._places = dict(zip(reversed(every), reversed(places), strict=True))
-        return self._links.pick([self._places[key] for key in keys])
+        return self._links.pick([self._places[key] for key in chosen])
 
     def without(self, keys: Iterable[int]) -> "LinksByKey":
         """Return all but some of the targets."""
@@ -258,8 +276,7 @@ def keys_of(links: Sequence[Link], kinds: Collection[LinkKind] | None = None) ->
 def targets_of(links: Sequence[Link], kinds: Collection[LinkKind]) -> list[str]:
     """Return the texts of the targets of the links of some kinds."""
     if isinstance(links, LinkColumns):
-        links = links.pick(links.places_of(kinds))
-        return [link.target.text for link in links]
+        return links.targets_at(links.places_of(kinds))
     return [link.target.text for link in links if link.kind in kinds]
 
 

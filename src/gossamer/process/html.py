@@ -47,7 +47,7 @@ from gossamer.process.references import (
 from gossamer.urls import join_all
 
 _ANCHOR = LinkKind.ANCHOR
-_CANONICAL = LinkKind.CANONICAL
+_CANONICALS = frozenset({LinkKind.CANONICAL})
 _TITLE_CHARS = 500
 _HEADINGS = ("h1", "h2", "h3")
 _MOST_HEADINGS, _HEADING_CHARS = 24, 160
@@ -303,7 +303,7 @@ def _headings_of(tree: PageView[ElementView]) -> tuple[str, ...]:
 
 
 def _canonical_of(links: Sequence[Link]) -> str:
-    return next(iter(targets_of(links, (_CANONICAL,))), "")
+    return next(iter(targets_of(links, _CANONICALS)), "")
 
 
 def _meta_of(tree: PageView[ElementView], agent: str) -> tuple[tuple[str, ...], str]:

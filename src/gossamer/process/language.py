@@ -168,7 +168,8 @@ class LanguageDetector:
         if not many:
             return DetectedLanguage("", 0.0)
         parts = self._parts
-        _, script = max((count * parts[n], n) for n, count in enumerate(counts) if count)
+        told = [(count * parts[n], n) for n, count in enumerate(counts[:]) if count]
+        _, script = max(told)
         if script in {HAN, KANA} and counts[KANA] > _KANA_SHARE * counts[HAN]:
             return DetectedLanguage("ja", 1.0, KANA)
         if script in _OWN_NUMBERS:

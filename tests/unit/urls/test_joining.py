@@ -1,5 +1,8 @@
 """References joined by a kernel are what they are one by one, whatever it knows by then."""
 
+import json
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,6 +15,7 @@ from gossamer.urls import join, join_all, joining, joining_kernels, load_joining
 from gossamer.urls.canonical import SUSPECT_QUERY
 
 RULES = UrlConfig()
+VECTORS = Path(__file__).resolve().parents[4] / "shared" / "vectors" / "url"
 load_joining()
 PAGE = "http://h.test:8100/a/b/c.html?q=1"
 
@@ -120,3 +124,23 @@ def test_a_base_that_is_not_of_the_web_is_joined_one_by_one() -> None:
 def test_the_rows_that_two_rooms_share_have_the_same_form() -> None:
     assert numbers.TARGET == joining_kernels.COLUMN
     assert numbers.TARGET_JOINED == joining_kernels.JOINED
+
+
+@pytest.mark.skipif(not VECTORS.exists(), reason="../shared/vectors/url is not here")
+def test_every_row_of_the_url_standards_test_data_is_joined_as_one_by_one() -> None:
+    rows = [
+        r for r in json.loads((VECTORS / "urltestdata.json").read_text()) if isinstance(r, dict)
+    ]
+    inputs = list(dict.fromkeys(row["input"] for row in rows))
+    hrefs = [row["href"] for row in rows if "href" in row]
+    for base in (
+        PAGE,
+        "https://example.org/foo/bar?baz#f",
+        "http://[2001::1]:81/",
+        "http://a/b/c;d",
+    ):
+        joined_twice(base, inputs)
+        joined_twice(base, hrefs)
+    for row in rows:
+        if row["base"]:
+            joined_twice(row["base"], [row["input"]])

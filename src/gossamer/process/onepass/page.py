@@ -11,7 +11,7 @@ from array import array
 from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
 from types import TracebackType
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 from turbohtml import Namespace, parse
 from turbohtml import Node as TreeNode
@@ -199,25 +199,31 @@ def _doctype(source: bytes) -> _Doctype:
     return _Doctype(int(is_quirky), tuple(node for node in tree.children)[:1])
 
 
+Attributes: TypeAlias = dict[str, str | list[str] | None]
+_NO_ATTRIBUTES: Final[Attributes] = {}
+_REMEMBERED_TAGS, _REMEMBERED_BYTES = 4096, 400
+_attributes: dict[tuple[int, bytes], Attributes] = {}
+"""Of elements by number and start tag: the pages of a site have most of their heads in common."""
+
+
 class PageElement:
     """An element of a page that is told: those of some names, and those with some attributes."""
 
-    __slots__ = ("_page", "attrs", "event", "namespace", "source_line", "tag")
+    __slots__ = ("_page", "attrs", "event", "source_line", "tag")
 
     def __init__(
-        self,
-        page: "FlatPage",
-        tag: str,
-        event: int,
-        line: int,
-        attrs: dict[str, str | list[str] | None],
+        self, page: "FlatPage", tag: str, event: int, line: int, attrs: Attributes
     ) -> None:
         self._page = page
         self.tag = tag
         self.event = event
         self.source_line = line
         self.attrs = attrs
-        self.namespace = Namespace.SVG if page.is_foreign(event) else Namespace.HTML
+
+    @property
+    def namespace(self) -> Namespace:
+        """Return whether it is one of HTML or of SVG."""
+        return Namespace.SVG if self._page.is_foreign(self.event) else Namespace.HTML
 
     def attr(self, name: str) -> str | None:
         """Return the value of an attribute; None if the element has none of that name."""
@@ -295,34 +301,42 @@ class FlatPage:
         self._events = work.events.view
         self.children = nodes
         """The doctype, if there is one."""
-        elements, attributes, self._anchor_count = work.out.view[:3]
+        elements, _, self._anchor_count = work.out.view[:3]
         self._by_tag: dict[str, list[PageElement]] = {}
         self.elements: list[PageElement] = []
-        self._read_elements(elements, attributes)
+        self._read_elements(elements)
 
-    def _read_elements(self, count: int, attribute_count: int) -> None:
+    def _read_elements(self, count: int) -> None:
         rows = self.work.elements.view[: numbers.ELEMENT * count].tolist()
-        named = self._attribute_values(attribute_count)
+        events, body = self._events, self._body
         by_tag, elements = self._by_tag, self.elements
         words = iter(rows)
         self.cells_of_code: set[int] = set()
         for event, tag, first, size, line, is_in_cell in zip(*[words] * 6, strict=True):
-            attrs = dict(named[first : first + size]) if size else {}
+            attrs = _NO_ATTRIBUTES
+            if size:
+                source = tag, body[events[event * ROW + 1] : events[event * ROW + 2]]
+                attrs = _attributes.get(source) or self._attributes(source, first, size)
             name = _NAMES[tag] if tag < vocabulary.OTHERS else ""
             element = PageElement(self, name, event, line, attrs)
             elements.append(element)
-            by_tag.setdefault(element.tag, []).append(element)
+            by_tag.setdefault(name, []).append(element)
             if is_in_cell:
                 self.cells_of_code.add(event)
 
-    def _attribute_values(self, count: int) -> list[tuple[str, str | list[str] | None]]:
-        body = self._body
-        words = iter(self.work.attributes.view[: numbers.ATTRIBUTE * count].tolist())
-        found: list[tuple[str, str | list[str] | None]] = []
-        for number, at, size, is_odd in zip(*[words] * 4, strict=True):
-            name = _ATTRIBUTES[number]
-            value = self.characters(at, at + size, 1) if is_odd else body[at : at + size].decode()
-            found.append((name, value.split() if name in _LISTS else value))
+    def _attributes(self, source: tuple[int, bytes], first: int, size: int) -> Attributes:
+        """Return the attributes of an element, and remember them by its number and start tag."""
+        body, end = self._body, numbers.ATTRIBUTE * (first + size)
+        words = iter(self.work.attributes.view[numbers.ATTRIBUTE * first : end].tolist())
+        found: Attributes = {}
+        for number, at, length, is_odd in zip(*[words] * 4, strict=True):
+            name, end = _ATTRIBUTES[number], at + length
+            value = self.characters(at, end, 1) if is_odd else body[at:end].decode()
+            found[name] = value.split() if name in _LISTS else value
+        if len(source[1]) <= _REMEMBERED_BYTES:
+            if len(_attributes) >= _REMEMBERED_TAGS:
+                _attributes.clear()
+            _attributes[source] = found
         return found
 
     def characters(self, start: int, end: int, kind: int) -> str:
