@@ -14,6 +14,7 @@ GROUND = frozenset(
         "__init__",
         "__main__",
         "clock",
+        "compiling",
         "config",
         "durable",
         "errors",

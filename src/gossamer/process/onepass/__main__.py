@@ -1,29 +1,21 @@
 """Compile the kernels that read pages, so that no crawl has to wait: `make setup` runs this.
 
-With --beside it leaves that to whoever is at it already. With --second it compiles a part of them,
-beside the process that has started it for that.
+With --beside a crawl runs it, which has locked out others already.
 """
 
 import fcntl
-import os
 import sys
-import tempfile
-from contextlib import suppress
-from pathlib import Path
+from contextlib import nullcontext
 
-from gossamer.process.onepass.loading import compile_all, compile_second
+from gossamer.process.onepass.loading import lock_path, natives
 
 
 def main() -> None:
     """Compile, one process at a time."""
-    if "--second" in sys.argv:
-        compile_second()
-        return
-    waits = 0 if "--beside" not in sys.argv else fcntl.LOCK_NB
-    path = Path(tempfile.gettempdir()) / f"gossamer-compiling-{os.getuid()}"
-    with path.open("w") as lock, suppress(BlockingIOError):
-        fcntl.flock(lock, fcntl.LOCK_EX | waits)
-        compile_all()
+    with nullcontext() if "--beside" in sys.argv else lock_path().open("w") as lock:
+        if lock is not None:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        natives()
 
 
 if __name__ == "__main__":

@@ -1,10 +1,16 @@
 """The kernels that read pages: compiled ahead, or by another process while trees are read."""
 
+import fcntl
+import os
 import subprocess
 import sys
+import tempfile
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
 from typing import Final
 
-from gossamer.native import Kernel, Native, NotCompiled
+from gossamer.native import Kernel, Native, NotCompiled, announce, at_once
 from gossamer.process.onepass import (
     body_kernels,
     character_kernels,
@@ -36,9 +42,7 @@ _SIGNATURES: Final = (
         "element_texts": "BIInIBBnBn",
     },
 )
-"""In two parts: on a new machine the second is compiled in another process beside the first, and
-with it the kernel that joins references."""
-_loaded: list[Native] = []
+"""In two parts, which compile at the same time, beside the kernel that joins references."""
 _kernels: dict[str, Kernel] = {}
 
 
@@ -51,28 +55,15 @@ def natives() -> dict[str, Kernel]:
 
 def _load(*, is_only_loaded: bool) -> None:
     """Load the kernels; raise `NotCompiled` if they are not to be compiled and never were."""
-    load_joining(is_only_loaded=is_only_loaded)
-    parts = [Native(_MODULES, part, is_only_loaded=is_only_loaded) for part in _SIGNATURES]
-    _loaded.extend(parts)
+    loads = [partial(Native, _MODULES, names) for names in _SIGNATURES]
+    _, *parts = at_once(load_joining, *loads, is_only_loaded=is_only_loaded)
     for part, names in zip(parts, _SIGNATURES, strict=True):
         _kernels.update({name: part[name] for name in names})
 
 
-def compile_all() -> None:
-    """Compile what is not kept on this machine, on two cores."""
-    try:
-        _load(is_only_loaded=True)
-    except NotCompiled:
-        command = [sys.executable, "-m", "gossamer.process.onepass", "--second"]
-        with subprocess.Popen(command, stderr=subprocess.DEVNULL):  # noqa: S603 -- this program
-            Native(_MODULES, _SIGNATURES[0])
-        natives()
-
-
-def compile_second() -> None:
-    """Compile the second part."""
-    load_joining()
-    Native(_MODULES, _SIGNATURES[1])
+def lock_path() -> Path:
+    """Return the file that is locked by who compiles: of several crawls on a new machine one."""
+    return Path(tempfile.gettempdir()) / f"gossamer-compiling-{os.getuid()}"
 
 
 class _Loader:
@@ -98,15 +89,27 @@ class _Loader:
             _load(is_only_loaded=True)
         except NotCompiled:
             if self._compiler is None:
-                quiet = subprocess.DEVNULL
-                command = [sys.executable, "-m", "gossamer.process.onepass", "--beside"]
-                self._compiler = subprocess.Popen(  # noqa: S603 -- this program itself
-                    command, stdin=quiet, stdout=quiet, stderr=quiet
-                )
+                self._compiler = _compile_beside()
             else:
                 self._compiler.poll()
             return False
         return True
+
+
+def _compile_beside() -> "subprocess.Popen[bytes] | None":
+    """Begin to compile in another process and say so, unless somebody is at it already."""
+    with suppress(OSError), lock_path().open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        announce()
+        quiet = subprocess.DEVNULL
+        return subprocess.Popen(
+            [sys.executable, "-m", "gossamer.process.onepass", "--beside"],
+            stdin=quiet,
+            stdout=quiet,
+            stderr=quiet,
+            pass_fds=[lock.fileno()],  # it holds the lock from now on
+        )
+    return None
 
 
 loader: Final = _Loader()
