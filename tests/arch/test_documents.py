@@ -26,6 +26,7 @@ QUOTED = re.compile(r"`([^`\n]+)`")
 SAID = re.compile(r"[\w./{},-]*\w/?")
 EITHER = re.compile(r"(.*)\{(.*)\}(.*)")
 PLACEHOLDER = re.compile(r"\b[A-Z]{2,}\b")
+DECISIONS = re.compile(r"\b(ADRs?) ((?:\d+(?:, | and )?)+)")
 ELSEWHERE = ("http://", "https://", "mailto:", "#")
 
 
@@ -122,6 +123,21 @@ def test_every_decision_is_in_the_index_of_decisions() -> None:
     folder = REPOSITORY / "docs" / "adr"
     index = LINK.findall((folder / "README.md").read_text(encoding="utf-8"))
     assert sorted(index) == sorted(path.name for path in folder.glob("0*.md"))
+
+
+def test_every_decision_has_a_number_of_its_own_and_says_it_first() -> None:
+    decisions = sorted((REPOSITORY / "docs" / "adr").glob("0*.md"))
+    numbers = [int(path.name[:4]) for path in decisions]
+    assert len(set(numbers)) == len(numbers)
+    firsts = [path.read_text(encoding="utf-8").partition(".")[0] for path in decisions]
+    assert firsts == [f"# {number}" for number in numbers]
+
+
+@pytest.mark.parametrize("path", documents(), ids=name_of)
+def test_every_decision_that_is_named_exists(path: Path) -> None:
+    known = {int(one.name[:4]) for one in (REPOSITORY / "docs" / "adr").glob("0*.md")}
+    named = (said for _, said in DECISIONS.findall(path.read_text(encoding="utf-8")))
+    assert {int(n) for said in named for n in re.findall(r"\d+", said)} - known == set()
 
 
 def test_the_licence_is_there() -> None:

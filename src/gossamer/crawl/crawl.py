@@ -36,6 +36,7 @@ from gossamer.crawl.opening import (
     lacks_drops,
     lacks_requisites,
     lock_folder,
+    ring_if_new,
 )
 from gossamer.crawl.requeue import RetryRequest
 from gossamer.crawl.requisites import queue_requisites
@@ -249,7 +250,7 @@ class Crawl:
         shards = how_many_shards(config, self._extras)
         folder = CrawlFolder(self.folder)
         with lock_folder(folder, SystemClock()) as lock:
-            ring = ensure_shards(folder, config, shards, lock)
+            ring = ring_if_new(folder, shards) or ensure_shards(folder, config, shards, lock)
             config = self._save(config)
             on_saved()
             if self._extras.is_watching or max_time_s is not None:

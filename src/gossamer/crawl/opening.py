@@ -63,6 +63,12 @@ class Meta(Struct, frozen=True, kw_only=True):
     """Crawl time minus the steady clock: valid for as long as the machine is not rebooted."""
 
 
+def ring_if_new(folder: CrawlFolder, shards: int) -> Ring | None:
+    """Return who owns what if that is one shard and nothing is there that another could own."""
+    is_new = not folder.charter_path.parent.exists() and not folder.archive.exists()
+    return WHOLE_RING if is_new and shards == 1 else None
+
+
 @contextmanager
 def lock_folder(folder: CrawlFolder, clock: Clock) -> Iterator[int]:
     """Make the folder ours; one process at a time may crawl in it. Forks share the lock."""

@@ -90,12 +90,17 @@ if TYPE_CHECKING:
     from gossamer.report.prometheus import metrics_text
     from gossamer.report.receipts import HostReceipt, HostRequest, host_receipt
     from gossamer.report.records import (
+        ADDRESSES_TOLD,
         CLAIM,
         COUNTERS,
         LATE_LABELS,
         SUSPECT,
         URL,
+        CrawlMetrics,
+        Status,
+        StoreState,
         Suspect,
+        WatchTotals,
         claim_row_key,
         decode_claim,
         decode_counters,
@@ -106,6 +111,8 @@ if TYPE_CHECKING:
         encode_record,
         encode_suspect,
         late_labels_key,
+        merge_standings,
+        status_of,
         sum_counters,
         suspect_row_key,
         suspicion,
@@ -156,15 +163,6 @@ if TYPE_CHECKING:
     )
     from gossamer.report.stores import page_of_part, store_status
     from gossamer.report.tasks import TaskRow, task_table
-    from gossamer.report.totals import (
-        ADDRESSES_TOLD,
-        CrawlMetrics,
-        Status,
-        StoreState,
-        WatchTotals,
-        merge_standings,
-        status_of,
-    )
     from gossamer.report.urls import (
         URL_STATES,
         UrlCounts,
@@ -211,10 +209,11 @@ else:
             "linkformats": "LinkFormat links_summary render_links",
             "receipts": "HostReceipt HostRequest host_receipt",
             "records": (
-                "CLAIM COUNTERS LATE_LABELS SUSPECT URL Suspect claim_row_key decode_claim "
+                "ADDRESSES_TOLD CLAIM COUNTERS CrawlMetrics LATE_LABELS SUSPECT Status "
+                "StoreState Suspect URL WatchTotals claim_row_key decode_claim "
                 "decode_counters decode_record decode_suspect encode_claim encode_counters "
-                "encode_record encode_suspect late_labels_key sum_counters suspect_row_key "
-                "suspicion url_row_key"
+                "encode_record encode_suspect late_labels_key merge_standings status_of "
+                "sum_counters suspect_row_key suspicion url_row_key"
             ),
             "reuse": "GivenText Passage PassagePart TextCopies TextCopy UnreadFile copies_of",
             "site_facts": (
@@ -228,10 +227,6 @@ else:
             "stored": "EditionDiff Page brief_page diff_editions diff_numbered page page_at pages",
             "stores": "page_of_part store_status",
             "tasks": "TaskRow task_table",
-            "totals": (
-                "ADDRESSES_TOLD CrawlMetrics Status StoreState WatchTotals merge_standings "
-                "status_of"
-            ),
             "urls": "URL_STATES UrlCounts UrlRow UrlSelection count_urls url_table",
             "words": "address_words state_sentence waiting_words",
         },

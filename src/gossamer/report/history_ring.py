@@ -14,7 +14,7 @@ from zlib import crc32
 
 from msgspec import Struct
 
-from gossamer.report.totals import Status
+from gossamer.report.records import Status
 from gossamer.store import CrawlFolder
 
 EVERY_S = 10

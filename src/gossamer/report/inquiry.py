@@ -49,13 +49,16 @@ from gossamer.report.history import editions_of
 from gossamer.report.records import (
     COUNTERS,
     SUSPECT,
+    CrawlMetrics,
+    Status,
     decode_counters,
     decode_record,
     decode_suspect,
+    merge_standings,
+    status_of,
     sum_counters,
     url_row_key,
 )
-from gossamer.report.totals import CrawlMetrics, Status, merge_standings, status_of
 from gossamer.schedule import read_schedule
 from gossamer.settings import load_crawl_config, readable_config
 from gossamer.store import (

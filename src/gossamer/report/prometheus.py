@@ -13,7 +13,7 @@ from prometheus_client.core import (
 )
 
 from gossamer.model import Histogram
-from gossamer.report.totals import CrawlMetrics, Status
+from gossamer.report.records import CrawlMetrics, Status
 
 
 class _Collector:

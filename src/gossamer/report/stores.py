@@ -9,9 +9,8 @@ from gossamer.errors import CannotGoOn
 from gossamer.model import Standing, StoreRef
 from gossamer.report.explanation import PastVisit, RecordLocation
 from gossamer.report.inquiry import plain_why
-from gossamer.report.records import sum_counters
+from gossamer.report.records import Status, StoreState, merge_standings, status_of, sum_counters
 from gossamer.report.stored import Page, page_at
-from gossamer.report.totals import Status, StoreState, merge_standings, status_of
 from gossamer.store import (
     ALIVE,
     CrawlFolder,

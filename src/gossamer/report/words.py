@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from gossamer.log import counted
 from gossamer.model import PAUSED_BY_SCHEDULE, WaitsFor
-from gossamer.report.totals import Status
+from gossamer.report.records import Status
 from gossamer.schedule import moment_words
 
 PAUSES: dict[str, str] = {

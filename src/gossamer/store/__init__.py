@@ -42,7 +42,6 @@ if TYPE_CHECKING:
         counted_lengths,
         ends_findings,
         far_files,
-        forget_shipped,
         has_more,
         has_shrunk,
         is_locked,
@@ -132,6 +131,7 @@ if TYPE_CHECKING:
         PAGE_TYPES,
         Repair,
         far_rows,
+        forget_shipped,
         missing_ends,
         repair,
         set_aside_lone_indexes,
@@ -179,7 +179,7 @@ else:
             ),
             "derived": (
                 "BuiltElsewhere Derived RecordRange counted_lengths ends_findings far_files "
-                "forget_shipped has_more has_shrunk is_locked note_shipped"
+                "has_more has_shrunk is_locked note_shipped"
             ),
             "far": (
                 "ArchiveFile FarObjects bring_whole bytes_at cache_bytes forget_far note_far "
@@ -210,7 +210,10 @@ else:
             ),
             "reading_mark": "LostReading ReadingMark",
             "records": "Record Records split_head",
-            "repairing": "PAGE_TYPES Repair far_rows missing_ends repair set_aside_lone_indexes",
+            "repairing": (
+                "PAGE_TYPES Repair far_rows forget_shipped missing_ends repair "
+                "set_aside_lone_indexes"
+            ),
             "rules": "RulesRecord decode_rules encode_rules",
             "scanning": (
                 "ENDS_INSIDE KEPT_BYTES BadRecord OnBad RecordIdSet count_of next_boundary "

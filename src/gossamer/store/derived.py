@@ -169,11 +169,6 @@ def note_shipped(state: Path, lengths: Lengths, closed: Collection[str]) -> None
         replace_file(state / SHIPPED_LENGTHS, content, is_synced=False)
 
 
-def forget_shipped(state: Path) -> None:
-    """Let everything that is committed count: the crawl has no store."""
-    (state / SHIPPED_LENGTHS).unlink(missing_ok=True)
-
-
 def _shipped(state: Path, shard: int, lengths: Lengths) -> Lengths:
     """Return how much of the files of a shard counts, of so much that is committed."""
     try:

@@ -24,6 +24,7 @@ from gossamer.durable import TEMPORARY, rename, replacing, sync
 from gossamer.errors import CannotGoOn
 from gossamer.model import Row
 from gossamer.store.archive import FileRow, file_row, read_file_row
+from gossamer.store.derived import SHIPPED_LENGTHS
 from gossamer.store.ends import Lengths, lower_ends
 from gossamer.store.layout import KINDS, ArchiveName, CrawlFolder
 from gossamer.store.reader import cdxj_lines
@@ -114,6 +115,11 @@ def repair(
             "free some disk space or check its permissions, then run the crawl again"
         ) from error
     return done
+
+
+def forget_shipped(state: Path) -> None:
+    """Let everything that is committed count: the crawl has no store."""
+    (state / SHIPPED_LENGTHS).unlink(missing_ok=True)
 
 
 def far_rows(folder: CrawlFolder, rows: Iterable[tuple[bytes, bytes]]) -> list[Row]:

@@ -5,16 +5,10 @@ Not for: deciding whether a URL is wanted (`filter`), or whether it may be asked
 """
 
 from gossamer.urls.canonical import (
+    BAD_PORTS,
     MAX_CHARS,
     UrlFlaw,
     explain,
-    url_flaw,
-    whatwg,
-    without_credentials,
-)
-from gossamer.urls.joining import Joiner, join_all, load_joining
-from gossamer.urls.parsing import (
-    BAD_PORTS,
     fingerprint,
     fingerprint_of,
     host_key,
@@ -27,5 +21,9 @@ from gossamer.urls.parsing import (
     ring_of,
     seed_urls,
     unicode_host,
+    url_flaw,
+    whatwg,
+    without_credentials,
 )
+from gossamer.urls.joining import Joiner, join_all, load_joining
 from gossamer.urls.patterns import Patterns

@@ -14,7 +14,7 @@ from gossamer.config import UrlConfig
 from gossamer.model import Url
 from gossamer.native import MappedBytes, MappedWords, Native
 from gossamer.urls import joining_kernels as kernels
-from gossamer.urls.parsing import TEXT_BITS, join, parse, read_origin, ring_of
+from gossamer.urls.canonical import TEXT_BITS, join, parse, read_origin, ring_of
 
 MOST_REFERENCES: Final = 60_000
 """Of one page."""

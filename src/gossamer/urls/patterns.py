@@ -14,7 +14,7 @@ from collections.abc import Iterable
 
 from gossamer.config import UrlConfig
 from gossamer.errors import ConfigError
-from gossamer.urls.parsing import parse, read_canonical
+from gossamer.urls.canonical import parse, read_canonical
 
 _HOST_GLOB = re.compile(r"[a-z0-9*_.-]+")
 _NOT_HOST = re.compile(r"[:@?#\\\\%]")
