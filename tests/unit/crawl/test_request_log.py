@@ -7,9 +7,10 @@ import pytest
 
 from gossamer.config import UrlConfig
 from gossamer.crawl.ledger import HEAD, NOT_SENT, RequestLog
-from gossamer.model import Failed, FailureKind, RefusalKind, Refused, Url
+from gossamer.model import Failed, FailureKind, Fetched, Redirected, RefusalKind, Refused, Url
 from gossamer.store import REQUESTS_TYPE, Record, TurnWriter, readable_records
 from gossamer.urls import parse
+from tests.unit.crawl.harness import document
 
 
 def url(text: str) -> Url:
@@ -41,6 +42,21 @@ def test_a_request_is_a_row_without_what_is_empty() -> None:
     assert json.loads(log.record()[1])["robots"] == ["line 1: Allow: /", ""]
     log.committed()
     assert not log.has_rows
+
+
+def test_a_row_has_the_status_of_the_answer_and_how_long_it_took() -> None:
+    log = RequestLog()
+    found, moved = document("http://a.test/"), document("http://a.test/", b"", 301)
+    failed = Failed(kind=FailureKind.HTTP_5XX, document=document("http://a.test/", status=503))
+    for outcome in (Fetched(document=found), Redirected(document=moved, target="x"), failed):
+        log.note(url("http://a.test/"), outcome, allowed_by="", at=1.0, took_s=2.0)
+    log.note_interrupted(url("http://a.test/"), 1.0)
+    assert [row[2:4] for row in rows(log)["http://a.test"]] == [
+        [200, 2000],
+        [301, 2000],
+        [503, 2000],
+        [0, 0],
+    ]
 
 
 def test_what_no_host_has_seen_is_no_request() -> None:
