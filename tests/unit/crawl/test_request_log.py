@@ -4,13 +4,13 @@ import json
 import random
 
 import pytest
+from tests.unit.crawl.harness import document
 
 from gossamer.config import UrlConfig
 from gossamer.crawl.ledger import HEAD, NOT_SENT, RequestLog
 from gossamer.model import Failed, FailureKind, Fetched, Redirected, RefusalKind, Refused, Url
 from gossamer.store import REQUESTS_TYPE, Record, TurnWriter, readable_records
 from gossamer.urls import parse
-from tests.unit.crawl.harness import document
 
 
 def url(text: str) -> Url:
