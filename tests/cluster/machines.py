@@ -16,9 +16,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import gossamer
-from gossamer.testing import FakeWeb, ServerProcess, serve_in_process, smallest_gap
+from gossamer.testing import FakeWeb, serve_in_process, smallest_gap
 from tests.e2e.archive import read_archive
 from tests.e2e.crawler import Ended, finish, flags_for, say, write_knobs
 from tests.e2e.judge import repeated
@@ -133,8 +134,9 @@ def gossamer_says(*words: str, variables: dict[str, str]) -> dict[str, object]:
 class ClusterTrial:
     """A crawl of a fake web by a cluster; judged at its end."""
 
-    server: ServerProcess
+    server: Any
     folder: Path
+    seeds: tuple[str, ...]
     words: tuple[str, ...]
     dice: random.Random
     nodes: list[Node] = field(default_factory=list)
@@ -187,7 +189,7 @@ class ClusterTrial:
         child = Child(
             [
                 "crawl",
-                *self.server.web.seeds,
+                *self.seeds,
                 *self.words,
                 "--cluster",
                 "auto",
@@ -247,22 +249,30 @@ def cluster_trial(
         knobs = write_knobs(folder / "knobs.toml", KNOBS)
         words = ("--concurrency", str(CONCURRENCY * shards), "--config", str(knobs), *flags)
         words = (*words, "--shards", str(shards), "--delay", str(DELAY_S), *BLOCKED)
-        going = ClusterTrial(
-            server, folder, flags_for(server.resolve, *words), random.Random(web.seed)
-        )
-        try:
-            going.build(nodes)
-            yield going
-        except BaseException:
-            print(f"seed {web.seed}, story {going.story}")  # noqa: T201 - shown on failure
-            for node in going.nodes:
-                log = node.home / "node.log"
-                print(node.name, log.read_text()[-3000:] if log.exists() else "")  # noqa: T201
-            raise
-        finally:
-            for child in going.coordinators:
-                child.kill()
-                child.communicate()
-            for node in going.nodes:
-                node.signal(signal.SIGCONT)
-                node.lose()
+        words = flags_for(server.resolve, *words)
+        dice = random.Random(web.seed)
+        with cluster_of(
+            ClusterTrial(server, folder, tuple(server.web.seeds), words, dice), nodes
+        ) as made:
+            yield made
+
+
+@contextmanager
+def cluster_of(going: ClusterTrial, nodes: int) -> Iterator[ClusterTrial]:
+    """Bring up a cluster of so many machines, and leave nothing of it."""
+    try:
+        going.build(nodes)
+        yield going
+    except BaseException:
+        print(f"story {going.story}")  # noqa: T201 - shown on failure
+        for node in going.nodes:
+            log = node.home / "node.log"
+            print(node.name, log.read_text()[-3000:] if log.exists() else "")  # noqa: T201 - same
+        raise
+    finally:
+        for child in going.coordinators:
+            child.kill()
+            child.communicate()
+        for node in going.nodes:
+            node.signal(signal.SIGCONT)
+            node.lose()

@@ -6,16 +6,18 @@ of each of three kinds.
 """
 
 import os
+import random
 import signal
 import time
 from pathlib import Path
 
 import pytest
+from laboratory.addresses import PROBE, address_gaps, asked, probing, sharing_web, too_short
 
-from gossamer.testing import FakeWeb
+from gossamer.testing import FakeWeb, serve_in_thread
 from tests.cluster.extent import IS_FULL, times
-from tests.cluster.machines import LEASE_S, ClusterTrial, cluster_trial
-from tests.e2e.crawler import finish
+from tests.cluster.machines import LEASE_S, ClusterTrial, cluster_of, cluster_trial
+from tests.e2e.crawler import finish, flags_for, wait_until, write_knobs
 
 pytestmark = pytest.mark.slow
 only_in_full = pytest.mark.skipif(not IS_FULL, reason="played by make test-cluster")
@@ -130,3 +132,29 @@ def test_nodes_that_join_and_leave_get_shards_and_give_them_back(tmp_path: Path)
             going.drain(going.nodes[-1])
         finish(going.coordinators[-1]).expect(0)
         going.judge()
+
+
+@only_in_full
+def test_no_two_machines_ask_an_address_within_its_gap(tmp_path: Path) -> None:
+    with serve_in_thread(sharing_web(20, 0, 2)) as server, probing(server):
+        names = [name for name in server.web.addresses if name != PROBE]
+        knobs = {
+            "store": {"ship_s": 1.0, "lease_s": LEASE_S},
+            "politeness": {"address_delay_s": 0.25},
+            "robots": {"own_hosts": names},
+        }
+        file = write_knobs(tmp_path / "knobs.toml", knobs)
+        words = ("--config", str(file), "--no-sitemaps", "--shards", "4", "--delay", "0.3")
+        seeds = tuple(server.web.host(name).url() for name in names)
+        trial = ClusterTrial(
+            server, tmp_path, seeds, flags_for(server.resolve, *words), random.Random(7)
+        )
+        with cluster_of(trial, 2) as going:
+            process = going.crawl()
+            assert wait_until(lambda: len(asked(server)) >= 5, process)
+            os.kill(going.nodes[1].shards()[0], signal.SIGKILL)
+            finish(process).expect(0)
+        assert {visit.host for visit in asked(server)} == set(names)
+        gaps = address_gaps(server)
+        assert len(gaps) >= 18
+        assert too_short(gaps, 0.95 * 0.25) == []

@@ -11,6 +11,7 @@ from gossamer.lazy import late
 
 if TYPE_CHECKING:
     from gossamer.cluster.address_clocks import FileAddressClocks
+    from gossamer.cluster.address_owners import OwnedAddressClocks
     from gossamer.cluster.certificates import client_context, fingerprint, server_context
     from gossamer.cluster.charter import Charter, read_charter, renew_charter, write_charter
     from gossamer.cluster.connection import (
@@ -106,6 +107,7 @@ else:
         __name__,
         {
             "address_clocks": "FileAddressClocks",
+            "address_owners": "OwnedAddressClocks",
             "certificates": "client_context fingerprint server_context",
             "charter": "Charter read_charter renew_charter write_charter",
             "connection": ("Connection address_of bound_socket join_address listen split_address"),

@@ -76,7 +76,11 @@ class FileAddressClocks:
         self._moments = entries[len(entries) // 2 :].cast("d")
 
     async def take(self, address: str, gap_s: float, now: float) -> float | None:
-        """Take an address for a request that begins now, or return the moment to wait for.
+        """Take an address for a request that begins now, or return the moment to wait for."""
+        return self.grant(address, gap_s, now)
+
+    def grant(self, address: str, gap_s: float, now: float) -> float | None:
+        """Do the same at once.
 
         Once it is taken nobody takes it again before `gap_s` have passed.
         """

@@ -16,6 +16,9 @@ from msgspec.structs import replace
 from gossamer.clock import Clock
 from gossamer.cluster.connection import Connection
 from gossamer.cluster.messages import (
+    AddressAsk,
+    AddressGrant,
+    AddressTouch,
     ContentLetter,
     ContentMail,
     Hello,
@@ -77,8 +80,14 @@ class UnixDoor:
             self._path.unlink(missing_ok=True)
 
 
-class ContentLine(Protocol):
-    """What is said about contents, where letters are carried between machines."""
+class PeerLine(Protocol):
+    """What shards say beside letters, where these are carried between machines."""
+
+    def asked(self, way: Connection[PeerMessage], message: AddressAsk | AddressTouch) -> None:
+        """Answer a shard that asks about an IP address which is ours."""
+
+    def granted(self, grant: AddressGrant) -> None:
+        """Take the answer of an address's owner."""
 
     def heard(self, sender: int, mail: ContentMail) -> None:
         """Take what a shard has said."""
@@ -109,7 +118,7 @@ class Mailbox:
         door: MailDoor | Path,
         take: Callable[[Mail], None],
         rows: Iterable[tuple[bytes, bytes]] = (),
-        contents: ContentLine | None = None,
+        line: PeerLine | None = None,
     ) -> None:
         """Take letters to `take`; `rows` are the committed high-water marks.
 
@@ -117,7 +126,7 @@ class Mailbox:
         contents comes with the letters.
         """
         self._door = UnixDoor(door) if isinstance(door, Path) else door
-        self._contents = contents
+        self._line = line
         self._take = take
         self._last = {int.from_bytes(key[1:], "big"): value for key, value in rows}
         self._is_open = False
@@ -188,15 +197,17 @@ class Mailbox:
                 tell("mailbox.refused", hello=hello)
                 return  # an older start of that shard: its place has been taken
             self._epochs[hello.sender] = hello.epoch
-            if self._contents is not None:
-                self._contents.greeted(hello.sender)
+            if self._line is not None:
+                self._line.greeted(hello.sender)
             # A letter that comes after the close stays with its sender: nobody would commit it.
             while (mail := await connection.receive()) is not None and self._is_open:
                 if isinstance(mail, Mail):
                     self._taken.append(_Taken(connection, Receipt(mail.epoch, mail.sequence)))
                     self._take(self._without_old_credit(mail))
-                elif isinstance(mail, ContentLetter) and self._contents is not None:
-                    self._contents.heard(hello.sender, mail.mail)
+                elif isinstance(mail, ContentLetter) and self._line is not None:
+                    self._line.heard(hello.sender, mail.mail)
+                elif isinstance(mail, AddressAsk | AddressTouch) and self._line is not None:
+                    self._line.asked(connection, mail)
         except asyncio.CancelledError:  # the shard ends; asyncio's server would print a traceback
             return
         finally:
@@ -234,7 +245,7 @@ class Courier:
         hello: Hello,
         clock: Clock,
         on_receipt: Callable[[], None],
-        contents: ContentLine | None = None,
+        line: PeerLine | None = None,
     ) -> None:
         """Take the way to a shard: its socket file on this machine, or what dials it elsewhere."""
         self._on_receipt = on_receipt
@@ -242,7 +253,7 @@ class Courier:
         self._to = to
         self._dial = unix_dial(way) if isinstance(way, Path) else way
         self._hello = hello
-        self._contents = contents
+        self._line = line
         self._connection: Connection[PeerMessage] | None = None
         self._has_skipped = False
 
@@ -273,17 +284,20 @@ class Courier:
         try:
             await self._send_old(connection, outbox)
             self._connection, self._has_skipped = connection, False
-            if self._contents is not None:
-                self._contents.attach(self._to, connection)
-            while isinstance(receipt := await connection.receive(), Receipt):
-                outbox.receipt(self._to, receipt.epoch, receipt.sequence)
-                self._on_receipt()
-                if self._has_skipped and not connection.is_behind:
-                    return
+            if self._line is not None:
+                self._line.attach(self._to, connection)
+            while (said := await connection.receive()) is not None:
+                if isinstance(said, Receipt):
+                    outbox.receipt(self._to, said.epoch, said.sequence)
+                    self._on_receipt()
+                    if self._has_skipped and not connection.is_behind:
+                        return
+                elif isinstance(said, AddressGrant) and self._line is not None:
+                    self._line.granted(said)
         finally:
             self._connection = None
-            if self._contents is not None:
-                self._contents.detach(self._to, connection)
+            if self._line is not None:
+                self._line.detach(self._to, connection)
             connection.close()
 
     async def _send_old(self, connection: Connection[PeerMessage], outbox: Outbox) -> None:

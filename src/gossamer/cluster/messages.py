@@ -155,9 +155,10 @@ class Dismiss(Struct, frozen=True, tag=True):
 
 
 class ShardAddresses(Struct, frozen=True, tag=True):
-    """Where the shards are heard, by number."""
+    """Where the shards are heard, by number, and on how many machines they are."""
 
     addresses: dict[int, str]
+    machines: int
 
 
 class KeepSettings(Struct, frozen=True, tag=True):
@@ -235,7 +236,29 @@ class TurnedAway(Struct, frozen=True, tag=True):
     reason: str
 
 
-PeerMessage = Hello | Mail | Receipt | ContentLetter
+class AddressAsk(Struct, frozen=True, tag=True, array_like=True):
+    """To the owner of an IP address: may it be asked now?"""
+
+    ticket: int
+    address: str
+    gap_s: float
+
+
+class AddressGrant(Struct, frozen=True, tag=True, array_like=True):
+    """From the owner: it is taken, if `wait_s` is 0; else ask again then."""
+
+    ticket: int
+    wait_s: float
+
+
+class AddressTouch(Struct, frozen=True, tag=True, array_like=True):
+    """To the owner: the address has just answered."""
+
+    address: str
+    gap_s: float
+
+
+PeerMessage = Hello | Mail | Receipt | ContentLetter | AddressAsk | AddressGrant | AddressTouch
 Upward = ShardJoined | ShardBeat | ShardReport | WantPages | ReturnPages | ControlReply | ShardEnded
 FirstWords = ShardHello | ControlQuestion
 """What a coordinator is told first."""

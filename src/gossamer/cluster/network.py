@@ -10,10 +10,18 @@ from collections import deque
 from collections.abc import Mapping
 from pathlib import Path
 
+from gossamer.cluster.address_owners import AddressOwners
 from gossamer.cluster.certificates import client_context, server_context
 from gossamer.cluster.connection import Connection, address_of, bound_socket, listen
 from gossamer.cluster.mailbox import ContentInbox, OnStarted, Serve, TakeContent
-from gossamer.cluster.messages import ContentLetter, ContentMail, PeerMessage
+from gossamer.cluster.messages import (
+    AddressAsk,
+    AddressGrant,
+    AddressTouch,
+    ContentLetter,
+    ContentMail,
+    PeerMessage,
+)
 
 MOST_WAITING = 1000
 """Messages about contents for a shard that is not there; the oldest are dropped."""
@@ -50,6 +58,10 @@ class NetworkContents:
         waiting = self._waiting.setdefault(to, deque(maxlen=MOST_WAITING))
         waiting.append(mail)
 
+    def way_to(self, to: int) -> Connection[PeerMessage] | None:
+        """Return the connection to a shard, if there is one."""
+        return self._ways.get(to)
+
     def attach(self, to: int, way: Connection[PeerMessage]) -> None:
         """Use a connection to a shard from now on."""
         self._ways[to] = way
@@ -85,6 +97,8 @@ class ShardNetwork:
         self._addresses: dict[int, str] = {}
         self._open: dict[int, Connection[PeerMessage]] = {}
         self.contents = NetworkContents()
+        self.owners = AddressOwners(self.contents.way_to)
+        self._machines = 0
         self.address = ""
         """Where this shard is heard, once it is."""
 
@@ -104,8 +118,38 @@ class ShardNetwork:
         if self._server is not None:
             self._server.close()
 
-    def learn(self, addresses: Mapping[int, str]) -> None:
+    @property
+    def is_one_machine(self) -> bool:
+        """Return True if all shards are on this machine, as far as the coordinator has told."""
+        return self._machines == 1
+
+    def heard(self, sender: int, mail: ContentMail) -> None:
+        """Take what a shard has said about contents."""
+        self.contents.heard(sender, mail)
+
+    def greeted(self, sender: int) -> None:
+        """Note that there is a new connection with a shard."""
+        self.contents.greeted(sender)
+
+    def attach(self, to: int, way: Connection[PeerMessage]) -> None:
+        """Use a connection to a shard from now on."""
+        self.contents.attach(to, way)
+
+    def detach(self, to: int, way: Connection[PeerMessage]) -> None:
+        """Forget a connection that has ended."""
+        self.contents.detach(to, way)
+
+    def asked(self, way: Connection[PeerMessage], message: AddressAsk | AddressTouch) -> None:
+        """Answer a shard that asks about an IP address which is ours."""
+        self.owners.asked(way, message)
+
+    def granted(self, grant: AddressGrant) -> None:
+        """Take the answer of an address's owner."""
+        self.owners.granted(grant)
+
+    def learn(self, addresses: Mapping[int, str], machines: int) -> None:
         """Be told where the shards are heard now; lines to where they were are cut."""
+        self._machines = machines
         for shard, address in addresses.items():
             if self._addresses.get(shard) != address and shard in self._open:
                 self._open.pop(shard).close()

@@ -25,6 +25,7 @@ from gossamer.cluster import (
     Mail,
     Mailbox,
     Outbox,
+    OwnedAddressClocks,
     ShardNetwork,
     SupervisorLine,
 )
@@ -203,7 +204,7 @@ def _assemble_on(
     remote = _open_remote(place, core, ledger, mended, peers, clock, run, shipping)
 
     watcher = _open_watcher(extras, config, core, peers, time, run) if extras.is_watching else None
-    clocks = _open_clocks(place, core, time, is_first=epoch == 1)
+    clocks = _open_clocks(place, core, time, membership, is_first=epoch == 1)
     requester = _open_requester(place, config, time, core, ledger.requests, clocks, remote, extras)
     reader = _open_reader(config, extras.processors, mark, time)
     worker = Worker(
@@ -380,7 +381,6 @@ def _open_peers(
         return NoPeers(config.limits.max_pages, wait_at_end_s=wait_s, run=run)
 
     hello, network = Hello(place.shard, core.outbox.epoch), membership.network
-    line = network.contents if network is not None else None
     others = [number for number in place.ring.numbers if number != place.shard]
 
     def take(mail: Mail) -> None:
@@ -390,7 +390,7 @@ def _open_peers(
     return OtherShards(
         outbox=core.outbox,
         mailbox=Mailbox(
-            network or place.folder.mail_path(place.shard), take, core.state.scan(MARK), line
+            network or place.folder.mail_path(place.shard), take, core.state.scan(MARK), network
         ),
         couriers={
             to: Courier(
@@ -399,7 +399,7 @@ def _open_peers(
                 hello,
                 time.clock,
                 run.wake,
-                line,
+                network,
             )
             for to in others
         },
@@ -463,13 +463,18 @@ def _standing(core: Core, run: RunState) -> Standing:
 
 
 def _open_clocks(
-    place: ShardFolder, core: Core, time: CrawlTime, *, is_first: bool
+    place: ShardFolder,
+    core: Core,
+    time: CrawlTime,
+    membership: Membership | None,
+    *,
+    is_first: bool,
 ) -> AddressClocks:
     """Return the clocks of IP addresses that all shards share, if there is any gap to be kept."""
     gaps = AddressGaps(core.frontier.delays)
     if not gaps.longest_s:
         return NoAddressGap()
-    return FileAddressClocks(
+    own = FileAddressClocks(
         place.folder.addresses_path,
         time.now(),
         boot_id=boot_id(),
@@ -477,6 +482,12 @@ def _open_clocks(
         longest_s=gaps.longest_s,
         is_first=is_first,
     )
+    network = membership.network if membership is not None else None
+    if network is None:
+        return own
+    network.owners.open(own, time.now)
+    owner_of, shard = place.ring.owner_of, place.shard
+    return OwnedAddressClocks(own, owner_of, shard, network.owners, lambda: network.is_one_machine)
 
 
 def _open_requester(

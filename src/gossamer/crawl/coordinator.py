@@ -156,6 +156,7 @@ class Coordinator:
     _avoid: dict[int, str] = field(default_factory=dict)
     _addresses: dict[int, str] = field(default_factory=dict)
     _moving: dict[int, tuple[str, str]] = field(default_factory=dict)
+    _has_said_alone: bool = False
     _seen: tuple[tuple[str, bool], ...] = ()
     _steady_since: float = 0.0
 
@@ -224,12 +225,14 @@ class Coordinator:
 
     async def _chosen(self, shard: int) -> str:
         """Return the node that is to have a shard; wait until there is one."""
-        has_said = False
+        began_at = self.clock.steady()
         while not (nodes := self._nodes()):
-            if not has_said:
+            is_late = self.clock.steady() - began_at > STEADY_S  # the head needs a moment to say
+            if is_late and not self._has_said_alone:
+                self._has_said_alone = True
                 self.say("no machine is there to run shards; waiting for one to join")
-                has_said = True
             await self.clock.sleep(LOOK_S)
+        self._has_said_alone = False
         wanted = self._wanted(nodes)
         return wanted[shard]
 
@@ -275,8 +278,9 @@ class Coordinator:
         if (remote := self.running.get(shard)) is not None:
             remote.note_joined()
             tell("shard.joined", shard=shard, node=remote.node, address=address)
+        machines = len({one.node for one in self.running.values()})
         for one in self.running.values():
-            one.connection.send(ShardAddresses(self._addresses))
+            one.connection.send(ShardAddresses(self._addresses, machines))
 
     # Calls
 

@@ -270,8 +270,8 @@ class Conversation:
     def _hear_coordinator(self, message: Downward) -> None:
         """Hear what only a coordinator of several machines says."""
         match message:
-            case ShardAddresses(addresses=addresses) if self._network is not None:
-                self._network.learn(addresses)
+            case ShardAddresses() if self._network is not None:
+                self._network.learn(message.addresses, message.machines)
             case KeepSettings(config=config):
                 save_crawl_config(self._shard.place.folder.root, to_config(config))
             case MeetCoordinator() if self._network is not None:
