@@ -20,12 +20,15 @@ from gossamer.model import (
     Link,
     LinkColumns,
     LinkKind,
+    Url,
+    addresses_of,
     count_of,
     followed_of,
     hosts_of,
     keys_of,
     kind_at,
     link_rows,
+    links_and,
     links_by_key,
     links_to,
     links_without,
@@ -172,6 +175,12 @@ def test_every_attribute_that_makes_a_link_is_told() -> None:
 KINDS = (FOLLOWED, EMBEDDED, frozenset({LinkKind.IMAGE}), frozenset(LinkKind), NO_KINDS)
 
 
+def page_url(path: str) -> Url:
+    url = parse(f"http://h.test{path}", RULES)
+    assert url is not None
+    return url
+
+
 def told_of(links: Sequence[Link], chance: random.Random) -> list[object]:
     """Return all that the rooms ask of the links of a page."""
     hosts = set(chance.sample(sorted(hosts_of(links)), k=min(2, len(hosts_of(links)))))
@@ -196,6 +205,10 @@ def told_of(links: Sequence[Link], chance: random.Random) -> list[object]:
         rest = links_without(found, some)
         told += [list(followed), [followed[n] for n in range(len(followed))], len(found)]
         told += [list(found.items()), picked_links(found, some), list(rest.items())]
+        more = [Link(url, LinkKind.PARENT) for url in map(page_url, ("/dir/", "/new/", "/a"))]
+        both = links_and(rest, more)
+        told += [list(both), picked_links(both, both), list(links_without(both, some).items())]
+        told += [addresses_of(found), addresses_of(rest), len(both)]
         told += [hosts_of(links, kinds), keys_of(links, kinds), targets_of(links, kinds)]
         told += [count_of(links, kind) for kind in kinds]
     return told

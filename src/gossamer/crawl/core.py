@@ -44,6 +44,7 @@ from gossamer.model import (
     UrlState,
     add_labels,
     new_labels,
+    picked_links,
 )
 from gossamer.report import (
     LATE_LABELS,
@@ -201,18 +202,18 @@ class LateLabels:
         labels, memory, before = page.labels, self._known, self._known_before
         for task in new:
             memory[task.url.key] = labels
-        found: list[Task] = []
-        for key, link in known.items():
+        lacking: list[int] = []
+        for key in known:
             have = memory.get(key)
             if have is None:
                 have = before.get(key, "")
             if have == labels or not new_labels(have, labels):
                 continue
             memory[key] = add_labels(have, labels)
-            found.append(page.follow(link))
+            lacking.append(key)
         if len(memory) >= KNOWN_KEPT:
             self._known, self._known_before = {}, memory
-        return found
+        return [page.follow(link) for link in picked_links(known, lacking)]
 
     def add(self, tasks: Iterable[Task]) -> None:
         """Add the labels of tasks to known URLs of ours."""

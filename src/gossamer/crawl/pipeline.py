@@ -4,7 +4,7 @@ A finished fetch becomes a turn: was the content seen before, which links does i
 them are new and wanted. Nothing here waits and nothing is written; the ledger commits turns.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, assert_never
 
 from msgspec import Struct
@@ -19,6 +19,7 @@ from gossamer.model import (
     NO_CONTENT,
     REDIRECTS,
     SITEMAP_TYPES,
+    Address,
     CopyOf,
     Document,
     Extraction,
@@ -34,7 +35,9 @@ from gossamer.model import (
     Task,
     Turn,
     Url,
+    addresses_of,
     followed_of,
+    links_and,
     links_by_key,
     links_without,
     picked_links,
@@ -231,24 +234,18 @@ def is_tried(task: Task) -> bool:
 def distinct(links: Sequence[Link], at: Stations) -> Mapping[int, Link]:
     """Return links by the key of their target, each target once; with parent paths if wanted."""
     found = links_by_key(links)
-    if at.ascends:
-        known = dict(zip(found, picked_links(found, found), strict=True))
-        for parent in parents(list(known.values()), at):
-            known.setdefault(parent.target.key, parent)
-        return known
-    return found
+    return links_and(found, parents(addresses_of(found), at)) if at.ascends else found
 
 
-def parents(links: Collection[Link], at: Stations) -> Iterator[Link]:
+def parents(targets: Iterable[Address], at: Stations) -> Iterator[Link]:
     """Give a link to each folder above the targets of links: /a/b/p.html has /a/b/, /a/ and /."""
     known: set[str] = set()
-    for link in links:
-        url = link.target
-        path = url.target.partition("?")[0].rpartition("/")[0]
-        while (folder := f"{url.origin}{path}/") not in known:
+    for text, origin, key in targets:
+        path = text[len(origin) :].partition("?")[0].rpartition("/")[0]
+        while (folder := f"{origin}{path}/") not in known:
             known.add(folder)
             target = at.join(folder, "", at.urls)
-            if target is not None and target.key != url.key:
+            if target is not None and target.key != key:
                 yield Link(target=target, kind=LinkKind.PARENT)
             path = path.rpartition("/")[0]
 

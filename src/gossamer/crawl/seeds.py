@@ -26,6 +26,7 @@ from gossamer.fetch import (
 )
 from gossamer.model import (
     FINAL,
+    Address,
     Link,
     LinkKind,
     Objection,
@@ -371,8 +372,8 @@ def _refuse(shard: Shard, url: Url, labels: str, objection: Objection) -> None:
 
 def _queue_parents(shard: Shard, seed: Url, labels: str, *, is_new: bool) -> None:
     """Queue the folders above a seed that are new and wanted; they are as deep as the seed."""
-    core, links = shard.core, [Link(target=seed, kind=LinkKind.SEED)]
-    wanted, refused = core.filters.keep([*parents(links, core.stations)], 0, seed.text)
+    core, address = shard.core, Address(seed.text, seed.origin, seed.key)
+    wanted, refused = core.filters.keep([*parents([address], core.stations)], 0, seed.text)
     if is_new:
         shard.ledger.counters.count_refused(refused)
     whence = Task(url=seed, depth=-1, labels=labels, rules=core.filters.checksum)

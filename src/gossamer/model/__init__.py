@@ -13,9 +13,11 @@ from gossamer.model.claims import (
 )
 from gossamer.model.columns import (
     LINK_KINDS,
+    Address,
     LinkArrays,
     LinkColumns,
     LinksByKey,
+    addresses_of,
     code_of,
     count_of,
     followed_of,
@@ -23,6 +25,7 @@ from gossamer.model.columns import (
     keys_of,
     kind_at,
     link_rows,
+    links_and,
     links_by_key,
     links_to,
     links_without,

@@ -135,6 +135,14 @@ def _selectors(kinds: frozenset[LinkKind]) -> bytes:
     return found
 
 
+class Address(NamedTuple):
+    """What is known of a target without an object of its own."""
+
+    text: str
+    origin: str
+    key: int
+
+
 class ChosenLinks(Sequence[Link]):
     """Some of the links in columns, such as those that are followed; objects are made late."""
 
@@ -171,15 +179,26 @@ class ChosenLinks(Sequence[Link]):
 
 
 class LinksByKey(Mapping[int, Link]):
-    """Links in columns by the key of their target: the first to each, in the order of the page."""
+    """Links in columns by the key of their target: the first to each, in the order of the page.
 
-    __slots__ = ("_keys", "_links", "_places", "_unread")
+    Behind them there may be links that the page does not have: objects.
+    """
 
-    def __init__(self, links: LinkColumns, keys: list[int], places: list[int]) -> None:
+    __slots__ = ("_all_keys", "_all_places", "_keys", "_links", "_more", "_places")
+
+    def __init__(
+        self,
+        links: LinkColumns,
+        keys: list[int],
+        places: list[int],
+        chosen: dict[int, None] | None = None,
+        more: dict[int, Link] | None = None,
+    ) -> None:
         self._links = links
-        self._keys = dict.fromkeys(keys)
-        self._unread = keys, places
+        self._keys = dict.fromkeys(keys) if chosen is None else chosen
+        self._all_keys, self._all_places = keys, places
         self._places: dict[int, int] | None = None
+        self._more = more or {}
 
     def __len__(self) -> int:
         """Return how many targets there are."""
@@ -205,20 +224,48 @@ class LinksByKey(Mapping[int, Link]):
 
     def pick(self, keys: Iterable[int]) -> list[Link]:
         """Return the first link to each of some targets."""
-        every, places = self._unread
-        chosen = list(keys)
-        if len(chosen) <= _FEW:
-            return self._links.pick([places[every.index(key)] for key in chosen])
-        if self._places is None:
-            self._places = dict(zip(reversed(every), reversed(places), strict=True))
-        return self._links.pick([self._places[key] for key in chosen])
+        if not self._more:
+            return self._links.pick(self._places_at(list(keys)))
+        chosen, more = list(keys), self._more
+        own = [key for key in chosen if key not in more]
+        found = more | dict(zip(own, self._links.pick(self._places_at(own)), strict=True))
+        return [found[key] for key in chosen]
+
+    def addresses(self) -> list[Address]:
+        """Return the address of each target that the page has."""
+        own = [key for key in self._keys if key not in self._more]
+        have, places = self._links.columns, self._places_at(own)
+        texts = self._links.targets_at(places)
+        origins = [have.places[have.origins[n]][0] for n in places]
+        return list(map(Address, texts, origins, own))
 
     def without(self, keys: Iterable[int]) -> "LinksByKey":
         """Return all but some of the targets."""
-        left = LinksByKey(self._links, *self._unread)
+        chosen = dict(self._keys)
         for key in keys:
-            left._keys.pop(key, None)
-        return left
+            chosen.pop(key, None)
+        return self._with(chosen, self._more)
+
+    def and_others(self, links: Iterable[Link]) -> "LinksByKey":
+        """Return these, and others to targets that are not linked."""
+        chosen, more = dict(self._keys), dict(self._more)
+        for link in links:
+            key = link.target.key
+            if key not in chosen:
+                chosen[key] = None
+                more[key] = link
+        return self._with(chosen, more)
+
+    def _places_at(self, keys: list[int]) -> list[int]:
+        every, places = self._all_keys, self._all_places
+        if len(keys) <= _FEW:
+            return [places[every.index(key)] for key in keys]
+        if self._places is None:
+            self._places = dict(zip(reversed(every), reversed(places), strict=True))
+        return [self._places[key] for key in keys]
+
+    def _with(self, chosen: dict[int, None], more: dict[int, Link]) -> "LinksByKey":
+        return LinksByKey(self._links, self._all_keys, self._all_places, chosen, more)
 
 
 def followed_of(links: Sequence[Link], kinds: Collection[LinkKind]) -> Sequence[Link]:
@@ -249,6 +296,24 @@ def links_without(links: Mapping[int, Link], keys: Iterable[int]) -> Mapping[int
         return links.without(keys)
     gone = set(keys)
     return {key: link for key, link in links.items() if key not in gone}
+
+
+def links_and(links: Mapping[int, Link], more: Iterable[Link]) -> Mapping[int, Link]:
+    """Return the links of `links_by_key`, and others to targets that are not among them."""
+    if isinstance(links, LinksByKey):
+        return links.and_others(more)
+    found = dict(links)
+    for link in more:
+        found.setdefault(link.target.key, link)
+    return found
+
+
+def addresses_of(links: Mapping[int, Link]) -> list[Address]:
+    """Return the address of each target of `links_by_key`."""
+    if isinstance(links, LinksByKey):
+        return links.addresses()
+    urls = (link.target for link in links.values())
+    return [Address(url.text, url.origin, url.key) for url in urls]
 
 
 def count_of(links: Sequence[Link], kind: LinkKind) -> int:

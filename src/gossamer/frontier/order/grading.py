@@ -8,7 +8,17 @@ from typing import Protocol
 from msgspec.structs import replace
 
 from gossamer.frontier.order.credit_table import CreditTable
-from gossamer.model import MEAN_PRIORITY, Link, LinkKind, Task, Url, claim_of, label_names
+from gossamer.model import (
+    MEAN_PRIORITY,
+    Link,
+    LinkKind,
+    Task,
+    Url,
+    claim_of,
+    label_names,
+    links_without,
+    picked_links,
+)
 
 GRADES = 16
 """Classes of credit, a factor of two each; 16 cost nothing against an exact queue."""
@@ -160,11 +170,10 @@ class LinkRanker:
         if is_ours is None:
             tasks = self._own_tasks(credit, page, wanted, share)
             return tasks, _risen(credit, page, known, share)
-        ours = {key: link for key, link in known.items() if is_ours(key)}
-        moved = _risen(credit, page, ours, share)
-        if len(ours) < len(known):  # what is not ours is of another domain
-            others = [link for key, link in known.items() if key not in ours]
-            moved += [page.follow(link, credit=share) for link in others]
+        foreign = [key for key in known if not is_ours(key)]
+        moved = _risen(credit, page, links_without(known, foreign) if foreign else known, share)
+        for link in picked_links(known, foreign):  # what is not ours is of another domain
+            moved.append(page.follow(link, credit=share))
         own = [link for link in wanted if is_ours(link.target.key)]
         tasks = self._own_tasks(credit, page, own, share)
         if len(own) < len(wanted):
