@@ -37,7 +37,7 @@ from gossamer.report.checked_pages import (
     hash_text,
     is_garbage,
 )
-from gossamer.report.left_out import dropped_of
+from gossamer.report.left_out import DroppedUrls, dropped_of
 from gossamer.report.records import URL, decode_record
 from gossamer.seen import check_seen
 from gossamer.settings import load_crawl_config
@@ -115,7 +115,7 @@ class _Check:
         self._originals = Originals()
         self._lacking: list[tuple[str, int, str, str]] = []
         """Records that name others which are not there: file, byte, URL, what is to be said."""
-        self._is_state_known = True
+        self._is_state_known, self._dropped = True, DroppedUrls()
         self._in_flight = Config().concurrency
         """A tail of so many pages is what a kill leaves."""
 
@@ -168,6 +168,7 @@ class _Check:
         path = self._folder.config_path
         try:
             self._in_flight = load_crawl_config(self._folder.root).concurrency
+            self._dropped = dropped_of(self._folder)
         except (CannotGoOn, ConfigError, OSError) as error:
             self._add("bad_config", path.name, str(error), "backup")
 
@@ -565,7 +566,6 @@ class _Check:
     def _check_known(self, urls: "array[int]") -> None:
         """Note the pages that no state knows."""
         known = np.unique(np.frombuffer(urls, np.uint64)) if urls else np.empty(0, np.uint64)
-        dropped = dropped_of(self._folder)
         for file, table in [one for one in self.tables.items() if one[1].urls]:
             met = np.frombuffer(table.urls, np.uint64)
             for place in np.flatnonzero(~np.isin(met, known))[:MOST_ALIKE]:
@@ -573,7 +573,7 @@ class _Check:
                 found = next(scan_records(self._folder.archive_path(file), offset, kept_bytes=0))
                 url = found.headers.get("warc-target-uri", "") if isinstance(found, Record) else ""
                 told = "the state does not know this page"
-                if not dropped.has(url):
+                if not self._dropped.has(url):
                     self._add("unknown_page", f"archive/{file}", told, "state", offset, url)
 
 
