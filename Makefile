@@ -73,6 +73,13 @@ lock:            ## choose versions anew (needs uv)
 	uv pip compile --extra dev --python-version 3.11 --no-header --no-annotate \
 	  --no-binary pyftpdlib --emit-build-options --upgrade -o requirements.lock pyproject.toml
 
+dist: setup      ## dist/: wheel and sdist; each is installed in a new environment, with a demo there
+	@if [ -n "$$(git status --porcelain 2>/dev/null)" ]; then \
+	  echo "dist: there are changes that are not committed; commit them, or put them aside" >&2; exit 2; fi
+	rm -rf dist
+	$(BIN)/python -m hatchling build -d dist
+	@$(BIN)/python tests/dist.py dist
+
 bench-%: setup   ## one benchmark, exit 1 if an aim is missed: make bench-cpu; its options as variables
 	$(BIN)/python benchmarks/$(subst -,_,$*).py
 
