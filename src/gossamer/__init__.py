@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from gossamer.api.mirrors import is_crawl_store
     from gossamer.api.opening import open_crawl as open  # noqa: A004 - read as gossamer.open
     from gossamer.api.options import CrawlOptions
+    from gossamer.api.purging import prune, purge
     from gossamer.api.running import run, run_async
     from gossamer.api.stores import checkpoint, restore
     from gossamer.api.tables import CrawlTable, LinkEntry, PageRow, TableFiles, moment_since
@@ -68,6 +69,7 @@ if TYPE_CHECKING:
         Crawl,
         Ending,
         NearTotals,
+        Purged,
         RebuiltState,
         RestoredCrawl,
         RoundTotals,
@@ -378,6 +380,7 @@ __all__ = [
     "Processor",
     "ProtocolModule",
     "Published",
+    "Purged",
     "QueryFrequency",
     "QueryLog",
     "QueryReport",
@@ -485,6 +488,8 @@ __all__ = [
     "plain_json",
     "processor",
     "protocol",
+    "prune",
+    "purge",
     "read_item_rules",
     "read_seeds",
     "render_links",
@@ -511,6 +516,7 @@ _HOMES = {
     ),
     "api.console": "Console LiveSetting",
     "api.crawls": "OpenCrawl",
+    "api.purging": "prune purge",
     "api.running": "run run_async",
     "api.checking": "CheckReport",
     "api.feeds": "write_feed",
@@ -529,7 +535,7 @@ _HOMES = {
         "StoreConfig TrapsConfig UrlConfig WatchConfig"
     ),
     "crawl": (
-        "Checkpointed Crawl Ending NearTotals RebuiltState RestoredCrawl RoundTotals Seed "
+        "Checkpointed Crawl Ending NearTotals Purged RebuiltState RestoredCrawl RoundTotals Seed "
         "build_near build_state read_seeds"
     ),
     "errors": "Bug CannotGoOn ConfigError CorruptFile GossamerError TakenOver",
@@ -551,10 +557,8 @@ _HOMES = {
         "read_item_rules structured_data"
     ),
     "report": (
-        "address_words "
-        "HostDetails HostFetch HostReceipt HostRequest state_sentence waiting_words "
-        "CrawlSample "
-        "PauseState StoppedCrawl "
+        "address_words HostDetails HostFetch HostReceipt HostRequest state_sentence "
+        "waiting_words CrawlSample PauseState StoppedCrawl "
         "Added ChangedSettings Changes ClusterMember CopiedPage CopyCluster CopyClusters "
         "CopyFacts CrawledHost Dropped Edition EditionDiff FailureCount FilterVerdict GivenText "
         "HostSettings LinkFinding LinkFormat LinkPlace LinkReport MediaTypeCount NearCopy "

@@ -585,8 +585,9 @@ class OpenCrawl:
 
     def build_state(self, on_progress: "BuildProgress | None" = None) -> "RebuiltState":
         """Build the state again from the archive: the queue and what is known of each URL."""
-        from gossamer.crawl import build_state
+        from gossamer.crawl import build_state, finish_interrupted
 
+        finish_interrupted(self._changed, on_progress or (lambda _: None))
         return build_state(self._changed, on_progress)
 
     def build_near(self, on_progress: "BuildProgress | None" = None) -> "NearTotals":

@@ -21,6 +21,7 @@ _VERBS: dict[str, str] = {
     "trust": "store.trust",
     "set": "setting.set_settings",
     "drop": "steering.drop",
+    "prune": "steering.prune",
     "pause": "steering.pause",
     "resume": "steering.resume",
     "stop": "steering.stop",

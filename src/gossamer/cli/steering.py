@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gossamer.cli.options import Json, OwnFolder
-from gossamer.cli.screen import as_json, harmless, out, print_json
-from gossamer.cli.updating import crawl_folder
+from gossamer.cli.screen import MIB, as_json, harmless, out, print_json
+from gossamer.cli.updating import crawl_folder, telling
+from gossamer.errors import ConfigError
 from gossamer.log import counted
 
 if TYPE_CHECKING:
-    from gossamer import Dropped
+    from gossamer import Dropped, Purged
 
 
 def pause(folder: OwnFolder, *, json: Json = False) -> None:
@@ -76,22 +77,83 @@ def drop(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only count what the patterns name.")
     ] = False,
+    purge: Annotated[
+        bool,
+        typer.Option(
+            "--purge",
+            help="Remove it from the archive, too, for good: the patterns given, or all that is "
+            "dropped. The crawl must not run.",
+        ),
+    ] = False,
     json: Json = False,
 ) -> None:
     """Leave what patterns name out of queue, index, graph and tables, and never fetch it again.
 
     In a crawl that runs or not. The patterns are kept in `[filter] drop` in crawl.toml, and on
     record in the archive: links do not bring back what they name, nor does a rebuild. What is
-    stored stays in the archive.
+    stored stays in the archive, unless `--purge` removes it.
     """
     from gossamer import OpenCrawl
+    from gossamer import purge as purge_crawl
 
+    if purge and not dry_run:
+        if undo:
+            raise ConfigError("--purge and --undo: give one of them")
+        with telling("purge") as tell:
+            _tell_purged(purge_crawl(crawl_folder(folder), pattern or (), tell), is_json=json)
+        return
     facts = OpenCrawl(crawl_folder(folder)).drop(pattern or (), undo=undo or (), dry_run=dry_run)
     if json:
         print_json(as_json(facts))
         return
     for line in _drop_lines(facts, _named(folder)):
         out().print(harmless(line), markup=False)
+
+
+def prune(
+    folder: OwnFolder,
+    *,
+    keep: Annotated[
+        int, typer.Option("--keep", metavar="N", help="Keep the N newest editions of each URL.")
+    ] = 1,
+    before: Annotated[
+        str,
+        typer.Option(
+            "--before",
+            metavar="TIME",
+            help='Remove only editions that were last there before it: 2026-01-31, "90 days ago".',
+            show_default=False,
+        ),
+    ] = "",
+    json: Json = False,
+) -> None:
+    """Remove old editions of pages from the archive for good; the newest always stay.
+
+    The crawl must not run. Graph, index and tables are built again, and the state is made anew
+    from the archive. What is stopped in the middle is finished by the next start.
+    """
+    from gossamer import prune as prune_crawl
+
+    with telling("prune") as tell:
+        facts = prune_crawl(
+            crawl_folder(folder), keep=keep, before=before or None, on_progress=tell
+        )
+    _tell_purged(facts, is_json=json)
+
+
+def _tell_purged(facts: "Purged", *, is_json: bool) -> None:
+    if is_json:
+        print_json(as_json(facts))
+        return
+    if not facts.files:
+        out().print("nothing was stored that would have to go")
+        return
+    out().print(
+        f"removed: {counted(facts.pages, 'stored answer')}; {counted(len(facts.files), 'file')} "
+        f"written anew, {facts.freed_bytes / MIB:,.1f} MiB freed"
+    )
+    if facts.heirs:
+        out().print(f"{counted(facts.heirs, 'copy', 'copies')} got the content that was removed")
 
 
 def _drop_lines(facts: "Dropped", folder: str) -> list[str]:

@@ -24,10 +24,14 @@ if TYPE_CHECKING:
     from gossamer.crawl.joined_shard import JoiningShard, run_joined
     from gossamer.crawl.mend import (
         NearTotals,
+        Purged,
         RebuiltState,
         build_near,
         build_state,
         expect_stopped,
+        finish_interrupted,
+        prune_editions,
+        purge_urls,
         write_indexes,
     )
     from gossamer.crawl.running import Ending, RoundTotals
@@ -41,7 +45,10 @@ else:
             "dropping": "DropRequest with_dropped",
             "elsewhere": "Checkpointed RestoredCrawl checkpoint_crawl restore_crawl",
             "joined_shard": "JoiningShard run_joined",
-            "mend": "NearTotals RebuiltState build_near build_state expect_stopped write_indexes",
+            "mend": (
+                "NearTotals Purged RebuiltState build_near build_state expect_stopped "
+                "finish_interrupted prune_editions purge_urls write_indexes"
+            ),
             "running": "Ending RoundTotals",
             "seeds": "Seed check_seeds read_seeds",
         },

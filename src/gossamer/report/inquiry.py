@@ -65,6 +65,7 @@ from gossamer.store import (
     CrawlFolder,
     State,
     StoredPage,
+    expect_no_purge,
     links_in,
     read_ends,
     read_page,
@@ -523,6 +524,7 @@ def folder_of(folder: Path | str) -> CrawlFolder:
     place = CrawlFolder(Path(folder))
     if not place.config_path.exists() and not place.archive.is_dir():
         raise ConfigError(f"{folder} is not a crawl: expected a folder with crawl.toml in it")
+    expect_no_purge(place)
     return place
 
 

@@ -56,6 +56,7 @@ if TYPE_CHECKING:
         Lengths,
         StateEnd,
         compare_ends,
+        lower_ends,
         read_ends,
         replace_ends,
     )
@@ -90,6 +91,7 @@ if TYPE_CHECKING:
         anew_if_damaged,
         archive_of,
         check_seal,
+        expect_no_purge,
         follow_builds,
         hash_of_file,
         mending,
@@ -107,6 +109,15 @@ if TYPE_CHECKING:
     )
     from gossamer.store.objects import QUICK_RETRY_S, Objects, TooLarge, is_store, require_store
     from gossamer.store.proof import prove_exclusive, prove_visible
+    from gossamer.store.purging import (
+        Removal,
+        StoredAnswer,
+        removal_of,
+        rewrite_set,
+        sets_of,
+        stored_answers,
+        strip_file,
+    )
     from gossamer.store.reader import (
         FindPage,
         StoredPage,
@@ -136,6 +147,7 @@ if TYPE_CHECKING:
         repair,
         set_aside_lone_indexes,
     )
+    from gossamer.store.resolving import resolved
     from gossamer.store.rules import RulesRecord, decode_rules, encode_rules
     from gossamer.store.scanning import (
         ENDS_INSIDE,
@@ -187,7 +199,7 @@ else:
             ),
             "ends": (
                 "Ends EndsFile EndsFinding KnownEnds KnownFile Lengths StateEnd compare_ends "
-                "read_ends replace_ends"
+                "lower_ends read_ends replace_ends"
             ),
             "entry": (
                 "REQUESTS_TYPE ArchiveEntry LinkRow LinksRecord TurnWriter decode_all_links "
@@ -197,12 +209,16 @@ else:
             "joining": "PageRecords",
             "layout": "KINDS ArchiveKind ArchiveName CrawlFolder",
             "lifecycle": (
-                "FileSeal Pacing anew_if_damaged archive_of check_seal follow_builds "
+                "FileSeal Pacing anew_if_damaged archive_of check_seal expect_no_purge "
+                "follow_builds "
                 "hash_of_file mending own_hash seal_of tell_damaged with_own_hash"
             ),
             "mirror": "CacheRoom Checkpoint Mirror PartialMirror newest_checkpoint",
             "objects": "QUICK_RETRY_S Objects TooLarge is_store require_store",
             "proof": "prove_exclusive prove_visible",
+            "purging": (
+                "Removal StoredAnswer removal_of rewrite_set sets_of stored_answers strip_file"
+            ),
             "reader": (
                 "FindPage StoredPage cdx_row cdxj_line cdxj_lines decoded header_fields "
                 "iter_links iter_pages joined_field links_in read_original read_page "
@@ -214,6 +230,7 @@ else:
                 "PAGE_TYPES Repair far_rows forget_shipped missing_ends repair "
                 "set_aside_lone_indexes"
             ),
+            "resolving": "resolved",
             "rules": "RulesRecord decode_rules encode_rules",
             "scanning": (
                 "ENDS_INSIDE KEPT_BYTES BadRecord OnBad RecordIdSet count_of next_boundary "

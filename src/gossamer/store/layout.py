@@ -107,6 +107,11 @@ class CrawlFolder(Struct, frozen=True):
         return self.root / "paused"
 
     @property
+    def purge_path(self) -> Path:
+        """Return the file that says what a purge that has begun is to do."""
+        return self.root / "purge.json"
+
+    @property
     def history_path(self) -> Path:
         """Return the file with samples of the last day."""
         return self.root / "history"

@@ -81,7 +81,17 @@ def archive_of(root: Path | str) -> CrawlFolder:
     folder = CrawlFolder(Path(root))
     if not folder.archive.is_dir():
         raise ConfigError(f"{root} is not a crawl folder: it has no archive")
+    expect_no_purge(folder)
     return folder
+
+
+def expect_no_purge(folder: CrawlFolder) -> None:
+    """Refuse to read an archive of which some files are replaced, and others not yet."""
+    if folder.purge_path.exists():
+        raise CannotGoOn(
+            f"records are being removed from {folder.root}, or that was interrupted; "
+            f"`gossamer build {folder.root} state` finishes it, and so does the next crawl"
+        )
 
 
 @contextmanager

@@ -27,13 +27,11 @@ from gossamer.store import (
     RecordIdSet,
     bytes_at,
     cdx_row,
-    header_fields,
-    joined_field,
     open_archive,
     pack_record,
     read_record,
+    resolved,
     scan_records,
-    split_head,
 )
 from gossamer.tables.rows import Batch
 
@@ -41,8 +39,6 @@ HEAD_BYTES = 256 << 10
 """Of a block that is only indexed: no HTTP header is longer."""
 CHUNK_BYTES = 1 << 20
 TOLD_EVERY = 1_000
-NOT_MODIFIED = "server-not-modified"
-_KEPT_HEADERS = ("warc-ip-address", "warc-truncated")
 
 
 class PageSet:
@@ -217,38 +213,3 @@ def _parts(file: ArchiveFile, offset: int, length: int) -> Iterator[bytes]:
             return
         offset += len(part)
         yield part
-
-
-def resolved(revisit: Record, original: Record) -> Record:
-    """Return a revisit as a record that has its content: that of the page it refers to.
-
-    Its own HTTP header is kept, unless that is of an answer without a content (304), or frames its
-    content in another way.
-    """
-    said, theirs = revisit.headers, original.headers
-    headers = {
-        "warc-type": theirs.get("warc-type", "response"),
-        "warc-record-id": revisit.record_id,
-        "warc-date": said.get("warc-date", ""),
-        "warc-target-uri": said.get("warc-target-uri", ""),
-        "content-type": theirs.get("content-type", "application/http;msgtype=response"),
-    }
-    headers |= {name: said[name] for name in _KEPT_HEADERS if name in said}
-    if "warc-truncated" in theirs:
-        headers["warc-truncated"] = theirs["warc-truncated"]
-    block = original.block
-    if headers["warc-type"] == "response":
-        head, payload = split_head(original.block)
-        own = split_head(revisit.block)[0] if revisit.block else b""
-        is_alike = _framing(own) == _framing(head)
-        if own and is_alike and not said.get("warc-profile", "").endswith(NOT_MODIFIED):
-            head = own
-        block = head + payload
-    if digest := theirs.get("warc-payload-digest", ""):
-        headers["warc-payload-digest"] = digest
-    return Record(offset=0, length=0, headers=headers, block=block)
-
-
-def _framing(head: bytes) -> tuple[str, str]:
-    fields = header_fields(head)
-    return joined_field(fields, "transfer-encoding"), joined_field(fields, "content-encoding")

@@ -12,6 +12,12 @@ from typing import TYPE_CHECKING
 from gossamer.lazy import late
 
 if TYPE_CHECKING:
+    from gossamer.crawl.mend.purging import (
+        Purged,
+        finish_interrupted,
+        prune_editions,
+        purge_urls,
+    )
     from gossamer.crawl.mend.rebuild import RebuiltState, build_state
     from gossamer.crawl.mend.reindex import expect_stopped, write_indexes
     from gossamer.crawl.mend.relabel import NearTotals, build_near, label_rest_aside
@@ -21,6 +27,7 @@ else:
     __getattr__ = late(
         __name__,
         {
+            "purging": "Purged finish_interrupted prune_editions purge_urls",
             "rebuild": "RebuiltState build_state",
             "reindex": "expect_stopped write_indexes",
             "relabel": "NearTotals build_near label_rest_aside",

@@ -85,6 +85,7 @@ from gossamer.store import (
     LinksRecord,
     State,
     cdxj_lines,
+    expect_no_purge,
     far_files,
     file_row,
     read_file_row,
@@ -134,34 +135,41 @@ def build_state(root: Path | str, on_progress: BuildProgress | None = None) -> R
     if folder.config_path.exists():
         load_crawl_config(folder.root)  # if it is damaged, nothing is touched
     with lock_folder(folder, SystemClock()):
-        if not folder.config_path.exists():
-            configure_from(folder, foreign)
-        config = load_crawl_config(folder.root)
-        _expect_whole_archive(folder, config)
-        imported = import_files(folder, foreign, tell)
-        fresh = folder.root / "state.new"
-        core, lost, again = _rebuilt(folder, config, fresh, tell)
-        if missing := [one for one in dropped_in(lost.rules) if one not in config.filter.drop]:
-            core.url_seen.close()
-            core.state.close()
-            warn("rules.restored", dropped=missing)  # of a crawl.toml that was lost, say
-            config = save_dropped(folder.root, DropRequest(patterns=tuple(missing)))
-            core, lost, again = _rebuilt(folder, config, fresh, tell)
-        state = core.state
-        state.write(on_record_rows(dropped_in(lost.rules)))
-        state.sync()
-        committed = (read_file_row(*row) for row in state.scan(ROW_PREFIX))
-        replace_ends(folder, {name: row.length for name, row in committed})
-        answer = RebuiltState(
-            pages=core.counters.pages,
-            queued=core.frontier.queued,
-            queued_again=again,
-            imported=imported,
-            damaged=tuple(lost.bad),
-        )
+        expect_no_purge(folder)
+        return build_locked(folder, tell)
+
+
+def build_locked(folder: CrawlFolder, tell: BuildProgress) -> RebuiltState:
+    """Do the same in a folder that is ours."""
+    foreign = foreign_files(folder)
+    if not folder.config_path.exists():
+        configure_from(folder, foreign)
+    config = load_crawl_config(folder.root)
+    _expect_whole_archive(folder, config)
+    imported = import_files(folder, foreign, tell)
+    fresh = folder.root / "state.new"
+    core, lost, again = _rebuilt(folder, config, fresh, tell)
+    if missing := [one for one in dropped_in(lost.rules) if one not in config.filter.drop]:
         core.url_seen.close()
-        state.close()
-        _put_in_place(folder, fresh)
+        core.state.close()
+        warn("rules.restored", dropped=missing)  # of a crawl.toml that was lost, say
+        config = save_dropped(folder.root, DropRequest(patterns=tuple(missing)))
+        core, lost, again = _rebuilt(folder, config, fresh, tell)
+    state = core.state
+    state.write(on_record_rows(dropped_in(lost.rules)))
+    state.sync()
+    committed = (read_file_row(*row) for row in state.scan(ROW_PREFIX))
+    replace_ends(folder, {name: row.length for name, row in committed})
+    answer = RebuiltState(
+        pages=core.counters.pages,
+        queued=core.frontier.queued,
+        queued_again=again,
+        imported=imported,
+        damaged=tuple(lost.bad),
+    )
+    core.url_seen.close()
+    state.close()
+    _put_in_place(folder, fresh)
     for bad in answer.damaged:
         warn("record.damaged", file=bad.file, byte=bad.offset, url=bad.url, found=bad.found)
     return answer

@@ -80,6 +80,8 @@ def ensure_shards(folder: CrawlFolder, config: Config, wanted: int, lock: int) -
     in a process of its own: a database that was open here would keep later forks
     from opening one. It holds the folder's lock too, so that nobody follows before it is gone.
     """
+    if folder.purge_path.exists():
+        _do_aside(lambda: _finish_purge(folder), "finishing a purge", lock)
     charter = read_charter(folder.charter_path)
     _expect_whole(folder, charter, wanted, lock)
     if charter.phase == "settled":
@@ -97,6 +99,12 @@ def ensure_shards(folder: CrawlFolder, config: Config, wanted: int, lock: int) -
         lock,
     )
     return read_charter(folder.charter_path).ring
+
+
+def _finish_purge(folder: CrawlFolder) -> None:
+    from gossamer.crawl.mend.purging import finish_purge  # noqa: PLC0415 - only after a kill
+
+    finish_purge(folder)
 
 
 def _expect_whole(folder: CrawlFolder, charter: Charter, wanted: int, lock: int) -> None:
