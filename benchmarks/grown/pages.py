@@ -100,6 +100,18 @@ class Answers:
         """Call back after so many pages."""
         self._left, self._on_end = pages, on_end
 
+    def has_robots(self, scheme: str) -> bool:
+        """Return True if hosts of a scheme have a robots.txt, as those of the web have."""
+        return scheme.startswith("http")
+
+    def is_networked(self, scheme: str) -> bool:
+        """Return True if a scheme leads to a host, as those of the web do."""
+        return scheme.startswith("http")
+
+    def contacted(self, addresses: tuple[str, ...]) -> str:  # noqa: ARG002  # as a fetcher is asked
+        """Return "": addresses have no gaps here."""
+        return ""
+
     async def fetch(self, url: Url, addresses: tuple[str, ...], **_how: object) -> FetchOutcome:
         """Answer with the next page."""
         loop = asyncio.get_running_loop()

@@ -365,18 +365,44 @@ async def test_contradicting_lengths_are_refused(header: bytes) -> None:
 
 async def test_whoever_asks_is_told_when_each_request_goes_out_and_of_none_that_does_not() -> None:
     told = list[int]()
+
+    def tell() -> bool:
+        told.append(1)
+        return True
+
     talk = says(OK, OK, OK, then_close=False)
     async with serve(talk) as server, fetching() as fetcher:
         for _ in range(2):
-            await fetcher.fetch(server.url(), LOOPBACK, on_sending=lambda: told.append(1))
+            await fetcher.fetch(server.url(), LOOPBACK, on_sending=tell)
         assert len(told) == 2
         assert server.connections == 1
         await fetcher.fetch(server.url(), LOOPBACK)
         assert len(told) == 2
     async with fetching() as fetcher:
         closed = server.url()
-        await fetcher.fetch(closed, LOOPBACK, on_sending=lambda: told.append(1))
+        await fetcher.fetch(closed, LOOPBACK, on_sending=tell)
     assert len(told) == 2
+
+
+async def test_a_request_that_is_forbidden_when_its_connection_stands_does_not_go_out() -> None:
+    came: list[bytes] = []
+
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while line := await reader.readline():
+            came.append(line)
+            await reader.readuntil(b"\r\n\r\n")
+            writer.write(OK)
+
+    async with serve(talk) as server, fetching() as fetcher:
+        for _ in range(2):
+            outcome = await fetcher.fetch(server.url(), LOOPBACK, on_sending=lambda: False)
+            assert isinstance(outcome, Failed)
+        assert came == []
+        outcome = await fetcher.fetch(server.url(), LOOPBACK, on_sending=lambda: True)
+        assert isinstance(outcome, Fetched)
+        outcome = await fetcher.fetch(server.url(), LOOPBACK, on_sending=lambda: False)
+        assert isinstance(outcome, Failed)  # over the connection that is kept
+        assert len(came) == 1
 
 
 async def test_a_closed_port_is_a_failed_connection() -> None:

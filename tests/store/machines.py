@@ -143,7 +143,8 @@ class Trial:
         judge = judge_of(self.server.web)
         judge.assert_complete(archive)
         judge.assert_obedient(visits)
-        assert smallest_gap(visits) >= 0.95 * DELAY_S, self.story
+        gap = smallest_gap(visits)
+        assert gap >= 0.95 * DELAY_S, (gap, self.story)
         rate = self.server.web.hosts / DELAY_S
         # A machine may be so slow that a checkpoint takes longer than its interval.
         most = self.losses * ((SHIP_S + LEASE_S) * rate + CONCURRENCY)

@@ -5,7 +5,7 @@ import logging
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol
 
 import boto3
 from moto.moto_server.werkzeug_app import (
@@ -15,11 +15,10 @@ from moto.moto_server.werkzeug_app import (
 )
 from werkzeug.serving import BaseWSGIServer, make_server
 
-from tests.s3 import BUCKET, S3
+from tests.s3 import BUCKET, S3, Wsgi, one_condition_at_a_time
 
 SECRET = "the-key-of-the-store-which-is-nobodys-business"
 logging.getLogger("werkzeug").setLevel(logging.ERROR)
-Wsgi: TypeAlias = Callable[[dict[str, Any], Any], Any]
 
 
 class StorePlace(Protocol):
@@ -70,7 +69,7 @@ class S3Place:
     """A bucket of moto's server, which runs in a thread."""
 
     def __init__(self, prefix: str, around: Callable[[Wsgi], Wsgi] = lambda app: app) -> None:
-        self._app = around(DomainDispatcherApplication(create_backend_app))
+        self._app = one_condition_at_a_time(around(DomainDispatcherApplication(create_backend_app)))
         self._port = 0
         self._prefix = prefix.strip("/")
         self.come_back()

@@ -125,12 +125,16 @@ async def in_thread(work: Callable[[], T]) -> T:
     So nothing is closed at the end of a crawl while a thread still writes to it.
     """
     job = asyncio.get_running_loop().run_in_executor(None, work)
+    shielded = asyncio.shield(job)
     try:
-        return await asyncio.shield(job)
+        return await shielded
     except asyncio.CancelledError:
         while not job.done():  # who is in a hurry cancels again
             with suppress(asyncio.CancelledError):
                 await asyncio.wait([job])
+        for one in (job, shielded):
+            if one.done() and not one.cancelled():
+                one.exception()  # nobody waits for it any more, and asyncio would print it
         raise
 
 

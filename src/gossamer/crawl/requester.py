@@ -112,6 +112,8 @@ class Requester:
             marks = HEAD * is_head + NOT_SENT * (not sent_at and url.scheme in _WEB)
             took_s = now - at
             self.log.note(url, outcome, allowed_by=allowed_by, at=at, took_s=took_s, marks=marks)
+        if isinstance(outcome, Failed) and NOT_SENT in marks and not self.may_ask():
+            return NotDue(now + LEASE_LOOK_S, "store_away")
         self.counters.count_request()
         if address:
             self.clocks.touch(address, gap_s, now)
@@ -119,14 +121,21 @@ class Requester:
 
     def _on_sending(
         self, address: str, gap_s: float, began_at: float, sent_at: list[float]
-    ) -> Callable[[], None]:
-        """Return what notes when a request goes out, and keeps its address's gap from there."""
+    ) -> Callable[[], bool]:
+        """Return what notes when a request goes out, and keeps its address's gap from there.
 
-        def keep_gap() -> None:
+        It does not go if we may not ask any more: while it was connected this machine may have been
+        asleep, and another one have taken our place.
+        """
+
+        def keep_gap() -> bool:
+            if not self.may_ask():
+                return False
             now = self.time.now()
             sent_at.append(now)
             if address and now - began_at > SOON_S:
                 self.clocks.touch(address, gap_s, now)
+            return True
 
         return keep_gap
 

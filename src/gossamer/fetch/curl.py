@@ -149,7 +149,7 @@ class CurlHandle:
         self.is_repeat = False
         """libcurl wanted to send the request again, and was kept from it."""
         self.refusal = self.problem = ""
-        self.on_sending: Callable[[], None] | None = None
+        self.on_sending: Callable[[], bool] | None = None
         """Called when the request goes out."""
 
     def overdue(self, now: float) -> str:
@@ -227,13 +227,13 @@ class CurlHandle:
         if self._is_sent:
             self.is_repeat = True
             return refused
+        if self.on_sending is not None and not self.on_sending():
+            return refused
         line, ended = (local, local_port), self._ended
         was_ended = ended is not None and line in ended
         if ended is not None and was_ended:
             ended.discard(line)
         self._is_sent = self.is_new or not was_ended
-        if self.on_sending is not None:
-            self.on_sending()
         return allowed
 
     def _open_socket(self, _purpose: int, peer: Foreign) -> Foreign:

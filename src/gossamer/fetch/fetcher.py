@@ -84,13 +84,13 @@ class Fetcher:
         max_body_bytes: int | None = None,
         watch: TransferWatch | None = None,
         is_head: bool = False,
-        on_sending: Callable[[], None] | None = None,
+        on_sending: Callable[[], bool] | None = None,
     ) -> FetchOutcome:
         """Ask for a URL at the first of its host's addresses that may be contacted.
 
         The document's body belongs to the caller, who closes it. Redirects are not followed. With
         `is_head` a server of the web is asked for the header alone. `on_sending` is called when
-        the connection to such a server stands.
+        the connection to such a server stands; the request goes out if it returns True.
         """
         scheme = url.scheme
         ask = self._http.fetch if scheme in _WEB else self._other(scheme)

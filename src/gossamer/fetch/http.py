@@ -137,8 +137,9 @@ class FetchRequest(Struct, frozen=True):
     """Of whoever wants to look at the transfer, or to cut it."""
     is_head: bool = False
     """The header is all that is wanted, if the protocol has one."""
-    on_sending: Callable[[], None] | None = None
-    """Called when there is a connection and the request goes out; by http and https only."""
+    on_sending: Callable[[], bool] | None = None
+    """Called when there is a connection; the request goes out if it returns True. By http and https
+    only."""
 
 
 class _Asked(Struct, frozen=True):

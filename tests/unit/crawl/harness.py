@@ -539,14 +539,14 @@ class Script:
         max_body_bytes: int | None = None,
         watch: TransferWatch | None = None,
         is_head: bool = False,
-        on_sending: Callable[[], None] | None = None,
+        on_sending: Callable[[], bool] | None = None,
     ) -> FetchOutcome:
         assert not is_head
         self.asked.append(url.text)
         self.requests.append((url.text, validators, max_body_bytes))
         self._clock.advance(self.connect_s)
-        if on_sending is not None:
-            on_sending()
+        if on_sending is not None and not on_sending():
+            return Failed(kind=FailureKind.DISCONNECTED)
         if (gate := self._held.get(url.text)) is not None:
             cutting = Cutting(gate)
             if watch is not None:
