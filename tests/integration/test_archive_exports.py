@@ -186,7 +186,10 @@ def test_the_command_writes_a_wacz_and_filtered_records(crawl: Crawler, tmp_path
 
 
 def test_whole_pages_take_no_tables_and_a_wacz_no_stream(crawl: Crawler, tmp_path: Path) -> None:
-    crawl.say("export", "pages", "--format", "wacz", "--to", str(tmp_path)).expect(2)
+    refused = crawl.say("export", "links", "--format", "wacz", "--to", str(tmp_path)).expect(2)
+    assert "takes whole pages, not tables: leave out links" in refused.err
     crawl.say("export", "--format", "wacz", "--to", "-").expect(2)
     crawl.say("export", "--format", "mirror", "--to", "-").expect(2)
     assert not list(tmp_path.iterdir())
+    named = crawl.say("export", "pages", "--format", "warc", "--to", str(tmp_path / "warcs"))
+    assert "records in" in named.expect(0).out  # pages are what it takes

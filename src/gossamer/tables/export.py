@@ -46,8 +46,9 @@ def export_tables(
     options, folder = options or ExportOptions(), archive_of(root)
     telling = tell or (lambda _: None)
     if (write := ARCHIVE_FORMATS.get(options.format)) is not None:
-        if tables:
-            raise ConfigError(f"--format {options.format} takes whole pages, not tables")
+        if others := [name for name in tables if name != "pages"]:
+            told = f"--format {options.format} takes whole pages, not tables"
+            raise ConfigError(f"{told}: leave out {others[0]}")
         return write(ExportRequest(folder=folder, place=place, options=options, tell=telling))
     chosen = _format(options.format)
     return _Export(folder, _chosen_tables(tables, options), place, chosen, options, telling).run()
