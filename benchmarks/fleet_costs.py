@@ -1,10 +1,11 @@
 """What a page, a letter and a checkpoint cost, measured for `benchmarks/fleet.py`.
 
-`make bench-fleet-costs`. The real web is crawled by two shards with a store (PAGES pages): what
-lies in the store is looked at five times a second, so that each object is counted once, also if it
-is swept. Then the archive's links are read: of the URLs on a page, those are mail that belong to
-another shard and that the page's own shard has not met before. That is counted for several numbers
-of shards as if the same pages had been crawled by so many.
+`make bench-fleet-costs`. The real web is crawled with a store by two shards, then by six (PAGES
+pages each): what a checkpoint takes is a line through the two, by its pages. What lies in the store
+is looked at five times a second, so that each object is counted once, also if it is swept. Then the
+archive's links are read: of the URLs on a page, those are mail that belong to another shard and
+that the page's own shard has not met before. That is counted for several numbers of shards as if
+the same pages had been crawled by so many.
 """
 
 import os
@@ -14,8 +15,9 @@ import tempfile
 import threading
 import time
 from collections import Counter, defaultdict
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Self
+from typing import NamedTuple, Self
 
 import msgspec
 from realweb import FLAGS, SEED, bring_up, save
@@ -28,7 +30,8 @@ from gossamer.store import CrawlFolder, State, iter_links
 from gossamer.urls import read_canonical
 
 PAGES = int(os.environ.get("PAGES", "3000"))
-SHARDS = (2, 16, 150, 1000)
+SHARDS = (2, 6, 16, 150, 1000)
+RUNS = (2, 6)
 LOOK_S = 0.2
 GOSSAMER = [sys.executable, "-m", "gossamer"]
 FOLLOWED = {LinkKind.ANCHOR, LinkKind.AREA, LinkKind.FRAME, LinkKind.REDIRECT, LinkKind.CANONICAL}
@@ -39,6 +42,8 @@ class StoreWatch:
 
     def __init__(self, root: Path) -> None:
         self.sizes: dict[str, int] = {}
+        self.began_at = 0.0
+        """When the first object was seen."""
         self._root = root
         self._is_over = threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)
@@ -64,6 +69,7 @@ class StoreWatch:
                 if key not in self.sizes:
                     try:
                         self.sizes[key] = path.stat().st_size
+                        self.began_at = self.began_at or time.monotonic()
                     except FileNotFoundError:
                         continue
 
@@ -85,21 +91,65 @@ def kind_of(name: str) -> str:
     return parts[2] if parts[0].isdecimal() else parts[0]
 
 
-def crawl(folder: Path, store: Path) -> tuple[dict[str, tuple[int, int]], float]:
-    """Crawl the real web with two shards and a store; return what was put there, and seconds."""
+class Run(NamedTuple):
+    """A crawl with a store: what was put there, and what it took."""
+
+    shards: int
+    pages: int
+    seconds: float
+    """From the first object in the store to the end."""
+    cpu_s: float
+    checkpoints: int
+    objects: int
+    state_bytes: int
+    archive_bytes: int
+    """Sent."""
+
+    @property
+    def pages_of_one(self) -> float:
+        """Return the pages of a checkpoint."""
+        return self.pages / self.checkpoints
+
+
+def crawl(folder: Path, store: Path, shards: int) -> Run:
+    """Crawl the real web with some shards and a store."""
     store.mkdir()
-    command = [*GOSSAMER, "crawl", SEED, "--into", str(folder), *FLAGS, "--shards", "2"]
+    command = [*GOSSAMER, "crawl", SEED, "--into", str(folder), *FLAGS, "--shards", str(shards)]
     command += ["--store", f"file://{store}", "--max-pages", str(PAGES)]
-    began_at = time.monotonic()
     with StoreWatch(store) as watch:
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    return watch.totals(), time.monotonic() - began_at
+        child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        _, status, usage = os.wait4(child.pid, 0)
+        ended_at = time.monotonic()
+    assert status == 0, command
+    put = watch.totals()
+    print(shards, put, file=sys.stderr, flush=True)
+    with gossamer.open(folder) as opened:
+        pages = opened.status().pages
+    return Run(
+        shards=shards,
+        pages=pages,
+        seconds=round(ended_at - watch.began_at, 1),
+        cpu_s=round(usage.ru_utime + usage.ru_stime, 2),
+        checkpoints=put["manifest"][0],
+        objects=sum(count for count, _ in put.values()),
+        state_bytes=put["files"][1] + put["manifest"][1],
+        archive_bytes=put["archive"][1],
+    )
 
 
-def mail(folder: Path) -> dict[int, float]:
+def line_through(few: tuple[float, float], many: tuple[float, float]) -> dict[str, float]:
+    """Return the line through two points; a part that would be negative is left out."""
+    slope = (many[1] - few[1]) / (many[0] - few[0])
+    fixed = few[1] - slope * few[0]
+    if slope < 0 or fixed < 0:
+        return {"fixed": 0.0, "of_a_page": round((few[1] / few[0] + many[1] / many[0]) / 2, 4)}
+    return {"fixed": round(fixed, 3), "of_a_page": round(slope, 4)}
+
+
+def mail(folder: Path, numbers: Sequence[int] = SHARDS) -> dict[int, float]:
     """Return how many tasks leave their shard for each page, by the number of shards."""
-    met: dict[int, list[set[int]]] = {n: [set() for _ in range(n)] for n in SHARDS}
-    rings = {n: Ring.even(n) for n in SHARDS}
+    met: dict[int, list[set[int]]] = {n: [set() for _ in range(n)] for n in numbers}
+    rings = {n: Ring.even(n) for n in numbers}
     sent, pages, size, tasks = defaultdict[int, int](int), 0, 0, 0
     for _, record in iter_links(CrawlFolder(folder)):
         if record.outcome not in {"fetched", "redirected"}:
@@ -117,7 +167,7 @@ def mail(folder: Path) -> dict[int, float]:
                 if url.key not in met[n][own]:
                     met[n][own].add(url.key)
                     sent[n] += ring.owner_of(url.key) != own
-    return {**{n: sent[n] / pages for n in SHARDS}, 0: size / max(tasks, 1)}
+    return {**{n: sent[n] / pages for n in numbers}, 0: size / max(tasks, 1)}
 
 
 def record_bytes(folder: Path) -> float:
@@ -139,29 +189,32 @@ def main() -> None:
     """Measure, and keep the result."""
     bring_up()
     with tempfile.TemporaryDirectory(prefix="fleet-") as place:
-        folder = Path(place) / "crawl"
-        put, seconds = crawl(folder, Path(place) / "store")
+        folder = Path(place) / "crawl-2"
+        few, many = (crawl(Path(place) / f"crawl-{n}", Path(place) / f"store-{n}", n) for n in RUNS)
         with gossamer.open(folder) as opened:
-            status = opened.status()
+            known = opened.status().known_urls
         letters, record = mail(folder), record_bytes(folder)
-        state, archive = size_of(folder / "state"), size_of(folder / "archive")
-    print({kind: list(one) for kind, one in put.items()}, file=sys.stderr)
-    checkpoints = put["manifest"][0]
+        archive = size_of(folder / "archive")
+    start_s = max(many.cpu_s - few.cpu_s, 0.0) / (many.shards - few.shards)
+    lines = {
+        "objects": [one.objects / one.checkpoints for one in (many, few)],
+        "state_bytes": [one.state_bytes / one.checkpoints for one in (many, few)],
+    }
+    by_pages = {
+        name: line_through((many.pages_of_one, more), (few.pages_of_one, less))
+        for name, (more, less) in lines.items()
+    }
     result: dict[str, object] = {
-        "pages": status.pages,
-        "known_urls": status.known_urls,
-        "seconds": round(seconds, 1),
-        "checkpoints": checkpoints,
-        "puts_per_checkpoint": round(sum(n for n, _ in put.values()) / checkpoints, 2),
-        "manifest_bytes": round(put["manifest"][1] / checkpoints),
-        "state_bytes_sent_per_page": round(put["files"][1] / status.pages),
-        "archive_bytes_per_page": round(archive / status.pages),
-        "archive_sent_share": round(put["archive"][1] / archive, 2),
-        "state_bytes_kept": state,
+        "runs": [one._asdict() for one in (few, many)],
+        "known_urls": known,
+        "checkpoint": by_pages,
+        "start_cpu_s": round(start_s, 2),
+        "cpu_ms_per_page": round(1000 * (few.cpu_s - (few.shards + 1) * start_s) / few.pages, 2),
+        "archive_bytes_per_page": round(archive / few.pages),
+        "archive_sent_share": round(few.archive_bytes / archive, 2),
         "record_bytes": round(record, 1),
         "letter_bytes_per_task": round(letters.pop(0), 1),
         "tasks_mailed_per_page": {str(n): round(one, 2) for n, one in letters.items()},
-        "objects": {kind: list(one) for kind, one in put.items()},
     }
     save("fleet-costs", result)
 

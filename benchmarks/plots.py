@@ -260,8 +260,8 @@ def main() -> None:
             continue
         print(f"{name}: {picture.relative_to(REPOSITORY)}")
     write_tables(results)
-    if "fleet" in results:
-        fleet_page.write_page(results["fleet"])
+    if "fleet" in results and "fleet-run" in results:
+        fleet_page.write_page(results["fleet"], results["fleet-run"])
 
 
 if __name__ == "__main__":

@@ -39,10 +39,20 @@ class Costs(NamedTuple):
     """Of the row of a URL that had its turn, before compression."""
     restart_s: float
     """To open a state of 100 M URLs."""
-    puts_per_checkpoint: float
-    manifest_bytes: float
-    state_sent_bytes: float
-    """Uploaded of the state, for each page."""
+    objects_fixed: float
+    """That a checkpoint puts into the store, archive included, and the more for each page."""
+    objects_of_a_page: float
+    state_fixed: float
+    """Bytes of a checkpoint's state, and the more for each page."""
+    state_of_a_page: float
+    start_cpu_s: float
+    """Of a process that imports everything for itself, as shards of a cluster do."""
+    interval_s: float
+    """From one checkpoint of a busy shard to the next, with `store.ship_s` of 5 s."""
+    links_of_a_page: float
+    """Known URLs by pages, in the crawl in which mail was counted."""
+    cluster_cpu_ms: float
+    """Of a page, in a crawl with a store of this benchmark, on the day of its costs."""
     archive_bytes: float
     """Of a page of the real web."""
     archive_sent_share: float
@@ -55,6 +65,14 @@ class Costs(NamedTuple):
     """Of a new connection; each page is taken to need one, since a polite crawl lets them go."""
     index_bytes: float
     """Of the index, of a page."""
+
+    def objects(self, pages: float) -> float:
+        """Return how many objects a checkpoint of so many pages puts into the store."""
+        return self.objects_fixed + self.objects_of_a_page * pages
+
+    def state_sent(self, pages: float) -> float:
+        """Return how many bytes of state it sends."""
+        return self.state_fixed + self.state_of_a_page * pages
 
     def rss_of(self, known: float) -> float:
         """Return the MiB that a shard takes which knows so many URLs."""
@@ -143,9 +161,14 @@ def read_costs() -> tuple[Costs, list[Measured]]:
         queued_bytes=figure("growth", "frontier_bytes_per_url"),
         record_bytes=figure("fleet-costs", "record_bytes"),
         restart_s=figure("growth", "restart_s"),
-        puts_per_checkpoint=figure("fleet-costs", "puts_per_checkpoint"),
-        manifest_bytes=figure("fleet-costs", "manifest_bytes"),
-        state_sent_bytes=figure("fleet-costs", "state_bytes_sent_per_page"),
+        objects_fixed=figure("fleet-costs", "checkpoint", "objects", "fixed"),
+        objects_of_a_page=figure("fleet-costs", "checkpoint", "objects", "of_a_page"),
+        state_fixed=figure("fleet-costs", "checkpoint", "state_bytes", "fixed"),
+        state_of_a_page=figure("fleet-costs", "checkpoint", "state_bytes", "of_a_page"),
+        start_cpu_s=figure("cpu", "startup_cpu_s"),
+        interval_s=_interval_s(fleet["runs"][-1]),
+        links_of_a_page=fleet["known_urls"] / fleet["runs"][0]["pages"],
+        cluster_cpu_ms=figure("fleet-costs", "cpu_ms_per_page"),
         archive_bytes=figure("fleet-costs", "archive_bytes_per_page"),
         archive_sent_share=figure("fleet-costs", "archive_sent_share"),
         letter_bytes=figure("fleet-costs", "letter_bytes_per_task"),
@@ -160,6 +183,10 @@ def read_costs() -> tuple[Costs, list[Measured]]:
         Measured("mailed at 150 shards", costs.mailed[150], "fleet-costs", date_of("fleet-costs"))
     )
     return costs, used
+
+
+def _interval_s(run: dict[str, float]) -> float:
+    return run["shards"] * run["seconds"] / run["checkpoints"]
 
 
 def kept(name: str) -> dict[str, Any]:

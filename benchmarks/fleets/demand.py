@@ -57,7 +57,8 @@ def demand(costs: Costs, said: Assumptions) -> Demand:
         + judged * costs.record_bytes
     )
     checkpoints = shards * MONTH_S / said.ship_s
-    sent = rate * costs.state_sent_bytes + shards / said.ship_s * costs.manifest_bytes
+    pages = rate * said.ship_s / shards
+    sent = shards / said.ship_s * costs.state_sent(pages)
     bodies = new_bodies(said)
     return Demand(
         pages_per_s=rate,
@@ -69,9 +70,9 @@ def demand(costs: Costs, said: Assumptions) -> Demand:
         fetch_mbit=rate * said.archive_bytes * 8 / 1e6,
         store_mbit=(rate * bodies * said.archive_bytes * costs.archive_sent_share + sent) * 8 / 1e6,
         mail_mbit=rate * costs.mailed_of(shards) * costs.letter_bytes * 8 / 1e6,
-        puts_a_month=checkpoints * costs.puts_per_checkpoint,
+        puts_a_month=checkpoints * costs.objects(pages),
         heads_a_month=shards * MONTH_S / (said.lease_s / 3),
-        history_tb=rate * costs.state_sent_bytes * MONTH_S / TB,
+        history_tb=sent * MONTH_S / TB,
         archive_tb_a_month=said.pages_a_month * bodies * said.archive_bytes / TB,
     )
 

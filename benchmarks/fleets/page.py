@@ -9,16 +9,18 @@ from svg import Panel, figure, line_chart
 
 PAGE = Path(__file__).parents[2] / "docs" / "SCALING.md"
 _PART = re.compile(r"(<!-- generated: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
+FAR = 0.15
+"""What is further from the model is bold."""
 Result = dict[str, Any]
 
 
-def write_page(result: Result) -> None:
+def write_page(result: Result, run: Result) -> None:
     """Bring the tables of the page up to date."""
-    PAGE.write_text(current(result), encoding="utf-8")
+    PAGE.write_text(current(result, run), encoding="utf-8")
 
 
-def current(result: Result) -> str:
-    """Return the page with tables of a result; what is between them stays."""
+def current(result: Result, run: Result) -> str:
+    """Return the page with tables of a result and a measured run; what is between them stays."""
     tables = {
         "needs": needs(result),
         "uses": uses(result),
@@ -26,6 +28,7 @@ def current(result: Result) -> str:
         "storage": storage(result),
         "measured": measured(result),
         "assumed": assumed(result),
+        "run": three(run),
     }
     parts = {name: "\n".join(lines) for name, lines in tables.items()}
     text = PAGE.read_text(encoding="utf-8")
@@ -154,6 +157,22 @@ def assumed(result: Result) -> Iterator[str]:
     yield "|---|--:|"
     for name, value in result["assumed"].items():
         yield f"| `{name}` | {value:,g} |" if value >= 0.001 else f"| `{name}` | {value:g} |"
+
+
+def three(run: Result) -> Iterator[str]:
+    """Yield what the model said of three machines, and what they did."""
+    yield "| | foretold | measured | measured / foretold |"
+    yield "|---|--:|--:|--:|"
+    for name, foretold in run["foretold"].items():
+        ratio = run["ratios"].get(name)
+        far = ratio is not None and abs(ratio - 1) > FAR
+        told = "" if ratio is None else f"**{ratio:.2f}**" if far else f"{ratio:.2f}"
+        cells = [name.replace("_", " "), _said(foretold), _said(run["measured"][name]), told]
+        yield f"| {' | '.join(cells)} |"
+
+
+def _said(value: object) -> str:
+    return figure(float(value)) if isinstance(value, int | float) else str(value).strip("[]")
 
 
 def picture(result: Result) -> str:

@@ -1,52 +1,23 @@
-"""Where shards lie: rendezvous hashing with a bounded load, and how equal the shards are."""
+"""Where shards lie, by the rule of the cluster itself, and how equal they are."""
 
-from collections.abc import Sequence
-from functools import lru_cache
-from math import ceil
+from collections.abc import Collection, Mapping
 from random import Random
 
 import numpy as np
-from numpy.typing import NDArray
 
-_FEW = 12
-"""Machines that are looked at for a shard before all are."""
-
-
-def place(shards: int, nodes: Sequence[int]) -> dict[int, int]:
-    """Return the node of each shard: the one that scores best for it and is not full.
-
-    A node is full at the mean and one more. Shards choose in the order of their best scores, so
-    that a node more or less moves next to nothing but its own.
-    """
-    names = np.asarray(nodes)
-    scores = _scores(shards, int(names.max()) + 1)[:, names]
-    room = [ceil(shards / len(nodes)) + 1] * len(nodes)
-    few = min(_FEW, len(nodes))
-    wishes = np.argpartition(-scores, few - 1, axis=1)[:, :few]
-    placed = {}
-    for shard in np.argsort(-scores.max(axis=1), kind="stable").tolist():
-        own = scores[shard]
-        first = sorted(wishes[shard].tolist(), key=lambda one, own=own: -own[one])
-        found = next((one for one in first if room[one]), None)
-        if found is None:
-            found = next(one for one in np.argsort(-own, kind="stable").tolist() if room[one])
-        room[found] -= 1
-        placed[shard] = int(names[found])
-    return placed
+from gossamer.cluster import PlacedNode
+from gossamer.cluster import place as place_by_name
 
 
-@lru_cache(4)
-def _scores(shards: int, nodes: int) -> NDArray[np.float64]:
-    """Return what each node scores for each shard: equal numbers get equal scores for ever."""
-    key = np.arange(shards, dtype=np.uint64)[:, None] << np.uint64(32)
-    mixed = key + np.arange(nodes, dtype=np.uint64)[None, :] + np.uint64(0x9E3779B97F4A7C15)
-    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
-        mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
-    mixed ^= mixed >> np.uint64(31)
-    return mixed / 2.0**64
+def place(shards: int, nodes: Collection[int], current: Mapping[int, int]) -> dict[int, int]:
+    """Return the node of each shard: what runs stays, as far as no node has too many."""
+    named = [PlacedNode(f"node-{node}", 1) for node in sorted(nodes)]
+    before = {shard: f"node-{node}" for shard, node in current.items()}
+    placed = place_by_name(range(shards), named, before, {})
+    return {shard: int(name.partition("-")[2]) for shard, name in placed.items()}
 
 
-def moved(before: dict[int, int], after: dict[int, int]) -> list[int]:
+def moved(before: Mapping[int, int], after: Mapping[int, int]) -> list[int]:
     """Return the shards that lie elsewhere."""
     return [shard for shard, node in after.items() if before.get(shard) != node]
 

@@ -60,7 +60,7 @@ class _Fleet:
         self._said, self._costs, self._random = said, costs, random
         self._shards, self._shard_bytes = shards, shard_bytes
         self._alive = set(range(nodes))
-        self._placed = place(shards, sorted(self._alive))
+        self._placed = place(shards, self._alive, {})
         self._queue: list[tuple[float, int, Event, int]] = []
         self._count = 0
         self._times: list[float] = []
@@ -147,7 +147,7 @@ class _Fleet:
 
     def _settle(self, *, is_planned: bool) -> list[int]:
         """Place all shards anew; what moves by plan stops for the last difference only."""
-        placed = place(self._shards, sorted(self._alive))
+        placed = place(self._shards, self._alive, self._placed)
         changed = moved(self._placed, placed)
         self._placed = placed
         self._moves += len(changed)

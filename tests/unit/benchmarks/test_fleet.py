@@ -16,24 +16,20 @@ def costs() -> Costs:
     return read_costs()[0]
 
 
-def test_no_machine_has_more_shards_than_the_mean_and_one_more() -> None:
+def test_no_machine_has_more_shards_than_its_share() -> None:
     for shards, nodes in ((16, 3), (150, 7), (100, 100)):
         loads = [0] * nodes
-        for node in place(shards, range(nodes)).values():
+        for node in place(shards, range(nodes), {}).values():
             loads[node] += 1
         assert sum(loads) == shards
-        assert max(loads) <= -(-shards // nodes) + 1
+        assert max(loads) <= -(-shards // nodes)
 
 
-def test_a_machine_less_moves_its_own_shards_and_few_others() -> None:
-    nodes = list(range(10))
-    before = place(150, nodes)
-    after = place(150, [node for node in nodes if node != 4])
+def test_a_machine_less_moves_its_own_shards_and_no_others() -> None:
+    before = place(150, range(10), {})
+    after = place(150, [node for node in range(10) if node != 4], before)
     orphans = {shard for shard, node in before.items() if node == 4}
-    others = set(moved(before, after)) - orphans
-    assert orphans <= set(moved(before, after))
-    assert len(others) <= 15
-    assert place(150, nodes) == before
+    assert set(moved(before, after)) == orphans
 
 
 def test_the_largest_domain_makes_one_shard_larger_and_the_more_so_the_more_shards() -> None:
@@ -70,4 +66,5 @@ def test_more_known_urls_need_more_machines_and_more_pages_more_storage(costs: C
 
 def test_the_page_has_the_tables_of_the_kept_result() -> None:
     text = page.PAGE.read_text(encoding="utf-8")
-    assert page.current(kept_results()["fleet"]) == text, "run `make plots`"
+    results = kept_results()
+    assert page.current(results["fleet"], results["fleet-run"]) == text, "run `make plots`"
