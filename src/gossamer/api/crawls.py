@@ -97,7 +97,10 @@ class OpenCrawl:
         """The folder, to be changed; a store is refused."""
         return self._place.own_folder()
 
-    # ---- what is there
+    @property
+    def steered_folder(self) -> Path:
+        """The folder, to ask a crawl that runs; of a store, one that leads to its coordinator."""
+        return self._place.steered_folder()
 
     def config(self) -> Config:
         """Return what its crawl.toml says."""
@@ -316,7 +319,7 @@ class OpenCrawl:
         """Add seeds to the crawl, running or stopped."""
         from gossamer.api.steering import add_seeds
 
-        return add_seeds(self._changed, seeds)
+        return add_seeds(self.steered_folder, seeds)
 
     def retry(
         self,
@@ -331,7 +334,7 @@ class OpenCrawl:
         """
         from gossamer.api.steering import retry_urls
 
-        return retry_urls(self._changed, reasons, hosts, urls)
+        return retry_urls(self.steered_folder, reasons, hosts, urls)
 
     def trust(self, patterns: "str | Iterable[str]") -> "Trusted":
         """Let go what the crawl holds and patterns name, running or not, and never hold it again.
@@ -340,7 +343,7 @@ class OpenCrawl:
         """
         from gossamer.api.steering import trust_patterns
 
-        return trust_patterns(self._changed, patterns, self.status())
+        return trust_patterns(self.steered_folder, patterns, self.status())
 
     def drop(
         self,
@@ -365,25 +368,25 @@ class OpenCrawl:
         """
         from gossamer.api.steering import change_settings
 
-        return change_settings(self._changed, settings, host)
+        return change_settings(self.steered_folder, settings, host)
 
     def pause(self) -> "PauseState":
         """Begin no request any more, in a crawl that runs or not, until `resume` is called."""
         from gossamer.report import pause
 
-        return pause(self._changed)
+        return pause(self.steered_folder)
 
     def resume(self) -> "PauseState":
         """End a pause; a crawl that does not run is not started."""
         from gossamer.report import resume
 
-        return resume(self._changed)
+        return resume(self.steered_folder)
 
     def stop(self, wait_s: float | None = None) -> "StoppedCrawl":
         """End a running crawl cleanly, as Ctrl-C does, and wait for that, at most `wait_s`."""
         from gossamer.report import stop
 
-        return stop(self._changed, wait_s)
+        return stop(self.steered_folder, wait_s)
 
     def run(
         self,

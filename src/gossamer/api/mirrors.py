@@ -8,6 +8,7 @@ from gossamer.clock import SystemClock
 from gossamer.errors import CannotGoOn, ConfigError
 
 if TYPE_CHECKING:
+    from gossamer.api.relays import CoordinatorRelay
     from gossamer.report import Page, Status
     from gossamer.store import CacheRoom, Mirror
 
@@ -29,7 +30,7 @@ class LocalCrawl:
         """Return the folder."""
         return self._folder
 
-    own_folder = folder
+    own_folder = steered_folder = folder
 
     def status(self) -> "Status":
         """Return the totals."""
@@ -57,6 +58,7 @@ class StoredCrawl:
         self.url = url
         self._opened: Mirror | None = None
         self._folder: Path | None = None
+        self._relay: CoordinatorRelay | None = None
         self._looked_at = 0.0
         self._clock = SystemClock()
 
@@ -64,7 +66,9 @@ class StoredCrawl:
         """Let the cache go."""
         if self._opened is not None:
             self._opened.close()
-        self._folder = None
+        if self._relay is not None:
+            self._relay.close()
+        self._folder = self._relay = None
 
     @property
     def _mirror(self) -> "Mirror":
@@ -90,6 +94,15 @@ class StoredCrawl:
             f"{self.url} is a store, and only read: `gossamer crawl --into DIR --store {self.url}` "
             "goes on with the crawl in a folder, which can be changed"
         )
+
+    def steered_folder(self) -> Path:
+        """Return a folder through which the coordinator of a cluster is asked."""
+        from gossamer.api.relays import CoordinatorRelay
+        from gossamer.cluster import ClusterHome, default_home
+
+        if self._relay is None:
+            self._relay = CoordinatorRelay(self.url, ClusterHome(default_home()))
+        return self._relay.root
 
     def folder(self) -> Path:
         """Return a folder with everything that the newest checkpoint has."""

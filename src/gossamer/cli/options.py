@@ -17,6 +17,8 @@ UNKNOWN = 1
 
 _MIRRORS: "list[OpenCrawl]" = []
 """Of stores that were given by URL: their caches are ours until the process ends."""
+_STEERED: dict[Path, str] = {}
+"""By the folder that leads to a coordinator: the store that was given."""
 
 
 def folder_to_read(place: str) -> Path:
@@ -40,6 +42,27 @@ def folder_to_change(place: str) -> Path:
     return Path(place)
 
 
+def folder_to_steer(place: str) -> Path:
+    """Return the folder that was given; of a store, one that leads to the coordinator of a crawl.
+
+    Only a crawl that a cluster runs has one; any other store is refused.
+    """
+    if "://" not in place:
+        return Path(place)
+    import gossamer
+
+    crawl = gossamer.open(place)
+    _MIRRORS.append(crawl)
+    folder = crawl.steered_folder
+    _STEERED[folder] = place
+    return folder
+
+
+def place_given(folder: Path) -> str:
+    """Return what was typed where a folder is used."""
+    return _STEERED.get(folder, str(folder))
+
+
 Folder = Annotated[
     Path,
     typer.Argument(
@@ -48,6 +71,14 @@ Folder = Annotated[
 ]
 OwnFolder = Annotated[
     Path, typer.Argument(metavar="DIR", help="The crawl's folder.", parser=folder_to_change)
+]
+SteeredFolder = Annotated[
+    Path,
+    typer.Argument(
+        metavar="DIR|URL",
+        help="The crawl's folder, or the store of one that a cluster runs.",
+        parser=folder_to_steer,
+    ),
 ]
 FolderOrStore = Annotated[
     str, typer.Argument(metavar="DIR|URL", help="The crawl's folder, or its store.")

@@ -8,7 +8,7 @@ import msgspec
 import typer
 
 from gossamer.cli.flags import FLAGS, quantity
-from gossamer.cli.options import Json, OwnFolder
+from gossamer.cli.options import Json, SteeredFolder
 from gossamer.cli.screen import as_json, harmless, out, print_json
 from gossamer.cli.updating import crawl_folder
 from gossamer.config import Config
@@ -20,7 +20,7 @@ _LIST = "list of strings"
 
 
 def set_settings(
-    folder: OwnFolder,
+    folder: SteeredFolder,
     setting: Annotated[
         list[str],
         typer.Argument(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gossamer.cli.options import Json, OwnFolder
+from gossamer.cli.options import Json, OwnFolder, SteeredFolder, place_given
 from gossamer.cli.screen import MIB, as_json, harmless, out, print_json
 from gossamer.cli.updating import crawl_folder, telling
 from gossamer.errors import ConfigError
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from gossamer import Dropped, Purged
 
 
-def pause(folder: OwnFolder, *, json: Json = False) -> None:
+def pause(folder: SteeredFolder, *, json: Json = False) -> None:
     """Begin no request any more, in a crawl that runs or not, until `gossamer resume`.
 
     A pause survives kills and restarts. Requests that are under way come to their end.
@@ -33,7 +33,7 @@ def pause(folder: OwnFolder, *, json: Json = False) -> None:
     out().print(harmless(f"{told}; {goes_on}{also}"), markup=False)
 
 
-def resume(folder: OwnFolder, *, json: Json = False) -> None:
+def resume(folder: SteeredFolder, *, json: Json = False) -> None:
     """End a pause; a crawl that does not run is not started."""
     from gossamer import OpenCrawl
 
@@ -47,7 +47,7 @@ def resume(folder: OwnFolder, *, json: Json = False) -> None:
     out().print(harmless(f"{told}; {also}"), markup=False)
 
 
-def stop(folder: OwnFolder, *, json: Json = False) -> None:
+def stop(folder: SteeredFolder, *, json: Json = False) -> None:
     """End a running crawl cleanly, as Ctrl-C does, and wait until it has ended."""
     from gossamer import OpenCrawl
 
@@ -55,7 +55,8 @@ def stop(folder: OwnFolder, *, json: Json = False) -> None:
     if json:
         print_json(as_json(facts))
         return
-    go_on = f"`gossamer crawl --into {_named(folder)}` goes on with it"
+    flag = "--cluster auto --store" if "://" in place_given(folder) else "--into"
+    go_on = f"`gossamer crawl {flag} {_named(folder)}` goes on with it"
     told = "stopped" if facts.was_running else "no crawl is running"
     out().print(harmless(f"{told}; {go_on}"), markup=False)
 
@@ -180,4 +181,4 @@ def _drop_lines(facts: "Dropped", folder: str) -> list[str]:
 
 
 def _named(folder: Path) -> str:
-    return shlex.quote(str(folder))
+    return shlex.quote(place_given(folder))

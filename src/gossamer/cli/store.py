@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gossamer.cli.options import Address, Folder, FolderOrStore, Json, OwnFolder
+from gossamer.cli.options import Address, Folder, FolderOrStore, Json, SteeredFolder
 from gossamer.cli.screen import (
     UNITS_TOLD,
     as_json,
@@ -176,7 +176,7 @@ def _show_diff(
 
 
 def add(
-    folder: OwnFolder,
+    folder: SteeredFolder,
     seed: Annotated[list[str] | None, typer.Argument(metavar="SEED...", help="URLs.")] = None,
     *,
     seeds: Annotated[
@@ -215,7 +215,7 @@ def add(
 
 
 def retry(
-    folder: OwnFolder,
+    folder: SteeredFolder,
     *,
     reason: Annotated[
         list[str] | None,
@@ -246,7 +246,7 @@ def retry(
 
 
 def trust(
-    folder: OwnFolder,
+    folder: SteeredFolder,
     pattern: Annotated[
         list[str],
         typer.Argument(

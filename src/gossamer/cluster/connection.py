@@ -125,6 +125,12 @@ class Connection(Generic[T]):
         """Close the connection."""
         self._writer.close()
 
+    async def end(self) -> None:
+        """Close the connection at once; nothing of it is left when this returns."""
+        self._writer.transport.abort()
+        with suppress(OSError):
+            await self._writer.wait_closed()
+
 
 async def listen(
     end: socket.socket,

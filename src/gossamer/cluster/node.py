@@ -93,7 +93,7 @@ async def join_cluster(home: ClusterHome, token: Token, name: str) -> None:
         connection.send(AskToJoin(token.secret, name))
         said = await connection.receive()
     finally:
-        connection.close()
+        await connection.end()
     if not isinstance(said, Admitted):
         raise ConfigError(said.reason if isinstance(said, NotHeard) else f"{token.head}: no answer")
     mine = NodeCertificates(said.authority, SignedKey(said.certificate, said.key))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from gossamer.lazy import late
 
 if TYPE_CHECKING:
-    from gossamer.crawl.cluster_run import ask_cluster
+    from gossamer.crawl.cluster_run import ask_cluster, ask_coordinator
     from gossamer.crawl.crawl import Crawl
     from gossamer.crawl.dropping import DropRequest, with_dropped
     from gossamer.crawl.elsewhere import (
@@ -40,7 +40,7 @@ else:
     __getattr__ = late(
         __name__,
         {
-            "cluster_run": "ask_cluster",
+            "cluster_run": "ask_cluster ask_coordinator",
             "crawl": "Crawl",
             "dropping": "DropRequest with_dropped",
             "elsewhere": "Checkpointed RestoredCrawl checkpoint_crawl restore_crawl",

@@ -6,7 +6,7 @@ folder of its own; all else is in the object store, and on the machines where sh
 
 import asyncio
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -18,6 +18,8 @@ from gossamer.cluster import (
     LOCAL,
     ClusterHome,
     Connection,
+    ControlQuestion,
+    ControlReply,
     CoordinatorHello,
     HeadAnswer,
     HeadEngine,
@@ -128,6 +130,31 @@ def ask_cluster(home: ClusterHome, ask: str, node: str = "") -> HeadAnswer:
     return asyncio.run(ask_head(home, HeadQuestion(ask, node)))[0]
 
 
+def ask_coordinator(
+    home: ClusterHome, address: str, question: Mapping[str, object]
+) -> dict[str, object]:
+    """Return what the coordinator of a crawl answers that a cluster runs."""
+    home.membership()
+    return asyncio.run(_ask_coordinator(home, address, question))
+
+
+async def _ask_coordinator(
+    home: ClusterHome, address: str, question: Mapping[str, object]
+) -> dict[str, object]:
+    try:
+        connection: Connection[ControlReply] = await Connection.dial(
+            address, client_context(home.root), ControlReply
+        )
+    except OSError as error:
+        raise CannotGoOn(f"the coordinator is not heard at {address}: {error}") from error
+    connection.send(ControlQuestion(dict(question)))
+    reply = await connection.receive()
+    await connection.end()
+    if reply is None:
+        raise CannotGoOn(f"the coordinator at {address} gave no answer; ask again later")
+    return reply.answer
+
+
 async def ask_head(home: ClusterHome, question: HeadQuestion) -> tuple[HeadAnswer, str]:
     """Return what the head of this machine's cluster answers, and under what address it sees us."""
     head = home.membership().head
@@ -145,7 +172,7 @@ async def ask_head(home: ClusterHome, question: HeadQuestion) -> tuple[HeadAnswe
         answer = await connection.receive()
         host = connection.host
     finally:
-        connection.close()
+        await connection.end()
     if not isinstance(answer, HeadAnswer):
         raise CannotGoOn(f"{head} ended the conversation; is it of another version?")
     if answer.error:

@@ -27,7 +27,7 @@ from gossamer.crawl.assembly import Extras
 from gossamer.crawl.dropping import drop_in, save_dropped, with_dropped
 from gossamer.crawl.keeper import Keeper
 from gossamer.crawl.metrics_server import serving_metrics
-from gossamer.crawl.running import Progress, seeds_in
+from gossamer.crawl.running import Progress, keep_pause, seeds_in
 from gossamer.crawl.seeds import Seed, url_of_seed, with_seeds
 from gossamer.crawl.setting import changed_answer, save_settings, settings_in, with_settings
 from gossamer.crawl.shard_process import ShardOrders
@@ -293,7 +293,10 @@ class Fleet:
             case "pause":
                 asked = dict(question)
                 if self.coordinator is not None:
-                    asked["is_paused"] = self.folder.paused_path.exists()
+                    is_paused = self.folder.paused_path.exists()
+                    asked["is_paused"] = keep_pause(
+                        self.folder, is_paused=bool(asked.get("is_paused", is_paused))
+                    )
                 return _error_in(await self._ask_all(asked)) or {}
             case "stop":
                 self.supervisor.dismiss("stopped")

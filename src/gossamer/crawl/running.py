@@ -34,7 +34,7 @@ from gossamer.report import (
     status_of,
     why_sources,
 )
-from gossamer.store import State, captures_among
+from gossamer.store import CrawlFolder, State, captures_among
 from gossamer.urls import parse
 
 if TYPE_CHECKING:
@@ -200,7 +200,7 @@ async def _obey(shard: Shard, question: Mapping[str, object]) -> dict[str, objec
             return {"removed": await drop_running(shard, drop_in(question))}
         case "pause":
             if "is_paused" in question:  # its folder is not that of who asked
-                _keep_pause(shard, is_paused=bool(question["is_paused"]))
+                keep_pause(shard.place.folder, is_paused=bool(question["is_paused"]))
             shard.engine.look_at_pause()
         case "stop":
             shard.engine.run_state.stop("stopped")
@@ -211,12 +211,13 @@ async def _obey(shard: Shard, question: Mapping[str, object]) -> dict[str, objec
     return {}
 
 
-def _keep_pause(shard: Shard, *, is_paused: bool) -> None:
-    path = shard.place.folder.paused_path
+def keep_pause(folder: CrawlFolder, *, is_paused: bool) -> bool:
+    """Let a folder say that its crawl is paused, or that it is not; return which."""
     if is_paused:
-        path.touch()
+        folder.paused_path.touch()
     else:
-        path.unlink(missing_ok=True)
+        folder.paused_path.unlink(missing_ok=True)
+    return is_paused
 
 
 def seeds_in(question: Mapping[str, object]) -> list[Seed]:

@@ -1,0 +1,132 @@
+"""The URL of a store where a folder to change is expected: its coordinator is asked over TLS.
+
+Whatever steers a crawl asks a socket in its folder. So a crawl that a cluster runs gets a folder
+for as long as a command takes, with its settings and a socket that passes questions on.
+"""
+
+import asyncio
+import atexit
+import json
+import shutil
+import socket
+import threading
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import TYPE_CHECKING
+
+from gossamer.clock import SystemClock
+from gossamer.errors import CannotGoOn, ConfigError, GossamerError
+from gossamer.linux import short_path
+
+if TYPE_CHECKING:
+    from gossamer.cluster import ClusterHome
+
+LONGEST_LINE = 16 * 1024 * 1024
+STOP_S, LOOK_S = 100.0, 0.3
+"""How long the end of a crawl is waited for, and how often it is looked for."""
+
+
+class CoordinatorRelay:
+    """A folder through which the coordinator of a crawl is asked."""
+
+    def __init__(self, url: str, home: "ClusterHome") -> None:
+        """Find the coordinator of a crawl; refuse one that no cluster runs."""
+        from gossamer.store import CrawlFolder
+
+        self._home = home
+        self._address = _coordinator_of(url)
+        self._folder = CrawlFolder(Path(mkdtemp(prefix="gossamer-")))
+        atexit.register(shutil.rmtree, self._folder.root, ignore_errors=True)
+        try:
+            said = self._asked({"ask": "status"})
+            self._prepare(url, is_paused=said.get("paused") == "on_request")
+            self._listening = socket.socket(socket.AF_UNIX)
+            with short_path(self._folder.control_path) as short:
+                self._listening.bind(short)
+            self._listening.listen()
+        except BaseException:
+            shutil.rmtree(self._folder.root, ignore_errors=True)
+            raise
+        threading.Thread(target=self._serve, daemon=True).start()
+
+    @property
+    def root(self) -> Path:
+        """Return the folder."""
+        return self._folder.root
+
+    def close(self) -> None:
+        """Remove the folder."""
+        with suppress(OSError):
+            self._listening.shutdown(socket.SHUT_RDWR)  # whoever waits in accept is woken
+        self._listening.close()
+        shutil.rmtree(self._folder.root, ignore_errors=True)
+
+    def _prepare(self, url: str, *, is_paused: bool) -> None:
+        """Let the folder say what the crawl's says."""
+        from gossamer.store import CrawlStore, Objects
+
+        store = CrawlStore(Objects(url))
+        found = store.charter()
+        manifest = store.manifest(found[1].generation, 0) if found is not None else None
+        file = manifest[1].root.get("crawl.toml") if manifest is not None else None
+        content = b""
+        if file is not None:
+            content = file.content or store.objects.read(file.name) or b""
+        self._folder.config_path.write_bytes(content)
+        if is_paused:
+            self._folder.paused_path.touch()
+
+    def _serve(self) -> None:
+        """Answer one question after the other until we are closed."""
+        while True:
+            try:
+                line, _ = self._listening.accept()
+            except OSError:
+                return
+            with line, suppress(OSError), line.makefile("rwb") as words:
+                question = json.loads(words.readline(LONGEST_LINE))
+                try:
+                    answer: Mapping[str, object] = self._passed_on(question)
+                except GossamerError as error:
+                    answer = {"error": str(error)}
+                words.write(json.dumps(dict(answer)).encode() + b"\n")
+
+    def _passed_on(self, question: dict[str, object]) -> Mapping[str, object]:
+        match question.get("ask"):
+            case "pause":
+                is_paused = self._folder.paused_path.exists()
+                return self._asked({**question, "is_paused": is_paused})
+            case "stop":
+                answer = self._asked(question)
+                self._wait_for_end()
+                return answer
+            case _:
+                return self._asked(question)
+
+    def _wait_for_end(self) -> None:
+        clock = SystemClock()
+        until = clock.steady() + STOP_S
+        with suppress(CannotGoOn):
+            while clock.steady() < until:
+                self._asked({"ask": "status"})
+                asyncio.run(clock.sleep(LOOK_S))
+
+    def _asked(self, question: Mapping[str, object]) -> Mapping[str, object]:
+        from gossamer.crawl import ask_coordinator
+
+        return ask_coordinator(self._home, self._address, question)
+
+
+def _coordinator_of(url: str) -> str:
+    """Return where the coordinator of a crawl is heard."""
+    from gossamer.store import CrawlStore, Objects
+
+    found = CrawlStore(Objects(url)).charter()
+    if found is None or not found[1].address or found[1].has_ended:
+        raise ConfigError(
+            f"{url} is a store, and only read: `gossamer crawl --into DIR --store {url}` goes on "
+            "with the crawl in a folder, which can be changed"
+        )
+    return found[1].address
