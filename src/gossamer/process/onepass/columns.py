@@ -93,24 +93,28 @@ def _amended(page: FlatPage, written: Written, anchors: AnchorRows) -> Written |
 def _put(work: Workspace, written: Written, links: Sequence[RawLink]) -> Written | None:
     """Write links behind those that are in a workspace; None if there is no room for them."""
     count, href_end, text_end, rel_end = written
-    hrefs, texts, rels = bytearray(), bytearray(), bytearray()
+    at, said, named = href_end, text_end, rel_end
+    hrefs: list[bytes] = []
+    texts: list[bytes] = []
+    rels: list[bytes] = []
     rows: list[int] = []
     for href, kind, text, rel, line, fragment in placed_links(links):
-        page, mark, behind = href.partition("#")
-        behind = behind if mark else fragment
-        at, said, named = href_end + len(hrefs), text_end + len(texts), rel_end + len(rels)
-        hrefs += page.encode()
-        size = href_end + len(hrefs) - at
-        texts += text.encode()
-        rels += rel.encode()
-        more = behind.encode()
-        if more:
-            hrefs += b"#%b" % more
-        rows += (at, size, code_of(kind), said, text_end + len(texts) - said)
-        rows += (named, rel_end + len(rels) - named, line, len(more))
-    end = Written(
-        count + len(links), href_end + len(hrefs), text_end + len(texts), rel_end + len(rels)
-    )
+        page, behind = href, fragment
+        if "#" in href:
+            page, _, behind = href.partition("#")
+        letters, words, names = page.encode(), text.encode(), rel.encode()
+        size, text_size, rel_size, more = len(letters), len(words), len(names), b""
+        hrefs.append(letters)
+        if behind:
+            more = behind.encode()
+            hrefs.append(b"#%b" % more)
+        texts.append(words)
+        rels.append(names)
+        rows += (at, size, code_of(kind), said, text_size, named, rel_size, line, len(more))
+        at += size + (1 + len(more) if behind else 0)
+        said += text_size
+        named += rel_size
+    end = Written(count + len(links), at, said, named)
     has_room = (
         end.href_bytes < work.hrefs.room
         and end.text_bytes < work.text.room
@@ -119,9 +123,9 @@ def _put(work: Workspace, written: Written, links: Sequence[RawLink]) -> Written
     )
     if not has_room:
         return None
-    work.hrefs.view[href_end : end.href_bytes] = bytes(hrefs)
-    work.text.view[text_end : end.text_bytes] = bytes(texts)
-    work.rels.view[rel_end : end.rel_bytes] = bytes(rels)
+    work.hrefs.view[href_end : end.href_bytes] = b"".join(hrefs)
+    work.text.view[text_end : end.text_bytes] = b"".join(texts)
+    work.rels.view[rel_end : end.rel_bytes] = b"".join(rels)
     work.references.view[count * _REFERENCE : end.total * _REFERENCE] = array("q", rows)
     return end
 
