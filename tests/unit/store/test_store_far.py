@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from store_samples import Shard, pages
 
 from gossamer.crawl.mend import build_state
+from gossamer.crawl.mend.purging import purge_urls
 from gossamer.errors import CannotGoOn
 from gossamer.model import CheckScope
 from gossamer.report.checking import check
@@ -16,11 +17,13 @@ from gossamer.store import (
     CrawlFolder,
     EndsFile,
     FileRow,
+    ShippedFile,
     State,
     ends_findings,
     far_files,
     file_row,
     missing_ends,
+    note_far,
     read_ends,
     read_file_row,
     repair,
@@ -133,3 +136,12 @@ def test_a_state_is_not_built_anew_without_the_files_that_are_in_the_store_only(
     with pytest.raises(CannotGoOn, match=r"3 archive files .*gossamer restore file:///there"):
         build_state(tmp_path)
     assert far_files(folder) == sorted(SET)
+
+
+def test_nothing_is_removed_for_good_while_a_store_has_files_of_the_archive(tmp_path: Path) -> None:
+    folder, table = two_sets(tmp_path)
+    marked_far(folder, table)
+    folder.config_path.write_text('seeds = ["http://one.test/"]\n')
+    note_far(folder, "file:///there", {SET[0]: [ShippedFile(f"archive/{SET[0]}", 1000)]})
+    with pytest.raises(CannotGoOn, match="file:///there has copies"):
+        purge_urls(tmp_path, ["one.test"], lambda _: None)

@@ -34,6 +34,7 @@ from gossamer.store import (
     removal_of,
     rewrite_set,
     sets_of,
+    store_of,
     stored_answers,
     strip_file,
 )
@@ -138,7 +139,7 @@ def _new(folder: CrawlFolder) -> Path:
 
 
 def _expect_no_store(folder: CrawlFolder) -> None:
-    if url := load_crawl_config(folder.root).store.url:
+    if url := load_crawl_config(folder.root).store.url or store_of(folder):
         raise CannotGoOn(
             f"the object store {url} has copies of what is to be removed, and they cannot be "
             "removed from there yet; nothing was changed"
