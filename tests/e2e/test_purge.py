@@ -87,6 +87,9 @@ def expect_purged(crawler: Crawler) -> None:
     assert len(crawl.search("marmoset").hits) >= 1
     assert not crawl.search(TOKEN.decode()).hits
     assert [row.url for row in crawl.table("pages").rows() if "/secret/" in row.url] == []
+    asked = [one.url for one in crawl.receipt(crawler.seeds[0]).requests]
+    assert f"{crawler.seeds[0]}twin1" in asked
+    assert not [url for url in asked if "/secret/" in url]
     crawl.close()
 
 

@@ -12,12 +12,18 @@ from datetime import datetime
 from pathlib import Path
 from typing import BinaryIO, TypeGuard
 
-from msgspec import Struct
+from msgspec import Struct, json
 from msgspec.structs import replace
 
 from gossamer.durable import TEMPORARY, sync
 from gossamer.model import StoreRef
-from gossamer.store.entry import LinksRecord, decode_all_links, encode_endings, encode_links
+from gossamer.store.entry import (
+    REQUESTS_TYPE,
+    LinksRecord,
+    decode_all_links,
+    encode_endings,
+    encode_links,
+)
 from gossamer.store.layout import ArchiveName, CrawlFolder
 from gossamer.store.reader import cdxj_lines, read_record
 from gossamer.store.records import Record
@@ -47,6 +53,18 @@ class Heir(Struct, frozen=True, gc=False):
     date: str
     original: StoreRef
     """Where the content lies."""
+
+
+class _Requests(Struct, frozen=True):
+    """A record of requests, as `RequestLog` makes it."""
+
+    at: float
+    robots: list[str]
+    asked: dict[str, list[list[int | str]]]
+    """By origin; path and query are the second of each row."""
+
+
+_decode_requests = json.Decoder(_Requests).decode
 
 
 @dataclass(kw_only=True)
@@ -130,7 +148,7 @@ def strip_file(path: Path, has_url: Callable[[str], bool]) -> bool:
     removal, gone = Removal(pages=set(), has_url=has_url), 0
     with fresh.open("wb") as file, path.open("rb") as source:
         for found in scan_records(path):
-            block = _links_left(found.block, removal) if _is_links(found) else b""
+            block = _left(found, removal) if _is_links(found) else b""
             is_named = isinstance(found, Record) and has_url(
                 found.headers.get("warc-target-uri", "")
             )
@@ -160,15 +178,49 @@ def _is_concerned(folder: CrawlFolder, name: ArchiveName, removal: Removal) -> b
         ):
             return True
     for found in scan_records(links) if links.exists() else ():
-        if _is_links(found) and any(
-            removal.has_url(one.url) for one in decode_all_links(found.block)
-        ):
+        if _is_links(found) and any(map(removal.has_url, _urls_in(found))):
             return True
     return False
 
 
 def _is_links(found: Record | BadRecord) -> TypeGuard[Record]:
-    return isinstance(found, Record) and found.headers.get("warc-type") == "metadata"
+    """Return True for a record of URLs: what became of them, or requests for them."""
+    return isinstance(found, Record) and (
+        found.headers.get("warc-type") == "metadata" or _is_of_requests(found)
+    )
+
+
+def _is_of_requests(record: Record) -> bool:
+    return record.headers.get("content-type") == REQUESTS_TYPE
+
+
+def _urls_in(record: Record) -> Iterator[str]:
+    """Yield the URLs that a record is about."""
+    if not _is_of_requests(record):
+        yield from (one.url for one in decode_all_links(record.block))
+        return
+    for origin, rows in _decode_requests(record.block).asked.items():
+        yield from (f"{origin}{row[1]}" for row in rows)
+
+
+def _left(record: Record, removal: Removal) -> bytes | None:
+    """Return what is left of a record of URLs; None if nothing is."""
+    of_requests = _is_of_requests(record)
+    left_of = _requests_left if of_requests else _links_left
+    return left_of(record.block, removal)
+
+
+def _requests_left(block: bytes, removal: Removal) -> bytes | None:
+    """Return what is left of a record of requests; None if nothing is."""
+    kept, has_url = _decode_requests(block), removal.has_url
+    left = {
+        origin: some
+        for origin, rows in kept.asked.items()
+        if (some := [row for row in rows if not has_url(f"{origin}{row[1]}")])
+    }
+    if not left:
+        return None
+    return block if left == kept.asked else json.encode(replace(kept, asked=left))
 
 
 def _write_pages(
@@ -277,7 +329,7 @@ def _write_links(path: Path, removal: Removal, target: Path) -> None:
             if not _is_links(found):
                 _copy_bytes(source, file, found)
                 continue
-            block = _links_left(found.block, removal)
+            block = _left(found, removal)
             if block is None:
                 removal.removed += 1
             elif block == found.block:
