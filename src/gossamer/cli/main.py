@@ -85,14 +85,12 @@ def _stopped(words: list[str]) -> int:
 def _ended(words: list[str]) -> object:
     """Run one command; return what it returned.
 
-    A plain `crawl` line is read here: loading the parser takes a quarter of a crawl's start-up.
+    Plain lines are read here: loading the parser takes a quarter of a crawl's start-up.
     """
-    from gossamer.cli.flags import plain_flags
+    from gossamer.cli.plain import plain_command
 
-    if words[0] == "crawl" and (given := plain_flags(words[1:])) is not None:
-        from gossamer.cli.start import start
-
-        return start(given)
+    if (command := plain_command(words)) is not None:
+        return command()
     from gossamer.cli.app import parse_and_run
 
     return parse_and_run(words)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gossamer.cli.options import Address, Folder, FolderOrStore, Json, SteeredFolder
+from gossamer.cli.plain import opened, show_status
 from gossamer.cli.screen import (
     UNITS_TOLD,
     as_json,
@@ -18,7 +19,6 @@ from gossamer.cli.screen import (
     out,
     print_json,
     shown_moment,
-    status_view,
     why_view,
 )
 from gossamer.cli.start import given_seeds
@@ -37,11 +37,7 @@ def status(folder: FolderOrStore, *, json: Json = False) -> None:
 
     Of a store, as of its newest checkpoint; and who runs the crawl.
     """
-    facts = _opened(folder).status()
-    if json:
-        print_json(as_json(facts))
-    else:
-        out().print(status_view(facts, folder))
+    show_status(folder, json=json)
 
 
 def why(folder: Folder, url: Address, *, json: Json = False) -> None:
@@ -91,7 +87,7 @@ def show(
         raise ConfigError("--headers, --text and --raw: give one of them")
     if (at is not None) + (edition is not None) + (diff is not None) > 1:
         raise ConfigError("--at, --edition and --diff: give one of them")
-    crawl = _opened(folder)
+    crawl = opened(folder)
     if diff is not None:
         return _show_diff(crawl, url, diff, is_source=raw, is_json=json)
     try:
@@ -113,13 +109,6 @@ def show(
     else:
         _write(page.body())
     return 0
-
-
-def _opened(place: str) -> "OpenCrawl":
-    """Return the crawl in a folder, or in a store."""
-    import gossamer
-
-    return gossamer.open(place if "://" in place else crawl_folder(Path(place)))
 
 
 def _named(error: ConfigError, at: str | None, edition: int | None) -> ConfigError:
