@@ -14,7 +14,7 @@ from gossamer.traps.held import HeldQueues, HeldTask, most_important, note_of
 from gossamer.traps.hosts import host_in
 from gossamer.traps.probations import Probations
 from gossamer.traps.registry import ScanRows, UnitRegistry
-from gossamer.traps.rules import LISTED_BY_ONE, MOST_WEIGHT, NEW_PAGES, is_unending
+from gossamer.traps.rules import LEAST_WEIGHT, LISTED_BY_ONE, MOST_WEIGHT, NEW_PAGES, is_unending
 from gossamer.traps.trust import trusts_unit, trusts_url
 from gossamer.traps.unit import NO_TRAIL, Probation, Unit, host_of, units_at, units_of
 from gossamer.urls import Patterns, registrable_domain
@@ -469,8 +469,11 @@ class TrapDetector:
     def _weight_of(self, turn: str, probation: Probation) -> float:
         """Return the weight of a unit: no more than that of a list with which it has its turn.
 
-        The pages of a list that does not end are as many as one likes, though each has an end.
+        The pages of a list that does not end are as many as one likes, though each has an end; so
+        are the domains that are suspected together.
         """
+        if probation.shared:
+            return LEAST_WEIGHT
         weight = probation.weight
         for name in self._ready.first():
             unit = self._registry.get(name)

@@ -240,8 +240,12 @@ def is_unending(probation: Probation) -> bool:
 
 
 def is_rising(probation: Probation) -> bool:
-    """Return True if new URLs are numbered, and their numbers still rise."""
-    return is_numbered(probation) and not numbers_run_out(probation)
+    """Return True if new URLs are numbered, and their numbers still rise.
+
+    Soon after the last look hardly any can be higher than the highest was then.
+    """
+    has_run_out = numbers_run_out(probation) and 2 * probation.pages >= 3 * probation.half_pages
+    return is_numbered(probation) and not has_run_out
 
 
 def has_leaves(probation: Probation) -> bool:

@@ -18,7 +18,9 @@ from laboratory.families import (
     spot,
     tally,
 )
+from laboratory.families.simulated import SimulatedCrawl
 
+from gossamer.config import TrapsConfig
 from gossamer.testing import LoggedRequest, Request
 
 SMALL = 0.03
@@ -181,3 +183,13 @@ def test_pages_that_are_not_expected_do_not_count() -> None:
     seen = tally(log, trap_of, {Spot("a.test", "/")})
     assert seen.fetched == {Spot("a.test", "/")}
     assert seen.after == {"maze.test": 1}
+
+
+def test_a_crawl_without_sockets_fetches_what_is_honest_and_ends_after_the_allowance() -> None:
+    web = FamilyWeb(honest=("commits", "agency"), traps=("word_maze", "many_domains"), scale=0.02)
+    crawled = SimulatedCrawl(web, TrapsConfig(allowance=60)).run(most=3000)
+    seen = tally(crawled.requests, web.trap_of, web.expected)
+    assert seen.fetched == web.expected
+    assert len(crawled.steps) < 3000
+    assert crawled.traps.held
+    assert {step.way for step in crawled.steps} <= {"robots", "free", "share", "open"}

@@ -745,3 +745,15 @@ def test_what_an_endless_list_names_has_no_more_turns_than_the_list(
     bench.admit("http://other.test/a", via="http://other.test/b")
     went = [place for place in bench.look() if "list.test" in place]
     assert len(went) == turns
+
+
+def test_domains_that_are_suspected_with_their_address_have_few_turns_together() -> None:
+    at = {"shared": "127.0.0.9", "spent_at": {"127.0.0.9": 30}, "spent": 3}
+    farm = [suspect(f"farm{n}.test/", **at) for n in range(8)]
+    bench = TrapBench([*farm, suspect("other.test/", weight=1.0, spent=24)])
+    for n in range(8):
+        bench.admit(*urls(9, f"http://farm{n}.test/a/"), via=f"http://farm{n}.test/")
+    bench.admit(*urls(9, "http://other.test/"), via="http://other.test/")
+    went = bench.look()
+    assert sum("other.test" in place for place in went) >= 4
+    assert sum("farm" in place for place in went) == 1

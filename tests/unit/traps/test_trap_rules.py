@@ -19,6 +19,7 @@ from gossamer.traps.rules import (
     is_in_child,
     is_listed_elsewhere,
     is_numbered,
+    is_rising,
     is_slowing,
     numbers_run_out,
     same_child,
@@ -392,6 +393,13 @@ def test_numbers_that_can_always_be_raised_weigh_a_tenth() -> None:
     assert weight_of(probation(**numbers, half_number=19)) == pytest.approx(0.1)
     assert weight_of(probation(**numbers, half_number=20)) == 1.0
     assert weight_of(probation(**{**numbers, "numbered": 15})) == 1.0
+
+
+def test_that_numbers_have_run_out_is_believed_some_pages_after_the_last_look() -> None:
+    numbers = {"pages": 30, "new_urls": 20, "numbered": 20, "numbers": set(range(1, 21))}
+    assert not is_rising(probation(**numbers, half_number=20, half_pages=20))
+    assert is_rising(probation(**numbers, half_number=20, half_pages=21))
+    assert is_rising(probation(**numbers, half_number=19, half_pages=20))
 
 
 def test_that_what_is_suspected_for_a_growth_that_lasts_grows_slowly_is_no_sign() -> None:
