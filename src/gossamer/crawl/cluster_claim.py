@@ -93,8 +93,18 @@ def claim_cluster(
 
 
 def _expect_shards(offer: CoordinatorOffer, found: tuple[int, CrawlCharter] | None) -> None:
-    """Refuse to split what is there: that takes all of it in one folder."""
+    """Refuse a crawl of one shard, and to split what is there: that takes one folder."""
     has = found[1].shards if found is not None else 0
+    if has == 1:
+        raise ConfigError(
+            f"{offer.url} has one shard, and a crawl by a cluster needs two. Split it first: "
+            f"`gossamer crawl --into DIR --store {offer.url} --shards {offer.usual_shards} "
+            "--max-time 0s` brings it into a folder and splits it there"
+        )
+    if offer.shards == 1:
+        raise ConfigError(
+            "--shards 1: a crawl by a cluster needs two. Leave the flag out, or the cluster"
+        )
     if has and offer.shards not in {0, has}:
         raise ConfigError(
             f"--shards {offer.shards}: {offer.url} has {has}. Leave the flag out; or split it "
