@@ -305,13 +305,14 @@ def check_secrets(config: Config) -> None:
                 "not shown)"
             )
     proxy = config.fetch.proxy
-    if proxy and not is_reference(proxy) and proxy.partition("://")[0] not in _PROXY_SCHEMES:
+    scheme, mark, rest = proxy.partition("://")
+    has_host = rest.rpartition("@")[2][:1] not in {"", ":", "/"}
+    if proxy and not is_reference(proxy) and not (scheme in _PROXY_SCHEMES and has_host):
         wanted = ", ".join(_PROXY_SCHEMES)
-        scheme, mark, _ = proxy.partition("://")
         found = f", found {scheme!r}" if mark else ""  # what follows may be a password
         raise ConfigError(
-            f"fetch.proxy: expected a URL such as http://localhost:3128, with one of the schemes "
-            f"{wanted}{found}"
+            "fetch.proxy: expected a URL such as http://localhost:3128, with a host and one of the "
+            f"schemes {wanted}{found}"
         )
 
 

@@ -234,6 +234,13 @@ MISTAKES: tuple[Mistake, ...] = (
         "such as http://localhost:3128",
     ),
     Mistake(
+        "proxy without a host",
+        "crawl WEB/ --into NEW --proxy http://",
+        2,
+        "--proxy: expected a URL",
+        "with a host",
+    ),
+    Mistake(
         "credentials without a host",
         "crawl WEB/ --into NEW --auth me:secret",
         2,
