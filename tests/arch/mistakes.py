@@ -306,6 +306,13 @@ MISTAKES: tuple[Mistake, ...] = (
     ),
     # Folders
     Mistake(
+        "part of another crawl",
+        "crawl WEB/ --into OK/archive",
+        2,
+        "that is inside the crawl OK",
+        "give a folder of its own, or that one to go on with it",
+    ),
+    Mistake(
         "file instead of a folder",
         "crawl WEB/ --into EMPTY",
         4,

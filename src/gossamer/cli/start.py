@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 
 CONSOLE_PORT = "8080"
+PARTS = frozenset(("archive", "far", "graph", "index", "linkcheck", "marks", "state", "tables"))
+"""Folders in a crawl's folder, in which no other crawl is kept."""
 SEEDS_TOLD = 3
 """So many seeds are named with their reasons when none could be fetched."""
 
@@ -217,7 +219,7 @@ def _failed_seed(crawl: "OpenCrawl", seed: str) -> FailedSeed:
 
 
 def _expect_folder(into: Path) -> None:
-    """Refuse to keep a crawl in a file, or below one, or in an object store."""
+    """Refuse to keep a crawl in a file, or below one, in a store, or in a part of another crawl."""
     if ":/" in str(into):
         raise ConfigError(
             f"--into {into}: expected a folder; `--into DIR --store URL` keeps checkpoints in a "
@@ -228,6 +230,13 @@ def _expect_folder(into: Path) -> None:
             raise CannotGoOn(
                 f"--into {into}: {place} is a file and is not a folder; give the name of a new "
                 "folder, or of one with a crawl in it"
+            )
+    place = into.absolute()
+    for part in (place, *place.parents):
+        if part.name in PARTS and (part.parent / "crawl.toml").exists():
+            raise ConfigError(
+                f"--into {into}: that is inside the crawl {part.parent}; give a folder of its own, "
+                "or that one to go on with it"
             )
 
 
