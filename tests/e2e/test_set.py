@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from gossamer.store import Record, readable_records
 from gossamer.testing import ScriptedWeb, serve_in_thread
 from tests.e2e.crawler import Crawler, finish, flags_for, kill, only_json, wait_until
 
@@ -24,6 +25,53 @@ def web() -> ScriptedWeb:
 
 def settings(crawler: Crawler) -> dict[str, Any]:
     return tomllib.loads((crawler.folder / "crawl.toml").read_text())
+
+
+def on_record(crawler: Crawler) -> list[str]:
+    """Return what the archive says was set: the lines of its records, in their order."""
+    found: list[str] = []
+    for path in sorted((crawler.folder / "archive").glob("links-*.warc.gz")):
+        for record in readable_records(path):
+            if isinstance(record, Record) and record.headers["warc-type"] == "warcinfo":
+                lines = record.block.decode().splitlines()
+                said = [one.removeprefix("changed: ") for one in lines if "changed: " in one]
+                assert not said or lines[0].startswith("software: gossamer/")
+                found += said
+    return found
+
+
+@pytest.mark.parametrize("shards", ["1", "2"])
+def test_the_archive_says_what_was_set_in_a_crawl_that_runs_or_not(
+    shards: str, tmp_path: Path
+) -> None:
+    with serve_in_thread(web()) as server:
+        seed = server.web.host("a.test").url()
+        flags = flags_for(server.resolve, "--no-sitemaps", "--shards", shards)
+        crawler = Crawler(tmp_path / "crawl", (seed,), flags)
+        with crawler.running("--delay", "600") as process:
+            wait_until(lambda: len(server.requests) >= 1, process)
+            crawler.say("set", "limits.max_pages=9", "fetch.total_s=9").expect(0)
+            crawler.say("set", "delay_s=700", "--host", "b.test").expect(0)
+            crawler.say("trust", "https://a.test/x/*").expect(0)
+            running = [
+                "fetch.total_s: 60.0 -> 9.0",
+                "limits.max_pages: not set -> 9",
+                'host."b.test".delay_s: not set -> 700.0',
+                'traps.trust: [] -> ["https://a.test/x/*"]',
+            ]
+            assert on_record(crawler) == running
+            assert kill(process)
+        crawler.say("set", "filter.max_depth=3").expect(0)
+        crawler.say("drop", "https://a.test/y/*").expect(0)
+        assert on_record(crawler) == running
+        secret = "X-Key: hunter2"
+        crawler.run("--max-time", "1", "--header", secret)
+        stopped = on_record(crawler)
+        assert stopped[:4] == running
+        assert 'filter.drop: [] -> ["https://a.test/y/*"]' in stopped
+        assert any(one.startswith("filter.max_depth: ") and " -> 3" in one for one in stopped)
+        assert "hunter2" not in "".join(stopped)
+        crawler.say("check").expect(0)
 
 
 @pytest.mark.slow

@@ -30,10 +30,10 @@ from gossamer.crawl.fleet import Fleet
 from gossamer.crawl.keeper import Keeper, KeepRequest, keeping
 from gossamer.crawl.mend import ensure_shards, label_rest_aside
 from gossamer.crawl.metrics_server import host_and_port, serving_metrics
+from gossamer.crawl.on_record import settle_record
 from gossamer.crawl.opening import (
     WHOLE_RING,
     ShardFolder,
-    lacks_drops,
     lacks_requisites,
     lock_folder,
     ring_if_new,
@@ -454,8 +454,7 @@ class Crawl:
             refused = plant(shard, self._all_seeds(config)).refused
             if lacks_requisites(shard.core.state, is_wanted=config.process.requisites):
                 queue_requisites(shard)
-            if lacks_drops(shard.core.state, config.filter.drop):
-                await settle_dropped(shard)
+            await settle_record(shard)
             self._listen_to_signals(engine.run_state.stop)
             await control.open()
             async with AsyncExitStack() as beside:

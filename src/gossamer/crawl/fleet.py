@@ -396,11 +396,13 @@ class Fleet:
         # Saved and known to us first: a shard that dies over it finds it in its orders.
         changes = save_settings(self.folder.root, request)
         self._settings_kept()
+        told = request.live.without("limits")  # those are of the whole crawl
+        self.config = with_settings(self.config, told)
+        asked: dict[str, object] = {**question, "settings": told.settings}
+        error = _error_in(await self._ask_all(asked))  # the first shard puts all of it on record
         self.config = with_settings(self.config, request.live)
         self.supervisor.limit_pages(self.config.limits.max_pages)
-        told = request.live.without("limits")  # those are of the whole crawl
-        asked: dict[str, object] = {**question, "settings": told.settings}
-        if told.settings and (error := _error_in(await self._ask_all(asked))) is not None:
+        if told.settings and error is not None:
             return error
         return as_json(changed_answer(changes, request, is_running=True))
 

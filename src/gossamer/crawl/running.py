@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from gossamer.config import Config
 from gossamer.crawl.assembly import Extras, Shard
 from gossamer.crawl.dropping import drop_in, drop_running
+from gossamer.crawl.on_record import note_settings
 from gossamer.crawl.requeue import RetryRequest, requeue, wanted_records
 from gossamer.crawl.seeds import Seed, plant, with_seeds
 from gossamer.crawl.setting import set_running, settings_in
@@ -195,9 +196,13 @@ async def _obey(shard: Shard, question: Mapping[str, object]) -> dict[str, objec
         case "retry":
             return as_json(await retry_running(shard, retry_in(question)))
         case "trust":
-            return as_json(trust_running(shard, patterns_in(question)))
+            trusted = trust_running(shard, patterns_in(question))
+            note_settings(shard)
+            return as_json(trusted)
         case "drop":
-            return {"removed": await drop_running(shard, drop_in(question))}
+            removed = await drop_running(shard, drop_in(question))
+            note_settings(shard)
+            return {"removed": removed}
         case "pause":
             if "is_paused" in question:  # its folder is not that of who asked
                 keep_pause(shard.place.folder, is_paused=bool(question["is_paused"]))
@@ -206,6 +211,7 @@ async def _obey(shard: Shard, question: Mapping[str, object]) -> dict[str, objec
             shard.engine.run_state.stop("stopped")
         case "set":
             set_running(shard, settings_in(question))
+            note_settings(shard)
         case other:
             return {"error": f"unknown question {other!r}"}
     return {}

@@ -36,8 +36,8 @@ from gossamer.cluster import (
 )
 from gossamer.config import Config
 from gossamer.crawl.assembly import Extras, Membership, Shard, assemble
-from gossamer.crawl.dropping import settle_dropped
-from gossamer.crawl.opening import ShardFolder, lacks_drops, lacks_requisites
+from gossamer.crawl.on_record import settle_record
+from gossamer.crawl.opening import ShardFolder, lacks_requisites
 from gossamer.crawl.peers import OtherShards
 from gossamer.crawl.requisites import queue_requisites
 from gossamer.crawl.running import answer, first_cause, quiet_collector, standing_of
@@ -130,8 +130,7 @@ class ShardOrders:
                 queue_requisites(shard)
             if shard.engine.revisits is not None:
                 shard.engine.revisits.set_share(1.0 / self.ring.shards)
-            if lacks_drops(shard.core.state, self.config.filter.drop):
-                await settle_dropped(shard)
+            await settle_record(shard)
             await talk.open()
             address = network.address if network is not None else ""
             pages = shard.ledger.counters.pages

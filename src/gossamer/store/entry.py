@@ -290,14 +290,14 @@ class TurnWriter:
         self._software = software
         self._ids = RecordIds(rng)
 
-    def warcinfo(self, file_name: str, at: float) -> bytes:
-        """Return the member that opens an archive file and says who wrote it."""
+    def warcinfo(self, file_name: str, at: float, changes: Sequence[str] = ()) -> bytes:
+        """Return the member that opens an archive file, or says there what was set since."""
         block = (
             f"software: {plain(self._software)}\r\nformat: WARC File Format 1.1\r\n"
             "conformsTo: http://iipc.github.io/warc-specifications/specifications/warc-format/"
-            "warc-1.1/\r\n"
-        ).encode("ascii")
-        named = f"WARC-Filename: {plain(file_name)}\r\n"
+            "warc-1.1/\r\n" + "".join(f"changed: {one}\r\n" for one in changes)
+        ).encode("utf-8", "replace")
+        named = f"WARC-Filename: {plain(file_name)}\r\n" if file_name else ""
         return self._member("warcinfo", at, named, block, "application/warc-fields")
 
     def entry(self, turn: Turn) -> ArchiveEntry:
