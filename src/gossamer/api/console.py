@@ -95,6 +95,20 @@ class Console:
         found = crawl_metrics(self._folder)
         return found if isinstance(found, str) else metrics_text(found)
 
+    def index_lag(self) -> int | None:
+        """Return how many bytes of text and links are archived and not in the index yet.
+
+        None if there is no index. It counts what the next build reads, not what it will add.
+        """
+        from gossamer.search import index_folder, read_manifest
+        from gossamer.store import CrawlFolder, counted_lengths
+
+        found = read_manifest(index_folder(self._folder))
+        if found is None:
+            return None
+        counted = counted_lengths(CrawlFolder(self._folder), "links", "text")
+        return sum(max(end - found.covered.get(name, 0), 0) for name, end in counted.items())
+
 
 def _as_text(value: object) -> str:
     if isinstance(value, list | tuple):

@@ -128,7 +128,20 @@ def _metrics(meter: Meter, engine: Engine) -> Endpoint:
         return [
             Gauge("gossamer_index_pages", "Pages that can be searched.", pages),
             Gauge("gossamer_index_missing_shards", "Shards that do not answer.", missing),
+            Gauge("gossamer_index_lag_bytes", "Archived, not indexed yet.", engine.index_lag()),
             Gauge("gossamer_graph_nodes", "URLs of the graph.", engine.graph_nodes()),
+            Gauge(
+                "gossamer_cache_hits_total",
+                "Answers that were kept in memory.",
+                engine.kept_hits,
+                "counter",
+            ),
+            Gauge(
+                "gossamer_cache_misses_total",
+                "Answers that could have been kept in memory, and were not.",
+                engine.kept_misses,
+                "counter",
+            ),
         ]
 
     async def answer(_request: Request) -> Response:

@@ -101,6 +101,8 @@ class Engine:
         self._status: KeptStatus | None = None
         self._kept_for: LinkGraph | None = None
         self._kept: dict[str, object] = {}
+        self.kept_hits = self.kept_misses = 0
+        """Questions about the status and the whole graph that memory answered, and the others."""
 
     @property
     def crawl(self) -> OpenCrawl:
@@ -137,6 +139,15 @@ class Engine:
         with self._turns_aside.own():
             return ask(self.crawl)
 
+    def index_lag(self) -> int | None:
+        """Return how many archived bytes are not indexed yet; None if that cannot be said."""
+        if self._index is not None or not self.has_archive():
+            return None
+        try:
+            return self.aside(lambda crawl: crawl.console.index_lag())
+        except (GossamerError, OSError):
+            return None
+
     def metrics(self) -> str:
         """Return the metrics of the crawl; "" if there is none, or it cannot be asked."""
         if not self.has_archive():
@@ -168,7 +179,9 @@ class Engine:
         clock = SystemClock()
         now, kept = clock.steady(), self._status
         if kept is not None and now < kept.until:
+            self.kept_hits += 1
             return kept.status
+        self.kept_misses += 1
         with self._turns_aside.own():
             found = self.crawl.status()
         took_s = clock.steady() - now
@@ -255,9 +268,12 @@ class Engine:
             if self._kept_for is not graph:
                 self._kept_for, self._kept = graph, {}
             found = self._kept.get(kind.__name__)
-            if not isinstance(found, kind):
-                found = self._kept[kind.__name__] = ask(graph)
-            return found
+            if isinstance(found, kind):
+                self.kept_hits += 1
+                return found
+            self.kept_misses += 1
+            self._kept[kind.__name__] = answer = ask(graph)
+            return answer
 
     def _graph(self, crawl: OpenCrawl) -> LinkGraph:
         if not crawl.has_open_graph() and not crawl.has_graph():

@@ -5,6 +5,7 @@ import json
 import re
 from collections.abc import Iterator
 from html import unescape
+from pathlib import Path
 from urllib.parse import quote, urlencode, urlsplit
 
 import pytest
@@ -12,6 +13,7 @@ import pytest
 import gossamer
 from tests.browser.site import HARM_PATH, crawl
 from tests.e2e.crawler import only_json, say
+from tests.unit.search.pages_archive import PagesArchive, page
 from tests.unit.web.served import PATIENCE_S, Answer, Served, serving
 
 PAGES = (
@@ -227,6 +229,42 @@ def test_metrics_have_those_of_the_crawl(server: Served) -> None:
     pages = gossamer.open(server.folder).status().pages
     assert f"gossamer_crawl_pages_total {float(pages)}" in text
     assert "gossamer_index_pages" in text
+    assert "\ngossamer_index_lag_bytes 0\n" in text
+
+
+def test_metrics_say_how_many_answers_memory_had(server: Served) -> None:
+    def counts() -> tuple[int, int]:
+        values = dict(
+            line.rsplit(" ", 1)
+            for line in server.get("/metrics").text.splitlines()
+            if not line.startswith("#")
+        )
+        return int(values["gossamer_cache_hits_total"]), int(values["gossamer_cache_misses_total"])
+
+    server.get("/api/hosts")
+    hits, misses = counts()
+    assert misses >= 1
+    for _ in range(3):
+        assert server.get("/api/hosts").status == 200
+    assert counts() == (hits + 3, misses)
+
+
+def test_metrics_say_how_far_the_index_is_behind(tmp_path: Path) -> None:
+    archive = PagesArchive(tmp_path / "crawl")
+    archive.write([page("http://a.test/", "one")])
+    crawl = gossamer.OpenCrawl(archive.root)
+    assert crawl.console.index_lag() is None
+    crawl.build_index()
+    assert crawl.console.index_lag() == 0
+    files = list((archive.root / "archive").iterdir())
+    before = sum(file.stat().st_size for file in files)
+    archive.write([page("http://a.test/b", "two")])
+    behind = sum(file.stat().st_size for file in files) - before
+    assert behind > 0
+    with serving(archive.root, "--no-build", is_waited_for=False) as server:
+        assert f"\ngossamer_index_lag_bytes {behind}\n" in server.get("/metrics").text
+    crawl.build_index()
+    assert crawl.console.index_lag() == 0
 
 
 def test_a_stored_file_has_no_address_but_that_of_our_pages(server: Served) -> None:

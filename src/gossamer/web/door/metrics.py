@@ -17,6 +17,8 @@ class Gauge(Struct, frozen=True):
     name: str
     about: str
     value: float | None
+    kind: str = "gauge"
+    """A "counter" never goes down while the server runs."""
 
 
 class Meter:
@@ -64,7 +66,7 @@ class Meter:
             yield f'gossamer_request_seconds_count{{place="{place}"}} {count}'
         for gauge in gauges:
             if gauge.value is not None:
-                yield from _head(gauge.name, "gauge", gauge.about)
+                yield from _head(gauge.name, gauge.kind, gauge.about)
                 yield f"{gauge.name} {gauge.value:.12g}"
 
 
