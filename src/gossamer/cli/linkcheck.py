@@ -11,6 +11,7 @@ import typer
 
 from gossamer.cli.crawl import flag_parameters, parameter
 from gossamer.cli.flags import FLAGS, given_knobs, max_time_of, named_by_flag, with_flags
+from gossamer.cli.options import folder_to_change, folder_to_read
 from gossamer.cli.screen import harmless, out, progress
 from gossamer.cli.updating import crawl_folder
 from gossamer.errors import ConfigError
@@ -26,7 +27,10 @@ _OWN: tuple[tuple[str, object, object], ...] = (
         "what",
         Annotated[
             list[str],
-            typer.Argument(metavar="SEED...|DIR", help="URLs to start from, or a crawl's folder."),
+            typer.Argument(
+                metavar="SEED...|DIR|URL",
+                help="URLs to start from, or a crawl's folder or store.",
+            ),
         ],
         Parameter.empty,
     ),
@@ -130,23 +134,18 @@ def _form(given: Mapping[str, Any]) -> "LinkFormat":
 
 
 def _found(given: Mapping[str, Any]) -> "LinkReport":
-    from gossamer import OpenCrawl, link_check_config
+    from gossamer import OpenCrawl, is_crawl_store, link_check_config
     from gossamer import check_links as check_site
 
     what: Sequence[str] = given["what"]
     ignore = [line for file in given["ignore"] or () for line in ignored_in(file)]
     wanted = {name: given[name] for name in ("external", "fragments", "markup")}
     max_time_s = max_time_of(given)
-    if not any("://" in one for one in what):
-        if len(what) > 1:
-            raise ConfigError(f"expected one folder, or URLs; found {' '.join(what)}")
-        if not Path(what[0]).exists():
-            raise ConfigError(
-                f"{what[0]} is neither a crawl's folder nor a URL; a URL begins with https:// or "
-                "http://"
-            )
+    is_store = len(what) == 1 and is_crawl_store(what[0])
+    if is_store or not any("://" in one for one in what):
         _expect_no_flags(given)
-        crawl = OpenCrawl(crawl_folder(Path(what[0])))
+        folder = _stored_in(what) if not is_store else _read_from(what[0], given)
+        crawl = OpenCrawl(folder)
         with _telling(given) as tell:
             return crawl.check_links(ignore=ignore, max_time=max_time_s, on_progress=tell, **wanted)
     into: Path | None = given["into"]
@@ -161,6 +160,23 @@ def _found(given: Mapping[str, Any]) -> "LinkReport":
             **wanted,
             **limit,
         )
+
+
+def _stored_in(what: Sequence[str]) -> Path:
+    """Return the crawl folder that was given."""
+    if len(what) > 1:
+        raise ConfigError(f"expected one folder, or URLs; found {' '.join(what)}")
+    if not Path(what[0]).exists():
+        raise ConfigError(
+            f"{what[0]} is neither a crawl's folder nor a URL; a URL begins with https:// or "
+            "http://"
+        )
+    return crawl_folder(Path(what[0]))
+
+
+def _read_from(store: str, given: Mapping[str, Any]) -> Path:
+    """Return a cache of a crawl's store; links that lead outside are asked from a folder only."""
+    return folder_to_change(store) if given["external"] else folder_to_read(store)
 
 
 def _telling(given: Mapping[str, Any]) -> "AbstractContextManager[Callable[[Status], None]]":

@@ -131,16 +131,8 @@ def not_rewritten(file: Path, folder: Path) -> str:
 
 
 def _run(arguments: CrawlArguments, config: Config, max_time_s: float | None) -> int:
-    if not (
-        arguments.seed
-        or arguments.seeds
-        or config.seeds
-        or (arguments.into / "crawl.toml").exists()
-    ):
-        raise ConfigError(
-            f"nothing to start from: there is no crawl in {arguments.into} yet; give a URL, or "
-            "--seeds FILE"
-        )
+    if not (arguments.seed or arguments.seeds or config.seeds):
+        _expect_a_crawl(arguments, config.store.url)
     _expect_no_other_index(arguments.into)
     from gossamer import Crawl
 
@@ -190,6 +182,20 @@ def _run(arguments: CrawlArguments, config: Config, max_time_s: float | None) ->
     if arguments.json:
         print_json({**as_json(ending.status), "reason": ending.reason})
     return ending.exit_code
+
+
+def _expect_a_crawl(arguments: CrawlArguments, store: str) -> None:
+    """Refuse a start without a seed where there is no crawl to go on with, here or in its store."""
+    from gossamer import is_crawl_store
+
+    if (arguments.into / "crawl.toml").exists() or is_crawl_store(store):
+        return
+    place = (
+        store if arguments.cluster else f"{arguments.into} or {store}" if store else arguments.into
+    )
+    raise ConfigError(
+        f"nothing to start from: there is no crawl in {place} yet; give a URL, or --seeds FILE"
+    )
 
 
 def _failed_seeds(folder: Path | str, ending: "Ending") -> FailedSeeds | None:

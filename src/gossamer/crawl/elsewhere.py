@@ -58,16 +58,16 @@ def restore_crawl(
     found = store.charter()
     if found is None or not found[1].shards:
         raise CannotGoOn(f"{url} has no crawl: expected the URL that `crawl --store` was given")
+    if at is None:
+        manifests = store.consistent_manifests(found[1])
+        moment = max(one.at for one in manifests)
+    else:
+        moment, manifests = manifests_at(store, at)  # a moment before the first leaves no folder
     with lock_folder(folder, SystemClock()) as lock:
         if has_crawl(folder):
             raise CannotGoOn(
                 f"{folder.root} has a crawl already; nothing was changed. Give a new folder"
             )
-        if at is None:
-            manifests = store.consistent_manifests(found[1])
-            moment = max(one.at for one in manifests)
-        else:
-            moment, manifests = manifests_at(store, at)
         restore_manifests(store, manifests, folder)
         config = load_crawl_config(folder.root)
         save_crawl_config(folder.root, replace(config, store=replace(config.store, url="")))

@@ -378,6 +378,10 @@ _CAUSES = (
         "the bucket is in another region: set AWS_REGION",
     ),
     (
+        r"Unable to canonicalize filesystem root",
+        "nothing is there; check its spelling, and that its disk is mounted",
+    ),
+    (
         r"AccessDenied|403 Forbidden",
         "access is denied: the credentials lack the right to read, write, list or delete there",
     ),
