@@ -132,7 +132,7 @@ def cluster_join(
     try:
         split_address(head)
     except ValueError as error:
-        raise ConfigError(f"gossamer cluster join: {error}") from None
+        raise ConfigError(f"{error}; write it as in 10.0.0.4:{PORT}") from None
     wanted = read_token(head, token)
     if place.is_member and place.membership().fingerprint != wanted.fingerprint:
         raise ConfigError(

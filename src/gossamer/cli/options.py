@@ -17,8 +17,8 @@ UNKNOWN = 1
 
 _MIRRORS: "list[OpenCrawl]" = []
 """Of stores that were given by URL: their caches are ours until the process ends."""
-_STEERED: dict[Path, str] = {}
-"""By the folder that leads to a coordinator: the store that was given."""
+_STORES: dict[Path, str] = {}
+"""By the folder that is a cache, or leads to a coordinator: the store that was given."""
 
 
 def folder_to_read(place: str) -> Path:
@@ -29,7 +29,9 @@ def folder_to_read(place: str) -> Path:
 
     crawl = gossamer.open(place)
     _MIRRORS.append(crawl)
-    return crawl.folder
+    folder = crawl.folder
+    _STORES[folder] = place
+    return folder
 
 
 def folder_to_change(place: str) -> Path:
@@ -54,13 +56,13 @@ def folder_to_steer(place: str) -> Path:
     crawl = gossamer.open(place)
     _MIRRORS.append(crawl)
     folder = crawl.steered_folder
-    _STEERED[folder] = place
+    _STORES[folder] = place
     return folder
 
 
 def place_given(folder: Path) -> str:
     """Return what was typed where a folder is used."""
-    return _STEERED.get(folder, str(folder))
+    return _STORES.get(folder, str(folder))
 
 
 Folder = Annotated[

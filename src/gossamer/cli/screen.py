@@ -543,9 +543,11 @@ def _user_errors(told: "Mapping[str, UserErrors]") -> Table:
 
 def _retry_line(status: "Status", folder: Path | str) -> Iterator[Text]:
     if failed := sum(status.failed.values()) + status.refused.get("robots_unreachable", 0):
-        command = f"gossamer retry {shlex.quote(str(folder))}"
-        them = plural(failed, "it", "them")
-        yield Text(f"\n{counted(failed, 'URL')} failed; `{harmless(command)}` queues {them} again")
+        place = shlex.quote(str(folder))
+        told = f"`gossamer retry {place}` queues {plural(failed, 'it', 'them')} again"
+        if "://" in place:  # of a cluster, which has ended it: only one that runs can be told
+            told = f"`gossamer list {place} urls --failed` names {plural(failed, 'it', 'them')}"
+        yield Text(f"\n{counted(failed, 'URL')} failed; {harmless(told)}")
 
 
 def _next_steps(ending: str, folder: Path | str) -> Text:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gossamer.cli.beside import FirstBuild, end_with
-from gossamer.cli.options import Build, Json
+from gossamer.cli.options import Build, Json, place_given
 from gossamer.cli.screen import harmless, out, print_json
 from gossamer.cli.searching import given_places, missing_line
 from gossamer.cli.updating import (
@@ -95,7 +95,7 @@ def serve(
         served = _index(places, is_built=build, is_alone=not (shard or query_log))
     from gossamer import serve as serve_forever
 
-    ready = _ready(", ".join(map(str, places)), host, has_token=bool(token), is_json=json)
+    ready = _ready(", ".join(map(_typed, places)), host, has_token=bool(token), is_json=json)
     folder = served if isinstance(served, Path) and build and has_archive(served) else None
     with _built_beside(folder) as is_building, suppress(KeyboardInterrupt):  # how a server ends
         serve_forever(
@@ -111,6 +111,10 @@ def serve(
     if not isinstance(served, Path):
         served.close()
     return 0
+
+
+def _typed(place: str | Path) -> str:
+    return place_given(place) if isinstance(place, Path) else place
 
 
 def _ready(named: str, host: str, *, has_token: bool, is_json: bool) -> Callable[[str], None]:

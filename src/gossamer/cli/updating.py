@@ -78,6 +78,7 @@ def bring_index_up_to_date(folder: Path, *, is_built: bool = True, is_ranked: bo
     `is_ranked`: graph and ranks, too, if there are none.
     """
     from gossamer import BuiltElsewhere, IndexOptions, OpenCrawl
+    from gossamer.cli.options import place_given
 
     crawl = OpenCrawl(folder)
     if not (is_built and has_archive(folder)):
@@ -86,7 +87,7 @@ def bring_index_up_to_date(folder: Path, *, is_built: bool = True, is_ranked: bo
             raise ConfigError(f"{folder} has no index: `gossamer build {folder} index` makes one")
         return
     if not crawl.has_index() and is_writable(folder):
-        sys.stderr.write(f"gossamer: the index of {harmless(folder)} is built first\n")
+        sys.stderr.write(f"gossamer: the index of {harmless(place_given(folder))} is built first\n")
     try:
         with telling("index") as tell:
             crawl.build_index(IndexOptions(ranks=is_ranked), tell)

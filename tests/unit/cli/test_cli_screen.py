@@ -292,6 +292,9 @@ def test_the_summary_names_the_command_that_queues_failures_again() -> None:
     assert "4 URLs failed; `gossamer retry 'my crawl'` queues them again" in shown
     shown = seen(summary("finished", replace(STATUS, failed={"gone": 1}), Path("c")), width=300)
     assert "1 URL failed; `gossamer retry c` queues it again" in shown
+    one = replace(STATUS, failed={"gone": 1})
+    shown = seen(summary("finished", one, "s3://crawls/c"), width=300)
+    assert "1 URL failed; `gossamer list s3://crawls/c urls --failed` names it" in shown
     shown = seen(summary("finished", replace(STATUS, failed={}), Path("c")), width=300)
     assert "retry" not in shown
     given_up = replace(STATUS, failed={}, refused={"robots_unreachable": 2, "off_scope": 3})
