@@ -58,13 +58,15 @@ Token = Annotated[
 
 def serve(
     given: Annotated[
-        list[str],
+        list[str] | None,
         typer.Argument(
             metavar="DIR|URL",
             help="The crawl's folder. Or several, and URLs of published indexes and of "
-            "`gossamer serve --shard`, which are searched as one.",
+            "`gossamer serve --shard`, which are searched as one. None: a page that lists the "
+            "crawls below the current folder, and starts one.",
+            show_default=False,
         ),
-    ],
+    ] = None,
     *,
     port: Port = 8080,
     host: Host = "127.0.0.1",
@@ -83,6 +85,8 @@ def serve(
     """
     if beside:
         end_with(beside)
+    if not given:
+        return _serve_crawls(host, port, token, is_alone=not (shard or query_log), is_json=json)
     places = [place for one in given for place in given_places(one)]
     only = places[0] if len(places) == 1 else None
     served: Path | SearchIndex
@@ -117,7 +121,23 @@ def _typed(place: str | Path) -> str:
     return place_given(place) if isinstance(place, Path) else place
 
 
-def _ready(named: str, host: str, *, has_token: bool, is_json: bool) -> Callable[[str], None]:
+def _serve_crawls(host: str, port: int, token: str, *, is_alone: bool, is_json: bool) -> int:
+    """Serve the list of the crawls below the current folder."""
+    if not is_alone:
+        raise ConfigError("--shard and --query-log: expected one DIR, found none")
+    from gossamer.web import serve_crawls
+
+    folder = Path.cwd()
+    named = f"the crawls in {folder.name or folder}"
+    ready = _ready(named, host, has_token=bool(token), is_json=is_json, change="start crawls")
+    with suppress(KeyboardInterrupt):  # how a server ends
+        serve_crawls(folder, host, port, ready, token=token)
+    return 0
+
+
+def _ready(
+    named: str, host: str, *, has_token: bool, is_json: bool, change: str = "change the crawl"
+) -> Callable[[str], None]:
     """Return what tells that the server can be asked, and who can."""
 
     def ready(address: str) -> None:
@@ -126,10 +146,10 @@ def _ready(named: str, host: str, *, has_token: bool, is_json: bool) -> Callable
         else:
             out().print(f"Serving {harmless(named)} at {address} (Ctrl-C ends it)", markup=False)
         if host not in LOCAL:
-            change = "change the crawl with the token" if has_token else "change nothing"
+            allowed = f"{change} with the token" if has_token else "change nothing"
             out(is_aside=True).print(
                 "Anybody who can reach this machine can look at it: there is no password. They can "
-                f"{change}."
+                f"{allowed}."
             )
 
     return ready

@@ -8,12 +8,16 @@ from urllib.parse import quote
 
 from gossamer.log import escape as without_controls
 
-_SECTIONS: Sequence[tuple[str, str]] = (
+SECTIONS: Sequence[tuple[str, str]] = (
     ("/", "Search"),
     ("/links", "Links"),
     ("/ranks", "Ranks"),
     ("/hosts", "Hosts"),
     ("/crawl", "Crawl"),
+)
+_SEARCH = (
+    '<link rel="search" type="application/opensearchdescription+xml" title="gossamer" '
+    'href="/opensearch.xml">'
 )
 _NUMBERS = ' class="number"'
 _HERE = ' aria-current="page"'
@@ -23,10 +27,16 @@ _TURNING = re.compile("[\u202a-\u202e\u2066-\u2069]")
 _WEB = ("http://", "https://")
 
 
-def frame(title: str, body: Iterable[str], *, section: str = "") -> str:
+def frame(
+    title: str,
+    body: Iterable[str],
+    *,
+    section: str = "",
+    sections: Sequence[tuple[str, str]] = SECTIONS,
+) -> str:
     """Return a whole page. `title` is text; `body` is markup made by the functions below."""
     links = "".join(
-        f'<a href="{path}"{_HERE * (path == section)}>{name}</a>' for path, name in _SECTIONS
+        f'<a href="{path}"{_HERE * (path == section)}>{name}</a>' for path, name in sections
     )
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
@@ -35,8 +45,7 @@ def frame(title: str, body: Iterable[str], *, section: str = "") -> str:
         f"<title>{text(title)}</title>"
         '<link rel="stylesheet" href="/static/style.css">'
         '<link rel="icon" href="/static/icon.svg">'
-        '<link rel="search" type="application/opensearchdescription+xml" title="gossamer" '
-        'href="/opensearch.xml">'
+        f"{_SEARCH * (sections is SECTIONS)}"
         '</head><body><a class="skip" href="#main">To the content</a>'
         '<header><a class="brand" href="/">gossamer</a>'
         f'<nav aria-label="Parts">{links}</nav></header>'

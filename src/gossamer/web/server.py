@@ -11,9 +11,10 @@ import uvicorn
 
 from gossamer import SearchIndex
 from gossamer.errors import ConfigError
-from gossamer.web.app import make_app
-from gossamer.web.door.guard import HEADERS, is_loopback
+from gossamer.web.app import STATIC, make_app
+from gossamer.web.door.guard import HEADERS, App, is_loopback
 from gossamer.web.door.patience import OpenConnections, Patient
+from gossamer.web.start import make_start_app
 
 MOST_CONNECTIONS = 512
 """That are open; beyond, the one that was idle for longest is dropped."""
@@ -47,18 +48,46 @@ def serve(
     `token`: who logs in with it may change the crawl; without one, everybody on loopback may.
     `is_building` returns True while what is due is built: pages say so, the JSON API waits for it.
     """
-    listening = _listening(host, port)
-    with listening:
-        name = listening.getsockname()[0]
-        shown = f"[{name}]" if ":" in name else name
-        app = make_app(
+
+    def app(*, is_local: bool) -> App:
+        return make_app(
             folder,
-            is_local=is_loopback(name),
+            is_local=is_local,
             is_shard=is_shard,
             has_query_log=has_query_log,
             token=token,
             is_building=is_building,
         )
+
+    _serve(app, host, port, ready)
+
+
+def serve_crawls(
+    folder: Path,
+    host: str = "127.0.0.1",
+    port: int = 8080,
+    ready: Callable[[str], None] = lambda _: None,
+    *,
+    token: str = "",
+) -> None:
+    """Serve a list of the crawls below a folder, and a form that starts one, until told to stop.
+
+    `token`: who logs in with it may start one; without it, everybody on loopback may.
+    """
+
+    def app(*, is_local: bool) -> App:
+        return make_start_app(folder, STATIC, is_local=is_local, token=token)
+
+    _serve(app, host, port, ready)
+
+
+def _serve(made: Callable[..., App], host: str, port: int, ready: Callable[[str], None]) -> None:
+    """Listen, make the application for who can reach it, and answer until told to stop."""
+    listening = _listening(host, port)
+    with listening:
+        name = listening.getsockname()[0]
+        shown = f"[{name}]" if ":" in name else name
+        app = made(is_local=is_loopback(name))
         most = connections_in(resource.getrlimit(resource.RLIMIT_NOFILE)[0])
         others = OpenConnections(most)
         config = uvicorn.Config(

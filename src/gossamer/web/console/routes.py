@@ -47,7 +47,7 @@ from gossamer.web.console.drawing import (
 )
 from gossamer.web.console.kept import KeptAnswers
 from gossamer.web.engine import Engine
-from gossamer.web.frame import address, diff_line, field, frame, link_to, table, text
+from gossamer.web.frame import SECTIONS, address, diff_line, field, frame, link_to, table, text
 
 Endpoint: TypeAlias = Callable[[Request], Awaitable[Response]]
 
@@ -399,7 +399,7 @@ def console_routes(engine: Engine, actions: Actions) -> list[Route]:
         Route("/crawl/images", _images),
         Route("/crawl/live", live),
         Route(PATH, _doing(engine, actions), methods=["POST"]),
-        Route(LOGIN_PATH, _login(actions), methods=["GET", "POST"]),
+        Route(LOGIN_PATH, login_page(actions), methods=["GET", "POST"]),
     ]
 
 
@@ -438,8 +438,10 @@ def _doing(engine: Engine, actions: Actions) -> Endpoint:
     return answer
 
 
-def _login(actions: Actions) -> Endpoint:
-    """Return the page on which one logs in with the server's token."""
+def login_page(
+    actions: Actions, home: str = "/crawl", sections: Sequence[tuple[str, str]] = SECTIONS
+) -> Endpoint:
+    """Return the page on which one logs in with the server's token; `home` follows it."""
 
     async def answer(request: Request) -> Response:
         if request.method == "POST":
@@ -447,7 +449,7 @@ def _login(actions: Actions) -> Endpoint:
             actions.check(request, form)
             cookie = actions.cookie_for(form.one("token"))
             headers = {
-                "location": "/crawl",
+                "location": home,
                 "set-cookie": f"{COOKIE}={cookie}; Path=/; HttpOnly; SameSite=Strict"
                 + ("; Secure" if request.url.scheme == "https" else ""),
             }
@@ -459,7 +461,7 @@ def _login(actions: Actions) -> Endpoint:
             '<label><span>Token of this server</span><input type="password" name="token" '
             'autocomplete="current-password"></label><button>Log in</button></form>'
         )
-        made = frame("Log in · gossamer", [body], section="/crawl")
+        made = frame("Log in · gossamer", [body], section="/crawl", sections=sections)
         return Response(made, media_type="text/html")
 
     return answer
