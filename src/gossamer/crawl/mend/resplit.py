@@ -17,7 +17,7 @@ import socket
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
-from random import Random
+from random import Random, SystemRandom
 
 from gossamer.clock import SystemClock
 from gossamer.cluster import (
@@ -191,7 +191,8 @@ async def _repair_old(split: Split) -> None:
             _keep_foreign_contents(state, shard, split.old)
             _drop_foreign(state, shard, split.old)
             _drop_bequests(state)
-        opened = assemble(place, split.config, SystemClock(), Random(0), Extras())  # noqa: S311  # nothing is drawn
+        random = Random(SystemRandom().getrandbits(64))  # noqa: S311  # ids of records: requests that were cut off are told
+        opened = assemble(place, split.config, SystemClock(), random, Extras())
         await opened.close()
 
 
