@@ -171,9 +171,8 @@ def test_showing_a_page_fetches_little_more_than_it_and_the_next_question_only_n
 @pytest.mark.slow
 @pytest.mark.usefixtures("cache")
 def test_the_url_of_a_store_is_enough_to_go_on_and_is_no_seed_of_a_link_check(
-    server: ServerProcess, tmp_path: Path
+    server: ServerProcess, tmp_path: Path, url: str
 ) -> None:
-    url = f"file://{tmp_path}/store"
     crawler = crawler_of(server, tmp_path, url, "--shards", "1", "--max-pages", "5")
     finish(crawler.start(is_fresh=True)).expect(0)
     links = crawler.say("check-links", "--json")
@@ -182,7 +181,7 @@ def test_the_url_of_a_store_is_enough_to_go_on_and_is_no_seed_of_a_link_check(
     assert (ended.code, only_json(ended)["pages"]) == (links.code, only_json(links)["pages"])
     assert "only read" in say("check-links", url, "--external").expect(2).err
     other = Crawler(tmp_path / "other", (), ("--store", url, "--max-pages", "8"))
-    finish(other.start()).expect(0)
+    finish(other.start(is_fresh=True)).expect(0)
     assert other.status()["pages"] >= 8
     assert gossamer.open(other.folder).config().filter.allow == ("*.test",)
 
@@ -223,6 +222,9 @@ def test_a_place_without_a_crawl_is_refused_in_one_line(tmp_path: Path, cache: P
     ended = say("status", f"file://{tmp_path}/empty").expect(2)
     assert "has no crawl" in ended.err
     assert say("why", f"file://{tmp_path}/empty", "http://x.test/").expect(2).err
+    new = ("crawl", "--into", str(tmp_path / "c"), "--store")
+    assert "empty yet; give a URL" in say(*new, f"file://{tmp_path}/empty").expect(2).err
+    assert "nothing is there" in say(*new, f"file://{tmp_path}/not-there").expect(4).err
     assert "nothing is there; check its spelling" in (
         say("status", f"file://{tmp_path}/not-there").expect(4).err
     )

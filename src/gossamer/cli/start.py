@@ -1,5 +1,7 @@
 """Start a crawl, or go on with one: what `gossamer crawl` does once its arguments are read."""
 
+import subprocess
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -186,9 +188,7 @@ def _run(arguments: CrawlArguments, config: Config, max_time_s: float | None) ->
 
 def _expect_a_crawl(arguments: CrawlArguments, store: str) -> None:
     """Refuse a start without a seed where there is no crawl to go on with, here or in its store."""
-    from gossamer import is_crawl_store
-
-    if (arguments.into / "crawl.toml").exists() or is_crawl_store(store):
+    if (arguments.into / "crawl.toml").exists() or (store and _has_crawl(store)):
         return
     place = (
         store if arguments.cluster else f"{arguments.into} or {store}" if store else arguments.into
@@ -196,6 +196,18 @@ def _expect_a_crawl(arguments: CrawlArguments, store: str) -> None:
     raise ConfigError(
         f"nothing to start from: there is no crawl in {place} yet; give a URL, or --seeds FILE"
     )
+
+
+def _has_crawl(store: str) -> bool:
+    """Return True if a store has a crawl; refuse one that cannot be asked.
+
+    A process of its own asks: this one will fork, which the library of stores does not survive.
+    """
+    command = [sys.executable, "-m", "gossamer", "status", store, "--json"]
+    asked = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603  # our own words
+    if asked.returncode not in {0, 2}:
+        raise CannotGoOn(asked.stderr.strip().rpartition("\n")[2].removeprefix("gossamer: "))
+    return asked.returncode == 0
 
 
 def _failed_seeds(folder: Path | str, ending: "Ending") -> FailedSeeds | None:

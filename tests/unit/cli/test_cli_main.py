@@ -26,7 +26,6 @@ from gossamer.settings import save_config
         (["crawl", "http://a.test/", "--into", "D", "--shards", "257"], "--shards: expected"),
         (["crawl", "http://a.test/", "--into", "D", "--config", "none.toml"], "does not exist"),
         (["crawl", "--into", "D"], "nothing to start from"),
-        (["crawl", "--into", "D", "--store", "file:///no/such"], "in D or file:///no/such yet"),
         (["status", "D"], "D is not a crawl folder"),
         (["why", "D", "http://a.test/"], "D is not a crawl folder"),
         (["show", "D", "http://a.test/", "--raw", "--text"], "give one of them"),
