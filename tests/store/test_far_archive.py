@@ -46,7 +46,7 @@ def test_what_is_in_the_store_only_is_read_from_there_by_all_commands(tmp_path: 
         pages = {page.url: page for page in mine.pages()}
         assert pages.keys() == {page.url for page in theirs.pages()}
         in_store = [one for one in pages.values() if one.location.file in far]
-        assert len(in_store) > 20
+        assert in_store  # how many depends on how far the first machine came
         for page in in_store[:10]:
             other = theirs.page(page.url)
             assert other is not None
