@@ -13,12 +13,18 @@ from tests.store.machines import SHIP_S, Machine, Trial, pause, trial
 pytestmark = pytest.mark.slow
 
 
+def closed_pages(store: Path) -> int:
+    """How many HTML pages are in archive files that the store has as a whole."""
+    rows = [place.read_text() for place in store.glob("archive/*.cdxj") if place.is_file()]
+    return sum(text.count('"text/html"') for text in rows)
+
+
 def taken_over(going: Trial) -> Machine:
     """Let a machine die with its disk, and another finish the crawl without the old archive."""
     first, second = going.machine("a"), going.machine("b", "--no-local-archive")
     first.start()
     store = Path(going.place.url.removeprefix("file://"))
-    assert wait_until(lambda: len(list(store.glob("archive/*.cdxj"))) > 1, first.process)
+    assert wait_until(lambda: closed_pages(store) > 50, first.process)
     assert wait_until(
         lambda: any(map(Path.is_file, store.glob("archive/pages*.gz"))), first.process
     )
@@ -46,7 +52,7 @@ def test_what_is_in_the_store_only_is_read_from_there_by_all_commands(tmp_path: 
         pages = {page.url: page for page in mine.pages()}
         assert pages.keys() == {page.url for page in theirs.pages()}
         in_store = [one for one in pages.values() if one.location.file in far]
-        assert in_store  # how many depends on how far the first machine came
+        assert len(in_store) > 20
         for page in in_store[:10]:
             other = theirs.page(page.url)
             assert other is not None
