@@ -13,9 +13,8 @@ import gossamer
 
 DOORS = ("gossamer", "gossamer.report", "gossamer.graph", "gossamer.search", "gossamer.crawl")
 UNTYPED = ("dict[str, object]", "Mapping[str, object]", "dict[str, Any]", "Mapping[str, Any]")
-PLAIN = frozenset({"as_json", "ask_coordinator", "json_fields", "notes"})
-"""What turns an answer into JSON, or hands one on as it came over the wire; and notes, which are
-whatever JSON the user's processors note."""
+PLAIN = frozenset({"as_json", "json_fields", "notes"})
+"""What turns an answer into JSON; and notes, which are whatever JSON the user's processors note."""
 
 
 def public(door: str) -> Iterator[tuple[str, ast.stmt]]:

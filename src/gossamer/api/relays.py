@@ -40,7 +40,7 @@ class CoordinatorRelay:
         self._folder = CrawlFolder(Path(mkdtemp(prefix="gossamer-")))
         atexit.register(shutil.rmtree, self._folder.root, ignore_errors=True)
         try:
-            said = self._asked({"ask": "status"})
+            said = json.loads(self._asked({"ask": "status"}))
             self._prepare(url, is_paused=said.get("paused") == "on_request")
             self._listening = socket.socket(socket.AF_UNIX)
             with short_path(self._folder.control_path) as short:
@@ -88,12 +88,12 @@ class CoordinatorRelay:
             with line, suppress(OSError), line.makefile("rwb") as words:
                 question = json.loads(words.readline(LONGEST_LINE))
                 try:
-                    answer: Mapping[str, object] = self._passed_on(question)
+                    answer = self._passed_on(question)
                 except GossamerError as error:
-                    answer = {"error": str(error)}
-                words.write(json.dumps(dict(answer)).encode() + b"\n")
+                    answer = json.dumps({"error": str(error)}).encode()
+                words.write(answer + b"\n")
 
-    def _passed_on(self, question: dict[str, object]) -> Mapping[str, object]:
+    def _passed_on(self, question: dict[str, object]) -> bytes:
         match question.get("ask"):
             case "pause":
                 is_paused = self._folder.paused_path.exists()
@@ -113,7 +113,7 @@ class CoordinatorRelay:
                 self._asked({"ask": "status"})
                 asyncio.run(clock.sleep(LOOK_S))
 
-    def _asked(self, question: Mapping[str, object]) -> Mapping[str, object]:
+    def _asked(self, question: Mapping[str, object]) -> bytes:
         from gossamer.crawl import ask_coordinator
 
         return ask_coordinator(self._home, self._address, question)

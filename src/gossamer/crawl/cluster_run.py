@@ -130,17 +130,15 @@ def ask_cluster(home: ClusterHome, ask: str, node: str = "") -> HeadAnswer:
     return asyncio.run(ask_head(home, HeadQuestion(ask, node)))[0]
 
 
-def ask_coordinator(
-    home: ClusterHome, address: str, question: Mapping[str, object]
-) -> dict[str, object]:
-    """Return what the coordinator of a crawl answers that a cluster runs."""
+def ask_coordinator(home: ClusterHome, address: str, question: Mapping[str, object]) -> bytes:
+    """Return what the coordinator of a crawl answers that a cluster runs, as JSON."""
     home.membership()
     return asyncio.run(_ask_coordinator(home, address, question))
 
 
 async def _ask_coordinator(
     home: ClusterHome, address: str, question: Mapping[str, object]
-) -> dict[str, object]:
+) -> bytes:
     try:
         connection: Connection[ControlReply] = await Connection.dial(
             address, client_context(home.root), ControlReply
@@ -152,7 +150,7 @@ async def _ask_coordinator(
     await connection.end()
     if reply is None:
         raise CannotGoOn(f"the coordinator at {address} gave no answer; ask again later")
-    return reply.answer
+    return msgspec.json.encode(reply.answer)
 
 
 async def ask_head(home: ClusterHome, question: HeadQuestion) -> tuple[HeadAnswer, str]:

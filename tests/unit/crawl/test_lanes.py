@@ -286,6 +286,14 @@ def test_what_cannot_be_cut_is_passed_over(web: Web) -> None:
     assert cut(lanes, 5.0, ANSWERED) == watches[:2]
 
 
+def test_all_that_is_under_way_is_cut_once(web: Web) -> None:
+    lanes = Lanes(8)
+    lanes.begin(100, ANSWERED, 0.0)  # its name is being looked up
+    watches = begun(lanes, web, ANSWERED, 3)
+    assert list(lanes.cut_all()) == watches
+    assert list(lanes.cut_all()) == []
+
+
 def test_one_that_has_become_fast_again_is_not_cut(web: Web) -> None:
     lanes = Lanes(64)
     watches = begun(lanes, web, ANSWERED, 16)

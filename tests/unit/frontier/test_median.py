@@ -1,5 +1,6 @@
 """The median time of a host's answers is estimated as they come."""
 
+import itertools
 from random import Random
 from statistics import median
 
@@ -30,6 +31,15 @@ def test_it_comes_near_the_true_one_whatever_the_spread() -> None:
     for spread in (0.1, 0.5, 1.0):
         given = [rng.lognormvariate(-1.0, spread) for _ in range(1000)]
         assert 0.85 < noted(given).median_s / median(given) < 1.15, spread
+
+
+def test_the_step_shrinks_as_answers_come() -> None:
+    row = noted([1.0, 2.0])
+    first = row.median_s - 1.0
+    moves = [noted([1.0, 2.0] + [9.0] * count).median_s for count in range(4)]
+    steps = [after / before - 1.0 for before, after in itertools.pairwise(moves)]
+    assert row.answers == 2
+    assert first > steps[0] > steps[1] > steps[2] > 0.0
 
 
 def test_it_follows_a_server_that_becomes_slower() -> None:

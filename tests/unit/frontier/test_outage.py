@@ -14,6 +14,7 @@ from gossamer.frontier.outage import (
     note_failure,
     note_throttle,
     park_row,
+    parks_alone_at,
     parks_at,
     probe_delay_s,
     robots_failure,
@@ -85,6 +86,13 @@ def test_false_alarms_make_a_host_tolerant_of_server_errors_alone(
     tolerance: int, kind: FailureClass, expected: int
 ) -> None:
     assert parks_at(HostState(name="a.test", tolerance=tolerance), kind) == expected
+
+
+@pytest.mark.parametrize("kind", list(FailureClass))
+def test_alone_a_host_is_parked_by_two_failures_or_four_broken_connections(
+    kind: FailureClass,
+) -> None:
+    assert parks_alone_at(tried(kind)) == (4 if kind is FailureClass.RESET else 2)
 
 
 @pytest.mark.parametrize(
