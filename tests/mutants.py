@@ -69,7 +69,11 @@ MODULES: dict[str, tuple[str, tuple[str, ...]]] = {
     ),
     "politeness": (
         "frontier/politeness.py",
-        ("tests/unit/frontier/test_politeness.py", "tests/unit/frontier/test_addresses.py"),
+        (
+            "tests/unit/frontier/test_politeness.py",
+            "tests/unit/frontier/test_addresses.py",
+            "tests/unit/frontier/test_median.py",
+        ),
     ),
     "repair": ("store/repairing.py", ("tests/unit/store/test_store_repair*.py",)),
     "ends": ("store/ends.py", ("tests/unit/store/test_store_ends.py",)),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gossamer.cli.options import Address, Folder, FolderOrStore, Json, SteeredFolder
+from gossamer.cli.options import Address, Folder, FolderOrStore, Json, SteeredFolder, place_given
 from gossamer.cli.plain import opened, show_status
 from gossamer.cli.screen import (
     UNITS_TOLD,
@@ -277,7 +277,7 @@ def _tell_nothing_trusted(crawl: "OpenCrawl", folder: Path, patterns: Sequence[s
     names = ", ".join(patterns)
     kept = f"nothing that is held matches {names}; it is kept in [traps] trust for later"
     out().print(harmless(kept), markup=False)
-    for part in held_view(crawl.status(), folder):
+    for part in held_view(crawl.status(), place_given(folder)):
         out().print(part)
 
 
