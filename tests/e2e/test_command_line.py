@@ -1,6 +1,7 @@
 """The command line as a user has it: a process, its output, its exit code, its folder."""
 
 import json
+import os
 import signal
 import stat
 import subprocess
@@ -189,3 +190,13 @@ def test_the_demo_shows_everything_and_ends_well(tmp_path: Path) -> None:
     assert "robots_disallowed" in ended.stdout
     assert "Fetched and archived" in ended.stdout
     said("demo", "--into", tmp_path, code=2)
+
+
+@pytest.mark.parametrize("line", ["status {}", "list {} urls"])
+def test_a_reader_that_has_seen_enough_is_no_error(crawled: Path, line: str) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    words = command(*line.format(crawled).split())
+    with os.fdopen(writer, "w") as closed:
+        ended = subprocess.run(words, check=False, stdout=closed, stderr=subprocess.PIPE)
+    assert (ended.returncode, ended.stderr) == (0, b"")

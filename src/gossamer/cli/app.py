@@ -1,18 +1,24 @@
-"""The verbs of the command `gossamer`, and the parser that knows them all."""
+"""The verbs of the command `gossamer`: where each is defined, and how one is run."""
 
-from collections.abc import Collection, Sequence
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from importlib import import_module
-from typing import Annotated, Any
-
-import typer
-from rich.markup import escape
-from typer.main import get_command
+from typing import Any
 
 from gossamer import __version__
+from gossamer.cli.parameters import Declaration, declarations_of
+from gossamer.cli.parsing import HELP, given_values, wrong_usage
 from gossamer.errors import ConfigError
 
-_FLAGS_OF_OTHERS = {"ignore_unknown_options": True}
+_NAME = "gossamer"
+_ABOUT = "A web crawler that keeps what it finds and can say why."
+_CODES = (
+    "Exit codes: 0 done, 1 no seed could be fetched, or `check-links` found something, "
+    "or `show`, `receipt`, `links` or `graph` do not have the URL or host, or `index` could "
+    "not read something, 2 wrong usage, 3 stopped on request, 4 could not go on, or `check` "
+    "found damage, 5 another machine has taken the crawl over."
+)
 _VERBS: dict[str, str] = {
     "crawl": "crawl.crawl",
     "watch": "crawl.watch",
@@ -83,54 +89,7 @@ _GROUPS: dict[str, tuple[str, dict[str, str]]] = {
     "cluster": ("Machines that share crawls: bring a cluster up, join it.", _CLUSTER_VERBS),
 }
 _WITH_FLAGS_OF_OTHERS = {"set", "search"}
-
-
-def app_with(verbs: Collection[str]) -> typer.Typer:
-    """Return the command with these verbs: what the others need is not imported."""
-    app = typer.Typer(
-        name="gossamer",
-        help="A web crawler that keeps what it finds and can say why.",
-        epilog="Exit codes: 0 done, 1 no seed could be fetched, or `check-links` found something, "
-        "or `show`, `receipt`, `links` or `graph` do not have the URL or host, or `index` could "
-        "not read something, 2 wrong usage, 3 stopped on request, 4 could not go on, or `check` "
-        "found damage, 5 another machine has taken the crawl over.",
-        add_completion=False,
-        pretty_exceptions_enable=False,
-        context_settings={"help_option_names": ["-h", "--help"]},
-    )
-    app.callback(invoke_without_command=True)(_top)
-    for verb in (one for one in _VERBS if one in verbs):
-        if verb in _GROUPS:
-            app.add_typer(_verbs_of(verb), name=verb)
-        else:
-            settings = _FLAGS_OF_OTHERS if verb in _WITH_FLAGS_OF_OTHERS else None
-            app.command(verb, context_settings=settings)(_defined(_VERBS[verb]))
-    return app
-
-
-def _verbs_of(group: str) -> typer.Typer:
-    words, verbs = _GROUPS[group]
-    app = typer.Typer(
-        help=words,
-        add_completion=False,
-        context_settings={"help_option_names": ["-h", "--help"]},
-        no_args_is_help=True,
-    )
-    for verb, place in verbs.items():
-        app.command(verb)(_defined(place))
-    return app
-
-
-def _defined(place: str) -> Any:  # noqa: ANN401 - a command, whose parameters the parser reads
-    module, _, name = place.partition(".")
-    return getattr(import_module(f"gossamer.cli.{module}"), name)
-
-
-def __getattr__(name: str) -> typer.Typer:
-    """Give the command with all its verbs as `app`, for who walks over them."""
-    if name != "app":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return app_with(_VERBS)
+"""Verbs to which an option that they do not know is a word as any other."""
 
 
 ELSEWHERE: dict[str, str] = {
@@ -157,56 +116,90 @@ ELSEWHERE: dict[str, str] = {
 }
 """What flags of wget, curl and other crawlers are called here."""
 
-Version = Annotated[
-    bool, typer.Option("--version", is_eager=True, help="Print the version and end.")
-]
-
-
-def _top(*, version: Version = False) -> None:
-    """Take what stands before the verb."""
-    if version:
-        typer.echo(f"gossamer {__version__}")
-        raise typer.Exit
+_OF_A_CRAWL = {"crawl", "watch"}
 
 
 def parse_and_run(words: Sequence[str]) -> object:
     """Run one command; return what it returned. Wrong usage is a `ConfigError`."""
-    try:
-        verb = words[0] if words else ""
-        command = get_command(app_with({verb} if verb in _VERBS else _VERBS))
-        if not {"-h", "--help"}.isdisjoint(words):
-            _show_brackets(command)
-        return command(args=list(words), prog_name="gossamer", standalone_mode=False)
-    except typer.TyperException as error:
-        raise ConfigError(usage_error(error, words)) from error
+    first, *rest = words
+    if first == "--version":
+        sys.stdout.write(f"{_NAME} {__version__}\n")
+        return None
+    if first in HELP:
+        sys.stdout.write(_help_of(_NAME, _ABOUT, _VERBS, _CODES))
+        return None
+    if first.startswith("-"):
+        raise wrong_usage(f"No such option: {first.partition('=')[0]}", _NAME)
+    if "://" in first:
+        line = f"gossamer crawl {first} --into DIR"
+        raise ConfigError(f"{first!r} is not a command; did you mean `{line}`?")
+    _expect_command(first, _VERBS, _NAME)
+    if first in _GROUPS:
+        return _run_of_group(first, rest)
+    return _run(f"{_NAME} {first}", _VERBS[first], rest)
 
 
-def _show_brackets(command: Any) -> None:  # noqa: ANN401 - of the parser library, which hides it
-    """Let the help of a command and its parts show what stands in brackets: it is not markup."""
-    for one in (command, *command.params):
-        if getattr(one, "help", None):
-            one.help = escape(one.help)
-    for part in getattr(command, "commands", {}).values():
-        _show_brackets(part)
+def every_command() -> Iterator[tuple[str, tuple[Declaration, ...]]]:
+    """Yield each command, as typed behind `gossamer`, with its parameters."""
+    for verb, place in _VERBS.items():
+        if place:
+            yield verb, declarations_of(_defined(place))
+    for group, (_, verbs) in _GROUPS.items():
+        for verb, place in verbs.items():
+            yield f"{group} {verb}", declarations_of(_defined(place))
 
 
-def usage_error(error: typer.TyperException, words: Sequence[str]) -> str:
-    """Return what is wrong with a line of arguments, and what to write instead."""
-    first = words[0] if words else ""
-    context = getattr(error, "ctx", None)
-    own = f"gossamer {first}" if first in _VERBS and first not in _GROUPS else ""
-    command = context.command_path if context is not None else own or "gossamer"
-    see = f"see `{command} --help`"
-    option = getattr(error, "option_name", "")
-    said = error.format_message().partition(" (Possible")[0].rstrip(".")
-    if near := get_close_matches(option, getattr(error, "possibilities", None) or (), n=1):
-        said += f"; did you mean {near[0]}?"
-    if getattr(getattr(error, "param", None), "name", "") == "into":
-        return f"{said}: give the folder to keep the crawl in, such as --into mycrawl"
-    if not said:  # its help was printed
-        return f"which of its commands? {see.capitalize()}"
-    if said.startswith("No such command") and "://" in first:
-        return f"{first!r} is not a command; did you mean `gossamer crawl {first} --into DIR`?"
-    if option in ELSEWHERE and command.endswith(("crawl", "watch")):
-        return f"No such option: {option}; {ELSEWHERE[option]}; {see}"
-    return f"{said} (or {see})" if said.endswith("?") else f"{said}; {see}"
+def _run_of_group(group: str, words: Sequence[str]) -> object:
+    about, verbs = _GROUPS[group]
+    path = f"{_NAME} {group}"
+    if not words or words[0] in HELP:
+        sys.stdout.write(_help_of(path, about, verbs))
+        if not words:
+            raise ConfigError(f"which of its commands? See `{path} --help`")
+        return None
+    first, *rest = words
+    if first.startswith("-"):
+        raise wrong_usage(f"No such option: {first}", path)
+    _expect_command(first, verbs, path)
+    return _run(f"{path} {first}", verbs[first], rest)
+
+
+def _expect_command(name: str, verbs: Mapping[str, str], path: str) -> None:
+    if name not in verbs:
+        near = next(iter(get_close_matches(name, verbs, n=1)), "")
+        said = f"No such command {name!r}"
+        raise wrong_usage(f"{said}. Did you mean {near!r}?" if near else said, path, near)
+
+
+def _run(path: str, place: str, words: Sequence[str]) -> object:
+    command, verb = _defined(place), path.partition(" ")[2]
+    declarations = declarations_of(command)
+    given = given_values(
+        declarations,
+        words,
+        path,
+        ours_alone=verb not in _WITH_FLAGS_OF_OTHERS,
+        elsewhere=ELSEWHERE if verb in _OF_A_CRAWL else None,
+    )
+    if given is None:
+        from gossamer.cli.helping import help_of_command
+
+        sys.stdout.write(help_of_command(command, declarations, path))
+        return None
+    return command(**given)
+
+
+def _help_of(path: str, about: str, verbs: Mapping[str, str], notes: str = "") -> str:
+    from gossamer.cli.helping import HelpRow, help_of_group, summary_of
+
+    rows = (
+        HelpRow(verb, summary_of(_defined(place)) if place else _GROUPS[verb][0])
+        for verb, place in verbs.items()
+    )
+    return help_of_group(path, about, rows, notes)
+
+
+def _defined(place: str) -> Callable[..., Any]:
+    module, _, name = place.partition(".")
+    found: Callable[..., Any] = getattr(import_module(f"gossamer.cli.{module}"), name)
+    return found

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
 from msgspec.structs import replace
 
 from gossamer.cli.indexing import PUBLISH, RANKS, SPLIT, SPLIT_CRAWL, build_index_of
@@ -17,6 +16,7 @@ from gossamer.cli.options import (
     coding_of,
     declare,
 )
+from gossamer.cli.parameters import argument, option
 from gossamer.cli.quantities import memory_of
 from gossamer.cli.screen import ALIKE, as_json, harmless, out, print_json
 from gossamer.cli.updating import build_line, crawl_folder, telling
@@ -79,14 +79,14 @@ Choice = "keep|follow"
 OF_GRAPH: Sequence[tuple[str, Any, Any]] = (
     (
         "fold",
-        Annotated[bool, typer.Option("--fold", help="Leave no newer pages on top of the graph.")],
+        Annotated[bool, option("--fold", help="Leave no newer pages on top of the graph.")],
         False,
     ),
     (
         "redirects",
         Annotated[
             str | None,
-            typer.Option(
+            option(
                 "--redirects",
                 metavar=Choice,
                 help="follow: links count for the end. If not given: as before, keep at first.",
@@ -98,7 +98,7 @@ OF_GRAPH: Sequence[tuple[str, Any, Any]] = (
         "canonical",
         Annotated[
             str | None,
-            typer.Option("--canonical", metavar=Choice, help="The same for canonical links."),
+            option("--canonical", metavar=Choice, help="The same for canonical links."),
         ],
         None,
     ),
@@ -110,20 +110,20 @@ declare(
     ("folder", OwnFolder, REQUIRED),
     (
         "what",
-        Annotated[str, typer.Argument(metavar="|".join(KNOWN), help="What to build.")],
+        Annotated[str, argument(metavar="|".join(KNOWN), help="What to build.")],
         REQUIRED,
     ),
-    ("full", Annotated[bool, typer.Option("--full", help="Read the whole archive again.")], False),
+    ("full", Annotated[bool, option("--full", help="Read the whole archive again.")], False),
     (
         "follow",
-        Annotated[bool, typer.Option("--follow", help="Go on while the crawl runs.")],
+        Annotated[bool, option("--follow", help="Go on while the crawl runs.")],
         False,
     ),
     *OF_GRAPH,
     *OF_INDEX,
     (
         "beside",
-        Annotated[int | None, typer.Option("--beside", metavar="PID", hidden=True)],
+        Annotated[int | None, option("--beside", metavar="PID", hidden=True)],
         None,
     ),
     ("memory", Memory, "512MiB"),

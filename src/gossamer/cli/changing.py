@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
-import typer
 from rich.text import Text
 
 from gossamer.cli.options import Folder, Json
+from gossamer.cli.parameters import option
 from gossamer.cli.screen import as_json, harmless, iso_moment, out, print_json, shown_moment
 from gossamer.cli.updating import crawl_folder
 from gossamer.clock import SystemClock
@@ -43,7 +43,7 @@ SOMETHING = 1
 
 Since = Annotated[
     str | None,
-    typer.Option(
+    option(
         "--since",
         metavar="TIME",
         help='Only what was noticed since then: 2026-11-01, yesterday, "2 days ago"; or last: '
@@ -52,25 +52,25 @@ Since = Annotated[
 ]
 Selector = Annotated[
     str,
-    typer.Option(
+    option(
         "--selector",
         metavar="CSS",
         help="Only changes inside elements that match, of pages that have such elements.",
     ),
 ]
 Lines = Annotated[
-    int, typer.Option("--lines", min=0, help="Lines before and after that are shown of a page.")
+    int, option("--lines", min=0, help="Lines before and after that are shown of a page.")
 ]
 Feed = Annotated[
     Path | None,
-    typer.Option("--feed", metavar="FILE", help="Add them to an Atom feed, or make one."),
+    option("--feed", metavar="FILE", help="Add them to an Atom feed, or make one."),
 ]
 FeedMax = Annotated[
-    int, typer.Option("--feed-max", min=1, help="Entries that the feed keeps, newest first.")
+    int, option("--feed-max", min=1, help="Entries that the feed keeps, newest first.")
 ]
 Notify = Annotated[
     str,
-    typer.Option(
+    option(
         "--notify",
         metavar="CMD",
         help="Run this with the shell if there are changes: JSON on its standard input, "
@@ -78,12 +78,10 @@ Notify = Annotated[
     ),
 ]
 NotifyTimeout = Annotated[
-    float, typer.Option("--notify-timeout", metavar="S", help="End it after so many seconds.")
+    float, option("--notify-timeout", metavar="S", help="End it after so many seconds.")
 ]
-ExitCode = Annotated[bool, typer.Option("--exit-code", help="Exit with 1 if there are changes.")]
-FormatOption = Annotated[
-    Format, typer.Option("--format", help="text, jsonl (one object a line) or csv.")
-]
+ExitCode = Annotated[bool, option("--exit-code", help="Exit with 1 if there are changes.")]
+FormatOption = Annotated[Format, option("--format", help="text, jsonl (one object a line) or csv.")]
 
 
 def changes(

@@ -2,9 +2,8 @@
 
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from gossamer.cli.options import Folder, Json
+from gossamer.cli.parameters import option
 from gossamer.cli.screen import MIB, as_json, harmless, out, print_json
 from gossamer.cli.updating import crawl_folder, telling
 from gossamer.log import counted
@@ -36,17 +35,17 @@ def check(
     folder: Folder,
     *,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Lengths, manifests and CDXJ indexes only.")
+        bool, option("--quick", help="Lengths, manifests and CDXJ indexes only.")
     ] = False,
     sample: Annotated[
-        int, typer.Option("--sample", metavar="N", min=0, help="N records of each archive file.")
+        int, option("--sample", metavar="N", min=0, help="N records of each archive file.")
     ] = 0,
     seed: Annotated[
-        int, typer.Option("--seed", metavar="N", help="Another number draws other records.")
+        int, option("--seed", metavar="N", help="Another number draws other records.")
     ] = 0,
     repair: Annotated[
         bool,
-        typer.Option("--repair", help="Build again what can be; the crawl must not run."),
+        option("--repair", help="Build again what can be; the crawl must not run."),
     ] = False,
     json: Json = False,
 ) -> int:

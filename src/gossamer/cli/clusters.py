@@ -3,9 +3,8 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
-import typer
-
 from gossamer.cli.options import Json
+from gossamer.cli.parameters import argument, option
 from gossamer.cli.screen import as_json, harmless, out, print_json
 from gossamer.log import counted
 
@@ -14,7 +13,7 @@ if TYPE_CHECKING:
 
 Home = Annotated[
     Path | None,
-    typer.Option(
+    option(
         "--home",
         metavar="DIR",
         help="Where this machine keeps certificates, shards and logs; $GOSSAMER_CLUSTER, or "
@@ -24,11 +23,11 @@ Home = Annotated[
 ]
 Name = Annotated[
     str,
-    typer.Option("--name", metavar="NAME", help="What this machine is called; its host name."),
+    option("--name", metavar="NAME", help="What this machine is called; its host name."),
 ]
 Cores: TypeAlias = Annotated[
     int,
-    typer.Option("--cores", metavar="N", min=0, help="How many shards may count on; all cores."),
+    option("--cores", metavar="N", min=0, help="How many shards may count on; all cores."),
 ]
 
 
@@ -36,7 +35,7 @@ def up(
     *,
     listen: Annotated[
         str,
-        typer.Option(
+        option(
             "--listen",
             metavar="HOST[:PORT]",
             help="Where other machines reach this one; port 7420 unless given.",
@@ -54,9 +53,9 @@ def up(
 
 
 def join(
-    address: Annotated[str, typer.Argument(metavar="HOST:PORT", help="As `up` has printed it.")],
+    address: Annotated[str, argument(metavar="HOST:PORT", help="As `up` has printed it.")],
     *,
-    token: Annotated[str, typer.Option("--token", metavar="TOKEN", help="As `up` has printed it.")],
+    token: Annotated[str, option("--token", metavar="TOKEN", help="As `up` has printed it.")],
     name: Name = "",
     cores: Cores = 0,
     home: Home = None,
@@ -94,7 +93,7 @@ def status(*, home: Home = None, json: Json = False) -> None:
 
 
 def drain(
-    node: Annotated[str, typer.Argument(metavar="NODE", help="The machine, by name.")],
+    node: Annotated[str, argument(metavar="NODE", help="The machine, by name.")],
     *,
     home: Home = None,
     json: Json = False,
@@ -152,16 +151,16 @@ def node(*, home: Home = None, cores: Cores = 0) -> None:
 
 def shard(
     *,
-    store: Annotated[str, typer.Option("--store", metavar="URL", help="The crawl's store.")],
-    number: Annotated[int, typer.Option("--number", metavar="N", min=0, help="Which shard.")],
+    store: Annotated[str, option("--store", metavar="URL", help="The crawl's store.")],
+    number: Annotated[int, option("--number", metavar="N", min=0, help="Which shard.")],
     join: Annotated[
         str,
-        typer.Option("--join", metavar="HOST:PORT", help="Where its coordinator is heard."),
+        option("--join", metavar="HOST:PORT", help="Where its coordinator is heard."),
     ],
     home: Home = None,
-    node: Annotated[str, typer.Option("--node", metavar="NAME", help="The machine, by name.")] = "",
+    node: Annotated[str, option("--node", metavar="NAME", help="The machine, by name.")] = "",
     process: Annotated[
-        str, typer.Option("--process", metavar="ID", help="Of the start, by who asked for it.")
+        str, option("--process", metavar="ID", help="Of the start, by who asked for it.")
     ] = "",
 ) -> None:
     """Run one shard of a crawl on several machines: what their nodes start, or anything else.

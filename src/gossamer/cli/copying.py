@@ -3,11 +3,11 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
 from rich.console import Group, RenderableType
 from rich.text import Text
 
 from gossamer.cli.options import Folder, Json
+from gossamer.cli.parameters import argument, option
 from gossamer.cli.screen import as_json, copies_view, harmless, out, print_json
 from gossamer.cli.updating import crawl_folder
 from gossamer.durable import replace_file
@@ -24,11 +24,11 @@ _EXCERPT_CHARS = 160
 
 def copies(
     folder: Folder,
-    url: Annotated[str, typer.Argument(metavar="[URL]", help="Only the pages like this one.")] = "",
+    url: Annotated[str, argument(metavar="[URL]", help="Only the pages like this one.")] = "",
     *,
     of: Annotated[
         list[Path] | None,
-        typer.Option(
+        option(
             "--of",
             metavar="FILE|FOLDER",
             help="Instead: pages that hold passages of these texts (plain text, Markdown, HTML, "
@@ -37,7 +37,7 @@ def copies(
     ] = None,
     min_words: Annotated[
         int | None,
-        typer.Option(
+        option(
             "--min-words",
             metavar="N",
             min=5,
@@ -47,7 +47,7 @@ def copies(
     ] = None,
     html: Annotated[
         Path | None,
-        typer.Option("--html", metavar="FILE", help="With --of: write them side by side."),
+        option("--html", metavar="FILE", help="With --of: write them side by side."),
     ] = None,
     json: Json = False,
 ) -> None:

@@ -5,10 +5,9 @@ from inspect import Parameter, Signature
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 from gossamer.cli.flags import FLAGS, WATCH_FLAGS, Flag, max_time_of, with_flags
 from gossamer.cli.options import OwnFolder
+from gossamer.cli.parameters import argument, option
 from gossamer.cli.screen import (
     as_json,
     out,
@@ -21,7 +20,7 @@ from gossamer.cli.screen import (
 from gossamer.cli.start import start
 from gossamer.cli.updating import no_crawl_in
 from gossamer.log import escape, redact, set_up
-from gossamer.settings import Knob, describe_knobs, load_crawl_config
+from gossamer.settings import load_crawl_config
 
 _TYPES: dict[str, object] = {
     "number": float | None,
@@ -39,19 +38,19 @@ _TYPES: dict[str, object] = {
 HOW_TO_TELL: tuple[tuple[str, object, object], ...] = (
     (
         "json",
-        Annotated[bool, typer.Option("--json", help="End with the status as one line of JSON.")],
+        Annotated[bool, option("--json", help="End with the status as one line of JSON.")],
         False,
     ),
     (
         "verbose",
-        Annotated[bool, typer.Option("--verbose", "-v", help="Tell every fetch and event.")],
+        Annotated[bool, option("--verbose", "-v", help="Tell every fetch and event.")],
         False,
     ),
     (
         "log",
         Annotated[
             str,
-            typer.Option(
+            option(
                 "--log",
                 metavar="FILE",
                 help="Write a line of JSON for each fetch to this file, or to - for standard "
@@ -65,7 +64,7 @@ HOW_TO_TELL: tuple[tuple[str, object, object], ...] = (
         "metrics_port",
         Annotated[
             str,
-            typer.Option(
+            option(
                 "--metrics-port",
                 metavar="[ADDR:]PORT",
                 help="Serve metrics for Prometheus at http://127.0.0.1:PORT/metrics, or at another "
@@ -79,14 +78,14 @@ HOW_TO_TELL: tuple[tuple[str, object, object], ...] = (
 _OWN: tuple[tuple[str, object, object], ...] = (
     (
         "seed",
-        Annotated[list[str] | None, typer.Argument(metavar="SEED...", help="URLs to start from.")],
+        Annotated[list[str] | None, argument(metavar="SEED...", help="URLs to start from.")],
         None,
     ),
     (
         "into",
         Annotated[
             Path | None,
-            typer.Option("--into", metavar="DIR", help="The crawl's folder; it may exist."),
+            option("--into", metavar="DIR", help="The crawl's folder; it may exist."),
         ],
         None,
     ),
@@ -94,7 +93,7 @@ _OWN: tuple[tuple[str, object, object], ...] = (
         "seeds",
         Annotated[
             Path | None,
-            typer.Option("--seeds", metavar="FILE", help="A URL and maybe labels per line."),
+            option("--seeds", metavar="FILE", help="A URL and maybe labels per line."),
         ],
         None,
     ),
@@ -102,7 +101,7 @@ _OWN: tuple[tuple[str, object, object], ...] = (
         "label",
         Annotated[
             list[str] | None,
-            typer.Option(
+            option(
                 "--label",
                 metavar="L",
                 help="A label (topic, region) of the seeds of this command. Repeatable.",
@@ -114,9 +113,7 @@ _OWN: tuple[tuple[str, object, object], ...] = (
         "config",
         Annotated[
             Path | None,
-            typer.Option(
-                "--config", metavar="FILE", help="Knobs in TOML, instead of DIR/crawl.toml."
-            ),
+            option("--config", metavar="FILE", help="Knobs in TOML, instead of DIR/crawl.toml."),
         ],
         None,
     ),
@@ -124,7 +121,7 @@ _OWN: tuple[tuple[str, object, object], ...] = (
         "index",
         Annotated[
             bool,
-            typer.Option("--index", help="Index pages while they come, in a process beside it."),
+            option("--index", help="Index pages while they come, in a process beside it."),
         ],
         False,
     ),
@@ -132,9 +129,7 @@ _OWN: tuple[tuple[str, object, object], ...] = (
         "serve",
         Annotated[
             bool,
-            typer.Option(
-                "--serve", help="Serve the console while it runs, in a process beside it."
-            ),
+            option("--serve", help="Serve the console while it runs, in a process beside it."),
         ],
         False,
     ),
@@ -142,7 +137,7 @@ _OWN: tuple[tuple[str, object, object], ...] = (
         "serve_port",
         Annotated[
             str,
-            typer.Option(
+            option(
                 "--serve-port",
                 metavar="N",
                 help="Where --serve listens; 8080 unless given.",
@@ -155,7 +150,7 @@ _OWN: tuple[tuple[str, object, object], ...] = (
         "take_over",
         Annotated[
             bool,
-            typer.Option(
+            option(
                 "--take-over", help="With --store: go on though the crawl runs elsewhere; ends it."
             ),
         ],
@@ -165,7 +160,7 @@ _OWN: tuple[tuple[str, object, object], ...] = (
         "cluster",
         Annotated[
             str,
-            typer.Option(
+            option(
                 "--cluster",
                 metavar="auto|local",
                 help="With --store: on all machines of this one's cluster, or here as if on one.",
@@ -195,9 +190,15 @@ def _signature() -> Signature:
 
 def flag_parameters(flags: Sequence[Flag]) -> Iterator[Parameter]:
     """Give a parameter for each flag, worded by config.py."""
-    knobs = {knob.path: knob for knob in describe_knobs()}
     for flag in flags:
-        yield parameter(flag.parameter, _flag_type(flag, knobs[flag.knob]), None)
+        declared = option(
+            flag.name,
+            metavar=flag.metavar,
+            knob=flag.knob,
+            panel=flag.panel,
+            show_default=False,
+        )
+        yield parameter(flag.parameter, Annotated[_TYPES[flag.shape], declared], None)
 
 
 def parameter(name: str, kind: object, default: object) -> Parameter:
@@ -205,20 +206,7 @@ def parameter(name: str, kind: object, default: object) -> Parameter:
     return Parameter(name, Parameter.KEYWORD_ONLY, annotation=kind, default=default)
 
 
-def _flag_type(flag: Flag, knob: Knob) -> object:
-    is_repeatable = flag.shape in {"list", "table", "steps"}
-    words = f"{knob.doc} Repeatable." if is_repeatable else knob.doc
-    option = typer.Option(
-        flag.name,
-        metavar=flag.metavar or None,
-        help=words,
-        rich_help_panel=flag.panel,
-        show_default=False,
-    )
-    return Annotated[_TYPES[flag.shape], option]
-
-
-# typer reads a command's parameters from its signature; ours are data, so it is made of data.
+# The parser reads a command's parameters from its signature; these are data, so it is made of data.
 vars(crawl)["__signature__"] = _signature()
 
 
@@ -227,9 +215,7 @@ _OF_WATCH: tuple[tuple[str, object, object], ...] = (
         "max_time",
         Annotated[
             str | None,
-            typer.Option(
-                "--max-time", metavar="TIME", help="End after so long, such as 90s or 8h."
-            ),
+            option("--max-time", metavar="TIME", help="End after so long, such as 90s or 8h."),
         ],
         None,
     ),
@@ -237,7 +223,7 @@ _OF_WATCH: tuple[tuple[str, object, object], ...] = (
         "once",
         Annotated[
             bool,
-            typer.Option(
+            option(
                 "--once",
                 help="Revisit what is due, each page once, crawl what is new, and end: for cron.",
             ),

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
 from rich.console import Console
 from rich.rule import Rule
 
+from gossamer.cli.parameters import option
 from gossamer.cli.screen import harmless, out
 from gossamer.config import Config, FetchConfig
 from gossamer.errors import ConfigError
@@ -30,7 +30,7 @@ WATCH_PER_S, WATCH_S = "40", "4"
 NAMES = "names.toml"
 """Where the demo's host names lead; also the mark of a folder that a demo made."""
 
-Into = Annotated[Path, typer.Option("--into", metavar="DIR", help="Made anew each time.")]
+Into = Annotated[Path, option("--into", metavar="DIR", help="Made anew each time.")]
 
 
 def demo(*, into: Into = Path("demo-crawl")) -> int:

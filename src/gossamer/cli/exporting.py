@@ -2,9 +2,8 @@
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from gossamer.cli.options import REQUIRED, Folder, Json, declare
+from gossamer.cli.parameters import argument, option
 from gossamer.cli.screen import as_json, harmless, out, print_json
 from gossamer.cli.updating import crawl_folder, telling
 from gossamer.errors import ConfigError
@@ -85,7 +84,7 @@ declare(
         "tables",
         Annotated[
             list[str] | None,
-            typer.Argument(metavar="[TABLE]...", help="pages, urls, links, hosts and so on."),
+            argument(metavar="[TABLE]...", help="pages, urls, links, hosts and so on."),
         ],
         None,
     ),
@@ -93,7 +92,7 @@ declare(
         "to",
         Annotated[
             str,
-            typer.Option(
+            option(
                 "--to",
                 metavar="PLACE",
                 help="A folder, a file for one table (pages.csv), - for standard output, or an "
@@ -106,7 +105,7 @@ declare(
         "format",
         Annotated[
             str,
-            typer.Option(
+            option(
                 "--format",
                 metavar="FORMAT",
                 help="parquet, jsonl, csv, sqlite, markdown; warc, wacz, mirror.",
@@ -118,7 +117,7 @@ declare(
         "text",
         Annotated[
             str,
-            typer.Option("--text", metavar="|".join(TEXTS), help="Add the text of pages."),
+            option("--text", metavar="|".join(TEXTS), help="Add the text of pages."),
         ],
         "none",
     ),
@@ -126,9 +125,7 @@ declare(
         "structured",
         Annotated[
             bool,
-            typer.Option(
-                "--structured", help="Add JSON-LD, microdata and OpenGraph of pages, as JSON."
-            ),
+            option("--structured", help="Add JSON-LD, microdata and OpenGraph of pages, as JSON."),
         ],
         False,
     ),
@@ -136,7 +133,7 @@ declare(
         "where",
         Annotated[
             str,
-            typer.Option("--where", metavar="SQL", help="Only rows for which a condition holds."),
+            option("--where", metavar="SQL", help="Only rows for which a condition holds."),
         ],
         "",
     ),
@@ -144,9 +141,7 @@ declare(
         "since",
         Annotated[
             str,
-            typer.Option(
-                "--since", metavar="T", help="Only what is newer: 2026-11-01, or '2 days ago'."
-            ),
+            option("--since", metavar="T", help="Only what is newer: 2026-11-01, or '2 days ago'."),
         ],
         "",
     ),
@@ -154,7 +149,7 @@ declare(
         "lang",
         Annotated[
             list[str] | None,
-            typer.Option("--lang", metavar="L", help="Only pages in a language. Repeatable."),
+            option("--lang", metavar="L", help="Only pages in a language. Repeatable."),
         ],
         None,
     ),
@@ -162,25 +157,23 @@ declare(
         "host",
         Annotated[
             list[str] | None,
-            typer.Option("--host", metavar="H", help="Only one host. Repeatable."),
+            option("--host", metavar="H", help="Only one host. Repeatable."),
         ],
         None,
     ),
     (
         "min_words",
-        Annotated[
-            int, typer.Option("--min-words", min=0, metavar="N", help="Only pages of N words.")
-        ],
+        Annotated[int, option("--min-words", min=0, metavar="N", help="Only pages of N words.")],
         0,
     ),
     (
         "no_copies",
-        Annotated[bool, typer.Option("--no-copies", help="Leave out copies of other pages.")],
+        Annotated[bool, option("--no-copies", help="Leave out copies of other pages.")],
         False,
     ),
     (
         "follow",
-        Annotated[bool, typer.Option("--follow", help="Go on while the crawl runs.")],
+        Annotated[bool, option("--follow", help="Go on while the crawl runs.")],
         False,
     ),
     ("json", Json, False),

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated, Literal, Protocol
 
 import msgspec
-import typer
 
 from gossamer.cli.options import Folder, Json
+from gossamer.cli.parameters import option
 from gossamer.cli.screen import as_json, print_json
 from gossamer.cli.updating import crawl_folder
 from gossamer.errors import ConfigError
@@ -29,25 +29,23 @@ def extract(
     *,
     rules: Annotated[
         Path,
-        typer.Option(
+        option(
             "--rules",
             metavar="FILE",
             help="TOML: fields by CSS or XPath, for pages by URL; see docs/OPERATING.md.",
         ),
     ],
     to: Annotated[
-        str, typer.Option("--to", metavar="FILE", help="Where to; - is standard output.")
+        str, option("--to", metavar="FILE", help="Where to; - is standard output.")
     ] = "-",
     format_: Annotated[
-        Literal["jsonl", "csv"], typer.Option("--format", help="A JSON object or a row per item.")
+        Literal["jsonl", "csv"], option("--format", help="A JSON object or a row per item.")
     ] = "jsonl",
     url: Annotated[
         list[str] | None,
-        typer.Option("--url", metavar="PATTERN", help="Only these pages. Repeatable."),
+        option("--url", metavar="PATTERN", help="Only these pages. Repeatable."),
     ] = None,
-    limit: Annotated[
-        int, typer.Option("--limit", metavar="N", min=0, help="Only N items; 0: all.")
-    ] = 0,
+    limit: Annotated[int, option("--limit", metavar="N", min=0, help="Only N items; 0: all.")] = 0,
     json: Json = False,
 ) -> None:
     """Extract items from stored pages by rules; nothing is fetched.

@@ -2,8 +2,6 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
-from pathlib import Path
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -98,24 +96,6 @@ WATCH_FLAGS: tuple[Flag, ...] = (
 """The flags of `gossamer watch`."""
 
 
-_OWN: dict[str, Shape] = {
-    "--into": "path",
-    "--seeds": "path",
-    "--label": "list",
-    "--config": "path",
-    "--index": "switch",
-    "--serve": "switch",
-    "--serve-port": "text",
-    "--log": "text",
-    "--metrics-port": "text",
-    "--take-over": "switch",
-    "--cluster": "text",
-    "--json": "switch",
-    "--verbose": "switch",
-}
-"""The flags that turn no knob."""
-_REPEATABLE = frozenset({"list", "table", "steps"})
-_NUMBER = re.compile(r"[0-9]{1,15}(\.[0-9]{1,15})?")
 _STEP = re.compile(r"[+-]?[0-9]{1,3}")
 _QUANTITIES: dict[str, tuple[Callable[[str], float | None], str]] = {
     "count": (count_of, COUNT_EXAMPLE),
@@ -123,63 +103,6 @@ _QUANTITIES: dict[str, tuple[Callable[[str], float | None], str]] = {
     "time": (seconds_of, TIME_EXAMPLE),
 }
 """How a shape is read, and what it takes, in words."""
-
-
-def plain_flags(words: Sequence[str]) -> dict[str, object] | None:
-    """Return what a line of arguments to `crawl` gives, by parameter, if it is a plain one.
-
-    Plain is: every flag spelled out, its value the next word and of the right form. Anything else,
-    and anything wrong, is None, and left to the parser, which also has the words for it.
-    """
-    shapes = _plain_shapes()
-    given: dict[str, object] = {}
-    lists: dict[str, list[str]] = {}
-    rest = iter(words)
-    for word in rest:
-        if not word.startswith("-"):
-            lists.setdefault("seed", []).append(word)
-            continue
-        parameter, shape = shapes.get(word, ("", "text"))
-        value = None if shape in {"on", "off"} or not parameter else next(rest, "")
-        if not parameter or value == "" or (value or "").startswith("-"):
-            return None
-        if shape in _REPEATABLE:
-            lists.setdefault(parameter, []).append(value or "")
-        elif (read := _plain_value(shape, value or "")) is not None:
-            given[parameter] = read
-        else:
-            return None
-    return {**given, **lists} if "into" in given or "cluster" in given else None
-
-
-@cache
-def _plain_shapes() -> dict[str, tuple[str, str]]:
-    """Return parameter and shape by the word that is typed; a switch is "on" or "off"."""
-    found: dict[str, tuple[str, str]] = {}
-    for name, shape, parameter in (
-        *((flag.name, flag.shape, flag.parameter) for flag in FLAGS),
-        *((name, shape, name.lstrip("-").replace("-", "_")) for name, shape in _OWN.items()),
-    ):
-        on, _, off = name.partition("/")
-        found[on] = (parameter, "on" if shape == "switch" else shape)
-        if off:
-            found[off] = (parameter, "off")
-    return found
-
-
-def _plain_value(shape: str, value: str) -> object:
-    """Return a value of some shape, or None if it is not plainly one."""
-    match shape:
-        case "on" | "off":
-            return shape == "on"
-        case "path":
-            return Path(value)
-        case "count" | "size" | "time":
-            return value if _QUANTITIES[shape][0](value) is not None else None
-        case "number":
-            return float(value) if _NUMBER.fullmatch(value) else None
-        case _:
-            return value
 
 
 def with_flags(

@@ -6,8 +6,6 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 from gossamer.cli.graphviews import info_view
 from gossamer.cli.linkgraph import graph_of, show, whole_graph
 from gossamer.cli.options import (
@@ -20,6 +18,7 @@ from gossamer.cli.options import (
     coding_of,
     declare,
 )
+from gossamer.cli.parameters import argument, option
 from gossamer.cli.quantities import memory_of
 from gossamer.cli.screen import as_json, harmless, out, print_json
 
@@ -59,25 +58,23 @@ declare(
     from_edges,
     (
         "file",
-        Annotated[Path, typer.Argument(metavar="FILE", help="Lines of text; - is stdin.")],
+        Annotated[Path, argument(metavar="FILE", help="Lines of text; - is stdin.")],
         REQUIRED,
     ),
     ("base", Base, REQUIRED),
     (
         "nodes",
-        Annotated[int | None, typer.Option("--nodes", metavar="N", min=0, help="So many nodes.")],
+        Annotated[int | None, option("--nodes", metavar="N", min=0, help="So many nodes.")],
         None,
     ),
     (
         "names",
-        Annotated[bool, typer.Option("--names", help="Words are names, even if all are numbers.")],
+        Annotated[bool, option("--names", help="Words are names, even if all are numbers.")],
         False,
     ),
     (
         "transpose",
-        Annotated[
-            bool, typer.Option("--transpose/--no-transpose", help="Write BASE-t, too: links in.")
-        ],
+        Annotated[bool, option("--transpose/--no-transpose", help="Write BASE-t, too: links in.")],
         True,
     ),
     *CODING,
@@ -91,10 +88,10 @@ def to_edges(
     *,
     numbers: Annotated[
         bool | None,
-        typer.Option("--numbers/--names", help="Nodes as numbers, or by name; names if there are."),
+        option("--numbers/--names", help="Nodes as numbers, or by name; names if there are."),
     ] = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Instead of stdout.")
+        Path | None, option("--output", "-o", metavar="FILE", help="Instead of stdout.")
     ] = None,
 ) -> None:
     """Write the arcs of a graph as lines `source<tab>target`, in order.
@@ -108,7 +105,7 @@ def info(
     place: Place,
     *,
     check: Annotated[
-        bool, typer.Option("--check", help="Read all files; of a crawl, compare their hashes.")
+        bool, option("--check", help="Read all files; of a crawl, compare their hashes.")
     ] = False,
     json: Json = False,
 ) -> None:
@@ -121,7 +118,7 @@ def export(
     *,
     to: Annotated[
         str,
-        typer.Option(
+        option(
             "--to",
             metavar="npz|numpy|graphml|json|edges|urls",
             help="npz: scipy.sparse.load_npz reads it. numpy: arrays offsets and targets. "
@@ -129,7 +126,7 @@ def export(
             "edges: lines. urls: the name of node n in line n + 1.",
         ),
     ],
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="The new file.")],
+    output: Annotated[Path, option("--output", "-o", metavar="FILE", help="The new file.")],
     json: Json = False,
 ) -> None:
     """Write a graph for other programs."""
@@ -161,8 +158,8 @@ def reorder(**given: Any) -> None:  # noqa: ANN401 - the parser hands over what 
 declare(
     reorder,
     ("base", Base, REQUIRED),
-    ("new", Annotated[Path, typer.Argument(metavar="NEW", help="The new files.")], REQUIRED),
-    ("seed", Annotated[int, typer.Option("--seed", min=0, help="Another one, another order.")], 1),
+    ("new", Annotated[Path, argument(metavar="NEW", help="The new files.")], REQUIRED),
+    ("seed", Annotated[int, option("--seed", min=0, help="Another one, another order.")], 1),
     *CODING,
     ("json", Json, False),
 )

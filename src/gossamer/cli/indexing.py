@@ -4,10 +4,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from gossamer.cli.beside import end_with
 from gossamer.cli.options import REQUIRED, Json, Memory, Option, declare
+from gossamer.cli.parameters import argument, option
 from gossamer.cli.quantities import memory_of
 from gossamer.cli.screen import as_json, harmless, out, print_json
 from gossamer.cli.updating import telling
@@ -25,9 +24,7 @@ SPLIT: tuple[Option, ...] = (
         "shards",
         Annotated[
             int | None,
-            typer.Option(
-                "--shards", metavar="N", min=1, help="Of an index. If not given: as before."
-            ),
+            option("--shards", metavar="N", min=1, help="Of an index. If not given: as before."),
         ],
         None,
     ),
@@ -35,7 +32,7 @@ SPLIT: tuple[Option, ...] = (
         "partition",
         Annotated[
             str | None,
-            typer.Option(
+            option(
                 "--partition", metavar="|".join(PARTITIONS), help="Which page goes to which shard."
             ),
         ],
@@ -48,7 +45,7 @@ SPLIT_CRAWL: tuple[Option, ...] = (
         "tiers",
         Annotated[
             float | None,
-            typer.Option(
+            option(
                 "--tiers",
                 metavar="SHARE",
                 help="Best pages, by rank, that are searched first: .2, say; 0: all at once.",
@@ -60,7 +57,7 @@ SPLIT_CRAWL: tuple[Option, ...] = (
         "organisation",
         Annotated[
             str | None,
-            typer.Option(
+            option(
                 "--organisation",
                 metavar="|".join(ORGANISATIONS),
                 help="What an index is split by.",
@@ -72,7 +69,7 @@ SPLIT_CRAWL: tuple[Option, ...] = (
         "keep",
         Annotated[
             str | None,
-            typer.Option(
+            option(
                 "--keep",
                 metavar="NAMES",
                 help="Count as text what is left out or apart: hidden, ads, code; none: nothing.",
@@ -86,7 +83,7 @@ RANKS: Option = (
     "ranks",
     Annotated[
         bool,
-        typer.Option(
+        option(
             "--ranks/--no-ranks",
             help="Build graph and ranks first, if there are none, or old ones.",
         ),
@@ -97,7 +94,7 @@ PUBLISH: Option = (
     "publish",
     Annotated[
         str | None,
-        typer.Option(
+        option(
             "--publish",
             metavar="URL",
             help="Then bring the index there: s3://BUCKET/PREFIX, file:///FOLDER; search it there.",
@@ -137,14 +134,14 @@ declare(
     index,
     (
         "files",
-        Annotated[list[str], typer.Argument(metavar="FILE...", help="What to index; - is stdin.")],
+        Annotated[list[str], argument(metavar="FILE...", help="What to index; - is stdin.")],
         REQUIRED,
     ),
     (
         "into",
         Annotated[
             Path,
-            typer.Option("--into", metavar="DIR", help="The index is DIR/index; it may exist."),
+            option("--into", metavar="DIR", help="The index is DIR/index; it may exist."),
         ],
         REQUIRED,
     ),

@@ -7,11 +7,10 @@ from inspect import Parameter, Signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from gossamer.cli.crawl import flag_parameters, parameter
 from gossamer.cli.flags import FLAGS, given_knobs, max_time_of, named_by_flag, with_flags
 from gossamer.cli.options import folder_to_change, folder_to_read
+from gossamer.cli.parameters import argument, option
 from gossamer.cli.screen import harmless, out, progress
 from gossamer.cli.updating import crawl_folder
 from gossamer.errors import ConfigError
@@ -27,7 +26,7 @@ _OWN: tuple[tuple[str, object, object], ...] = (
         "what",
         Annotated[
             list[str],
-            typer.Argument(
+            argument(
                 metavar="SEED...|DIR|URL",
                 help="URLs to start from, or a crawl's folder or store.",
             ),
@@ -38,7 +37,7 @@ _OWN: tuple[tuple[str, object, object], ...] = (
         "into",
         Annotated[
             Path | None,
-            typer.Option("--into", metavar="DIR", help="Keep the crawl here; otherwise nowhere."),
+            option("--into", metavar="DIR", help="Keep the crawl here; otherwise nowhere."),
         ],
         None,
     ),
@@ -46,22 +45,20 @@ _OWN: tuple[tuple[str, object, object], ...] = (
         "external",
         Annotated[
             bool,
-            typer.Option(
-                "--external", help="Ask for links that lead outside, each once; follow none."
-            ),
+            option("--external", help="Ask for links that lead outside, each once; follow none."),
         ],
         False,
     ),
     (
         "fragments",
-        Annotated[bool, typer.Option("--fragments", help="Compare #x with the ids of the page.")],
+        Annotated[bool, option("--fragments", help="Compare #x with the ids of the page.")],
         False,
     ),
     (
         "markup",
         Annotated[
             bool,
-            typer.Option(
+            option(
                 "--markup",
                 help="List parse errors, too: of the tokenizer (attributes, references, comments), "
                 "elements that are not closed, and end tags that close nothing.",
@@ -73,7 +70,7 @@ _OWN: tuple[tuple[str, object, object], ...] = (
         "ignore",
         Annotated[
             list[Path] | None,
-            typer.Option(
+            option(
                 "--ignore",
                 metavar="FILE",
                 help="Leave out targets that match a line of it: a host glob or URL pattern; # "
@@ -84,24 +81,22 @@ _OWN: tuple[tuple[str, object, object], ...] = (
     ),
     (
         "format",
-        Annotated[
-            str, typer.Option("--format", metavar="|".join(FORMATS), help="What is printed.")
-        ],
+        Annotated[str, option("--format", metavar="|".join(FORMATS), help="What is printed.")],
         "text",
     ),
-    ("json", Annotated[bool, typer.Option("--json", help="The same as --format json.")], False),
+    ("json", Annotated[bool, option("--json", help="The same as --format json.")], False),
     (
         "strict",
         Annotated[
             bool,
-            typer.Option(
+            option(
                 "--strict",
                 help="End with 1 also for links that have moved or could not be checked.",
             ),
         ],
         False,
     ),
-    ("verbose", Annotated[bool, typer.Option("--verbose", "-v", help="Tell every event.")], False),
+    ("verbose", Annotated[bool, option("--verbose", "-v", help="Tell every event.")], False),
 )
 
 

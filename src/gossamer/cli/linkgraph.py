@@ -6,7 +6,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
-import typer
 from msgspec import Struct
 from rich.console import RenderableType
 from rich.live import Live
@@ -32,6 +31,7 @@ from gossamer.cli.options import (
     Place,
     declare,
 )
+from gossamer.cli.parameters import argument, option
 from gossamer.cli.screen import as_json, harmless, out, print_json
 from gossamer.cli.updating import bring_graph_up_to_date, crawl_folder
 from gossamer.durable import is_writable
@@ -44,9 +44,9 @@ Shown = TypeVar("Shown", bound=Struct)
 SHOWN = 50
 """Links of a direction that a person is shown; programs get all."""
 
-Top = Annotated[int, typer.Option("--top", metavar="N", min=0, help="So many; 0: all.")]
+Top = Annotated[int, option("--top", metavar="N", min=0, help="So many; 0: all.")]
 Limit = Annotated[
-    int | None, typer.Option("--limit", metavar="N", min=0, help="At most so many; 0: all.")
+    int | None, option("--limit", metavar="N", min=0, help="At most so many; 0: all.")
 ]
 
 
@@ -75,8 +75,8 @@ declare(
     links,
     ("place", Place, REQUIRED),
     ("url", Address, REQUIRED),
-    ("in_", Annotated[bool, typer.Option("--in", help="Only links to it.")], False),
-    ("out_", Annotated[bool, typer.Option("--out", help="Only links from it.")], False),
+    ("in_", Annotated[bool, option("--in", help="Only links to it.")], False),
+    ("out_", Annotated[bool, option("--out", help="Only links from it.")], False),
     ("kind", Kinds, None),
     ("limit", Limit, None),
     ("build", Build, True),
@@ -118,7 +118,7 @@ declare(
         "by",
         Annotated[
             str,
-            typer.Option(
+            option(
                 "--by",
                 metavar="pagerank|harmonic|hubs|authorities|indegree",
                 help="The measure.",
@@ -129,13 +129,13 @@ declare(
     ("kind", Kinds, None),
     (
         "all",
-        Annotated[bool, typer.Option("--all", help="List URLs that were never fetched, too.")],
+        Annotated[bool, option("--all", help="List URLs that were never fetched, too.")],
         False,
     ),
-    ("hosts", Annotated[bool, typer.Option("--hosts", help="Rank hosts instead.")], False),
+    ("hosts", Annotated[bool, option("--hosts", help="Rank hosts instead.")], False),
     (
         "save",
-        Annotated[bool, typer.Option("--save/--no-save", help="Write DIR/graph/ranks.")],
+        Annotated[bool, option("--save/--no-save", help="Write DIR/graph/ranks.")],
         True,
     ),
     ("build", Build, True),
@@ -145,8 +145,8 @@ declare(
 
 def path(
     place: Place,
-    start: Annotated[str, typer.Argument(metavar="FROM", help="A URL.")],
-    end: Annotated[str, typer.Argument(metavar="TO", help="A URL.")],
+    start: Annotated[str, argument(metavar="FROM", help="A URL.")],
+    end: Annotated[str, argument(metavar="TO", help="A URL.")],
     *,
     build: Build = True,
     json: Json = False,
@@ -174,12 +174,10 @@ declare(
     ("url", Address, REQUIRED),
     (
         "by",
-        Annotated[
-            str, typer.Option("--by", metavar="cocitation|coupling", help="What they share.")
-        ],
+        Annotated[str, option("--by", metavar="cocitation|coupling", help="What they share.")],
         "cocitation",
     ),
-    ("top", Annotated[int, typer.Option("--top", metavar="N", min=1, help="So many.")], 20),
+    ("top", Annotated[int, option("--top", metavar="N", min=1, help="So many.")], 20),
     ("build", Build, True),
     ("json", Json, False),
 )
@@ -187,7 +185,7 @@ declare(
 
 def hosts(
     place: Place,
-    name: Annotated[str, typer.Argument(metavar="[HOST]", help="Its links only.")] = "",
+    name: Annotated[str, argument(metavar="[HOST]", help="Its links only.")] = "",
     *,
     top: Top = 20,
     build: Build = True,
@@ -214,7 +212,7 @@ def picture(
     place: Place,
     url: Address,
     *,
-    to: Annotated[Path, typer.Option("--to", metavar="FILE.svg", help="The new file.")],
+    to: Annotated[Path, option("--to", metavar="FILE.svg", help="The new file.")],
     build: Build = True,
     json: Json = False,
 ) -> int:

@@ -4,9 +4,8 @@ import os
 import sys
 from typing import Annotated, Any
 
-import typer
-
 from gossamer.cli.options import REQUIRED, Folder, declare
+from gossamer.cli.parameters import argument, option
 from gossamer.cli.updating import crawl_folder
 from gossamer.errors import ConfigError
 
@@ -71,7 +70,7 @@ def _table(name: str) -> Any:  # noqa: ANN401 - one of the names that the API ha
 
 
 def _flag(name: str, help_text: str) -> tuple[str, object, object]:
-    return name, Annotated[bool, typer.Option(f"--{name}", help=help_text)], False
+    return name, Annotated[bool, option(f"--{name}", help=help_text)], False
 
 
 declare(
@@ -79,7 +78,7 @@ declare(
     ("folder", Folder, REQUIRED),
     (
         "table",
-        Annotated[str, typer.Argument(metavar="|".join(TABLES), help="What is listed.")],
+        Annotated[str, argument(metavar="|".join(TABLES), help="What is listed.")],
         REQUIRED,
     ),
     _flag("failed", "URLs that were given up; links to them; hosts that have some."),
@@ -90,7 +89,7 @@ declare(
         "state",
         Annotated[
             list[str] | None,
-            typer.Option(
+            option(
                 "--state", metavar="S", help="archived, redirected, gone, parked, ... Repeatable."
             ),
         ],
@@ -100,7 +99,7 @@ declare(
         "reason",
         Annotated[
             list[str] | None,
-            typer.Option(
+            option(
                 "--reason", metavar="R", help="URLs that failed or were refused for it. Repeatable."
             ),
         ],
@@ -110,22 +109,22 @@ declare(
         "host",
         Annotated[
             str | None,
-            typer.Option("--host", metavar="H", help="Only of this host; of links, their source."),
+            option("--host", metavar="H", help="Only of this host; of links, their source."),
         ],
         None,
     ),
     (
         "limit",
-        Annotated[int | None, typer.Option("--limit", metavar="N", min=0, help="At most so many.")],
+        Annotated[int | None, option("--limit", metavar="N", min=0, help="At most so many.")],
         None,
     ),
     (
         "format",
         Annotated[
             str | None,
-            typer.Option("--format", metavar="text|jsonl|csv", help="text unless told otherwise."),
+            option("--format", metavar="text|jsonl|csv", help="text unless told otherwise."),
         ],
         None,
     ),
-    ("json", Annotated[bool, typer.Option("--json", help="The same as --format jsonl.")], False),
+    ("json", Annotated[bool, option("--json", help="The same as --format jsonl.")], False),
 )

@@ -12,8 +12,6 @@ from collections.abc import Sequence
 from io import TextIOWrapper
 
 USAGE, STOPPED, CANNOT_GO_ON, TAKEN_OVER = 2, 3, 4, 5
-_INTERRUPTED = 130
-"""What typer makes of Ctrl-C."""
 
 _REMEDIES: dict[int | None, str] = {
     errno.ENOSPC: "free some space, then run the command again",
@@ -38,7 +36,12 @@ def run() -> None:
     for stream in (sys.stdout, sys.stderr):  # what a terminal cannot show must not end a command
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")
-    sys.exit(exit_code(sys.argv[1:]))
+    code = exit_code(sys.argv[1:])
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:  # the reader has seen enough; Python would say so as it ends
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(code)
 
 
 def exit_code(arguments: Sequence[str]) -> int:
@@ -51,6 +54,7 @@ def exit_code(arguments: Sequence[str]) -> int:
 
 
 def _exit_code(words: list[str]) -> int:
+    from gossamer.cli.app import parse_and_run
     from gossamer.errors import GossamerError
     from gossamer.log import escape, redact
     from gossamer.machine import expect_memory, is_out_of_memory, raise_open_files
@@ -59,7 +63,7 @@ def _exit_code(words: list[str]) -> int:
         if not words[0].startswith("-"):
             expect_memory()
         raise_open_files()
-        ended = _ended(words)
+        ended = parse_and_run(words)
     except (GossamerError, OSError, MemoryError, ImportError, RuntimeError) as error:
         if isinstance(error, ImportError | RuntimeError) and not is_out_of_memory(error):
             raise
@@ -68,8 +72,10 @@ def _exit_code(words: list[str]) -> int:
             line = escape(redact(" ".join(message.split())))
             sys.stderr.write(f"gossamer: {line}\n")
         return code
-    if ended == _INTERRUPTED:
-        return _stopped(words)
+    except SystemExit as ending:  # what rich makes of it
+        if isinstance(ending.__context__, BrokenPipeError):
+            return 0
+        raise
     return ended if isinstance(ended, int) else 0
 
 
@@ -80,20 +86,6 @@ def _stopped(words: list[str]) -> int:
         if "--json" in words:  # of its totals nothing is known
             sys.stdout.write('{"finished": false, "reason": "stopped"}\n')
     return STOPPED
-
-
-def _ended(words: list[str]) -> object:
-    """Run one command; return what it returned.
-
-    Plain lines are read here: loading the parser takes a quarter of a crawl's start-up.
-    """
-    from gossamer.cli.plain import plain_command
-
-    if (command := plain_command(words)) is not None:
-        return command()
-    from gossamer.cli.app import parse_and_run
-
-    return parse_and_run(words)
 
 
 def explained(error: Exception) -> tuple[str, int]:

@@ -5,8 +5,7 @@ from inspect import Parameter, Signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
-import typer
-
+from gossamer.cli.parameters import argument, option
 from gossamer.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -67,44 +66,42 @@ def place_given(folder: Path) -> str:
 
 Folder = Annotated[
     Path,
-    typer.Argument(
-        metavar="DIR|URL", help="The crawl's folder, or its store.", parser=folder_to_read
-    ),
+    argument(metavar="DIR|URL", help="The crawl's folder, or its store.", parser=folder_to_read),
 ]
 OwnFolder = Annotated[
-    Path, typer.Argument(metavar="DIR", help="The crawl's folder.", parser=folder_to_change)
+    Path, argument(metavar="DIR", help="The crawl's folder.", parser=folder_to_change)
 ]
 SteeredFolder = Annotated[
     Path,
-    typer.Argument(
+    argument(
         metavar="DIR|URL",
         help="The crawl's folder, or the store of one that a cluster runs.",
         parser=folder_to_steer,
     ),
 ]
 FolderOrStore = Annotated[
-    str, typer.Argument(metavar="DIR|URL", help="The crawl's folder, or its store.")
+    str, argument(metavar="DIR|URL", help="The crawl's folder, or its store.")
 ]
 Place = Annotated[
     Path,
-    typer.Argument(
+    argument(
         metavar="DIR|URL|BASE",
         help="A crawl's folder or store, or the files BASE.graph ...",
         parser=folder_to_read,
     ),
 ]
 Base = Annotated[
-    Path, typer.Argument(metavar="BASE", help="The files are BASE.graph, .offsets, .properties.")
+    Path, argument(metavar="BASE", help="The files are BASE.graph, .offsets, .properties.")
 ]
-Address = Annotated[str, typer.Argument(metavar="URL", help="Any spelling of it.")]
-Json = Annotated[bool, typer.Option("--json", help="End with one line of JSON.")]
+Address = Annotated[str, argument(metavar="URL", help="Any spelling of it.")]
+Json = Annotated[bool, option("--json", help="End with one line of JSON.")]
 Build = Annotated[
     bool,
-    typer.Option("--build/--no-build", help="Bring the graph up to date first, if need be."),
+    option("--build/--no-build", help="Bring the graph up to date first, if need be."),
 ]
 Kinds = Annotated[
     list[str] | None,
-    typer.Option(
+    option(
         "--kind",
         metavar="K",
         help="Only links of this kind: link, nofollow, redirect, canonical, embed, form, list, "
@@ -112,7 +109,7 @@ Kinds = Annotated[
     ),
 ]
 Memory = Annotated[
-    str, typer.Option("--memory", metavar="SIZE", help="For sorting, such as 512MiB or 2GiB.")
+    str, option("--memory", metavar="SIZE", help="For sorting, such as 512MiB or 2GiB.")
 ]
 
 Option: TypeAlias = tuple[str, object, object]
@@ -121,19 +118,17 @@ REQUIRED = Parameter.empty
 Verb: TypeAlias = Callable[..., int | None]
 
 CODING: tuple[Option, ...] = (
-    ("window", Annotated[int, typer.Option("--window", min=0, help="Rows to copy from.")], 7),
-    ("max_ref", Annotated[int, typer.Option("--max-ref", min=0, help="Longest chain.")], 3),
+    ("window", Annotated[int, option("--window", min=0, help="Rows to copy from.")], 7),
+    ("max_ref", Annotated[int, option("--max-ref", min=0, help="Longest chain.")], 3),
     (
         "min_interval",
-        Annotated[int, typer.Option("--min-interval", min=0, help="Shortest run of links.")],
+        Annotated[int, option("--min-interval", min=0, help="Shortest run of links.")],
         4,
     ),
-    ("zeta", Annotated[int, typer.Option("--zeta", min=1, max=7, help="Code of the gaps.")], 3),
+    ("zeta", Annotated[int, option("--zeta", min=1, max=7, help="Code of the gaps.")], 3),
     (
         "smallest",
-        Annotated[
-            bool, typer.Option("--smallest", help="Fewest bits, slower access; instead of these.")
-        ],
+        Annotated[bool, option("--smallest", help="Fewest bits, slower access; instead of these.")],
         False,
     ),
 )

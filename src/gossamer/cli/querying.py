@@ -8,9 +8,9 @@ from datetime import date, datetime
 from typing import TYPE_CHECKING, Annotated
 
 import msgspec
-import typer
 
 from gossamer.cli.options import Folder
+from gossamer.cli.parameters import argument, option
 from gossamer.cli.screen import harmless
 from gossamer.cli.updating import crawl_folder, telling
 from gossamer.errors import ConfigError
@@ -27,10 +27,10 @@ _MEASURED = 1_000
 
 def sql(
     folder: Folder,
-    query: Annotated[str, typer.Argument(metavar="QUERY", help='"select ... from pages"')],
+    query: Annotated[str, argument(metavar="QUERY", help='"select ... from pages"')],
     *,
     form: Annotated[
-        str, typer.Option("--format", metavar="|".join(FORMATS), help="How rows are printed.")
+        str, option("--format", metavar="|".join(FORMATS), help="How rows are printed.")
     ] = "text",
 ) -> None:
     """Ask the tables of a crawl with SQL: pages, urls, links, hosts, changes, images.

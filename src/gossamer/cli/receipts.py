@@ -5,9 +5,8 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from gossamer.cli.options import UNKNOWN, Folder, Json
+from gossamer.cli.parameters import argument, option
 from gossamer.cli.screen import as_json, harmless, out, print_json, shown_moment
 from gossamer.cli.updating import crawl_folder
 from gossamer.log import counted
@@ -18,13 +17,11 @@ if TYPE_CHECKING:
 
 def receipt(
     folder: Folder,
-    host: Annotated[str, typer.Argument(metavar="HOST", help="Its name, or a URL of it.")],
+    host: Annotated[str, argument(metavar="HOST", help="Its name, or a URL of it.")],
     *,
     since: Annotated[
         str | None,
-        typer.Option(
-            "--since", metavar="TIME", help='Only from then on: 2026-11-01, yesterday, "12h".'
-        ),
+        option("--since", metavar="TIME", help='Only from then on: 2026-11-01, yesterday, "12h".'),
     ] = None,
     json: Json = False,
 ) -> int:

@@ -4,13 +4,13 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
-import typer
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from gossamer.cli.copying import write_page
 from gossamer.cli.options import Folder, Json
+from gossamer.cli.parameters import option
 from gossamer.cli.screen import as_json, harmless, out, print_json
 from gossamer.cli.updating import crawl_folder
 from gossamer.log import counted
@@ -30,7 +30,7 @@ def report(
     *,
     html: Annotated[
         Path | None,
-        typer.Option("--html", metavar="FILE", help="Write it as a page that opens anywhere."),
+        option("--html", metavar="FILE", help="Write it as a page that opens anywhere."),
     ] = None,
     json: Json = False,
 ) -> None:

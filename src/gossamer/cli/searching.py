@@ -8,12 +8,12 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
 from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
 from gossamer.cli.options import REQUIRED, Json, declare, folder_to_read
+from gossamer.cli.parameters import argument, option
 from gossamer.cli.screen import as_json, harmless, out, print_json
 from gossamer.cli.updating import bring_index_up_to_date, has_archive
 from gossamer.clock import SystemClock
@@ -105,7 +105,7 @@ declare(
         "place",
         Annotated[
             str,
-            typer.Argument(
+            argument(
                 metavar="DIR|URL",
                 help="A crawl's folder, one made by `gossamer index`, where an index was "
                 "published to, such as s3://bucket/name, or a `gossamer serve --shard`. Several "
@@ -118,7 +118,7 @@ declare(
         "question",
         Annotated[
             list[str] | None,
-            typer.Argument(metavar="QUERY", help="What to look for; with --like filters alone."),
+            argument(metavar="QUERY", help="What to look for; with --like filters alone."),
         ],
         None,
     ),
@@ -126,7 +126,7 @@ declare(
         "like",
         Annotated[
             str,
-            typer.Option(
+            option(
                 "--like",
                 metavar="FILE|URL|-",
                 help="Pages like a text, HTML page or PDF; images like a PNG, JPEG, GIF or WebP: "
@@ -135,26 +135,22 @@ declare(
         ],
         "",
     ),
-    ("page", Annotated[int, typer.Option("--page", metavar="N", min=1, help="Which page.")], 1),
+    ("page", Annotated[int, option("--page", metavar="N", min=1, help="Which page.")], 1),
     (
         "per_page",
-        Annotated[
-            int, typer.Option("--per-page", metavar="N", min=1, max=100, help="Results on it.")
-        ],
+        Annotated[int, option("--per-page", metavar="N", min=1, max=100, help="Results on it.")],
         PER_PAGE,
     ),
     (
         "exact",
-        Annotated[
-            bool, typer.Option("--exact", help="Scores as of one index, however many shards.")
-        ],
+        Annotated[bool, option("--exact", help="Scores as of one index, however many shards.")],
         False,
     ),
     (
         "without",
         Annotated[
             str,
-            typer.Option(
+            option(
                 "--without",
                 metavar="PART,...",
                 help="Rank without it: fields, anchors, static, proximity, spam, copies, hosts.",
@@ -166,7 +162,7 @@ declare(
         "rerank",
         Annotated[
             str,
-            typer.Option(
+            option(
                 "--rerank",
                 metavar="MODULE:FUNCTION",
                 help="Your own function that scores the best 100 pages anew.",
@@ -178,7 +174,7 @@ declare(
         "facets",
         Annotated[
             bool,
-            typer.Option(
+            option(
                 "--facets", help="Count the pages with all words by site, language, type and year."
             ),
         ],
@@ -188,7 +184,7 @@ declare(
         "verbatim",
         Annotated[
             bool,
-            typer.Option(
+            option(
                 "--verbatim", help="Without results of a corrected query, when this one has none."
             ),
         ],
@@ -198,18 +194,16 @@ declare(
         "ranks",
         Annotated[
             bool,
-            typer.Option(
-                "--ranks/--no-ranks", help="Build graph and ranks, too, if there are none."
-            ),
+            option("--ranks/--no-ranks", help="Build graph and ranks, too, if there are none."),
         ],
         True,
     ),
-    ("urls", Annotated[bool, typer.Option("--urls", help="One URL a line, and no more.")], False),
+    ("urls", Annotated[bool, option("--urls", help="One URL a line, and no more.")], False),
     (
         "build",
         Annotated[
             bool,
-            typer.Option("--build/--no-build", help="Bring the index up to date first."),
+            option("--build/--no-build", help="Bring the index up to date first."),
         ],
         True,
     ),
@@ -217,7 +211,7 @@ declare(
         "query_log",
         Annotated[
             bool,
-            typer.Option("--query-log", help="Note the query in DIR/queries.jsonl."),
+            option("--query-log", help="Note the query in DIR/queries.jsonl."),
         ],
         False,
     ),
@@ -225,7 +219,7 @@ declare(
         "log_report",
         Annotated[
             bool,
-            typer.Option(
+            option(
                 "--log-report",
                 help="Instead of a query: which queries DIR/queries.jsonl has, those without "
                 "results first. `serve --query-log` writes it.",

@@ -6,10 +6,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from gossamer.cli.beside import FirstBuild, end_with
 from gossamer.cli.options import Build, Json, place_given
+from gossamer.cli.parameters import argument, option
 from gossamer.cli.screen import harmless, out, print_json
 from gossamer.cli.searching import given_places, missing_line
 from gossamer.cli.updating import (
@@ -26,28 +25,27 @@ if TYPE_CHECKING:
 LOCAL = ("127.0.0.1", "localhost", "::1")
 
 
-Port = Annotated[int, typer.Option("--port", min=0, max=65535, help="0: any that is free.")]
+Port = Annotated[int, option("--port", min=0, max=65535, help="0: any that is free.")]
 Host = Annotated[
     str,
-    typer.Option("--host", help="Address to listen on; others can ask if it is not loopback."),
+    option("--host", help="Address to listen on; others can ask if it is not loopback."),
 ]
 IsShard = Annotated[
-    bool, typer.Option("--shard", help="Let `search http://HOST:PORT` elsewhere ask its index.")
+    bool, option("--shard", help="Let `search http://HOST:PORT` elsewhere ask its index.")
 ]
 HasQueryLog = Annotated[
     bool,
-    typer.Option(
+    option(
         "--query-log",
         help="Keep queries, number of results and time in DIR/queries.jsonl, not who asked.",
     ),
 ]
 Token = Annotated[
     str,
-    typer.Option(
+    option(
         "--token",
         envvar="GOSSAMER_TOKEN",
         show_default=False,
-        show_envvar=False,
         metavar="TOKEN",
         help="Who logs in with it may pause, stop and change the crawl; better in the "
         "environment, as GOSSAMER_TOKEN. Without one, everybody on this machine may, and "
@@ -59,12 +57,11 @@ Token = Annotated[
 def serve(
     given: Annotated[
         list[str] | None,
-        typer.Argument(
+        argument(
             metavar="DIR|URL",
             help="The crawl's folder. Or several, and URLs of published indexes and of "
             "`gossamer serve --shard`, which are searched as one. None: a page that lists the "
             "crawls below the current folder, and starts one.",
-            show_default=False,
         ),
     ] = None,
     *,
@@ -75,8 +72,8 @@ def serve(
     token: Token = "",
     build: Build = True,
     json: Json = False,
-    beside: Annotated[int, typer.Option("--beside", hidden=True)] = 0,
-    only_build: Annotated[bool, typer.Option("--only-build", hidden=True)] = False,
+    beside: Annotated[int, option("--beside", hidden=True)] = 0,
+    only_build: Annotated[bool, option("--only-build", hidden=True)] = False,
 ) -> int:
     """Serve a search page, a link explorer, the crawl's console and a JSON API.
 

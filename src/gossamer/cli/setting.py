@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from typing import Annotated
 
 import msgspec
-import typer
 
 from gossamer.cli.flags import FLAGS, quantity
 from gossamer.cli.options import Json, SteeredFolder
+from gossamer.cli.parameters import argument, option
 from gossamer.cli.screen import as_json, harmless, out, print_json
 from gossamer.cli.updating import crawl_folder
 from gossamer.config import Config
@@ -23,7 +23,7 @@ def set_settings(
     folder: SteeredFolder,
     setting: Annotated[
         list[str],
-        typer.Argument(
+        argument(
             metavar="KEY=VALUE...",
             help="A setting and its value, such as filter.max_depth=3 or politeness.delay_s=2. Of "
             "a list, give KEY= for each value; KEY+=VALUE adds one and KEY-=VALUE removes one. An "
@@ -33,7 +33,7 @@ def set_settings(
     *,
     host: Annotated[
         str,
-        typer.Option(
+        option(
             "--host",
             metavar="H",
             help="Settings of this host alone: delay_s, scope, insecure.",

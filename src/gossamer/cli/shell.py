@@ -5,9 +5,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from gossamer.cli.options import UNKNOWN
+from gossamer.cli.parameters import argument, option
 from gossamer.cli.screen import harmless
 from gossamer.cli.updating import crawl_folder
 from gossamer.errors import ConfigError
@@ -21,18 +20,18 @@ _FAILED = 1
 def shell(
     place: Annotated[
         list[str],
-        typer.Argument(metavar="URL | DIR URL", help="A page to fetch, or a stored one."),
+        argument(metavar="URL | DIR URL", help="A page to fetch, or a stored one."),
     ],
     *,
     code: Annotated[
         str,
-        typer.Option(
+        option(
             "-c", metavar="CODE", help="Run this and end; the value of an expression is printed."
         ),
     ] = "",
     allow_net: Annotated[
         list[str] | None,
-        typer.Option("--allow-net", metavar="CIDR", help="As for `crawl`: addresses to allow."),
+        option("--allow-net", metavar="CIDR", help="As for `crawl`: addresses to allow."),
     ] = None,
 ) -> int:
     """Open Python with a page in hand: page, tree, links, text, css(), xpath().

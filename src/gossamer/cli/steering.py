@@ -4,9 +4,8 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from gossamer.cli.options import Json, OwnFolder, SteeredFolder, place_given
+from gossamer.cli.parameters import argument, option
 from gossamer.cli.screen import MIB, as_json, harmless, out, print_json
 from gossamer.cli.updating import crawl_folder, telling
 from gossamer.errors import ConfigError
@@ -65,7 +64,7 @@ def drop(
     folder: OwnFolder,
     pattern: Annotated[
         list[str] | None,
-        typer.Argument(
+        argument(
             metavar="PATTERN...",
             help="A host, a host glob (*.example.org) or a URL pattern (example.org/private/*).",
         ),
@@ -73,14 +72,14 @@ def drop(
     *,
     undo: Annotated[
         list[str] | None,
-        typer.Option("--undo", metavar="PATTERN", help="Drop this no longer. Repeatable."),
+        option("--undo", metavar="PATTERN", help="Drop this no longer. Repeatable."),
     ] = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only count what the patterns name.")
+        bool, option("--dry-run", help="Only count what the patterns name.")
     ] = False,
     purge: Annotated[
         bool,
-        typer.Option(
+        option(
             "--purge",
             help="Remove it from the archive, too, for good: the patterns given, or all that is "
             "dropped. The crawl must not run.",
@@ -115,11 +114,11 @@ def prune(
     folder: OwnFolder,
     *,
     keep: Annotated[
-        int, typer.Option("--keep", metavar="N", help="Keep the N newest editions of each URL.")
+        int, option("--keep", metavar="N", help="Keep the N newest editions of each URL.")
     ] = 1,
     before: Annotated[
         str,
-        typer.Option(
+        option(
             "--before",
             metavar="TIME",
             help='Remove only editions that were last there before it: 2026-01-31, "90 days ago".',

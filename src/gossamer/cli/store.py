@@ -7,10 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from gossamer.cli.options import Address, Folder, FolderOrStore, Json, SteeredFolder, place_given
-from gossamer.cli.plain import opened, show_status
+from gossamer.cli.parameters import argument, option
 from gossamer.cli.screen import (
     UNITS_TOLD,
     as_json,
@@ -19,6 +17,7 @@ from gossamer.cli.screen import (
     out,
     print_json,
     shown_moment,
+    status_view,
     why_view,
 )
 from gossamer.cli.start import given_seeds
@@ -37,7 +36,18 @@ def status(folder: FolderOrStore, *, json: Json = False) -> None:
 
     Of a store, as of its newest checkpoint; and who runs the crawl.
     """
-    show_status(folder, json=json)
+    facts = _opened(folder).status()
+    if json:
+        print_json(as_json(facts))
+    else:
+        out().print(status_view(facts, folder))
+
+
+def _opened(place: str) -> "OpenCrawl":
+    """Return the crawl in a folder, or in a store."""
+    import gossamer
+
+    return gossamer.open(place if "://" in place else crawl_folder(Path(place)))
 
 
 def why(folder: Folder, url: Address, *, json: Json = False) -> None:
@@ -55,12 +65,12 @@ def show(
     folder: FolderOrStore,
     url: Address,
     *,
-    headers: Annotated[bool, typer.Option("--headers", help="The server's header.")] = False,
-    text: Annotated[bool, typer.Option("--text", help="The text that was extracted.")] = False,
-    raw: Annotated[bool, typer.Option("--raw", help="Header and body, bytes as sent.")] = False,
+    headers: Annotated[bool, option("--headers", help="The server's header.")] = False,
+    text: Annotated[bool, option("--text", help="The text that was extracted.")] = False,
+    raw: Annotated[bool, option("--raw", help="Header and body, bytes as sent.")] = False,
     at: Annotated[
         str | None,
-        typer.Option(
+        option(
             "--at",
             metavar="TIME",
             help="As it was stored at that time, UTC: 2026-11-01 (the end of that day), "
@@ -69,11 +79,11 @@ def show(
     ] = None,
     edition: Annotated[
         int | None,
-        typer.Option("--edition", metavar="N", help="The Nth of its editions; `why` lists them."),
+        option("--edition", metavar="N", help="The Nth of its editions; `why` lists them."),
     ] = None,
     diff: Annotated[
         tuple[int, int] | None,
-        typer.Option(
+        option(
             "--diff",
             metavar="N M",
             help="What has changed in its extracted text between two editions; with --raw, in its "
@@ -87,7 +97,7 @@ def show(
         raise ConfigError("--headers, --text and --raw: give one of them")
     if (at is not None) + (edition is not None) + (diff is not None) > 1:
         raise ConfigError("--at, --edition and --diff: give one of them")
-    crawl = opened(folder)
+    crawl = _opened(folder)
     if diff is not None:
         return _show_diff(crawl, url, diff, is_source=raw, is_json=json)
     try:
@@ -166,17 +176,15 @@ def _show_diff(
 
 def add(
     folder: SteeredFolder,
-    seed: Annotated[list[str] | None, typer.Argument(metavar="SEED...", help="URLs.")] = None,
+    seed: Annotated[list[str] | None, argument(metavar="SEED...", help="URLs.")] = None,
     *,
     seeds: Annotated[
         Path | None,
-        typer.Option("--seeds", metavar="FILE", help="A URL and maybe labels per line."),
+        option("--seeds", metavar="FILE", help="A URL and maybe labels per line."),
     ] = None,
     label: Annotated[
         list[str] | None,
-        typer.Option(
-            "--label", metavar="L", help="A label (topic, region) of these seeds. Repeatable."
-        ),
+        option("--label", metavar="L", help="A label (topic, region) of these seeds. Repeatable."),
     ] = None,
     json: Json = False,
 ) -> None:
@@ -208,14 +216,14 @@ def retry(
     *,
     reason: Annotated[
         list[str] | None,
-        typer.Option("--reason", metavar="R", help="Only failures of this reason. Repeatable."),
+        option("--reason", metavar="R", help="Only failures of this reason. Repeatable."),
     ] = None,
     host: Annotated[
         list[str] | None,
-        typer.Option("--host", metavar="H", help="Only URLs of this host. Repeatable."),
+        option("--host", metavar="H", help="Only URLs of this host. Repeatable."),
     ] = None,
     url: Annotated[
-        list[str] | None, typer.Option("--url", metavar="U", help="Only this URL. Repeatable.")
+        list[str] | None, option("--url", metavar="U", help="Only this URL. Repeatable.")
     ] = None,
     json: Json = False,
 ) -> None:
@@ -238,7 +246,7 @@ def trust(
     folder: SteeredFolder,
     pattern: Annotated[
         list[str],
-        typer.Argument(
+        argument(
             metavar="PATTERN...",
             help="A host, a host glob (*.example.org), a URL pattern (example.org/archive/*), or "
             "a part of a site as `status` names it.",

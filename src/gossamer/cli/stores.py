@@ -3,9 +3,8 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from gossamer.cli.options import Json, OwnFolder
+from gossamer.cli.parameters import argument, option
 from gossamer.cli.screen import MIB, as_json, harmless, out, print_json, shown_moment
 from gossamer.cli.updating import crawl_folder
 from gossamer.log import counted
@@ -15,20 +14,20 @@ if TYPE_CHECKING:
 
 StoreUrl = Annotated[
     str,
-    typer.Argument(metavar="URL", help="The store: s3://BUCKET/PREFIX, gs://, az://, file:///DIR."),
+    argument(metavar="URL", help="The store: s3://BUCKET/PREFIX, gs://, az://, file:///DIR."),
 ]
 
 
 def restore(
     url: StoreUrl,
-    into: Annotated[Path, typer.Option("--into", metavar="DIR", help="A new folder.")],
+    into: Annotated[Path, option("--into", metavar="DIR", help="A new folder.")],
     *,
     at: Annotated[
         str | None,
-        typer.Option("--at", metavar="TIME", help="As it was then, such as 2026-05-01 12:00."),
+        option("--at", metavar="TIME", help="As it was then, such as 2026-05-01 12:00."),
     ] = None,
     shards: Annotated[
-        int | None, typer.Option("--shards", metavar="N", min=1, help="Split into so many.")
+        int | None, option("--shards", metavar="N", min=1, help="Split into so many.")
     ] = None,
     json: Json = False,
 ) -> None:
@@ -56,10 +55,10 @@ def _restored_line(found: "RestoredCrawl") -> str:
 
 def checkpoint(
     folder: OwnFolder,
-    to: Annotated[str, typer.Option("--to", metavar="URL", help="The store, as for --store.")],
+    to: Annotated[str, option("--to", metavar="URL", help="The store, as for --store.")],
     *,
     take_over: Annotated[
-        bool, typer.Option("--take-over", help="Though the crawl runs elsewhere; that ends.")
+        bool, option("--take-over", help="Though the crawl runs elsewhere; that ends.")
     ] = False,
     json: Json = False,
 ) -> None:

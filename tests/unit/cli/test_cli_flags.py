@@ -1,15 +1,8 @@
 """Flags: a flag turns its knob; one that is not given leaves it alone."""
 
-from pathlib import Path
-
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from typer.core import TyperGroup
-from typer.main import get_command
 
-from gossamer.cli.app import app
-from gossamer.cli.flags import FLAGS, max_time_of, plain_flags, with_flags
+from gossamer.cli.flags import FLAGS, max_time_of, with_flags
 from gossamer.config import Config, FilterConfig, LimitsConfig
 from gossamer.errors import ConfigError
 from gossamer.settings import describe_knobs
@@ -86,76 +79,6 @@ def test_every_flag_turns_a_knob_that_exists() -> None:
     knobs = {knob.path for knob in describe_knobs()}
     assert {flag.knob for flag in FLAGS} <= knobs
     assert len({flag.parameter for flag in FLAGS}) == len(FLAGS)
-
-
-WORDS = st.sampled_from(
-    [
-        "7",
-        "0",
-        "0.5",
-        "1.50",
-        "07",
-        "1e3",
-        "-1",
-        "many",
-        "",
-        "http://a.test/",
-        "a=b:c",
-        "h:1",
-        "x y",
-        "10k",
-        "2GiB",
-        "5m",
-    ]
-)
-NAMES = sorted({name for flag in FLAGS for name in flag.name.split("/")})
-OWN = ["--into", "--seeds", "--config", "--json", "--verbose", "-v", "--nonsense", "--help", "--"]
-
-
-PAIRS = st.lists(st.tuples(st.sampled_from([*NAMES, *OWN, ""]), WORDS), max_size=6)
-
-
-@pytest.mark.slow
-@given(pairs=PAIRS, is_whole=st.booleans())
-def test_a_line_that_is_read_plainly_gives_what_the_parser_would_give(
-    pairs: list[tuple[str, str]], *, is_whole: bool
-) -> None:
-    switches = {n for flag in FLAGS if flag.shape == "switch" for n in flag.name.split("/")}
-    switches |= {"--json", "--verbose", "-v"}
-    line = ["--into", "D"] if is_whole else []
-    for name, word in pairs:
-        line += [name] if name in switches else [name, word] if name else [word]
-    found = plain_flags(line)
-    if found is None:
-        return
-    command = get_command(app)
-    assert isinstance(command, TyperGroup)
-    parsed = command.commands["crawl"].make_context("crawl", line).params
-    not_given = {name for name in parsed if name not in found}
-    assert {name: parsed[name] for name in found} == found
-    assert all(parsed[name] in (None, False, (), "") for name in not_given)
-
-
-def test_a_usual_line_is_read_plainly() -> None:
-    line = "http://a.test/ --into D --scope any --allow *.test --delay 0 --max-pages 5 --json"
-    assert plain_flags([*line.split(), "--no-sitemaps"]) == {
-        "seed": ["http://a.test/"],
-        "into": Path("D"),
-        "scope": "any",
-        "allow": ["*.test"],
-        "delay": "0",
-        "max_pages": "5",
-        "json": True,
-        "sitemaps": False,
-    }
-
-
-@pytest.mark.parametrize(
-    "line",
-    ["", "http://a.test/", "--into", "--into D --help", "--into=D", "--into D --max-pages many"],
-)
-def test_whatever_is_not_plain_is_left_to_the_parser(line: str) -> None:
-    assert plain_flags(line.split()) is None
 
 
 @pytest.mark.parametrize(
