@@ -24,6 +24,13 @@ MISTAKES: tuple[Mistake, ...] = (
     # Commands and flags
     Mistake("misspelt command", "craw WEB/", 2, "No such command 'craw'", "Did you mean 'crawl'?"),
     Mistake("no command", "WEB/", 2, "is not a command", "did you mean `gossamer crawl WEB/"),
+    Mistake(
+        "empty name of a folder",
+        "crawl WEB/ --into=",
+        2,
+        "--into: expected the name of a folder",
+        ". is the current one",
+    ),
     Mistake("no folder", "crawl WEB/", 2, "Missing option '--into'", "such as --into mycrawl"),
     Mistake(
         "no seed", "crawl --into NEW", 2, "nothing to start from", "give a URL, or --seeds FILE"
@@ -151,6 +158,13 @@ MISTAKES: tuple[Mistake, ...] = (
         2,
         "BAD_SEEDS, line 3: 'htps://a.test/'",
         "did you mean https://a.test/?",
+    ),
+    Mistake(
+        "seeds file with commas",
+        "crawl --seeds TABLE --into NEW",
+        2,
+        "TABLE, line 1: 'https://b.test/,news' has a comma",
+        "blanks before its labels",
     ),
     Mistake(
         "seeds file that is not there",
@@ -362,6 +376,27 @@ MISTAKES: tuple[Mistake, ...] = (
         "`gossamer build STATELESS state`",
     ),
     # Questions
+    Mistake(
+        "question about what is no URL",
+        "why OK nonsense",
+        2,
+        "'nonsense' is not a valid URL",
+        "expected one such as https://host/path",
+    ),
+    Mistake(
+        "question about a URL without a scheme",
+        "why OK site.test/a",
+        2,
+        "'site.test/a' is not a valid URL",
+        "did you mean https://site.test/a?",
+    ),
+    Mistake(
+        "filter without a value",
+        "search OK lang:",
+        2,
+        "QUERY: lang: has no value",
+        "a filter as in lang:de",
+    ),
     Mistake(
         "page that is not stored",
         "show OK http://elsewhere.test/",

@@ -94,6 +94,7 @@ def prepared(
         "EMPTY": b"# nothing yet\n",
         "GOOD_SEEDS": f"{origin}/\n".encode(),
         "BAD_SEEDS": b"# sites\nhttps://b.test/ news\nhtps://a.test/\n",
+        "TABLE": b"https://b.test/,news\n",
         "LONG": b"https://b.test/\nhttp://a.test/" + b"x" * 300_000 + b"\n",
         "LATIN": b"https://b.test/\nhttps://caf\xe9.test/\n",
         "BINARY": b"\xff\xfeh\0t\0t\0p\0",

@@ -10,11 +10,13 @@ import re
 import socket
 import ssl
 import threading
+from base64 import b64encode
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise, takewhile
 from pathlib import Path
 from time import monotonic
+from zipfile import ZipFile
 
 import pytest
 
@@ -258,6 +260,24 @@ def test_hosts_that_are_added_later_get_nothing_and_a_resumed_crawl_sends_it_aga
     runs.run("watch", folder, "--max-time", "6", "--rate", "200", "--shards", "1")
     assert origins.carried() == "ASWV"
     runs.expect_no_trace(origins)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["jsonl", "sqlite", "markdown", "warc", "wacz", "mirror"])
+def test_no_export_has_a_secret(origins: Origins, runs: Runs, tmp_path: Path, kind: str) -> None:
+    runs.crawl(origins.url("A"), *TOKEN, "--auth", f"a.test=me:{SECRET}")
+    assert origins.carried() == "ASWV"
+    place = tmp_path / ("out.wacz" if kind == "wacz" else "out")
+    runs.run("export", str(runs.folder), "--to", str(place), "--format", kind)
+    if kind == "wacz":
+        with ZipFile(place) as packed:
+            packed.extractall(tmp_path / "unpacked")
+    found = dict(contents(tmp_path / "unpacked" if kind == "wacz" else place))
+    assert sum(map(len, found.values())) > 1000
+    told = {SECRET.encode(), b64encode(f"me:{SECRET}".encode())}
+    assert [path for path, content in found.items() if any(one in content for one in told)] == []
+    runs.expect_no_trace(origins)
+    runs.expect_no_trace(origins, b64encode(f"me:{SECRET}".encode()).decode())
 
 
 @pytest.mark.slow

@@ -1,5 +1,6 @@
 """`gossamer search`: full-text search, and its answer as a person likes to read it."""
 
+import re
 import shlex
 import sys
 from collections.abc import Iterator, Sequence
@@ -51,6 +52,8 @@ _OPTIONS = (
 )
 _NEARLY = 0.75
 """From which likeness on a word that is no option is taken for a misspelled one."""
+_EMPTY_FILTERS = re.compile(r"(?:\s*-*[a-z]+:)+\s*", re.IGNORECASE)
+"""A query that has nothing but filters without a value."""
 MOST_STDIN_BYTES = 64 << 20
 _INDENT = (0, 0, 0, 4)
 
@@ -272,7 +275,11 @@ def _query(words: list[str] | None, like: str) -> str:
             raise ConfigError(f"no such option: {word}")
     if not "".join(words).strip() and not like:
         raise ConfigError("QUERY: expected words to look for")
-    return " ".join(words)
+    query = " ".join(words)
+    if _EMPTY_FILTERS.fullmatch(query):
+        said = query.strip()
+        raise ConfigError(f"QUERY: {said} has no value; expected words, or a filter as in lang:de")
+    return query
 
 
 def _opened(given: dict[str, Any]) -> "SearchIndex":

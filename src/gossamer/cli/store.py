@@ -57,8 +57,18 @@ def why(folder: Folder, url: Address, *, json: Json = False) -> None:
     facts = OpenCrawl(crawl_folder(folder)).why(url)
     if json:
         print_json(as_json(facts))
-    else:
+    if facts.canonical is None:
+        raise ConfigError(_not_a_url(facts.url))
+    if not json:
         out().print(why_view(facts))
+
+
+def _not_a_url(text: str) -> str:
+    """Return in one line that what somebody asks about is no URL, and what to give instead."""
+    host = text.partition("/")[0]
+    is_cut = "." in host.strip(".") and "://" not in text
+    meant = f"did you mean https://{text}?" if is_cut else "expected one such as https://host/path"
+    return f"{text!r} is not a valid URL; {meant}"
 
 
 def show(

@@ -24,6 +24,32 @@ def test_a_seeds_file_that_is_not_there_is_named(tmp_path: Path) -> None:
         read_seeds(str(tmp_path / "nowhere.txt"))
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "a,b",
+        "http://a.test/,news",
+        "http://a.test,http://b.test",
+        "http://a.test/x,http://b.test/",
+    ],
+)
+def test_lines_of_a_table_are_no_seeds(line: str, tmp_path: Path) -> None:
+    path = tmp_path / "seeds.txt"
+    path.write_text(f"http://c.test/\n{line}\n")
+    with pytest.raises(ConfigError, match=r"line 2: .* has a comma .* blanks before its labels"):
+        read_seeds(path)
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["http://a.test/x,1.html", "http://me:a,b@a.test/", "http://a.test/?of=http://b,http://c"],
+)
+def test_a_comma_may_be_part_of_a_seed(url: str, tmp_path: Path) -> None:
+    path = tmp_path / "seeds.txt"
+    path.write_text(f"{url} news, weather\n")
+    assert read_seeds(path) == [Seed(url=url, label="news, weather")]
+
+
 # Whose headers
 
 A, B, C = "http://a.org/x", "http://b.org/", "https://c.a.org/"
