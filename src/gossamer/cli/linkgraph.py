@@ -260,8 +260,8 @@ def graph_of(place: Path, *, is_built: bool) -> "LinkGraph":
 def unknown(graph: "LinkGraph", url: str) -> int:
     """Say that a URL is not in a graph, and which one may be meant."""
     near = graph.nearest(url)
-    meant = f"; did you mean {harmless(near)} ?" if near else ""
-    sys.stderr.write(f"gossamer: {harmless(url)} is not in the graph{meant}\n")
+    meant = f"did you mean {harmless(near)} ?" if near else "expected the URL of a page or a link"
+    sys.stderr.write(f"gossamer: {harmless(url)} is not in the graph; {meant}\n")
     return UNKNOWN
 
 

@@ -54,6 +54,8 @@ def _nothing(found: "HostReceipt", since: str | None) -> str:
         told += f"; the archive has {answers} of it: `gossamer list DIR urls --host HOST`"
     elif found.other_hosts:
         told += f"; requests went to {', '.join(found.other_hosts)}"
+    else:
+        told += "; `gossamer list DIR hosts` names the hosts"
     return told
 
 

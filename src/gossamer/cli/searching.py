@@ -52,8 +52,11 @@ _OPTIONS = (
 )
 _NEARLY = 0.75
 """From which likeness on a word that is no option is taken for a misspelled one."""
-_EMPTY_FILTERS = re.compile(r"(?:\s*-*[a-z]+:)+\s*", re.IGNORECASE)
-"""A query that has nothing but filters without a value."""
+_NOT_SAID = re.compile(
+    r"\b(?:site|lang|language|type|filetype|label|inurl|before|after):(?=\s|\Z)|[\s\"-]+",
+    re.IGNORECASE,
+)
+"""What of a query says nothing by itself: filters without a value, blanks, quotes and dashes."""
 MOST_STDIN_BYTES = 64 << 20
 _INDENT = (0, 0, 0, 4)
 
@@ -273,12 +276,10 @@ def _query(words: list[str] | None, like: str) -> str:
         name = word.partition("=")[0]
         if name.startswith("--") and get_close_matches(name, _OPTIONS, cutoff=_NEARLY):
             raise ConfigError(f"no such option: {word}")
-    if not "".join(words).strip() and not like:
-        raise ConfigError("QUERY: expected words to look for")
     query = " ".join(words)
-    if _EMPTY_FILTERS.fullmatch(query):
-        said = query.strip()
-        raise ConfigError(f"QUERY: {said} has no value; expected words, or a filter as in lang:de")
+    if not _NOT_SAID.sub("", query) and not like:
+        found = f", found {query!r}" if query.strip() else ""
+        raise ConfigError(f"QUERY: expected words to look for, or a filter as in lang:de{found}")
     return query
 
 

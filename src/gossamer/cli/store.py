@@ -56,19 +56,26 @@ def why(folder: Folder, url: Address, *, json: Json = False) -> None:
 
     facts = OpenCrawl(crawl_folder(folder)).why(url)
     if json:
-        print_json(as_json(facts))
-    if facts.canonical is None:
+        print_json(as_json(facts))  # `reason` says so if it is no URL
+    elif facts.canonical is None:
         raise ConfigError(_not_a_url(facts.url))
-    if not json:
+    else:
         out().print(why_view(facts))
 
 
 def _not_a_url(text: str) -> str:
     """Return in one line that what somebody asks about is no URL, and what to give instead."""
-    host = text.partition("/")[0]
-    is_cut = "." in host.strip(".") and "://" not in text
-    meant = f"did you mean https://{text}?" if is_cut else "expected one such as https://host/path"
-    return f"{text!r} is not a valid URL; {meant}"
+    return (
+        f"{text!r} is not a valid URL; {_meant(text) or 'expected one such as https://host/path'}"
+    )
+
+
+def _meant(text: str) -> str:
+    """Return what somebody may have meant by a text that has no scheme; "" if it has one."""
+    if "://" in text:
+        return ""
+    has_host = "." in text.partition("/")[0].strip(".")
+    return f"did you mean https://{text}?" if has_host else "expected one such as https://host/path"
 
 
 def show(
@@ -142,8 +149,7 @@ def _not_stored(crawl: "OpenCrawl", url: str, at: str | None) -> str:
     if at is not None and (stored := crawl.editions(url)):
         first = shown_moment(stored[0].at)
         return f"{url} was first stored at {first}: nothing is stored of before that"
-    remedy = "`gossamer why` says more" if "://" in url else f"did you mean https://{url}?"
-    return f"{url} is not in the archive; {remedy}"
+    return f"{url} is not in the archive; {_meant(url) or '`gossamer why` says more'}"
 
 
 def _page_facts(crawl: "OpenCrawl", url: str, page: "Page") -> dict[str, object]:
@@ -240,6 +246,9 @@ def retry(
     """Queue failed URLs again, in a crawl that runs or not; refused ones if they are named."""
     from gossamer import OpenCrawl
 
+    for text in url or ():
+        if "://" not in text:
+            raise ConfigError(f"--url: {_not_a_url(text)}")
     crawl = OpenCrawl(crawl_folder(folder))
     facts = crawl.retry(reasons=reason or (), hosts=host or (), urls=url or ())
     if json:

@@ -55,9 +55,9 @@ from gossamer.urls import MAX_CHARS, join, parse, registrable_domain, seed_urls,
 _HOST = re.compile(r"(localhost|[^\s/:@]+\.[^\s/:@]+)(:[0-9]+)?([/?#]|$)")
 _PORT = re.compile(r"[a-z]+://[^/?#\\]*:([0-9]{1,9})(?:[/?#\\]|$)", re.IGNORECASE)
 _LIST = re.compile(
-    r"\A(?:[a-z]+://)?(?![^/?#]*@)[^/?#]*/?,|\A[^?#]*,[a-z]+://", re.IGNORECASE | re.ASCII
+    r"\A(?:[a-z]+://)?(?![^/?#]*@)[^/?#]*/?,|\A[^?#]*[,\s][a-z]+://", re.IGNORECASE | re.ASCII
 )
-"""A comma right after the host, in it, or before another URL: lines of a table, or a list."""
+"""A comma right after the host, in it, or before another URL; a blank there: a list, a table."""
 MAX_PORT = 65_535
 SHOWN_CHARS = 200
 """Of a seed that is refused."""
@@ -117,8 +117,9 @@ def seed_complaint(text: str, protocols: Sequence[ProtocolModule] = ()) -> str:
         return f"{shown!r} has the port {port}; expected one from 1 to {MAX_PORT}"
     if _LIST.search(text) is not None:
         return (
-            f"{shown!r} has a comma where another URL or a label seems to begin; expected one URL, "
-            "and in a seeds file blanks before its labels (a comma of the URL itself is %2C)"
+            f"{shown!r} has a comma or a blank where another URL or a label seems to begin; "
+            "expected one URL, and in a seeds file blanks before its labels (a comma of the URL "
+            "itself is %2C)"
         )
     if url is None or not url.origin:
         return f"{shown!r} is not a valid URL; {_meant(shown)}"

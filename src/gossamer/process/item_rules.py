@@ -177,6 +177,9 @@ def read_item_rules(file: Path | str) -> ItemRules:
     path = Path(file)
     try:
         said = tomllib.loads(path.read_text("utf-8"))
+    except OSError as error:
+        why = f"cannot read the rules in {path}: {error.strerror}"
+        raise ConfigError(f"{why}; expected a TOML file with a table such as [product]") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path}: not TOML: {error}") from None
     if not said:

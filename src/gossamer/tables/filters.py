@@ -112,7 +112,8 @@ class _Where:
             found = self._database.execute(statements[0]).fetchall()
         except self._errors as error:
             reason = sql_error(error)
-            raise ConfigError(f"--where {self._condition}: {reason}") from error
+            meant = "; expected SQL such as: words > 100" if reason.startswith("Parser") else ""
+            raise ConfigError(f"--where {self._condition}: {reason}{meant}") from error
         if len(found) != len(batch):
             raise ConfigError(
                 f"--where {self._condition}: expected a condition that is true or false of a row"

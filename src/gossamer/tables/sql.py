@@ -102,6 +102,8 @@ def _hint(reason: str) -> str:
         return f" Tables are {', '.join(known_tables())}."
     if 'near "at"' in reason:
         return """ The column is written in quotes, for AT is a word of SQL: "at"."""
+    if reason.startswith("Parser Error"):
+        return "; expected SQL such as: select url, title from pages limit 5"
     return ""
 
 
