@@ -28,8 +28,8 @@ MISTAKES: tuple[Mistake, ...] = (
         "empty name of a folder",
         "crawl WEB/ --into=",
         2,
-        "--into: expected the name of a folder",
-        ". is the current one",
+        "Invalid value for '--into': expected a name, found ''",
+        "see `gossamer crawl --help`",
     ),
     Mistake("no folder", "crawl WEB/", 2, "Missing option '--into'", "such as --into mycrawl"),
     Mistake(

@@ -111,6 +111,10 @@ ELSEWHERE: dict[str, str] = {
     **dict.fromkeys(("-x",), "--proxy URL names a proxy"),
     **dict.fromkeys(("-j", "--jobs", "--threads", "--workers"), "--concurrency N sets how many"),
     **dict.fromkeys(
+        ("--no-robots", "--ignore-robots"),
+        "robots.txt is always obeyed; robots.own_hosts in crawl.toml names hosts that are yours",
+    ),
+    **dict.fromkeys(
         ("-r", "-m", "--recursive", "--mirror"), "links are followed anyway, as far as --scope says"
     ),
 }
@@ -129,7 +133,13 @@ def parse_and_run(words: Sequence[str]) -> object:
         sys.stdout.write(_help_of(_NAME, _ABOUT, _VERBS, _CODES))
         return None
     if first.startswith("-"):
-        raise wrong_usage(f"No such option: {first.partition('=')[0]}", _NAME)
+        said = f"No such option: {first.partition('=')[0]}"
+        behind = f"; a command comes first, as in `gossamer crawl {first} ...`" if rest else ""
+        raise wrong_usage(said + behind, _NAME)
+    if first == "help":
+        raise ConfigError(
+            "'help' is not a command; `gossamer --help` lists them, `gossamer crawl --help` one"
+        )
     if "://" in first:
         line = f"gossamer crawl {first} --into DIR"
         raise ConfigError(f"{first!r} is not a command; did you mean `{line}`?")

@@ -96,6 +96,9 @@ class _Line:
 
     def _read_short(self, word: str, rest: list[str]) -> None:
         """Read `-v`, `-vx`, `-c CODE` or `-cCODE`; who takes words of others takes all of it."""
+        long = f"-{word.partition('=')[0]}"
+        if self._ours_alone and long in self._options:
+            self._take_unknown(word, long[1:], long)
         letters = [f"-{letter}" for letter in word[1:]]
         if not self._ours_alone and letters[0] not in {*self._options, *HELP}:
             self._arguments.append(word)
@@ -122,7 +125,7 @@ class _Line:
         for _ in range(count):
             yield rest.pop()
 
-    def _take_unknown(self, word: str, name: str) -> None:
+    def _take_unknown(self, word: str, name: str, near: str = "") -> None:
         if not self._ours_alone:
             self._arguments.append(word)
             return
@@ -130,7 +133,7 @@ class _Line:
         if name in self._elsewhere:
             raise wrong_usage(f"{said}; {self._elsewhere[name]}", self._command)
         known = [*self._options, *HELP] if name.startswith("--") else ()
-        near = next(iter(get_close_matches(name, known, n=1)), "")
+        near = near or next(iter(get_close_matches(name, known, n=1)), "")
         raise wrong_usage(f"{said}; did you mean {near}?" if near else said, self._command, near)
 
     def _give(self, name: str, *words: str | bool) -> None:
@@ -174,12 +177,12 @@ class _Line:
     def _converted(self, one: Declaration, value: str | bool) -> object:  # noqa: FBT001 -- a value
         if isinstance(value, bool):
             return value
+        if not value and (one.kind == "path" or "DIR" in one.shown):  # the current folder
+            raise self._invalid(one, "a name", value)
         if one.declared.parser is not None:
             return one.declared.parser(value)
         match one.kind:
             case "path":
-                if not value:  # which would be the current folder
-                    raise self._invalid(one, "a name", value)
                 return Path(value)
             case "text" | "switch":
                 return value
