@@ -69,6 +69,14 @@ if TYPE_CHECKING:
         decode_all_links,
         decode_links,
     )
+    from gossamer.store.exchange import (
+        CrossLinks,
+        LinkExchange,
+        LinkSender,
+        ReceivedLinks,
+        SentBatch,
+        noted_lengths,
+    )
     from gossamer.store.far import (
         ArchiveFile,
         FarObjects,
@@ -204,6 +212,9 @@ else:
             "entry": (
                 "REQUESTS_TYPE ArchiveEntry LinkRow LinksRecord TurnWriter decode_all_links "
                 "decode_links"
+            ),
+            "exchange": (
+                "CrossLinks LinkExchange LinkSender ReceivedLinks SentBatch noted_lengths"
             ),
             "foreign": "WARC_OPENING=OPENING Bad ForeignRecord read_warc",
             "joining": "PageRecords",
