@@ -26,9 +26,11 @@ def export(**given: Any) -> None:  # noqa: ANN401 - the parser hands over what i
     `pip install 'gossamer[tables]'`. docs/TABLES.md lists the columns.
     """
     from gossamer import OpenCrawl
+    from gossamer.linux import keep_freed_memory
 
     crawl = OpenCrawl(crawl_folder(given["folder"]))
     options, to = _options(given), given["to"]
+    keep_freed_memory()
     tables = given["tables"] or []
     if given["follow"]:
         exported: Exported | None = None

@@ -80,8 +80,8 @@ def main_content(tree: Tree, text_chars: int, *, is_marked: bool = True) -> Node
             element.decompose()
     for tag in _NAMED:
         for element in root.find_all(tag):
-            said = element.attr
-            is_around = _is_around_class(said("class")) or _is_around_id(said("id"))
+            said, mark = element.attr("class"), element.attr("id")
+            is_around = (said and _is_around_class(said)) or (mark and _is_around_id(mark))
             if is_around and not sizes.is_most(element):
                 element.decompose()
     if root is tree:
@@ -158,20 +158,20 @@ class _Sizes:
 
 
 @lru_cache(_KNOWN_NAMES)
-def _is_around_class(name: str | None) -> bool:
+def _is_around_class(name: str) -> bool:
     """Return True if a class names what is around content."""
-    return bool(name) and _names_around(_words(name))
+    return _names_around(_words(name))
 
 
 @lru_cache(_KNOWN_NAMES)
-def _is_around_id(name: str | None) -> bool:
+def _is_around_id(name: str) -> bool:
     """Return True if an id names what is around content: that of a heading is the heading."""
     words = _words(name)
     return len(words) <= _ID_WORDS and _names_around(words)
 
 
-def _words(name: str | None) -> list[str]:
-    return [word.lower() for word in _WORD.findall((name or "")[:_NAME_CHARS])]
+def _words(name: str) -> list[str]:
+    return [word.lower() for word in _WORD.findall(name[:_NAME_CHARS])]
 
 
 def _names_around(words: list[str]) -> bool:

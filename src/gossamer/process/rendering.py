@@ -97,17 +97,22 @@ def _markdown(main: "Node", base: str) -> str:
 
 def _put_right(text: str, folder: str, base: str) -> str:
     """Return a text with the references joined that the renderer has put behind a folder."""
-    before, *behind = text.split(f"]({folder}")
-    parts = [before]
+    below = f"]({folder}"
+    before, *behind = text.split(below)
+    parts, known = [before], dict[str, str]()
     for rest in behind:
-        parts.append("](")
         if rest[:1] not in _NOT_BELOW:
-            parts += (folder, rest)
+            parts += (below, rest)
             continue
         found = _RELATIVE.match(rest)
         said = found[0] if found is not None else ""
-        is_below = not said and rest[0] == "."  # a name that begins so
-        parts += (folder if is_below else _joined(said, folder, base), rest[len(said) :])
+        if not said and rest[0] == ".":  # a name that begins so
+            parts += (below, rest)
+            continue
+        start = known.get(said)
+        if start is None:
+            start = known[said] = f"]({_joined(said, folder, base)}"
+        parts += (start, rest[len(said) :])
     return "".join(parts)
 
 

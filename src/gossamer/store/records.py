@@ -150,9 +150,8 @@ def split_head(block: bytes) -> tuple[bytes, bytes]:
 
 def head_end(block: bytes) -> int:
     """Return where an HTTP header ends, its blank line included; -1 if that has not come yet."""
-    ends = [
-        found + len(mark)
-        for mark in (b"\r\n\r\n", b"\n\n", b"\n\r\n")
-        if (found := block.find(mark)) >= 0
-    ]
-    return min(ends, default=-1)
+    end, most = -1, len(block)
+    for mark in (b"\r\n\r\n", b"\n\n", b"\n\r\n"):
+        if (found := block.find(mark, 0, most)) >= 0:
+            end = most = found + len(mark)
+    return end
