@@ -12,7 +12,7 @@ BENCHMARKS := server micro cpu macro shards tls envelope politeness addresses ne
 # Compiled modules are kept, whatever the environment says: without them each of the processes that
 # tests start compiles all of Gossamer anew.
 unexport PYTHONDONTWRITEBYTECODE
-.PHONY: help setup demo test check quick mutants kills test-store test-cluster fix docs lock bench plots shot
+.PHONY: help setup demo test check quick mutants kills test-store test-cluster test-ray fix docs lock bench plots shot
 
 help:            ## what you can say
 	@grep -hE '^[a-z%-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 14
@@ -59,6 +59,13 @@ test-store: setup   ## all tests of checkpoints in an object store, a fraction o
 
 test-cluster: setup   ## a crawl on several machines with 75 faults, of which `test` plays three
 	CLUSTER_FULL=1 $(BIN)/pytest -q -n 2 tests/cluster
+
+.venv/ray: requirements-ray.lock .venv/stamp
+	@$(PIP) install --only-binary :all: --constraint requirements.lock -r requirements-ray.lock \
+	  && touch $@ || echo "Ray cannot be installed here: what needs it is skipped"
+
+test-ray: setup .venv/ray   ## a crawl on Ray: five nodes killed, five that join and leave; installs Ray
+	RAY_FULL=1 $(BIN)/pytest -q -s tests/cluster/test_ray.py
 
 fix: setup       ## format, and mend what can be mended
 	$(BIN)/ruff format $(CODE)

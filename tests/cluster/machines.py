@@ -25,7 +25,6 @@ from tests.e2e.crawler import Ended, finish, flags_for, say, write_knobs
 from tests.e2e.judge import repeated
 from tests.e2e.nursery import Child
 from tests.e2e.shards import BLOCKED, judge_of
-from tests.store.machines import group
 
 LEASE_S, SHIP_S, DELAY_S = 2.0, 1.0, 0.15
 CONCURRENCY = 8
@@ -81,7 +80,7 @@ class Node:
         self.pid = int(told["pid"])
 
     def signal(self, number: int) -> None:
-        for member in group(self.pid):
+        for member in session(self.pid):
             with suppress(ProcessLookupError):
                 os.kill(member, number)
 
@@ -95,10 +94,10 @@ class Node:
 
     def lose(self, *, keeps_certificates: bool = False) -> None:
         """Kill it with everything on it, and delete its disk."""
-        members = group(self.pid) if self.pid else []
-        with suppress(ProcessLookupError):
-            if members:
-                os.killpg(self.pid, signal.SIGKILL)
+        members = session(self.pid) if self.pid else []
+        for member in members:
+            with suppress(ProcessLookupError):
+                os.kill(member, signal.SIGKILL)
         for member in members:
             assert wait_for(lambda pid=member: not is_running(pid), 30.0)
         for path in self.home.iterdir() if self.home.exists() else ():
@@ -107,7 +106,24 @@ class Node:
 
     def shards(self) -> list[int]:
         """Return the processes of its shards."""
-        return [pid for pid in group(self.pid) if pid != self.pid and is_running(pid)]
+        return [pid for pid in session(self.pid) if is_running(pid) and is_shard(pid)]
+
+
+def session(leader: int) -> list[int]:
+    """Return the processes of a machine, whatever groups they are in: Ray makes its own."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            if os.getsid(int(path.name)) == leader:
+                found.append(int(path.name))
+    return found
+
+
+def is_shard(pid: int) -> bool:
+    with suppress(OSError):
+        words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+        return b"shard" in words and b"-c" not in words
+    return False
 
 
 def is_running(pid: int) -> bool:
@@ -143,6 +159,7 @@ class ClusterTrial:
     losses: int = 0
     story: list[str] = field(default_factory=list)
     coordinators: list[Child] = field(default_factory=list)
+    engine: str = "processes"
 
     @property
     def url(self) -> str:
@@ -163,12 +180,13 @@ class ClusterTrial:
         home = self.folder / f"node-{number}"
         host = f"127.0.0.{number + 2}"
         if number == 0:
-            words: tuple[str, ...] = ("up", "--listen", f"{host}:{free_port(host)}")
+            words: tuple[str, ...] = ("up", "--listen", f"{host}:{free_port(host)}", "--engine")
+            words = (*words, self.engine)
         else:
             line = gossamer_says(
                 "cluster", "status", "--home", str(self.nodes[0].home), "--json", variables={}
             )["join"].split()
-            words = tuple(line[2:])
+            words = (*line[2:], "--listen", host)
         node = Node(f"node-{number}", home, words, {})
         node.start()
         self.nodes.append(node)
@@ -242,7 +260,12 @@ class ClusterTrial:
 
 @contextmanager
 def cluster_trial(
-    folder: Path, web: FakeWeb, *flags: str, nodes: int = 3, shards: int = 4
+    folder: Path,
+    web: FakeWeb,
+    *flags: str,
+    nodes: int = 3,
+    shards: int = 4,
+    engine: str = "processes",
 ) -> Iterator[ClusterTrial]:
     """Serve a web, and bring up a cluster."""
     with serve_in_process(web, folder / "log.tsv") as server:
@@ -251,9 +274,8 @@ def cluster_trial(
         words = (*words, "--shards", str(shards), "--delay", str(DELAY_S), *BLOCKED)
         words = flags_for(server.resolve, *words)
         dice = random.Random(web.seed)
-        with cluster_of(
-            ClusterTrial(server, folder, tuple(server.web.seeds), words, dice), nodes
-        ) as made:
+        trial = ClusterTrial(server, folder, tuple(server.web.seeds), words, dice, engine=engine)
+        with cluster_of(trial, nodes) as made:
             yield made
 
 

@@ -9,11 +9,12 @@ import socket
 import subprocess
 import sys
 import time
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from gossamer.errors import CannotGoOn, ConfigError
 from gossamer.linux import cores as machine_cores
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from gossamer.cluster import ClusterHome, HeadAnswer
 
 PORT = 7420
-READY_S = 30.0
+READY_S, RAY_READY_S = 30.0, 90.0
 LOOK_S = 0.1
 NOWHERE = "192.0.2.1"
 """An address that stands for none: a datagram socket that is told to send there sends nothing, and
@@ -56,6 +57,8 @@ class ClusterFacts(Struct, frozen=True, kw_only=True):
     """A cluster: its machines and its crawls."""
 
     head: str
+    engine: str
+    """What starts shards: the `processes` of nodes, or `ray`."""
     join: str
     """What to type on another machine; "" where that is not known."""
     nodes: list[NodeFacts]
@@ -90,19 +93,27 @@ def coordinator_folder(store: str) -> Path:
 
 
 def cluster_up(
-    home: Path | str | None = None, *, listen: str = "", name: str = "", cores: int = 0
+    home: Path | str | None = None,
+    *,
+    listen: str = "",
+    name: str = "",
+    cores: int = 0,
+    engine: str = "",
 ) -> JoinedCluster:
     """Make this machine the first of a cluster, and start the process that stands for it.
 
-    `listen` is HOST or HOST:PORT, as other machines reach it. A cluster that was here before goes
-    on with its certificates and its token.
+    `listen` is HOST or HOST:PORT, as other machines reach it. `engine` is what starts the shards:
+    `processes` of the nodes, or `ray`. A cluster that was here before goes on with its engine, its
+    certificates and its token.
     """
-    from gossamer.cluster import ClusterMembership, found_cluster, join_line
+    from gossamer.cluster import RAY, found_cluster, join_line
 
     place = cluster_home(home)
     head = _listen_address(listen)
+    _expect_engine(place, engine)
     if not place.is_member:
-        found_cluster(place, _node_name(name), head)
+        ray = _ray_address(head) if engine == RAY else ""
+        found_cluster(place, _node_name(name), head, ray)
     known = place.membership()
     if not place.authority_key.exists():
         raise ConfigError(
@@ -111,11 +122,8 @@ def cluster_up(
         )
     if listen and known.head != head:
         _expect_stopped(place)
-        place.write(
-            ClusterMembership(
-                name=known.name, head=head, secret=known.secret, fingerprint=known.fingerprint
-            )
-        )
+        ray = _ray_address(head) if known.ray else ""
+        place.write(replace(known, head=head, ray=ray, host=head.rpartition(":")[0]))
     pid = _start(place, cores)
     return JoinedCluster(
         name=known.name, head=place.membership().head, join=join_line(place), pid=pid
@@ -123,9 +131,18 @@ def cluster_up(
 
 
 def cluster_join(
-    head: str, token: str, home: Path | str | None = None, *, name: str = "", cores: int = 0
+    head: str,
+    token: str,
+    home: Path | str | None = None,
+    *,
+    name: str = "",
+    cores: int = 0,
+    host: str = "",
 ) -> JoinedCluster:
-    """Make this machine a part of a cluster, and start the process that stands for it."""
+    """Make this machine a part of a cluster, and start the process that stands for it.
+
+    `host` is this machine's address, as the others reach it, if it has several.
+    """
     from gossamer.cluster import join_cluster, join_line, read_token, split_address
 
     place = cluster_home(home)
@@ -141,7 +158,7 @@ def cluster_join(
         )
     if not place.is_member or (name and name != place.membership().name):
         _expect_stopped(place)
-        asyncio.run(join_cluster(place, wanted, _node_name(name)))
+        asyncio.run(join_cluster(place, wanted, _node_name(name), host))
     known = place.membership()
     pid = _start(place, cores)
     return JoinedCluster(name=known.name, head=known.head, join=join_line(place), pid=pid)
@@ -165,7 +182,7 @@ def cluster_down(home: Path | str | None = None) -> ClusterFacts:
 def cluster_node(home: Path | str | None = None, cores: int = 0) -> None:
     """Stand for this machine in its cluster, until that ends: what `up` and `join` start."""
     place = cluster_home(home)
-    place.membership()
+    _expect_ray(place)
     with place.pid_path.open("a+b") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -181,7 +198,7 @@ def cluster_node(home: Path | str | None = None, cores: int = 0) -> None:
 
 async def _stand_for(place: "ClusterHome", cores: int) -> None:
     from gossamer.clock import SystemClock
-    from gossamer.cluster import ClusterHead, ClusterNode, bound_socket, split_address
+    from gossamer.cluster import ClusterHead, ClusterNode, RayEngine, bound_socket, split_address
 
     clock = SystemClock()
     node = ClusterNode(place, cores, clock)
@@ -192,7 +209,8 @@ async def _stand_for(place: "ClusterHome", cores: int) -> None:
         with suppress(asyncio.CancelledError):
             await standing
         return
-    head = ClusterHead(place, clock)
+    engine = RayEngine(place, clock) if place.membership().is_of_ray else None
+    head = ClusterHead(place, clock, engine)
     server = await head.open(bound_socket(*split_address(place.membership().head)))
     watching = asyncio.get_running_loop().create_task(head.watch())
     try:
@@ -212,6 +230,7 @@ def _start(place: "ClusterHome", cores: int) -> int:
     """Start the process that stands for this node, if there is none; wait until it is heard."""
     if (pid := _pid_of(place)) is not None:
         return pid
+    _expect_ray(place)
     words = [sys.executable, "-m", "gossamer", "cluster", "node", "--home", str(place.root)]
     words += ["--cores", str(cores)] if cores else []
     began = place.log_path.stat().st_size if place.log_path.exists() else 0
@@ -219,19 +238,53 @@ def _start(place: "ClusterHome", cores: int) -> int:
         child = subprocess.Popen(  # noqa: S603 -- ourselves
             words, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
         )
-    name, deadline = place.membership().name, time.monotonic() + READY_S  # noqa: TID251 - no crawl's
+    known = place.membership()
+    limit_s = RAY_READY_S if known.is_of_ray else READY_S
+    deadline = time.monotonic() + limit_s  # noqa: TID251 - no crawl's
     while time.monotonic() < deadline:  # noqa: TID251 - the same
         if child.poll() is not None:
             said = place.log_path.read_bytes()[began:].decode(errors="replace").strip()
             raise CannotGoOn(said.rpartition("gossamer: ")[2] or f"see {place.log_path}")
         with suppress(CannotGoOn):
-            if any(node.name == name for node in _asked(place, "status").nodes):
+            if any(node.name == known.name for node in _asked(place, "status").nodes):
                 return child.pid
         time.sleep(LOOK_S)
     child.kill()
-    raise CannotGoOn(
-        f"{place.membership().head} did not answer in {READY_S:g} s; see {place.log_path}"
-    )
+    raise CannotGoOn(f"{known.head} did not answer in {limit_s:g} s; see {place.log_path}")
+
+
+def _expect_engine(place: "ClusterHome", engine: str) -> None:
+    """Refuse what is no engine, and another one than the cluster of this machine has."""
+    from gossamer.cluster import PROCESSES, RAY, require_ray
+
+    if engine not in {"", PROCESSES, RAY}:
+        raise ConfigError(f"--engine: expected {PROCESSES} or {RAY}, found {engine!r}")
+    if engine == RAY:
+        require_ray()
+    if engine and place.is_member and (has := place.membership().engine) != engine:
+        raise ConfigError(
+            f"the cluster of this machine has --engine {has}; to begin another, end this one with "
+            f"`gossamer cluster down` and remove {place.root}, or give another --home"
+        )
+
+
+def _expect_ray(place: "ClusterHome") -> None:
+    """Refuse a machine of a cluster on Ray that has no Ray."""
+    from gossamer.cluster import require_ray
+
+    if place.membership().is_of_ray:
+        require_ray()
+
+
+def _ray_address(head: str) -> str:
+    """Return where Ray's head listens: the port after ours, or any that is free."""
+    from gossamer.cluster import address_of, bound_socket, join_address, split_address
+
+    host, port = split_address(head)
+    for wanted in (port + 1, 0):
+        with suppress(CannotGoOn), closing(bound_socket("0.0.0.0", wanted)) as end:  # noqa: S104 -- looked at, not kept
+            return join_address(host, split_address(address_of(end))[1])
+    raise CannotGoOn(f"cannot listen on any port of {host}")
 
 
 def _asked(place: "ClusterHome", ask: str, node: str = "") -> "HeadAnswer":
@@ -243,6 +296,7 @@ def _asked(place: "ClusterHome", ask: str, node: str = "") -> "HeadAnswer":
 def _facts(place: "ClusterHome", answer: "HeadAnswer") -> ClusterFacts:
     from gossamer.cluster import join_line
 
+    known = place.membership()
     nodes = [
         NodeFacts(
             name=node.name,
@@ -266,7 +320,11 @@ def _facts(place: "ClusterHome", answer: "HeadAnswer") -> ClusterFacts:
         for crawl in answer.crawls
     ]
     return ClusterFacts(
-        head=place.membership().head, join=join_line(place), nodes=nodes, crawls=crawls
+        head=known.head,
+        engine=known.engine,
+        join=join_line(place),
+        nodes=nodes,
+        crawls=crawls,
     )
 
 

@@ -43,13 +43,23 @@ def up(
     ] = "",
     name: Name = "",
     cores: Cores = 0,
+    engine: Annotated[
+        str,
+        option(
+            "--engine",
+            metavar="ENGINE",
+            help="What starts shards: processes of the nodes, or ray; as before, or processes.",
+            show_default=False,
+        ),
+    ] = "",
     home: Home = None,
     json: Json = False,
 ) -> None:
     """Make this machine the first of a cluster; print the line to type on the others."""
     import gossamer
 
-    _tell_joined(gossamer.cluster_up(home, listen=listen, name=name, cores=cores), json=json)
+    joined = gossamer.cluster_up(home, listen=listen, name=name, cores=cores, engine=engine)
+    _tell_joined(joined, json=json)
 
 
 def join(
@@ -58,13 +68,21 @@ def join(
     token: Annotated[str, option("--token", metavar="TOKEN", help="As `up` has printed it.")],
     name: Name = "",
     cores: Cores = 0,
+    listen: Annotated[
+        str,
+        option(
+            "--listen",
+            metavar="HOST",
+            help="Where other machines reach this one, if it has several addresses.",
+        ),
+    ] = "",
     home: Home = None,
     json: Json = False,
 ) -> None:
     """Make this machine a part of a cluster."""
     import gossamer
 
-    joined = gossamer.cluster_join(address, token, home, name=name, cores=cores)
+    joined = gossamer.cluster_join(address, token, home, name=name, cores=cores, host=listen)
     _tell_joined(joined, json=json)
 
 
@@ -122,7 +140,8 @@ def _tell_facts(facts: "ClusterFacts", *, json: bool) -> None:
         return
     show = out()
     machines = counted(len(facts.nodes), "machine")
-    show.print(harmless(f"cluster of {facts.head}: {machines}"), markup=False)
+    engine = f" on {facts.engine.capitalize()}" if facts.engine == "ray" else ""
+    show.print(harmless(f"cluster of {facts.head}{engine}: {machines}"), markup=False)
     for node in facts.nodes:
         has = f"{counted(node.cores, 'core')}, {counted(node.shards, 'shard')}"
         goes = "; it gives its shards away and leaves" if node.is_draining else ""

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from gossamer.cluster.home import (
         AUTO,
         LOCAL,
+        PROCESSES,
+        RAY,
         ClusterHome,
         ClusterMembership,
         default_home,
@@ -90,6 +92,7 @@ if TYPE_CHECKING:
     from gossamer.cluster.page_budget import PageBudget
     from gossamer.cluster.placement import PlacedNode, moves, place
     from gossamer.cluster.processes import ShardChild, start_child
+    from gossamer.cluster.ray_engine import RayEngine, require_ray
     from gossamer.cluster.ring import POINTS, Ranges, Ring, RingSlice
     from gossamer.cluster.splitter import Splitter
     from gossamer.cluster.supervisor import (
@@ -115,8 +118,8 @@ else:
             "engines": "ShardEngine HeadEngine LocalEngine",
             "head": "ClusterHead join_line",
             "home": (
-                "AUTO LOCAL ClusterHome ClusterMembership default_home found_cluster local_home "
-                "read_token"
+                "AUTO LOCAL PROCESSES RAY ClusterHome ClusterMembership default_home found_cluster "
+                "local_home read_token"
             ),
             "mailbox": "MARK Courier Mailbox",
             "messages": (
@@ -139,6 +142,7 @@ else:
             "page_budget": "PageBudget",
             "placement": "PlacedNode moves place",
             "processes": "ShardChild start_child",
+            "ray_engine": "RayEngine require_ray",
             "ring": "POINTS Ranges Ring RingSlice",
             "splitter": "Splitter",
             "supervisor": (

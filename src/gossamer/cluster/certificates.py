@@ -18,7 +18,7 @@ from gossamer.errors import ConfigError
 VALID_DAYS = 3650
 AUTHORITY, AUTHORITY_KEY = "authority.crt", "authority.key"
 NODE, NODE_KEY = "node.crt", "node.key"
-INSTALL = "certificates need the package cryptography: pip install 'gossamer[cluster]'"
+INSTALL = "certificates need the package cryptography: pip install cryptography"
 
 
 class SignedKey(NamedTuple):

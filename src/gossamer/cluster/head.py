@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from gossamer.clock import Clock
 from gossamer.cluster.certificates import SignedKey, new_node, server_context
 from gossamer.cluster.connection import Connection, listen
+from gossamer.cluster.engines import ShardEngine
 from gossamer.cluster.home import ClusterHome
 from gossamer.cluster.node_messages import (
     Admitted,
@@ -54,17 +55,14 @@ class _Node:
     heard_at: float
     processes: dict[str, ShardProcess] = field(default_factory=dict)
 
-    @property
-    def now(self) -> NodeState:
-        """Return the node as others see it."""
-        return replace(self.state, processes=list(self.processes.values()))
-
 
 class ClusterHead:
     """Takes calls as long as the cluster is up."""
 
-    def __init__(self, home: ClusterHome, clock: Clock) -> None:
+    def __init__(self, home: ClusterHome, clock: Clock, engine: ShardEngine | None = None) -> None:
+        """Take calls for a cluster; `engine` starts the shards unless the nodes' processes do."""
         self._home = home
+        self._engine = engine
         self._clock = clock
         self._nodes: dict[str, _Node] = {}
         self._coordinators: dict[Connection[ToHead], CoordinatorHello] = {}
@@ -78,16 +76,32 @@ class ClusterHead:
 
     async def watch(self) -> None:
         """Let nodes go that are silent; return when the cluster is over."""
+        if self._engine is None:
+            await self._watch_nodes()
+            return
+        running = asyncio.get_running_loop().create_task(self._engine.run(self._pass_on))
+        try:
+            await self._watch_nodes()
+        finally:
+            running.cancel()
+            await asyncio.wait((running,))
+
+    async def _watch_nodes(self) -> None:
+        said: list[NodeState] = []
         while not self.is_over.is_set():
             with suppress(TimeoutError):
                 await asyncio.wait_for(self.is_over.wait(), LOOK_S)
+            now = self._now()
+            if self._engine is not None and now != said:
+                self._tell_coordinators()
+            said = now
             limit = self._clock.steady() - SILENT_S
             for name, node in list(self._nodes.items()):
                 if node.heard_at < limit:
                     tell("node.silent", node=name)
                     node.connection.close()
                     self._forget(name, node)
-                elif name in self._draining and not node.processes:
+                elif name in self._draining and not self._processes_of(name):
                     node.connection.send(ClusterEnds(f"{name} was drained"))
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -116,7 +130,12 @@ class ClusterHead:
             )
             return
         made = new_node(asked.name, self._authority)
-        connection.send(Admitted(self._authority.certificate, made.certificate, made.key))
+        known = self._home.membership()
+        connection.send(
+            Admitted(
+                self._authority.certificate, made.certificate, made.key, known.engine, known.ray
+            )
+        )
 
     async def _hear_first(self, connection: Connection[ToHead], first: ToHead | None) -> None:
         match first:
@@ -169,16 +188,21 @@ class ClusterHead:
             while (message := await connection.receive()) is not None:
                 match message:
                     case StartOn(node=name, process=process):
-                        self._start(name, process)
+                        await self._start(name, process)
                     case StopOn(node=name, process=process_name):
-                        if (node := self._nodes.get(name)) is not None:
+                        if self._engine is not None:
+                            await self._engine.stop(name, process_name)
+                        elif (node := self._nodes.get(name)) is not None:
                             node.connection.send(StopProcess(process_name))
                     case _:
                         continue
         finally:
             del self._coordinators[connection]
 
-    def _start(self, name: str, process: ShardProcess) -> None:
+    async def _start(self, name: str, process: ShardProcess) -> None:
+        if self._engine is not None:
+            await self._engine.start(name, process)
+            return
         node = self._nodes.get(name)
         if node is None:
             self._pass_on(ProcessEnded(process.process, -1, name))
@@ -196,10 +220,26 @@ class ClusterHead:
             connection.send(NodesNow(self._now()))
 
     def _now(self) -> list[NodeState]:
+        """Return the machines that are there: with an engine those that it and we know of."""
+        hosts = {name: node.state.host for name, node in self._nodes.items()}
+        if self._engine is not None:
+            hosts = {one.name: one.host for one in self._engine.nodes if one.name in hosts}
         return [
-            replace(node.now, is_draining=name in self._draining)
-            for name, node in sorted(self._nodes.items())
+            replace(
+                self._nodes[name].state,
+                host=host,
+                is_draining=name in self._draining,
+                processes=self._processes_of(name),
+            )
+            for name, host in sorted(hosts.items())
         ]
+
+    def _processes_of(self, name: str) -> list[ShardProcess]:
+        """Return what runs on a machine."""
+        if self._engine is None:
+            return list(self._nodes[name].processes.values())
+        found = (one.processes for one in self._engine.nodes if one.name == name)
+        return next(found, [])
 
     async def _answer(self, asked: HeadQuestion) -> HeadAnswer:
         match asked.ask:

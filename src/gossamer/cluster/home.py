@@ -28,6 +28,8 @@ from gossamer.cluster.certificates import (
 from gossamer.errors import ConfigError
 
 VARIABLE = "GOSSAMER_CLUSTER"
+PROCESSES, RAY = "processes", "ray"
+"""Engines: what starts shards on the machines of a cluster."""
 AUTO, LOCAL = "auto", "local"
 """What --cluster takes: the cluster that this machine belongs to, or this machine alone."""
 SECRET_BYTES = 18
@@ -56,6 +58,16 @@ class ClusterMembership(Struct, frozen=True, kw_only=True):
     secret: str
     fingerprint: str
     """Of the head's certificate."""
+    engine: str = PROCESSES
+    ray: str = ""
+    """HOST:PORT of Ray's head, where Ray starts the shards."""
+    host: str = ""
+    """This machine's address, as others reach it."""
+
+    @property
+    def is_of_ray(self) -> bool:
+        """Return True if Ray starts the shards."""
+        return self.engine == RAY
 
 
 class ClusterHome:
@@ -131,8 +143,8 @@ def local_home() -> ClusterHome:
     return home
 
 
-def found_cluster(home: ClusterHome, name: str, head: str) -> None:
-    """Make this machine the first of a cluster."""
+def found_cluster(home: ClusterHome, name: str, head: str, ray: str = "") -> None:
+    """Make this machine the first of a cluster; `ray` is where Ray's head is to listen, if any."""
     authority = new_authority()
     node = new_node(name, authority)
     write_certificates(home.root, NodeCertificates(authority.certificate, node))
@@ -143,6 +155,9 @@ def found_cluster(home: ClusterHome, name: str, head: str) -> None:
             head=head,
             secret=token_urlsafe(SECRET_BYTES),
             fingerprint=fingerprint(node.certificate),
+            engine=RAY if ray else PROCESSES,
+            ray=ray,
+            host=head.rpartition(":")[0],
         )
     )
 

@@ -37,6 +37,7 @@ from gossamer.cluster.node_messages import (
     ToCommand,
     ToNode,
 )
+from gossamer.cluster.ray_daemon import RayDaemon
 from gossamer.errors import CannotGoOn, ConfigError
 from gossamer.log import tell
 
@@ -74,8 +75,11 @@ def shard_words(process: ShardProcess, home: ClusterHome, node: str) -> list[str
     ]
 
 
-async def join_cluster(home: ClusterHome, token: Token, name: str) -> None:
-    """Get a certificate from the head of a cluster, which is known by its fingerprint."""
+async def join_cluster(home: ClusterHome, token: Token, name: str, host: str = "") -> None:
+    """Get a certificate from the head of a cluster, which is known by its fingerprint.
+
+    `host` is this machine's address, as others reach it; unless given the one that it calls from.
+    """
     try:
         connection: Connection[ToCommand] = await Connection.dial(
             token.head, joining_context(), ToCommand
@@ -92,6 +96,7 @@ async def join_cluster(home: ClusterHome, token: Token, name: str) -> None:
             )
         connection.send(AskToJoin(token.secret, name))
         said = await connection.receive()
+        host = host or connection.host
     finally:
         await connection.end()
     if not isinstance(said, Admitted):
@@ -100,7 +105,13 @@ async def join_cluster(home: ClusterHome, token: Token, name: str) -> None:
     write_certificates(home.root, mine)
     home.write(
         ClusterMembership(
-            name=name, head=token.head, secret=token.secret, fingerprint=token.fingerprint
+            name=name,
+            head=token.head,
+            secret=token.secret,
+            fingerprint=token.fingerprint,
+            engine=said.engine,
+            ray=said.ray,
+            host=host,
         )
     )
 
@@ -175,6 +186,7 @@ class ClusterNode:
         self._cores = cores
         self._clock = clock
         self._processes = ShardProcesses(home, known.name, self._tell)
+        self._ray = RayDaemon(home, cores, clock) if known.is_of_ray else None
         self._connection: Connection[ToNode] | None = None
 
     def _tell(self, ended: ProcessEnded) -> None:
@@ -184,6 +196,17 @@ class ClusterNode:
 
     async def run(self) -> None:
         """Be there until the cluster ends, or this node's part in it."""
+        if self._ray is None:
+            await self._stand()
+            return
+        holding = asyncio.get_running_loop().create_task(self._ray.run())
+        try:
+            await self._stand()
+        finally:
+            holding.cancel()
+            await asyncio.wait((holding,))
+
+    async def _stand(self) -> None:
         context = client_context(self._home.root)
         try:
             while True:

@@ -39,6 +39,8 @@ class Admitted(Struct, frozen=True, tag=True):
     authority: bytes
     certificate: bytes
     key: bytes
+    engine: str = "processes"
+    ray: str = ""
 
 
 class NodeHello(Struct, frozen=True, tag=True):

@@ -1,0 +1,291 @@
+"""Ray as an engine: an actor per shard, which runs `gossamer shard` as a process of its own.
+
+The only module that imports Ray, and only in processes of Ray's own making or in `drive`, a process
+that talks to Ray for us: Ray ends a process whose connection to it is lost, takes its signals and
+fills it with threads. What it is told and what it tells are the messages of a cluster's head.
+
+Ray places, starts and watches, and does not fence: an actor is never restarted by Ray, since a
+start needs an epoch, and those are issued by the coordinator.
+"""
+
+import asyncio
+import importlib.util
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Any
+
+import msgspec
+
+from gossamer.clock import Clock, SystemClock
+from gossamer.cluster.connection import Connection
+from gossamer.cluster.home import ClusterHome, default_home
+from gossamer.cluster.node import launching, shard_words
+from gossamer.cluster.node_messages import (
+    NodesNow,
+    NodeState,
+    ProcessEnded,
+    ShardProcess,
+    StartOn,
+    StopOn,
+)
+from gossamer.cluster.ray_daemon import RESOURCE, STARTED, ray_variables
+from gossamer.errors import ConfigError
+from gossamer.log import describe_error, set_up, warn
+
+REDIAL_S = 1.0
+LOOK_S = 0.25
+"""How often Ray is asked which nodes there are; it tells the end of an actor by itself."""
+SHARE = 0.001
+"""Of a node's resource that a shard takes: how many run on a node, the coordinator decides."""
+LOST = -9
+DRIVE = "from gossamer.cluster.ray_engine import drive; drive()"
+INSTALL = "Ray is not installed: pip install 'gossamer[cluster]'"
+
+ToDriver = StartOn | StopOn
+FromDriver = NodesNow | ProcessEnded
+
+
+def require_ray() -> None:
+    """Refuse to go on without Ray."""
+    if importlib.util.find_spec("ray") is None:
+        raise ConfigError(INSTALL)
+
+
+class RayEngine:
+    """The nodes of a Ray cluster that have the resource `gossamer`."""
+
+    def __init__(self, home: ClusterHome, clock: Clock) -> None:
+        require_ray()
+        self._home = home
+        self._clock = clock
+        self._connection: Connection[FromDriver] | None = None
+        self._nodes: Sequence[NodeState] = ()
+        self._on_ended: Callable[[ProcessEnded], None] = lambda _ended: None
+
+    @property
+    def nodes(self) -> Sequence[NodeState]:
+        """Return the machines that are there, as Ray says."""
+        return self._nodes
+
+    async def run(self, on_ended: Callable[[ProcessEnded], None]) -> None:
+        """Keep a process that talks to Ray; start another when it has ended."""
+        self._on_ended = on_ended
+        while True:
+            ours, theirs = socket.socketpair()
+            with theirs:
+                driver = await self._driver(theirs)
+            connection: Connection[FromDriver] = await Connection.over(ours, FromDriver)
+            self._connection = connection
+            try:
+                await self._hear(connection)
+            finally:
+                self._connection, self._nodes = None, ()
+                connection.close()
+                with suppress(ProcessLookupError):
+                    driver.kill()
+                await driver.wait()
+            warn("ray.away", ray=self._home.membership().ray)
+            await self._clock.sleep(REDIAL_S)
+
+    async def _driver(self, end: socket.socket) -> asyncio.subprocess.Process:
+        known = self._home.membership()
+        words = [sys.executable, "-c", DRIVE, str(end.fileno()), known.ray, known.host]
+        with self._home.log_path.open("ab") as log:
+            return await asyncio.create_subprocess_exec(
+                *launching([*words, f"gossamer-{known.fingerprint[:12]}"]),
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                pass_fds=(end.fileno(),),
+                env={**os.environ, **ray_variables(self._home)},
+            )
+
+    async def _hear(self, connection: Connection[FromDriver]) -> None:
+        while (message := await connection.receive()) is not None:
+            match message:
+                case NodesNow(nodes=nodes):
+                    self._nodes = nodes
+                case ProcessEnded():
+                    self._on_ended(message)
+
+    async def start(self, node: str, process: ShardProcess) -> None:
+        """Let Ray start an actor on a node."""
+        if self._connection is None:
+            self._on_ended(ProcessEnded(process.process, -1, node))
+        else:
+            self._connection.send(StartOn(node, process))
+
+    async def stop(self, node: str, process: str) -> None:
+        """Let Ray kill an actor: its shard dies with it."""
+        if self._connection is not None:
+            self._connection.send(StopOn(node, process))
+
+
+class ShardGuard:
+    """The actor: runs one shard on the node that Ray has put it on, as a process of its own.
+
+    Nothing of Ray is in that process. It dies with this one, and asks for that before its imports:
+    an orphan that comes late would claim what is somebody else's by now.
+    """
+
+    def __init__(self) -> None:
+        self._code = LOST
+
+    def run(self, node: str, process: ShardProcess) -> None:
+        """Run a shard to its end; on the actor's main thread, which lives as long as the actor."""
+        home = ClusterHome(default_home())
+        home.root.mkdir(parents=True, exist_ok=True, mode=0o700)
+        words = launching(shard_words(process, home, node))
+        with home.log_path.open("ab") as log:
+            self._code = subprocess.call(words, stdin=subprocess.DEVNULL, stdout=log, stderr=log)  # noqa: S603 -- ourselves
+
+    def code(self) -> int:
+        """Return how the shard ended; whoever asks waits for that, since calls take turns."""
+        return self._code
+
+
+class _Guarded(msgspec.Struct, frozen=True, array_like=True):
+    """What the name of an actor says, so that another driver knows what runs."""
+
+    node: str
+    process: ShardProcess
+
+
+class _Driver:
+    """Talks to Ray."""
+
+    def __init__(self, ray: Any, connection: Connection[ToDriver]) -> None:  # noqa: ANN401 - untyped
+        self._ray = ray
+        self._connection = connection
+        self._clock = SystemClock()
+        self._running: dict[str, tuple[_Guarded, Any]] = {}
+        self._stopped: set[str] = set()
+        self._ids: dict[str, str] = {}
+        self._watching: set[asyncio.Task[None]] = set()
+
+    async def run(self) -> None:
+        """Do what is asked until nobody asks any more."""
+        for name in self._ray.util.list_named_actors():
+            guarded = msgspec.json.decode(name, type=_Guarded)
+            with suppress(ValueError):  # it has ended meanwhile
+                self._watch(guarded, self._ray.get_actor(name))
+        looking = asyncio.get_running_loop().create_task(self._look())
+        hearing = asyncio.get_running_loop().create_task(self._hear())
+        await asyncio.wait((looking, hearing), return_when=asyncio.FIRST_COMPLETED)
+        looking.cancel()
+        hearing.cancel()
+
+    async def _hear(self) -> None:
+        while (message := await self._connection.receive()) is not None:
+            match message:
+                case StartOn(node=node, process=process):
+                    self._start(_Guarded(node, process))
+                case StopOn(process=name) if name in self._running:
+                    self._stopped.add(name)
+                    self._ray.kill(self._running[name][1])
+                case StopOn():
+                    continue
+
+    def _start(self, guarded: _Guarded) -> None:
+        """Create an actor where it is to be, and nowhere else; its name is taken once."""
+        strategies = self._ray.util.scheduling_strategies
+        name, found = guarded.process.process, self._ids.get(guarded.node)
+        if name in self._running:
+            return
+        if found is None:
+            self._connection.send(ProcessEnded(name, LOST, guarded.node))
+            return
+        actor = (
+            self._ray.remote(ShardGuard)
+            .options(
+                name=msgspec.json.encode(guarded).decode(),
+                lifetime="detached",  # it outlives whoever has started it
+                num_cpus=0,
+                max_restarts=0,
+                resources={RESOURCE: SHARE},
+                scheduling_strategy=strategies.NodeAffinitySchedulingStrategy(found, soft=False),
+            )
+            .remote()
+        )
+        actor.run.remote(guarded.node, guarded.process)
+        self._watch(guarded, actor)
+
+    def _watch(self, guarded: _Guarded, actor: Any) -> None:  # noqa: ANN401 - Ray's, untyped
+        self._running[guarded.process.process] = (guarded, actor)
+        watching = asyncio.get_running_loop().create_task(self._ended(guarded, actor))
+        self._watching.add(watching)
+        watching.add_done_callback(self._watching.discard)
+
+    async def _ended(self, guarded: _Guarded, actor: Any) -> None:  # noqa: ANN401 - the same
+        """Tell when an actor's shard has ended, or the actor, or its node; leave no actor."""
+        name = guarded.process.process
+        try:
+            code = await asyncio.wrap_future(actor.code.remote().future())
+        except self._ray.exceptions.RayError as error:
+            if name not in self._stopped:
+                reason = str(error).splitlines()[0]
+                warn("ray.actor", process=name, node=guarded.node, error=reason)
+            code = LOST
+        self._ray.kill(actor)
+        self._running.pop(name, None)
+        self._stopped.discard(name)
+        self._connection.send(ProcessEnded(name, code, guarded.node))
+
+    async def _look(self) -> None:
+        """Tell which nodes there are, whenever that has changed."""
+        said: list[NodeState] | None = None
+        while True:
+            now = self._states(await asyncio.to_thread(self._ray.nodes))
+            if now != said:
+                self._connection.send(NodesNow(now))
+                said = now
+            await self._clock.sleep(LOOK_S)
+
+    def _states(self, rows: list[dict[str, Any]]) -> list[NodeState]:
+        """Return the nodes that shards can be on; of two that call themselves alike the newer."""
+        ours = [row for row in rows if row["Alive"] and row["Resources"].get(RESOURCE)]
+        ours.sort(key=lambda row: int(row["Labels"].get(STARTED, "0")))
+        self._ids = {row["NodeName"]: row["NodeID"] for row in ours}
+        found: dict[str, list[ShardProcess]] = {name: [] for name in self._ids}
+        for guarded, _ in self._running.values():
+            found.get(guarded.node, []).append(guarded.process)
+        by_name = {row["NodeName"]: row for row in ours}
+        return [
+            NodeState(
+                name=name,
+                cores=max(1, int(row["Resources"][RESOURCE])),
+                host=row["NodeManagerAddress"],
+                processes=found[name],
+            )
+            for name, row in sorted(by_name.items())
+        ]
+
+
+def drive() -> None:
+    """Be the process that talks to Ray: python -c DRIVE FD ADDRESS HOST NAMESPACE."""
+    import ray  # noqa: PLC0415 - a second and 100 MB, in this process alone
+
+    descriptor, address, host, namespace = sys.argv[1:]
+    set_up(verbose=False)
+    own = {"_node_ip_address": host} if host else {}
+    try:
+        ray.init(
+            address=address,
+            namespace=namespace,
+            log_to_driver=False,
+            configure_logging=False,
+            **own,
+        )
+    except (OSError, ValueError, RuntimeError) as error:
+        warn("ray.refused", ray=address, error=describe_error(error))
+        return
+
+    async def run() -> None:
+        end = socket.socket(fileno=int(descriptor))
+        await _Driver(ray, await Connection.over(end, ToDriver)).run()
+
+    asyncio.run(run())

@@ -1,0 +1,155 @@
+"""The same through Ray: real Ray nodes on loopback addresses, killed with their disks.
+
+Skipped where Ray is not installed: `make test-ray` installs it and plays all.
+"""
+
+import importlib.util
+import os
+import re
+import time
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+
+from gossamer.testing import FakeWeb
+from tests.cluster.machines import ClusterTrial, cluster_trial, gossamer_says, wait_for
+from tests.cluster.test_cluster import web_of
+
+IS_FULL = bool(os.environ.get("RAY_FULL"))
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        importlib.util.find_spec("ray") is None, reason="Ray is not installed: make test-ray does"
+    ),
+]
+only_in_full = pytest.mark.skipif(not IS_FULL, reason="played by make test-ray")
+AIM_S = 8.0
+"""Within which a shard is to have joined elsewhere, on a quiet machine."""
+JOINED = re.compile(r"^(\S+ \S+) INFO shard\.joined shard=(\d+) node=(\S+)", re.MULTILINE)
+
+
+@dataclass
+class Kill:
+    """A node that was killed, and what ran on it."""
+
+    node: str
+    at: float
+    shards: list[int]
+
+
+def shards_of(going: ClusterTrial) -> dict[str, list[int]]:
+    """Return the shards of each machine, as the cluster tells."""
+    home = str(going.nodes[0].home)
+    told = gossamer_says("cluster", "status", "--home", home, "--json", variables={})
+    return {name: shards for crawl in told["crawls"] for name, shards in crawl["nodes"].items()}
+
+
+def kill_a_node(going: ClusterTrial) -> Kill:
+    """Kill Ray and all that it runs on a machine, with its disk; let the machine come back."""
+    placed = shards_of(going)
+    node = going.dice.choice([one for one in going.nodes[1:] if placed.get(one.name)])
+    kill = Kill(node.name, time.time(), placed[node.name])
+    node.lose()
+    going.losses += 1
+    going.note(node.name, "lost at", going.served(), "with", kill.shards)
+    return kill
+
+
+def joined(told: str) -> list[tuple[float, int, str]]:
+    """Return when which shard joined from which machine, by what a coordinator has told."""
+    found = (
+        (datetime.fromisoformat(at.replace(",", ".")).astimezone(), *rest)
+        for at, *rest in JOINED.findall(told)
+    )
+    return [(at.timestamp(), int(shard), node) for at, shard, node in found]
+
+
+def tell_moves(kills: list[Kill], told: str) -> None:
+    """Tell how long each shard took until it had joined from another machine.
+
+    Told, not required: a machine that has more to do takes longer, and nothing is wrong with it.
+    """
+    events, load = joined(told), os.getloadavg()[0]
+    for kill in kills:
+        after = {
+            shard: next(
+                (at - kill.at for at, one, _ in events if one == shard and at > kill.at), None
+            )
+            for shard in kill.shards
+        }
+        worst = max((s for s in after.values() if s is not None), default=0.0)
+        print(  # noqa: T201 - for people
+            kill.node,
+            "killed; joined elsewhere after",
+            {shard: s and round(s, 1) for shard, s in after.items()},
+            f"s (aim {AIM_S:g} s: {'reached' if worst <= AIM_S else 'missed'}, load {load:.1f})",
+        )
+
+
+def crawl_with_kills(going: ClusterTrial, kills: int) -> None:
+    going.crawl("--verbose")
+    done: list[Kill] = []
+    for _ in range(kills):
+        if not going.wait_for(going.dice.randint(20, 40)) or not runs_elsewhere(going):
+            break
+        done.append(kill_a_node(going))
+        node = next(one for one in going.nodes if one.name == done[-1].node)
+        wait_for(lambda lost=done[-1].shards: is_placed(going, lost), 60.0)
+        node.start()
+    ended = going.finish().expect(0)
+    assert ended.last_json["finished"], ended
+    tell_moves(done, ended.err)
+    going.judge()
+    assert len(done) == kills, (going.story, "the crawl ended first")
+
+
+def runs_elsewhere(going: ClusterTrial) -> bool:
+    """Wait until a machine that may be killed has shards; False if the crawl ended."""
+    return (
+        wait_for(
+            lambda: (
+                going.coordinators[-1].poll() is not None
+                or any(shards for name, shards in shards_of(going).items() if name != "node-0")
+            )
+        )
+        and going.coordinators[-1].poll() is None
+    )
+
+
+def is_placed(going: ClusterTrial, shards: list[int]) -> bool:
+    running = {shard for found in shards_of(going).values() for shard in found}
+    return running >= set(shards) or going.coordinators[-1].poll() is not None
+
+
+def test_a_ray_node_that_is_killed_loses_nothing(tmp_path: Path) -> None:
+    with cluster_trial(tmp_path, web_of(2101, 2), nodes=2, shards=2, engine="ray") as going:
+        crawl_with_kills(going, 1)
+
+
+@only_in_full
+def test_five_ray_nodes_that_are_killed_lose_nothing(tmp_path: Path) -> None:
+    web = FakeWeb(seed=2102, hosts=8, pages_per_host=160)
+    with cluster_trial(tmp_path, web, nodes=3, shards=4, engine="ray") as going:
+        crawl_with_kills(going, 5)
+
+
+@only_in_full
+def test_ray_nodes_join_and_leave_during_a_crawl(tmp_path: Path) -> None:
+    web = FakeWeb(seed=2103, hosts=8, pages_per_host=160)
+    with cluster_trial(tmp_path, web, nodes=2, shards=4, engine="ray") as going:
+        going.crawl()
+        for turn in range(5):
+            assert going.wait_for(20), (turn, "the crawl ended first")
+            node = going.add_node()
+            got = wait_for(lambda name=node.name: has_shards(going, name), 60.0)
+            assert going.coordinators[-1].poll() is None, (turn, "the crawl ended first")
+            assert got, (turn, "it got none")
+            going.drain(node)
+        assert going.finish().expect(0).last_json["finished"]
+        going.judge()
+
+
+def has_shards(going: ClusterTrial, name: str) -> bool:
+    return bool(shards_of(going).get(name)) or going.coordinators[-1].poll() is not None
