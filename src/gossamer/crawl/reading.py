@@ -93,6 +93,8 @@ class DocumentReader:
         """Return what the processors of a media type find in a document."""
         if not self._registry.needs_helper(document, media_type):
             return self._registry.read(document, media_type)
+        if (large := self._registry.read_large(document, media_type)) is not None:
+            return large
         # Large bodies may wait long for their turn: many of them must not wait in memory.
         document.body.release()
         self.end()  # what a helper reads cannot be what kills us

@@ -88,6 +88,14 @@ def _read(document: Document, body: bytes, tools: Tools) -> Extraction:
     return read_tree(document, body, tools, tree)
 
 
+def read_large(document: Document, tools: Tools) -> Extraction | None:
+    """Return what a page says whose tree could take all memory; None if only that can tell.
+
+    Rows take little memory of any page, and a time that grows with its size only.
+    """
+    return read_rows(document, document.body.decoded(), tools)
+
+
 def read_rows(document: Document, body: bytes, tools: Tools) -> Extraction | None:
     """Return what a page says, read in one pass without a tree; None if that cannot tell."""
     source = utf_8_source(body, document.charset)
@@ -115,6 +123,9 @@ def _told(
     marked = marked_rows(page, styled, tools.process.max_text_chars)
     if marked is None:
         return None
+    is_suspect = may_be_shell(page, marked.text, links)
+    if is_suspect and len(body) > SHARED_BYTES:
+        return None
     root = next(iter(page.find_all("html")), None)
     robots, description = _meta_of(page, tools.robots_agent.lower())
     title, headings = _title_and_headings(page)
@@ -130,8 +141,7 @@ def _told(
         text=marked.text,
         spans=marked.spans,
         language=language_of(marked.text, said),
-        is_shell=may_be_shell(page, marked.text, links)
-        and is_shell(parsed(body, UTF_8, has_lines=False), marked.text, links),
+        is_shell=is_suspect and is_shell(parsed(body, UTF_8, has_lines=False), marked.text, links),
     )
 
 

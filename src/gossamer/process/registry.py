@@ -80,6 +80,24 @@ class Registry:
             return True
         return bool(readers) and len(document.body.decoded()) > HOSTILE_BYTES
 
+    def read_large(self, document: Document, media_type: str) -> Extraction | None:
+        """Return what is found in a document that is only too large, if that can be told safely.
+
+        None if it takes a helper after all.
+        """
+        readers = self._readers(media_type)
+        if len(readers) != 1 or readers[0].is_slow or not _is_ours(readers[0]):
+            return None
+        from gossamer.process import html  # noqa: PLC0415 - only when needed
+
+        if readers[0] is not html.PROCESSOR:
+            return None
+        try:
+            found = html.read_large(document, self.tools)
+        except Exception:  # noqa: BLE001 -- the helper tells what is wrong with it
+            return None
+        return None if found is None else self._finished(found, document, media_type)
+
     def read(self, document: Document, media_type: str) -> Extraction:
         """Return what all processors of a type found in a document. Never raises."""
         found = self._gathered(None, self._readers(media_type), document)

@@ -13,6 +13,7 @@ from gossamer.model import Document, Extraction, LinkKind
 from gossamer.process import Processor, Registry, Tools, processor
 from gossamer.process import html as html_module
 from gossamer.process import registry as registry_module
+from gossamer.process.onepass.loading import natives
 from gossamer.store import LinksRecord, decode_links
 from gossamer.store.entry import encode_links
 
@@ -236,6 +237,41 @@ def test_slow_and_huge_documents_go_to_the_helper(
     assert registry.needs_helper(document(b"%PDF-"), "application/pdf")
     assert not registry.needs_helper(document(b"<p>"), "text/html")
     assert registry.needs_helper(document(b" " * (8 * 1024 * 1024 + 1)), "text/html")
+
+
+def test_a_page_that_is_only_large_needs_no_helper(
+    document: MakeDocument, registry: Registry
+) -> None:
+    natives()
+    page = document(b"<title>t</title>" + b"<p>some words <a href=/1>one</a>\n" * 80_000)
+    assert registry.needs_helper(page, "text/html")
+    assert registry.read_large(page, "text/html") == registry.read(page, "text/html")
+
+
+@pytest.mark.parametrize(
+    ("body", "media_type"),
+    [
+        (b"<b><i>" * 500_000, "text/html"),
+        (b"<script src=/app.js></script><p>" + b" " * 3_000_000, "text/html"),
+        (b"<p>text\n" * 1_200_000, "text/html"),
+        (b"words " * 500_000, "text/plain"),
+        (b"%PDF-" + b" " * 3_000_000, "application/pdf"),
+    ],
+)
+def test_of_a_large_document_only_what_rows_tell_is_read_without_a_helper(
+    document: MakeDocument, registry: Registry, body: bytes, media_type: str
+) -> None:
+    natives()
+    assert registry.read_large(document(body), media_type) is None
+
+
+def test_a_large_page_that_plug_ins_read_goes_to_the_helper(
+    document: MakeDocument, registry: Registry, tools: Tools
+) -> None:
+    natives()
+    page = document(b"<p>some words\n" * 200_000)
+    assert registry.read_large(page, "text/html") is not None
+    assert Registry([*registry.processors, counter], tools).read_large(page, "text/html") is None
 
 
 @pytest.mark.parametrize("value", ["no_such_module:X", "gossamer.process.html:read", "gossamer:NO"])

@@ -363,6 +363,8 @@ class _Import:
         media_type = self._registry.media_type(document)
         if not self._registry.needs_helper(document, media_type):
             return self._registry.read(document, media_type)
+        if (large := self._registry.read_large(document, media_type)) is not None:
+            return large
         asked = self._helper.ask(helper_request(document, media_type), Extraction)
         told = self._runner.run(asked)
         if isinstance(told, HelperDeath):

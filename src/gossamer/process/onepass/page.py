@@ -24,8 +24,10 @@ from gossamer.process.onepass import numbers, vocabulary
 from gossamer.process.onepass.loading import loader, natives
 from gossamer.urls import Joiner
 
-MOST_BYTES: Final = 2 * 1024 * 1024
+MOST_BYTES: Final = 8 * 1024 * 1024
 """Larger pages are read by the tree."""
+_MOST_EVENTS, _MOST_ROWS = 1 << 20, 1 << 18
+"""Of one page, so that none of whatever size takes more than 150 MB."""
 KEPT_BYTES: Final = 512 * 1024
 """A workspace for a page of this size is kept; larger ones are made when they are needed."""
 ROW: Final = numbers.ROW
@@ -130,8 +132,8 @@ class Workspace:
 
     def __init__(self, page_bytes: int) -> None:
         self.page_bytes = page_bytes
-        self.most_events = page_bytes // 2 + 8192
-        self.most_rows = page_bytes // 8 + 1024
+        self.most_events = min(page_bytes // 2, _MOST_EVENTS) + 8192
+        self.most_rows = min(page_bytes // 8, _MOST_ROWS) + 1024
         self.stack = MappedWords(2 * numbers.MOST_DEPTH + 16)
         self.formats = MappedWords(2 * numbers.MOST_FORMATTING + 16)
         self.events = MappedWords(ROW * self.most_events)
