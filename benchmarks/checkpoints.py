@@ -46,7 +46,7 @@ RUN_S = float(os.environ.get("RUN_S") or 60.0)
 FOLDER = Path(os.environ.get("GROWTH_DIR") or Path(tempfile.gettempdir()) / "growth")
 PAGES = 2_000
 SHIP_S, LEASE_S = 1.0, 60.0
-ON_THE_LOOP = ("_fresh_folder", "_link_runs", "_cut")
+ON_THE_LOOP = "_cut"
 
 
 class Cuts:
@@ -62,31 +62,27 @@ class Cuts:
         return int(os.pread(self._waits, 64, 0).split()[1]) / 1e9
 
     @contextmanager
-    def timed(self, *, is_first: bool) -> Iterator[None]:
-        """Add what happens to the pause of the checkpoint under way, or of the next one."""
+    def timed(self) -> Iterator[None]:
+        """Note what happens as the pause of a checkpoint."""
         began, queued = time.perf_counter(), self.queued_s()
         yield
         wall = time.perf_counter() - began
-        if is_first:
-            self.wall_s.append(0.0)
-            self.own_s.append(0.0)
-        self.wall_s[-1] += wall
-        self.own_s[-1] += wall - (self.queued_s() - queued)
+        self.wall_s.append(wall)
+        self.own_s.append(wall - (self.queued_s() - queued))
 
 
 def watch(cuts: Cuts) -> None:
-    """Let the shipper tell how long each of its steps on the loop takes."""
+    """Let the shipper tell how long the step on the loop takes."""
 
-    def timed(name: str, step: Callable[P, T]) -> Callable[P, T]:
+    def timed(step: Callable[P, T]) -> Callable[P, T]:
         @wraps(step)
         def taken(*given: P.args, **named: P.kwargs) -> T:
-            with cuts.timed(is_first=name == ON_THE_LOOP[0]):
+            with cuts.timed():
                 return step(*given, **named)
 
         return taken
 
-    for name in ON_THE_LOOP:
-        setattr(Shipper, name, timed(name, getattr(Shipper, name)))
+    setattr(Shipper, ON_THE_LOOP, timed(getattr(Shipper, ON_THE_LOOP)))
 
 
 def size_of(folder: Path) -> int:
@@ -150,7 +146,7 @@ def measure(urls: int) -> dict[str, Any]:
             one.stat().st_blocks * 512 for one in to.root.rglob("*") if one.is_file()
         )
     result["archive_bytes"] = size_of(work / "store" / "archive")
-    result["state_bytes"] = sum(file.size for one in manifests for file in one.files.values())
+    result["state_bytes"] = sum(file.size for one in manifests for file in one.state_objects())
     shutil.rmtree(work)
     return result
 

@@ -149,15 +149,8 @@ def _named(store: CrawlStore, charter: CrawlCharter) -> set[str]:
     manifests = [found[1] for found in newest if found is not None]
     sets = (*store.objects.names(f"{SETS}/"), *store.objects.names(f"{KEPT}/"))
     kept = (_manifests_of(store, name) or [] for name in sets)
-    return {
-        file.name
-        for manifest in (*manifests, *joined.from_iterable(kept))
-        for file in (
-            *manifest.files.values(),
-            *manifest.root.values(),
-            *joined.from_iterable(manifest.archive.values()),
-        )
-    }
+    everything = (*manifests, *joined.from_iterable(kept))
+    return {file.name for manifest in everything for file in manifest.objects()}
 
 
 def _is_swept(name: str, charter: CrawlCharter) -> bool:

@@ -18,6 +18,7 @@ from gossamer.store import (
     ShippedFile,
     note_far,
     replace_ends,
+    unpacked,
 )
 
 DIGEST_BYTES = 16
@@ -42,6 +43,8 @@ def restore_manifests(
         (state / "seen").mkdir(parents=True, exist_ok=True)
         for name, file in manifest.files.items():
             _save(store, [file], _inside(state, name))
+        for name, stretches in manifest.logs.items():
+            _save(store, stretches, _inside(state, name), is_packed=True)
         for name, file in manifest.root.items():
             _save(store, [file], _inside(folder.root, name))
         left = whole_sets(manifest) if leaves_archive else {}
@@ -96,14 +99,17 @@ def _inside(folder: Path, name: str) -> Path:
     return path
 
 
-def _save(store: CrawlStore, files: list[ShippedFile], path: Path) -> None:
+def _save(
+    store: CrawlStore, files: list[ShippedFile], path: Path, *, is_packed: bool = False
+) -> None:
     """Write a file out of the objects that it consists of, durably."""
     with path.open("wb") as out:
         for file in files:
             hashed = blake2b(digest_size=DIGEST_BYTES)
-            for content in _pieces(store, file):
+            pieces = _pieces(store, file)
+            for content in (b"".join(pieces),) if is_packed else pieces:
                 hashed.update(content)
-                out.write(content)
+                out.write(unpacked(content) if is_packed else content)
             if hashed.hexdigest() != file.digest:
                 raise CannotGoOn(f"{store.objects.url}/{file.name} is damaged: other bytes")
         out.flush()

@@ -1,7 +1,7 @@
 """Shipping: a shard's checkpoints go to an object store while it crawls, and its lease is kept.
 
-    flush   all rows into files (in a thread)
-    cut     on the loop, for milliseconds: hard links to the state's files, lengths of the archive's
+    cut     on the loop, in an instant: note how far everything is
+    link    the files that have it, and what is later is left off (in a thread)
     upload  what the last manifest does not name (in a thread)
     append  the manifest: the one decision. From then on it counts, and receipts may leave
 
@@ -13,12 +13,11 @@ the machine sleeps.
 import asyncio
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass, field
 from functools import partial
-from hashlib import blake2b
 from pathlib import Path
 from secrets import token_hex
 from typing import NamedTuple
@@ -27,43 +26,38 @@ from msgspec import Struct, json
 
 from gossamer.clock import Clock
 from gossamer.crawl.engine import in_thread
-from gossamer.crawl.opening import CREDITS, ShardFolder, read_meta
+from gossamer.crawl.opening import ShardFolder, read_meta
 from gossamer.crawl.ports import Peers
-from gossamer.crawl.restoring import is_whole
+from gossamer.crawl.uploading import Uploads
 from gossamer.durable import replace_file
 from gossamer.errors import CannotGoOn, TakenOver
-from gossamer.linux import boot_time, sync_data
+from gossamer.linux import boot_time
 from gossamer.log import tell, warn
 from gossamer.model import Counters, Standing
+from gossamer.seen import RUN_ROWS, run_names
 from gossamer.store import (
     QUICK_RETRY_S,
+    WITH_LOGS,
     Archive,
-    ArchiveName,
     Chain,
     CrawlStore,
+    CutFiles,
     Lengths,
+    LiveFiles,
     Objects,
     ShardManifest,
-    ShippedFile,
     State,
-    bring_whole,
     note_shipped,
-    objects_of_far,
     shard_prefix,
-    store_of,
 )
 
-DIGEST_BYTES = 16
-READ_BYTES = 1024 * 1024
-PART_BYTES = 16 * 1024 * 1024
-"""Of an archive file, in one object while it is open."""
-INLINE_BYTES = 8 * 1024
-"""Files up to this are in the manifest itself."""
 MOST_LATE = 8
 """Manifests of dead processes of ours that are passed over."""
 SOON_S = 0.5
 """Between two checkpoints, however much they are wanted."""
 TICK_S = 0.1
+CUTS = 20
+"""How often a moment is tried: now and then rows are brought into a file at that very one."""
 RARELY_S = 30.0
 """Between two checkpoints while little happens."""
 MUCH = 32
@@ -75,9 +69,6 @@ LEASE_PARTS = 3
 SHIPPED = "shipped-"
 LAST_S = 10.0
 """How long an end waits for the store."""
-ROOT_FILES = ("crawl.toml", "state/shards.json", "state/near.seed", "scores")
-"""Files of the whole crawl. Not secrets.toml, nor what knows their digests: secrets stay on the
-machine that was given them."""
 
 
 class ShippingOrders(Struct, frozen=True, kw_only=True):
@@ -114,20 +105,14 @@ class _Cut(NamedTuple):
     """The shard at one moment."""
 
     sequence: int
+    """The last row of the state."""
     commits: int
     lengths: Lengths
     closed: frozenset[str]
+    runs: list[str]
+    """Files of known URLs."""
     counters: Counters
     standing: Standing
-
-
-class _Identity(NamedTuple):
-    """What a file that does not change is known by, in one process."""
-
-    name: str
-    inode: int
-    size: int
-    modified_ns: int
 
 
 @dataclass(slots=True, kw_only=True)
@@ -148,20 +133,13 @@ class Shipper:
     hurries: Callable[[], int]
     """How often something could not wait."""
     store: CrawlStore = field(init=False)
-    _nonce: str = field(default_factory=lambda: token_hex(4))
+    _uploads: Uploads = field(init=False)
+    _live: LiveFiles = field(default_factory=LiveFiles)
     _number: int = -1
-    _last: ShardManifest | None = None
     _pending: ShardManifest | None = None
     """Offered for the next number, and not decided: nothing else is offered until it is."""
     _pending_cut: _Cut | None = None
     _pending_at: float = 0.0
-    _known: dict[_Identity, ShippedFile] = field(default_factory=dict)
-    _objects_of: dict[str, list[ShippedFile]] = field(default_factory=dict)
-    """By archive file: what is in the store of it."""
-    _to_merge: list[str] = field(default_factory=list)
-    """Archive files that are closed, and in the store in stretches."""
-    _wholes: dict[str, ShippedFile] = field(default_factory=dict)
-    """By archive file: the object that takes the place of its stretches."""
     _shipped: int = -1
     """The last row of the last checkpoint."""
     _cut_at: float = float("-inf")
@@ -178,6 +156,12 @@ class Shipper:
     def __post_init__(self) -> None:
         """Open the store; nothing is asked of it yet."""
         self.store = CrawlStore(Objects(self.orders.url, retry_s=QUICK_RETRY_S))
+        self._uploads = Uploads(
+            objects=self.store.objects,
+            place=self.place,
+            prefix=shard_prefix(self.orders.generation, self.place.shard),
+            stem=f"{self.orders.epoch:06d}",
+        )
 
     @property
     def may_ask(self) -> bool:
@@ -276,9 +260,9 @@ class Shipper:
         """Upload files that were closed as a whole; the next checkpoint names these."""
         while True:
             await self.clock.sleep(TICK_S)
-            for name in [one for one in self._to_merge if one not in self._wholes]:
+            for name in self._uploads.to_merge:
                 try:
-                    self._wholes[name] = await in_thread(partial(self._merged, name))
+                    await in_thread(partial(self._uploads.merge, name))
                 except CannotGoOn as error:
                     self._note_away(error)
                     break
@@ -305,67 +289,68 @@ class Shipper:
     async def _prepare(self, *, has_ended: bool) -> None:
         """Cut and upload a checkpoint; its manifest is pending then."""
         self._cut_at = boot_time()
-        await in_thread(self.state.flush)
-        folder = self._fresh_folder()
+        if has_ended or self._uploads.has_many_stretches:
+            await in_thread(self.state.flush)
+        folder = await in_thread(self._fresh_folder)
         try:
-            self._link_runs(folder)
-            cut = self._cut(folder)
-            self._link_runs(folder)
-            self._pending = await in_thread(lambda: self._upload(folder, cut, has_ended=has_ended))
+            for _ in range(CUTS):
+                cut = self._cut()
+                files = await in_thread(partial(self._link, folder, cut))
+                if files is not None:
+                    break
+            else:
+                raise CannotGoOn(f"{self.place.state} changes faster than it can be copied")
+            upload = partial(self._upload, folder, cut, files, has_ended=has_ended)
+            self._pending = await in_thread(upload)
             self._pending_cut, self._pending_at = cut, boot_time()
         finally:
-            shutil.rmtree(folder, ignore_errors=True)
+            await in_thread(partial(shutil.rmtree, folder, ignore_errors=True))
 
     def _fresh_folder(self) -> Path:
         folder = self.place.folder.root / "state" / f"cut-{self.place.shard:02d}"
         shutil.rmtree(folder, ignore_errors=True)
         (folder / "seen").mkdir(parents=True)
+        self._link_runs(folder)
         return folder
 
-    def _cut(self, folder: Path) -> _Cut:
-        """Note how far everything is, and link the state's files, all at one moment."""
+    def _cut(self) -> _Cut:
+        """Note how far everything is, at one moment. Nothing here lets go of the interpreter."""
         ends = self.archive.committed
-        commits = self.peers.commits
-        sequence = self.state.sequence
-        self.state.checkpoint(folder / "rows")
         self._requests, self._hurries = self.counters.requests, self.hurries()
         return _Cut(
-            sequence=sequence,
-            commits=commits,
+            sequence=self.state.sequence,
+            commits=self.peers.commits,
             lengths={**self.older, **ends.closed, **ends.open},
             closed=frozenset((*self.older, *ends.closed)),
+            runs=run_names(self.state.scan(RUN_ROWS)),
             counters=copy(self.counters),
             standing=self.standing(),
         )
 
-    def _link_runs(self, folder: Path) -> None:
-        """Link the files of known URLs: before and after the cut, so that none is missed.
+    def _link(self, folder: Path, cut: _Cut) -> CutFiles | None:
+        """Link what a cut consists of; None if some of it is later by now, or gone."""
+        rows = folder / "rows"
+        shutil.rmtree(rows, ignore_errors=True)
+        files = self._live.settled(self.state.link(rows), cut.sequence)
+        self._link_runs(folder)
+        is_there = all((folder / "seen" / name).exists() for name in cut.runs)
+        return files if is_there else None
 
-        A run that the cut names was there at that moment, and goes at the earliest a second later.
-        """
+    def _link_runs(self, folder: Path) -> None:
+        """Link the files of known URLs: before and after a cut, so that hardly one is missed."""
         for path in (self.place.state / "seen").glob("*"):
             with suppress(FileExistsError, FileNotFoundError):
                 os.link(path, folder / "seen" / path.name)
 
-    def _upload(self, folder: Path, cut: _Cut, *, has_ended: bool) -> ShardManifest:
+    def _upload(
+        self, folder: Path, cut: _Cut, files: CutFiles, *, has_ended: bool
+    ) -> ShardManifest:
         """Upload what is not in the store yet; return the manifest that names everything."""
-        files = {
-            name: self._file(path, name)
-            for part, below in (("rows", ""), ("seen", "seen/"))
-            for path in sorted((folder / part).iterdir())
-            for name in [below + path.name]
-        }
-        if (credit := self.place.state / CREDITS).exists():
-            files[CREDITS] = self._file(credit, CREDITS)
-        root: dict[str, ShippedFile] = {}
-        if self.place.shard == 0:
-            whole = self.place.folder.root
-            root = {n: self._file(whole / n, n) for n in ROOT_FILES if (whole / n).exists()}
-        archive = {name: self._stretches(name, cut, has_ended=has_ended) for name in cut.lengths}
-        for name in cut.closed:
-            archive |= self._index_of(name)
-        self._to_merge = [name for name in cut.closed if len(archive[name]) > 1]
+        state = self._uploads.state_files(folder, files, cut.runs)
+        root = self._uploads.root_files() if self.place.shard == 0 else {}
+        archive = self._uploads.archive_files(cut.lengths, cut.closed, has_ended=has_ended)
         return ShardManifest(
+            version=WITH_LOGS,
             crawl=self.orders.crawl,
             shard=self.place.shard,
             epoch=self.orders.epoch,
@@ -378,91 +363,13 @@ class Shipper:
             node=self.orders.node,
             waits=bool(self.orders.place) and boot_time() < self.orders.begins_at,
             has_ended=has_ended,
-            files=files,
+            files=state.files,
+            logs=state.logs,
             root=root,
             archive=archive,
             counters=cut.counters,
             standing=cut.standing,
         )
-
-    def _file(self, path: Path, name: str) -> ShippedFile:
-        """Return a file as it is in the store, uploaded now if it is not there."""
-        found = path.stat()
-        if found.st_size <= INLINE_BYTES:
-            content = path.read_bytes()
-            return ShippedFile("", len(content), _digest(content), content)
-        known = _Identity(name, found.st_ino, found.st_size, found.st_mtime_ns)
-        if known not in self._known:
-            digest = _digest_of(path)
-            last = self._last.files.get(name) if self._last is not None else None
-            if last is None or (last.size, last.digest) != (found.st_size, digest):
-                stem = name.replace("/", "-")
-                last = self._put(f"{self.orders.epoch:06d}-{token_hex(4)}-{stem}", path, digest)
-            self._known[known] = last
-        return self._known[known]
-
-    def _put(self, name: str, path: Path, digest: str) -> ShippedFile:
-        prefix = shard_prefix(self.orders.generation, self.place.shard)
-        where = f"{prefix}/files/{name}"
-        self.store.objects.put(where, path)
-        return ShippedFile(where, path.stat().st_size, digest)
-
-    def _stretches(self, name: str, cut: _Cut, *, has_ended: bool) -> list[ShippedFile]:
-        """Return the objects of an archive file, what is missing uploaded now."""
-        shipped, length = self._objects_of.get(name, []), cut.lengths[name]
-        path = self.place.folder.archive_path(name)
-        start = sum(one.size for one in shipped)
-        if start < length:
-            bring_whole(path)  # it is in another store only
-            _sync_data(path)
-        if (whole := self._wholes.pop(name, None)) is not None and whole.size == length:
-            shipped = [whole]
-        elif name in cut.closed and not is_whole(shipped) and (start == 0 or has_ended):
-            shipped = [self._put_whole(name, path, length)]
-        elif start < length:
-            shipped = [*shipped, *self._put_stretches(name, path, start, length)]
-        self._objects_of[name] = shipped
-        return shipped
-
-    def _merged(self, name: str) -> ShippedFile:
-        """Upload a closed file as a whole: until now it is there in stretches."""
-        path = bring_whole(self.place.folder.archive_path(name))
-        return self._put_whole(name, path, sum(one.size for one in self._objects_of[name]))
-
-    def _put_whole(self, name: str, path: Path, length: int) -> ShippedFile:
-        """Upload a closed file under its own name, unless another owner has used that."""
-        where = f"archive/{name}"
-        if length > PART_BYTES or not self.store.objects.create_file(where, path):
-            where = f"archive/{token_hex(4)}-{name}"  # in parts, which cannot be exclusive
-            self.store.objects.put(where, path)
-        return ShippedFile(where, length, _digest_of(path))
-
-    def _put_stretches(
-        self, name: str, path: Path, start: int, length: int
-    ) -> Iterator[ShippedFile]:
-        with path.open("rb") as file:
-            while start < length:
-                file.seek(start)
-                content = file.read(min(PART_BYTES, length - start))
-                end = start + len(content)
-                where = f"archive/{name}/{start:014d}-{end:014d}-{self._nonce}"
-                self.store.objects.put(where, content)
-                yield ShippedFile(where, len(content), _digest(content))
-                start = end
-
-    def _index_of(self, name: str) -> dict[str, list[ShippedFile]]:
-        """Return the CDXJ index of a closed pages file, uploaded now if that is needed."""
-        parsed = ArchiveName.parse(name)
-        if parsed is None or parsed.kind != "pages":
-            return {}
-        path = self.place.folder.archive / parsed.cdxj_name
-        if not path.exists():
-            return {}
-        held = self._objects_of.get(parsed.cdxj_name)
-        if held is None or held[0].size != path.stat().st_size:
-            held = [self._put_whole(parsed.cdxj_name, path, path.stat().st_size)]
-            self._objects_of[parsed.cdxj_name] = held
-        return {parsed.cdxj_name: held}
 
     async def _decide(self) -> None:
         """Offer the pending manifest: from then on it counts, or we are fenced."""
@@ -474,7 +381,8 @@ class Shipper:
             if not await in_thread(lambda: self._append(pending)):
                 await self._fence()
             self._number += 1
-            self._last, self._pending, self._pending_cut = pending, None, None
+            self._uploads.note_files(pending)
+            self._pending, self._pending_cut = None, None
             self._shipped = cut.sequence
             self._confirmed_at = asked_at
         note_shipped(self.place.state, cut.lengths, cut.closed)
@@ -510,29 +418,15 @@ class Shipper:
         found = self.store.manifest(self.orders.generation, self.place.shard)
         if found is None:
             self._number, self._confirmed_at = 0, asked_at
-            self._objects_of = self._far_objects()
+            self._uploads.begin_with(self._uploads.far_objects(self.older))
             return
         number, manifest = found
         if not self._is_of_ours(manifest):
             raise TakenOver(taken_over(self.store))
-        self._number, self._last = number, manifest
-        self._objects_of = dict(manifest.archive)
+        self._number = number
+        self._uploads.note_files(manifest)
+        self._uploads.begin_with(manifest.archive)
         self._confirmed_at = max(self._confirmed_at, asked_at)
-
-    def _far_objects(self) -> dict[str, list[ShippedFile]]:
-        """Return the objects of files that are in this store only: other shards shipped them."""
-        folder = self.place.folder
-        if store_of(folder) != self.store.objects.url:
-            return {}
-        found = {name: objects_of_far(folder, name) for name in self.older}
-        return {
-            name: [
-                ShippedFile(*one)
-                for one in zip(objects.names, objects.sizes, objects.digests, strict=True)
-            ]
-            for name, objects in found.items()
-            if objects is not None
-        }
 
     @property
     def _chain(self) -> Chain:
@@ -568,24 +462,3 @@ def taken_over(store: CrawlStore) -> str:
         found = None
     by = f" by {found[1].owner}" if found is not None else ""
     return f"the crawl was taken over{by}; it goes on there, from what {store.objects.url} has"
-
-
-def _digest(content: bytes) -> str:
-    return blake2b(content, digest_size=DIGEST_BYTES).hexdigest()
-
-
-def _digest_of(path: Path) -> str:
-    hashed = blake2b(digest_size=DIGEST_BYTES)
-    with path.open("rb") as file:
-        while piece := file.read(READ_BYTES):
-            hashed.update(piece)
-    return hashed.hexdigest()
-
-
-def _sync_data(path: Path) -> None:
-    """Bring a file to the disk: a power loss must not take from us what the store has."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        sync_data(descriptor)
-    finally:
-        os.close(descriptor)

@@ -11,12 +11,13 @@ from gossamer.lazy import late
 
 if TYPE_CHECKING:
     from gossamer.seen.runs import RunJob, verify
-    from gossamer.seen.url_seen import UrlSeen, check_seen
+    from gossamer.seen.url_seen import MANIFEST as RUN_ROWS
+    from gossamer.seen.url_seen import UrlSeen, check_seen, run_names
 else:
     __getattr__ = late(
         __name__,
         {
             "runs": "RunJob verify",
-            "url_seen": "UrlSeen check_seen",
+            "url_seen": "RUN_ROWS=MANIFEST UrlSeen check_seen run_names",
         },
     )

@@ -288,6 +288,11 @@ class UrlSeen:
             run.let_go()
 
 
+def run_names(rows: Iterable[tuple[bytes, bytes]]) -> list[str]:
+    """Return the names of the runs that committed rows with prefix `RUN_ROWS` name."""
+    return [run_path(Path(), int.from_bytes(key[1:], "big")).name for key, _ in rows]
+
+
 def check_seen(folder: Path, rows: Iterable[tuple[bytes, bytes]]) -> Iterator[CorruptFile]:
     """Yield what is wrong with the set of the committed rows; its files are read, nothing else."""
     try:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from gossamer.store.chain import Chain, ChainLink
     from gossamer.store.checkpoints import (
         ALIVE,
+        WITH_LOGS,
         AliveNote,
         CrawlCharter,
         CrawlStore,
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
         ShippedFile,
         shard_prefix,
     )
+    from gossamer.store.cutting import PIECE_BYTES as LOG_PIECE_BYTES
+    from gossamer.store.cutting import CutFiles, LiveFiles, StateCut, packed, unpacked
     from gossamer.store.derived import (
         BuiltElsewhere,
         Derived,
@@ -195,8 +198,10 @@ else:
             ),
             "chain": "Chain ChainLink",
             "checkpoints": (
-                "ALIVE AliveNote CrawlCharter CrawlStore ShardManifest ShippedFile shard_prefix"
+                "ALIVE WITH_LOGS AliveNote CrawlCharter CrawlStore ShardManifest ShippedFile "
+                "shard_prefix"
             ),
+            "cutting": "LOG_PIECE_BYTES=PIECE_BYTES CutFiles LiveFiles StateCut packed unpacked",
             "derived": (
                 "BuiltElsewhere Derived RecordRange counted_lengths ends_findings far_files "
                 "has_more has_shrunk is_locked note_shipped"

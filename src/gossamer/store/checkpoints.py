@@ -3,7 +3,7 @@
     charter/N                         the crawl's own chain: who runs it, and where its shards are
     alive                             rewritten by whoever runs it, again and again
     G/SSSS/manifest/N                 a shard's chain in generation G: its checkpoints
-    G/SSSS/files/...                  files of the state
+    G/SSSS/files/...                  files of the state; its logs packed, in stretches
     archive/NAME                      archive files that are closed
     archive/NAME/START-...            stretches of those that are open
 
@@ -11,6 +11,8 @@ A checkpoint is what the newest manifest names; what it does not name does not e
 made before the manifest that names them, under names that nobody else uses.
 """
 
+from collections.abc import Iterator
+from itertools import chain as joined
 from typing import TypeVar
 
 from msgspec import DecodeError, Struct, field, json
@@ -21,7 +23,9 @@ from gossamer.store.chain import Chain, ChainLink
 from gossamer.store.objects import Objects
 
 Kept = TypeVar("Kept", "CrawlCharter", "ShardManifest")
-VERSION = 1
+WITH_LOGS = 2
+"""The version of manifests that have logs; everything else is as in the first."""
+VERSION = WITH_LOGS
 ALIVE = "alive"
 CHARTER = "charter"
 
@@ -29,7 +33,7 @@ CHARTER = "charter"
 class CrawlCharter(Struct, frozen=True, kw_only=True):
     """The crawl as a whole: one object of its chain."""
 
-    version: int = VERSION
+    version: int = 1
     crawl: str
     """Names the crawl, wherever it runs."""
     lineage: str
@@ -85,7 +89,7 @@ class ShippedFile(Struct, frozen=True, array_like=True):
 class ShardManifest(Struct, frozen=True, kw_only=True):
     """A checkpoint of one shard."""
 
-    version: int = VERSION
+    version: int = 1
     crawl: str
     shard: int
     epoch: int
@@ -106,12 +110,23 @@ class ShardManifest(Struct, frozen=True, kw_only=True):
     has_ended: bool = False
     files: dict[str, ShippedFile] = field(default_factory=dict)
     """The files of the state, by their names in its folder."""
+    logs: dict[str, list[ShippedFile]] = field(default_factory=dict)
+    """Its logs, by name: what each object has, unpacked by zstd, comes after the one before."""
     root: dict[str, ShippedFile] = field(default_factory=dict)
     """Files of the whole crawl, by their names below its folder; the first shard ships them."""
     archive: dict[str, list[ShippedFile]] = field(default_factory=dict)
     """By archive file: the objects that it consists of, in order."""
     counters: Counters = field(default_factory=Counters)
     standing: Standing | None = None
+
+    def state_objects(self) -> Iterator[ShippedFile]:
+        """Yield what the state consists of, also what is small and inside."""
+        yield from (*self.files.values(), *joined.from_iterable(self.logs.values()))
+
+    def objects(self) -> Iterator[ShippedFile]:
+        """Yield everything that is named."""
+        yield from (*self.state_objects(), *self.root.values())
+        yield from joined.from_iterable(self.archive.values())
 
 
 class CrawlStore:

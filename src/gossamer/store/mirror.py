@@ -17,8 +17,9 @@ import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from hashlib import blake2b
+from io import BytesIO
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import IO, NamedTuple
 from uuid import uuid4
 
 from msgspec import DecodeError, Struct, field, json
@@ -27,6 +28,7 @@ from gossamer.durable import replace_file, replacing
 from gossamer.errors import CannotGoOn, ConfigError
 from gossamer.model import StoreRef
 from gossamer.store.checkpoints import CrawlCharter, CrawlStore, ShardManifest, ShippedFile
+from gossamer.store.cutting import unpacked
 from gossamer.store.ends import Lengths, replace_ends
 from gossamer.store.far import note_far
 from gossamer.store.layout import ArchiveName, CrawlFolder
@@ -66,6 +68,8 @@ class _Held(Struct, kw_only=True):
 
     states: dict[str, ShippedFile] = field(default_factory=dict)
     """By the name below the folder of states."""
+    logs: dict[str, list[ShippedFile]] = field(default_factory=dict)
+    """The same, of the logs of states."""
     version: int = 0
     """Number of the folder of states; 0 for none."""
     root: dict[str, ShippedFile] = field(default_factory=dict)
@@ -136,6 +140,7 @@ class Mirror:
         """Give the cache, for us alone to change."""
         place = self._room.folder / point.charter.crawl
         files = [*_state_files(point).values()]
+        files += [one for some in _state_logs(point).values() for one in some]
         if is_whole:
             files += [one for n, some in point.archive.items() if _is_index(n) for one in some]
         with _locked(place):
@@ -202,27 +207,35 @@ class _Cache:
         """Return the folder of the newest states."""
         return self._place / "states" / str(self._held.version)
 
+    @property
+    def has_states(self) -> bool:
+        """Return True if there are any."""
+        return self.newest_states.is_dir()
+
     def older_states(self) -> list[Path]:
         """Return the folders of other states, whole ones and begun ones."""
         return [one for one in (self._place / "states").iterdir() if one != self.newest_states]
 
     def bring_states(self, point: Checkpoint) -> None:
         """Bring the states and settings of a checkpoint, unless they are here."""
-        files = _state_files(point)
+        files, logs = _state_files(point), _state_logs(point)
         root = {n: one for m in point.manifests for n, one in m.root.items()}
         ours = {name: one for name, one in root.items() if not name.startswith(_STATE)}
-        if self._held.states == files and self._held.root == ours and self.newest_states.is_dir():
+        held = self._held
+        if (held.states, held.logs, held.root) == (files, logs, ours) and self.has_states:
             return
         for name, file in ours.items():
             if self._held.root.get(name) != file:
                 with replacing(_inside(self.folder.root, name), is_synced=False) as out:
                     self._copy(file, out)
-        self._bring_version(files)
+        self._bring_version(files, logs)
         self._held.root = ours
         _disown(self.folder.root)
         self._save()
 
-    def _bring_version(self, files: Mapping[str, ShippedFile]) -> None:
+    def _bring_version(
+        self, files: Mapping[str, ShippedFile], logs: Mapping[str, list[ShippedFile]]
+    ) -> None:
         """Make another folder of states, and let `state` lead to it."""
         before, number = self.newest_states, self._held.version + 1
         place = self._place / "states" / str(number)
@@ -234,10 +247,26 @@ class _Cache:
             else:
                 with path.open("wb") as out:
                     self._copy(file, out)
+        for name, stretches in logs.items():
+            self._bring_log(name, stretches, before, _inside(place, name))
         for shard in {name.partition("/")[0] for name in files if "/" in name}:
             (place / shard / "IDENTITY").write_text(str(uuid4()), "ascii")  # a database of its own
         _disown(place)
         self._held.states, self._held.version = dict(files), number
+        self._held.logs = dict(logs)
+
+    def _bring_log(self, name: str, stretches: list[ShippedFile], before: Path, path: Path) -> None:
+        """Bring a log; what is here of it is not fetched again."""
+        held = self._held.logs.get(name, [])
+        if not held or stretches[: len(held)] != held or not (before / name).exists():
+            held = []
+        with path.open("wb") as out:
+            if held:
+                out.write((before / name).read_bytes())
+            for one in stretches[len(held) :]:
+                piece = BytesIO()
+                self._copy(one, piece)
+                out.write(unpacked(piece.getvalue()))
 
     def lead_to_newest(self, root: Path) -> None:
         """Let the states of a folder be the newest."""
@@ -306,7 +335,7 @@ class _Cache:
             raise CannotGoOn(f"{objects.url}/{file.name} is damaged: it is shorter than it was")
         return content
 
-    def _copy(self, file: ShippedFile, out: BinaryIO) -> None:
+    def _copy(self, file: ShippedFile, out: IO[bytes]) -> None:
         """Write what a file has in the store; raise if that is not what was shipped."""
         objects = self._store.objects
         if not file.name:
@@ -342,6 +371,11 @@ def _state_files(point: Checkpoint) -> dict[str, ShippedFile]:
             n.removeprefix(_STATE): file for n, file in one.root.items() if n.startswith(_STATE)
         }
     return found
+
+
+def _state_logs(point: Checkpoint) -> dict[str, list[ShippedFile]]:
+    """Return the logs of all states, by their names below the folder of states."""
+    return {f"{one.shard:02d}/{n}": some for one in point.manifests for n, some in one.logs.items()}
 
 
 def _is_index(name: str) -> bool:

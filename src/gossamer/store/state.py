@@ -23,7 +23,6 @@ from rocksdict import (
     BlockBasedIndexType,
     BlockBasedOptions,
     Cache,
-    Checkpoint,
     DbClosedError,
     DBCompressionType,
     DBRecoveryMode,
@@ -37,6 +36,7 @@ from gossamer.durable import linked_files
 from gossamer.errors import CannotGoOn, rebuild_state_command
 from gossamer.machine import open_files
 from gossamer.model import Row
+from gossamer.store.cutting import StateCut, link_state
 from gossamer.store.ends import StateEnd
 
 MIB = 1024 * 1024
@@ -231,14 +231,9 @@ class State:
         with self._plain:
             self._db.flush(True)  # noqa: FBT003 -- rocksdict's own signature
 
-    def checkpoint(self, path: Path) -> None:
-        """Make a consistent copy at a path that does not exist yet (hard links: cheap).
-
-        Nothing else happens in this process meanwhile (rocksdict keeps the interpreter's lock), so
-        `flush` first: with few rows left it takes milliseconds.
-        """
-        with self._plain:
-            Checkpoint(self._db).create_checkpoint(str(path))
+    def link(self, folder: Path) -> StateCut:
+        """Link all files into a new folder, with what was written at least. For a thread."""
+        return link_state(self.path, folder)
 
     def close(self) -> None:
         """Release the folder. Closing twice does no harm."""
@@ -357,7 +352,7 @@ def _options() -> Options:
     options.set_keep_log_file_num(2)
     options.set_max_log_file_size(MIB)
     options.set_stats_dump_period_sec(0)
-    options.set_max_manifest_file_size(MIB)  # a checkpoint has a copy of it
+    options.set_max_manifest_file_size(MIB)  # each checkpoint has a copy of it
     # RocksDB's default stops at the first damaged record, says nothing, and drops all later ones.
     options.set_wal_recovery_mode(DBRecoveryMode.tolerate_corrupted_tail_records())
     options.set_block_based_table_factory(_table_options())

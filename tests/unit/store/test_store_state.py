@@ -153,15 +153,6 @@ def test_a_damaged_state_is_named_and_the_remedy_told(tmp_path: Path) -> None:
         State.open(tmp_path / "s")
 
 
-def test_a_checkpoint_is_a_whole_copy(state: State, tmp_path: Path) -> None:
-    state.write([(b"a", b"1")])
-    state.checkpoint(tmp_path / "copy")
-    state.write([(b"a", b"2")])
-    copy = State.open(tmp_path / "copy")
-    assert copy.get(b"a") == b"1"
-    copy.close()
-
-
 def test_a_closed_state_says_so(tmp_path: Path) -> None:
     state = State.open(tmp_path / "s")
     state.close()
