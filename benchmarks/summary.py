@@ -38,6 +38,12 @@ AIMS = (
     Aim("cpu", "us_per_kb", "the same per kB of HTML, µs", 22.0),
     Aim("shards", "speedup", "pages per second, {shards} shards over 1", 1.6, is_floor=True),
     Aim("shards", "cpu_ratio", "CPU per page, {shards} shards over 1", 1.1),
+    Aim(
+        "cluster",
+        "cpu_ratio",
+        "CPU per page, a cluster of {shards} shards over a local crawl with its store",
+        1.08,
+    ),
     Aim("growth", "cpu_ratio", "CPU per page, {urls:,} known URLs over 100,000", 1.1),
     Aim("growth", "rss_mb", "memory of a shard with {urls:,} known URLs, MiB", 1024),
     Aim("growth", "seen_bytes_per_url", "disk per known URL, bytes", 9),

@@ -358,7 +358,7 @@ class OpenCrawl:
         """
         from gossamer.api.steering import drop_patterns
 
-        return drop_patterns(self._changed, patterns, undo, is_trial=dry_run)
+        return drop_patterns(self, patterns, undo, is_trial=dry_run)
 
     def set(self, settings: Mapping[str, object], *, host: str = "") -> "ChangedSettings":
         """Change settings in a crawl that runs or not; `set({"delay_s": 5}, host="x.org")`: of one.

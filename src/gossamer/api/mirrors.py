@@ -79,10 +79,15 @@ class StoredCrawl:
         return self._opened
 
     def status(self) -> "Status":
-        """Return the totals as of the newest checkpoint."""
+        """Return the totals: of a crawl that our cluster runs those of now, else as shipped."""
         from gossamer.report import store_status
 
-        return store_status(self.url, self._clock)
+        told = store_status(self.url, self._clock)
+        if told.store is None or not told.store.is_running or not told.store.coordinator:
+            return told
+        from gossamer.api.relays import live_status
+
+        return live_status(self.url, told)
 
     def is_running(self) -> bool:
         """Return True if its owner shows signs of life."""
@@ -98,10 +103,9 @@ class StoredCrawl:
     def steered_folder(self) -> Path:
         """Return a folder through which the coordinator of a cluster is asked."""
         from gossamer.api.relays import CoordinatorRelay
-        from gossamer.cluster import ClusterHome, default_home
 
         if self._relay is None:
-            self._relay = CoordinatorRelay(self.url, ClusterHome(default_home()))
+            self._relay = CoordinatorRelay(self.url)
         return self._relay.root
 
     def folder(self) -> Path:

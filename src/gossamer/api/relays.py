@@ -16,12 +16,17 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import TYPE_CHECKING
 
+import msgspec
+from msgspec.structs import replace
+
 from gossamer.clock import SystemClock
 from gossamer.errors import CannotGoOn, ConfigError, GossamerError
 from gossamer.linux import short_path
 
 if TYPE_CHECKING:
     from gossamer.cluster import ClusterHome
+    from gossamer.report import Status
+    from gossamer.store import CrawlCharter
 
 LONGEST_LINE = 16 * 1024 * 1024
 STOP_S, LOOK_S = 100.0, 0.3
@@ -31,17 +36,17 @@ STOP_S, LOOK_S = 100.0, 0.3
 class CoordinatorRelay:
     """A folder through which the coordinator of a crawl is asked."""
 
-    def __init__(self, url: str, home: "ClusterHome") -> None:
+    def __init__(self, url: str) -> None:
         """Find the coordinator of a crawl; refuse one that no cluster runs."""
         from gossamer.store import CrawlFolder
 
-        self._home = home
-        self._address = _coordinator_of(url)
+        charter = _charter_of(url)
+        self._home, self._address = _home_of(charter), charter.address
         self._folder = CrawlFolder(Path(mkdtemp(prefix="gossamer-")))
         atexit.register(shutil.rmtree, self._folder.root, ignore_errors=True)
         try:
             said = json.loads(self._asked({"ask": "status"}))
-            self._prepare(url, is_paused=said.get("paused") == "on_request")
+            self._prepare(is_paused=said.get("paused") == "on_request")
             self._listening = socket.socket(socket.AF_UNIX)
             with short_path(self._folder.control_path) as short:
                 self._listening.bind(short)
@@ -63,18 +68,10 @@ class CoordinatorRelay:
         self._listening.close()
         shutil.rmtree(self._folder.root, ignore_errors=True)
 
-    def _prepare(self, url: str, *, is_paused: bool) -> None:
-        """Let the folder say what the crawl's says."""
-        from gossamer.store import CrawlStore, Objects
-
-        store = CrawlStore(Objects(url))
-        found = store.charter()
-        manifest = store.manifest(found[1].generation, 0) if found is not None else None
-        file = manifest[1].root.get("crawl.toml") if manifest is not None else None
-        content = b""
-        if file is not None:
-            content = file.content or store.objects.read(file.name) or b""
-        self._folder.config_path.write_bytes(content)
+    def _prepare(self, *, is_paused: bool) -> None:
+        """Let the folder say what the coordinator's says."""
+        said = json.loads(self._asked({"ask": "settings"}))
+        self._folder.config_path.write_text(str(said.get("settings", "")), encoding="utf-8")
         if is_paused:
             self._folder.paused_path.touch()
 
@@ -119,14 +116,44 @@ class CoordinatorRelay:
         return ask_coordinator(self._home, self._address, question)
 
 
-def _coordinator_of(url: str) -> str:
-    """Return where the coordinator of a crawl is heard."""
+def live_status(url: str, shipped: "Status") -> "Status":
+    """Return what the coordinator of a crawl says of it; what was shipped if it says nothing."""
+    from gossamer.crawl import ask_coordinator
+    from gossamer.report import Status
+
+    charter = _charter_of(url)
+    with suppress(GossamerError, msgspec.ValidationError):
+        said = ask_coordinator(_home_of(charter), charter.address, {"ask": "status"})
+        return replace(msgspec.json.decode(said, type=Status), store=shipped.store)
+    return shipped
+
+
+def _charter_of(url: str) -> "CrawlCharter":
+    """Return the charter of a crawl that a cluster runs."""
     from gossamer.store import CrawlStore, Objects
 
     found = CrawlStore(Objects(url)).charter()
-    if found is None or not found[1].address or found[1].has_ended:
+    if found is None or not found[1].address:
         raise ConfigError(
             f"{url} is a store, and only read: `gossamer crawl --into DIR --store {url}` goes on "
             "with the crawl in a folder, which can be changed"
         )
-    return found[1].address
+    if found[1].has_ended:
+        raise ConfigError(
+            f"{url} is a store, and only read while no cluster runs its crawl: "
+            f"`gossamer crawl --cluster auto --store {url}` goes on with it"
+        )
+    return found[1]
+
+
+def _home_of(charter: "CrawlCharter") -> "ClusterHome":
+    """Return what this machine knows of the cluster that runs a crawl."""
+    from gossamer.cluster import ClusterHome, default_home, home_of_cluster
+
+    home = home_of_cluster(charter.fingerprint)
+    if home is None and ClusterHome(default_home()).is_member:
+        raise ConfigError(
+            f"another cluster runs the crawl, coordinated by {charter.owner}: type this on one of "
+            "its machines"
+        )
+    return home or ClusterHome(default_home())

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gossamer.api.arguments import check_reasons, texts
 from gossamer.api.running import given_seeds
@@ -23,6 +24,9 @@ from gossamer.report import (
 )
 from gossamer.settings import load_crawl_config
 from gossamer.urls import Patterns
+
+if TYPE_CHECKING:
+    from gossamer.api.crawls import OpenCrawl
 
 
 def add_seeds(folder: Path, seeds: str | Iterable[str | Seed]) -> Added:
@@ -60,17 +64,18 @@ def trust_patterns(folder: Path, patterns: str | Iterable[str], now: Status) -> 
 
 
 def drop_patterns(
-    folder: Path, patterns: str | Iterable[str], undo: str | Iterable[str], *, is_trial: bool
+    crawl: "OpenCrawl", patterns: str | Iterable[str], undo: str | Iterable[str], *, is_trial: bool
 ) -> Dropped:
     """Drop what patterns name, and no longer what others do; a trial only counts."""
     given, undone = list(dict.fromkeys(texts(patterns))), list(dict.fromkeys(texts(undo)))
     if not given and not undone:
         raise ConfigError("nothing to drop: give a pattern, such as '*/private/*' or example.org")
     Patterns(given)
+    folder = crawl.steered_folder
     config = load_crawl_config(folder)
     request = DropRequest(patterns=tuple(given), undo=tuple(undone))
     kept = with_dropped(config, request).filter.drop
-    urls = count_named(folder, given) if given else {}
+    urls = count_named(crawl.folder, given) if given else {}
     removed, running = 0, False
     if not is_trial:
         told = drop(folder, given, undone)

@@ -19,6 +19,9 @@ _MIRRORS: "list[OpenCrawl]" = []
 _STORES: dict[Path, str] = {}
 """By the folder that is a cache, or leads to a coordinator: the store that was given."""
 
+_STEERED: "dict[Path, OpenCrawl]" = {}
+"""By the folder that leads to a coordinator: the crawl."""
+
 
 def folder_to_read(place: str) -> Path:
     """Return the folder that was given; of the URL of a crawl's store, a cache of it."""
@@ -55,8 +58,16 @@ def folder_to_steer(place: str) -> Path:
     crawl = gossamer.open(place)
     _MIRRORS.append(crawl)
     folder = crawl.steered_folder
-    _STORES[folder] = place
+    _STORES[folder], _STEERED[folder] = place, crawl
     return folder
+
+
+def crawl_to_steer(folder: Path) -> "OpenCrawl":
+    """Return the crawl of a folder; what was read by its URL is read from its store."""
+    from gossamer import OpenCrawl
+    from gossamer.cli.updating import crawl_folder
+
+    return _STEERED.get(folder) or OpenCrawl(crawl_folder(folder))
 
 
 def place_given(folder: Path) -> str:

@@ -4,7 +4,14 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from gossamer.cli.options import Json, OwnFolder, SteeredFolder, place_given
+from gossamer.cli.options import (
+    Json,
+    OwnFolder,
+    SteeredFolder,
+    crawl_to_steer,
+    folder_to_change,
+    place_given,
+)
 from gossamer.cli.parameters import argument, option
 from gossamer.cli.screen import MIB, as_json, harmless, out, print_json
 from gossamer.cli.updating import crawl_folder, telling
@@ -61,7 +68,7 @@ def stop(folder: SteeredFolder, *, json: Json = False) -> None:
 
 
 def drop(
-    folder: OwnFolder,
+    folder: SteeredFolder,
     pattern: Annotated[
         list[str] | None,
         argument(
@@ -93,16 +100,16 @@ def drop(
     record in the archive: links do not bring back what they name, nor does a rebuild. What is
     stored stays in the archive, unless `--purge` removes it.
     """
-    from gossamer import OpenCrawl
     from gossamer import purge as purge_crawl
 
     if purge and not dry_run:
         if undo:
             raise ConfigError("--purge and --undo: give one of them")
         with telling("purge") as tell:
-            _tell_purged(purge_crawl(crawl_folder(folder), pattern or (), tell), is_json=json)
+            own = crawl_folder(folder_to_change(place_given(folder)))
+            _tell_purged(purge_crawl(own, pattern or (), tell), is_json=json)
         return
-    facts = OpenCrawl(crawl_folder(folder)).drop(pattern or (), undo=undo or (), dry_run=dry_run)
+    facts = crawl_to_steer(folder).drop(pattern or (), undo=undo or (), dry_run=dry_run)
     if json:
         print_json(as_json(facts))
         return

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         ClusterMembership,
         default_home,
         found_cluster,
+        home_of_cluster,
         local_home,
         read_token,
     )
@@ -119,7 +120,7 @@ else:
             "head": "ClusterHead join_line",
             "home": (
                 "AUTO LOCAL PROCESSES RAY ClusterHome ClusterMembership default_home found_cluster "
-                "local_home read_token"
+                "home_of_cluster local_home read_token"
             ),
             "mailbox": "MARK Courier Mailbox",
             "messages": (

@@ -143,6 +143,17 @@ def local_home() -> ClusterHome:
     return home
 
 
+def home_of_cluster(authority: str) -> ClusterHome | None:
+    """Return what this machine knows of the cluster whose authority has a fingerprint, if it does.
+
+    Without a fingerprint, that of the cluster which the machine belongs to.
+    """
+    for home in (ClusterHome(default_home()), ClusterHome(default_home().with_name("local"))):
+        if home.is_member and authority in {"", fingerprint(home.authority.read_bytes())}:
+            return home
+    return None
+
+
 def found_cluster(home: ClusterHome, name: str, head: str, ray: str = "") -> None:
     """Make this machine the first of a cluster; `ray` is where Ray's head is to listen, if any."""
     authority = new_authority()

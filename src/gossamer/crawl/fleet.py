@@ -274,6 +274,8 @@ class Fleet:
                 url = parse(str(question.get("url", "")), self.config.urls)
                 owner = self.ring.owner_of(url.key) if url is not None else 0
                 return await self._ask(owner, dict(question))
+            case "settings":
+                return {"settings": self.folder.config_path.read_text(encoding="utf-8")}
             case _:
                 return await self._obey(question)
 
@@ -383,6 +385,7 @@ class Fleet:
         # Saved and known to us first: a shard that dies over it finds it in its orders.
         save_dropped(self.folder.root, request)
         self.config = with_dropped(self.config, request)
+        self._settings_kept()
         answers = await self._ask_all(question)
         if (error := _error_in(answers)) is not None:
             return error

@@ -31,6 +31,13 @@ STATUS = {
 ADDED = {"added": 1, "refused": {}, "queued_again": {}, "already_stored": [], "already_queued": []}
 
 
+ANSWERS: dict[str, dict[str, object]] = {
+    "status": STATUS,
+    "settings": {"settings": '[filter]\ndrop = ["old.test"]\n'},
+    "drop": {"removed": 3},
+}
+
+
 def write_charter(url: str, address: str, *, has_ended: bool = False) -> None:
     store = CrawlStore(Objects(url, is_made=True))
     charter = CrawlCharter(
@@ -56,8 +63,8 @@ def coordinator(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[lis
         asked = await connection.receive()
         if asked is not None:
             heard.append(asked.question)
-            is_status = asked.question.get("ask") == "status"
-            connection.send(ControlReply(0, STATUS if is_status else ADDED))
+            said = ANSWERS.get(str(asked.question.get("ask")), ADDED)
+            connection.send(ControlReply(0, said))
             await connection.flush()
         connection.close()
 
@@ -86,6 +93,15 @@ def test_pause_and_add_reach_the_coordinator(coordinator: list[object], tmp_path
     assert not folder.exists()
     assert {"ask": "pause", "is_paused": True} in coordinator
     assert {"ask": "add", "seeds": [["http://x.test/", ""]]} in coordinator
+
+
+def test_what_is_dropped_is_known_from_the_coordinator(
+    coordinator: list[object], tmp_path: Path
+) -> None:
+    with gossamer.open(f"file://{tmp_path}/store") as crawl:
+        told = crawl.drop(undo="old.test")
+    assert (told.undone, told.patterns, told.unqueued, told.running) == (["old.test"], [], 3, True)
+    assert {"ask": "drop", "patterns": [], "undo": ["old.test"]} in coordinator
 
 
 def test_a_store_that_no_cluster_runs_is_only_read(
