@@ -62,12 +62,9 @@ def folder_to_steer(place: str) -> Path:
     return folder
 
 
-def crawl_to_steer(folder: Path) -> "OpenCrawl":
-    """Return the crawl of a folder; what was read by its URL is read from its store."""
-    from gossamer import OpenCrawl
-    from gossamer.cli.updating import crawl_folder
-
-    return _STEERED.get(folder) or OpenCrawl(crawl_folder(folder))
+def steered_crawl(folder: Path) -> "OpenCrawl | None":
+    """Return the crawl that a folder only leads to the coordinator of; None of any other."""
+    return _STEERED.get(folder)
 
 
 def place_given(folder: Path) -> str:

@@ -8,9 +8,9 @@ from gossamer.cli.options import (
     Json,
     OwnFolder,
     SteeredFolder,
-    crawl_to_steer,
     folder_to_change,
     place_given,
+    steered_crawl,
 )
 from gossamer.cli.parameters import argument, option
 from gossamer.cli.screen import MIB, as_json, harmless, out, print_json
@@ -100,6 +100,7 @@ def drop(
     record in the archive: links do not bring back what they name, nor does a rebuild. What is
     stored stays in the archive, unless `--purge` removes it.
     """
+    from gossamer import OpenCrawl
     from gossamer import purge as purge_crawl
 
     if purge and not dry_run:
@@ -109,7 +110,8 @@ def drop(
             own = crawl_folder(folder_to_change(place_given(folder)))
             _tell_purged(purge_crawl(own, pattern or (), tell), is_json=json)
         return
-    facts = crawl_to_steer(folder).drop(pattern or (), undo=undo or (), dry_run=dry_run)
+    crawl = steered_crawl(folder) or OpenCrawl(crawl_folder(folder))
+    facts = crawl.drop(pattern or (), undo=undo or (), dry_run=dry_run)
     if json:
         print_json(as_json(facts))
         return
