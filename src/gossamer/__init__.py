@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         open_searcher,
     )
     from gossamer.api.items import ParsedPage, extract_items, fetch_page, parsed_page
+    from gossamer.api.kubernetes import cluster_yaml
     from gossamer.api.linkcheck import check_links, link_check_config
     from gossamer.api.linkgraph import LinkGraph, LinkPicture, graph_from_edges, open_graph
     from gossamer.api.mirrors import is_crawl_store
@@ -467,6 +468,7 @@ __all__ = [
     "cluster_node",
     "cluster_status",
     "cluster_up",
+    "cluster_yaml",
     "coordinator_folder",
     "extract_items",
     "fetch_page",
@@ -510,10 +512,10 @@ __all__ = [
 
 _HOMES = {
     "api.clusters": (
-        "ClusterCrawl ClusterFacts JoinedCluster NodeFacts cluster_down cluster_drain "
-        "cluster_join cluster_node cluster_status cluster_up "
-        "coordinator_folder run_shard"
+        "ClusterCrawl ClusterFacts JoinedCluster NodeFacts cluster_down cluster_drain cluster_join "
+        "cluster_node cluster_status cluster_up coordinator_folder run_shard"
     ),
+    "api.kubernetes": "cluster_yaml",
     "api.console": "Console LiveSetting",
     "api.crawls": "OpenCrawl",
     "api.purging": "prune purge",
@@ -557,27 +559,26 @@ _HOMES = {
         "read_item_rules structured_data"
     ),
     "report": (
-        "address_words HostDetails HostFetch HostReceipt HostRequest state_sentence "
-        "waiting_words CrawlSample PauseState StoppedCrawl "
-        "Added ChangedSettings Changes ClusterMember CopiedPage CopyCluster CopyClusters "
-        "CopyFacts CrawledHost Dropped Edition EditionDiff FailureCount FilterVerdict GivenText "
-        "HostSettings LinkFinding LinkFormat LinkPlace LinkReport MediaTypeCount NearCopy "
-        "OrphanFacts Page PageChange Passage PassagePart PastVisit RecordLocation RedirectChain "
-        "RedirectFacts RepeatedTitle ReportedHost ReportedPage Retried Revisits RobotsAnswer "
-        "RobotsFacts RobotsLine SiteReport Spread Status StatusCount StoreState TaskRow TextCopies "
-        "TextCopy TitleFacts TrapUnit Trusted UnreadFile UrlCounts UrlRow ValueRange "
-        "WatchTotals Why add html_of links_summary render_links show status why"
+        "address_words HostDetails HostFetch HostReceipt HostRequest state_sentence waiting_words "
+        "CrawlSample PauseState StoppedCrawl Added ChangedSettings Changes ClusterMember "
+        "CopiedPage CopyCluster CopyClusters CopyFacts CrawledHost Dropped Edition EditionDiff "
+        "FailureCount FilterVerdict GivenText HostSettings LinkFinding LinkFormat LinkPlace "
+        "LinkReport MediaTypeCount NearCopy OrphanFacts Page PageChange Passage PassagePart "
+        "PastVisit RecordLocation RedirectChain RedirectFacts RepeatedTitle ReportedHost "
+        "ReportedPage Retried Revisits RobotsAnswer RobotsFacts RobotsLine SiteReport Spread "
+        "Status StatusCount StoreState TaskRow TextCopies TextCopy TitleFacts TrapUnit Trusted "
+        "UnreadFile UrlCounts UrlRow ValueRange WatchTotals Why add html_of links_summary "
+        "render_links show status why"
     ),
     "search": (
         "Answer BadMessage Facets FacetValue Hit HitImage IndexFacts IndexOptions LikeThis "
         "LoggedQuery MissingShard Published QueryFrequency QueryLog QueryReport Reranker "
-        "RerankPage Segment "
-        "ShardServer logged_query"
+        "RerankPage Segment ShardServer logged_query"
     ),
     "store": "BadRecord BuiltElsewhere LinksRecord StoredPage",
     "tables": (
-        "Exported ExportOptions ItemStream ItemTotals RowFilters SqlAnswer TablesFacts plain_cell"
-        " plain_json"
+        "Exported ExportOptions ItemStream ItemTotals RowFilters SqlAnswer TablesFacts plain_cell "
+        "plain_json"
     ),
     "web": "serve",
 }
@@ -593,8 +594,7 @@ def __getattr__(name: str) -> object:
     """Import a public name from its home when it is first asked for: `import gossamer` is quick."""
     from importlib import import_module  # noqa: PLC0415 - only when a name is asked for
 
-    for home, names in _HOMES.items():
-        if name in names.split():
-            named = "open_crawl" if name == "open" else name
-            return getattr(import_module(f"gossamer.{home}"), named)
+    named = "open_crawl" if name == "open" else name
+    for home in (home for home, names in _HOMES.items() if name in names.split()):
+        return getattr(import_module(f"gossamer.{home}"), named)
     raise AttributeError(f"module 'gossamer' has no attribute {name!r}")

@@ -47,6 +47,7 @@ PARTS: dict[str, tuple[str, ...]] = {
             "cluster_drain",
             "cluster_down",
             "cluster_node",
+            "cluster_yaml",
             "run_shard",
             "coordinator_folder",
         ),

@@ -130,14 +130,14 @@ def test_a_ray_node_that_is_killed_loses_nothing(tmp_path: Path) -> None:
 
 @only_in_full
 def test_five_ray_nodes_that_are_killed_lose_nothing(tmp_path: Path) -> None:
-    web = FakeWeb(seed=2102, hosts=8, pages_per_host=160)
+    web = FakeWeb(seed=2102, hosts=6, pages_per_host=1100)
     with cluster_trial(tmp_path, web, nodes=3, shards=4, engine="ray") as going:
         crawl_with_kills(going, 5)
 
 
 @only_in_full
 def test_ray_nodes_join_and_leave_during_a_crawl(tmp_path: Path) -> None:
-    web = FakeWeb(seed=2103, hosts=8, pages_per_host=160)
+    web = FakeWeb(seed=2103, hosts=6, pages_per_host=1100)
     with cluster_trial(tmp_path, web, nodes=2, shards=4, engine="ray") as going:
         going.crawl()
         for turn in range(5):

@@ -25,9 +25,6 @@ if TYPE_CHECKING:
 PORT = 7420
 READY_S, RAY_READY_S = 30.0, 90.0
 LOOK_S = 0.1
-NOWHERE = "192.0.2.1"
-"""An address that stands for none: a datagram socket that is told to send there sends nothing, and
-knows from which address of this machine it would have."""
 MOST_NAME = 63
 
 
@@ -179,10 +176,15 @@ def cluster_down(home: Path | str | None = None) -> ClusterFacts:
     return _facts(cluster_home(home), _asked(cluster_home(home), "down"))
 
 
-def cluster_node(home: Path | str | None = None, cores: int = 0) -> None:
-    """Stand for this machine in its cluster, until that ends: what `up` and `join` start."""
+def cluster_node(home: Path | str | None = None, cores: int = 0, name: str = "") -> None:
+    """Stand for this machine in its cluster, until that ends: what `up` and `join` start.
+
+    `name` is what the machine is called, if not as when it joined: where many have one home's copy.
+    """
     place = cluster_home(home)
     _expect_ray(place)
+    if name:
+        place.write(replace(place.membership(), name=_node_name(name)))
     with place.pid_path.open("a+b") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -356,10 +358,10 @@ def _node_name(name: str) -> str:
 
 def _listen_address(text: str) -> str:
     """Return HOST:PORT where the head of a cluster listens."""
-    from gossamer.cluster import join_address, split_address
+    from gossamer.cluster import join_address, own_address, split_address
 
     if not text:
-        return join_address(_own_address(), PORT)
+        return join_address(own_address(), PORT)
     host, mark, port = text.rpartition(":")
     if not mark or ("]" not in host and ":" in host):
         return join_address(text.removeprefix("[").removesuffix("]"), PORT)
@@ -369,14 +371,6 @@ def _listen_address(text: str) -> str:
         return join_address(*split_address(text))
     except ValueError as error:
         raise ConfigError(f"--listen: {error}") from None
-
-
-def _own_address() -> str:
-    """Return the address by which this machine reaches others."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as end, suppress(OSError):
-        end.connect((NOWHERE, 9))
-        return str(end.getsockname()[0])
-    return "127.0.0.1"
 
 
 def run_shard(

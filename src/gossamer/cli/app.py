@@ -66,6 +66,7 @@ _CLUSTER_VERBS: dict[str, str] = {
     "status": "clusters.status",
     "drain": "clusters.drain",
     "down": "clusters.down",
+    "yaml": "clusters.yaml",
     "node": "clusters.node",
 }
 _GRAPH_VERBS: dict[str, str] = {

@@ -141,31 +141,96 @@ def _tell_facts(facts: "ClusterFacts", *, json: bool) -> None:
     show = out()
     machines = counted(len(facts.nodes), "machine")
     engine = f" on {facts.engine.capitalize()}" if facts.engine == "ray" else ""
-    show.print(harmless(f"cluster of {facts.head}{engine}: {machines}"), markup=False)
+    head = f" of {facts.head}" if facts.head else ""
+    show.print(harmless(f"cluster{head}{engine}: {machines}"), markup=False)
     for node in facts.nodes:
         has = f"{counted(node.cores, 'core')}, {counted(node.shards, 'shard')}"
         goes = "; it gives its shards away and leaves" if node.is_draining else ""
         show.print(harmless(f"  {node.name}  {node.host}  {has}{goes}"), markup=False)
     for crawl in facts.crawls:
+        by = f" by {crawl.title}" if crawl.title else ""
         show.print(
-            harmless(f"crawl {crawl.store}, coordinated by {crawl.title} at {crawl.coordinator}"),
+            harmless(f"crawl {crawl.store}, coordinated{by} at {crawl.coordinator}"),
             markup=False,
         )
         for name, shards in crawl.nodes.items():
             if shards:
                 numbers = ", ".join(map(str, shards))
                 show.print(harmless(f"  {name}: shards {numbers}"), markup=False)
-    show.print("to join it:", markup=False)
-    show.print(harmless(f"  {facts.join}"), markup=False, soft_wrap=True)
+    if facts.join:
+        show.print("to join it:", markup=False)
+        show.print(harmless(f"  {facts.join}"), markup=False, soft_wrap=True)
 
 
-def node(*, home: Home = None, cores: Cores = 0) -> None:
+def yaml(
+    seed: Annotated[list[str], argument(metavar="SEED...", help="URLs to start from.")],
+    *,
+    store: Annotated[
+        str, option("--store", metavar="URL", help="The crawl's store, which all pods reach.")
+    ],
+    image: Annotated[
+        str,
+        option(
+            "--image",
+            metavar="IMAGE",
+            help="Of a container with Gossamer, and Ray for --engine ray.",
+        ),
+    ],
+    engine: Annotated[
+        str,
+        option(
+            "--engine", metavar="ENGINE", help="What starts shards: ray (KubeRay), or processes."
+        ),
+    ] = "ray",
+    nodes: Annotated[int, option("--nodes", metavar="N", min=1, help="How many pods crawl.")] = 3,
+    cores: Annotated[int, option("--cores", metavar="N", min=1, help="Of each pod.")] = 4,
+    memory: Annotated[
+        str, option("--memory", metavar="AMOUNT", help="Of each pod, as Kubernetes writes it.")
+    ] = "16Gi",
+    flags: Annotated[
+        str,
+        option("--flags", metavar="WORDS", help="Of the crawl: '--max-pages 10k --delay 2'."),
+    ] = "",
+    name: Annotated[
+        str, option("--name", metavar="NAME", help="What the objects are called.")
+    ] = "gossamer",
+    credentials: Annotated[
+        str,
+        option(
+            "--credentials",
+            metavar="SECRET",
+            help="The Secret that has the variables by which the store is reached.",
+        ),
+    ] = "gossamer-store",
+) -> None:
+    """Print manifests of a crawl on Kubernetes: `gossamer cluster yaml ... | kubectl apply -f -`.
+
+    A Secret in it has a private key that is new each time.
+    """
+    import gossamer
+
+    said = gossamer.cluster_yaml(
+        seed,
+        store=store,
+        image=image,
+        engine=engine,
+        name=name,
+        nodes=nodes,
+        cores=cores,
+        memory=memory,
+        flags=flags,
+        credentials=credentials,
+    )
+    out().print(said, markup=False, highlight=False, soft_wrap=True, end="")
+
+
+def node(*, name: Name = "", home: Home = None, cores: Cores = 0) -> None:
     """Stand for this machine in the foreground; `up` and `join` start this, or a service does."""
     import gossamer
     from gossamer.log import set_up
 
     set_up(verbose=False)
-    gossamer.cluster_node(home, cores)
+    gossamer.cluster_node(home, cores, name)
 
 
 def shard(

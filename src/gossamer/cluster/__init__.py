@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         bound_socket,
         join_address,
         listen,
+        own_address,
         split_address,
     )
     from gossamer.cluster.datagrams import DatagramSocket
@@ -39,6 +40,13 @@ if TYPE_CHECKING:
         read_token,
     )
     from gossamer.cluster.mailbox import MARK, Courier, Mailbox
+    from gossamer.cluster.manifests import (
+        PodPlan,
+        head_address,
+        node_manifests,
+        ray_manifests,
+        to_yaml,
+    )
     from gossamer.cluster.messages import (
         ContentMail,
         ContentNews,
@@ -93,7 +101,7 @@ if TYPE_CHECKING:
     from gossamer.cluster.page_budget import PageBudget
     from gossamer.cluster.placement import PlacedNode, moves, place
     from gossamer.cluster.processes import ShardChild, start_child
-    from gossamer.cluster.ray_engine import RayEngine, require_ray
+    from gossamer.cluster.ray_engine import RayEngine, ray_nodes, require_ray
     from gossamer.cluster.ring import POINTS, Ranges, Ring, RingSlice
     from gossamer.cluster.splitter import Splitter
     from gossamer.cluster.supervisor import (
@@ -114,7 +122,9 @@ else:
             "address_owners": "OwnedAddressClocks",
             "certificates": "client_context fingerprint server_context",
             "charter": "Charter read_charter renew_charter write_charter",
-            "connection": ("Connection address_of bound_socket join_address listen split_address"),
+            "connection": (
+                "Connection address_of bound_socket join_address listen own_address split_address"
+            ),
             "datagrams": "DatagramSocket",
             "engines": "ShardEngine HeadEngine LocalEngine",
             "head": "ClusterHead join_line",
@@ -123,6 +133,7 @@ else:
                 "home_of_cluster local_home read_token"
             ),
             "mailbox": "MARK Courier Mailbox",
+            "manifests": "PodPlan head_address node_manifests ray_manifests to_yaml",
             "messages": (
                 "ContentMail ContentNews ControlQuestion ControlReply ControlRequest Dismiss "
                 "Downward FirstWords GrantPages Hello KeepSettings Mail MeetCoordinator Probe "
@@ -143,7 +154,7 @@ else:
             "page_budget": "PageBudget",
             "placement": "PlacedNode moves place",
             "processes": "ShardChild start_child",
-            "ray_engine": "RayEngine require_ray",
+            "ray_engine": "RayEngine ray_nodes require_ray",
             "ring": "POINTS Ranges Ring RingSlice",
             "splitter": "Splitter",
             "supervisor": (

@@ -23,6 +23,9 @@ GONE_S = 8.0
 DIAL_S = 5.0
 BEHIND_BYTES = 16 * 1024 * 1024
 """Unsent bytes beyond which the other side is too slow for more."""
+NOWHERE = "192.0.2.1"
+"""An address that stands for none: a datagram socket that is told to send there sends nothing, and
+knows from which address of this machine it would have."""
 _encode = msgspec.msgpack.Encoder().encode
 
 
@@ -159,6 +162,14 @@ def bound_socket(host: str, port: int = 0) -> socket.socket:
         where = join_address(host, port)
         raise CannotGoOn(f"cannot listen at {where}: {error.strerror or error}") from error
     return end
+
+
+def own_address() -> str:
+    """Return the address by which this machine reaches others."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as end, suppress(OSError):
+        end.connect((NOWHERE, 9))
+        return str(end.getsockname()[0])
+    return "127.0.0.1"
 
 
 def address_of(end: socket.socket) -> str:

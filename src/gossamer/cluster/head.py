@@ -270,5 +270,7 @@ class ClusterHead:
 
 
 def join_line(home: ClusterHome) -> str:
-    """Return what to type on another machine."""
+    """Return what to type on another machine; "" where that is not how machines join."""
+    if not home.membership().has_head:
+        return ""
     return f"gossamer cluster join {home.token().head} --token {home.token().words}"

@@ -65,6 +65,11 @@ class ClusterMembership(Struct, frozen=True, kw_only=True):
     """This machine's address, as others reach it."""
 
     @property
+    def has_head(self) -> bool:
+        """Return True if a machine knows the others; otherwise Ray alone does."""
+        return bool(self.head)
+
+    @property
     def is_of_ray(self) -> bool:
         """Return True if Ray starts the shards."""
         return self.engine == RAY

@@ -59,7 +59,7 @@ def ray_variables(home: ClusterHome) -> dict[str, str]:
     """Return the environment of Ray's processes on a node, and of those that talk to them."""
     known = home.membership()
     variables = {VARIABLE: str(home.root)}
-    if known.secret:  # else somebody else has started Ray, and knows how it is talked to
+    if known.has_head:  # else somebody else has started Ray, and knows how it is talked to
         token = hashlib.sha256(f"ray {known.secret}".encode()).hexdigest()
         variables |= {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": token}
         variables |= {"RAY_USAGE_STATS_ENABLED": "0", **HEALTH}

@@ -93,6 +93,7 @@ class RayEngine:
 
     async def _driver(self, end: socket.socket) -> asyncio.subprocess.Process:
         known = self._home.membership()
+        self._home.root.mkdir(parents=True, exist_ok=True, mode=0o700)
         words = [sys.executable, "-c", DRIVE, str(end.fileno()), known.ray, known.host]
         with self._home.log_path.open("ab") as log:
             return await asyncio.create_subprocess_exec(
@@ -123,6 +124,20 @@ class RayEngine:
         """Let Ray kill an actor: its shard dies with it."""
         if self._connection is not None:
             self._connection.send(StopOn(node, process))
+
+
+async def ray_nodes(home: ClusterHome, clock: Clock, limit_s: float) -> list[NodeState]:
+    """Return the nodes that Ray has and that shards can be on; none if it does not answer."""
+    engine = RayEngine(home, clock)
+    running = asyncio.get_running_loop().create_task(engine.run(lambda _ended: None))
+    deadline = clock.steady() + limit_s
+    try:
+        while not engine.nodes and not running.done() and clock.steady() < deadline:
+            await clock.sleep(LOOK_S)
+        return list(engine.nodes)
+    finally:
+        running.cancel()
+        await asyncio.wait((running,))
 
 
 class ShardGuard:

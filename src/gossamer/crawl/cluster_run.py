@@ -26,6 +26,7 @@ from gossamer.cluster import (
     HeadQuestion,
     LocalEngine,
     NodeState,
+    RayEngine,
     Ring,
     ShardEngine,
     ShardRight,
@@ -37,6 +38,8 @@ from gossamer.cluster import (
     default_home,
     fingerprint,
     local_home,
+    own_address,
+    ray_nodes,
 )
 from gossamer.config import Config
 from gossamer.crawl.assembly import Extras
@@ -53,6 +56,8 @@ from gossamer.store import CrawlFolder
 
 SHARDS_PER_CORE = 2
 LEAST_SHARDS, MOST_SHARDS = 4, 64
+RAY_S = 20.0
+"""How long Ray may take to say which nodes it has."""
 REJOIN_S = 8.0
 """How long shards are waited for that run although their coordinator died."""
 HANDED = ("state/near.seed", "scores")
@@ -107,6 +112,8 @@ class ClusterWork:
     def _engine(self, url: str) -> ShardEngine:
         if self.kind == LOCAL:
             return LocalEngine(self.view.home)
+        if not self.view.home.membership().has_head:
+            return RayEngine(self.view.home, self.clock)
         hello = CoordinatorHello(url, address_of(self.end), self.claim.charter.owner)
         return HeadEngine(self.view.home, hello, self.clock)
 
@@ -119,6 +126,9 @@ def look_at_cluster(kind: str) -> ClusterView:
         raise ConfigError(f"--cluster: expected {AUTO} or {LOCAL}, found {kind!r}")
     home = ClusterHome(default_home())
     head = home.membership().head
+    if not head:
+        nodes = asyncio.run(ray_nodes(home, SystemClock(), RAY_S))
+        return ClusterView(home, own_address(), nodes)
     answer, host = asyncio.run(ask_head(home, HeadQuestion("status")))
     if not answer.nodes:
         raise CannotGoOn(f"the cluster of {head} has no machines; see `gossamer cluster status`")
@@ -126,8 +136,22 @@ def look_at_cluster(kind: str) -> ClusterView:
 
 
 def ask_cluster(home: ClusterHome, ask: str, node: str = "") -> HeadAnswer:
-    """Return what the head of a machine's cluster answers a command."""
+    """Return what the head of a machine's cluster answers a command; or Ray, without a head."""
+    if not home.membership().has_head:
+        return _ask_ray(home, ask)
     return asyncio.run(ask_head(home, HeadQuestion(ask, node)))[0]
+
+
+def _ask_ray(home: ClusterHome, ask: str) -> HeadAnswer:
+    """Return what Ray knows of a cluster that it was not started for by us."""
+    if ask != "status":
+        raise ConfigError(
+            "Ray's nodes were not started by `gossamer cluster`: end them as they were started, as "
+            "by kubectl; shards of a node that goes are started elsewhere"
+        )
+    nodes = asyncio.run(ray_nodes(home, SystemClock(), RAY_S))
+    running = {(one.store, one.join) for node in nodes for one in node.processes}
+    return HeadAnswer(nodes, [CoordinatorHello(*one) for one in sorted(running)])
 
 
 def ask_coordinator(home: ClusterHome, address: str, question: Mapping[str, object]) -> bytes:
