@@ -28,13 +28,8 @@ if TYPE_CHECKING:
     from gossamer.api.console import Console, LiveSetting
     from gossamer.api.crawls import OpenCrawl
     from gossamer.api.feeds import write_feed
-    from gossamer.api.fulltext import (
-        SearchIndex,
-        SearchKeywords,
-        index_files,
-        open_search,
-        open_searcher,
-    )
+    from gossamer.api.fulltext import SearchIndex, SearchKeywords, open_search, open_searcher
+    from gossamer.api.indexes import ShardIndexFacts, build_store_index, index_files, store_indexes
     from gossamer.api.items import ParsedPage, extract_items, fetch_page, parsed_page
     from gossamer.api.kubernetes import cluster_yaml
     from gossamer.api.linkcheck import check_links, link_check_config
@@ -415,6 +410,7 @@ __all__ = [
     "Seed",
     "SeenConfig",
     "Segment",
+    "ShardIndexFacts",
     "ShardServer",
     "SimilarPage",
     "SimilarPages",
@@ -460,6 +456,7 @@ __all__ = [
     "as_json",
     "build_near",
     "build_state",
+    "build_store_index",
     "check_links",
     "checkpoint",
     "cluster_down",
@@ -503,6 +500,7 @@ __all__ = [
     "show",
     "state_sentence",
     "status",
+    "store_indexes",
     "structured_data",
     "url_filter",
     "waiting_words",
@@ -522,7 +520,8 @@ _HOMES = {
     "api.running": "run run_async",
     "api.checking": "CheckReport",
     "api.feeds": "write_feed",
-    "api.fulltext": "SearchIndex SearchKeywords index_files open_search open_searcher",
+    "api.fulltext": "SearchIndex SearchKeywords open_search open_searcher",
+    "api.indexes": "ShardIndexFacts build_store_index index_files store_indexes",
     "api.linkcheck": "check_links link_check_config",
     "api.items": "ParsedPage extract_items fetch_page parsed_page",
     "api.linkgraph": "LinkGraph LinkPicture graph_from_edges open_graph",

@@ -158,6 +158,7 @@ PARTS: dict[str, tuple[str, ...]] = {
         *("Facets", "FacetValue", "RankState", "QueryLog", "LoggedQuery", "logged_query"),
         *("QueryReport", "QueryFrequency"),
         *("IndexOptions", "IndexFacts", "Published", "ShardServer", "BadMessage"),
+        *("build_store_index", "store_indexes", "ShardIndexFacts"),
         *("BuildStep", "BuildProgress", "serve", "BuiltElsewhere"),
     ),
     "tables": (

@@ -1,22 +1,20 @@
 """SearchIndex: full-text search over an index, wherever it lies, always as it is now."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from threading import Lock
 from typing import Self, TypedDict, Unpack
 
 from msgspec.structs import replace
 
+from gossamer.api.mirrors import is_store_url
 from gossamer.api.ranks import rank_state
 from gossamer.errors import CannotGoOn, ConfigError
-from gossamer.model import BuildProgress
 from gossamer.ranks import RankState, ranks_path
 from gossamer.search import (
     Answer,
     Given,
-    IndexFacts,
-    IndexOptions,
     IndexReader,
     LikeImage,
     LikeSearcher,
@@ -26,7 +24,6 @@ from gossamer.search import (
     Searcher,
     SearchOptions,
     Switches,
-    build_foreign,
     has_index,
     index_folder,
     named_reranker,
@@ -47,7 +44,7 @@ class SearchKeywords(TypedDict, total=False):
     per_page: int
     """Results on it: 10, unless told otherwise."""
     exact: bool
-    """Scores as of one index, however many shards there are."""
+    """Scores as of one index, however many shards there are; so it is by the URL of a store."""
     without: Sequence[str]
     """Rank without fields, anchors, static, proximity, spam, copies or hosts."""
     facets: bool
@@ -66,7 +63,10 @@ class SearchIndex:
     """An index that can be searched; what is built meanwhile is taken up. Any thread may ask."""
 
     def __init__(self, places: Sequence[Path | str]) -> None:
-        self._places = [_place(one) for one in places]
+        found = [_indexes_of(one) for one in places]
+        self._is_exact = any(len(some) > 1 for some in found)
+        """What is asked of several shards of one crawl is scored as of one index."""
+        self._places = [_place(one) for some in found for one in some]
         only = self._places[0] if len(self._places) == 1 else None
         self._folder = only if isinstance(only, Path) else None
         self._lock = Lock()
@@ -89,7 +89,7 @@ class SearchIndex:
         Words, "a phrase", -word, one OR other, site:, lang:, type:, label:, inurl:, after:,
         before:.
         """
-        options = _options(keywords)
+        options = self._options(keywords)
         rerank = keywords.get("rerank")
         function = named_reranker(rerank) if isinstance(rerank, str) else rerank
         searcher = self._newest()
@@ -107,7 +107,7 @@ class SearchIndex:
         (`similar` goes by them), and passages need not be the same (`copies_of`).
         """
         searcher = self._newest_like()
-        return searcher.search(_given(like, searcher), query, _options(keywords))
+        return searcher.search(_given(like, searcher), query, self._options(keywords))
 
     @property
     def places(self) -> list[str]:
@@ -132,6 +132,21 @@ class SearchIndex:
                 self._reader.close()
             self._reader = self._searcher = self._like = None
             self._seen = (None, None)
+
+    def _options(self, keywords: SearchKeywords) -> SearchOptions:
+        try:
+            switches = Switches.without(list(keywords.get("without", ())))
+        except ValueError as error:
+            raise ConfigError(f"without: {error}") from error
+        return SearchOptions(
+            page=keywords.get("page", 1),
+            per_page=keywords.get("per_page", 10),
+            is_exact=keywords.get("exact", self._is_exact),
+            switches=switches,
+            facets=keywords.get("facets", False),
+            is_verbatim=keywords.get("verbatim", False),
+            languages=tuple(keywords.get("languages", ())),
+        )
 
     def _newest_like(self) -> LikeSearcher:
         self._newest()
@@ -202,35 +217,11 @@ def _separated(place: Path | str) -> list[Path | str]:
     return [place] if isinstance(place, Path) else [*_COMMA.split(place)]
 
 
-def index_files(
-    files: Sequence[Path | str],
-    into: Path | str,
-    options: IndexOptions | None = None,
-    *,
-    on_progress: BuildProgress | None = None,
-    on_bad: Callable[[str], None] | None = None,
-) -> IndexFacts:
-    """Index WET, WARC or JSONL files that were not crawled here; the index is INTO/index.
+def _indexes_of(place: Path | str) -> Sequence[Path | str]:
+    """Return a place; of the store of a crawl whose shards have indexes, where these are."""
+    from gossamer.api.indexes import store_indexes
 
-    `on_bad` is told what cannot be read. A page replaces an older one with the same URL.
-    """
-    return build_foreign([str(one) for one in files], Path(into), options, on_progress, on_bad)
-
-
-def _options(keywords: SearchKeywords) -> SearchOptions:
-    try:
-        switches = Switches.without(list(keywords.get("without", ())))
-    except ValueError as error:
-        raise ConfigError(f"without: {error}") from error
-    return SearchOptions(
-        page=keywords.get("page", 1),
-        per_page=keywords.get("per_page", 10),
-        is_exact=keywords.get("exact", False),
-        switches=switches,
-        facets=keywords.get("facets", False),
-        is_verbatim=keywords.get("verbatim", False),
-        languages=tuple(keywords.get("languages", ())),
-    )
+    return (is_store_url(place) and store_indexes(str(place))) or [place]
 
 
 def _given(like: Path | str | bytes, searcher: LikeSearcher) -> Given:

@@ -6,15 +6,22 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from msgspec.structs import replace
 
-from gossamer.cli.indexing import PUBLISH, RANKS, SPLIT, SPLIT_CRAWL, build_index_of
+from gossamer.cli.indexing import (
+    PUBLISH,
+    RANKS,
+    SPLIT,
+    SPLIT_CRAWL,
+    build_index_of,
+    build_index_of_store,
+)
 from gossamer.cli.options import (
     CODING,
     REQUIRED,
     Json,
     Memory,
-    OwnFolder,
     coding_of,
     declare,
+    folder_to_change,
 )
 from gossamer.cli.parameters import argument, option
 from gossamer.cli.quantities import memory_of
@@ -45,16 +52,23 @@ def build(**given: Any) -> None:  # noqa: ANN401 - the parser hands over what is
     """Build the state, labels of near-duplicates, graph, index or tables from the archive.
 
     What exists is brought up to date: only what is new in the archive is read.
+    Of a crawl in an object store the index can be built, shard by shard and on
+    several machines at once; it is published there, and searched by the same URL.
     WARC files of other crawlers (wget, Heritrix, Browsertrix) that lie in
     DIR/archive become part of the crawl when its state is built. The options of
     compression are for a graph that is written in full, those of splitting for
     an index.
     """
-    folder, what = given["folder"], given["what"]
+    what = given["what"]
     if what not in KNOWN:
         raise ConfigError(f"build: expected {', '.join(KNOWN)}, found {what!r}")
     _refuse_others(what, given)
-    crawl_folder(folder)
+    if what == "index" and "://" in given["folder"]:
+        build_index_of_store(given["folder"], given)
+        return
+    given["folder"] = folder = crawl_folder(folder_to_change(given["folder"]))
+    if given["shard"] is not None:
+        raise ConfigError("--shard: expected the URL of a crawl's store, found a folder")
     if what == "graph":
         build_graph_of(folder, given)
     elif what == "index":
@@ -107,7 +121,13 @@ OF_GRAPH: Sequence[tuple[str, Any, Any]] = (
 OF_INDEX: Sequence[tuple[str, Any, Any]] = (*SPLIT, *SPLIT_CRAWL, RANKS, PUBLISH)
 declare(
     build,
-    ("folder", OwnFolder, REQUIRED),
+    (
+        "folder",
+        Annotated[
+            str, argument(metavar="DIR|URL", help="The crawl's folder; for an index, or its store.")
+        ],
+        REQUIRED,
+    ),
     (
         "what",
         Annotated[str, argument(metavar="|".join(KNOWN), help="What to build.")],
@@ -121,6 +141,14 @@ declare(
     ),
     *OF_GRAPH,
     *OF_INDEX,
+    (
+        "shard",
+        Annotated[
+            list[int] | None,
+            option("--shard", metavar="N", help="Of a store: only this shard. Repeatable."),
+        ],
+        None,
+    ),
     (
         "beside",
         Annotated[int | None, option("--beside", metavar="PID", hidden=True)],

@@ -170,6 +170,26 @@ def build_index_of(folder: Path, given: dict[str, Any]) -> None:
     tell_built(facts, is_json=given["json"])
 
 
+def build_index_of_store(url: str, given: dict[str, Any]) -> None:
+    """Build the indexes of the shards of a crawl's store, and publish them there."""
+    for name in ("publish", "follow", "shards", "partition", "tiers", "organisation", "beside"):
+        if given[name]:
+            raise ConfigError(f"--{name}: the index of a store has one part for each of its shards")
+    from gossamer import build_store_index
+
+    with telling("index") as tell:
+        built = build_store_index(url, options_of(given), shards=given["shard"], on_progress=tell)
+    if given["json"]:
+        pages = sum(one.index.pages for one in built)
+        print_json({"url": url, "pages": pages, "shards": [as_json(one) for one in built]})
+        return
+    for one in built:
+        did = _DID[one.index.did].replace("The index", f"The index of shard {one.shard}")
+        sent = f"{counted(one.published.sent, 'file')} published"
+        out().print(f"{did}: {counted(one.index.pages, 'page')}, {sent}.", markup=False)
+    out().print(harmless(f"search it:  gossamer search {url} QUERY"), markup=False)
+
+
 def options_of(given: dict[str, Any]) -> "IndexOptions":
     """Return how an index shall be built."""
     from gossamer import IndexOptions

@@ -82,11 +82,12 @@ def search(**given: Any) -> int:  # noqa: ANN401 - the parser hands over what is
         keywords: SearchKeywords = {
             "page": given["page"],
             "per_page": given["per_page"],
-            "exact": given["exact"],
             "without": without,
             "facets": given["facets"],
             "verbatim": given["verbatim"],
         }
+        if given["exact"]:
+            keywords["exact"] = True
         if given["rerank"]:
             keywords["rerank"] = given["rerank"]
         if like is None:
@@ -149,7 +150,12 @@ declare(
     ),
     (
         "exact",
-        Annotated[bool, option("--exact", help="Scores as of one index, however many shards.")],
+        Annotated[
+            bool,
+            option(
+                "--exact", help="Scores as of one index, however many shards. Always so of a store."
+            ),
+        ],
         False,
     ),
     (
@@ -303,10 +309,11 @@ def given_places(given: str) -> list[str | Path]:
 
 
 def _given_place(name: str) -> str | Path:
-    """Return a folder or a URL; of a crawl's store, a folder with what is in it."""
-    from gossamer import is_crawl_store
+    """Return a folder or a URL; of a crawl's store without indexes, a folder with all of it."""
+    from gossamer import is_crawl_store, store_indexes
 
-    return folder_to_read(name) if is_crawl_store(name) or "://" not in name else name
+    is_indexed = "://" in name and (not is_crawl_store(name) or bool(store_indexes(name)))
+    return name if is_indexed else folder_to_read(name)
 
 
 def _tell(answer: "Answer", given: dict[str, Any]) -> None:

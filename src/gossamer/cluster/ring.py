@@ -36,6 +36,11 @@ class Ring(Struct, frozen=True, gc=False):
         """Return the ring of so many shards with one range each, all of one size."""
         return cls(tuple((_first_of(shard, shards), shard) for shard in range(shards)))
 
+    @classmethod
+    def of(cls, ranges: Ranges, shards: int) -> "Ring":
+        """Return the ring of a crawl's charter, which names no ranges if they are even."""
+        return cls(ranges) if ranges else cls.even(shards)
+
     @property
     def numbers(self) -> tuple[int, ...]:
         """Return the numbers of the shards, in order."""

@@ -339,9 +339,7 @@ class StoreClaim:
 
 def ring_of_store(charter: CrawlCharter) -> Ring | None:
     """Return which shard of a crawl owns what, as its store says; None if nothing was shipped."""
-    if charter.ranges:
-        return Ring(charter.ranges)
-    return Ring.even(charter.shards) if charter.shards else None
+    return Ring.of(charter.ranges, charter.shards) if charter.shards else None
 
 
 def has_crawl(folder: CrawlFolder) -> bool:

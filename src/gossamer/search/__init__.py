@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from gossamer.search.build import (
         IndexFacts,
         IndexOptions,
+        StoredIndexes,
         build_foreign,
         build_index,
         check_index,
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from gossamer.search.index_reader import IndexReader, MissingShard
     from gossamer.search.manifest import Manifest, index_folder, read_manifest
     from gossamer.search.opening import has_index, open_index, open_searcher, ranks_of
-    from gossamer.search.published import Published, publish
+    from gossamer.search.published import Published, publish, published_places
     from gossamer.search.query_log import (
         LoggedQuery,
         QueryFrequency,
@@ -55,11 +56,13 @@ else:
                 "Answer Facets FacetValue Hit HitImage LikeThis SearchOptions Segment Switches"
             ),
             "broker": "Broker BrokerOptions open_reader",
-            "build": "IndexFacts IndexOptions build_foreign build_index check_index follow",
+            "build": (
+                "IndexFacts IndexOptions StoredIndexes build_foreign build_index check_index follow"
+            ),
             "index_reader": "IndexReader MissingShard",
             "manifest": "Manifest index_folder read_manifest",
             "opening": "has_index open_index open_searcher ranks_of",
-            "published": "Published publish",
+            "published": "Published publish published_places",
             "query_log": "LoggedQuery QueryFrequency QueryLog QueryReport logged_query",
             "ranking.rerank": "Reranker RerankPage named_reranker",
             "ranking.similar": "LikeText",

@@ -72,6 +72,10 @@ class Manifest(Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
     crawl was running."""
     dropped: str | UnsetType = UNSET
     """The digest of the patterns whose pages are left out, if there are any."""
+    received: dict[int, int] | UnsetType = UNSET
+    """Of the index of one shard of a crawl's store: how many batches of links of the others the
+    last full build has read, by shard."""
+    received_bytes: int | UnsetType = UNSET
     files: dict[str, IndexedFile] = {}  # msgspec copies it
     """What its files were when this was written, by their names in the folder; {}: not known."""
     own: str = ""

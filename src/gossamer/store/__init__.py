@@ -78,6 +78,7 @@ if TYPE_CHECKING:
         LinkSender,
         ReceivedLinks,
         SentBatch,
+        UrlOwners,
         noted_lengths,
     )
     from gossamer.store.far import (
@@ -116,6 +117,7 @@ if TYPE_CHECKING:
         Checkpoint,
         Mirror,
         PartialMirror,
+        copy_shipped,
         newest_checkpoint,
     )
     from gossamer.store.objects import QUICK_RETRY_S, Objects, TooLarge, is_store, require_store
@@ -219,7 +221,7 @@ else:
                 "decode_links"
             ),
             "exchange": (
-                "CrossLinks LinkExchange LinkSender ReceivedLinks SentBatch noted_lengths"
+                "CrossLinks LinkExchange LinkSender ReceivedLinks SentBatch UrlOwners noted_lengths"
             ),
             "foreign": "WARC_OPENING=OPENING Bad ForeignRecord read_warc",
             "joining": "PageRecords",
@@ -229,7 +231,7 @@ else:
                 "follow_builds "
                 "hash_of_file mending own_hash seal_of tell_damaged with_own_hash"
             ),
-            "mirror": "CacheRoom Checkpoint Mirror PartialMirror newest_checkpoint",
+            "mirror": "CacheRoom Checkpoint Mirror PartialMirror copy_shipped newest_checkpoint",
             "objects": "QUICK_RETRY_S Objects TooLarge is_store require_store",
             "proof": "prove_exclusive prove_visible",
             "purging": (

@@ -208,20 +208,32 @@ class ReceivedLinks:
         self._last = last
         self.position = since
         """Go on from here: all that was yielded before is of these batches."""
+        self.bytes = 0
+        """Of the objects that were read."""
 
     @property
     def has_more(self) -> bool:
         """Return True if anything was sent that was not read."""
         return any(last > self.position.get(shard, 0) for shard, last in self._last.items())
 
+    @property
+    def bytes_left(self) -> int:
+        """Return how much is still to be read; the chains are read for it."""
+        return sum(part.size for _, part in self._left() if part is not None)
+
     def __iter__(self) -> Iterator[CrossLinks]:
+        for shard, part in self._left():
+            if part is not None:
+                yield from self._exchange.rows(part)
+                self.bytes += part.size
+            self.position[shard] = self.position.get(shard, 0) + 1
+
+    def _left(self) -> Iterator[tuple[int, ShippedFile | None]]:
+        """Yield for each batch that was not read its shard, and what it has for ours."""
         for shard, last in sorted(self._last.items()):
             after = self.position.get(shard, 0)
             for batch in self._exchange.batches(shard, after, last):
-                part = batch.parts.get(self._shard)
-                if part is not None:
-                    yield from self._exchange.rows(part)
-                self.position[shard] = self.position.get(shard, 0) + 1
+                yield shard, batch.parts.get(self._shard)
 
 
 class LinkSender:
@@ -239,7 +251,7 @@ class LinkSender:
         self._exchange = exchange
         self._shard = shard
         self._others = [other for other in shards if other != shard]
-        self._owners = _Owners(owner)
+        self._owners = UrlOwners(owner)
         self._folder = folder
         self._spoken_for = np.empty(0, np.uint64)
         self._known = 0
@@ -333,8 +345,8 @@ class LinkSender:
         return stretch.reached
 
 
-class _Owners:
-    """Which shard a URL belongs to: the same for all of an origin."""
+class UrlOwners:
+    """Which shard a URL belongs to: the same one for all of an origin."""
 
     def __init__(self, owner: OwnerOfPoint) -> None:
         self._owner = owner
@@ -361,7 +373,7 @@ class _Gathered:
     """A batch that grows: what records of one shard say, by the shard that it is said of."""
 
     def __init__(
-        self, shard: int, others: Sequence[int], owners: _Owners, spoken_for: NDArray[np.uint64]
+        self, shard: int, others: Sequence[int], owners: UrlOwners, spoken_for: NDArray[np.uint64]
     ) -> None:
         self._shard = shard
         self._others = others

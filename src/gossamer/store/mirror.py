@@ -336,26 +336,29 @@ class _Cache:
         return content
 
     def _copy(self, file: ShippedFile, out: IO[bytes]) -> None:
-        """Write what a file has in the store; raise if that is not what was shipped."""
-        objects = self._store.objects
-        if not file.name:
-            out.write(file.content)
-            return
-        hashed, size = blake2b(digest_size=DIGEST_BYTES), 0
-        pieces = objects.stream(file.name)
-        if pieces is None:
-            raise CannotGoOn(f"{objects.url}/{file.name} is missing")
-        for piece in pieces:
-            hashed.update(piece)
-            size += len(piece)
-            if size > file.size:
-                break
-            out.write(piece)
-        if size != file.size or hashed.hexdigest() != file.digest:
-            raise CannotGoOn(f"{objects.url}/{file.name} is damaged: other bytes")
+        copy_shipped(self._store.objects, file, out)
 
     def _save(self) -> None:
         replace_file(self._place / "held", json.encode(self._held), is_synced=False)
+
+
+def copy_shipped(objects: Objects, file: ShippedFile, out: IO[bytes]) -> None:
+    """Write what a file has in the store; raise if that is not what was shipped."""
+    if not file.name:
+        out.write(file.content)
+        return
+    hashed, size = blake2b(digest_size=DIGEST_BYTES), 0
+    pieces = objects.stream(file.name)
+    if pieces is None:
+        raise CannotGoOn(f"{objects.url}/{file.name} is missing")
+    for piece in pieces:
+        hashed.update(piece)
+        size += len(piece)
+        if size > file.size:
+            break
+        out.write(piece)
+    if size != file.size or hashed.hexdigest() != file.digest:
+        raise CannotGoOn(f"{objects.url}/{file.name} is damaged: other bytes")
 
 
 def _is_cache(place: Path) -> bool:

@@ -197,6 +197,19 @@ class Objects:
         with self._told():
             return [one["path"] for some in obstore.list(self._store, prefix) for one in some]
 
+    def names_before(self, prefix: str, name: str, age_s: float) -> list[str]:
+        """Return the names of objects below a prefix that are so much older than an object."""
+        import obstore  # noqa: PLC0415 - most places are folders
+
+        newest = self.modified_at(name) or 0.0
+        with self._told():
+            return [
+                one["path"]
+                for some in obstore.list(self._store, prefix)
+                for one in some
+                if newest - one["last_modified"].timestamp() > age_s
+            ]
+
     def delete(self, names: Sequence[str]) -> None:
         """Delete objects; those that are gone are no problem."""
         import obstore  # noqa: PLC0415 - most places are folders

@@ -5,22 +5,19 @@ from pathlib import Path
 
 from gossamer.errors import ConfigError, CorruptFile
 from gossamer.model import BuildProgress, BuildStep
-from gossamer.report import dropped_of, probations_of
+from gossamer.report import dropped_of
 from gossamer.search.build.full import FullBuild
 from gossamer.search.build.options import Did, IndexFacts, IndexOptions, Partitioning, facts_of
 from gossamer.search.build.place import place_of
 from gossamer.search.build.updater import IndexUpdater
 from gossamer.search.manifest import Manifest, read_manifest
 from gossamer.search.shard import VERSION, BadShard
-from gossamer.search.sources import PROBATION, HeldProbations
+from gossamer.search.sources import PROBATION, ArchivePart, HeldProbations, WholeArchive
 from gossamer.store import (
     Lengths,
     anew_if_damaged,
-    archive_of,
-    counted_lengths,
     has_more,
     has_shrunk,
-    is_locked,
     mending,
     noting,
     tell_damaged,
@@ -34,7 +31,8 @@ def build_index(
     root: Path | str, options: IndexOptions | None = None, tell: BuildProgress | None = None
 ) -> IndexFacts:
     """Bring the index of a crawl, running or not, up to what its archive says now."""
-    building = IndexBuild(Path(root), options or IndexOptions(), tell or (lambda _: None))
+    part = WholeArchive(Path(root))
+    building = IndexBuild(part, options or IndexOptions(), tell or (lambda _: None))
     with building.place.sole_builder():
         return building.build()
 
@@ -42,9 +40,10 @@ def build_index(
 class IndexBuild:
     """One index and how it is kept. The caller holds the lock of its place while it builds."""
 
-    def __init__(self, root: Path, options: IndexOptions, tell: BuildProgress) -> None:
-        self.folder = archive_of(root)
-        self.place = place_of(root)
+    def __init__(self, part: ArchivePart, options: IndexOptions, tell: BuildProgress) -> None:
+        self._part = part
+        self.folder = part.folder
+        self.place = place_of(self.folder.root)
         self._options = options
         self._tell = noting(self.place, tell)
         found = read_manifest(self.place.folder)
@@ -57,7 +56,7 @@ class IndexBuild:
     def build(self) -> IndexFacts:
         """Do what is due."""
         with mending(self.place, "index"):
-            counted = self._counted()
+            counted = self._part.counted()
             manifest = self._usable(counted)
             if manifest is None or self._is_due(manifest, counted):
                 return self._full(counted)
@@ -77,7 +76,7 @@ class IndexBuild:
     ) -> Iterator[IndexFacts]:
         """Take in what is new while a crawl runs, and once more after it; yield what was done."""
         with mending(self.place, "index"):
-            counted = self._counted()
+            counted = self._part.counted()
             manifest = self._usable(counted)
             if manifest is None:
                 yield self._full(counted)
@@ -85,7 +84,7 @@ class IndexBuild:
                 yield from self._keep_all(is_running, pause)
             except DAMAGED as error:
                 tell_damaged(self.place, self._tell, error)
-                yield self._full(self._counted())
+                yield self._full(self._part.counted())
                 yield from self._keep_all(is_running, pause)
 
     def _keep_all(
@@ -93,7 +92,7 @@ class IndexBuild:
     ) -> Iterator[IndexFacts]:
         """Follow the crawl to its end; build all anew whenever other pages are dropped."""
         while not (yield from self._keep(is_running, pause)):
-            yield self._full(self._counted())
+            yield self._full(self._part.counted())
 
     def _keep(
         self, is_running: Callable[[], bool], pause: Callable[[], None]
@@ -102,23 +101,19 @@ class IndexBuild:
         manifest = read_manifest(self.place.folder)
         if manifest is None or manifest.organisation == "terms":
             return True  # an index of terms is only ever built in full
-        keeper = IndexUpdater(self.folder, manifest, self._options, HeldProbations())
+        keeper = IndexUpdater(self._part, manifest, self._options, HeldProbations())
         try:
             was_running = True
             while was_running:
                 was_running = is_running()
                 if self._has_dropped_other(keeper.manifest):
                     return False
-                yield self._catch_up(keeper, self._counted())
+                yield self._catch_up(keeper, self._part.counted())
                 if was_running:
                     pause()
             return True
         finally:
             keeper.close()
-
-    def _counted(self) -> Lengths:
-        """Return what counts of the archive now."""
-        return counted_lengths(self.folder, "links", "text")
 
     def _usable(self, counted: Lengths) -> Manifest | None:
         """Return what the index that exists was built from; None if it is of no use."""
@@ -141,31 +136,26 @@ class IndexBuild:
             return has_more(manifest.covered, counted)
         grown = sum(counted.values()) - manifest.full_bytes
         is_much = grown > manifest.full_bytes * self._options.news_share
-        return is_much and not is_locked(self.folder)
+        if is_much and not self._part.is_running():
+            return True
+        return self._part.has_more_said(manifest, self._options.news_share)
 
     def _has_other_doubts(self, manifest: Manifest, counted: Lengths) -> bool:
         """Return True if pages were left out, and others would be now that the crawl has stopped.
 
         What a crawl holds changes only while it runs, and then its archive grows.
         """
-        if not manifest.left_out.get(PROBATION) or is_locked(self.folder):
+        if not manifest.left_out.get(PROBATION) or self._part.is_running():
             return False
         is_settled = manifest.probations and not has_more(manifest.covered, counted)
-        return not is_settled and self._probations().digest != manifest.probations
-
-    def _probations(self) -> HeldProbations:
-        """Return which pages are left out because they were fetched on probation."""
-        if is_locked(self.folder):
-            return HeldProbations()
-        return HeldProbations(frozenset(probations_of(self.folder)))
+        return not is_settled and self._part.probations().digest != manifest.probations
 
     def _full(self, counted: Lengths) -> IndexFacts:
         shape = Partitioning.wanted(self._options, read_manifest(self.place.folder))
-        probations = self._probations()
-        return FullBuild(self.folder, self._options, shape, counted, probations, self._tell).build()
+        return FullBuild(self._part, self._options, shape, counted, self._tell).build()
 
     def _news(self, manifest: Manifest, counted: Lengths) -> IndexFacts:
-        keeper = IndexUpdater(self.folder, manifest, self._options, self._probations())
+        keeper = IndexUpdater(self._part, manifest, self._options, self._part.probations())
         try:
             return self._catch_up(keeper, counted)
         finally:

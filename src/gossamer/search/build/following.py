@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from gossamer.model import BuildProgress
 from gossamer.search.build.builder import IndexBuild
 from gossamer.search.build.options import IndexFacts, IndexOptions
+from gossamer.search.sources import WholeArchive
 from gossamer.store import BuiltElsewhere, CrawlFolder, Pacing, is_locked
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ def follow(
     while not folder.archive.is_dir() and is_locked(folder):  # it has only begun
         wait(PAUSE_S)
     pause = Pacing(clock, wait, shortest_s=PAUSE_S, longest_s=LONGEST_PAUSE_S)
-    building = IndexBuild(root, options, tell or (lambda _: None))
+    building = IndexBuild(WholeArchive(root), options, tell or (lambda _: None))
     while True:
         try:
             with building.place.sole_builder():

@@ -28,7 +28,7 @@ from gossamer.search.sources import (
     AnchorSpool,
     AnchorTable,
     ArchiveNews,
-    HeldProbations,
+    ArchivePart,
     ImageSpool,
     LiveRecords,
     PageFacts,
@@ -45,7 +45,7 @@ from gossamer.search.sources import (
     write_anchors,
     write_waiting,
 )
-from gossamer.store import CrawlFolder, Lengths
+from gossamer.store import Lengths
 from gossamer.urls import fingerprint_of
 
 TOLD_PAGES = 2000
@@ -60,20 +60,20 @@ class FullBuild:
 
     def __init__(
         self,
-        folder: CrawlFolder,
+        part: ArchivePart,
         options: IndexOptions,
         shape: Partitioning,
         counted: Lengths,
-        probations: HeldProbations,
         tell: BuildProgress,
     ) -> None:
-        self._folder = folder
+        self._part = part
+        self._folder = part.folder
         self._options = options
         self._shape = shape
         self._counted = counted
-        self._probations = probations
+        self._probations = part.probations()
         self._tell = tell
-        self._news = ArchiveNews(folder, {}, counted, probations)
+        self._news = ArchiveNews(part.folder, {}, counted, self._probations, part.is_ours)
         self._added = self._images = 0
         self._languages: dict[str, int] = {}
         self._forbidden: set[int] = set()
@@ -110,13 +110,13 @@ class FullBuild:
             full_bytes=sum(self._counted.values()),
             dropped=self._news.dropped.digest,
         )
-        write_manifest(new, manifest)
+        write_manifest(new, self._part.noted(manifest))
         place.swap()
         return facts_of("full", manifest, added=self._added)
 
     def _survey(self, new: Path, records: RecordSpool) -> LiveRecords:
         """Read the records alone: which of them hold, and what links say."""
-        plan, spool = RecordPlan(), AnchorSpool(new / WORK, self._options.skip)
+        plan, spool = RecordPlan(), AnchorSpool(new / WORK, self._options.skip, self._part.is_ours)
         for number, (name, facts) in enumerate(self._news.facts(), 1):
             records.add(name, facts)
             plan.note(facts)
@@ -129,6 +129,8 @@ class FullBuild:
             if number % TOLD_PAGES == 0:
                 self._tell(BuildStep(doing="reading", count=number))
         records.close()
+        for facts in self._part.said_elsewhere():
+            spool.add(self._news.settled(facts))
         self._tell(BuildStep(doing="sorting", count=spool.links, unit="link"))
         write_anchors(spool, new, new / WORK)
         return plan.settle()

@@ -20,6 +20,7 @@ from gossamer.search.sources import (
     PROBATION,
     AnchorTable,
     ArchiveNews,
+    ArchivePart,
     GatheredPage,
     HeldProbations,
     PageFacts,
@@ -31,7 +32,7 @@ from gossamer.search.sources import (
     stored_image,
     write_waiting,
 )
-from gossamer.store import CrawlFolder, Lengths
+from gossamer.store import Lengths
 from gossamer.urls import fingerprint_of
 
 MOST_RECORDS = 4_000
@@ -45,12 +46,13 @@ class IndexUpdater:
 
     def __init__(
         self,
-        folder: CrawlFolder,
+        part: ArchivePart,
         manifest: Manifest,
         options: IndexOptions,
         probations: HeldProbations,
     ) -> None:
-        self._folder = folder
+        self._is_ours = part.is_ours
+        self._folder = folder = part.folder
         self._probations = probations
         self._left_out = 0
         """Pages that were fetched on probation, since the last commit."""
@@ -70,7 +72,9 @@ class IndexUpdater:
 
     def take(self, counted: Lengths, tell: BuildProgress) -> IndexFacts:
         """Take in what is new up to some lengths, or a good part of it."""
-        news = ArchiveNews(self._folder, self.manifest.covered, counted, self._probations)
+        news = ArchiveNews(
+            self._folder, self.manifest.covered, counted, self._probations, self._is_ours
+        )
         waiting = set(self._copies)
         self._added = self._deleted = records = 0
         for found in islice(news, MOST_RECORDS):

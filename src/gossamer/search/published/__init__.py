@@ -7,4 +7,5 @@ PREFIX/files/SS/SEGMENT.EXT  files of the engine, which never change
 """
 
 from gossamer.search.published.cached import CachedIndex
+from gossamer.search.published.places import place_of_shard, published_places
 from gossamer.search.published.publishing import Published, publish

@@ -8,6 +8,7 @@ import fcntl
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
 
 import xxhash
@@ -26,10 +27,15 @@ class CachedIndex:
     """An index of an object store, and the folder that it is kept in."""
 
     def __init__(self, url: str, cache: Path | None = None, objects: Objects | None = None) -> None:
-        self._objects = objects or Objects(url)
+        self._given = objects
         self._url = url.rstrip("/")
         self.root = (cache or _user_cache()) / xxhash.xxh3_64_hexdigest(self._url.encode())
         """The folder that can be opened, as if it were a crawl's."""
+
+    @cached_property
+    def _objects(self) -> Objects:
+        """What is at the URL, which may be away when this is made."""
+        return self._given or Objects(self._url)
 
     def sync(self) -> bool:
         """Bring the folder up to date; tell whether there was anything new."""

@@ -20,6 +20,8 @@ from gossamer.store import Objects
 
 META = "meta.json"
 _TRIES = 5
+OLD_S = 3600.0
+"""No upload takes longer until its seal is there."""
 
 
 class Published(Struct, frozen=True, kw_only=True):
@@ -44,11 +46,14 @@ class _Meta(Struct):
     segments: list[_Segment]
 
 
-def publish(index: Path, url: str, objects: Objects | None = None) -> Published:
+def publish(
+    index: Path, url: str, objects: Objects | None = None, *, is_sole: bool = True
+) -> Published:
     """Bring the index in a folder to a URL. One at a time; whoever reads there is not disturbed.
 
     Files that a merge has replaced meanwhile begin it anew. Objects that belong neither to this
-    seal nor to the one before are deleted.
+    seal nor to the one before are deleted; where others may publish meanwhile, not `is_sole`,
+    only those of long ago.
     """
     objects = objects or Objects(url, is_made=True)
     content = objects.read(SEAL)
@@ -66,7 +71,7 @@ def publish(index: Path, url: str, objects: Objects | None = None) -> Published:
         except FileNotFoundError:
             continue
         objects.put(SEAL, sealed(seal))
-        deleted = _swept(objects, {*before, *seal.files})
+        deleted = _swept(objects, {*before, *seal.files}, is_sole=is_sole)
         return Published(files=len(seal.files), sent=sent, sent_bytes=sent_bytes, deleted=deleted)
     raise CannotGoOn(f"{index} changes faster than it can be uploaded: try again later")
 
@@ -119,7 +124,8 @@ def _files(folder: Path, meta: bytes) -> list[Path]:
     return found
 
 
-def _swept(objects: Objects, wanted: set[str]) -> int:
-    there = {name.removeprefix(FILES) for name in objects.names(FILES)}
+def _swept(objects: Objects, wanted: set[str], *, is_sole: bool) -> int:
+    names = objects.names(FILES) if is_sole else objects.names_before(FILES, SEAL, OLD_S)
+    there = {name.removeprefix(FILES) for name in names}
     objects.delete([FILES + name for name in sorted(there - wanted)])
     return len(there - wanted)

@@ -28,6 +28,7 @@ from gossamer.search.sources.images import (
     is_image,
     stored_image,
 )
+from gossamer.search.sources.parts import ArchivePart, WholeArchive
 from gossamer.search.sources.places import TextPlaces, read_text
 from gossamer.search.sources.plan import LiveRecords, RecordPlan
 from gossamer.search.sources.record_spool import RecordSpool, put_record, records_in

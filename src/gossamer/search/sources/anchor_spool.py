@@ -40,9 +40,16 @@ def turned(key: int) -> int:
 class AnchorSpool:
     """Takes records; gives back what links say, part by part."""
 
-    def __init__(self, folder: Path, skip: Skip | None = None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        skip: Skip | None = None,
+        is_ours: Callable[[str], bool] = lambda _: True,
+    ) -> None:
+        """Take a folder to work in, and of which URLs it shall be known what is said of them."""
         self._folder = folder
         self._skip = skip
+        self._is_ours = is_ours
         self._counts: defaultdict[tuple[str, str], int] = defaultdict(int)
         self.redirects: dict[int, int] = {}
         """Where URLs lead on."""
@@ -73,7 +80,8 @@ class AnchorSpool:
         parts: list[list[Row]] = [[] for _ in range(PARTS)]
         for (target, text), count in self._counts.items():
             words = said(text, target)
-            if words and len(target) <= MOST_URL_CHARS and "://" in target:
+            is_usual = len(target) <= MOST_URL_CHARS and "://" in target
+            if words and is_usual and self._is_ours(target):
                 key = turned(fingerprint_of(target))
                 row = (key, words, count & (_FOREIGN - 1), count // _FOREIGN)
                 parts[key * PARTS >> KEY_BITS].append(row)

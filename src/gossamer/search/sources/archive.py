@@ -4,7 +4,7 @@ Files are read in the order of their epochs: a URL that moved to another shard i
 A text names its page, by which it is found (`PageRecords`).
 """
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any, Literal, TypeAlias
 
 import msgspec
@@ -164,9 +164,16 @@ class ArchiveNews:
     """Iterate over what counts of an archive and was not read; `covered` says how far that was."""
 
     def __init__(
-        self, folder: CrawlFolder, covered: Lengths, counted: Lengths, probations: HeldProbations
+        self,
+        folder: CrawlFolder,
+        covered: Lengths,
+        counted: Lengths,
+        probations: HeldProbations,
+        is_ours: Callable[[str], bool] = lambda _: True,
     ) -> None:
+        """Take what to read. `is_ours`: URLs whose records say anything."""
         self._folder = folder
+        self._is_ours = is_ours
         self._probations = probations
         self._counted = counted
         self.dropped = dropped_of(folder)
@@ -219,12 +226,16 @@ class ArchiveNews:
                 except (msgspec.DecodeError, UnicodeDecodeError) as error:
                     self.bad.append(undecodable(file, record, error))
                 else:
-                    if facts.on_probation and not self._probations.has(facts.on_probation):
-                        facts = replace(facts, on_probation="")
-                    yield self._without_dropped(facts)
+                    if self._is_ours(facts.url):
+                        yield self.settled(facts)
+                    else:  # its text is passed over
+                        yield replace(facts, outcome="", links=[])
         self.covered[file] = max(self.covered.get(file, 0), stretch.reached)
 
-    def _without_dropped(self, facts: PageFacts) -> PageFacts:
+    def settled(self, facts: PageFacts) -> PageFacts:
+        """Return a record with what probations and dropped patterns make of it."""
+        if facts.on_probation and not self._probations.has(facts.on_probation):
+            facts = replace(facts, on_probation="")
         if self.dropped.has(facts.url):
             return replace(facts, outcome=DROPPED, links=[])
         gone = set(self.dropped.among(facts.links))

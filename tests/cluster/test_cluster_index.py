@@ -1,0 +1,166 @@
+"""The indexes of the shards of a store answer as one index of everything would.
+
+Each shard's index is built from the store alone. `make test-cluster` kills more of the builds.
+"""
+
+import random
+import shutil
+import time
+from pathlib import Path
+
+import pytest
+
+import gossamer
+from gossamer.testing import ScriptedWeb, serve_in_thread
+from tests.cluster.extent import times
+from tests.e2e.crawler import Crawler, finish, flags_for, only_json, say, write_knobs
+from tests.e2e.nursery import Child
+
+pytestmark = pytest.mark.slow
+
+DOMAINS, PAGES, SHARDS = 16, 8, 3
+OFTEN = {"store": {"ship_s": 0.5, "lease_s": 2.0, "file_bytes": 100_000}}
+
+
+def written_web() -> ScriptedWeb:
+    """Return a web of many domains whose pages link to one another, each link in its own words."""
+    dice, web = random.Random(23), ScriptedWeb()
+    words = ["".join(dice.choices("abdegiklmnoprstu", k=dice.randint(4, 9))) for _ in range(900)]
+    hosts = [web.host(f"www.site{n}.test") for n in range(DOMAINS)]
+    places = [(host, f"/{n}.html" if n else "/") for host in hosts for n in range(PAGES)]
+    for number, (host, target) in enumerate(places):
+        text = " ".join(dice.choices(words, weights=range(900, 0, -1), k=dice.randint(40, 160)))
+        others = [places[(number + 1) % len(places)], *dice.sample(places, 6)]
+        links = [
+            f'<a href="{to.url(path)}">{dice.choice(words)} {said_of(to.name, path)}</a>'
+            for to, path in others
+        ]
+        title = " ".join(dice.choices(words, k=3))
+        body = f"<title>{title}</title><h1>{title}</h1><p>{text}</p><p>{', '.join(links)}"
+        host.on(target, f"<!doctype html><html lang=en>{body}")
+    return web
+
+
+def said_of(host: str, path: str) -> str:
+    """Return a word that only links to a page say."""
+    return "called" + (host + path).translate(str.maketrans("0123456789./", "abcdefghijyx"))
+
+
+@pytest.fixture(scope="module")
+def crawler(tmp_path_factory: pytest.TempPathFactory) -> Crawler:
+    """A crawl of three shards, in a folder with an index of all of it; its store beside it."""
+    place = tmp_path_factory.mktemp("crawl")
+    knobs = write_knobs(place / "knobs.toml", OFTEN)
+    words = ("--store", f"file://{place}/store", "--config", str(knobs))
+    with serve_in_thread(written_web()) as server:
+        seeds = (server.web.host("www.site0.test").url("/"),)
+        flags = flags_for(server.resolve, *words, "--shards", str(SHARDS), "--delay", "0")
+        crawler = Crawler(place / "crawl", seeds, flags)
+        finish(crawler.start(is_fresh=True)).expect(0)
+    say("build", str(crawler.folder), "index", "--no-ranks").expect(0)
+    return crawler
+
+
+@pytest.fixture
+def url(crawler: Crawler, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The store, without what other tests have built there or kept of it."""
+    store = crawler.folder.parent / "store"
+    shutil.copytree(store, tmp_path / "store")
+    monkeypatch.setenv("GOSSAMER_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "caches"))
+    return f"file://{tmp_path}/store"
+
+
+def queries(crawler: Crawler, count: int = 40) -> list[str]:
+    """Return words that pages have in their texts, and some that only links to them say."""
+    dice = random.Random(23)
+    pages = sorted(one.url for one in gossamer.open(crawler.folder).pages())
+    found: list[str] = []
+    while len(found) < count:
+        page = dice.choice(pages)
+        text = say("show", str(crawler.folder), page, "--text").expect(0).out.split()
+        at = dice.randrange(len(text) - 3)
+        found.append(" ".join(text[at : at + dice.choice((1, 2, 3))]))
+        host, _, path = page.partition("://")[2].partition("/")
+        found.append(said_of(host.partition(":")[0], f"/{path}"))
+    return found
+
+
+def answers(place: Path | str, asked: list[str]) -> dict[str, list[str]]:
+    with gossamer.open_search(place) as index:
+        return {one: [hit.url for hit in index.search(one, verbatim=True).hits] for one in asked}
+
+
+def likeness(one: dict[str, list[str]], other: dict[str, list[str]]) -> float:
+    """Return the share of the first ten results that two have in common, over all queries."""
+    shares = [
+        len(set(one[query]) & set(other[query])) / max(len(one[query]), len(other[query]))
+        for query in other
+        if one[query] or other[query]
+    ]
+    assert shares
+    return sum(shares) / len(shares)
+
+
+def test_three_shards_answer_as_one_index_would(crawler: Crawler, url: str) -> None:
+    built = only_json(say("build", url, "index", "--no-ranks", "--json").expect(0))
+    whole = gossamer.open_search(crawler.folder)
+    assert built["pages"] == whole.pages()
+    assert [one["shard"] for one in built["shards"]] == [0, 1, 2]
+    assert all(one["index"]["pages"] for one in built["shards"])
+    asked = queries(crawler)
+    expected = answers(crawler.folder, asked)
+    assert likeness(expected, answers(url, asked)) >= 0.99
+    assert all(expected.values())
+    hits = only_json(say("search", url, asked[0], "--json").expect(0))["hits"]
+    assert [hit["url"] for hit in hits] == expected[asked[0]]
+    again = only_json(say("build", url, "index", "--no-ranks", "--json").expect(0))
+    assert [one["index"]["did"] for one in again["shards"]] == ["nothing"] * SHARDS
+    rebuild = Child(["build", url, "index", "--no-ranks", "--full", "--shard", "1"])
+    while rebuild.poll() is None:
+        assert likeness(expected, answers(url, asked[:5])) >= 0.99
+    finish(rebuild).expect(0)
+
+
+def test_machines_build_a_shard_each_and_what_is_missing_is_said(
+    url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for shard in (2, 0):  # each machine has a disk of its own
+        monkeypatch.setenv("GOSSAMER_CACHE", str(tmp_path / f"machine-{shard}"))
+        say("build", url, "index", "--no-ranks", "--shard", str(shard)).expect(0)
+    ended = say("search", url, "called", "--json").expect(0)
+    assert ended.last_json["is_partial"]
+    (missing,) = ended.last_json["missing"]
+    assert missing["place"].endswith("/index/0001")
+    assert "/index/0001" in ended.err
+    say("build", url, "index", "--no-ranks", "--shard", "1").expect(0)
+    assert not say("search", url, "called", "--json").expect(0).last_json["is_partial"]
+
+
+def test_builds_that_are_killed_leave_what_was_there(crawler: Crawler, url: str) -> None:
+    asked = queries(crawler, 15)
+    expected = answers(crawler.folder, asked)
+    dice = random.Random(5)
+    words = ["build", url, "index", "--no-ranks"]
+    whole = Child(words)
+    began = time.monotonic()
+    finish(whole).expect(0)
+    took_s = time.monotonic() - began
+    for _ in range(max(2, times(10))):
+        child = Child([*words, "--full"])
+        time.sleep(dice.uniform(0.1, took_s))
+        child.kill()
+        child.communicate()
+        assert likeness(expected, answers(url, asked)) >= 0.99
+    say(*words).expect(0)
+    assert likeness(expected, answers(url, asked)) >= 0.99
+
+
+def test_mistakes_about_shards_are_told(url: str, crawler: Crawler) -> None:
+    said = say("build", url, "index", "--shard", "7").expect(2).err
+    assert "--shard" in said
+    assert "0 to 2" in said
+    say("build", url, "index", "--shard", "one").expect(2)
+    assert "--shard" in say("build", str(crawler.folder), "index", "--shard", "1").expect(2).err
+    assert "--partition" in say("build", url, "index", "--partition", "host").expect(2).err
+    assert "is a store" in say("build", url, "state").expect(2).err
