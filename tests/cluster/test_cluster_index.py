@@ -12,8 +12,9 @@ import pytest
 
 import gossamer
 from gossamer.testing import ScriptedWeb, serve_in_thread
-from tests.cluster.extent import times
-from tests.e2e.crawler import Crawler, finish, flags_for, only_json, say, write_knobs
+from tests.cluster.extent import IS_FULL, times
+from tests.cluster.machines import ClusterTrial, Node, cluster_of
+from tests.e2e.crawler import Crawler, finish, flags_for, only_json, say, wait_until, write_knobs
 from tests.e2e.nursery import Child
 
 pytestmark = pytest.mark.slow
@@ -71,14 +72,14 @@ def url(crawler: Crawler, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> st
     return f"file://{tmp_path}/store"
 
 
-def queries(crawler: Crawler, count: int = 40) -> list[str]:
+def queries(folder: Path, count: int = 40) -> list[str]:
     """Return words that pages have in their texts, and some that only links to them say."""
     dice = random.Random(23)
-    pages = sorted(one.url for one in gossamer.open(crawler.folder).pages())
+    pages = sorted(one.url for one in gossamer.open(folder).pages())
     found: list[str] = []
     while len(found) < count:
         page = dice.choice(pages)
-        text = say("show", str(crawler.folder), page, "--text").expect(0).out.split()
+        text = say("show", str(folder), page, "--text").expect(0).out.split()
         at = dice.randrange(len(text) - 3)
         found.append(" ".join(text[at : at + dice.choice((1, 2, 3))]))
         host, _, path = page.partition("://")[2].partition("/")
@@ -108,7 +109,7 @@ def test_three_shards_answer_as_one_index_would(crawler: Crawler, url: str) -> N
     assert built["pages"] == whole.pages()
     assert [one["shard"] for one in built["shards"]] == [0, 1, 2]
     assert all(one["index"]["pages"] for one in built["shards"])
-    asked = queries(crawler)
+    asked = queries(crawler.folder)
     expected = answers(crawler.folder, asked)
     assert likeness(expected, answers(url, asked)) >= 0.99
     assert all(expected.values())
@@ -138,7 +139,7 @@ def test_machines_build_a_shard_each_and_what_is_missing_is_said(
 
 
 def test_builds_that_are_killed_leave_what_was_there(crawler: Crawler, url: str) -> None:
-    asked = queries(crawler, 15)
+    asked = queries(crawler.folder, 15)
     expected = answers(crawler.folder, asked)
     dice = random.Random(5)
     words = ["build", url, "index", "--no-ranks"]
@@ -164,3 +165,48 @@ def test_mistakes_about_shards_are_told(url: str, crawler: Crawler) -> None:
     assert "--shard" in say("build", str(crawler.folder), "index", "--shard", "1").expect(2).err
     assert "--partition" in say("build", url, "index", "--partition", "host").expect(2).err
     assert "is a store" in say("build", url, "state").expect(2).err
+
+
+def test_each_machine_indexes_its_own_shards_while_they_crawl(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GOSSAMER_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "caches"))
+    nodes = 3 if IS_FULL else 2
+    with serve_in_thread(written_web()) as server:
+        seeds = (server.web.host("www.site0.test").url("/"),)
+        knobs = write_knobs(tmp_path / "knobs.toml", {"store": {"ship_s": 0.5, "lease_s": 2.0}})
+        words = ("--config", str(knobs), "--shards", "4", "--delay", "0.1", "--no-sitemaps")
+        flags = flags_for(server.resolve, *words)
+        trial = ClusterTrial(server, tmp_path, seeds, flags, random.Random(7))
+        with cluster_of(trial, nodes) as going:
+            process = going.crawl()
+            assert wait_until(lambda: len(server.requests) >= 20, process)
+            followers = [follower(going, node) for node in going.nodes]
+            assert wait_until(lambda: len(server.requests) >= 60, process)
+            followers[0].kill()
+            followers[0].communicate()
+            followers[0] = follower(going, going.nodes[0])
+            finish(process).expect(0)
+            built = [finish(one).expect(0).last_json["shards"] for one in followers]
+    shards = [{one["shard"] for one in some} for some in built]
+    assert set().union(*shards) == {0, 1, 2, 3}
+    assert sum(map(len, shards)) >= 4
+    whole = tmp_path / "whole"
+    say("restore", going.url, "--into", str(whole)).expect(0)
+    say("build", str(whole), "index", "--no-ranks").expect(0)
+    asked = queries(whole)
+    expected = answers(whole, asked)
+    assert all(expected.values())
+    say("build", going.url, "index", "--no-ranks").expect(0)
+    assert likeness(expected, answers(going.url, asked)) >= 0.99
+
+
+def follower(going: ClusterTrial, node: Node) -> Child:
+    """Start what indexes the shards of a machine while they crawl."""
+    variables = {
+        "GOSSAMER_CLUSTER": str(node.home),
+        "GOSSAMER_CACHE": str(going.folder / f"cache-{node.name}"),
+    }
+    words = ["build", going.url, "index", "--no-ranks", "--follow", "--json"]
+    return Child(words, variables)

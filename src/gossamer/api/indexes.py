@@ -6,6 +6,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from gossamer.api.arguments import let_pass
 from gossamer.errors import CannotGoOn, ConfigError
 from gossamer.model import BuildProgress
 from gossamer.search import (
@@ -14,6 +15,7 @@ from gossamer.search import (
     Published,
     StoredIndexes,
     build_foreign,
+    follow_stored,
     published_places,
 )
 
@@ -48,22 +50,51 @@ def build_store_index(
     options: IndexOptions | None = None,
     *,
     shards: Sequence[int] | None = None,
+    follow: bool = False,
     on_progress: BuildProgress | None = None,
+    on_built: "Callable[[ShardIndexFacts], None] | None" = None,
 ) -> list[ShardIndexFacts]:
     """Build the index of each shard of a crawl's store, or of some, and publish them there.
 
     What was built on this machine before is brought up to date. Other machines can build other
-    shards at the same time; `open_search(url)` then asks all of them as one.
+    shards at the same time; `open_search(url)` then asks all of them as one. With `follow` that is
+    done again and again until the crawl has ended; on a machine of its cluster, unless told
+    otherwise, for the shards that run there at the time.
     """
     from gossamer.api.mirrors import cache_room
 
-    known = StoredIndexes(url, cache_room(), options or IndexOptions(), on_progress or _silent)
-    nonce = secrets.token_hex(NONCE_BYTES)
-    wanted = known.ring.numbers if shards is None else shards
-    return [
-        ShardIndexFacts(shard=one.shard, index=one.facts, published=one.published)
-        for one in known.build(wanted, nonce)
-    ]
+    room, nonce = cache_room(), secrets.token_hex(NONCE_BYTES)
+
+    def look() -> StoredIndexes:
+        return StoredIndexes(url, room, options or IndexOptions(), on_progress or _silent)
+
+    def choose(known: StoredIndexes) -> Sequence[int]:
+        node = _node_of(known.fingerprint) if shards is None and follow else None
+        ours = known.ring.numbers if shards is None else shards
+        return ours if node is None else known.shards_of(node)
+
+    if follow:
+        built = follow_stored(look, choose, nonce, let_pass)
+    else:
+        known = look()
+        built = known.build(choose(known), nonce)
+    newest: dict[int, ShardIndexFacts] = {}
+    for one in built:
+        facts = ShardIndexFacts(shard=one.shard, index=one.facts, published=one.published)
+        newest[one.shard] = facts
+        if on_built is not None:
+            on_built(facts)
+    return list(newest.values())
+
+
+def _node_of(fingerprint: str) -> str | None:
+    """Return what this machine is called in the cluster that a crawl runs on; None outside."""
+    if not fingerprint:
+        return None
+    from gossamer.cluster import home_of_cluster
+
+    home = home_of_cluster(fingerprint)
+    return home.membership().name if home is not None else None
 
 
 def store_indexes(url: str) -> list[str]:

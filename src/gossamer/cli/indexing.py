@@ -14,7 +14,7 @@ from gossamer.errors import ConfigError
 from gossamer.log import counted
 
 if TYPE_CHECKING:
-    from gossamer import IndexFacts, IndexOptions
+    from gossamer import IndexFacts, IndexOptions, ShardIndexFacts
 
 BAD_RECORDS = 1
 """The exit code when something could not be read; all else is indexed."""
@@ -171,23 +171,42 @@ def build_index_of(folder: Path, given: dict[str, Any]) -> None:
 
 
 def build_index_of_store(url: str, given: dict[str, Any]) -> None:
-    """Build the indexes of the shards of a crawl's store, and publish them there."""
-    for name in ("publish", "follow", "shards", "partition", "tiers", "organisation", "beside"):
+    """Build the indexes of the shards of a crawl's store, or follow it; publish them there."""
+    for name in ("publish", "shards", "partition", "tiers", "organisation"):
         if given[name]:
             raise ConfigError(f"--{name}: the index of a store has one part for each of its shards")
+    if given["beside"] is not None:
+        end_with(given["beside"])
     from gossamer import build_store_index
 
+    aside = out(is_aside=True)
+
+    def tell_new(one: "ShardIndexFacts") -> None:
+        if given["follow"] and one.index.did != "nothing":
+            aside.print(_shard_line(one), markup=False)
+
     with telling("index") as tell:
-        built = build_store_index(url, options_of(given), shards=given["shard"], on_progress=tell)
+        built = build_store_index(
+            url,
+            options_of(given),
+            shards=given["shard"],
+            follow=given["follow"],
+            on_progress=None if given["follow"] else tell,
+            on_built=tell_new,
+        )
     if given["json"]:
         pages = sum(one.index.pages for one in built)
         print_json({"url": url, "pages": pages, "shards": [as_json(one) for one in built]})
         return
-    for one in built:
-        did = _DID[one.index.did].replace("The index", f"The index of shard {one.shard}")
-        sent = f"{counted(one.published.sent, 'file')} published"
-        out().print(f"{did}: {counted(one.index.pages, 'page')}, {sent}.", markup=False)
+    for one in () if given["follow"] else built:
+        out().print(_shard_line(one), markup=False)
     out().print(harmless(f"search it:  gossamer search {url} QUERY"), markup=False)
+
+
+def _shard_line(one: "ShardIndexFacts") -> str:
+    did = _DID[one.index.did].replace("index", f"index of shard {one.shard}")
+    sent = f"{counted(one.published.sent, 'file')} published"
+    return f"{did}: {counted(one.index.pages, 'page')}, {sent}."
 
 
 def options_of(given: dict[str, Any]) -> "IndexOptions":

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         build_index,
         check_index,
         follow,
+        follow_stored,
     )
     from gossamer.search.index_reader import IndexReader, MissingShard
     from gossamer.search.manifest import Manifest, index_folder, read_manifest
@@ -57,7 +58,8 @@ else:
             ),
             "broker": "Broker BrokerOptions open_reader",
             "build": (
-                "IndexFacts IndexOptions StoredIndexes build_foreign build_index check_index follow"
+                "IndexFacts IndexOptions StoredIndexes build_foreign build_index check_index "
+                "follow follow_stored"
             ),
             "index_reader": "IndexReader MissingShard",
             "manifest": "Manifest index_folder read_manifest",

@@ -12,4 +12,4 @@ from gossamer.search.build.following import follow
 from gossamer.search.build.foreign import build_foreign
 from gossamer.search.build.options import IndexFacts, IndexOptions
 from gossamer.search.build.sink import DocumentSink, PageSink
-from gossamer.search.build.stored import ShardIndex, StoredIndexes
+from gossamer.search.build.stored import ShardIndex, StoredIndexes, follow_stored

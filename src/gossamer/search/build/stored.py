@@ -20,7 +20,8 @@ from msgspec.structs import replace
 
 from gossamer.cluster import Ring
 from gossamer.durable import replacing
-from gossamer.errors import ConfigError
+from gossamer.errors import CannotGoOn, ConfigError
+from gossamer.log import tell
 from gossamer.model import BuildProgress, BuildStep
 from gossamer.report import probations_of
 from gossamer.search.build.builder import IndexBuild
@@ -46,6 +47,8 @@ from gossamer.store import (
 )
 
 SETTINGS = "crawl.toml"
+SHORTEST_S, LONGEST_S = 2.0, 60.0
+"""Between two looks at a store that is followed: longer the longer nothing is new."""
 
 
 class ShardIndex(NamedTuple):
@@ -72,14 +75,33 @@ class StoredIndexes:
         self.ring = Ring.of(charter.ranges, charter.shards)
         self._exchange = LinkExchange(self._objects, charter.generation)
 
-    def build(self, shards: Sequence[int], nonce: str) -> Iterator[ShardIndex]:
-        """Bring the indexes of some shards up to date and publish them, one after the other."""
+    @property
+    def fingerprint(self) -> str:
+        """Return by what the machines of the crawl's cluster know one another; "" without one."""
+        return self._point.charter.fingerprint
+
+    @property
+    def has_ended(self) -> bool:
+        """Return True if nothing crawled any more at the checkpoint."""
+        return self._point.charter.has_ended
+
+    def shards_of(self, node: str) -> list[int]:
+        """Return the shards that a machine of a cluster had at the checkpoint."""
+        return sorted(one.shard for one in self._point.manifests if one.node == node)
+
+    def build(
+        self, shards: Sequence[int], nonce: str, *, is_alone: bool = True
+    ) -> Iterator[ShardIndex]:
+        """Bring the indexes of some shards up to date and publish them, one after the other.
+
+        Not `is_alone`: what others do not send yet is waited for; a little that is new may wait.
+        """
         if unknown := sorted(set(shards) - set(self.ring.numbers)):
             raise ConfigError(
                 f"--shard: {self._objects.url} has the shards "
                 f"{self.ring.numbers[0]} to {self.ring.numbers[-1]}, found {unknown[0]}"
             )
-        self.send(shards, nonce)
+        self.send(shards, nonce, is_alone=is_alone)
         for shard in shards:
             part = self._part(shard)
             building = IndexBuild(part, self._options, self._tell)
@@ -93,19 +115,20 @@ class StoredIndexes:
         """Return where the index of a shard is published."""
         return place_of_shard(self._objects.url, self._point.charter.generation, shard)
 
-    def send(self, shards: Sequence[int], nonce: str) -> None:
+    def send(self, shards: Sequence[int], nonce: str, *, is_alone: bool) -> None:
         """Send the links between shards that nobody has sent: those from some shards first."""
-        if self.ring.shards == 1:
+        if self.ring.shards == 1 or not shards:
             return
         numbers = self.ring.numbers
         after = numbers.index(shards[-1]) + 1
-        for shard in dict.fromkeys([*shards, *numbers[after:], *numbers[:after]]):
+        others = [*numbers[after:], *numbers[:after]] if is_alone else []
+        for shard in dict.fromkeys([*shards, *others]):
             root = self._root(shard if shard in shards else -1)
             folder = CrawlFolder(root)
             counted = noted_lengths(folder, self._objects.url, self._archive_of(shard), "links")
             owner = self.ring.owner
             sender = LinkSender(self._exchange, shard, numbers, owner, folder)
-            sender.send(counted, nonce, tell=self._tell_sent)
+            sender.send(counted, nonce, is_all=is_alone, tell=self._tell_sent)
             if shard not in shards:
                 shutil.rmtree(root, ignore_errors=True)
 
@@ -159,6 +182,36 @@ class StoredIndexes:
             return frozenset(probations_of(CrawlFolder(mirror.part().folder)))
         finally:
             mirror.close()
+
+
+def follow_stored(
+    look: Callable[[], StoredIndexes],
+    choose: Callable[[StoredIndexes], Sequence[int]],
+    nonce: str,
+    wait: Callable[[float], None],
+) -> Iterator[ShardIndex]:
+    """Bring the indexes of some shards up to date again and again while the crawl runs.
+
+    `look` finds the newest checkpoint, `choose` which shards are ours at it. The last time is after
+    the crawl has ended: then nothing that others should have sent is waited for. Somebody else may
+    build meanwhile, and the store may be away.
+    """
+    pause_s = SHORTEST_S
+    while True:
+        is_last, is_new = False, False
+        try:
+            known = look()
+            is_last = known.has_ended
+            for one in known.build(choose(known), nonce, is_alone=is_last):
+                is_new = is_new or one.facts.did != "nothing"
+                yield one
+        except CannotGoOn as error:
+            is_last = False
+            tell("index.waits", error=error)
+        if is_last:
+            return
+        pause_s = SHORTEST_S if is_new else min(2 * pause_s, LONGEST_S)
+        wait(pause_s)
 
 
 class StoredShard:

@@ -57,7 +57,10 @@ def publish(
     """
     objects = objects or Objects(url, is_made=True)
     content = objects.read(SEAL)
-    before = read_seal(content, url).files if content is not None else {}
+    last = read_seal(content, url) if content is not None else None
+    before = last.files if last is not None else {}
+    if last is not None and not is_sole and last.manifest == read_manifest(index):
+        return Published(files=len(before), sent=0, sent_bytes=0, deleted=0)
     there = dict(before)
     sent = sent_bytes = 0
     for _ in range(_TRIES):
