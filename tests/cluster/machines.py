@@ -14,7 +14,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -160,6 +160,8 @@ class ClusterTrial:
     story: list[str] = field(default_factory=list)
     coordinators: list[Child] = field(default_factory=list)
     engine: str = "processes"
+    shards: int = 4
+    delay_s: float = DELAY_S
 
     @property
     def url(self) -> str:
@@ -246,7 +248,7 @@ class ClusterTrial:
         archive = read_archive(into)
         judge = judge_of(self.server.web)
         judge.assert_obedient(visits)
-        assert smallest_gap(visits) >= 0.95 * DELAY_S, self.story
+        assert smallest_gap(visits) >= 0.95 * self.delay_s, self.story
         pages = [page.url for page in gossamer.open(into).pages()]
         assert len(pages) == len(set(pages))
         if max_pages is None:
@@ -266,15 +268,18 @@ def cluster_trial(
     nodes: int = 3,
     shards: int = 4,
     engine: str = "processes",
+    delay_s: float = DELAY_S,
 ) -> Iterator[ClusterTrial]:
     """Serve a web, and bring up a cluster."""
     with serve_in_process(web, folder / "log.tsv") as server:
         knobs = write_knobs(folder / "knobs.toml", KNOBS)
         words = ("--concurrency", str(CONCURRENCY * shards), "--config", str(knobs), *flags)
-        words = (*words, "--shards", str(shards), "--delay", str(DELAY_S), *BLOCKED)
+        words = (*words, "--shards", str(shards), "--delay", str(delay_s), *BLOCKED)
         words = flags_for(server.resolve, *words)
         dice = random.Random(web.seed)
-        trial = ClusterTrial(server, folder, tuple(server.web.seeds), words, dice, engine=engine)
+        seeds = tuple(server.web.seeds)
+        trial = ClusterTrial(server, folder, seeds, words, dice)
+        trial = replace(trial, engine=engine, shards=shards, delay_s=delay_s)
         with cluster_of(trial, nodes) as made:
             yield made
 
