@@ -20,15 +20,20 @@ from typing import Any
 
 import gossamer
 from gossamer.testing import FakeWeb, serve_in_process, smallest_gap
+from tests.cluster.extent import IS_FULL
 from tests.e2e.archive import read_archive
 from tests.e2e.crawler import Ended, finish, flags_for, say, write_knobs
 from tests.e2e.judge import repeated
 from tests.e2e.nursery import Child
 from tests.e2e.shards import BLOCKED, judge_of
 
-LEASE_S, SHIP_S, DELAY_S = 2.0, 1.0, 0.15
+LEASE_S, SHIP_S = 2.0, 1.0
+DELAY_S = 0.5 if IS_FULL else 0.15
+"""The more faults, the longer a crawl has to last: by its delay rather than by its pages."""
 CONCURRENCY = 8
 LONG_S = 180.0
+WHOLE_S = 1200.0
+"""Of a whole crawl, with all that is done to it."""
 KNOBS = {
     "store": {"ship_s": SHIP_S, "lease_s": LEASE_S, "file_bytes": 150_000, "commit_pages": 8},
     "seen": {"run_keys": 60, "fan_in": 2},
@@ -194,11 +199,15 @@ class ClusterTrial:
         self.nodes.append(node)
         return node
 
-    def drain(self, node: Node) -> None:
-        """Let a machine give its shards away and leave."""
+    def begin_drain(self, node: Node) -> None:
+        """Let a machine begin to give its shards away."""
         home = str(self.nodes[0].home)
         gossamer_says("cluster", "drain", node.name, "--home", home, "--json", variables={})
         self.note(node.name, "drained at", self.served())
+
+    def drain(self, node: Node) -> None:
+        """Let a machine give its shards away and leave."""
+        self.begin_drain(node)
         over = wait_for(
             lambda: not is_running(node.pid) or self.coordinators[-1].poll() is not None
         )
@@ -238,7 +247,7 @@ class ClusterTrial:
         self.story.append(" ".join(map(str, story)))
 
     def finish(self) -> Ended:
-        return finish(self.coordinators[-1])
+        return finish(self.coordinators[-1], WHOLE_S)
 
     def judge(self, *, max_pages: int | None = None) -> None:
         """Judge what readers see, and what the servers saw."""

@@ -9,14 +9,23 @@ import os
 import random
 import signal
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from laboratory.addresses import PROBE, address_gaps, asked, probing, sharing_web, too_short
 
 from gossamer.testing import FakeWeb, serve_in_thread
-from tests.cluster.extent import IS_FULL, times
-from tests.cluster.machines import LEASE_S, ClusterTrial, cluster_of, cluster_trial
+from tests.cluster.extent import IS_FULL
+from tests.cluster.machines import (
+    LEASE_S,
+    ClusterTrial,
+    cluster_of,
+    cluster_trial,
+    is_running,
+    wait_for,
+)
 from tests.e2e.crawler import finish, flags_for, wait_until, write_knobs
 
 pytestmark = pytest.mark.slow
@@ -24,8 +33,13 @@ only_in_full = pytest.mark.skipif(not IS_FULL, reason="played by make test-clust
 
 
 def web_of(seed: int, faults: int) -> FakeWeb:
-    """Return a web that is large enough for so many faults."""
-    return FakeWeb(seed=seed, hosts=6, pages_per_host=10 + 8 * faults)
+    """Return a web for so many faults that do not take long."""
+    return web_with(seed, 10 + 8 * faults)
+
+
+def web_with(seed: int, pages: int) -> FakeWeb:
+    """Return a web of so many pages per host: a crawl must not end before all faults are played."""
+    return FakeWeb(seed=seed, hosts=6, pages_per_host=pages)
 
 
 def kill_a_shard(going: ClusterTrial) -> None:
@@ -63,6 +77,19 @@ def kill_the_coordinator(going: ClusterTrial) -> None:
     going.crawl("--take-over")
 
 
+def kill_the_coordinator_in_a_move(going: ClusterTrial) -> None:
+    node = going.dice.choice(going.nodes[1:])
+    going.begin_drain(node)
+    time.sleep(going.dice.uniform(0.0, 1.5))
+    kill_the_coordinator(going)
+    has_left = wait_for(
+        lambda: not is_running(node.pid) or going.coordinators[-1].poll() is not None
+    )
+    assert has_left, going.story
+    if not is_running(node.pid):
+        node.start()
+
+
 def take_the_store_away(going: ClusterTrial) -> None:
     store, away = going.folder / "store", going.folder / "away"
     store.rename(away)
@@ -71,27 +98,40 @@ def take_the_store_away(going: ClusterTrial) -> None:
     away.rename(store)
 
 
+class Fault(NamedTuple):
+    """What is done to a crawl, how often, and how many pages per host it needs to last so long."""
+
+    play: Callable[[ClusterTrial], None]
+    times: int
+    pages: int
+
+
 FAULTS = {
-    "shards": (kill_a_shard, 20),
-    "nodes": (lose_a_node, 30),
-    "frozen": (freeze_a_node, 10),
-    "coordinators": (kill_the_coordinator, 10),
-    "store": (take_the_store_away, 5),
+    "shards": Fault(kill_a_shard, 20, 150),
+    "nodes": Fault(lose_a_node, 30, 400),
+    "frozen": Fault(freeze_a_node, 10, 250),
+    "coordinators": Fault(kill_the_coordinator, 5, 150),
+    "moves": Fault(kill_the_coordinator_in_a_move, 5, 200),
+    "store": Fault(take_the_store_away, 5, 120),
 }
 
 
-def play(going: ClusterTrial, kinds: list[str]) -> None:
-    """Crawl to the end with one fault after the other."""
+def play(going: ClusterTrial, kinds: list[str]) -> int:
+    """Crawl to the end with one fault after the other; return how many the crawl has met."""
     going.crawl()
+    played = 0
     for kind in kinds:
         if not going.wait_for(going.dice.randint(5, 30)):
             break
+        time.sleep(going.dice.uniform(0.0, 1.0))
         if going.coordinators[-1].poll() is not None:
             break
-        time.sleep(going.dice.uniform(0.0, 1.0))
-        FAULTS[kind][0](going)
-    ended = finish(going.coordinators[-1]).expect(0)
+        FAULTS[kind].play(going)
+        played += 1
+    ended = going.finish().expect(0)
     assert ended.last_json["finished"] is (ended.last_json["reason"] == "finished")
+    print("played", played, "of", len(kinds), kinds[:1])  # noqa: T201 - for people
+    return played
 
 
 def test_one_fault_of_each_of_three_kinds_loses_nothing(tmp_path: Path) -> None:
@@ -104,16 +144,16 @@ def test_one_fault_of_each_of_three_kinds_loses_nothing(tmp_path: Path) -> None:
 @only_in_full
 @pytest.mark.parametrize("kind", list(FAULTS))
 def test_faults_of_a_kind_lose_nothing(kind: str, tmp_path: Path) -> None:
-    count = times(FAULTS[kind][1])
-    with cluster_trial(tmp_path, web_of(2002, min(count, 12)), nodes=4, shards=4) as going:
-        play(going, [kind] * count)
+    fault = FAULTS[kind]
+    with cluster_trial(tmp_path, web_with(2002, fault.pages), nodes=4, shards=4) as going:
+        assert play(going, [kind] * fault.times) == fault.times, going.story
         going.judge()
 
 
 @only_in_full
 @pytest.mark.parametrize("seed", range(3))
 def test_mixed_faults_leave_a_limit_of_pages_exact(seed: int, tmp_path: Path) -> None:
-    flags, web = ("--max-pages", "260"), web_of(2010 + seed, 8)
+    flags, web = ("--max-pages", "260"), web_with(2010 + seed, 74)
     with cluster_trial(tmp_path, web, *flags, nodes=3, shards=4) as going:
         kinds = list(FAULTS)
         play(going, [going.dice.choice(kinds) for _ in range(6)])
@@ -122,7 +162,7 @@ def test_mixed_faults_leave_a_limit_of_pages_exact(seed: int, tmp_path: Path) ->
 
 @only_in_full
 def test_nodes_that_join_and_leave_get_shards_and_give_them_back(tmp_path: Path) -> None:
-    with cluster_trial(tmp_path, web_of(2030, 14), nodes=2, shards=4) as going:
+    with cluster_trial(tmp_path, web_with(2030, 122), nodes=2, shards=4) as going:
         going.crawl()
         for _ in range(5):
             if not going.wait_for(30):
@@ -130,7 +170,7 @@ def test_nodes_that_join_and_leave_get_shards_and_give_them_back(tmp_path: Path)
             going.add_node()
             going.wait_for(60)
             going.drain(going.nodes[-1])
-        finish(going.coordinators[-1]).expect(0)
+        going.finish().expect(0)
         going.judge()
 
 

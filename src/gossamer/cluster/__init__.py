@@ -70,6 +70,7 @@ if TYPE_CHECKING:
         ShardBeat,
         ShardEnded,
         ShardHello,
+        ShardInHand,
         ShardJoined,
         ShardReport,
         ShardRight,
@@ -138,8 +139,8 @@ else:
                 "ContentMail ContentNews ControlQuestion ControlReply ControlRequest Dismiss "
                 "Downward FirstWords GrantPages Hello KeepSettings Mail MeetCoordinator Probe "
                 "RecallPages Receipt ReturnPages RevisitShare ShardAddresses ShardBeat "
-                "ShardEnded ShardHello ShardJoined ShardReport ShardRight StartShard TurnedAway "
-                "Upward WantPages"
+                "ShardEnded ShardHello ShardInHand ShardJoined ShardReport ShardRight StartShard "
+                "TurnedAway Upward WantPages"
             ),
             "network": "ShardNetwork",
             "node": "ClusterNode join_cluster",

@@ -87,6 +87,14 @@ class ShardReport(Struct, frozen=True, tag=True):
     """The round of questions that this answers; 0 if nobody asked."""
 
 
+class ShardInHand(Struct, frozen=True, tag=True):
+    """What a shard on another machine is asking for, by key: all that is known if both go."""
+
+    keys: list[int]
+    alone: int = 0
+    """The page that is about to be read alone in a helper process; 0 for none."""
+
+
 class WantPages(Struct, frozen=True, tag=True):
     """A shard could use so many more pages."""
 
@@ -201,6 +209,8 @@ class StartShard(Struct, frozen=True, tag=True, kw_only=True):
     reports_commits: bool
     asks_again: bool
     is_paused: bool = False
+    suspects: dict[int, int] = field(default_factory=dict)
+    """Keys of URLs that were in hand when machines went, and how many went over each."""
 
 
 class ShardHello(Struct, frozen=True, tag=True, kw_only=True):
@@ -259,7 +269,16 @@ class AddressTouch(Struct, frozen=True, tag=True, array_like=True):
 
 
 PeerMessage = Hello | Mail | Receipt | ContentLetter | AddressAsk | AddressGrant | AddressTouch
-Upward = ShardJoined | ShardBeat | ShardReport | WantPages | ReturnPages | ControlReply | ShardEnded
+Upward = (
+    ShardJoined
+    | ShardBeat
+    | ShardReport
+    | ShardInHand
+    | WantPages
+    | ReturnPages
+    | ControlReply
+    | ShardEnded
+)
 FirstWords = ShardHello | ControlQuestion
 """What a coordinator is told first."""
 Downward = (

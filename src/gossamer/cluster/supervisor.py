@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from gossamer.clock import Clock
 from gossamer.cluster.connection import Connection
+from gossamer.cluster.in_hand import KeysInHand
 from gossamer.cluster.messages import (
     ControlReply,
     ControlRequest,
@@ -21,6 +22,7 @@ from gossamer.cluster.messages import (
     ReturnPages,
     ShardBeat,
     ShardEnded,
+    ShardInHand,
     ShardJoined,
     ShardReport,
     Upward,
@@ -180,6 +182,7 @@ class Supervisor:
         self.termination = Termination(shards)
         self.outages = Outages(shards, wait_at_end_s)
         self.probation = ProbationShare(shards)
+        self.in_hand = KeysInHand(shards)
         self.end_reason: str | None = None
         """Why the shards were told to end; "" when nothing is left to do, None while they run."""
         self._on_report = on_report
@@ -253,6 +256,7 @@ class Supervisor:
                 connection.close()
                 code = await started.ended()
             if not member.has_ended:
+                (self.in_hand.lost if code is None else self.in_hand.ended)(member.shard)
                 self._note_death(member, started, code)
 
     def _note_death(self, member: ShardHandle, started: StartedShard, code: int | None) -> None:
@@ -282,6 +286,8 @@ class Supervisor:
                 return
             case ShardReport():
                 self._note(member, message)
+            case ShardInHand(keys=keys, alone=alone):
+                self.in_hand.note(member.shard, keys, alone)
             case WantPages(pages=pages):
                 self.budget.want(member.shard, pages)
                 self._grant()
@@ -296,6 +302,7 @@ class Supervisor:
     def _note_end(self, member: ShardHandle, message: ShardEnded) -> None:
         """Note that a shard has closed everything; one that can go on elsewhere has not ended."""
         member.report = message.report or member.report
+        self.in_hand.ended(member.shard)
         is_moved = member.is_moving and not message.error and self.end_reason is None
         if is_moved or (message.error and self._starter.goes_elsewhere(member.shard, message)):
             return

@@ -5,9 +5,9 @@ behind is repaired on the way, before anything can be dispatched.
 """
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from random import Random
 
@@ -49,7 +49,7 @@ from gossamer.crawl.pausing import OutageDuty
 from gossamer.crawl.peers import NoPeers, NoStore, OtherShards, take_letter
 from gossamer.crawl.ports import AddressClocks, Peers, Remote, RevisitScheduler
 from gossamer.crawl.reading import DocumentReader
-from gossamer.crawl.recovery import recover
+from gossamer.crawl.recovery import recover, suspect_in_hand
 from gossamer.crawl.requester import NoAddressGap, Requester
 from gossamer.crawl.revisit import RevisitTurns
 from gossamer.crawl.shipping import Shipper, ShippingOrders
@@ -153,6 +153,8 @@ class Membership:
     """How others are reached that are on other machines."""
     starts: int = 0
     """The epoch of the state is this at least: others may have had it since."""
+    suspects: Mapping[int, int] = field(default_factory=dict)
+    """Keys of URLs that were in hand when machines went, and how many went over each."""
 
 
 def assemble(
@@ -199,6 +201,8 @@ def _assemble_on(
     ends = EndsFile.begin(place.folder, place.shard, mended.lengths, durable)
     ledger = _open_ledger(place, extras, config, core, archive, ends, writer, peers)
     mark = ReadingMark(place.state / "flight")
+    if membership is not None:
+        suspect_in_hand(membership.suspects, core, time.now())
     recover(place.folder, core, ledger, mark, mended, time.now(), all_wait=has_rebooted)
     _recover_copies(copies, outbox, state)
     remote = _open_remote(place, core, ledger, mended, peers, clock, run, shipping)
@@ -206,7 +210,7 @@ def _assemble_on(
     watcher = _open_watcher(extras, config, core, peers, time, run) if extras.is_watching else None
     clocks = _open_clocks(place, core, time, membership, is_first=epoch == 1)
     requester = _open_requester(place, config, time, core, ledger.requests, clocks, remote, extras)
-    reader = _open_reader(config, extras.processors, mark, time)
+    reader = _open_reader(config, extras.processors, mark, time, peers)
     worker = Worker(
         time=time,
         core=core,
@@ -519,11 +523,15 @@ def _open_requester(
 
 
 def _open_reader(
-    config: Config, processors: Sequence[Processor], mark: ReadingMark, time: CrawlTime
+    config: Config,
+    processors: Sequence[Processor],
+    mark: ReadingMark,
+    time: CrawlTime,
+    peers: Peers,
 ) -> DocumentReader:
     """Return what reads strangers' bytes."""
     tools = Tools(urls=config.urls, process=config.process, robots_agent=config.fetch.robots_agent)
-    return DocumentReader(Registry.load(tools, extra=processors), mark, time)
+    return DocumentReader(Registry.load(tools, extra=processors), mark, time, peers)
 
 
 def _open_watcher(

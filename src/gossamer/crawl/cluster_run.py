@@ -263,6 +263,7 @@ def start_of(fleet: Fleet, number: int, right: ShardRight, coordinator: int) -> 
         reports_commits=fleet.config.limits.max_bytes is not None,
         asks_again=not fleet.supervisor.members[number].starts,
         is_paused=fleet.folder.paused_path.exists(),
+        suspects=fleet.supervisor.in_hand.suspects(number),
     )
 
 

@@ -112,6 +112,17 @@ class Suspects:
         deaths = 1 if old is None else old.deaths + 1
         return self._put(key, Suspect(died_at or now, now + POSTPONED_S, deaths))
 
+    def add_in_hand(self, key: int, machines: int, now: float) -> None:
+        """Take note that a URL was in hand when machines went; it is read alone, in its turn."""
+        old = self._by_key.get(key) or Suspect(now, now, 0)
+        self._by_key[key] = suspect = replace(old, deaths=max(old.deaths, machines))
+        self._changed[suspect_row_key(key)] = encode_suspect(suspect)
+
+    def guilt(self, key: int) -> str:
+        """Return why a URL is not to be asked for any more; "" if it may be."""
+        deaths = self._by_key[key].deaths if key in self._by_key else 0
+        return f"{deaths} machines went while its page was read" * (deaths >= MAX_DEATHS)
+
     def helper_died(self, key: int, now: float) -> Suspect:
         """Take note that the helper process died of a suspect; return what is known of it."""
         old = self._by_key[key]

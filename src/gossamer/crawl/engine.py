@@ -332,7 +332,10 @@ class EngineLoop:
         if not run.in_flight and self._core.has_only_suspects:
             self._core.wake_suspects(self.time.now())
         self._sweep()
+        under_way = len(run.in_flight)
         is_starving = self._dispatch(group) > 0 and self._core.frontier.has_leases_to_commit
+        if len(run.in_flight) > under_way:
+            self._peers.note_in_hand()
         now = self.time.now()
         has_rows = self.has_uncommitted
         if has_rows:
@@ -414,6 +417,7 @@ class EngineLoop:
             self._worker.give_up(task, error)
         finally:
             del self.run_state.in_flight[task.url.key]
+            self._peers.note_done(task.url.key)
             self._lanes.end(task.url.key)
             self.run_state.wake()
 

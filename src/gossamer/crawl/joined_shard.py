@@ -197,7 +197,9 @@ class _Joined:
             asks_again=start.asks_again,
             extras=Extras(),
             shipping=claimed.orders,
-            cluster=ClusterPlace(ShardNetwork(self._home.root, line.host), claimed.starts),
+            cluster=ClusterPlace(
+                ShardNetwork(self._home.root, line.host), claimed.starts, start.suspects
+            ),
         )
 
 

@@ -21,9 +21,11 @@ from gossamer.cluster import (
     ProbationOrders,
     ProbationShare,
     ReturnPages,
+    ShardInHand,
     ShardOutages,
     ShardProbation,
     SupervisorLine,
+    Uplink,
     WantPages,
 )
 from gossamer.crawl.contents import SharedContents
@@ -34,6 +36,10 @@ from gossamer.frontier import Frontier
 from gossamer.model import Counters, Row
 
 UNLIMITED = 1 << 60
+IN_HAND_S = 0.05
+"""Between two messages that say what is in hand."""
+NAMED_S = 0.005
+"""Until such a message is with the kernel."""
 
 
 class NoStore:
@@ -104,6 +110,15 @@ class NoPeers:
             self._run.stop("parked")
         return self._outages.orders(0, now)
 
+    def note_in_hand(self) -> None:
+        """Do nothing: what is being read is marked on this disk."""
+
+    async def note_alone(self, key: int) -> None:
+        """Do nothing: the same."""
+
+    def note_done(self, key: int) -> None:
+        """Do nothing: the same."""
+
     def note_free(self, has_free: Callable[[], bool]) -> None:
         """Do nothing: nobody wants to know."""
 
@@ -111,6 +126,43 @@ class NoPeers:
         """Return what we may do about what is on probation; so many pages are stored."""
         self._probation.note(0, told, now)
         return self._probation.orders(0, self._max_pages - pages)
+
+
+class InHandNotes:
+    """Tells the coordinator what is in hand: at once, but not too often."""
+
+    def __init__(self, connection: SupervisorLine, in_flight: Mapping[int, object]) -> None:
+        self._connection = connection
+        self._in_flight = in_flight
+        self._alone = 0
+        self._told_at = float("-inf")
+        self._timer: asyncio.TimerHandle | None = None
+
+    def changed(self) -> None:
+        """Tell what is in hand now, at once if that was not just done."""
+        loop = asyncio.get_running_loop()
+        due = self._told_at + IN_HAND_S
+        if loop.time() >= due:
+            self.tell()
+        elif self._timer is None:
+            self._timer = loop.call_at(due, self.tell)
+
+    def alone(self, key: int) -> None:
+        """Tell at once that a page is about to be read alone; 0 that none is any more."""
+        self._alone = key
+        self.tell()
+
+    def is_alone(self, key: int) -> bool:
+        """Return True if a page was told to be read alone."""
+        return key == self._alone
+
+    def tell(self) -> None:
+        """Tell it now."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        self._told_at = asyncio.get_running_loop().time()
+        self._connection.send(ShardInHand(list(self._in_flight), self._alone))
 
 
 class OtherShards:
@@ -144,6 +196,8 @@ class OtherShards:
         self.wants_report = asyncio.Event()
         """Set when how we stand may have changed."""
         self._connection = connection
+        self.in_hand = InHandNotes(connection, run.in_flight)
+        self._is_far = isinstance(connection, Uplink)
         self._run = run
         self._frontier = frontier
         self._time = time
@@ -242,6 +296,22 @@ class OtherShards:
     def outage_orders(self, told: ShardOutages, now: float) -> OutageOrders:  # noqa: ARG002  # it goes with our reports
         """Return what the supervisor ordered last."""
         return self._orders
+
+    def note_in_hand(self) -> None:
+        """Tell what is in hand, if the machine may be lost with what is marked on its disk."""
+        if self._is_far:
+            self.in_hand.changed()
+
+    async def note_alone(self, key: int) -> None:
+        """Tell which page is about to be read alone; return when that is under way."""
+        if self._is_far:
+            self.in_hand.alone(key)
+            await self._time.clock.sleep(NAMED_S)
+
+    def note_done(self, key: int) -> None:
+        """Tell that the page that was read alone is done with."""
+        if self.in_hand.is_alone(key):
+            self.in_hand.alone(0)
 
     def note_free(self, has_free: Callable[[], bool]) -> None:
         """Report at once when something begins or ceases to wait that is free of suspicion."""

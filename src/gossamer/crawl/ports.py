@@ -163,6 +163,15 @@ class Peers(Committing, Protocol):
     def outage_orders(self, told: ShardOutages, now: float) -> OutageOrders:
         """Return what to do about hosts that are down, given how this shard stands."""
 
+    def note_in_hand(self) -> None:
+        """Be told that something else is in flight."""
+
+    async def note_alone(self, key: int) -> None:
+        """Be told which page is about to be read alone."""
+
+    def note_done(self, key: int) -> None:
+        """Be told that a task is not in flight any more."""
+
     def note_free(self, has_free: Callable[[], bool]) -> None:
         """Look whether anything waits that is free of suspicion: the others may want to know."""
 

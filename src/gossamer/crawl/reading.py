@@ -9,6 +9,7 @@ runs is `process`'s own `helper`: it knows nothing of the engine. Suspects have 
 import asyncio
 import struct
 import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from signal import Signals
@@ -22,6 +23,7 @@ from gossamer.crawl.alone import ALONE_COMMAND, AloneReading, alone_request, wit
 from gossamer.crawl.contents import ContentAnswer, answer_in_time
 from gossamer.crawl.core import Core
 from gossamer.crawl.pipeline import Reading, with_label
+from gossamer.crawl.ports import Peers
 from gossamer.crawl.sitemaps import SitemapProbes
 from gossamer.dedupe import coded_fingerprint, content_fingerprint, words_fingerprint
 from gossamer.model import (
@@ -64,7 +66,10 @@ class HelperDeath(Struct, frozen=True):
 class DocumentReader:
     """Reads documents with the processors of their types, and marks whose content is being read."""
 
-    def __init__(self, registry: Registry, mark: ReadingMark, time: CrawlTime) -> None:
+    def __init__(
+        self, registry: Registry, mark: ReadingMark, time: CrawlTime, peers: Peers
+    ) -> None:
+        self._peers = peers
         self._registry = registry
         self._mark = mark
         self._time = time
@@ -113,6 +118,8 @@ class DocumentReader:
         """
         self.end()
         async with self._alone.turn:
+            await self._alone.begin()  # little but the page happens while it is named
+            await self._peers.note_alone(document.url.key)
             told = await self._alone.ask(alone_request(document), AloneReading)
             loaded = self._alone.loaded
             await self._alone.close()
@@ -269,6 +276,11 @@ class HelperProcess:
             problem = f"ended before it answered ({await self._how_ended() or repr(error)})"
         await self.close()
         return HelperDeath(problem)
+
+    async def begin(self) -> None:
+        """Start the process if need be; one that does not start is found out by `ask`."""
+        with suppress(OSError, EOFError, TimeoutError, msgspec.DecodeError):
+            await self._running()
 
     async def _how_ended(self) -> str:
         """Return how the process ended, if it has: an exit code, or a signal."""

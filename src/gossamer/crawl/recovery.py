@@ -1,5 +1,7 @@
 """What a death left behind: leased, lost and suspected URLs go where they belong."""
 
+from collections.abc import Mapping
+
 from msgspec.structs import replace
 
 from gossamer.cluster import OUTBOX, outbox_tasks
@@ -82,6 +84,14 @@ def recover(
         warn("archive.moved", to=LOST_FOUND, records=sum(n for _, n in mended.moved), files=moved)
     if mended.cut or moved or mended.bad:
         tell("archive.repaired", cut=mended.cut, moved=moved, bad=mended.bad)
+
+
+def suspect_in_hand(machines: Mapping[int, int], core: Core, now: float) -> None:
+    """Let URLs be read alone that were in hand when machines went, unless they are done with."""
+    for key, count in machines.items():
+        value = core.state.get(url_row_key(key))
+        if value is None or decode_record(value).state not in FINAL:
+            core.suspects.add_in_hand(key, count, now)
 
 
 def _suspect(task: Task, died_at: float, core: Core, ledger: Ledger, now: float) -> None:

@@ -3,7 +3,7 @@
 import asyncio
 import gc
 import socket
-from collections.abc import Coroutine, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from random import Random, SystemRandom
@@ -57,6 +57,8 @@ class ClusterPlace(NamedTuple):
     network: ShardNetwork
     starts: int
     """The epoch of its state, at least."""
+    suspects: Mapping[int, int]
+    """Keys of URLs that were in hand when machines went, and how many went over each."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,6 +120,7 @@ class ShardOrders:
             reports_commits=self.reports_commits,
             network=self.cluster.network if self.cluster is not None else None,
             starts=self.cluster.starts if self.cluster is not None else 0,
+            suspects=self.cluster.suspects if self.cluster is not None else {},
         )
         shard = assemble(
             place, self.config, SystemClock(), random, self.extras, membership, self.shipping
@@ -277,6 +280,7 @@ class Conversation:
                 joined = ShardJoined(pages=self._peers.meet(), address=self._network.address)
                 self._connection.send(joined)
                 self.report(is_wanted=True)
+                self._peers.in_hand.tell()
             case _:
                 return
 

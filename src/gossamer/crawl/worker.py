@@ -106,6 +106,11 @@ class Worker:
             return
         task = passed
         now = self.time.now()
+        if guilt := self.core.suspects.guilt(task.url.key):
+            self.core.suspects.clear(task.url.key)
+            failed = Failed(kind=FailureKind.KILLED_US, detail=guilt)
+            self._finish(task, failed, None, None, ended_at=now)
+            return
         rules: RobotsRules | None = None
         allowed_by = ""
         if self.requester.fetcher.has_robots(task.url.scheme):

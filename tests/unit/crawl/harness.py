@@ -664,6 +664,9 @@ class Peers:
         self.durable_commits: list[int] = []
         self.owes_receipts = False
         self.wants_sync = False
+        self.in_hand = 0
+        self.alone: list[int] = []
+        self.done: list[int] = []
 
     def rows_to_commit(self) -> list[Row]:
         return []
@@ -682,6 +685,15 @@ class Peers:
 
     def outage_orders(self, told: ShardOutages, now: float) -> OutageOrders:  # noqa: ARG002 -- as above
         return OutageOrders()
+
+    def note_in_hand(self) -> None:
+        self.in_hand += 1
+
+    async def note_alone(self, key: int) -> None:
+        self.alone.append(key)
+
+    def note_done(self, key: int) -> None:
+        self.done.append(key)
 
     def note_free(self, has_free: Callable[[], bool]) -> None:
         self.has_free = has_free()
@@ -884,7 +896,7 @@ def open_engine(
             fetcher=web,  # type: ignore[arg-type]
             counters=core.counters,
         ),
-        reader=DocumentReader(Registry.load(tools, extra=processors), mark, time),
+        reader=DocumentReader(Registry.load(tools, extra=processors), mark, time, others),
         probes=SitemapProbes(core.robots, core.stations),
         revisits=RevisitTurns(
             rules=core.watch,

@@ -275,3 +275,15 @@ async def test_a_suspect_waits_for_others_and_no_longer(tmp_path: Path) -> None:
     assert engine.web.asked[:2] == [OTHER, PAGE]
     assert engine.time.now() - began_at < POSTPONED_S
     assert engine.stored() == [PAGE, OTHER]
+
+
+def test_what_was_in_hand_of_three_machines_is_not_asked_for_any_more() -> None:
+    suspects = Suspects(lambda _prefix: iter(()))
+    for machines, is_guilty in ((1, False), (2, False), (3, True)):
+        suspects.add_in_hand(KEY, machines, 5.0)
+        assert KEY in suspects
+        assert bool(suspects.guilt(KEY)) is is_guilty
+    assert suspects.guilt(KEY) == "3 machines went while its page was read"
+    assert suspects.guilt(KEY + 1) == ""
+    assert not suspects.postponed
+    assert len(suspects.rows_to_commit()) == 1
