@@ -185,9 +185,8 @@ def _assemble_on(
     membership: Membership | None,
     shipping: ShippingOrders | None,
 ) -> Shard:
-    """Construct every part of a shard, in order."""
-    last = _last_epoch(place, membership)
-    time, has_rebooted = start_epoch(state, clock, after=last)  # durable before anything else
+    """Construct every part of a shard, in order; its epoch is durable before anything else."""
+    time, has_rebooted = start_epoch(state, clock, after=_last_epoch(place, membership))
     durable = state.end()
     mended = _repair(place, config, state, has_rebooted=has_rebooted)
 
@@ -201,8 +200,7 @@ def _assemble_on(
     ends = EndsFile.begin(place.folder, place.shard, mended.lengths, durable)
     ledger = _open_ledger(place, extras, config, core, archive, ends, writer, peers)
     mark = ReadingMark(place.state / "flight")
-    if membership is not None:
-        suspect_in_hand(membership.suspects, core, time.now())
+    suspect_in_hand(membership.suspects if membership is not None else {}, core, time.now())
     recover(place.folder, core, ledger, mark, mended, time.now(), all_wait=has_rebooted)
     _recover_copies(copies, outbox, state)
     remote = _open_remote(place, core, ledger, mended, peers, clock, run, shipping)
