@@ -233,7 +233,7 @@ if TYPE_CHECKING:
         ShardServer,
         logged_query,
     )
-    from gossamer.store import BadRecord, BuiltElsewhere, LinksRecord, StoredPage
+    from gossamer.store import BadRecord, BuiltElsewhere, ContentStamp, LinksRecord, StoredPage
     from gossamer.tables import (
         Exported,
         ExportOptions,
@@ -276,6 +276,7 @@ __all__ = [
     "ConfigError",
     "Console",
     "Content",
+    "ContentStamp",
     "CopiedPage",
     "CopyCluster",
     "CopyClusters",
@@ -574,7 +575,7 @@ _HOMES = {
         "LoggedQuery MissingShard Published QueryFrequency QueryLog QueryReport Reranker "
         "RerankPage Segment ShardServer logged_query"
     ),
-    "store": "BadRecord BuiltElsewhere LinksRecord StoredPage",
+    "store": "BadRecord BuiltElsewhere ContentStamp LinksRecord StoredPage",
     "tables": (
         "Exported ExportOptions ItemStream ItemTotals RowFilters SqlAnswer TablesFacts plain_cell "
         "plain_json"

@@ -72,6 +72,7 @@ PARTS: dict[str, tuple[str, ...]] = {
             "StoreState",
             "address_words",
             "CrawlSample",
+            "ContentStamp",
             "LiveSetting",
             "waiting_words",
             "state_sentence",

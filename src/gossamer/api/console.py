@@ -16,6 +16,7 @@ from gossamer.urls import host_name
 if TYPE_CHECKING:
     from gossamer.model import BuildStep
     from gossamer.report import CrawlSample, HostDetails, Page
+    from gossamer.store import ContentStamp
 
 
 class LiveSetting(Struct, frozen=True, kw_only=True):
@@ -94,6 +95,15 @@ class Console:
 
         found = crawl_metrics(self._folder)
         return found if isinstance(found, str) else metrics_text(found)
+
+    def content_stamp(self) -> "ContentStamp | None":
+        """Return what changes with every commit, for whoever keeps what it has stored.
+
+        None if nothing tells of commits.
+        """
+        from gossamer.store import CrawlFolder, content_stamp
+
+        return content_stamp(CrawlFolder(self._folder))
 
     def index_lag(self) -> int | None:
         """Return how many bytes of text and links are archived and not in the index yet.

@@ -30,8 +30,8 @@ from gossamer.search import (
     open_index,
     ranks_of,
 )
+from gossamer.store import ContentStamp, stamp_of
 
-_Stamp = tuple[int, int, int]
 _URL = re.compile(r"[a-z][a-z0-9+.-]*://\S+", re.IGNORECASE)
 _COMMA = re.compile(r",(?=[a-z][a-z0-9+.-]*://)", re.IGNORECASE)
 
@@ -75,7 +75,7 @@ class SearchIndex:
         self._like: tuple[IndexReader, LikeSearcher] | None = None
         self._ranks: RankState | None = None
         self._inode = 0
-        self._seen: tuple[_Stamp | None, _Stamp | None] = (None, None)
+        self._seen: tuple[object, object] = (None, None)
 
     def __enter__(self) -> Self:
         return self
@@ -125,6 +125,14 @@ class SearchIndex:
             reader.vocabulary("", 0)
         return list(notes.missing.values())
 
+    def stamp(self) -> ContentStamp | None:
+        """Return what changes with the index or the ranks; None if they are not on this machine."""
+        if self._folder is None:
+            return None
+        index = index_folder(self._folder)
+        files = (index / "manifest.json", ranks_path(self._folder))
+        return ContentStamp(tuple(map(stamp_of, files)))
+
     def close(self) -> None:
         """Close its files; it opens them again if it is searched again."""
         with self._lock:
@@ -166,8 +174,8 @@ class SearchIndex:
                     self._reader = open_index(self._places, is_kept_fresh=True)
                     self._searcher = Searcher(self._reader)
                 return self._searcher
-            index = _stamp(index_folder(self._folder) / "manifest.json")
-            ranks = _stamp(ranks_path(self._folder))
+            index = stamp_of(index_folder(self._folder) / "manifest.json")
+            ranks = stamp_of(ranks_path(self._folder))
             if self._searcher is not None and (index, ranks) == self._seen:
                 return self._searcher
             reader = self._renewed(self._folder)
@@ -244,11 +252,3 @@ def _given(like: Path | str | bytes, searcher: LikeSearcher) -> Given:
 
 def _place(place: Path | str) -> Path | str:
     return place if isinstance(place, str) and "://" in place else Path(place)
-
-
-def _stamp(path: Path) -> _Stamp | None:
-    try:
-        found = path.stat()
-    except OSError:
-        return None
-    return found.st_ino, found.st_mtime_ns, found.st_size

@@ -54,6 +54,18 @@ Token = Annotated[
 ]
 
 
+MemoryMb = Annotated[
+    int,
+    option(
+        "--memory-mb",
+        min=0,
+        max=65536,
+        help="Stored copies and answers to queries that are asked for often are kept in memory, up "
+        "to so many MiB; 0: none.",
+    ),
+]
+
+
 def serve(
     given: Annotated[
         list[str] | None,
@@ -70,6 +82,7 @@ def serve(
     shard: IsShard = False,
     query_log: HasQueryLog = False,
     token: Token = "",
+    memory_mb: MemoryMb = 64,
     build: Build = True,
     json: Json = False,
     beside: Annotated[int, option("--beside", hidden=True)] = 0,
@@ -107,6 +120,7 @@ def serve(
             is_shard=shard,
             has_query_log=query_log,
             token=token,
+            memory_mb=memory_mb,
             is_building=is_building,
         )
     if not isinstance(served, Path):

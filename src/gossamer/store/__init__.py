@@ -176,6 +176,7 @@ if TYPE_CHECKING:
         undecodable,
     )
     from gossamer.store.seeking import RecordSeeker
+    from gossamer.store.stamps import ContentStamp, content_stamp, stamp_of
     from gossamer.store.state import State, after_prefix
     from gossamer.store.stretches import BadStretches
     from gossamer.store.unpacking import DamagedError, Unpacked
@@ -255,6 +256,7 @@ else:
                 "readable_records records_of scan_records undecodable"
             ),
             "seeking": "RecordSeeker",
+            "stamps": "ContentStamp content_stamp stamp_of",
             "state": "State after_prefix",
             "stretches": "BadStretches",
             "unpacking": "DamagedError Unpacked",

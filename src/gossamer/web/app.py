@@ -1,6 +1,6 @@
 """The application: routes, and what becomes of an error."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import TypeAlias
@@ -28,6 +28,7 @@ from gossamer.web.door.turns import Busy
 from gossamer.web.engine import BeingBuilt, Engine, NoCrawl, NoGraph, NoIndex
 from gossamer.web.frame import frame, text
 from gossamer.web.pages import error_page, explorer, page_routes
+from gossamer.web.popular import MEMORY_MB, MemoryFacts
 from gossamer.web.search import Around, search_routes
 from gossamer.web.shards import PREFIX, shard_routes
 
@@ -57,6 +58,7 @@ def make_app(
     is_shard: bool = False,
     has_query_log: bool = False,
     token: str = "",
+    memory_mb: int = MEMORY_MB,
     is_building: Callable[[], bool] = lambda: False,
 ) -> App:
     """Return the server of a crawl's folder, or of an index, as an ASGI application.
@@ -65,6 +67,7 @@ def make_app(
     `is_shard`: the shards of its index can be asked by a broker on another machine.
     `has_query_log`: queries are written down in the folder, without who asked.
     `token`: who logs in with it may change the crawl; without one, everybody on loopback may.
+    `memory_mb`: so much of what is asked for often is kept in memory.
     `is_building` returns True while what is due is built: pages say so, the JSON API waits for it.
     """
     folder = Path(served) if isinstance(served, str | Path) else None
@@ -75,6 +78,7 @@ def make_app(
         served if isinstance(served, SearchIndex) else Path(served),
         QueryLog(folder) if folder is not None and has_query_log else None,
         is_building,
+        memory_mb=memory_mb,
     )
     around = Around(
         name=engine.name,
@@ -130,18 +134,7 @@ def _metrics(meter: Meter, engine: Engine) -> Endpoint:
             Gauge("gossamer_index_missing_shards", "Shards that do not answer.", missing),
             Gauge("gossamer_index_lag_bytes", "Archived, not indexed yet.", engine.index_lag()),
             Gauge("gossamer_graph_nodes", "URLs of the graph.", engine.graph_nodes()),
-            Gauge(
-                "gossamer_cache_hits_total",
-                "Answers that were kept in memory.",
-                engine.kept_hits,
-                "counter",
-            ),
-            Gauge(
-                "gossamer_cache_misses_total",
-                "Answers that could have been kept in memory, and were not.",
-                engine.kept_misses,
-                "counter",
-            ),
+            *_memory(engine),
         ]
 
     async def answer(_request: Request) -> Response:
@@ -150,6 +143,21 @@ def _metrics(meter: Meter, engine: Engine) -> Endpoint:
         return Response(meter.text(found) + crawl, media_type="text/plain; version=0.0.4")
 
     return answer
+
+
+def _memory(engine: Engine) -> Iterator[Gauge]:
+    """Yield what memory answered, by kind of content."""
+    whole = MemoryFacts(engine.kept_hits, engine.kept_misses, 0, 0)
+    kinds = {"whole": whole, "stored": engine.stored.facts(), "search": engine.answered.facts()}
+    hits, misses = "gossamer_cache_hits_total", "gossamer_cache_misses_total"
+    for kind, one in kinds.items():
+        yield Gauge(hits, "Answers that memory gave.", one.hits, "counter", f'kind="{kind}"')
+    for kind, one in kinds.items():
+        about = "Answers that memory could have given, had they been there."
+        yield Gauge(misses, about, one.misses, "counter", f'kind="{kind}"')
+    for kind in ("stored", "search"):
+        about, labels = "What memory holds of content.", f'kind="{kind}"'
+        yield Gauge("gossamer_cache_bytes", about, kinds[kind].bytes, labels=labels)
 
 
 def _teller(engine: Engine) -> Callable[[Request, Exception], Awaitable[Response]]:

@@ -20,6 +20,7 @@ from gossamer.web.asked import Asked, BadQuery
 from gossamer.web.console import Actions
 from gossamer.web.engine import Engine
 from gossamer.web.frame import address, diff_line, field, frame, lines, link_to, out_link, text
+from gossamer.web.popular import SentContent
 
 Endpoint: TypeAlias = Callable[[Request], Awaitable[Response]]
 COPY_POLICY = (
@@ -84,6 +85,9 @@ class StoredFiles:
         url = asked.url("url")
         if not hmac.compare_digest(asked.text("key"), self._key(url)):
             raise HTTPException(403, "this address is not one of this server's pages")
+        return _popular(self._engine, (STORED_PATH, url), lambda: self._found(url))
+
+    def _found(self, url: str) -> Response:
         page = self._engine.aside(lambda crawl: crawl.page(url))
         if page is None:
             raise HTTPException(404, f"no copy is stored of {url}")
@@ -267,15 +271,31 @@ def _copy(engine: Engine, stored: StoredFiles) -> Endpoint:
         draw = asked.one_of("form", _FORMS)
         if not engine.has_archive():
             raise HTTPException(404, "this index was not crawled here: its pages are not stored")
-        page = engine.aside(lambda crawl: crawl.page(url, edition=edition))
-        if page is None:
-            raise HTTPException(404, f"no copy is stored of {url}")
-        return draw(page, stored, edition)
+
+        def found() -> Response:
+            page = engine.aside(lambda crawl: crawl.page(url, edition=edition))
+            if page is None:
+                raise HTTPException(404, f"no copy is stored of {url}")
+            return draw(page, stored, edition)
+
+        return _popular(engine, ("/copy", asked.text("form"), url, number), found)
 
     async def answer(request: Request) -> Response:
         return await run_in_threadpool(in_thread, Asked(request.query_params))
 
     return answer
+
+
+def _popular(engine: Engine, key: tuple[str, ...], find: Callable[[], Response]) -> Response:
+    """Return what is stored, from memory if it was asked for before and nothing has changed."""
+    names = sum(map(len, key))
+    kept = engine.stored.of(
+        key,
+        engine.content_stamp(),
+        lambda: SentContent.of(find()),
+        lambda sent: len(sent.body) + names,
+    )
+    return kept.response()
 
 
 def _as_text(page: Page, _: StoredFiles, __: int | None) -> Response:

@@ -11,12 +11,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
+import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
 from gossamer import (
     Answer,
     BuildStep,
+    ContentStamp,
     GraphComponents,
     GraphInfo,
     HostTable,
@@ -34,10 +36,14 @@ from gossamer.clock import SystemClock
 from gossamer.errors import GossamerError
 from gossamer.log import counted, describe_error, warn
 from gossamer.web.door.turns import Turns
+from gossamer.web.popular import MEMORY_MB, PopularContent, SentContent
 
 Result = TypeVar("Result")
 Kept = TypeVar("Kept", bound=Struct)
 MIB = 1 << 20
+OBJECT_FACTOR = 4
+"""An answer takes so many times the memory of its JSON."""
+_encode = msgspec.json.Encoder().encode
 MOST_RANKED = 10_000
 MOST_NAMED = 3
 """Places that an index is named after."""
@@ -81,6 +87,8 @@ class Engine:
         served: Path | SearchIndex,
         query_log: QueryLog | None = None,
         is_building: Callable[[], bool] = lambda: False,
+        *,
+        memory_mb: int = MEMORY_MB,
     ) -> None:
         self._folder = served if isinstance(served, Path) else None
         self._index = None if isinstance(served, Path) else served
@@ -103,6 +111,11 @@ class Engine:
         self._kept: dict[str, object] = {}
         self.kept_hits = self.kept_misses = 0
         """Questions about the status and the whole graph that memory answered, and the others."""
+        clock, parts = SystemClock(), memory_mb * MIB // 4
+        self.stored: PopularContent[SentContent] = PopularContent(3 * parts, clock)
+        """Stored copies of pages in any form, and what belongs to them."""
+        self.answered: PopularContent[Answer] = PopularContent(parts, clock)
+        """Answers to queries."""
 
     @property
     def crawl(self) -> OpenCrawl:
@@ -138,6 +151,10 @@ class Engine:
         """Return the answer to a question that is not about the graph, in turn with others."""
         with self._turns_aside.own():
             return ask(self.crawl)
+
+    def content_stamp(self) -> ContentStamp | None:
+        """Return what changes with every commit of the crawl."""
+        return self.crawl.console.content_stamp()
 
     def index_lag(self) -> int | None:
         """Return how many archived bytes are not indexed yet; None if that cannot be said."""
@@ -192,8 +209,17 @@ class Engine:
 
     def search(self, query: str, keywords: SearchKeywords) -> Answer:
         """Return the answer to a query; a few are answered at a time."""
-        with self._turns_search.own():
-            answer = self._searched().search(query, **keywords)
+        began = SystemClock().steady()
+        index = self._searched()
+
+        def found() -> Answer:
+            with self._turns_search.own():
+                return index.search(query, **keywords)
+
+        key = (query, *((name, _hashed(value)) for name, value in keywords.items()))
+        answer = self.answered.of(key, index.stamp(), found, _answer_bytes)
+        took_ms = round((SystemClock().steady() - began) * 1e3, 3)
+        answer = replace(answer, took_ms=min(answer.took_ms, took_ms))
         if self._query_log is not None:
             self._log(self._query_log, answer)
         hidden = [
@@ -286,6 +312,15 @@ class Engine:
         if self.has_archive():
             return f"no graph yet: run `gossamer build {self.name} graph`"
         return "no graph: this is an index of files that were not crawled here"
+
+
+def _answer_bytes(answer: Answer) -> int | None:
+    """Return about how much memory an answer takes; None for one that lacks shards."""
+    return None if answer.missing else OBJECT_FACTOR * len(_encode(answer))
+
+
+def _hashed(value: object) -> object:
+    return tuple(value) if isinstance(value, list) else value
 
 
 def step_words(step: BuildStep) -> str:

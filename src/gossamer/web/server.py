@@ -14,6 +14,7 @@ from gossamer.errors import ConfigError
 from gossamer.web.app import STATIC, make_app
 from gossamer.web.door.guard import HEADERS, App, is_loopback
 from gossamer.web.door.patience import OpenConnections, Patient
+from gossamer.web.popular import MEMORY_MB
 from gossamer.web.start import make_start_app
 
 MOST_CONNECTIONS = 512
@@ -38,6 +39,7 @@ def serve(
     is_shard: bool = False,
     has_query_log: bool = False,
     token: str = "",
+    memory_mb: int = MEMORY_MB,
     is_building: Callable[[], bool] = lambda: False,
 ) -> None:
     """Serve a crawl's folder until told to stop; `ready` is told the address once it can be asked.
@@ -46,6 +48,7 @@ def serve(
     Port 0 takes any that is free. `is_shard`: its index is a part of one on other machines.
     `has_query_log`: queries are written down in `queries.jsonl` of the folder, without who asked.
     `token`: who logs in with it may change the crawl; without one, everybody on loopback may.
+    `memory_mb`: so much of what is asked for often is kept in memory.
     `is_building` returns True while what is due is built: pages say so, the JSON API waits for it.
     """
 
@@ -56,6 +59,7 @@ def serve(
             is_shard=is_shard,
             has_query_log=has_query_log,
             token=token,
+            memory_mb=memory_mb,
             is_building=is_building,
         )
 

@@ -240,7 +240,10 @@ def test_metrics_say_how_many_answers_memory_had(server: Served) -> None:
             for line in server.get("/metrics").text.splitlines()
             if not line.startswith("#")
         )
-        return int(values["gossamer_cache_hits_total"]), int(values["gossamer_cache_misses_total"])
+        hits, misses = (
+            f'gossamer_cache_{name}_total{{kind="whole"}}' for name in ("hits", "misses")
+        )
+        return int(values[hits]), int(values[misses])
 
     server.get("/api/hosts")
     hits, misses = counts()

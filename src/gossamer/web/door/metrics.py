@@ -19,6 +19,8 @@ class Gauge(Struct, frozen=True):
     value: float | None
     kind: str = "gauge"
     """A "counter" never goes down while the server runs."""
+    labels: str = ""
+    """Such as kind="stored"; gauges of one name come one after another."""
 
 
 class Meter:
@@ -64,10 +66,13 @@ class Meter:
             count = sum(n for (where, _), n in self._answers.items() if where == place)
             yield f'gossamer_request_seconds_sum{{place="{place}"}} {seconds:.6f}'
             yield f'gossamer_request_seconds_count{{place="{place}"}} {count}'
+        last = ""
         for gauge in gauges:
             if gauge.value is not None:
-                yield from _head(gauge.name, gauge.kind, gauge.about)
-                yield f"{gauge.name} {gauge.value:.12g}"
+                if gauge.name != last:
+                    yield from _head(gauge.name, gauge.kind, gauge.about)
+                last, labels = gauge.name, f"{{{gauge.labels}}}" if gauge.labels else ""
+                yield f"{gauge.name}{labels} {gauge.value:.12g}"
 
 
 def _head(name: str, kind: str, about: str) -> tuple[str, str]:
