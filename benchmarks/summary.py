@@ -142,6 +142,12 @@ AIMS = (
     Aim("webgraph", "cpu_us_per_link", "CPU from archive to graph, both ways, µs per link", 5),
     Aim("webgraph", "wrong_answers", "links of {sample:,} URLs that differ from the archive's", 0),
     Aim("webgraph", "difference_after_kills", "links that differ after {kills} kills", 0),
+    Aim(
+        "graph-shards", "different_urls", "{shards} shards: URLs of {sample:,} with other links", 0
+    ),
+    Aim("graph-shards", "rank_difference", "{shards} shards: PageRank, largest difference", 1e-6),
+    Aim("graph-shards", "different_urls_after_kills", "other links after {kills} kills", 0),
+    Aim("graph-shards", "rank_difference_after_kills", "PageRank after {kills} kills", 1e-6),
     Aim("export", "cpu_s", "pages and links of {pages:,} pages to Parquet, CPU s", 4),
     Aim("export", "markdown_cpu_s", "the same with Markdown, CPU s", 8),
     Aim("export", "rss_mb", "memory of an export of {extrapolated_to:,} pages, MiB", 512),
@@ -205,6 +211,7 @@ NEEDS = {
     "urlmap": REAL_WEB,
     "serve": REAL_WEB,
     "webgraph": REAL_WEB,
+    "graph-shards": REAL_WEB,
     "export": REAL_WEB,
     "indexing": REAL_WEB,
     "relevance": REAL_WEB,

@@ -9,6 +9,8 @@ docs/API.md lists everything. Names are imported when they are first asked for.
 
 from typing import TYPE_CHECKING
 
+from gossamer.lazy import PUBLIC, late
+
 if TYPE_CHECKING:
     from gossamer.api.checking import CheckReport
     from gossamer.api.clusters import (
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
     from gossamer.api.options import CrawlOptions
     from gossamer.api.purging import prune, purge
     from gossamer.api.running import run, run_async
+    from gossamer.api.storedgraph import StoredLinkGraph
     from gossamer.api.stores import checkpoint, restore
     from gossamer.api.tables import CrawlTable, LinkEntry, PageRow, TableFiles, moment_since
     from gossamer.config import (
@@ -100,8 +103,10 @@ if TYPE_CHECKING:
         RankedHost,
         RankedPage,
         Ranking,
+        ShardFacts,
         SimilarPage,
         SimilarPages,
+        StoredGraphFacts,
     )
     from gossamer.model import (
         Body,
@@ -411,6 +416,7 @@ __all__ = [
     "Seed",
     "SeenConfig",
     "Segment",
+    "ShardFacts",
     "ShardIndexFacts",
     "ShardServer",
     "SimilarPage",
@@ -424,6 +430,8 @@ __all__ = [
     "StoreConfig",
     "StoreRef",
     "StoreState",
+    "StoredGraphFacts",
+    "StoredLinkGraph",
     "StoredPage",
     "TableFiles",
     "TablesFacts",
@@ -509,92 +517,10 @@ __all__ = [
     "write_feed",
 ]
 
-_HOMES = {
-    "api.clusters": (
-        "ClusterCrawl ClusterFacts JoinedCluster NodeFacts cluster_down cluster_drain cluster_join "
-        "cluster_node cluster_status cluster_up coordinator_folder run_shard"
-    ),
-    "api.kubernetes": "cluster_yaml",
-    "api.console": "Console LiveSetting",
-    "api.crawls": "OpenCrawl",
-    "api.purging": "prune purge",
-    "api.running": "run run_async",
-    "api.checking": "CheckReport",
-    "api.feeds": "write_feed",
-    "api.fulltext": "SearchIndex SearchKeywords open_search open_searcher",
-    "api.indexes": "ShardIndexFacts build_store_index index_files store_indexes",
-    "api.linkcheck": "check_links link_check_config",
-    "api.items": "ParsedPage extract_items fetch_page parsed_page",
-    "api.linkgraph": "LinkGraph LinkPicture graph_from_edges open_graph",
-    "api.mirrors": "is_crawl_store",
-    "api.opening": "open",
-    "api.options": "CrawlOptions",
-    "api.stores": "checkpoint restore",
-    "api.tables": "CrawlTable LinkEntry PageRow TableFiles moment_since",
-    "config": (
-        "Config DedupeConfig FetchConfig FilterConfig FrontierConfig HostConfig LimitsConfig "
-        "OutageConfig PolitenessConfig ProcessConfig RobotsConfig ScheduleConfig SeenConfig "
-        "StoreConfig TrapsConfig UrlConfig WatchConfig"
-    ),
-    "crawl": (
-        "Checkpointed Crawl Ending NearTotals Purged RebuiltState RestoredCrawl RoundTotals Seed "
-        "build_near build_state read_seeds"
-    ),
-    "errors": "Bug CannotGoOn ConfigError CorruptFile GossamerError TakenOver",
-    "fetch": "Content Exchange Moved ProtocolModule Resource Wire protocol",
-    "filter": "UrlFilter UserFilter url_filter",
-    "frontier": "OutsideScore",
-    "graph": (
-        "BowTieSizes Coding CodingFacts ComponentSizes EdgeOptions GraphComponents GraphFacts "
-        "GraphInfo GraphOptions HostLinks HostRanking HostRow HostTable HostWeight LinkList "
-        "LinkPath Links MadeGraph RankedHost RankedPage Ranking SimilarPage SimilarPages"
-    ),
-    "model": (
-        "Body BuildProgress BuildStep CheckFinding Document Extraction Failed FailureKind Link "
-        "LinkKind Objection Reject StoreRef TrapNote Url UserErrors WaitsFor as_json"
-    ),
-    "ranks": "RankState",
-    "process": (
-        "FieldRule FoundItem ItemRule ItemRules Processor Tools page_text processor "
-        "read_item_rules structured_data"
-    ),
-    "report": (
-        "address_words HostDetails HostFetch HostReceipt HostRequest state_sentence waiting_words "
-        "CrawlSample PauseState StoppedCrawl Added ChangedSettings Changes ClusterMember "
-        "CopiedPage CopyCluster CopyClusters CopyFacts CrawledHost Dropped Edition EditionDiff "
-        "FailureCount FilterVerdict GivenText HostSettings LinkFinding LinkFormat LinkPlace "
-        "LinkReport MediaTypeCount NearCopy OrphanFacts Page PageChange Passage PassagePart "
-        "PastVisit RecordLocation RedirectChain RedirectFacts RepeatedTitle ReportedHost "
-        "ReportedPage Retried Revisits RobotsAnswer RobotsFacts RobotsLine SiteReport Spread "
-        "Status StatusCount StoreState TaskRow TextCopies TextCopy TitleFacts TrapUnit Trusted "
-        "UnreadFile UrlCounts UrlRow ValueRange WatchTotals Why add html_of links_summary "
-        "render_links show status why"
-    ),
-    "search": (
-        "Answer BadMessage Facets FacetValue Hit HitImage IndexFacts IndexOptions LikeThis "
-        "LoggedQuery MissingShard Published QueryFrequency QueryLog QueryReport Reranker "
-        "RerankPage Segment ShardServer logged_query"
-    ),
-    "store": "BadRecord BuiltElsewhere ContentStamp LinksRecord StoredPage",
-    "tables": (
-        "Exported ExportOptions ItemStream ItemTotals RowFilters SqlAnswer TablesFacts plain_cell "
-        "plain_json"
-    ),
-    "web": "serve",
-}
-"""Where each name is defined; `open` is `open_crawl` there."""
-
 
 def __dir__() -> list[str]:
     """List the public names, also those that are not imported yet, for completion."""
     return sorted({*globals(), *__all__})
 
 
-def __getattr__(name: str) -> object:
-    """Import a public name from its home when it is first asked for: `import gossamer` is quick."""
-    from importlib import import_module  # noqa: PLC0415 - only when a name is asked for
-
-    named = "open_crawl" if name == "open" else name
-    for home in (home for home, names in _HOMES.items() if name in names.split()):
-        return getattr(import_module(f"gossamer.{home}"), named)
-    raise AttributeError(f"module 'gossamer' has no attribute {name!r}")
+__getattr__ = late(__name__, PUBLIC)

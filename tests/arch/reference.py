@@ -134,6 +134,7 @@ PARTS: dict[str, tuple[str, ...]] = {
     ),
     "graph": (
         *("open_graph", "graph_from_edges", "LinkGraph", "Links", "LinkList"),
+        *("StoredLinkGraph", "StoredGraphFacts", "ShardFacts"),
         *("Ranking", "RankedPage", "HostRanking", "RankedHost"),
         *("HostTable", "HostRow", "HostLinks", "HostWeight", "LinkPath"),
         *("SimilarPages", "SimilarPage", "GraphComponents", "ComponentSizes", "BowTieSizes"),

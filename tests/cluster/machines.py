@@ -18,6 +18,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 import gossamer
 from gossamer.testing import FakeWeb, serve_in_process, smallest_gap
 from tests.cluster.extent import IS_FULL
@@ -265,8 +267,21 @@ class ClusterTrial:
             assert set(archive.page_urls) >= set(pages) >= judge.wanted()
         else:
             assert len(pages) == max_pages, (len(pages), self.story)
+        self.judge_tables(pages)
         say("check", str(into)).expect(0)
         print("repeated", repeated(visits), "losses", self.losses)  # noqa: T201 - for people
+
+    def judge_tables(self, pages: list[str]) -> None:
+        """Insist that tables by the URL of the store have each stored page once."""
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setenv("GOSSAMER_CACHE", str(self.folder / "cache"))
+            asked = say("sql", self.url, "select url from pages", "--format", "jsonl").expect(0)
+            rows = [json.loads(line)["url"] for line in asked.out.splitlines()]
+            exported = self.folder / "exported"
+            say("export", self.url, "pages", "--to", str(exported), "--format", "jsonl").expect(0)
+            written = (exported / "pages.jsonl").read_text().splitlines()
+        assert len(rows) == len(pages) == len(written)
+        assert set(rows) == set(pages) == {json.loads(line)["url"] for line in written}
 
 
 @contextmanager

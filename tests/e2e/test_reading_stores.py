@@ -73,7 +73,13 @@ def questions(page: str, word: str) -> dict[str, tuple[str, ...]]:
         "rank": ("rank", "@", "--json"),
         "list": ("list", "@", "urls"),
         "copies": ("copies", "@", "--json"),
-        "sql": ("sql", "@", "select count(*) from pages"),
+        "list pages": ("list", "@", "pages"),
+        "list links": ("list", "@", "links"),
+        "list hosts": ("list", "@", "hosts"),
+        "check-links": ("check-links", "@", "--json"),
+        "report": ("report", "@"),
+        "changes": ("changes", "@"),
+        "sql": ("sql", "@", "select count(*), count(distinct url) from pages"),
     }
 
 

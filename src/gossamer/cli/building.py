@@ -25,7 +25,7 @@ from gossamer.cli.options import (
 )
 from gossamer.cli.parameters import argument, option
 from gossamer.cli.quantities import memory_of
-from gossamer.cli.screen import ALIKE, as_json, harmless, out, print_json
+from gossamer.cli.screen import ALIKE, MIB, as_json, harmless, out, print_json
 from gossamer.cli.updating import build_line, crawl_folder, telling
 from gossamer.errors import ConfigError
 from gossamer.log import counted
@@ -52,8 +52,8 @@ def build(**given: Any) -> None:  # noqa: ANN401 - the parser hands over what is
     """Build the state, labels of near-duplicates, graph, index or tables from the archive.
 
     What exists is brought up to date: only what is new in the archive is read.
-    Of a crawl in an object store the index can be built, shard by shard and on
-    several machines at once; it is published there, and searched by the same URL.
+    Of a crawl in an object store graph and index can be built, shard by shard and
+    on several machines at once; they are kept there, and asked by the same URL.
     WARC files of other crawlers (wget, Heritrix, Browsertrix) that lie in
     DIR/archive become part of the crawl when its state is built. The options of
     compression are for a graph that is written in full, those of splitting for
@@ -63,8 +63,8 @@ def build(**given: Any) -> None:  # noqa: ANN401 - the parser hands over what is
     if what not in KNOWN:
         raise ConfigError(f"build: expected {', '.join(KNOWN)}, found {what!r}")
     _refuse_others(what, given)
-    if what == "index" and "://" in given["folder"]:
-        build_index_of_store(given["folder"], given)
+    if what in OF_STORES and "://" in given["folder"]:
+        OF_STORES[what](given["folder"], given)
         return
     given["folder"] = folder = crawl_folder(folder_to_change(given["folder"]))
     if given["shard"] is not None:
@@ -124,7 +124,11 @@ declare(
     (
         "folder",
         Annotated[
-            str, argument(metavar="DIR|URL", help="The crawl's folder; for an index, or its store.")
+            str,
+            argument(
+                metavar="DIR|URL",
+                help="The crawl's folder; for a graph or an index, or its store.",
+            ),
         ],
         REQUIRED,
     ),
@@ -169,6 +173,37 @@ def build_graph_of(folder: Path, given: dict[str, Any]) -> None:
     with telling("graph") as tell:
         facts = OpenCrawl(folder).build_graph(graph_options_of(given), tell)
     _tell_built(facts, is_json=given["json"])
+
+
+def build_graph_of_store(url: str, given: dict[str, Any]) -> None:
+    """Build the graph of a crawl's store: a part for each shard."""
+    from gossamer import GraphOptions, StoredLinkGraph
+
+    if given["follow"]:
+        raise ConfigError("--follow: a store's graph is built as of its newest checkpoint")
+    options = GraphOptions(
+        redirects=given["redirects"] or "keep",
+        canonical=given["canonical"] or "keep",
+        is_full=given["full"],
+        memory_bytes=memory_of(given["memory"]),
+        coding=coding_of(given),
+    )
+    with telling("graph") as tell:
+        facts = StoredLinkGraph.build(
+            url, shards=tuple(given["shard"] or ()), options=options, on_progress=tell
+        )
+    if given["json"]:
+        print_json(as_json(facts))
+        return
+    for one in facts.shards:
+        words = f"shard {one.shard}: {one.pages:,} pages, {one.nodes:,} URLs, {one.arcs:,} links"
+        known = f"{one.all_nodes:,} with those of other shards"
+        out().print(f"{words}; {known}; memory {one.peak_bytes / MIB:.0f} MiB")
+    if facts.did == "part":
+        out().print("The graphs of other shards are missing yet: it is asked when all are there")
+        return
+    did = _DID_GRAPH[facts.did]
+    out().print(f"{did}: {facts.pages:,} pages, {facts.nodes:,} URLs, {facts.arcs:,} links.")
 
 
 def build_tables_of(folder: Path, given: dict[str, Any]) -> None:
@@ -274,3 +309,7 @@ def _built_again(found: "RebuiltState | NearTotals") -> str:
         return f"The state was built again: {pages} stored, {found.queued:,} queued.{new}"
     levels = ", ".join(f"{getattr(found, level):,} {words}" for level, words in ALIKE.items())
     return f"{pages} compared: {levels}."
+
+
+OF_STORES = {"graph": build_graph_of_store, "index": build_index_of_store}
+"""What is built of a crawl's store, in the store."""

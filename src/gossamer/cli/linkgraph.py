@@ -26,6 +26,7 @@ from gossamer.cli.options import (
     UNKNOWN,
     Address,
     Build,
+    GraphPlace,
     Json,
     Kinds,
     Place,
@@ -35,10 +36,10 @@ from gossamer.cli.parameters import argument, option
 from gossamer.cli.screen import as_json, harmless, out, print_json
 from gossamer.cli.updating import bring_graph_up_to_date, crawl_folder
 from gossamer.durable import is_writable
-from gossamer.errors import CorruptFile
+from gossamer.errors import ConfigError, CorruptFile
 
 if TYPE_CHECKING:
-    from gossamer import LinkGraph
+    from gossamer import LinkGraph, StoredLinkGraph
 
 Shown = TypeVar("Shown", bound=Struct)
 SHOWN = 50
@@ -55,7 +56,7 @@ def links(**given: Any) -> int:  # noqa: ANN401 - the parser hands over what is 
     is_json, limit = given["json"], given["limit"]
     if limit is None:
         limit = 0 if is_json else SHOWN
-    graph = graph_of(given["place"], is_built=given["build"])
+    graph = graph_to_ask_of(given["place"], is_built=given["build"])
     found = graph.links(
         given["url"],
         direction=None if given["in_"] == given["out_"] else "in" if given["in_"] else "out",
@@ -73,7 +74,7 @@ def links(**given: Any) -> int:  # noqa: ANN401 - the parser hands over what is 
 
 declare(
     links,
-    ("place", Place, REQUIRED),
+    ("place", GraphPlace, REQUIRED),
     ("url", Address, REQUIRED),
     ("in_", Annotated[bool, option("--in", help="Only links to it.")], False),
     ("out_", Annotated[bool, option("--out", help="Only links from it.")], False),
@@ -93,6 +94,8 @@ def rank(**given: Any) -> int:  # noqa: ANN401 - the parser hands over what is d
     but are left out of the list.
     """
     kinds, top = given["kind"] or (), given["top"]
+    if not isinstance(given["place"], Path):
+        return _rank_shards(given["place"], given)
     graph = whole_graph(given["place"], is_built=given["build"])
     if given["hosts"]:
         found = graph.rank_hosts(given["by"], kinds=kinds, top=top)
@@ -112,7 +115,7 @@ def rank(**given: Any) -> int:  # noqa: ANN401 - the parser hands over what is d
 
 declare(
     rank,
-    ("place", Place, REQUIRED),
+    ("place", GraphPlace, REQUIRED),
     ("top", Top, 20),
     (
         "by",
@@ -141,6 +144,21 @@ declare(
     ("build", Build, True),
     ("json", Json, False),
 )
+
+
+def _rank_shards(graph: "StoredLinkGraph", given: dict[str, Any]) -> int:
+    """Rank the pages of a store, shard by shard."""
+    if given["hosts"]:
+        raise ConfigError("--hosts: `gossamer graph hosts URL` has the hosts of a store")
+    with sweeping() as tell:
+        ranking = graph.rank(
+            given["by"],
+            kinds=given["kind"] or (),
+            top=given["top"],
+            not_fetched=given["all"],
+            on_sweep=tell,
+        )
+    return show(ranking, rank_view, is_json=given["json"])
 
 
 def path(
@@ -257,7 +275,14 @@ def graph_of(place: Path, *, is_built: bool) -> "LinkGraph":
         return open_graph(place)
 
 
-def unknown(graph: "LinkGraph", url: str) -> int:
+def graph_to_ask_of(
+    place: "Path | StoredLinkGraph", *, is_built: bool
+) -> "LinkGraph | StoredLinkGraph":
+    """Return the graph that was asked for; that of a store's shards is as it was built."""
+    return graph_of(place, is_built=is_built) if isinstance(place, Path) else place
+
+
+def unknown(graph: "LinkGraph | StoredLinkGraph", url: str) -> int:
     """Say that a URL is not in a graph, and which one may be meant."""
     near = graph.nearest(url)
     meant = f"did you mean {harmless(near)} ?" if near else "expected the URL of a page or a link"

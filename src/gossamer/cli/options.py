@@ -1,5 +1,6 @@
 """Options: arguments that several verbs share, and signatures made of data."""
 
+import sys
 from collections.abc import Callable
 from inspect import Parameter, Signature
 from pathlib import Path
@@ -9,7 +10,7 @@ from gossamer.cli.parameters import argument, option
 from gossamer.errors import ConfigError
 
 if TYPE_CHECKING:
-    from gossamer import Coding, OpenCrawl
+    from gossamer import Coding, OpenCrawl, StoredLinkGraph
 
 UNKNOWN = 1
 """The exit code when a URL is not known."""
@@ -34,6 +35,24 @@ def folder_to_read(place: str) -> Path:
     folder = crawl.folder
     _STORES[folder] = place
     return folder
+
+
+def graph_to_ask(place: str) -> "Path | StoredLinkGraph":
+    """Return the folder or files that were given; of a store, the graph that was built there.
+
+    Of a store without one, the folder that is a cache of it.
+    """
+    if "://" not in place:
+        return Path(place)
+    import gossamer
+
+    graph = gossamer.StoredLinkGraph.find(place)
+    if graph is None:
+        return folder_to_read(place)
+    if graph.has_newer_pages():
+        advice = f"`gossamer build {place} graph` brings it up to date"
+        sys.stderr.write(f"gossamer: there are newer pages than in this graph: {advice}\n")
+    return graph
 
 
 def folder_to_change(place: str) -> Path:
@@ -96,6 +115,14 @@ Place = Annotated[
         metavar="DIR|URL|BASE",
         help="A crawl's folder or store, or the files BASE.graph ...",
         parser=folder_to_read,
+    ),
+]
+GraphPlace = Annotated[
+    Path,
+    argument(
+        metavar="DIR|URL|BASE",
+        help="A crawl's folder or store, or the files BASE.graph ...",
+        parser=graph_to_ask,
     ),
 ]
 Base = Annotated[

@@ -72,6 +72,16 @@ if TYPE_CHECKING:
     from gossamer.graph.kinds import ALL, VOTES, Kind, read_kinds
     from gossamer.graph.picture import Neighbourhood, Spot, draw
     from gossamer.graph.reordering import read_order, reorder
+    from gossamer.graph.sharded import (
+        RankedParts,
+        ShardFacts,
+        StoredGraph,
+        StoredGraphFacts,
+        build_stored_graph,
+        has_stored_graph,
+        rank_stored,
+        ranks_of_store,
+    )
 else:
     __getattr__ = late(
         __name__,
@@ -94,5 +104,9 @@ else:
             "kinds": "ALL VOTES Kind read_kinds",
             "picture": "Neighbourhood Spot draw",
             "reordering": "read_order reorder",
+            "sharded": (
+                "RankedParts ShardFacts StoredGraph StoredGraphFacts build_stored_graph "
+                "has_stored_graph rank_stored ranks_of_store"
+            ),
         },
     )

@@ -18,7 +18,15 @@ from gossamer.graph.asking.host_answers import (
     hosts,
     rank_of_hosts,
 )
-from gossamer.graph.asking.link_answers import LinkList, LinkOptions, Links, around, links, nearest
+from gossamer.graph.asking.link_answers import (
+    LinkList,
+    LinkOptions,
+    Links,
+    around,
+    links,
+    nearest,
+    respelled,
+)
 from gossamer.graph.asking.opening import (
     Direction,
     OpenedGraph,

@@ -132,10 +132,10 @@ def _spots(graph: OpenedGraph, some: NamedLinks, both: set[str]) -> list[Spot]:
 
 def nearest(graph: OpenedGraph, url: str) -> str | None:
     """Return the known URL that is most likely meant by one that is not known."""
-    return next((one for one in _respelled(url) if graph.node(one) is not None), None)
+    return next((one for one in respelled(url) if graph.node(one) is not None), None)
 
 
-def _respelled(url: str) -> Iterator[str]:
+def respelled(url: str) -> Iterator[str]:
     """Yield a URL as others might have written it, then shorter and shorter."""
     others = [url, f"{url}/", url.removesuffix("/"), url.partition("?")[0], url.lower()]
     for one in others:

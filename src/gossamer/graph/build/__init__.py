@@ -6,11 +6,12 @@
 Neighbours: reads `store`; writes with `bv` and `names`. Not for: answering.
 """
 
-from gossamer.graph.build.builder import GraphFacts, GraphOptions, build_graph
+from gossamer.graph.build.builder import GraphFacts, GraphOptions, build_from, build_graph
 from gossamer.graph.build.checking import check_graph
 from gossamer.graph.build.delta import GONE, UNKNOWN, Delta
 from gossamer.graph.build.following import follow
 from gossamer.graph.build.manifest import GraphManifest, check_files, read_manifest
+from gossamer.graph.build.news import NewRecords, PageRecord, without_dropped
 from gossamer.graph.build.place import graph_folder, whole_folder
 from gossamer.graph.build.sorting import ArcSorter
 from gossamer.graph.build.whole import Base

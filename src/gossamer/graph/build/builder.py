@@ -5,12 +5,13 @@ only records that were not read before are read. The manifest, written last, say
 """
 
 import shutil
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Protocol
 
 import numpy as np
-from msgspec import Struct
+from msgspec import Struct, UnsetType
 from msgspec.structs import replace
 
 from gossamer.errors import CannotGoOn
@@ -34,6 +35,7 @@ from gossamer.graph.build.manifest import (
 from gossamer.graph.build.news import (
     Fresh,
     NewRecords,
+    PageRecord,
     Pages,
     Spool,
     hash_of,
@@ -48,6 +50,7 @@ from gossamer.graph.names import NameSorter
 from gossamer.model import BuildProgress, BuildStep, skipped
 from gossamer.report import dropped_of
 from gossamer.store import (
+    BadRecord,
     CrawlFolder,
     FileSeal,
     Lengths,
@@ -101,28 +104,82 @@ class GraphFacts(Struct, frozen=True, kw_only=True):
     generation: int
 
 
+class LinksReading(Protocol):
+    """Records between two points; `covered` says how far they were given out."""
+
+    covered: dict[str, int]
+    bad: list[BadRecord]
+
+    @property
+    def bytes_left(self) -> int:
+        """Return how much is still to be read."""
+
+    def __iter__(self) -> Iterator[PageRecord]:
+        """Give out the records."""
+
+
+class LinksSource(Protocol):
+    """Where the records come from that a graph is made of."""
+
+    @property
+    def counted(self) -> Lengths:
+        """Return how much there is of each part of it; what was read is told in the same way."""
+
+    @property
+    def dropped(self) -> str | UnsetType:
+        """Return the digest of what is left out."""
+
+    def since(self, covered: Lengths) -> LinksReading:
+        """Return the records that come after a point."""
+
+
+class ArchiveLinks:
+    """The links archive of a crawl's folder."""
+
+    def __init__(self, folder: CrawlFolder) -> None:
+        self._folder = folder
+        self.counted = counted_lengths(folder, "links")
+        self.dropped = dropped_of(folder).digest
+
+    def since(self, covered: Lengths) -> NewRecords:
+        """Return the records that come after a point."""
+        return NewRecords(self._folder, covered, self.counted)
+
+
 def build_graph(
     root: Path | str, options: GraphOptions | None = None, tell: BuildProgress | None = None
 ) -> GraphFacts:
     """Bring the graph of a crawl, running or not, up to what its archive says now."""
     folder = archive_of(root)
-    place = place_of(folder.root)
+    return build_from(lambda: ArchiveLinks(folder), folder.root, options or GraphOptions(), tell)
+
+
+def build_from(
+    source: Callable[[], LinksSource],
+    root: Path,
+    options: GraphOptions,
+    tell: BuildProgress | None = None,
+) -> GraphFacts:
+    """Bring the graph in a folder up to what a source says now."""
+    place = place_of(root)
     with place.sole_builder(), mending(place, "graph", more="nothing was changed; "):
-        tidy(folder.root)
-        telling = noting(place, tell or (lambda _: None))
-        return _Builder(folder, options or GraphOptions(), telling).build()
+        tidy(root)
+        return _Builder(source(), root, options, noting(place, tell or (lambda _: None))).build()
 
 
 class _Builder:
     """One build of one graph."""
 
-    def __init__(self, place: CrawlFolder, options: GraphOptions, tell: BuildProgress) -> None:
-        self._place = place
+    def __init__(
+        self, source: LinksSource, root: Path, options: GraphOptions, tell: BuildProgress
+    ) -> None:
+        self._source = source
+        self._root = root
         self._options = options
         self._tell = tell
-        self._graph = graph_folder(place.root)
-        self._counted = counted_lengths(place, "links")
-        self._dropped = dropped_of(place).digest
+        self._graph = graph_folder(root)
+        self._counted = source.counted
+        self._dropped = source.dropped
         self._manifest = self._usable_manifest()
         self._records = 0
 
@@ -133,7 +190,7 @@ class _Builder:
             return self._facts("nothing", manifest)
         if manifest is None:
             return self._build(None)
-        place = place_of(self._place.root)
+        place = place_of(self._root)
         return anew_if_damaged(
             place, self._tell, lambda: self._build(manifest), lambda: self._build(None)
         )
@@ -141,7 +198,7 @@ class _Builder:
     def _build(self, manifest: GraphManifest | None) -> GraphFacts:
         old = _Old(self._graph, manifest) if manifest is not None else None
         for attempt in range(ATTEMPTS):
-            work = place_of(self._place.root).fresh() / WORK
+            work = place_of(self._root).fresh() / WORK
             work.mkdir()
             names = NameSorter(work, self._options.memory_bytes)
             path, hash_url = work / "fresh.urls", hash_of(attempt)
@@ -159,10 +216,7 @@ class _Builder:
         """Give a delta and all new records to a spool; return how far the archive is read then."""
         if old is not None and old.delta is not None:
             _take_delta(spool, old.delta)
-        reading = NewRecords(
-            self._place, old.manifest.covered if old is not None else {}, self._counted
-        )
-        self._dropped = reading.dropped.digest
+        reading = self._source.since(old.manifest.covered if old is not None else {})
         self._records = 0
         for record in reading:
             spool.add(record)
@@ -194,7 +248,7 @@ class _Builder:
             delta_arcs=delta.arcs,
         )
         manifest = write_manifest(self._graph, manifest)
-        tidy(self._place.root)
+        tidy(self._root)
         return self._facts("delta", manifest)
 
     def _fold(self, fresh: Fresh, old: "_Old | None", covered: Lengths) -> GraphFacts:
@@ -227,7 +281,7 @@ class _Builder:
             files=sealed(new, [path.name for path in new.glob(f"{WEB}*")]),
         )
         manifest = write_manifest(new, manifest)
-        place_of(self._place.root).swap()
+        place_of(self._root).swap()
         return self._facts("full" if old is None else "fold", manifest)
 
     def _usable_manifest(self) -> GraphManifest | None:

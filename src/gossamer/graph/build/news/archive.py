@@ -6,7 +6,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from gossamer.report import dropped_of
+from gossamer.report import DroppedUrls, dropped_of
 from gossamer.store import BadRecord, CrawlFolder, Lengths, LinkRow, RecordRange, undecodable
 
 
@@ -61,12 +61,13 @@ class NewRecords:
                     self.bad.append(undecodable(name, record, error))
                 else:
                     if not self.dropped.has(said.url):
-                        yield self._without_dropped(said)
+                        yield without_dropped(said, self.dropped)
         self.covered[name] = stretch.reached
 
-    def _without_dropped(self, said: PageRecord) -> PageRecord:
-        """Return a record without its links to what is dropped."""
-        gone = set(self.dropped.among(said.links))
-        if not gone:
-            return said
-        return replace(said, links=[row for n, row in enumerate(said.links) if n not in gone])
+
+def without_dropped(said: PageRecord, dropped: DroppedUrls) -> PageRecord:
+    """Return a record without its links to what is dropped."""
+    gone = set(dropped.among(said.links))
+    if not gone:
+        return said
+    return replace(said, links=[row for n, row in enumerate(said.links) if n not in gone])

@@ -1,0 +1,129 @@
+"""StoredLinkGraph: the link graph of a crawl's store, a part for each shard."""
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Self
+
+from gossamer.api.arguments import let_pass
+from gossamer.api.mirrors import cache_room
+from gossamer.graph import (
+    VOTES,
+    Direction,
+    GraphOptions,
+    LinkOptions,
+    Links,
+    Ranking,
+    RankOptions,
+    ShardFacts,
+    StoredGraph,
+    StoredGraphFacts,
+    build_stored_graph,
+    has_stored_graph,
+    rank_stored,
+    read_kinds,
+)
+
+if TYPE_CHECKING:
+    from gossamer.model import BuildProgress
+
+Wait = Callable[[float], None]
+
+
+class StoredLinkGraph:
+    """The link graph of a crawl's store: a URL is asked of the shard that owns it.
+
+    It is that of the last build. Only the parts that are asked are fetched, into the cache.
+    """
+
+    def __init__(self, url: str) -> None:
+        self._graph = StoredGraph(url, cache_room())
+
+    @classmethod
+    def find(cls, url: str) -> Self | None:
+        """Return the graph of a crawl's store; None if none was built there."""
+        return cls(url) if has_stored_graph(url, cache_room()) else None
+
+    @staticmethod
+    def build(
+        url: str,
+        *,
+        shards: Sequence[int] = (),
+        options: GraphOptions | None = None,
+        on_progress: "BuildProgress | None" = None,
+        wait: Wait | None = None,
+    ) -> StoredGraphFacts:
+        """Build the graph of a crawl's store, or bring it up to date: a part for each shard.
+
+        Several machines that do so at once share out the shards. `shards`: only these.
+        """
+        return build_stored_graph(
+            url,
+            cache_room(),
+            options or GraphOptions(),
+            wait or let_pass,
+            shards=shards,
+            tell=on_progress,
+        )
+
+    @property
+    def nodes(self) -> int:
+        """The number of URLs."""
+        return self._graph.whole.nodes
+
+    @property
+    def arcs(self) -> int:
+        """The number of links, each pair of URLs once."""
+        return self._graph.whole.arcs
+
+    @property
+    def pages(self) -> int:
+        """The number of URLs that were fetched."""
+        return self._graph.whole.pages
+
+    def parts(self) -> list[ShardFacts]:
+        """Return what the shards have, and the memory that their builders took."""
+        return self._graph.parts()
+
+    def has_newer_pages(self) -> bool:
+        """Return True if the store has pages that the graph does not know."""
+        return self._graph.has_newer_pages()
+
+    def links(
+        self,
+        url: str,
+        *,
+        direction: Direction | None = None,
+        kinds: Sequence[str] = (),
+        limit: int | None = None,
+        after: str = "",
+    ) -> Links | None:
+        """Return the links to and from a URL; None if it is not in the graph.
+
+        The arguments are those of `LinkGraph.links`.
+        """
+        options = LinkOptions(
+            direction=direction, kinds=read_kinds(kinds), limit=limit, after=after
+        )
+        return self._graph.links(url, options)
+
+    def nearest(self, url: str) -> str | None:
+        """Return the URL in the graph that is most likely meant by one that is not."""
+        return self._graph.nearest(url)
+
+    def rank(
+        self,
+        by: str = "pagerank",
+        *,
+        kinds: Sequence[str] = (),
+        top: int = 20,
+        not_fetched: bool = False,
+        on_sweep: Callable[[int, float], None] | None = None,
+        wait: Wait | None = None,
+    ) -> Ranking:
+        """Return the best pages by PageRank, which is kept in the store.
+
+        Several machines that ask at once share out the shards. The arguments are those of
+        `LinkGraph.rank`.
+        """
+        votes = read_kinds(kinds) if kinds else VOTES
+        options = RankOptions(by=by, kinds=votes, top=top, is_all=not_fetched)
+        return rank_stored(self._graph, options, wait or let_pass, on_sweep)
