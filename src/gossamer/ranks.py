@@ -6,9 +6,10 @@ A head of 32 bytes (magic, version, count, xxh3 of the rest), then all keys, asc
 
 import mmap
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from struct import Struct
+from typing import TypeAlias
 
 import msgspec
 import numpy as np
@@ -33,6 +34,9 @@ class RankState(msgspec.Struct, frozen=True, kw_only=True):
     is_current: bool
     """Nothing was added to the graph since, and nothing is in the index that is not in the graph.
     """
+
+
+Chosen: TypeAlias = NDArray[np.bool_]
 
 
 class RankFile:
@@ -87,6 +91,11 @@ class RankFile:
             return float(self._scores[place])
         return None
 
+    def write_part(self, path: Path, is_chosen: Callable[[NDArray[np.uint64]], Chosen]) -> int:
+        """Write the ranks of some keys to a file; return how many."""
+        chosen = is_chosen(self._keys)
+        return write_ranks(path, self._keys[chosen], self._scores[chosen].astype(np.float64))
+
     def of_all(self, keys: Sequence[int]) -> NDArray[np.float32]:
         """Return the ranks of URLs; 0 for those that are not known here."""
         asked = np.array(keys, np.uint64)
@@ -95,6 +104,37 @@ class RankFile:
         places = np.searchsorted(self._keys, asked)
         places[places == len(self._keys)] = 0
         return np.where(self._keys[places] == asked, self._scores[places], np.float32(0.0))
+
+
+class NewestRanks:
+    """The ranks in a file that may be replaced, as they were when they were last looked after."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._stamp = (0, 0)
+        self._file: RankFile | None = None
+        self.renew()
+
+    def renew(self) -> None:
+        """Take up another file; one that is damaged leaves no ranks."""
+        try:
+            found = self._path.stat()
+        except OSError:
+            self._stamp, self._file = (0, 0), None
+            return
+        stamp = (found.st_ino, found.st_mtime_ns)
+        if stamp != self._stamp:
+            try:
+                self._file = RankFile.open(self._path)
+            except CannotGoOn:
+                self._file = None
+            self._stamp = stamp
+
+    def of_all(self, keys: Sequence[int]) -> list[float]:
+        """Return the ranks of URLs; 0 for those that are not known here."""
+        file = self._file
+        found: list[float] = [0.0] * len(keys) if file is None else file.of_all(keys).tolist()
+        return found
 
 
 def ranks_path(root: Path) -> Path:

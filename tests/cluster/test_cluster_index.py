@@ -58,7 +58,7 @@ def crawler(tmp_path_factory: pytest.TempPathFactory) -> Crawler:
         flags = flags_for(server.resolve, *words, "--shards", str(SHARDS), "--delay", "0")
         crawler = Crawler(place / "crawl", seeds, flags)
         finish(crawler.start(is_fresh=True)).expect(0)
-    say("build", str(crawler.folder), "index", "--no-ranks").expect(0)
+    say("build", str(crawler.folder), "index").expect(0)
     return crawler
 
 
@@ -104,7 +104,7 @@ def likeness(one: dict[str, list[str]], other: dict[str, list[str]]) -> float:
 
 
 def test_three_shards_answer_as_one_index_would(crawler: Crawler, url: str) -> None:
-    built = only_json(say("build", url, "index", "--no-ranks", "--json").expect(0))
+    built = only_json(say("build", url, "index", "--json").expect(0))
     whole = gossamer.open_search(crawler.folder)
     assert built["pages"] == whole.pages()
     assert [one["shard"] for one in built["shards"]] == [0, 1, 2]
@@ -115,7 +115,7 @@ def test_three_shards_answer_as_one_index_would(crawler: Crawler, url: str) -> N
     assert all(expected.values())
     hits = only_json(say("search", url, asked[0], "--json").expect(0))["hits"]
     assert [hit["url"] for hit in hits] == expected[asked[0]]
-    again = only_json(say("build", url, "index", "--no-ranks", "--json").expect(0))
+    again = only_json(say("build", url, "index", "--json").expect(0))
     assert [one["index"]["did"] for one in again["shards"]] == ["nothing"] * SHARDS
     rebuild = Child(["build", url, "index", "--no-ranks", "--full", "--shard", "1"])
     while rebuild.poll() is None:
@@ -142,7 +142,7 @@ def test_builds_that_are_killed_leave_what_was_there(crawler: Crawler, url: str)
     asked = queries(crawler.folder, 15)
     expected = answers(crawler.folder, asked)
     dice = random.Random(5)
-    words = ["build", url, "index", "--no-ranks"]
+    words = ["build", url, "index"]
     whole = Child(words)
     began = time.monotonic()
     finish(whole).expect(0)

@@ -3,6 +3,7 @@
 import secrets
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -18,6 +19,9 @@ from gossamer.search import (
     follow_stored,
     published_places,
 )
+
+if TYPE_CHECKING:
+    from gossamer.ranks import RankFile
 
 NONCE_BYTES = 6
 
@@ -76,8 +80,9 @@ def build_store_index(
     if follow:
         built = follow_stored(look, choose, nonce, let_pass)
     else:
-        known = look()
-        built = known.build(choose(known), nonce)
+        known, wanted = look(), (options or IndexOptions()).ranks
+        ranks = _ranks_of(url, on_progress or _silent) if wanted and shards is None else None
+        built = known.build(choose(known), nonce, ranks=ranks)
     newest: dict[int, ShardIndexFacts] = {}
     for one in built:
         facts = ShardIndexFacts(shard=one.shard, index=one.facts, published=one.published)
@@ -85,6 +90,23 @@ def build_store_index(
         if on_built is not None:
             on_built(facts)
     return list(newest.values())
+
+
+def _ranks_of(url: str, tell: BuildProgress) -> "RankFile | None":
+    """Return the ranks of all pages of a store, built if they are due."""
+    from gossamer.api.mirrors import cache_room
+    from gossamer.api.ranks import are_ranks_due, build_ranks
+    from gossamer.ranks import crawl_ranks
+    from gossamer.store import Mirror
+
+    mirror = Mirror(url, cache_room())
+    try:
+        root = mirror.whole()
+        if are_ranks_due(root):
+            build_ranks(root, tell)
+        return crawl_ranks(root)
+    finally:
+        mirror.close()
 
 
 def _node_of(fingerprint: str) -> str | None:

@@ -11,7 +11,9 @@ from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import TypeAlias
 
+import numpy as np
 from msgspec import Struct
+from numpy.typing import NDArray
 
 RING_BITS = 24
 POINTS = 1 << RING_BITS
@@ -69,6 +71,16 @@ class Ring(Struct, frozen=True, gc=False):
         """Return the shard that owns a point."""
         ranges = self.ranges
         return ranges[bisect_right(ranges, (point, _BEHIND)) - 1][1]
+
+    def are_of(self, shard: int, keys: NDArray[np.uint64]) -> NDArray[np.bool_]:
+        """Return which of some keys a shard owns."""
+        firsts = np.array([first for first, _ in self.ranges], np.uint64)
+        owners = np.array([owner for _, owner in self.ranges])
+        points = keys >> np.uint64(TEXT_BITS)
+        owned: NDArray[np.bool_] = (
+            owners[np.searchsorted(firsts, points, side="right") - 1] == shard
+        )
+        return owned
 
     def owner_of(self, key: int) -> int:
         """Return the shard that owns a URL's key, which begins with its ring point."""

@@ -129,6 +129,8 @@ class Candidate(Struct, frozen=True, array_like=True, gc=False):
     title_key: int = 0
     shard: int = 0
     """Filled in by the broker."""
+    rank: float = 0.0
+    """By the links that lead to it, if its shard knows that."""
 
 
 class TopCandidates(Struct, frozen=True, kw_only=True):

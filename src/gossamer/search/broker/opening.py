@@ -41,7 +41,9 @@ def open_reader(
     if not given:
         raise ConfigError("expected the folder or URL of an index, found none")
     clock = clock or SystemClock()
-    places = Places([_source(one, cache, clock) for one in dict.fromkeys(given)])
+    several = len(given) > 1  # a single folder has its ranks beside it, for whoever asks
+    sources = [_source(one, cache, clock, is_ranked=several) for one in dict.fromkeys(given)]
+    places = Places(sources)
     return Broker(places.first(), options, clock=clock, places=places)
 
 
@@ -52,9 +54,9 @@ def open_images(index: Path, manifest: Manifest) -> Broker | None:
     return Broker(Tiers([LocalShard(path) for path in image_folders(index, manifest)]))
 
 
-def _source(place: Place, cache: Path | None, clock: Clock) -> ShardSource:
+def _source(place: Place, cache: Path | None, clock: Clock, *, is_ranked: bool) -> ShardSource:
     if isinstance(place, str) and place.startswith(_SERVERS):
         return NodeSource(place, clock)
     if isinstance(place, str) and is_store(place):
         return StoreSource(place, CachedIndex(place, cache), clock)
-    return FolderSource(Path(place))
+    return FolderSource(Path(place), is_ranked=is_ranked)

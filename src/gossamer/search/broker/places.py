@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from gossamer.clock import Clock
 from gossamer.errors import CannotGoOn
+from gossamer.ranks import NewestRanks, ranks_path
 from gossamer.search.broker.fanout import reason_of
 from gossamer.search.index_reader import MissingShard
 from gossamer.search.manifest import (
@@ -154,8 +155,10 @@ class FolderSource:
 
     may_be_away: Final = False
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, *, is_ranked: bool) -> None:
+        """Take a folder. `is_ranked`: its pages are told with their ranks."""
         self._root = root
+        self._is_ranked = is_ranked
         self.place = str(root)
         self._last: object = None
 
@@ -177,7 +180,8 @@ class FolderSource:
         low = shard_folders(index, manifest, "low") if manifest.high_share else []
         high = shard_folders(index, manifest, "high")
         images = image_folders(index, manifest) if manifest.images else []
-        shards = [[LocalShard(path) for path in some] for some in (high, low, images)]
+        ranks = NewestRanks(ranks_path(self._root)) if self._is_ranked else None
+        shards = [[LocalShard(path, ranks) for path in some] for some in (high, low, images)]
         return Tiers(shards[0], shards[1], shards[2])
 
     def _manifest(self) -> Manifest:
@@ -205,7 +209,7 @@ class StoreSource:
     def __init__(self, place: str, cached: CachedIndex, clock: Clock) -> None:
         self.place = place
         self._cached = cached
-        self._folder = FolderSource(cached.root)
+        self._folder = FolderSource(cached.root, is_ranked=True)
         self._clock = clock
         self._next_at = 0.0
 

@@ -23,6 +23,7 @@ from gossamer.durable import replacing
 from gossamer.errors import CannotGoOn, ConfigError
 from gossamer.log import tell
 from gossamer.model import BuildProgress, BuildStep
+from gossamer.ranks import RankFile, ranks_path
 from gossamer.report import probations_of
 from gossamer.search.build.builder import IndexBuild
 from gossamer.search.build.options import IndexFacts, IndexOptions
@@ -90,10 +91,16 @@ class StoredIndexes:
         return sorted(one.shard for one in self._point.manifests if one.node == node)
 
     def build(
-        self, shards: Sequence[int], nonce: str, *, is_alone: bool = True
+        self,
+        shards: Sequence[int],
+        nonce: str,
+        *,
+        ranks: RankFile | None = None,
+        is_alone: bool = True,
     ) -> Iterator[ShardIndex]:
         """Bring the indexes of some shards up to date and publish them, one after the other.
 
+        `ranks` are those of all pages; without any those of the last time stay.
         Not `is_alone`: what others do not send yet is waited for; a little that is new may wait.
         """
         if unknown := sorted(set(shards) - set(self.ring.numbers)):
@@ -107,9 +114,17 @@ class StoredIndexes:
             building = IndexBuild(part, self._options, self._tell)
             with building.place.sole_builder():
                 facts = building.build()
+                if ranks is not None:
+                    self._keep_ranks(ranks, shard)
                 sent = publish(building.place.folder, self.place_of(shard), is_sole=False)
             shutil.rmtree(part.folder.far, ignore_errors=True)  # it is read once
             yield ShardIndex(shard, facts, sent)
+
+    def _keep_ranks(self, ranks: RankFile, shard: int) -> None:
+        """Leave the ranks of a shard's pages beside its index."""
+        path = ranks_path(self._root(shard))
+        path.parent.mkdir(exist_ok=True)
+        ranks.write_part(path, lambda keys: self.ring.are_of(shard, keys))
 
     def place_of(self, shard: int) -> str:
         """Return where the index of a shard is published."""

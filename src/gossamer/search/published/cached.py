@@ -12,11 +12,21 @@ from functools import cached_property
 from pathlib import Path
 
 import xxhash
+from msgspec import UNSET
 
 from gossamer.durable import replace_file
 from gossamer.errors import CannotGoOn
+from gossamer.ranks import ranks_path
 from gossamer.search.manifest import index_folder, write_manifest
-from gossamer.search.published.seal import FILES, SEAL, Seal, SealedFile, digest_of, read_seal
+from gossamer.search.published.seal import (
+    FILES,
+    RANKS,
+    SEAL,
+    Seal,
+    SealedFile,
+    digest_of,
+    read_seal,
+)
 from gossamer.store import Objects, TooLarge
 
 META = "meta.json"
@@ -61,7 +71,7 @@ class CachedIndex:
             if content == before:
                 return False
             seal = read_seal(content, self._url)
-            if self._fetched(seal):
+            if self._fetched(seal) and self._fetched_ranks(seal, before):
                 self._put_in_place(seal, content, before)
                 return True
         raise CannotGoOn(f"{self._url} is incomplete: files are missing; publish the index again")
@@ -74,17 +84,29 @@ class CachedIndex:
             if path.is_file() and path.stat().st_size == file.size:
                 continue
             path.parent.mkdir(exist_ok=True)
-            if not self._save(name, file, path):
+            if not self._save(FILES + name, file, path):
                 return False
         return True
 
+    def _fetched_ranks(self, seal: Seal, before: bytes | None) -> bool:
+        """Fetch the ranks if they are others; tell whether they were there."""
+        path = ranks_path(self.root)
+        known = read_seal(before, str(self.root)).ranks if before is not None else UNSET
+        if not isinstance(seal.ranks, SealedFile):
+            path.unlink(missing_ok=True)
+            return True
+        if seal.ranks == known and path.is_file():
+            return True
+        path.parent.mkdir(exist_ok=True)
+        return self._save(RANKS + seal.ranks.digest, seal.ranks, path)
+
     def _save(self, name: str, file: SealedFile, path: Path) -> bool:
         part = path.with_name(f"{path.name}.part")
-        if not self._objects.save(FILES + name, part, file.size):
+        if not self._objects.save(name, part, file.size):
             return False
         if part.stat().st_size != file.size or digest_of(part) != file.digest:
             part.unlink()
-            raise CannotGoOn(f"{self._url}/{FILES}{name} is damaged; publish the index again")
+            raise CannotGoOn(f"{self._url}/{name} is damaged; publish the index again")
         part.replace(path)
         return True
 

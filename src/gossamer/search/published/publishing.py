@@ -3,12 +3,15 @@
 from pathlib import Path
 
 import msgspec
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
+from msgspec.structs import replace
 
 from gossamer.errors import CannotGoOn, ConfigError
+from gossamer.ranks import ranks_path
 from gossamer.search.manifest import Manifest, image_folders, read_manifest, shard_folders
 from gossamer.search.published.seal import (
     FILES,
+    RANKS,
     SEAL,
     Seal,
     SealedFile,
@@ -59,7 +62,9 @@ def publish(
     content = objects.read(SEAL)
     last = read_seal(content, url) if content is not None else None
     before = last.files if last is not None else {}
-    if last is not None and not is_sole and last.manifest == read_manifest(index):
+    ranks = _sent_ranks(index, objects, last)
+    is_same = last is not None and (last.manifest, last.ranks) == (read_manifest(index), ranks)
+    if is_same and not is_sole:
         return Published(files=len(before), sent=0, sent_bytes=0, deleted=0)
     there = dict(before)
     sent = sent_bytes = 0
@@ -73,10 +78,29 @@ def publish(
                 sent_bytes += there[name].size
         except FileNotFoundError:
             continue
-        objects.put(SEAL, sealed(seal))
+        objects.put(SEAL, sealed(replace(seal, ranks=ranks)))
+        if last is not None and last.ranks not in {UNSET, ranks}:
+            _forget_ranks(objects, ranks, last.ranks)
         deleted = _swept(objects, {*before, *seal.files}, is_sole=is_sole)
         return Published(files=len(seal.files), sent=sent, sent_bytes=sent_bytes, deleted=deleted)
     raise CannotGoOn(f"{index} changes faster than it can be uploaded: try again later")
+
+
+def _sent_ranks(index: Path, objects: Objects, last: Seal | None) -> SealedFile | UnsetType:
+    """Bring the ranks beside an index to a store, if they are not there; return what they are."""
+    path = ranks_path(index.parent)
+    if not path.is_file():
+        return UNSET
+    ranks = SealedFile(path.stat().st_size, digest_of(path))
+    if last is None or last.ranks != ranks:
+        objects.put(RANKS + ranks.digest, path)
+    return ranks
+
+
+def _forget_ranks(objects: Objects, *wanted: SealedFile | UnsetType) -> None:
+    """Delete ranks that belong neither to this seal nor to the one before."""
+    kept = {RANKS + one.digest for one in wanted if isinstance(one, SealedFile)}
+    objects.delete([name for name in objects.names(RANKS) if name not in kept])
 
 
 def _taken(index: Path, known: dict[str, SealedFile]) -> Seal:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import msgspec
 import xxhash
-from msgspec import Meta, Struct
+from msgspec import UNSET, Meta, Struct, UnsetType
 from msgspec.structs import replace
 
 from gossamer.errors import CannotGoOn
@@ -13,6 +13,7 @@ from gossamer.search.manifest import Manifest
 
 SEAL = "seal.json"
 FILES = "files/"
+RANKS = "ranks/"
 ShardName = Annotated[str, Meta(pattern=r"^(low-|images-)?[0-9]{2,4}\Z")]
 FileName = Annotated[
     str, Meta(pattern=r"^(low-|images-)?[0-9]{2,4}/[0-9a-f]{32}\.([0-9]{1,20}\.)?[a-z]{2,12}\Z")
@@ -36,6 +37,8 @@ class Seal(Struct, frozen=True, kw_only=True):
     metas: dict[ShardName, str]
     """The engine's list of its files, of each shard."""
     files: dict[FileName, SealedFile]
+    ranks: SealedFile | UnsetType = UNSET
+    """Of its pages, if they have any."""
     digest: str = ""
     """Of everything else."""
 

@@ -157,23 +157,27 @@ class Ranker:
 
     def ranks(self, ranked: Sequence[Ranked]) -> list[float]:
         """Return the ranks of pages by the link graph; 0 for those that have none."""
+        return self._worths([one.candidate for one in ranked]) or [0.0] * len(ranked)
+
+    def _worths(self, candidates: Sequence[Candidate]) -> list[float] | None:
+        """Return the ranks of candidates, from our file or as their shards have told; or None."""
         if self._ranks is None:
-            return [0.0] * len(ranked)
-        found: list[float] = self._ranks.of_all([one.candidate.key for one in ranked]).tolist()
+            told = [one.rank for one in candidates]
+            return told if any(told) else None
+        found: list[float] = self._ranks.of_all([one.key for one in candidates]).tolist()
         return found
 
     def _unasked(self, candidates: Sequence[Candidate], switches: Switches) -> list[Ranked]:
         """Order pages that were asked for by filters alone: by worth, or the newest first."""
-        if self._ranks is not None and switches.static:
-            worths = self._ranks.of_all([one.key for one in candidates]).tolist()
-        else:
+        worths = self._worths(candidates) if switches.static else None
+        if worths is None:
             worths = [float(one.at) for one in candidates]
         return in_order([Ranked(*pair) for pair in zip(worths, candidates, strict=True)])
 
     def _by_rank(self, candidates: Sequence[Candidate]) -> list[Ranked]:
-        if self._ranks is None:
+        worths = self._worths(candidates)
+        if worths is None:
             return _all_by_words(candidates)
-        worths = self._ranks.of_all([one.key for one in candidates]).tolist()
         return [
             Ranked(rounded(one.score) * (1 + self._parameters.static * log1p(worth)), one)
             for one, worth in zip(candidates, worths, strict=True)

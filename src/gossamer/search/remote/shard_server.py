@@ -6,6 +6,7 @@ from threading import Lock
 import msgspec
 
 from gossamer.errors import CannotGoOn
+from gossamer.ranks import NewestRanks, ranks_path
 from gossamer.search.manifest import image_folders, index_folder, read_manifest, shard_folders
 from gossamer.search.remote.protocol import (
     MOST_REQUEST_BYTES,
@@ -26,6 +27,7 @@ class ShardServer:
 
     def __init__(self, folder: Path | str) -> None:
         self._index = index_folder(Path(folder))
+        self._ranks = NewestRanks(ranks_path(Path(folder)))
         self._open: dict[str, LocalShard] = {}
         self._born = -1
         self._lock = Lock()
@@ -73,5 +75,5 @@ class ShardServer:
                 offer = self._offer()
                 if name not in (*offer.high, *offer.low, *offer.images):
                     raise BadMessage(f"there is no shard {name[:20]!r}")
-                found = self._open[name] = LocalShard(self._index / name)
+                found = self._open[name] = LocalShard(self._index / name, self._ranks)
             return found

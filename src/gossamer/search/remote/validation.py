@@ -132,7 +132,7 @@ def _is_candidate(one: Candidate) -> bool:
     is_possible = (
         _is_count(one.at) and 0 <= one.spam <= MOST_SPAM and 0 <= one.listing <= MOST_LISTING
     )
-    return is_known and is_possible and _is_number(one.score)
+    return is_known and is_possible and _is_number(one.score) and _is_number(one.rank)
 
 
 def _is_count(number: int) -> bool:

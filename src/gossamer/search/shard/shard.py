@@ -7,9 +7,10 @@ from typing import Final, Protocol
 
 import msgspec
 import tantivy
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from gossamer.durable import is_writable, linked_files
+from gossamer.ranks import NewestRanks
 from gossamer.search.fields import FAST_FIELDS, TEXT_FIELDS
 from gossamer.search.messages import (
     Bonus,
@@ -85,8 +86,10 @@ class LocalShard:
 
     is_far: Final = False
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, ranks: NewestRanks | None = None) -> None:
+        """Take its folder, and the ranks of its pages if candidates are to have them."""
         self.path = path
+        self._ranks = ranks
         self.place, self.name = str(path.parent.parent), path.name
         self._links = ExitStack()
         with guarded(path):
@@ -102,6 +105,8 @@ class LocalShard:
 
     def renew(self) -> bool:
         """Take up what was committed since; tell whether there was anything."""
+        if self._ranks is not None:
+            self._ranks.renew()
         with guarded(self.path):
             before = self._now
             if read_meta(self.path) == before.meta:
@@ -136,10 +141,13 @@ class LocalShard:
             places = [place for _, place in hits]
             columns = [now.searcher.fast_field_values(name, places) for name in FAST_FIELDS]
         scores = [score for score, _ in hits]
-        rows = zip(scores, *columns, strict=True)
+        rows = [Candidate(*row) for row in zip(scores, *columns, strict=True)]
+        ranks = self._ranks.of_all([one.key for one in rows]) if self._ranks is not None else []
         return TopCandidates(
             total=found.count,  # type: ignore[attr-defined]  # its stub forgot it
-            candidates=[Candidate(*row) for row in rows],
+            candidates=[replace(one, rank=rank) for one, rank in zip(rows, ranks, strict=True)]
+            if any(ranks)
+            else rows,
         )
 
     def evidence(self, keys: Sequence[int], ask: ShardQuery) -> list[list[Evidence]]:
