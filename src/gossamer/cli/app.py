@@ -3,13 +3,13 @@
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
-from importlib import import_module
 from typing import Any
 
 from gossamer import __version__
 from gossamer.cli.parameters import Declaration, declarations_of
 from gossamer.cli.parsing import HELP, given_values, wrong_usage
 from gossamer.errors import ConfigError
+from gossamer.lazy import imported
 
 _NAME = "gossamer"
 _ABOUT = "A web crawler that keeps what it finds and can say why."
@@ -212,5 +212,5 @@ def _help_of(path: str, about: str, verbs: Mapping[str, str], notes: str = "") -
 
 def _defined(place: str) -> Callable[..., Any]:
     module, _, name = place.partition(".")
-    found: Callable[..., Any] = getattr(import_module(f"gossamer.cli.{module}"), name)
+    found: Callable[..., Any] = getattr(imported(f"gossamer.cli.{module}"), name)
     return found

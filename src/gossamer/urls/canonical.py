@@ -16,10 +16,11 @@ import re
 import unicodedata
 from collections.abc import Callable
 from functools import cache, lru_cache
+from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias
 
 import ada_url
-from publicsuffixlist import PublicSuffixList
+from publicsuffixlist import PSLFILE, PublicSuffixList
 from xxhash import xxh3_64_intdigest
 
 from gossamer.config import Config, UrlConfig
@@ -317,11 +318,17 @@ def registrable_domain(host: str) -> str:
     return domain if isinstance(domain, str) else name
 
 
+_RULE_TAIL = re.compile(r"^(?!//)!?(?:\S*\.)?([^\s.]+\.[^\s.]+)", re.MULTILINE)
+
+
 @cache
 def _tails_with_rules() -> frozenset[str]:
-    """Return the last two labels of every rule of the list that has as many: `co.uk`, `*.ck`."""
-    rules = _suffixes(with_encoded=False)._publicsuffix  # noqa: SLF001 -- the list has no public way to ask
-    return frozenset(".".join(rule.lstrip("!").split(".")[-2:]) for rule in rules if "." in rule)
+    """Return the last two labels of every rule of the list that has as many: `co.uk`, `*.ck`.
+
+    They are read from its file: for most names that is all that is needed, and takes a sixth of
+    the time that the list itself takes to be read.
+    """
+    return frozenset(_RULE_TAIL.findall(Path(PSLFILE).read_text("utf-8").lower()))
 
 
 def _plain_tail(name: str) -> str:

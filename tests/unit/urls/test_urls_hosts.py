@@ -1,10 +1,13 @@
 """Domains, ring points and keys."""
 
+from pathlib import Path
+
 import pytest
-from publicsuffixlist import PublicSuffixList
+from publicsuffixlist import PSLFILE, PublicSuffixList
 
 from gossamer.config import UrlConfig
 from gossamer.urls import (
+    canonical,
     fingerprint,
     host_key,
     parse,
@@ -79,3 +82,10 @@ def test_a_fingerprint_starts_with_the_ring_point() -> None:
 )
 def test_a_host_is_shown_as_people_write_it_unless_it_could_deceive(host: str, shown: str) -> None:
     assert unicode_host(host) == shown
+
+
+def test_names_that_rules_speak_of_are_those_of_the_public_suffix_list() -> None:
+    lines = Path(PSLFILE).read_text("utf-8").lower().splitlines()
+    rules = [line.partition(" ")[0].strip() for line in lines if not line.startswith("//")]
+    tails = {".".join(rule.lstrip("!").split(".")[-2:]) for rule in rules if "." in rule}
+    assert canonical._tails_with_rules() == tails
