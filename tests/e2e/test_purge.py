@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import gossamer
+from gossamer import LoggedQuery, QueryLog
 from gossamer.testing import ScriptedWeb, serve_in_thread
 from tests.e2e.archive import read_archive
 from tests.e2e.crawler import GOSSAMER, Crawler, finish, flags_for, kill, only_json, spawn
@@ -102,11 +103,20 @@ def test_what_is_purged_is_nowhere_and_its_copies_have_its_content(
     aside.mkdir(exist_ok=True)
     for path in (crawler.folder / "archive").glob("*-00-*.gz"):  # as a repair sets files aside
         shutil.copy(path, aside / path.name)
+    log, url = QueryLog(crawler.folder), f"{crawler.seeds[0]}secret/1"
+    for n, query in enumerate(("marmoset", f"links to {url}", "-(site:a.test/secret/1)", "open")):
+        log.append(LoggedQuery(at=float(n), query=query, total=1, took_ms=1.0))
+    asked = crawler.folder / "linkcheck" / "archive"
+    asked.mkdir(parents=True)
+    (asked / "pages-00-0001-00000.warc.gz").write_bytes(TOKEN)
     assert len(places_of(TOKEN, crawler.folder)) >= 5
     told = only_json(crawler.say("drop", PATTERN, "--purge", "--json").expect(0))
     assert told["pages"] == 5
     assert told["heirs"] == 1
-    assert set(told["removed"]) == {"graph", "index", "tables"}
+    assert set(told["removed"]) == {"graph", "index", "tables", "linkcheck"}
+    assert told["queries"] == 2
+    assert [one.query for one in log.report().frequent] == ["marmoset", "open"]
+    assert [one for one in places_of(b"secret/", crawler.folder) if one.startswith("queries")] == []
     expect_purged(crawler)
     again = only_json(crawler.say("drop", "--purge", "--json").expect(0))
     assert again["files"] == []

@@ -1,18 +1,31 @@
 """Purge and prune: remove what is stored for good, from a crawl that does not run."""
 
+import re
+import shutil
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from gossamer.api.arguments import texts
 from gossamer.api.crawls import OpenCrawl
 from gossamer.clock import SystemClock
+from gossamer.config import UrlConfig
 from gossamer.errors import CannotGoOn, ConfigError
+from gossamer.report import LINK_CHECK_FOLDER
+from gossamer.search import QueryLog
 from gossamer.settings import load_crawl_config
+from gossamer.store import CrawlFolder, is_locked
+from gossamer.urls import Patterns, parse
 
 if TYPE_CHECKING:
     from gossamer.crawl import Purged
     from gossamer.model import BuildProgress
+
+
+_HOST = re.compile(r"[.:/]|^localhost$")
+"""What a word has in it that may be a host or a URL."""
 
 
 def purge(
@@ -22,8 +35,9 @@ def purge(
 ) -> "Purged":
     """Drop what patterns name, and remove it from the archive for good; what is dropped, if none.
 
-    Copies of its content that stay get it. Graph, index and tables are built again. Killed at any
-    moment, the next start, or the next call, finishes it.
+    Copies of its content that stay get it. Graph, index and tables are built again; queries that
+    name it and the answers of a check of links leave the folder, too. Killed at any moment, the
+    next start, or the next call, finishes it.
     """
     from gossamer.crawl import finish_interrupted, purge_urls
 
@@ -35,7 +49,11 @@ def purge(
     named = given or list(load_crawl_config(place).filter.drop)
     if not named:
         raise ConfigError("nothing to purge: give a pattern, or drop something first")
-    return _rebuilt(place, purge_urls(place, named, tell), tell)
+    asked = _without_answers(place)
+    queries = QueryLog(place).forget(lambda query: _names(query, Patterns(named)))
+    found = purge_urls(place, named, tell)
+    removed = [*found.removed, *asked]
+    return _rebuilt(place, replace(found, removed=removed, queries=queries), tell)
 
 
 def prune(
@@ -66,6 +84,33 @@ def prune(
     Crawl(place).drop(())  # what a kill has left is put right
     found = prune_editions(place, keep, now if moment is None else moment, tell)
     return _rebuilt(place, found, tell)
+
+
+def _without_answers(folder: Path) -> list[str]:
+    """Delete what a check of links has asked for outside; return its name if there was any."""
+    place = CrawlFolder(folder / LINK_CHECK_FOLDER)
+    if not place.root.exists():
+        return []
+    if is_locked(place):
+        raise CannotGoOn(
+            f"links are being checked in {place.root}, and nothing was changed; run this again "
+            "when that has ended"
+        )
+    shutil.rmtree(place.root)
+    return [LINK_CHECK_FOLDER]
+
+
+def _names(query: str, patterns: Patterns) -> bool:
+    """Return True if a query has a URL or a host in it that patterns name."""
+    for word in query.split():
+        for text in {word, word.partition(":")[2]}:
+            said = text.strip("\"'()-<>,")
+            if not _HOST.search(said):
+                continue
+            url = parse(said if "://" in said else f"http://{said}", UrlConfig())
+            if url is not None and patterns.match(url.text):
+                return True
+    return False
 
 
 def _stopped(folder: Path | str) -> Path:

@@ -154,6 +154,10 @@ def _tell_purged(facts: "Purged", *, is_json: bool) -> None:
     if is_json:
         print_json(as_json(facts))
         return
+    if facts.queries:
+        out().print(f"{counted(facts.queries, 'query', 'queries')} left the query log")
+    if "linkcheck" in facts.removed:
+        out().print("the answers of the last check of links were removed")
     if not facts.files:
         out().print("nothing was stored that would have to go")
         return

@@ -8,7 +8,7 @@ import errno
 import fcntl
 import os
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Lock
@@ -17,6 +17,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta, Struct
 
+from gossamer.durable import replace_file
 from gossamer.log import redact
 from gossamer.search.answer import Answer
 
@@ -110,6 +111,14 @@ class QueryLog:
             if os.write(file, written) < len(written):
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self.path))
 
+    def forget(self, is_named: Callable[[str], bool]) -> int:
+        """Remove the lines whose query names what may not be kept, and those that cannot be read.
+
+        Returns how many queries are gone. Whoever writes meanwhile goes on in the new file.
+        """
+        with self._lock:
+            return sum(_without(path, is_named) for path in (self.path, *self._older()))
+
     def report(self, most: int = 20) -> QueryReport:
         """Return what was asked, with at most so many queries of each kind."""
         entries, damaged = self._read()
@@ -179,6 +188,31 @@ class QueryLog:
         for source, target in zip(reversed((self.path, *older[:-1])), reversed(older), strict=True):
             with suppress(FileNotFoundError):
                 source.replace(target)
+
+
+def _without(path: Path, is_named: Callable[[str], bool]) -> int:
+    """Write a file anew without some queries; return how many are gone."""
+    for _ in range(_TRIES):
+        if not path.exists():
+            return 0
+        with path.open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            if not os.path.samestat(os.fstat(file.fileno()), path.stat()):
+                continue  # another process has begun a new one
+            lines = file.read().splitlines(keepends=True)
+            kept = [line for line in lines if not _is_named_in(line, is_named)]
+            if len(kept) < len(lines):
+                replace_file(path, b"".join(kept), mode=0o600)
+        return len(lines) - len(kept)
+    raise OSError(f"{path} is replaced again and again")
+
+
+def _is_named_in(line: bytes, is_named: Callable[[str], bool]) -> bool:
+    try:
+        found = _decode(line)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return True
+    return is_named(found.query) or is_named(found.corrected)
 
 
 def _frequencies(entries: Sequence[LoggedQuery]) -> list[QueryFrequency]:

@@ -62,7 +62,10 @@ class Purged(Struct, frozen=True, kw_only=True):
     """Copies that became originals, since theirs has gone."""
     freed_bytes: int
     removed: list[str]
-    """What was made from the archive, and is to be built again: graph, index, tables."""
+    """What was made from the archive, and is to be built again: graph, index, tables. And the
+    answers that a check of links had from outside, linkcheck."""
+    queries: int = 0
+    """Lines of the query log that named what was removed."""
 
 
 def purge_urls(root: Path, patterns: Iterable[str], tell: BuildProgress) -> Purged:
