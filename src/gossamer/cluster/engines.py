@@ -67,7 +67,7 @@ class HeadEngine:
 
     @property
     def nodes(self) -> Sequence[NodeState]:
-        """Return the machines that are there, as last heard."""
+        """Return the machines that are there; none while the head is away."""
         return self._nodes
 
     async def run(self, on_ended: Callable[[ProcessEnded], None]) -> None:
@@ -87,8 +87,8 @@ class HeadEngine:
             try:
                 if await self._hear(connection):
                     return
-            finally:
-                self._connection = None
+            finally:  # nothing can be started until it is there again, and nobody is to try
+                self._connection, self._nodes = None, ()
                 connection.close()
             await self._clock.sleep(REDIAL_S)
 
