@@ -24,6 +24,15 @@ class LetterKey(NamedTuple):
     number: int
 
 
+class Original(NamedTuple):
+    """A page whose content was given away: others may refer to it."""
+
+    url: int
+    shard: int
+    number: int
+    """The manifest that has it."""
+
+
 class StoredFile(NamedTuple):
     """A file of a shard's state: where it is, and what it contains."""
 
@@ -43,7 +52,11 @@ class ShardState:
     stored: list[int] = field(default_factory=list)
     asked_at: dict[int, int] = field(default_factory=dict)
     relies: dict[int, int] = field(default_factory=dict)
-    """By shard, the highest manifest whose receipts were used."""
+    """By shard, the highest manifest whose receipts, or whose originals, were used."""
+    copies: dict[int, int] = field(default_factory=dict)
+    """By page that is stored as a copy: the page that it refers to."""
+    firsts: dict[int, Original] = field(default_factory=dict)
+    """By content of which this shard has the claims: the first page."""
     commits: int = 0
 
     def copy(self) -> "ShardState":
@@ -56,6 +69,8 @@ class ShardState:
             list(self.stored),
             dict(self.asked_at),
             dict(self.relies),
+            dict(self.copies),
+            dict(self.firsts),
             self.commits,
         )
 
@@ -68,6 +83,7 @@ class ShardState:
             [url for url in self.queue if low <= points[url] < high],
             asked_at=dict(self.asked_at),
             relies=dict(self.relies),
+            firsts={c: first for c, first in self.firsts.items() if low <= c < high},
             commits=self.commits,
         )
 

@@ -33,6 +33,8 @@ class Coordinator:
         self._answers: dict[int, Idle] = {}
         self._last_answers: dict[int, Idle] = {}
         self._found: dict[int, tuple[int, int]] = {}
+        self._moves: dict[int, int] = {}
+        """By shard that was told to end: where it is to go on."""
 
     @property
     def charter(self) -> Charter:
@@ -140,7 +142,8 @@ class Coordinator:
             self._plan = None
             self._go_on_with(replace(self.charter, ranges=ranges, intent=None))
         elif dead:
-            self.issue(self.world.dice.choice(dead))
+            shard = self.world.dice.choice(dead)
+            self.issue(shard, self._moves.get(shard))
 
     def runs(self, shard: int) -> bool:
         return shard in self.owners and self.owners[shard].is_alive
@@ -167,7 +170,22 @@ class Coordinator:
     def _start(self, shard: int, node: int) -> None:
         self.bounds.pop(shard, None)
         self._last_answers = {}
-        self.owners[shard] = self.world.start(shard, node, self.hold.number, self)
+        is_moved = self._moves.pop(shard, None) == node
+        self.owners[shard] = self.world.start(
+            shard, node, self.hold.number, self, is_moved=is_moved
+        )
+
+    def move(self, shard: int) -> None:
+        """Have a shard end and go on elsewhere: it ships, its last manifest says so, it ends."""
+        owner = self.owners.get(shard)
+        is_free = self.hold.offered is None and self.speaks and not self.is_cut
+        if not is_free or owner is None or not owner.is_open or owner.split:
+            return
+        node = (owner.node + 1 + self.world.dice.randrange(NODES - 1)) % NODES
+        self._moves[shard] = node
+        owner.inbox.append(("end", self.reign, 0))
+        if not self.world.rules.moves_wait_for_the_end:
+            self.issue(shard, node)
 
     def _note_children(self, shard: int, manifest: Manifest) -> None:
         """Remember the children that a manifest names and the charter does not."""

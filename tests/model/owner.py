@@ -9,6 +9,7 @@ from tests.model.chains import (
     LetterKey,
     Lost,
     Manifest,
+    Original,
     Outcome,
     ShardState,
     StoredFile,
@@ -86,10 +87,17 @@ class Owner:
     """A shard's process. Each method is one step; the world decides who steps when."""
 
     def __init__(
-        self, world: "World", shard: int, node: int, epoch: int, leader: "Coordinator"
+        self,
+        world: "World",
+        shard: int,
+        node: int,
+        epoch: int,
+        leader: "Coordinator",
+        *,
+        is_moved: bool = False,
     ) -> None:
         self.world, self.shard, self.node, self.epoch = world, shard, node, epoch
-        self.leader = leader
+        self.leader, self.is_moved = leader, is_moved
         self.hold = Hold(world, shard)
         self.disk: Disk | None = None
         self.inbox: list[tuple[str, int, int]] = []
@@ -148,6 +156,7 @@ class Owner:
             self._is_local = local is not None and self._fits(local, newest)
             is_same_node = newest.node == self.node
             is_settled = is_same_node and (newest.is_settled or not rules.waits_are_inherited)
+            is_settled = is_settled or (self.is_moved and not rules.moves_wait_for_the_end)
             self._claim = replace(
                 newest,
                 epoch=self.epoch,
@@ -280,10 +289,11 @@ class Owner:
                 return
 
     def commit_pages(self) -> None:
-        """Make all pages count that are in hand."""
+        """Make all pages count that are in hand; of a content that others had first, as copies."""
         if self.hand:
             for url in self.hand:
                 self.state.stored.append(url)
+                self._refer(url)
                 for link in self.world.links[url]:
                     self.take(link)
             self.hand.clear()
@@ -291,6 +301,19 @@ class Owner:
 
     def _commit(self) -> None:
         self.state.commits += 1
+
+    def _refer(self, url: int) -> None:
+        """Let a page be a copy if the owner of its content names another one."""
+        first = self.world.first_of(url)
+        if first is not None and first.url != url:
+            self.state.copies[url] = first.url
+            if self.world.rules.copies_rely_on_originals and first.shard != self.shard:
+                self._rely(first.shard, first.number)
+        elif not self.world.rules.gives_away_what_is_shipped:
+            self.world.give_away(Original(url, self.shard, self.hold.number))
+
+    def _rely(self, shard: int, number: int) -> None:
+        self.state.relies[shard] = max(self.state.relies.get(shard, 0), number)
 
     def saved(self) -> Disk:
         """Return what a copy of the folder has: what is in hand is queued there."""
@@ -318,8 +341,12 @@ class Owner:
     def receipted(self, receipt: Receipt) -> None:
         """Delete a letter's row."""
         if self.state.outbox.pop(receipt.key, None) is not None:
-            relies = self.state.relies
-            relies[receipt.receiver] = max(relies.get(receipt.receiver, 0), receipt.number)
+            self._rely(receipt.receiver, receipt.number)
+            self._commit()
+
+    def learn(self, content: int, first: Original) -> None:
+        """Take a claim that was given away; what is kept already stays."""
+        if self.state.firsts.setdefault(content, first) is first:
             self._commit()
 
     # ---------------------------------------------------------------- shipping
@@ -363,7 +390,7 @@ class Owner:
         state, points = whole.state, self.world.points
         left = state.half(points, state.low, middle)
         right = state.half(points, middle, state.high)
-        left.stored, left.outbox = state.stored, state.outbox
+        left.stored, left.outbox, left.copies = state.stored, state.outbox, state.copies
         children = (*whole.children, Child(child, right, whole.files))
         return replace(whole, state=left, children=children, lineage=self.world.dice.random())
 
@@ -406,6 +433,9 @@ class Owner:
                 receipt = Receipt(debt.sender, debt.key, self.shard, self.hold.number)
                 self.world.mail.append(receipt)
         self._owed = [debt for debt in self._owed if debt.commits > self.shipped]
+        state = self.manifest.state
+        for url in set(state.stored) - set(before.state.stored) - state.copies.keys():
+            self.world.give_away(Original(url, self.shard, self.hold.number))
         if self.manifest.is_last or len(self.manifest.children) > len(before.children):
             self.die()
 
@@ -421,6 +451,8 @@ class Owner:
         if what == "grant":
             self.allowance += number
             self.is_waiting = False
+        elif what == "end":
+            self.is_stopping = self.split is None and self.checkpoint is None
         elif what == "idle?":
             self.leader.answered(self._idle(number))
 

@@ -16,10 +16,12 @@ class Verdict(NamedTuple):
 
     lost: int
     twice: int
+    dangling: int = 0
+    """Copies whose original is not there."""
 
     @property
     def is_bad(self) -> bool:
-        return bool(self.lost or self.twice)
+        return bool(self.lost or self.twice or self.dangling)
 
 
 class RestoreReader:
@@ -90,6 +92,8 @@ class RestoreReader:
 def judged(world: "World", states: list[ShardState]) -> Verdict:
     """Let a crawl end by itself from the states of its shards, on one quiet machine; judge it."""
     stored = Counter(url for state in states for url in state.stored)
+    copies = {url: first for state in states for url, first in state.copies.items()}
+    dangling = sum(first not in stored or first in copies for first in copies.values())
     seen = set().union(*(state.seen for state in states))
     todo = [url for state in states for url in state.queue]
     found = [url for state in states for url in state.outbox.values()]
@@ -104,4 +108,4 @@ def judged(world: "World", states: list[ShardState]) -> Verdict:
             stored[url] += 1
             found += world.links[url]
     twice = sum(times - 1 for times in stored.values())
-    return Verdict(len(world.reachable - stored.keys()), twice)
+    return Verdict(len(world.reachable - stored.keys()), twice, dangling)

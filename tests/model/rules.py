@@ -43,6 +43,9 @@ class Rules:
     waits_for_all_before_granting: bool = True
     gives_up_grants: bool = True
     knows_children_before_the_end: bool = True
+    moves_wait_for_the_end: bool = True
+    gives_away_what_is_shipped: bool = True
+    copies_rely_on_originals: bool = True
 
 
 VARIANTS = {
@@ -69,4 +72,7 @@ VARIANTS = {
     "waits_for_all_before_granting": "a new coordinator grants before all have joined",
     "gives_up_grants": "unused grants of an old coordinator are kept",
     "knows_children_before_the_end": "a child that the charter does not have is forgotten",
+    "moves_wait_for_the_end": "who was told to end is taken to have ended",
+    "gives_away_what_is_shipped": "a page is named as an original before it is shipped",
+    "copies_rely_on_originals": "a copy's manifest does not name the one that has its original",
 }

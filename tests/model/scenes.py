@@ -356,6 +356,28 @@ def two_coordinators_start_what_died(rules: Rules) -> RunOutcome:
     return world.run()
 
 
+def moved_shard_has_not_heard(rules: Rules) -> RunOutcome:
+    """A shard is to move; it has not heard of that yet, and has its lease."""
+    stage = staged(rules, SAME_HOST)
+    world, leader, owner = stage.world, stage.leader, stage.owners[0]
+    crawled(owner)
+    shipped(owner)
+    confirmed(owner)
+    leader.move(0)
+    if leader.owners[0] is owner:  # silent for long: it is started elsewhere all the same
+        leader.issue(0, 1)
+    successor = leader.owners[0]
+    successor.claim()
+    while not successor.is_open:
+        successor.restore()
+    confirmed(successor)
+    successor.allowance = 100
+    world.now += GAP
+    successor.fetch()
+    owner.fetch()
+    return ended(stage)
+
+
 Scene: TypeAlias = Callable[[Rules], RunOutcome]
 SCENES: dict[str, Scene] = {
     "checks_the_predecessor": suspended_beyond_its_number,
@@ -372,5 +394,6 @@ SCENES: dict[str, Scene] = {
     "knows_children_before_the_end": child_of_an_old_order,
     "gives_up_grants": grants_of_two_coordinators,
     "epochs_are_issued": two_coordinators_start_what_died,
+    "moves_wait_for_the_end": moved_shard_has_not_heard,
 }
 """By the rule without which each goes wrong."""

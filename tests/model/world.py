@@ -10,8 +10,10 @@ from tests.model.chains import (
     Charter,
     Child,
     LatePut,
+    Lost,
     Manifest,
     ModelStore,
+    Original,
     ShardState,
     land,
 )
@@ -22,6 +24,7 @@ from tests.model.rules import GAP, NODES, Rules
 
 URLS, HOSTS, SHARDS, MOST_SHARDS = 80, 7, 3, 6
 SPAN = 64
+CONTENTS = 24
 FAULTS = 30
 MOST_STEPS = 30_000
 MOST_CLAIMS = 400
@@ -67,6 +70,10 @@ class World:
         dice = self.dice
         self.span = SPAN
         self.points, self.links = web or _random_web(dice)
+        self.contents = [url % SPAN for url, _ in enumerate(self.points)]
+        """Of each page; who owns it is found as for hosts. Some pages have the same."""
+        if not is_calm:
+            self.contents = [dice.randrange(CONTENTS) * SPAN // CONTENTS for _ in self.points]
         self.reachable = {0}
         todo = [0]
         while todo:
@@ -119,14 +126,39 @@ class World:
             self.short_gaps += 1
         self._asked_at[point] = self.now
 
-    def start(self, shard: int, node: int, epoch: int, leader: Coordinator) -> Owner:
+    def start(
+        self, shard: int, node: int, epoch: int, leader: Coordinator, *, is_moved: bool
+    ) -> Owner:
         """Start a shard's process; one that runs in the same folder is ended first."""
         for owner in self.owners:
             if owner.is_alive and (owner.node, owner.shard) == (node, shard):
                 owner.die()
-        self.owners.append(Owner(self, shard, node, epoch, leader))
+        self.owners.append(Owner(self, shard, node, epoch, leader, is_moved=is_moved))
         self.claims += 1
         return self.owners[-1]
+
+    def _owner_of(self, content: int) -> Owner | None:
+        """Return who is asked about a content: perhaps an owner that is one no longer."""
+        found = [
+            owner
+            for owner in self.owners
+            if owner.is_open and not owner.is_frozen
+            if owner.state.low <= content < owner.state.high
+        ]
+        return self.dice.choice(found) if found else None
+
+    def first_of(self, url: int) -> Original | None:
+        """Return the first page of a page's content, if somebody says so in time."""
+        owner = self._owner_of(self.contents[url])
+        is_late = self.faults and self.dice.random() < 0.1
+        return None if owner is None or is_late else owner.state.firsts.get(self.contents[url])
+
+    def give_away(self, first: Original) -> None:
+        """Tell the owner of a content who had it first; that may be lost."""
+        content = self.contents[first.url]
+        owner = self._owner_of(content)
+        if owner is not None and not (self.faults and self.dice.random() < 0.1):
+            owner.learn(content, first)
 
     def child(self, shard: int) -> Child:
         """Return how a child begins, as its parent's manifests say."""
@@ -135,7 +167,7 @@ class World:
                 for child in self.store.manifest(parent).children:
                     if child.shard == shard:
                         return child
-        raise AssertionError(shard)
+        raise Lost(f"shard {shard}: no manifest names it")
 
     def new_shard(self) -> int | None:
         """Return a number for a new shard, unless there are enough."""
@@ -208,7 +240,7 @@ class World:
             ]
             kinds += [lambda: self._stop(owner, "cut"), lambda: self._suspect(owner)]
             kinds += [lambda: self._split(owner), lambda: self._freeze_node(owner.node)]
-            kinds += [lambda: self._end(owner)]
+            kinds += [lambda: self._end(owner), lambda: self._move(owner)]
         self.dice.choice(kinds)()
 
     def _second_coordinator(self) -> None:
@@ -270,6 +302,10 @@ class World:
         if owner.leader.is_alive and not owner.leader.is_frozen:
             owner.leader.split(owner.shard)
 
+    def _move(self, owner: Owner) -> None:
+        if owner.leader.is_alive and not owner.leader.is_frozen:
+            owner.leader.move(owner.shard)
+
     # ---------------------------------------------------------------- a run
 
     @property
@@ -326,7 +362,10 @@ class World:
     def _note(self, reader: RestoreReader) -> None:
         self.readers.remove(reader)
         found = reader.verdict()
-        self.restored = Verdict(self.restored.lost + found.lost, self.restored.twice + found.twice)
+        was = self.restored
+        self.restored = Verdict(
+            was.lost + found.lost, was.twice + found.twice, was.dangling + found.dangling
+        )
 
     def run(self) -> RunOutcome:
         """Go on until the charter says that the crawl is finished; judge what readers see."""
@@ -349,7 +388,7 @@ class World:
         final = judged(self, states)
         if self.limit >= len(self.reachable):
             visible = {url for state in states for url in state.stored}
-            final = Verdict(len(self.reachable - visible), final.twice)
+            final = Verdict(len(self.reachable - visible), final.twice, final.dangling)
         return RunOutcome(
             "finished",
             final,
