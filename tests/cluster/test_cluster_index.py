@@ -12,7 +12,7 @@ import pytest
 
 import gossamer
 from gossamer.testing import ScriptedWeb, serve_in_thread
-from tests.cluster.extent import IS_FULL, times
+from tests.cluster.extent import IS_FULL
 from tests.cluster.machines import ClusterTrial, Node, cluster_of
 from tests.e2e.crawler import Crawler, finish, flags_for, only_json, say, wait_until, write_knobs
 from tests.e2e.nursery import Child
@@ -147,7 +147,7 @@ def test_builds_that_are_killed_leave_what_was_there(crawler: Crawler, url: str)
     began = time.monotonic()
     finish(whole).expect(0)
     took_s = time.monotonic() - began
-    for _ in range(max(2, times(10))):
+    for _ in range(10 if IS_FULL else 2):
         child = Child([*words, "--full"])
         time.sleep(dice.uniform(0.1, took_s))
         child.kill()
