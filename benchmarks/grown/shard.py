@@ -29,7 +29,7 @@ SAMPLE_BEATS = 200
 HEAD_START_S = 0.9
 """In a long round, until pauses count: the first pages load what is loaded late, and no chore has
 begun."""
-SPARE_PAGES = 200
+SPARE_PAGES = 600
 """For what is in flight when a round ends."""
 
 

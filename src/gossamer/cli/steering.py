@@ -158,15 +158,23 @@ def _tell_purged(facts: "Purged", *, is_json: bool) -> None:
         out().print(f"{counted(facts.queries, 'query', 'queries')} left the query log")
     if "linkcheck" in facts.removed:
         out().print("the answers of the last check of links were removed")
-    if not facts.files:
+    if not facts.files and not facts.store:
         out().print("nothing was stored that would have to go")
         return
-    out().print(
-        f"removed: {counted(facts.pages, 'stored answer')}; {counted(len(facts.files), 'file')} "
-        f"written anew, {facts.freed_bytes / MIB:,.1f} MiB freed"
-    )
+    if facts.files:
+        out().print(
+            f"removed: {counted(facts.pages, 'stored answer')}; "
+            f"{counted(len(facts.files), 'file')} written anew, "
+            f"{facts.freed_bytes / MIB:,.1f} MiB freed"
+        )
     if facts.heirs:
         out().print(f"{counted(facts.heirs, 'copy', 'copies')} got the content that was removed")
+    if facts.store:
+        past = f"; {counted(facts.checkpoints, 'checkpoint')} of the past had it, too"
+        out().print(
+            f"gone from {facts.store}: {counted(facts.objects, 'object')} deleted"
+            f"{past if facts.checkpoints else ''}"
+        )
 
 
 def _drop_lines(facts: "Dropped", folder: str) -> list[str]:

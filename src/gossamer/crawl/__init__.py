@@ -30,10 +30,9 @@ if TYPE_CHECKING:
         build_state,
         expect_stopped,
         finish_interrupted,
-        prune_editions,
-        purge_urls,
         write_indexes,
     )
+    from gossamer.crawl.removing import prune_editions, purge_urls
     from gossamer.crawl.running import Ending, RoundTotals
     from gossamer.crawl.seeds import Seed, check_seeds, read_seeds
 else:
@@ -47,8 +46,9 @@ else:
             "joined_shard": "JoiningShard run_joined",
             "mend": (
                 "NearTotals Purged RebuiltState build_near build_state expect_stopped "
-                "finish_interrupted prune_editions purge_urls write_indexes"
+                "finish_interrupted write_indexes"
             ),
+            "removing": "prune_editions purge_urls",
             "running": "Ending RoundTotals",
             "seeds": "Seed check_seeds read_seeds",
         },

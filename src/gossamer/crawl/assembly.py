@@ -94,6 +94,9 @@ from gossamer.store import (
 )
 from gossamer.urls import seed_urls
 
+SURVEYS = 5
+"""How often it is tried to look at units on probation while they change."""
+
 
 @dataclass(frozen=True, slots=True)
 class Shard:
@@ -442,6 +445,7 @@ def _open_remote(
         wake=run.wake,
         counters=ledger.counters,
         standing=partial(_standing, core, run),
+        survey=partial(_surveyed, core),
         hurries=lambda: ledger.hurries,
     )
 
@@ -451,7 +455,6 @@ def _standing(core: Core, run: RunState) -> Standing:
     return Standing(
         queued=core.frontier.queued + core.traps.let_go,
         held=core.traps.held,
-        on_probation=core.traps.left,
         hosts=core.frontier.hosts.count,
         known_urls=core.url_seen.known,
         active_hosts=core.frontier.active_hosts,
@@ -459,9 +462,20 @@ def _standing(core: Core, run: RunState) -> Standing:
         parked_hosts=core.frontier.parked.hosts,
         stop_reason=run.stop_reason,
         outbox=core.outbox.waiting if core.outbox is not None else 0,
-        traps=core.traps.notes(),
         suspects=len(core.suspects),
     )
+
+
+def _surveyed(core: Core, standing: Standing) -> Standing:
+    """Return how a shard stands with what is said of its units on probation, of some moment.
+
+    There may be thousands of them, at 5 µs each. Nothing is changed, so this may run beside the
+    loop; a unit that grows meanwhile makes us begin again.
+    """
+    for _ in range(SURVEYS):
+        with suppress(RuntimeError):
+            return replace(standing, on_probation=core.traps.left, traps=core.traps.notes())
+    return standing
 
 
 def _open_clocks(

@@ -113,12 +113,12 @@ def checkpoint_crawl(
                 places = [
                     ShardFolder(folder=folder, shard=number, ring=ring) for number in ring.numbers
                 ]
-                pages = [runner.run(_ship(place, orders)) for place in places]
+                pages = [runner.run(ship_shard(place, orders)) for place in places]
         keeper.end()
     return Checkpointed(url=url, pages=sum(pages), shards=shards)
 
 
-async def _ship(place: ShardFolder, orders: ShippingOrders) -> int:
+async def ship_shard(place: ShardFolder, orders: ShippingOrders) -> int:
     """Ship a shard as it is: to be closed is to ship."""
     config = load_crawl_config(place.folder.root)
     random = Random(SystemRandom().getrandbits(64))  # noqa: S311  # record ids, queue draws

@@ -61,15 +61,17 @@ def note_moment(store: CrawlStore, charter: CrawlCharter, last: MomentSet | None
         return last
     at = max(store.manifest_of(*one).at for one in zip(chains, numbers, strict=True))
     found = MomentSet(at=at, generation=charter.generation, numbers=numbers)
-    store.objects.put(_name(SETS, at), json.encode(found))
+    store.objects.put(name_of(SETS, at), json.encode(found))
     return found
 
 
 def manifests_at(store: CrawlStore, at: float) -> tuple[float, list[ShardManifest]]:
     """Return the newest manifests that fit together and are not after a moment."""
-    moments = {name: _at(name) for kind in (SETS, KEPT) for name in store.objects.names(f"{kind}/")}
+    moments = {
+        name: moment_of(name) for kind in (SETS, KEPT) for name in store.objects.names(f"{kind}/")
+    }
     for name in sorted(moments, key=lambda name: moments[name], reverse=True):
-        if moments[name] <= at and (found := _manifests_of(store, name)) is not None:
+        if moments[name] <= at and (found := manifests_of(store, name)) is not None:
             return moments[name], found
     oldest = min(moments.values(), default=None)
     known = "none is there" if oldest is None else f"the oldest is of {_text_of(oldest)}"
@@ -78,13 +80,15 @@ def manifests_at(store: CrawlStore, at: float) -> tuple[float, list[ShardManifes
 
 def keep_set(store: CrawlStore, last: MomentSet) -> None:
     """Keep what the newest set names, if an hour has passed since the last that was kept."""
-    newest = max((_at(name) for name in store.objects.names(f"{KEPT}/")), default=float("-inf"))
+    newest = max(
+        (moment_of(name) for name in store.objects.names(f"{KEPT}/")), default=float("-inf")
+    )
     if last.at - newest < HOUR_S:
         return
-    manifests = _manifests_of(store, _name(SETS, last.at))
+    manifests = manifests_of(store, name_of(SETS, last.at))
     if manifests is not None:
         kept = KeptSet(at=last.at, manifests=tuple(manifests))
-        store.objects.put(_name(KEPT, last.at), json.encode(kept))
+        store.objects.put(name_of(KEPT, last.at), json.encode(kept))
 
 
 def sweep(store: CrawlStore, charter: CrawlCharter, now: float) -> int:
@@ -93,7 +97,7 @@ def sweep(store: CrawlStore, charter: CrawlCharter, now: float) -> int:
     gone = [*_old_moments(store, now), *_old_numbers(store, charter)]
     store.objects.delete(gone)
     before = _unnamed(store)
-    there = [name for name in store.objects.names("") if _is_swept(name, charter)]
+    there = [name for name in store.objects.names("") if is_swept(name, charter)]
     unnamed = {name: before.get(name, now) for name in there if name not in named}
     over = [name for name, since in unnamed.items() if now - since >= DAY_S]
     store.objects.delete(over)
@@ -114,10 +118,10 @@ def worth_keeping(moments: Iterable[float], now: float) -> set[float]:
 
 
 def _old_moments(store: CrawlStore, now: float) -> Iterator[str]:
-    sets = {name: _at(name) for name in store.objects.names(f"{SETS}/")}
+    sets = {name: moment_of(name) for name in store.objects.names(f"{SETS}/")}
     newest = max(sets.values(), default=0.0)
     yield from (name for name, at in sets.items() if now - at > DAY_S and at != newest)
-    kept = {name: _at(name) for name in store.objects.names(f"{KEPT}/")}
+    kept = {name: moment_of(name) for name in store.objects.names(f"{KEPT}/")}
     stays = worth_keeping(kept.values(), now)
     yield from (name for name, at in kept.items() if at not in stays)
 
@@ -148,12 +152,12 @@ def _named(store: CrawlStore, charter: CrawlCharter) -> set[str]:
     newest = [store.manifest(charter.generation, shard) for shard in range(charter.shards)]
     manifests = [found[1] for found in newest if found is not None]
     sets = (*store.objects.names(f"{SETS}/"), *store.objects.names(f"{KEPT}/"))
-    kept = (_manifests_of(store, name) or [] for name in sets)
+    kept = (manifests_of(store, name) or [] for name in sets)
     everything = (*manifests, *joined.from_iterable(kept))
     return {file.name for manifest in everything for file in manifest.objects()}
 
 
-def _is_swept(name: str, charter: CrawlCharter) -> bool:
+def is_swept(name: str, charter: CrawlCharter) -> bool:
     """Return True if an object goes when nothing names it: files, and what no longer counts."""
     top, _, rest = name.partition("/")
     if top in {"archive", "proof"}:
@@ -176,7 +180,7 @@ def _newest(chains: list[Chain]) -> tuple[int, ...]:
     return tuple(max(chain.numbers(), default=0) for chain in chains)
 
 
-def _manifests_of(store: CrawlStore, name: str) -> list[ShardManifest] | None:
+def manifests_of(store: CrawlStore, name: str) -> list[ShardManifest] | None:
     """Return the manifests that a set names; None if some are gone.
 
     What cannot be read is not gone: that is raised, or its files would be taken for unnamed.
@@ -197,7 +201,8 @@ def _manifests_of(store: CrawlStore, name: str) -> list[ShardManifest] | None:
     return [store.manifest_of(chain, number) for chain, number in named]
 
 
-def _name(kind: str, at: float) -> str:
+def name_of(kind: str, at: float) -> str:
+    """Return the name of a set of a moment."""
     return f"{kind}/{round(at * 1000):0{DIGITS}d}"
 
 
@@ -205,6 +210,7 @@ def _text_of(at: float) -> str:
     return datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds")
 
 
-def _at(name: str) -> float:
+def moment_of(name: str) -> float:
+    """Return the moment of a set by its name."""
     digits = name.rpartition("/")[2]
     return int(digits) / 1000 if digits.isdecimal() else float("inf")

@@ -54,6 +54,8 @@ class KeepRequest(Struct, frozen=True, kw_only=True):
     is_forced: bool = False
     leaves_archive: bool = False
     """A folder that is restored has only what is not whole in the store."""
+    keeps_history: bool = True
+    """False for who changes it."""
 
 
 class KeeperLine(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -223,7 +225,8 @@ def _serve(end: socket.socket, request: KeepRequest) -> int:
             say=lambda line: send(KeeperLine(said=line)),
         )
         send(KeeperLine(has_claimed=True, has_restored=claim.has_restored))
-        threading.Thread(target=_keep_history, args=[claim], daemon=True).start()
+        if request.keeps_history:
+            threading.Thread(target=_keep_history, args=[claim], daemon=True).start()
         lines, beat_at = b"", 0.0
         while True:
             wait_s = claim.beat_s if claim.is_settled else SETTLE_S
@@ -236,7 +239,7 @@ def _serve(end: socket.socket, request: KeepRequest) -> int:
                     line, _, lines = lines.partition(b"\n")
                     asked = json.decode(line, type=KeeperQuestion)
                     if not asked.ranges:
-                        claim.end()
+                        claim.end(forgets=request.keeps_history)
                         send(KeeperLine(has_ended=True))
                         return 0
                     ring = Ring(asked.ranges)
@@ -261,6 +264,7 @@ def _keep_history(claim: StoreClaim) -> None:
         if not claim.is_settled or not claim.charter.shards:
             continue
         with suppress(CannotGoOn):  # the store is away: next time
+            claim.forget()
             noted = note_moment(claim.store, claim.charter, noted)
             if clock.steady() - swept_at >= SWEEP_S:
                 swept_at = clock.steady()

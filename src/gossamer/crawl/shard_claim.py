@@ -54,7 +54,9 @@ def claim_shard(folder: CrawlFolder, url: str, right: ShardRight, node: str = ""
     if before.epoch >= right.epoch:
         raise TakenOver(taken_over(store))
     place = place_of(folder)
-    is_current = identity is not None and has_all_of(folder, number, before, identity)
+    is_current = identity is not None and has_all_of(
+        folder, number, before, identity, right.generation
+    )
     is_here = is_current and bool(place) and before.place == place
     is_safe = (is_here or before.has_ended) and not before.waits and not right.must_wait
     lineage = before.lineage if is_current else token_hex(8)
@@ -77,7 +79,7 @@ def claim_shard(folder: CrawlFolder, url: str, right: ShardRight, node: str = ""
         _restore(store, claim, folder, url)
     elif not is_here:
         restored_mark_path(folder.state(right.shard)).touch()
-    _mark(folder, claim, number + 1)
+    _mark(folder, claim, number + 1, right.generation)
     write_identity(folder, url, StoreIdentity(crawl=right.crawl, lineage=lineage))
     orders = ShippingOrders(
         url=url,
@@ -106,7 +108,8 @@ def _restore(store: CrawlStore, claim: ShardManifest, folder: CrawlFolder, url: 
         folder.state(claim.shard).mkdir(parents=True, exist_ok=True)
 
 
-def _mark(folder: CrawlFolder, claim: ShardManifest, number: int) -> None:
+def _mark(folder: CrawlFolder, claim: ShardManifest, number: int, generation: int) -> None:
     """Let the state know which manifest it is as new as: our claim."""
     mark = ShippedMark(lineage=claim.lineage, number=number)
-    replace_file(shipped_mark_path(folder.state(claim.shard), claim.crawl), json.encode(mark))
+    path = shipped_mark_path(folder.state(claim.shard), claim.crawl, generation)
+    replace_file(path, json.encode(mark))

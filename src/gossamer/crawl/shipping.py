@@ -22,7 +22,7 @@ from pathlib import Path
 from secrets import token_hex
 from typing import NamedTuple
 
-from msgspec import Struct, json
+from msgspec import DecodeError, Struct, json
 
 from gossamer.clock import Clock
 from gossamer.crawl.engine import in_thread
@@ -46,6 +46,7 @@ from gossamer.store import (
     LiveFiles,
     Objects,
     ShardManifest,
+    ShippedFile,
     State,
     note_shipped,
     shard_prefix,
@@ -130,6 +131,8 @@ class Shipper:
     wake: Callable[[], None]
     counters: Counters
     standing: Callable[[], Standing]
+    survey: Callable[[Standing], Standing]
+    """Adds what takes longer to find out; called in a thread."""
     hurries: Callable[[], int]
     """How often something could not wait."""
     store: CrawlStore = field(init=False)
@@ -368,7 +371,7 @@ class Shipper:
             root=root,
             archive=archive,
             counters=cut.counters,
-            standing=cut.standing,
+            standing=self.survey(cut.standing),
         )
 
     async def _decide(self) -> None:
@@ -399,7 +402,7 @@ class Shipper:
         for _ in range(MOST_LATE):
             number = self._number + 1
             mark = ShippedMark(lineage=self.orders.lineage, number=number)
-            replace_file(shipped_mark_path(self.place.state, self.orders.crawl), json.encode(mark))
+            replace_file(self._mark_path, json.encode(mark))
             if self._chain.append(number, json.encode(manifest)):
                 return True
             found = self._chain.read(number)
@@ -418,7 +421,8 @@ class Shipper:
         found = self.store.manifest(self.orders.generation, self.place.shard)
         if found is None:
             self._number, self._confirmed_at = 0, asked_at
-            self._uploads.begin_with(self._uploads.far_objects(self.older))
+            far = self._uploads.far_objects(self.older)
+            self._uploads.begin_with({**self._shipped_before(), **far})
             return
         number, manifest = found
         if not self._is_of_ours(manifest):
@@ -427,6 +431,27 @@ class Shipper:
         self._uploads.note_files(manifest)
         self._uploads.begin_with(manifest.archive)
         self._confirmed_at = max(self._confirmed_at, asked_at)
+
+    def _shipped_before(self) -> dict[str, list[ShippedFile]]:
+        """Return what shards of another split have shipped of closed files, all of it."""
+        found = self.store.charter()
+        if found is None or not found[1].generation:
+            return {}
+        charter, known = found[1], dict[str, list[ShippedFile]]()
+        for shard in range(charter.shards):
+            before = self.store.manifest(charter.generation, shard)
+            known |= before[1].archive if before is not None else {}
+        return {n: one for n, one in known.items() if sum(f.size for f in one) == self._length(n)}
+
+    def _length(self, name: str) -> int:
+        """Return how many bytes a closed archive file has, or an index of one; -1 for none."""
+        path = self.place.folder.archive / name
+        here = path.stat().st_size if path.exists() else -1
+        return self.older.get(name, here)
+
+    @property
+    def _mark_path(self) -> Path:
+        return shipped_mark_path(self.place.state, self.orders.crawl, self.orders.generation)
 
     @property
     def _chain(self) -> Chain:
@@ -449,9 +474,22 @@ class Shipper:
             tell("store.back", url=self.orders.url)
 
 
-def shipped_mark_path(state: Path, crawl: str) -> Path:
-    """Return the file beside a state that knows its last manifest in the store of a crawl."""
-    return state / f"{SHIPPED}{crawl}"
+def shipped_mark_path(state: Path, crawl: str, generation: int) -> Path:
+    """Return the file beside a state that knows its last manifest in the store of a crawl.
+
+    It outlives the state: with other shards another generation is begun, and until that counts
+    the folder is known by what it has of the one before.
+    """
+    return state.parent / f"{SHIPPED}{generation:04d}-{state.name}-{crawl}"
+
+
+def shipped_mark(state: Path, crawl: str, generation: int) -> ShippedMark | None:
+    """Return the last manifest of a state; None if it is not known."""
+    older = state / f"{SHIPPED}{crawl}"  # of older versions
+    for path in (shipped_mark_path(state, crawl, generation), older):
+        with suppress(FileNotFoundError, DecodeError, UnicodeDecodeError):
+            return json.decode(path.read_bytes(), type=ShippedMark)
+    return None
 
 
 def taken_over(store: CrawlStore) -> str:

@@ -23,12 +23,14 @@ from msgspec.structs import replace
 
 from gossamer.clock import Clock
 from gossamer.cluster import Ring
+from gossamer.crawl.forgetting import forget_noted
 from gossamer.crawl.opening import lock_folder, restored_mark_path
 from gossamer.crawl.restoring import restore_manifests, whole_sets
 from gossamer.crawl.shipping import (
     LEASE_PARTS,
     ShippedMark,
     ShippingOrders,
+    shipped_mark,
     shipped_mark_path,
     taken_over,
 )
@@ -205,7 +207,8 @@ class StoreClaim:
             is_current = identity is not None and identity.lineage == charter.lineage
         else:
             is_current = identity is not None and all(
-                has_all_of(self._folder, number, manifest, identity) for number, manifest in old
+                has_all_of(self._folder, number, manifest, identity, charter.generation)
+                for number, manifest in old
             )
         if is_current:
             self._adopt([manifest for _, manifest in old], is_here=is_here)
@@ -244,7 +247,8 @@ class StoreClaim:
 
     def _mark(self, shard: int) -> None:
         """Let the state of a shard know which manifest it is as new as: our claim."""
-        path = shipped_mark_path(self._folder.state(shard), self._charter.crawl)
+        state, charter = self._folder.state(shard), self._charter
+        path = shipped_mark_path(state, charter.crawl, charter.generation)
         if path.parent.is_dir():
             mark = ShippedMark(lineage=self._charter.lineage, number=self._claims[shard])
             replace_file(path, json.encode(mark))
@@ -283,9 +287,16 @@ class StoreClaim:
             self._append(replace(self._charter, has_waited=True))
         self._beat()
 
-    def end(self) -> None:
+    def forget(self) -> None:
+        """Let the store forget what a purge has left in it, once the rest is shipped."""
+        if self.is_settled and self._folder.forget_path.exists():
+            forget_noted(self._folder, self.store)
+
+    def end(self, *, forgets: bool = True) -> None:
         """Say that nothing runs any more, and that everything is shipped."""
         self._settle_generation()
+        if forgets:
+            self.forget()
         self._append(replace(self._charter, has_ended=True))
         with suppress(CannotGoOn):
             self.store.objects.delete([ALIVE])
@@ -431,18 +442,21 @@ def _has_all(
     """Return True if a folder has everything that the store has."""
     found = [store.manifest(charter.generation, shard) for shard in range(charter.shards)]
     return identity is not None and all(
-        one is not None and has_all_of(folder, one[0], one[1], identity) for one in found
+        one is not None and has_all_of(folder, one[0], one[1], identity, charter.generation)
+        for one in found
     )
 
 
 def has_all_of(
-    folder: CrawlFolder, number: int, manifest: ShardManifest, identity: StoreIdentity
+    folder: CrawlFolder,
+    number: int,
+    manifest: ShardManifest,
+    identity: StoreIdentity,
+    generation: int,
 ) -> bool:
     """Return True if a folder has everything that a manifest names, and perhaps more."""
-    path = shipped_mark_path(folder.state(manifest.shard), manifest.crawl)
-    try:
-        mark = json.decode(path.read_bytes(), type=ShippedMark)
-    except (FileNotFoundError, msgspec.DecodeError, UnicodeDecodeError):
+    mark = shipped_mark(folder.state(manifest.shard), manifest.crawl, generation)
+    if mark is None:
         return False
     lineages = {mark.lineage, manifest.lineage, identity.lineage}
     return len(lineages) == 1 and mark.number >= number and identity.is_whole

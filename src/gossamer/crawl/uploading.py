@@ -16,6 +16,7 @@ from pathlib import Path
 from secrets import token_hex
 from typing import NamedTuple
 
+from gossamer.crawl.forgetting import read_note
 from gossamer.crawl.opening import CREDITS, ShardFolder
 from gossamer.crawl.restoring import is_whole
 from gossamer.linux import sync_data
@@ -95,8 +96,10 @@ class Uploads:
     """By archive file: the object that takes the place of its stretches."""
 
     def begin_with(self, archive: dict[str, list[ShippedFile]]) -> None:
-        """Note what is in the store of the archive."""
-        self._objects_of = dict(archive)
+        """Note what is in the store of the archive, but for files that were written anew."""
+        note = read_note(self.place.folder)
+        anew = note.names if note is not None else frozenset()
+        self._objects_of = {name: files for name, files in archive.items() if name not in anew}
 
     def note_files(self, manifest: ShardManifest) -> None:
         """Note which files are in the store: those of the last manifest."""
@@ -217,7 +220,8 @@ class Uploads:
         elif is_over and not is_whole(shipped) and (start == 0 or is_last):
             shipped = [self._put_whole(name, path, length)]
         elif start < length:
-            shipped = [*shipped, *self._put_stretches(name, path, start, length)]
+            folder = self._folder_of(name, shipped)
+            shipped = [*shipped, *self._put_stretches(folder, path, start, length)]
         self._objects_of[name] = shipped
         return shipped
 
@@ -229,15 +233,25 @@ class Uploads:
             self.objects.put(where, path)
         return ShippedFile(where, length, _digest_of(path))
 
+    def _folder_of(self, name: str, shipped: Sequence[ShippedFile]) -> str:
+        """Return where the stretches of a file go; a file store has no folder beside an object.
+
+        One of that name was uploaded by an owner before us, who did not come to ship it.
+        """
+        if shipped and (folder := shipped[-1].name.rpartition("/")[0]) != "archive":
+            return folder
+        is_taken = self.objects.exists(f"archive/{name}")
+        return f"archive/{token_hex(4)}-{name}" if is_taken else f"archive/{name}"
+
     def _put_stretches(
-        self, name: str, path: Path, start: int, length: int
+        self, folder: str, path: Path, start: int, length: int
     ) -> Iterator[ShippedFile]:
         with path.open("rb") as file:
             while start < length:
                 file.seek(start)
                 content = file.read(min(PART_BYTES, length - start))
                 end = start + len(content)
-                where = f"archive/{name}/{start:014d}-{end:014d}-{self.nonce}"
+                where = f"{folder}/{start:014d}-{end:014d}-{self.nonce}"
                 self.objects.put(where, content)
                 yield ShippedFile(where, len(content), _digest(content))
                 start = end

@@ -112,6 +112,11 @@ class CrawlFolder(Struct, frozen=True):
         return self.root / "purge.json"
 
     @property
+    def forget_path(self) -> Path:
+        """Return the file that says what the object store is yet to forget."""
+        return self.root / "purge.store.json"
+
+    @property
     def history_path(self) -> Path:
         """Return the file with samples of the last day."""
         return self.root / "history"

@@ -73,15 +73,17 @@ class Allowance:
 
     def has_room(self, unit: Unit, probation: Probation) -> bool:
         """Return True if another request may be made for a unit on probation."""
-        account = self.account_of(unit)
-        used = self._spent[account] + self._out[account]
+        host = host_of(unit.name)
         if self.is_home(unit):
-            return max(used, self._host_count(host_of(unit.name))) < self._per_home
+            account = f"home {host}"
+            used = self._spent.get(account, 0) + self._out.get(account, 0)
+            return max(used, self._host_count(host)) < self._per_home
+        account = registrable_domain(host)
+        used = self._spent.get(account, 0) + self._out.get(account, 0)
         if used >= self._per_domain:
             return False
-        return all(
-            self._spent_at[at] + self._out_at[at] < self._per_address for at in probation.spent_at
-        )
+        spent, out, most = self._spent_at.get, self._out_at.get, self._per_address
+        return all(spent(at, 0) + out(at, 0) < most for at in probation.spent_at)
 
     def used_by(self, unit: Unit) -> str:
         """Return in words if a part of a seed's host has used up most of its URLs; "" if not.

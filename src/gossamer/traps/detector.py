@@ -220,13 +220,9 @@ class TrapDetector:
 
     def notes(self) -> tuple[TrapNote, ...]:
         """Return the units that hold URLs, are closed or have endless sitemaps, for `status`."""
-        found = (
-            (unit, note_of(unit, self._queues.count(unit.name), self._allowance))
-            for unit in self._registry.watched()
-        )
-        return most_important(
-            [note for unit, note in found if note.held or note.reason or is_cut_off(unit)]
-        )
+        found = ((unit, self._queues.count(unit.name)) for unit in self._registry.watched())
+        told = [(unit, n) for unit, n in found if n or unit.verdict or is_cut_off(unit)]
+        return tuple(note_of(unit, n, self._allowance) for unit, n in most_important(told))
 
     def note_on(self, name: str) -> TrapNote | None:
         """Return what `status` says of a unit that is on probation; None if it is not, any more."""

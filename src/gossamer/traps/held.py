@@ -5,6 +5,7 @@ has gone.
 """
 
 from collections.abc import Callable, Iterable, Iterator
+from heapq import nsmallest
 from itertools import islice
 from shlex import quote
 from typing import NamedTuple, Protocol
@@ -277,7 +278,8 @@ class HeldQueues:
 
     def count(self, name: str) -> int:
         """Return how many tasks a unit holds."""
-        return len(self._queues[name]) if name in self._queues else 0
+        queue = self._queues.get(name)
+        return 0 if queue is None else len(queue)
 
     def unit_of(self, key: int) -> str:
         """Return the unit that holds a URL in memory; "" if none does."""
@@ -437,10 +439,17 @@ def note_of(unit: Unit, held: int, allowance: Allowance) -> TrapNote:
     )
 
 
-def most_important(notes: list[TrapNote]) -> tuple[TrapNote, ...]:
-    """Return the notes of the units with the most URLs refused or held back."""
-    ordered = sorted(notes, key=lambda note: (-note.refused - note.held, note.unit))
-    return tuple(ordered[:MOST_NOTES])
+def most_important(units: Iterable[tuple[Unit, int]]) -> list[tuple[Unit, int]]:
+    """Return the units with the most URLs refused or held back; each comes with how many it holds.
+
+    There may be thousands, and a note is mostly words.
+    """
+
+    def rank(one: tuple[Unit, int]) -> tuple[int, str]:
+        unit, held = one
+        return -unit.refused - (0 if unit.verdict else held), unit.name
+
+    return nsmallest(MOST_NOTES, units, key=rank)
 
 
 def closed_because(unit: Unit, probation: Probation, decision: Decision) -> str:

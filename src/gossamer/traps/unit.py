@@ -31,6 +31,7 @@ SERIES_KEPT = 3
 MAX_FOLDERS = 3
 """Deeper folders belong to the unit of the third."""
 FOLDERS_KEPT = 16_384
+HOSTS_KEPT = 65_536
 
 
 class Probation(Struct, kw_only=True, omit_defaults=True):
@@ -208,6 +209,7 @@ def address_of(url: Url) -> str:
     return url.text.partition("://")[2]
 
 
+@lru_cache(maxsize=HOSTS_KEPT)
 def host_of(name: str) -> str:
     """Return the host in a unit's name or in an address; of a domain's unit, the domain."""
     authority = name.removeprefix("*.").partition("/")[0]

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from store_samples import Shard, pages
 
 from gossamer.crawl.mend import build_state
-from gossamer.crawl.mend.purging import purge_urls
+from gossamer.crawl.removing import purge_urls
 from gossamer.errors import CannotGoOn
 from gossamer.model import CheckScope
 from gossamer.report.checking import check
@@ -143,5 +143,5 @@ def test_nothing_is_removed_for_good_while_a_store_has_files_of_the_archive(tmp_
     marked_far(folder, table)
     folder.config_path.write_text('seeds = ["http://one.test/"]\n')
     note_far(folder, "file:///there", {SET[0]: [ShippedFile(f"archive/{SET[0]}", 1000)]})
-    with pytest.raises(CannotGoOn, match="file:///there has copies"):
+    with pytest.raises(CannotGoOn, match="file:///there only, and it is not kept there"):
         purge_urls(tmp_path, ["one.test"], lambda _: None)

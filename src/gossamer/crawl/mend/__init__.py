@@ -15,8 +15,9 @@ if TYPE_CHECKING:
     from gossamer.crawl.mend.purging import (
         Purged,
         finish_interrupted,
-        prune_editions,
-        purge_urls,
+        finish_purge,
+        prune_locked,
+        purge_locked,
     )
     from gossamer.crawl.mend.rebuild import RebuiltState, build_state
     from gossamer.crawl.mend.reindex import expect_stopped, write_indexes
@@ -27,7 +28,7 @@ else:
     __getattr__ = late(
         __name__,
         {
-            "purging": "Purged finish_interrupted prune_editions purge_urls",
+            "purging": "Purged finish_interrupted finish_purge prune_locked purge_locked",
             "rebuild": "RebuiltState build_state",
             "reindex": "expect_stopped write_indexes",
             "relabel": "NearTotals build_near label_rest_aside",

@@ -5,8 +5,9 @@
     3. the new files take the place of the old ones, graph, index and tables are deleted, and the
        state is made anew from the archive: one rename moves every reference
     4. `purge.json` and `purge.new/` are removed
+    5. with an object store: the new files are shipped, and it forgets the old ones (`forgetting`)
 
-Killed before 2, nothing has happened. Killed after it, the next start does 3 and 4, which may be
+Killed before 2, nothing has happened. Killed after it, the next start does 3 to 5, which may be
 done again and again.
 """
 
@@ -20,21 +21,24 @@ import msgspec
 from msgspec import Struct
 
 from gossamer.clock import SystemClock
+from gossamer.crawl.forgetting import (
+    ForgetNote,
+    note_of,
+    write_note,
+)
 from gossamer.crawl.mend.rebuild import build_locked
 from gossamer.crawl.opening import lock_folder
 from gossamer.durable import replace_file, sync, sync_files
-from gossamer.errors import CannotGoOn
 from gossamer.model import BuildProgress
-from gossamer.settings import load_crawl_config
 from gossamer.store import (
     CrawlFolder,
+    CrawlStore,
     Removal,
     StoredAnswer,
     lower_ends,
     removal_of,
     rewrite_set,
     sets_of,
-    store_of,
     stored_answers,
     strip_file,
 )
@@ -47,6 +51,8 @@ class PurgeIntent(Struct, frozen=True, kw_only=True):
     """What is to be done, whatever happens: the files that take the place of others."""
 
     lengths: dict[str, int]
+    forgets: ForgetNote | None = None
+    """What the object store has of them."""
 
 
 class Purged(Struct, frozen=True, kw_only=True):
@@ -66,39 +72,39 @@ class Purged(Struct, frozen=True, kw_only=True):
     answers that a check of links had from outside, linkcheck."""
     queries: int = 0
     """Lines of the query log that named what was removed."""
+    store: str = ""
+    """The object store from which it has gone, too."""
+    objects: int = 0
+    """Objects that were deleted there."""
+    checkpoints: int = 0
+    """Checkpoints of the past that had it, and can no longer be restored."""
 
 
-def purge_urls(root: Path, patterns: Iterable[str], tell: BuildProgress) -> Purged:
-    """Remove everything of URLs that patterns name from the archive of a crawl that is stopped."""
-    folder, named = CrawlFolder(root), Patterns(patterns)
+def purge_locked(
+    folder: CrawlFolder, patterns: Iterable[str], store: CrawlStore | None, tell: BuildProgress
+) -> Purged:
+    """Remove everything of URLs that patterns name from the archive of a folder that is ours."""
+    named = Patterns(patterns)
 
     def has_url(url: str) -> bool:
         return bool(url) and bool(named.match(url))
 
-    def chosen() -> Removal:
-        pages = {one.record_id for one in stored_answers(folder) if has_url(one.url)}
-        return removal_of(folder, pages, has_url)
-
-    with lock_folder(folder, SystemClock()):
-        _expect_no_store(folder)
-        finish_purge(folder, tell)
-        for path in folder.lost_found.glob("*.gz*"):
-            strip_file(path, has_url)
-        return _purge(folder, chosen(), tell)
+    for path in folder.lost_found.glob("*.gz*"):
+        strip_file(path, has_url)
+    pages = {one.record_id for one in stored_answers(folder) if has_url(one.url)}
+    return _purge(folder, removal_of(folder, pages, has_url), store, tell)
 
 
-def prune_editions(root: Path, keep: int, before: float, tell: BuildProgress) -> Purged:
-    """Remove editions that were asked for last before a moment, but for the newest of each URL."""
-    folder = CrawlFolder(root)
-    with lock_folder(folder, SystemClock()):
-        _expect_no_store(folder)
-        finish_purge(folder, tell)
-        answers = sorted(stored_answers(folder), key=lambda one: (one.url, one.at))
-        pages = set[str]()
-        for _, of_url in groupby(answers, key=attrgetter("url")):
-            pages |= old_answers(list(of_url), keep, before)
-        del answers
-        return _purge(folder, removal_of(folder, pages), tell)
+def prune_locked(
+    folder: CrawlFolder, keep: int, before: float, store: CrawlStore | None, tell: BuildProgress
+) -> Purged:
+    """Remove old editions from the archive of a folder that is ours."""
+    answers = sorted(stored_answers(folder), key=lambda one: (one.url, one.at))
+    pages = set[str]()
+    for _, of_url in groupby(answers, key=attrgetter("url")):
+        pages |= old_answers(list(of_url), keep, before)
+    del answers
+    return _purge(folder, removal_of(folder, pages), store, tell)
 
 
 def old_answers(answers: list[StoredAnswer], keep: int, before: float) -> set[str]:
@@ -141,15 +147,9 @@ def _new(folder: CrawlFolder) -> Path:
     return folder.root / "purge.new"
 
 
-def _expect_no_store(folder: CrawlFolder) -> None:
-    if url := load_crawl_config(folder.root).store.url or store_of(folder):
-        raise CannotGoOn(
-            f"the object store {url} has copies of what is to be removed, and they cannot be "
-            "removed from there yet; nothing was changed"
-        )
-
-
-def _purge(folder: CrawlFolder, removal: Removal, tell: BuildProgress) -> Purged:
+def _purge(
+    folder: CrawlFolder, removal: Removal, store: CrawlStore | None, tell: BuildProgress
+) -> Purged:
     new = _new(folder)
     shutil.rmtree(new, ignore_errors=True)
     new.mkdir()
@@ -161,8 +161,9 @@ def _purge(folder: CrawlFolder, removal: Removal, tell: BuildProgress) -> Purged
     sync_files(new)
     before = sum(_size(folder.archive / name) for name in names)
     lengths = {name: _size(new / name) for name in names}
-    replace_file(folder.purge_path, msgspec.json.encode(PurgeIntent(lengths=lengths)))
-    _complete(folder, PurgeIntent(lengths=lengths), tell)
+    intent = PurgeIntent(lengths=lengths, forgets=_to_forget(store, frozenset(names)))
+    replace_file(folder.purge_path, msgspec.json.encode(intent))
+    _complete(folder, intent, tell)
     return Purged(
         records=removal.removed,
         pages=len(removal.pages),
@@ -171,6 +172,14 @@ def _purge(folder: CrawlFolder, removal: Removal, tell: BuildProgress) -> Purged
         freed_bytes=before - sum(lengths.values()),
         removed=made,
     )
+
+
+def _to_forget(store: CrawlStore | None, names: frozenset[str]) -> ForgetNote | None:
+    """Return what a store has of archive files; the crawl is ours, so nobody ships."""
+    found = store.charter() if store is not None else None
+    if store is None or found is None or not found[1].shards:
+        return None
+    return note_of(store.consistent_manifests(found[1]), names)
 
 
 def _size(path: Path) -> int:
@@ -188,6 +197,8 @@ def _complete(folder: CrawlFolder, intent: PurgeIntent, tell: BuildProgress) -> 
     for name in DERIVED:
         for ending in ("", ".new", ".old"):
             shutil.rmtree(folder.root / f"{name}{ending}", ignore_errors=True)
+    if intent.forgets is not None:
+        write_note(folder, intent.forgets)
     build_locked(folder, tell)
     folder.purge_path.unlink(missing_ok=True)
     sync(folder.root)

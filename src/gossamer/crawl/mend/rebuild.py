@@ -541,7 +541,9 @@ def _commit(core: Core) -> None:
 
 def _keep_shipped(state: Path, fresh: Path) -> None:
     """Let the new state know how much of the crawl its store has: the archive has all of that."""
-    for mark in state.glob(f"*/{SHIPPED}*"):
+    for mark in state.glob(f"{SHIPPED}*"):
+        replace_file(fresh / mark.name, mark.read_bytes())
+    for mark in state.glob(f"[0-9]*/{SHIPPED}*"):
         place = fresh / mark.parent.name
         place.mkdir(exist_ok=True)
         replace_file(place / mark.name, mark.read_bytes())

@@ -1,0 +1,157 @@
+"""`drop --purge` and `prune` of a crawl with a store: what goes is nowhere, there neither.
+
+Killed at any moment nothing else is lost, and whoever comes next finishes it.
+"""
+
+import gzip
+import json
+import random
+import shutil
+import zlib
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from gossamer.testing import ScriptedWeb, serve_in_thread
+from tests.e2e.archive import read_archive
+from tests.e2e.crawler import GOSSAMER, Crawler, flags_for, kill, only_json, say, spawn
+from tests.store.extent import times
+from tests.store.machines import pause
+from tests.store.places import FolderPlace, S3Place, StorePlace
+
+pytestmark = pytest.mark.slow
+TOKEN = b"xylophonequartz"
+SHARED = b"<title>shared</title><p>kept because a marmoset says it elsewhere</p>"
+PATTERN = "*/secret/*"
+KNOBS = "[store]\nship_s = 0.3\nlease_s = 2.0\nfile_bytes = 20000\ncommit_pages = 4\n"
+
+
+@pytest.fixture(scope="module", params=["folder", "s3"])
+def kept(
+    tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
+) -> Iterator[tuple[Crawler, StorePlace]]:
+    """Give a crawl with a store, whose secret part has the originals of copies that stay."""
+    made = ScriptedWeb()
+    site = made.host("a.test")
+    others = [f"/open/{n}" for n in range(12)]
+    site.page("/", links=[f"/secret/{n}" for n in range(4)] + ["/secret/shared", "/later", *others])
+    for n in range(4):
+        site.page(f"/secret/{n}", text=f"{TOKEN.decode()} number {n}")
+    for path in others:
+        site.page(path, text=f"the open page {path} speaks of a platypus " * 30)
+    site.page("/later", links=["/twin1", "/twin2"], text="later")
+    for path in ("/secret/shared", "/twin1", "/twin2"):
+        site.file(path, SHARED, "text/html")
+    folder = tmp_path_factory.mktemp("purged")
+    place: StorePlace = FolderPlace(folder / "store")
+    if request.param == "s3":
+        place = S3Place(str(folder))
+    with serve_in_thread(made) as server, pytest.MonkeyPatch.context() as patch:
+        for name, value in place.variables.items():
+            patch.setenv(name, value)
+        knobs = folder / "knobs.toml"
+        knobs.write_text(KNOBS)
+        words = ("--no-sitemaps", "--shards", "2", "--delay", "0.05", "--config", str(knobs))
+        flags = flags_for(server.resolve, *words, "--store", place.url)
+        crawler = Crawler(folder / "crawl", (site.url(),), flags)
+        crawler.run(is_fresh=True).expect(0)
+        yield crawler, place
+    place.close()
+
+
+def tokens_in(place: StorePlace) -> list[str]:
+    """Return the objects of a store that have what is to go, packed or not."""
+    return [name for name, content in place.contents() if TOKEN in plain(content)]
+
+
+def plain(content: bytes) -> bytes:
+    """Return bytes, and what they have packed."""
+    if content[:2] != b"\x1f\x8b":
+        return content
+    try:
+        return content + gzip.decompress(content)
+    except (OSError, EOFError, zlib.error):
+        return content + zlib.decompressobj(31).decompress(content)
+
+
+def expect_whole(crawler: Crawler, place: StorePlace, at: Path) -> None:
+    """Insist that the secret part is nowhere, and that a restore has all else."""
+    assert tokens_in(place) == []
+    restored = at / "restored"
+    say("restore", place.url, "--into", str(restored)).expect(0)
+    for folder in (crawler.folder, restored):
+        archive = read_archive(folder)
+        assert not [one for one in archive.records if "/secret/" in one.url]
+        assert not [path for path in folder.rglob("*.gz") if TOKEN in plain(path.read_bytes())]
+        stored = {record.id for record in archive.of_kind("response")}
+        assert {one.headers["warc-refers-to"] for one in archive.revisits} <= stored
+        pages = {record.url.rpartition(".test")[2].partition("/")[2] for record in archive.pages}
+        assert pages >= {"", "later", *(f"open/{n}" for n in range(12))}
+        assert len(pages & {"twin1", "twin2"}) == 1
+        say("check", str(folder)).expect(0)
+        shown = say("show", str(folder), f"{crawler.seeds[0]}twin2").expect(0)
+        assert SHARED.decode() in shown.out
+    shutil.rmtree(restored)
+
+
+def test_what_is_purged_is_not_in_the_store_either(
+    kept: tuple[Crawler, StorePlace], tmp_path: Path
+) -> None:
+    crawler, place = kept
+    if isinstance(place, S3Place):
+        told = only_json(crawler.say("drop", PATTERN, "--purge", "--json").expect(0))
+        assert (told["pages"], told["store"]) == (5, place.url)
+        expect_whole(crawler, place, tmp_path)
+        return
+    for number in range(times(20)):
+        crawler, place = copy_of(*kept, tmp_path / f"{number}")
+        rng = random.Random(number)
+        assert tokens_in(place)
+        process = spawn([GOSSAMER, "drop", str(crawler.folder), PATTERN, "--purge", "--json"])
+        marks = [crawler.folder / name for name in ("purge.json", "purge.store.json")]
+        wanted = rng.choice([None, *marks])
+        while wanted is not None and not wanted.exists() and process.poll() is None:
+            pause(0.001)
+        pause(rng.uniform(0.0, 3.0 if wanted is None else 0.7))
+        kill(process)
+        if number % 3 == 0:
+            crawler.run("--take-over").expect(0)  # a start finishes it, too
+        told = only_json(crawler.say("drop", PATTERN, "--purge", "--json").expect(0))
+        expect_whole(crawler, place, tmp_path / f"{number}")
+        shutil.rmtree(tmp_path / f"{number}")
+
+
+def copy_of(crawler: Crawler, place: StorePlace, to: Path) -> tuple[Crawler, FolderPlace]:
+    """Return a copy of a crawl and of its store, each of which knows the other."""
+    assert isinstance(place, FolderPlace)
+    to.mkdir()
+    copy = FolderPlace(to / "store")
+    copy.folder.rmdir()
+    shutil.copytree(place.folder, copy.folder)
+    shutil.copytree(crawler.folder, to / "crawl", ignore=shutil.ignore_patterns("*.sock"))
+    for path in (to / "crawl" / "crawl.toml", to / "crawl" / "state" / "crawl.toml"):
+        if path.exists():
+            path.write_text(path.read_text().replace(place.url, copy.url))
+    flags = tuple(copy.url if one == place.url else one for one in crawler.flags)
+    return replace(crawler, folder=to / "crawl", flags=flags), copy
+
+
+def test_checkpoints_of_before_stay_and_those_that_have_it_go(
+    kept: tuple[Crawler, StorePlace], tmp_path: Path
+) -> None:
+    if isinstance(kept[1], S3Place):
+        pytest.skip("the folder tells as much")
+    crawler, place = copy_of(*kept, tmp_path / "copy")
+    sets = [json.loads(one.read_bytes()) for one in (place.folder / "sets").iterdir()]
+    assert sets
+    told = only_json(crawler.say("drop", PATTERN, "--purge", "--json").expect(0))
+    left = [*(place.folder / "kept").iterdir()]
+    assert not [*(place.folder / "sets").iterdir()]
+    assert told["checkpoints"] + len(left) >= len(sets)
+    named = {path.name for path in (place.folder / "archive").rglob("*") if path.is_file()}
+    for one in left:
+        for manifest in json.loads(one.read_bytes())["manifests"]:
+            objects = [file for files in manifest["archive"].values() for file in files]
+            assert {name.rpartition("/")[2] for name, *_ in objects} <= named
