@@ -29,7 +29,7 @@ from gossamer.report import URL
 from gossamer.store import CrawlFolder, State, iter_links
 from gossamer.urls import read_canonical
 
-PAGES = int(os.environ.get("PAGES", "3000"))
+PAGES = int(os.environ.get("PAGES", "6000"))
 SHARDS = (2, 6, 16, 150, 1000)
 RUNS = (2, 6)
 LOOK_S = 0.2

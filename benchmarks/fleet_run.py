@@ -149,7 +149,7 @@ def main() -> None:
             assert status.pages == pages
             known = status.known_urls
     measured["tasks_mailed_of_a_page"] = round(letters[SHARDS], 2)
-    foretold = foretell(costs, seconds, pages, known)
+    foretold = foretell(costs, seconds, pages)
     ratios = {
         name: round(measured[name] / value, 3)
         for name, value in foretold.items()
@@ -165,16 +165,15 @@ def main() -> None:
     save("fleet-run", {**result, "measured": measured, "foretold": foretold, "ratios": ratios})
 
 
-def foretell(costs: Costs, seconds: float, pages: int, known: int) -> dict[str, Any]:
+def foretell(costs: Costs, seconds: float, pages: int) -> dict[str, Any]:
     """Return what the model says of a crawl by these machines: one dies, its shards wait.
 
-    Mail is in proportion to the URLs that the pages name, which is not the machines' doing. A shard
-    of a cluster is two processes that are started anew: it, and the one that holds its claim.
+    A shard of a cluster is two processes that are started anew: it, and the one that holds its
+    claim.
     """
     away_s = SHARDS / NODES * (DETECT_S + LEASE_S)
     checkpoints = (SHARDS * seconds - away_s) / costs.interval_s
     starts = 2 * (SHARDS + SHARDS // NODES) + NODES + 1
-    links = known / pages / costs.links_of_a_page
     of_one = pages / checkpoints
     nodes = [PlacedNode(f"node-{n}", 2) for n in range(NODES)]
     placed = place(range(SHARDS), nodes, {}, {})
@@ -186,7 +185,7 @@ def foretell(costs: Costs, seconds: float, pages: int, known: int) -> dict[str, 
         "objects_of_a_checkpoint": round(costs.objects(of_one), 2),
         "state_bytes_of_a_page": round(costs.state_sent(of_one) / of_one),
         "archive_bytes_of_a_page": round(costs.archive_bytes * costs.archive_sent_share),
-        "tasks_mailed_of_a_page": round(costs.mailed_of(SHARDS) * links, 2),
+        "tasks_mailed_of_a_page": round(costs.mailed_of(SHARDS), 2),
         "cpu_s": round(starts * costs.start_cpu_s + pages * costs.cluster_cpu_ms / 1000, 1),
     }
 

@@ -28,6 +28,8 @@ import gossamer
 PAGES = int(os.environ.get("PAGES", "6000"))
 SAMPLE = int(os.environ.get("SAMPLE", "1000"))
 KILLS = int(os.environ.get("KILLS", "10"))
+STORE = os.environ.get("STORE", "")
+"""The folder of a store that was crawled before, if not empty: nothing is crawled then."""
 MACHINES = 3
 LONGEST_S = 8.0
 """A kill comes no later than so long after the start of those that it may meet."""
@@ -44,11 +46,15 @@ sys.exit(code)
 
 def main() -> None:
     """Crawl, build both, compare, kill, compare, and keep the result."""
-    bring_up()
+    if not STORE:
+        bring_up()
     with tempfile.TemporaryDirectory(prefix="graph-shards-") as folder:
         place = Path(folder)
         os.environ["GOSSAMER_CACHE"] = str(place / "cache")
-        crawl(place)
+        if STORE:
+            shutil.copytree(STORE, place / "store")
+        else:
+            crawl(place)
         url, one = f"file://{place / 'store'}", place / "one"
         said("restore", url, "--into", str(one))
         empty = run(["--version"])

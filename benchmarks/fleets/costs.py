@@ -49,8 +49,6 @@ class Costs(NamedTuple):
     """Of a process that imports everything for itself, as shards of a cluster do."""
     interval_s: float
     """From one checkpoint of a busy shard to the next, with `store.ship_s` of 5 s."""
-    links_of_a_page: float
-    """Known URLs by pages, in the crawl in which mail was counted."""
     cluster_cpu_ms: float
     """Of a page, in a crawl with a store of this benchmark, on the day of its costs."""
     archive_bytes: float
@@ -65,6 +63,10 @@ class Costs(NamedTuple):
     """Of a new connection; each page is taken to need one, since a polite crawl lets them go."""
     index_bytes: float
     """Of the index, of a page."""
+    graph_others: float
+    """URLs of other shards in the graph of a shard, for each of its own."""
+    graph_shards: int
+    """With so many shards."""
 
     def objects(self, pages: float) -> float:
         """Return how many objects a checkpoint of so many pages puts into the store."""
@@ -122,7 +124,7 @@ class Assumptions(NamedTuple):
     cold_gb_month_price: float = 0.004
     """Of a class that answers at once and costs more for each reading (Glacier Instant)."""
     graph_bytes_per_url: float = 30.0
-    """Memory of a graph that one process builds: `GraphOptions.memory_bytes`."""
+    """Memory in which a graph is built: `GraphOptions.memory_bytes`."""
     puts_per_s: float = 3_500.0
     """What a prefix of S3 takes, by its documentation."""
     most_shards: int = 1_024
@@ -167,7 +169,6 @@ def read_costs() -> tuple[Costs, list[Measured]]:
         state_of_a_page=figure("fleet-costs", "checkpoint", "state_bytes", "of_a_page"),
         start_cpu_s=figure("cpu", "startup_cpu_s"),
         interval_s=_interval_s(fleet["runs"][-1]),
-        links_of_a_page=fleet["known_urls"] / fleet["runs"][0]["pages"],
         cluster_cpu_ms=figure("fleet-costs", "cpu_ms_per_page"),
         archive_bytes=figure("fleet-costs", "archive_bytes_per_page"),
         archive_sent_share=figure("fleet-costs", "archive_sent_share"),
@@ -178,6 +179,8 @@ def read_costs() -> tuple[Costs, list[Measured]]:
         * 1e6
         * figure("search", "text_mb")
         / figure("search", "pages"),
+        graph_others=figure("graph-shards", "node_share") - 1,
+        graph_shards=int(kept("graph-shards")["shards"]),
     )
     used.append(
         Measured("mailed at 150 shards", costs.mailed[150], "fleet-costs", date_of("fleet-costs"))

@@ -39,6 +39,8 @@ class Demand(NamedTuple):
     puts_a_month: float
     heads_a_month: float
     archive_tb_a_month: float
+    graph_gb: float
+    """Memory in which the graph of a mean shard is built."""
     history_tb: float
     """What the state was in the last month: files that were replaced meanwhile."""
 
@@ -72,6 +74,7 @@ def demand(costs: Costs, said: Assumptions) -> Demand:
         mail_mbit=rate * costs.mailed_of(shards) * costs.letter_bytes * 8 / 1e6,
         puts_a_month=checkpoints * costs.objects(pages),
         heads_a_month=shards * MONTH_S / (said.lease_s / 3),
+        graph_gb=graph_gb(costs, said, shards),
         history_tb=sent * MONTH_S / TB,
         archive_tb_a_month=said.pages_a_month * bodies * said.archive_bytes / TB,
     )
@@ -115,13 +118,23 @@ def uses(nodes: int, whole: Demand, skew: float, said: Assumptions) -> list[Use]
         Use("largest shard, on one core", whole.cores * skew / whole.shards, 1, "cores"),
         Use("shards", whole.shards, said.most_shards, "shards"),
         Use(
-            "graph in one process (as today)",
-            said.known_urls * said.graph_bytes_per_url / GB,
+            "graph of the largest shard, while it is built",
+            whole.graph_gb * skew,
             said.machine_gb,
             "GB",
         ),
     ]
     return sorted(found, key=lambda use: -use.share)
+
+
+def graph_gb(costs: Costs, said: Assumptions, shards: int) -> float:
+    """Return the memory in which the graph of a mean shard is built.
+
+    It has its own URLs, and those of others that they link to or are linked from. These were
+    counted for a few shards; with more of them they grow as the mail does.
+    """
+    others = costs.graph_others * costs.mailed_of(shards) / costs.mailed_of(costs.graph_shards)
+    return said.known_urls / shards * (1 + others) * said.graph_bytes_per_url / GB
 
 
 BY_MACHINES = ("CPU", "memory of shards", "disk: state and index", "network, in and out")

@@ -18,9 +18,12 @@ from gossamer.graph import (
     StoredGraphFacts,
     build_stored_graph,
     has_stored_graph,
+    rank_file_of,
     rank_stored,
+    ranks_of_store,
     read_kinds,
 )
+from gossamer.ranks import RankFile
 
 if TYPE_CHECKING:
     from gossamer.model import BuildProgress
@@ -127,3 +130,14 @@ class StoredLinkGraph:
         votes = read_kinds(kinds) if kinds else VOTES
         options = RankOptions(by=by, kinds=votes, top=top, is_all=not_fetched)
         return rank_stored(self._graph, options, wait or let_pass, on_sweep)
+
+
+def ranks_of_shards(url: str) -> Callable[[int], RankFile | None] | None:
+    """Return who gives the PageRank of each shard of a store; None if nobody has computed it."""
+    room = cache_room()
+    if not has_stored_graph(url, room):
+        return None
+    graph = StoredGraph(url, room)
+    if ranks_of_store(graph, VOTES) is None:
+        return None
+    return lambda shard: rank_file_of(graph, VOTES, shard)

@@ -79,6 +79,7 @@ if TYPE_CHECKING:
         StoredGraphFacts,
         build_stored_graph,
         has_stored_graph,
+        rank_file_of,
         rank_stored,
         ranks_of_store,
     )
@@ -106,7 +107,7 @@ else:
             "reordering": "read_order reorder",
             "sharded": (
                 "RankedParts ShardFacts StoredGraph StoredGraphFacts build_stored_graph "
-                "has_stored_graph rank_stored ranks_of_store"
+                "has_stored_graph rank_file_of rank_stored ranks_of_store"
             ),
         },
     )

@@ -12,5 +12,5 @@ Not for: what needs all links at once (paths, components, similar pages).
 from gossamer.graph.sharded.building import StoredGraphFacts, build_stored_graph
 from gossamer.graph.sharded.parts import StoredGraph, has_stored_graph
 from gossamer.graph.sharded.ranked import RankedParts
-from gossamer.graph.sharded.ranking import rank_stored, ranks_of_store
+from gossamer.graph.sharded.ranking import rank_file_of, rank_stored, ranks_of_store
 from gossamer.graph.sharded.rounds import ShardFacts

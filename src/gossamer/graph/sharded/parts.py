@@ -11,6 +11,7 @@ import xxhash
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
+from gossamer.durable import replacing
 from gossamer.errors import CannotGoOn, ConfigError
 from gossamer.graph.asking import (
     LinkList,
@@ -24,7 +25,7 @@ from gossamer.graph.asking import (
 from gossamer.graph.sharded.rounds import GraphPart, ShardFacts
 from gossamer.graph.sharded.stores import NOBODY, CrawlShards, owners_of
 from gossamer.settings import load_crawl_config
-from gossamer.store import CacheRoom, copy_shipped
+from gossamer.store import CacheRoom, ShippedFile, copy_shipped
 from gossamer.urls import parse
 
 ASKED = "asked"
@@ -90,6 +91,15 @@ class StoredGraph:
         for number in self.whole.shards:
             yield self.shard(number)
             self._opened.pop(number)
+
+    def fetched_file(self, file: ShippedFile) -> Path:
+        """Return where a file of this round is on this machine; it is fetched if it is not."""
+        path = self._folder / f"{self.number:06d}" / file.name.replace("/", "-")
+        if not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with replacing(path, is_synced=False) as out:
+                copy_shipped(self.crawl.objects, file, out)
+        return path
 
     def parts(self) -> list[ShardFacts]:
         """Return what the shards have."""

@@ -15,6 +15,7 @@ from gossamer.graph.sharded.parts import StoredGraph
 from gossamer.graph.sharded.ranked import RankedPart, RankedParts, RankStore, RankTell
 from gossamer.graph.sharded.rounds import Wait
 from gossamer.graph.sharded.sweeping import BEST, Sweeping, best_of
+from gossamer.ranks import RankFile
 
 MOST_SCORES_BYTES = 1 << 40
 
@@ -58,6 +59,13 @@ def rank_stored(
 def ranks_of_store(graph: StoredGraph, kinds: int) -> RankedParts | None:
     """Return the ranks of a store's shards, if they were computed."""
     return RankStore(graph, kinds).whole()
+
+
+def rank_file_of(graph: StoredGraph, kinds: int, shard: int) -> RankFile | None:
+    """Return the ranks of the pages of a shard; None if nobody has computed them."""
+    done = RankStore(graph, kinds).whole()
+    file = done.files.get(shard) if done is not None else None
+    return None if file is None else RankFile.open(graph.fetched_file(file))
 
 
 def _computed(store: RankStore, kinds: int, wait: Wait, tell: RankTell | None) -> RankedParts:

@@ -265,7 +265,7 @@ class Sweeping:
 
     def _write_all(self, total: float) -> dict[int, ShippedFile]:
         """Write ranks as crawls and indexes take them: 1.0 for the mean of all."""
-        for shards in self._until("files"):
+        for shards in self._until("shipped"):
             for shard in shards:
                 path = self._work / f"{shard:04d}.ranks"
                 one = self._store.graph.shard(shard)
@@ -276,12 +276,12 @@ class Sweeping:
                 urls = names.urls(nodes) if names is not None else []
                 keys = np.fromiter(map(fingerprint_of, urls), np.uint64, len(nodes))
                 write_ranks(path, keys, scores[nodes] * (self._urls / total))
-                self._store.graph.crawl.put_file(self._store.name("files", shard), path)
+                file = self._store.graph.crawl.put_file(self._store.name("files", shard), path)
+                self._objects.put(self._store.name("shipped", shard), msgspec.json.encode(file))
                 path.unlink()
                 self._store.graph.close_shards()
-        name = self._store.name
-        sizes = {shard: self._objects.size(name("files", shard)) for shard in self._shards}
-        return {n: ShippedFile(name("files", n), size or 0) for n, size in sizes.items()}
+        found = ((n, self._store.read("shipped", n, ShippedFile)) for n in self._shards)
+        return {n: file for n, file in found if file is not None}
 
     # ---- memory
 
