@@ -10,6 +10,7 @@ from typing import NamedTuple
 import pytest
 
 import gossamer
+from gossamer.ranks import RankFile
 from gossamer.testing import FakeWeb, serve_in_process
 from tests.e2e.crawler import GOSSAMER, Crawler, finish, flags_for, kill, say, spawn, wait_until
 
@@ -169,3 +170,18 @@ def test_what_shards_cannot_do_is_refused_with_what_can(
     ended = say(*(crawled.url if word == "@" else word for word in words)).expect(2)
     assert told in ended.err
     assert ended.err.count("\n") == 1
+
+
+def test_ranks_of_shards_go_with_their_indexes(
+    crawled: Stored, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GOSSAMER_CACHE", str(tmp_path / "cache"))
+    copy = Stored(crawled.folder, tmp_path / "store")
+    shutil.copytree(crawled.store, copy.store)
+    for words in (("build", copy.url, "graph"), ("rank", copy.url), ("build", copy.url, "index")):
+        say(*words).expect(0)
+    files = [RankFile.open(path) for path in copy.store.glob("*/index/*/ranks/*")]
+    assert len(files) == SHARDS
+    gossamer.open_graph(crawled.folder).rank(save=True)
+    assert sum(map(len, files)) == len(RankFile.open(crawled.folder / "graph" / "ranks"))
+    assert not list((tmp_path / "cache").glob("*/crawl/graph"))  # nobody has built one of all

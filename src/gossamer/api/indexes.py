@@ -23,6 +23,8 @@ from gossamer.search import (
 if TYPE_CHECKING:
     from gossamer.ranks import RankFile
 
+    RanksOfShard = Callable[[int], RankFile | None]
+
 NONCE_BYTES = 6
 
 
@@ -77,12 +79,17 @@ def build_store_index(
         ours = known.ring.numbers if shards is None else shards
         return ours if node is None else known.shards_of(node)
 
+    def find_ranks() -> "RanksOfShard | None":
+        if not (options or IndexOptions()).ranks:
+            return None
+        is_all = shards is None and not follow
+        return _ranks_of(url, on_progress or _silent, is_built=is_all)
+
     if follow:
-        built = follow_stored(look, choose, nonce, let_pass)
+        built = follow_stored(look, choose, nonce, let_pass, find_ranks)
     else:
-        known, wanted = look(), (options or IndexOptions()).ranks
-        ranks = _ranks_of(url, on_progress or _silent) if wanted and shards is None else None
-        built = known.build(choose(known), nonce, ranks=ranks)
+        known = look()
+        built = known.build(choose(known), nonce, ranks=find_ranks())
     newest: dict[int, ShardIndexFacts] = {}
     for one in built:
         facts = ShardIndexFacts(shard=one.shard, index=one.facts, published=one.published)
@@ -92,8 +99,15 @@ def build_store_index(
     return list(newest.values())
 
 
-def _ranks_of(url: str, tell: BuildProgress) -> "RankFile | None":
-    """Return the ranks of all pages of a store, built if they are due."""
+def _ranks_of(url: str, tell: BuildProgress, *, is_built: bool) -> "RanksOfShard | None":
+    """Return the ranks of a store's pages: those that its shards have, or of a graph of everything.
+
+    That is built here, if it is due and may be; None if there are no ranks then.
+    """
+    from gossamer.api.storedgraph import ranks_of_shards
+
+    if (found := ranks_of_shards(url)) is not None or not is_built:
+        return found
     from gossamer.api.mirrors import cache_room
     from gossamer.api.ranks import are_ranks_due, build_ranks
     from gossamer.ranks import crawl_ranks
@@ -104,7 +118,8 @@ def _ranks_of(url: str, tell: BuildProgress) -> "RankFile | None":
         root = mirror.whole()
         if are_ranks_due(root):
             build_ranks(root, tell)
-        return crawl_ranks(root)
+        whole = crawl_ranks(root)
+        return None if whole is None else lambda _shard: whole
     finally:
         mirror.close()
 

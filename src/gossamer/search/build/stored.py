@@ -14,7 +14,7 @@ import shutil
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from msgspec.structs import replace
 
@@ -50,6 +50,10 @@ from gossamer.store import (
 SETTINGS = "crawl.toml"
 SHORTEST_S, LONGEST_S = 2.0, 60.0
 """Between two looks at a store that is followed: longer the longer nothing is new."""
+
+
+RanksOfShard: TypeAlias = Callable[[int], RankFile | None]
+"""Who knows the ranks of the pages of a shard."""
 
 
 class ShardIndex(NamedTuple):
@@ -95,12 +99,12 @@ class StoredIndexes:
         shards: Sequence[int],
         nonce: str,
         *,
-        ranks: RankFile | None = None,
+        ranks: RanksOfShard | None = None,
         is_alone: bool = True,
     ) -> Iterator[ShardIndex]:
         """Bring the indexes of some shards up to date and publish them, one after the other.
 
-        `ranks` are those of all pages; without any those of the last time stay.
+        `ranks` may know pages of other shards, too; without any those of the last time stay.
         Not `is_alone`: what others do not send yet is waited for; a little that is new may wait.
         """
         if unknown := sorted(set(shards) - set(self.ring.numbers)):
@@ -114,8 +118,8 @@ class StoredIndexes:
             building = IndexBuild(part, self._options, self._tell)
             with building.place.sole_builder():
                 facts = building.build()
-                if ranks is not None:
-                    self._keep_ranks(ranks, shard)
+                if ranks is not None and (found := ranks(shard)) is not None:
+                    self._keep_ranks(found, shard)
                 sent = publish(building.place.folder, self.place_of(shard), is_sole=False)
             shutil.rmtree(part.folder.far, ignore_errors=True)  # it is read once
             yield ShardIndex(shard, facts, sent)
@@ -204,6 +208,7 @@ def follow_stored(
     choose: Callable[[StoredIndexes], Sequence[int]],
     nonce: str,
     wait: Callable[[float], None],
+    find_ranks: Callable[[], RanksOfShard | None],
 ) -> Iterator[ShardIndex]:
     """Bring the indexes of some shards up to date again and again while the crawl runs.
 
@@ -217,7 +222,7 @@ def follow_stored(
         try:
             known = look()
             is_last = known.has_ended
-            for one in known.build(choose(known), nonce, is_alone=is_last):
+            for one in known.build(choose(known), nonce, ranks=find_ranks(), is_alone=is_last):
                 is_new = is_new or one.facts.did != "nothing"
                 yield one
         except CannotGoOn as error:
