@@ -19,6 +19,7 @@ from gossamer.config import UrlConfig
 from gossamer.testing import FakeWeb
 from gossamer.urls import parse
 from tests.cluster.machines import LEASE_S, ClusterTrial, cluster_trial, gossamer_says, wait_for
+from tests.e2e.crawler import finish
 
 IS_FULL = bool(os.environ.get("RAY_FULL"))
 pytestmark = [
@@ -28,7 +29,7 @@ pytestmark = [
     ),
 ]
 only_in_full = pytest.mark.skipif(not IS_FULL, reason="played by make test-ray")
-AIM_S = 8.0
+AIM_S, END_S = 8.0, 600.0
 """Within which a shard is to have joined elsewhere, on a quiet machine."""
 HOSTS, DELAY_S = 20, 0.5
 """Four of each domain: of so many each of four shards has some. With 250 pages each, a crawl takes
@@ -115,7 +116,7 @@ def crawl_with_kills(going: ClusterTrial, kills: int) -> None:
         node = next(one for one in going.nodes if one.name == done[-1].node)
         wait_for(lambda lost=done[-1].shards: is_placed(going, lost), 60.0)
         node.start()
-    ended = going.finish().expect(0)
+    ended = finish(going.coordinators[-1], END_S).expect(0)
     assert ended.last_json["finished"], ended
     tell_moves(going, done, ended.err)
     going.judge()
@@ -165,7 +166,7 @@ def test_ray_nodes_join_and_leave_during_a_crawl(tmp_path: Path) -> None:
             assert going.coordinators[-1].poll() is None, (turn, "the crawl ended first")
             assert got, (turn, "it got none")
             going.drain(node)
-        assert going.finish().expect(0).last_json["finished"]
+        assert finish(going.coordinators[-1], END_S).expect(0).last_json["finished"]
         going.judge()
 
 
