@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from gossamer.clock import Clock, SystemClock
 from gossamer.cluster import (
@@ -47,12 +48,13 @@ from gossamer.crawl.cluster_claim import ClusterClaim, CoordinatorOffer, claim_c
 from gossamer.crawl.coordinator import Coordinator
 from gossamer.crawl.copies import crawl_seed
 from gossamer.crawl.fleet import Fleet
+from gossamer.crawl.joining import make_ready
 from gossamer.crawl.restoring import restore_root
 from gossamer.crawl.takeover import ring_of_store
 from gossamer.errors import CannotGoOn, ConfigError
 from gossamer.secrets import read_secrets
 from gossamer.settings import load_crawl_config
-from gossamer.store import CrawlFolder
+from gossamer.store import CrawlFolder, require_store
 
 SHARDS_PER_CORE = 2
 LEAST_SHARDS, MOST_SHARDS = 4, 64
@@ -202,17 +204,31 @@ async def ask_head(home: ClusterHome, question: HeadQuestion) -> tuple[HeadAnswe
     return answer, host
 
 
-def claim_work(
-    kind: str, config: Config, say: Callable[[str], None], *, is_forced: bool
-) -> ClusterWork:
-    """Make a crawl ours to coordinate."""
+def made_ready(
+    kind: str, config: Config, folder: CrawlFolder, say: Callable[[str], None], *, is_forced: bool
+) -> Config:
+    """Let a crawl that was one machine's be in the store, in enough shards; return its settings."""
     if not config.store.url:
         raise ConfigError(
             "--cluster needs a store that all machines reach: add --store s3://BUCKET/PREFIX, or "
             "--store file:///FOLDER for a folder that all of them share"
         )
-    view, clock = look_at_cluster(kind), SystemClock()
+    require_store(config.store.url)
+    usual = _usual_shards(look_at_cluster(kind))
+    url, wanted = config.store.url, config.shards
+    return replace(config, shards=make_ready(folder, url, wanted, usual, say, is_forced=is_forced))
+
+
+def _usual_shards(view: ClusterView) -> int:
     cores = sum(node.cores for node in view.nodes) or 2
+    return min(MOST_SHARDS, max(LEAST_SHARDS, SHARDS_PER_CORE * cores))
+
+
+def claim_work(
+    kind: str, config: Config, say: Callable[[str], None], *, is_forced: bool
+) -> ClusterWork:
+    """Make a crawl ours to coordinate."""
+    view, clock = look_at_cluster(kind), SystemClock()
     end = bound_socket(view.host)
     offer = CoordinatorOffer(
         url=config.store.url,
@@ -220,7 +236,7 @@ def claim_work(
         fingerprint=fingerprint(view.home.authority.read_bytes()),
         lease_s=config.store.lease_s,
         shards=config.shards,
-        usual_shards=min(MOST_SHARDS, max(LEAST_SHARDS, SHARDS_PER_CORE * cores)),
+        usual_shards=_usual_shards(view),
         is_forced=is_forced,
     )
     claim = claim_cluster(offer, clock, say)
