@@ -14,7 +14,7 @@ from gossamer.testing.responses import (
     origin_of,
     redirect,
 )
-from laboratory.families import commerce, endless, media, reference, talk, thin, wide
+from laboratory.families import commerce, endless, later, media, reference, talk, thin, wide
 from laboratory.families.family import (
     Answer,
     Family,
@@ -59,6 +59,10 @@ HONEST_FAMILIES: Mapping[str, Callable[[float], Family]] = {
     "tongues": thin.tongues,
     "museum": thin.museum,
     "agency": wide.agency,
+    "podcast": later.podcast,
+    "taxa": later.taxa,
+    "timetable": later.timetable,
+    "council": later.council,
 }
 """Scale → the family; at scale 1 each has hundreds to thousands of pages."""
 
@@ -83,6 +87,10 @@ FOLDER_TRAPS: Mapping[str, Callable[[endless.Place], Family]] = {
     "older_news": endless.older_news,
     "conversions": endless.conversions,
     "tag_sets": endless.tag_sets,
+    "weekly_slots": later.weekly_slots,
+    "comparisons": later.comparisons,
+    "directions": later.directions,
+    "made_up_wiki": later.made_up_wiki,
 }
 """Traps that can also be a folder of an honest host."""
 
@@ -103,6 +111,7 @@ HELD_OUT = frozenset(
         *("borrowing_maze", "crossed_hosts", "deepening", "empty_calendar", "false_people"),
         *("paged_items", "searches", "uuid_items", "wildcard", "word_maze"),
         *("returning_logins", "tag_sets"),
+        *("podcast", "timetable", "directions", "weekly_slots"),
     )
 )
 """Drawn by lot, half of the honest ones and half of the traps: never used for tuning."""

@@ -62,6 +62,8 @@ class Observation(Struct, frozen=True, kw_only=True):
     fingerprint: int | None
     """The same for pages with the same text; None if there is none."""
     is_volatile: bool
+    via: str
+    """The address of the page on which it was found."""
     new: Sequence[str]
     """Addresses of the new URLs it brought, on its own host; what it is made of does not count."""
     links: Sequence[Link]
@@ -104,6 +106,7 @@ def observation_of(turn: Turn) -> Observation:
             text_fingerprint(found, is_volatile=volatile) if found is not None else turn.fingerprint
         ),
         is_volatile=volatile,
+        via=task.via.partition("://")[2],
         new=[address_of(new.url) for new in brought if new.url.host == host],
         links=found.links if found is not None else (),
         abroad=Counter([units_of(url)[-1] for url in others]) if others else {},
@@ -176,6 +179,7 @@ def count_page(unit: Unit, page: Observation) -> None:
     unit.pages += 1
     unit.block_pages += 1
     unit.block_same += unit.repeats(page.fingerprint)
+    unit.doors += not page.via.startswith(unit.folder)
     if not page.new:
         return
     unit.block_brought += len(page.new)
@@ -206,6 +210,7 @@ def count_probe(
     is_same = unit.repeats(page.fingerprint)
     before = unit.new_urls
     unit.pages += 1
+    unit.doors += not page.via.startswith(unit.folder)
     unit.new_urls += len(new)
     probation.pages += 1
     probation.same += is_same

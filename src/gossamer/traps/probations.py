@@ -31,12 +31,14 @@ from gossamer.traps.rules import (
     SUSPECT_PAGES,
     Decision,
     decide,
+    entrances_of,
     grow_together,
     is_fast,
     is_growing_on,
     is_half_over,
     is_in_child,
     is_listed_elsewhere,
+    may_grow,
     same_child,
     suspicion,
     weight_of,
@@ -46,6 +48,7 @@ from gossamer.traps.unit import (
     Probation,
     Trail,
     Unit,
+    begun_again,
     child_of,
     host_of,
     probation_name,
@@ -421,8 +424,9 @@ class Probations:
         Not if a larger unit is on probation: that one is decided first.
         """
         is_due = unit.pages >= unit.next_check and may_suspect
-        growth = self._growth_of(unit) if is_due else ""
-        why = (suspicion(unit, page) or growth) if is_due else ""
+        is_free = is_due and self._may_grow(unit)
+        growth = self._growth_of(unit, is_free_to_grow=is_free) if is_due else ""
+        why = (suspicion(unit, page, is_free_to_grow=is_free) or growth) if is_due else ""
         unit.block_pages = unit.block_productive = unit.block_new_urls = unit.block_same = 0
         unit.block_brought, unit.block_number = 0, unit.highest
         if why:
@@ -433,7 +437,13 @@ class Probations:
                 return True
         return False
 
-    def _growth_of(self, unit: Unit) -> str:
+    def _may_grow(self, unit: Unit) -> bool:
+        """Return True if a part of a seed's host is not suspected yet for its growth."""
+        if unit.is_query or unit.is_host or not self._allowance.is_home(unit):
+            return False
+        return may_grow(self._registry.get(unit.folder), unit.pages)
+
+    def _growth_of(self, unit: Unit, *, is_free_to_grow: bool) -> str:
         """Return in words how a part of a host grows, if it is suspected for that; else ""."""
         is_home = self._allowance.is_home(unit)
         if unit.is_host:
@@ -441,7 +451,7 @@ class Probations:
         if is_home and (used := self._allowance.used_by(unit)):
             return used
         first = QUERY_GROWTH_PAGES if unit.is_query else HOME_GROWTH_PAGES if is_home else 0
-        if not first or unit.pages < max(first, 2 * unit.growth_pages):
+        if not first or is_free_to_grow or unit.pages < max(first, 2 * unit.growth_pages):
             return ""
         return _growth_in_words(unit) if is_growing_on(unit, unit.new_urls) else ""
 
@@ -480,11 +490,16 @@ class Probations:
         count_probe(unit, probation, page, trail, child, leads_on)
         self._registry.change(unit)
         if probation.pages % WEIGHED_EVERY == 0:
-            probation.weight = weight_of(probation)
+            probation.weight = weight_of(probation, entrances=self._entrances_of(unit))
         self._decide(unit, probation, child)
         half = self._config.unproven_pages // 2
         if probation.pages == half or is_half_over(probation, self._config):
             remember_half(probation)
+
+    def _entrances_of(self, unit: Unit) -> float:
+        around = self._registry.find(unit.folder)
+        is_home = around is not None and self._allowance.is_home(unit)
+        return entrances_of(max(unit.doors, around.doors)) if is_home and around else 1.0
 
     def _leads_on(self, unit: Unit, page: Observation) -> bool:
         """Return True if a page leads to what another unit holds, which brought it before."""
@@ -523,7 +538,7 @@ class Probations:
             shared=probation.shared,
         )
         self._registry.put_on_probation(child, inherited)
-        unit.probation = _begun_again(probation)
+        unit.probation = begun_again(probation)
         self.touch(name)
         self.touch(unit.name)
         if decision is Decision.ENDLESS and is_fast(child):
@@ -550,7 +565,7 @@ class Probations:
         """Close a unit that repeats itself, or the child of it that alone does so."""
         child = same_child(probation)
         if child:
-            unit.probation = _begun_again(probation)
+            unit.probation = begun_again(probation)
             suspect = self._registry.get(word_folder_around(child))
             self._close(suspect, probation, Decision.SAME)
         elif (
@@ -568,21 +583,6 @@ class Probations:
 
 def _growth_in_words(unit: Unit) -> str:
     return f"{unit.pages} pages, and still {unit.growth_rate:.1f} new URLs for each page"
-
-
-def _begun_again(probation: Probation) -> Probation:
-    """Return the probation of a unit after its child was dealt with: the counts start anew."""
-    return Probation(
-        suspicion=probation.suspicion,
-        in_flight=probation.in_flight,
-        strikes=probation.strikes,
-        rate_before=probation.rate_before,
-        is_steady=probation.is_steady,
-        is_again=probation.is_again,
-        spent=probation.spent,
-        spent_at=probation.spent_at,
-        shared=probation.shared,
-    )
 
 
 def _lies_in(name: str, text: str) -> bool:

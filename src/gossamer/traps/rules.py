@@ -76,6 +76,12 @@ EASING_WEIGHT, NUMBERED_WEIGHT = 2.0, 10.0
 ENOUGH_PAGES = 16
 HARDLY_NEW = 0.25
 LEAST_GROWTH, STEEPNESS = 0.5, 1.5
+MOST_FOR_DOORS = 8
+"""So many times more weighs a folder into which many links lead."""
+DOORS_OF_TRAP = 2
+PAGES_PER_DOOR, ENTERED_PAGES = 32, 512
+"""A folder of a seed's host with more doors than that may have so many pages for each, and at most,
+before it is suspected for its growth."""
 STEADY_WEIGHT = 0.2
 """The most for a unit that was suspected for a growth that lasts: that it is slow is no sign."""
 SHARE_OF_CHILD = 0.7
@@ -99,8 +105,11 @@ class Decision(StrEnum):
     MIRROR = Reject.MIRROR_HOST
 
 
-def suspicion(unit: Unit, page: Observation) -> str:
-    """Return why a unit is suspected after a block of pages, in words; "" if it is not."""
+def suspicion(unit: Unit, page: Observation, *, is_free_to_grow: bool = False) -> str:
+    """Return why a unit is suspected after a block of pages, in words; "" if it is not.
+
+    One that is free to grow is suspected for its texts alone.
+    """
     pages = unit.block_pages
     if unit.block_same >= SAME_SHARE * pages and unit.new_urls:
         return f"{unit.block_same} of {pages} pages say what others have said"
@@ -108,6 +117,8 @@ def suspicion(unit: Unit, page: Observation) -> str:
     is_growing = is_productive and unit.block_new_urls >= NEW_PER_PAGE * pages
     unit.growing_blocks = unit.growing_blocks + 1 if is_growing else 0
     unit.chain_blocks = unit.chain_blocks + 1 if is_productive else 0
+    if is_free_to_grow:
+        return ""
     is_suspect = is_growing and (
         unit.growing_blocks >= GROWING_BLOCKS or page.is_of_tree(unit.name)
     )
@@ -210,11 +221,11 @@ def is_half_over(probation: Probation, config: TrapsConfig) -> bool:
     return probation.pages >= max(config.unproven_pages, 2 * probation.half_pages)
 
 
-def weight_of(probation: Probation) -> float:
+def weight_of(probation: Probation, *, entrances: float = 1.0) -> float:
     """Return how likely a unit on probation is to end soon: its weight among others.
 
     The fewer new URLs its pages bring, the better. A number that can always be raised is worse
-    than a name: nobody needs to have written the next page.
+    than a name: nobody needs to have written the next page. Many entrances are better than one.
     """
     pages, new = (
         probation.pages - probation.half_pages,
@@ -230,8 +241,22 @@ def weight_of(probation: Probation) -> float:
         weight /= NUMBERED_WEIGHT
     if probation.has_endless_sitemaps:
         return LEAST_WEIGHT
-    most = STEADY_WEIGHT if probation.is_steady else MOST_WEIGHT
-    return min(most, max(LEAST_WEIGHT, weight))
+    most = STEADY_WEIGHT * entrances if probation.is_steady else MOST_WEIGHT
+    return min(most, max(LEAST_WEIGHT, weight) * entrances)
+
+
+def entrances_of(doors: int) -> float:
+    """Return by how much a folder of a seed's host weighs more for the links that lead into it.
+
+    What a site links in many places was meant to be found; a trap has one door, or two. Elsewhere
+    that is no sign: the front page may be the trap's, too.
+    """
+    return float(min(MOST_FOR_DOORS, max(1, doors)))
+
+
+def may_grow(folder: Unit, pages: int) -> bool:
+    """Return True if so many links lead into a folder that growth is not suspected yet."""
+    return pages < min(ENTERED_PAGES, PAGES_PER_DOOR * (folder.doors - DOORS_OF_TRAP))
 
 
 def is_unending(probation: Probation) -> bool:

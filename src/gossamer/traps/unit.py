@@ -144,6 +144,8 @@ class Unit(Struct, kw_only=True, omit_defaults=True):
     """Of a domain: hosts that named new hosts, and their generation: some."""
     leaves: int = 0
     """Of a domain: hosts that named no new host."""
+    doors: int = 0
+    """Pages that were found on pages outside of the folder of the host that it lies in."""
     copies: int = 0
     """Of a host: pages that another host has, too, under the same paths."""
     probation: Probation | None = field(default=None, name="trial")
@@ -168,6 +170,11 @@ class Unit(Struct, kw_only=True, omit_defaults=True):
         return self.name[-1] in "?;"
 
     @property
+    def folder(self) -> str:
+        """Return the folder of its host that the unit lies in: its host itself if in none."""
+        return folder_of(self.name)
+
+    @property
     def is_rising(self) -> bool:
         """Return True if the numbers in its URLs rise, or there are none."""
         return not self.highest or self.highest > self.block_number
@@ -185,6 +192,21 @@ class Unit(Struct, kw_only=True, omit_defaults=True):
         if len(self.fingerprints) > FINGERPRINTS_KEPT:
             del self.fingerprints[next(iter(self.fingerprints))]
         return False
+
+
+def begun_again(probation: Probation) -> Probation:
+    """Return the probation of a unit after its child was dealt with: the counts start anew."""
+    return Probation(
+        suspicion=probation.suspicion,
+        in_flight=probation.in_flight,
+        strikes=probation.strikes,
+        rate_before=probation.rate_before,
+        is_steady=probation.is_steady,
+        is_again=probation.is_again,
+        spent=probation.spent,
+        spent_at=probation.spent_at,
+        shared=probation.shared,
+    )
 
 
 _STEM = re.compile(r"([A-Za-z]{2,})(?=[-_.~=+]?\d|[-_~=+]\w)")
@@ -216,6 +238,13 @@ def host_of(name: str) -> str:
     if authority.endswith("]"):
         return authority
     return authority.rpartition(":")[0] if ":" in authority else authority
+
+
+def folder_of(name: str) -> str:
+    """Return the first folder of a unit's name, or its host if it lies in none."""
+    host, _, path = name.partition("/")
+    folder, slash, _ = path.partition("/")
+    return f"{host}/{folder}/" if slash else f"{host}/"
 
 
 def probation_name(unit: Unit) -> str:

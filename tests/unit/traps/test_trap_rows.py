@@ -16,7 +16,7 @@ def test_a_unit_keeps_the_names_that_it_has_on_disk() -> None:
         *("name", "pages", "fresh", "block_pages", "block_bred", "block_fresh", "block_same"),
         *("block_brought", "block_number", "highest", "blocks", "chain", "next_look", "marks"),
         *("listed", "abroad", "listers", "growth_pages", "growth_known", "growth_rate", "young"),
-        *("answered", "leaves", "copies", "trial", "verdict", "detail", "refused"),
+        *("answered", "leaves", "doors", "copies", "trial", "verdict", "detail", "refused"),
     ]
     assert names_of(Probation) == [
         *("suspicion", "pages", "bred", "leaves", "same", "same_bred", "moving", "depth", "fresh"),

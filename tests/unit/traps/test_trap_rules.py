@@ -10,6 +10,7 @@ from gossamer.traps.rules import (
     Decision,
     decide,
     decide_on_hosts,
+    entrances_of,
     has_leaves,
     is_dying_out,
     is_easing,
@@ -21,6 +22,7 @@ from gossamer.traps.rules import (
     is_numbered,
     is_rising,
     is_slowing,
+    may_grow,
     numbers_run_out,
     same_child,
     suspicion,
@@ -386,6 +388,29 @@ def test_a_unit_weighs_the_more_the_fewer_new_urls_its_pages_bring(
     counts: dict[str, int], weight: float
 ) -> None:
     assert weight_of(probation(**counts)) == pytest.approx(weight)
+
+
+def test_a_folder_weighs_more_the_more_links_lead_into_it() -> None:
+    assert [entrances_of(doors) for doors in (0, 1, 2, 8, 100)] == [1, 1, 2, 8, 8]
+    tree = probation(pages=20, new_urls=400)
+    assert [weight_of(tree, entrances=n) for n in (1.0, 8.0)] == [0.05, 0.4]
+    assert weight_of(probation(), entrances=8.0) == 4.0
+    steady = probation(is_steady=True, pages=20, new_urls=20)
+    assert [weight_of(steady, entrances=n) for n in (1.0, 2.0)] == [0.2, 0.4]
+
+
+@pytest.mark.parametrize(
+    ("doors", "pages"), [(0, 0), (1, 0), (3, 32), (7, 160), (18, 512), (1000, 512)]
+)
+def test_a_folder_with_many_doors_may_grow_for_a_while(doors: int, pages: int) -> None:
+    folder = Unit(name=NAME, doors=doors)
+    assert may_grow(folder, max(0, pages - 1)) is (pages > 0)
+    assert not may_grow(folder, max(0, pages))
+
+
+def test_what_may_grow_is_suspected_for_its_texts_alone() -> None:
+    assert suspicion(block(), TREE, is_free_to_grow=True) == ""
+    assert suspicion(block(block_same=6), TREE, is_free_to_grow=True)
 
 
 def test_numbers_that_can_always_be_raised_weigh_a_tenth() -> None:

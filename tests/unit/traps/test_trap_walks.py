@@ -1,6 +1,7 @@
 """Traps go last and are held in the end, honest sites are walked whole: walks without network."""
 
 import re
+from urllib.parse import urljoin
 
 import pytest
 from laboratory.snares import OTHERS, SNARES, honest_site
@@ -431,3 +432,16 @@ def test_a_form_that_can_be_asked_for_anything_is_suspected_on_any_host() -> Non
     (note,) = walk.traps.notes()
     assert "is on probation: 128 pages, and still" in note.detail
     assert walk.hits[TRAP] <= 128 + 300 + 1
+
+
+def test_a_folder_of_a_seed_with_many_doors_stays_free_and_a_maze_beside_it_has_a_tenth() -> None:
+    inside, base, pages = f"{HOME}maze/", f"{HOME}code/", 300
+    site = honest_site("woven", pages)
+    front = site("")
+    assert front is not None
+    ways = [urljoin(base, link) for link in ("", *front.links)]
+    places = {HOME: door(inside, *ways), inside: ALL["tarpit"], base: site}
+    walk = Walk(places, (HOME,), ALLOWED, per_home=4 * pages, limit=6 * pages).run()
+    assert walk.hits[base] == pages
+    assert share_before_last(walk, inside) <= SHARE
+    assert {note.unit for note in walk.traps.notes()} == {"www.honest.test/maze/"}
