@@ -1,11 +1,13 @@
 """CPU per page of the whole pipeline on the local real web: `make bench-cpu`.
 
-Runs the command line itself with one shard, three times, to 5,000 pages from the hub, and asserts
-the work: pages stored, and no page asked for twice in nginx's log. CPU is user + system of all
-processes of the crawl, start-up included; start-up alone is the crawl of one page, measured before
-and after. A further run in this process is sampled for each stage's share. With ORDER=best (or
-another order) it compares that order with breadth first instead (cpu_orders.py), with OLD=src that
-version with this one (cpu_versions.py).
+Runs the command line itself with one shard, five times, to 5,000 pages from the hub, and asserts
+the work: pages stored, and no page asked for twice in nginx's log. In turns with it run the code
+before pages were read in one pass (BEFORE, a commit; made in the cache), an asyncio script that
+stores nothing, and the bare HTML parser on pages just crawled: the ratios are medians of rounds.
+CPU is user + system of all processes of the crawl, start-up included; start-up alone is the crawl
+of one page, measured before and after. A further run in this process is sampled for each stage's
+share. With ORDER=best (or another order) it compares that order with breadth first instead
+(cpu_orders.py), with OLD=src that version with this one (cpu_versions.py).
 """
 
 import json
@@ -16,7 +18,6 @@ import shutil
 import signal
 import statistics
 import subprocess
-import sys
 import tempfile
 import time
 from collections import Counter
@@ -26,7 +27,10 @@ from types import FrameType
 import cpu_orders
 import cpu_versions
 import turbohtml
+from measure import measured
 from realweb import FLAGS, REPOSITORY, SEED, bring_up, html_kb_served, new_log, save, visits
+from versus.arms import BROAD, SCRIPT
+from versus.installed import GOSSAMER, gossamer_at, peer_python
 
 from gossamer import Config, Crawl
 from gossamer.config import FetchConfig, FilterConfig, LimitsConfig, PolitenessConfig
@@ -36,9 +40,9 @@ PAGES = int(os.environ.get("PAGES", "5000"))
 ORDER = os.environ.get("ORDER", "bfs")
 OLD = os.environ.get("OLD", "")
 SOURCE = Path(os.environ.get("NEW") or REPOSITORY / "src").resolve()
-RUNS = 3
+BEFORE = os.environ.get("BEFORE", "aa60f01")
+RUNS = int(os.environ.get("RUNS", "5"))
 STARTS = 3
-GOSSAMER = str(Path(sys.executable).parent / "gossamer")
 
 
 def agent_of(folder: Path) -> str:
@@ -47,14 +51,18 @@ def agent_of(folder: Path) -> str:
 
 
 def crawl_cpu_s(
-    folder: Path, pages: int, order: str = "bfs", source: Path = SOURCE
+    folder: Path,
+    pages: int,
+    order: str = "bfs",
+    source: Path | None = SOURCE,
+    command_of: str = GOSSAMER,
 ) -> tuple[float, dict[str, int]]:
     """Crawl so many pages; return the CPU seconds of all its processes, and its last status."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    command = [GOSSAMER, "crawl", SEED, "--into", str(folder), *FLAGS, "--shards", "1"]
+    command = [command_of, "crawl", SEED, "--into", str(folder), *FLAGS, "--shards", "1"]
     command += ["--concurrency", "64", "--max-pages", str(pages), "--json"]
     command += ["--user-agent", agent_of(folder), "--order", order]
-    surroundings = {**os.environ, "PYTHONPATH": str(source)}
+    surroundings = {**os.environ, "PYTHONPATH": str(source or "")}
     done = subprocess.run(command, check=True, capture_output=True, text=True, env=surroundings)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     status = json.loads(done.stdout.splitlines()[-1])
@@ -69,11 +77,16 @@ def startup_cpu_s(base: Path) -> float:
     )
 
 
-def one_run(folder: Path, order: str = "bfs", source: Path = SOURCE) -> dict[str, float]:
+def one_run(
+    folder: Path,
+    order: str = "bfs",
+    source: Path | None = SOURCE,
+    command_of: str = GOSSAMER,
+) -> dict[str, float]:
     """Crawl once; return pages, CPU and wall seconds, memory."""
     new_log()
     began = time.perf_counter()
-    cpu_s, status = crawl_cpu_s(folder, PAGES, order, source)
+    cpu_s, status = crawl_cpu_s(folder, PAGES, order, source, command_of)
     wall_s = time.perf_counter() - began
     time.sleep(0.2)
     agent = agent_of(folder)
@@ -87,6 +100,49 @@ def one_run(folder: Path, order: str = "bfs", source: Path = SOURCE) -> dict[str
         "rss_mb": resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024,
         "html_kb": html_kb_served(agent),
     }
+
+
+def script_run(folder: Path) -> dict[str, float]:
+    """Let the asyncio script that stores nothing crawl once; return pages, CPU and kB of HTML."""
+    folder.mkdir()
+    agent = agent_of(folder)
+    new_log()
+    took = measured(SCRIPT.command(BROAD._replace(pages=PAGES), agent), folder)
+    assert took.exit_code == 0, took
+    time.sleep(0.2)
+    pages = sum(visit.is_page for visit in visits(agent))
+    return {"pages": pages, "cpu_s": took.cpu_s, "html_kb": html_kb_served(agent)}
+
+
+def one_round(base: Path, number: int) -> dict[str, dict[str, float]]:
+    """Let all arms crawl once, in turns; return what each took, and the bare parser's speed."""
+    ours, script = base / f"run{number}", base / f"script{number}"
+    arms = {"ours": lambda: one_run(ours), "script": lambda: script_run(script)}
+    if BEFORE:
+        then, old = base / f"before{number}", gossamer_at(BEFORE)
+        arms["before"] = lambda: one_run(then, source=None, command_of=old)
+    names = list(arms) if number % 2 == 0 else list(arms)[::-1]
+    found = {name: arms[name]() for name in names}
+    found["parser"] = {"us_per_kb": parse_us_per_kb(ours)}
+    for folder in base.iterdir():
+        shutil.rmtree(folder)
+    return found
+
+
+def median_ratio(rounds: list[dict[str, dict[str, float]]], other: str) -> float | None:
+    """Return the CPU per kB of HTML over that of another arm, the median of rounds.
+
+    Runs meet somewhat different pages, so that a page is a poor unit.
+    """
+    if any(other not in found for found in rounds):
+        return None
+    ratios = [us_per_kb(found["ours"]) / us_per_kb(found[other]) for found in rounds]
+    return round(statistics.median(ratios), 3)
+
+
+def us_per_kb(took: dict[str, float]) -> float:
+    """Return the CPU per kB of HTML."""
+    return took["us_per_kb"] if "us_per_kb" in took else 1e6 * took["cpu_s"] / took["html_kb"]
 
 
 def stages(folder: Path) -> tuple[dict[str, float], list[list[object]]]:
@@ -144,18 +200,24 @@ def main() -> None:
     if OLD:
         cpu_versions.compare(Path(OLD).resolve(), SOURCE, lambda at, of: one_run(at, source=of))
         return
-    runs: list[dict[str, float]] = []
+    peer_python()
+    rounds: list[dict[str, dict[str, float]]] = []
     base = Path(tempfile.mkdtemp(prefix="gossamer-bench-"))
     try:
+        if BEFORE:  # its first crawl compiles
+            crawl_cpu_s(base / "first", 1, source=None, command_of=gossamer_at(BEFORE))
         starts = [startup_cpu_s(base)]
         for n in range(RUNS):
-            runs.append(one_run(base / f"run{n}"))
-            print({name: round(value, 2) for name, value in runs[-1].items()})
+            rounds.append(one_round(base, n))
+            print(
+                {name: round(us_per_kb(took), 2) for name, took in rounds[-1].items()}, flush=True
+            )
         starts.append(startup_cpu_s(base))
-        parse_us = parse_us_per_kb(base / "run0")
         shares, top = stages(base / "stages")
     finally:
         shutil.rmtree(base, ignore_errors=True)
+    runs = [found["ours"] for found in rounds]
+    parse_us = statistics.median(found["parser"]["us_per_kb"] for found in rounds)
     for name, share in top:
         print(f"{share:6.1%}  {name}")
     cpu_ms = [1000 * run["cpu_s"] / run["pages"] for run in runs]
@@ -169,7 +231,15 @@ def main() -> None:
             "pages_per_s": round(statistics.median(r["pages"] / r["wall_s"] for r in runs), 1),
             "rss_mb": round(max(run["rss_mb"] for run in runs), 1),
             "html_kb_per_page": round(kb_per_page, 1),
-            "us_per_kb": round(statistics.median(1e6 * r["cpu_s"] / r["html_kb"] for r in runs), 2),
+            "us_per_kb": round(statistics.median(map(us_per_kb, runs)), 2),
+            "before": BEFORE,
+            "before_ratio": median_ratio(rounds, "before"),
+            "script_ratio": median_ratio(rounds, "script"),
+            "bare_parses": median_ratio(rounds, "parser"),
+            "us_per_kb_by_round": [
+                {name: round(us_per_kb(took), 2) for name, took in found.items()}
+                for found in rounds
+            ],
             "startup_cpu_s": round(statistics.median(starts), 3),
             "parse_us_per_kb": round(parse_us, 2),
             "stages": shares,

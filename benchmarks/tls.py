@@ -245,6 +245,8 @@ def main() -> None:
             "us_per_resumed": round(found["resumed"]),
             "resumed_to_new": round(found["resumed"] / found["new"], 3),
             "us_per_plain_connection": round(found["plain"]),
+            "new_to_bare": round((found["new"] - found["plain"]) / full_us, 3),
+            "resumed_to_bare": round((found["resumed"] - found["plain"]) / resumed_us, 3),
             "resumed_share": round(found["share"], 3),
             "bare_handshake_us": round(full_us),
             "bare_resumed_us": round(resumed_us),

@@ -16,7 +16,7 @@ from pathlib import Path
 from measure import Measured, measured
 from realweb import bring_up, new_log, save
 from versus.arms import ARMS, CONCURRENCY, COURSES, Arm, Course, claimed_pages
-from versus.installed import has_program, peer_python, versions
+from versus.installed import go_peer, has_program, peer_python, versions
 from versus.judge import LogTail, Work, work_of
 
 RUNS = int(os.environ.get("RUNS", "3"))
@@ -101,14 +101,20 @@ def compare(course: Course, arms: list[Arm]) -> list[dict[str, object]]:
     """Let the arms take turns at a course; return their rows, the cheapest first."""
     runs: dict[str, list[Run]] = {arm.name: [] for arm in arms}
     for turn in range(RUNS):
-        for arm in arms:
-            if turn < arm.runs:
-                took, work = one_run(arm, course)
-                runs[arm.name].append((took, work))
-                cpu_ms = 1e3 * took.cpu_s / work.pages
-                print(f"  {arm.name:24} {work.pages:6} pages {cpu_ms:8.3f} ms/page", flush=True)
+        for arm in arms if turn % 2 == 0 else arms[::-1]:
+            took, work = one_run(arm, course)
+            runs[arm.name].append((took, work))
+            cpu_ms = 1e3 * took.cpu_s / work.pages
+            print(f"  {arm.name:24} {work.pages:6} pages {cpu_ms:8.3f} ms/page", flush=True)
     rows = [row(arm, course, runs[arm.name]) for arm in arms]
     return sorted(rows, key=lambda one: float(str(one["cpu_ms_per_page"])))
+
+
+def is_there(arm: Arm) -> bool:
+    """Tell whether what an arm needs is installed, after trying to install it."""
+    if arm.needs == "go":
+        return bool(go_peer())
+    return not arm.needs or has_program(arm.needs)
 
 
 def print_table(course: Course, rows: list[dict[str, object]]) -> None:
@@ -124,7 +130,7 @@ def main() -> None:
     bring_up()
     peer_python()
     wanted = [arm for arm in ARMS if not CHOSEN or arm.name.startswith(CHOSEN)]
-    arms = [arm for arm in wanted if not arm.needs or has_program(arm.needs)]
+    arms = [arm for arm in wanted if is_there(arm)]
     absent = [arm.name for arm in wanted if arm not in arms]
     tables = {course.name: compare(course, arms) for course in COURSES}
     for course in COURSES:

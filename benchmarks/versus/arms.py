@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from realweb import SEED
 
-from versus.installed import GOSSAMER, peer_python
+from versus.installed import GOSSAMER, go_peer, peer_python
 
 CONCURRENCY = 64
 PEERS = Path(__file__).parent / "peers"
@@ -67,7 +67,6 @@ class Arm(NamedTuple):
     command: Callable[[Course, str], list[str]]
     """From the course and the user agent; it runs in an empty folder."""
     keeps: Keeps
-    runs: int = 3
     needs: str = ""
     """A program of the distribution."""
     counts_itself: bool = True
@@ -109,6 +108,13 @@ def python_peer(script: str, *more: str) -> Callable[[Course, str], list[str]]:
     return command
 
 
+def by_hand_in_go(course: Course, agent: str) -> list[str]:
+    """Return the crawler in `peers/go`, on as many CPUs as there are."""
+    pages = 10**9 if course.is_to_the_end else course.pages
+    given = [go_peer(), "--seed", course.seed, "--within", course.within, "--agent", agent]
+    return [*given, "--pages", str(pages), "--concurrency", str(CONCURRENCY)]
+
+
 def spanning(course: Course) -> list[str]:
     """Return the flags of both Wgets for a crawl of many hosts."""
     return [] if course.is_to_the_end else ["--span-hosts", f"--domains={course.within}"]
@@ -132,15 +138,17 @@ SHARDS = int(os.environ.get("SHARDS", "2"))
 RECORDS = Keeps("gzip pages", digests=False, text=False, survives_kill=False)
 WARC = Keeps("WARC", digests=True, text=False, survives_kill=False)
 FILES = Keeps("files", digests=False, text=False, survives_kill=False)
+SCRIPT = Arm("asyncio script", python_peer("plain.py"), NOTHING)
 ARMS = (
     gossamer(1),
     gossamer(SHARDS),
     Arm("wget2", wget2, FILES, needs="wget2", counts_itself=False),
     Arm("wget, WARC", wget, WARC, needs="wget", counts_itself=False),
-    Arm("asyncio script", python_peer("plain.py"), NOTHING),
+    Arm("Go by hand", by_hand_in_go, NOTHING, needs="go"),
+    SCRIPT,
     Arm("asyncio script, gzip", python_peer("plain.py", "--records", "pages.gz"), RECORDS),
-    Arm("Crawlee", python_peer("crawlee_peer.py"), NOTHING, runs=1),
-    Arm("Scrapy", python_peer("scrapy_peer.py"), NOTHING, runs=1),
+    Arm("Crawlee", python_peer("crawlee_peer.py"), NOTHING),
+    Arm("Scrapy", python_peer("scrapy_peer.py"), NOTHING),
 )
 
 
