@@ -12,6 +12,7 @@ made before the manifest that names them, under names that nobody else uses.
 """
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from itertools import chain as joined
 from typing import TypeVar
 
@@ -28,6 +29,10 @@ WITH_LOGS = 2
 VERSION = WITH_LOGS
 ALIVE = "alive"
 CHARTER = "charter"
+
+MOST_AT_ONCE = 64
+"""Chains that are read at the same time."""
+MOST_READINGS = 500
 
 
 class CrawlCharter(Struct, frozen=True, kw_only=True):
@@ -161,18 +166,26 @@ class CrawlStore:
         """Return one manifest of every shard, as they were all at one moment.
 
         What one shard relies on another had shipped before. So the newest of all at one moment fit
-        together; and so it was between two readings that found the same.
+        together; and so it was between two readings that found the same. Both are made of all
+        chains at once: with many shards one after the other would never find that.
         """
         chains = [self.shard_chain(charter.generation, one) for one in range(charter.shards)]
-        before: list[ChainLink] | None = None
-        while True:
-            links = [chain.newest() for chain in chains]
-            if any(link is None for link in links):
-                raise CannotGoOn(f"{self.objects.url} is damaged: a shard has no manifest")
-            found = [link for link in links if link is not None]
-            if found == before:
-                return [_decoded(self.objects, link, ShardManifest) for link in found]
-            before = found
+        before: list[int] = []
+        with ThreadPoolExecutor(min(max(1, len(chains)), MOST_AT_ONCE)) as pool:
+            for _ in range(MOST_READINGS):
+                newest = [max(found, default=0) for found in pool.map(Chain.numbers, chains)]
+                if 0 in newest:
+                    raise CannotGoOn(f"{self.objects.url} is damaged: a shard has no manifest")
+                if newest == before:
+                    contents = pool.map(Chain.read, chains, newest)
+                    links = [ChainLink(n, c) for n, c in zip(newest, contents, strict=True) if c]
+                    if len(links) == len(chains):  # none was swept meanwhile
+                        return [_decoded(self.objects, link, ShardManifest) for link in links]
+                before = newest
+        raise CannotGoOn(
+            f"{self.objects.url}: checkpoints come faster than they can be read; try again, from "
+            "closer to the store"
+        )
 
     def alive(self) -> AliveNote | None:
         """Return the sign of life that is there, if there is one."""
