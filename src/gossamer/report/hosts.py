@@ -14,6 +14,7 @@ from gossamer.model import Url, UrlRecord, UrlState
 from gossamer.report.inquiry import settled_in
 from gossamer.report.records import URL, decode_record
 from gossamer.report.snapshot import Snapshot
+from gossamer.report.words import reason_words
 from gossamer.store import State
 from gossamer.urls import read_canonical, ring_of
 
@@ -82,6 +83,10 @@ class HostDetails(Struct, frozen=True, kw_only=True):
     """The last, the newest first."""
     failures: list[HostFetch]
     """URLs of it that failed or were refused, the newest first."""
+
+    def next_words(self) -> str:
+        """Return the rule by which it is asked again, and what that means."""
+        return reason_words(self.next_reason)
 
 
 FETCHES_TOLD = 50

@@ -33,6 +33,15 @@ FAILED_HOSTS: dict[str, str] = {
 }
 """What a host did that is asked again later."""
 
+GAPS: dict[str, str] = {
+    "fixed_delay": "a delay is set",
+    "adaptive_delay": "the longer its answers take, the longer the gap",
+    "min_delay": "the least gap between two requests",
+    "crawl_delay": "its robots.txt asks for that gap",
+    "address_delay": "other hosts share its address",
+}
+"""Why a host is not asked at once, in words."""
+
 
 def state_sentence(status: Status) -> str:
     """Return what a crawl does at the moment, and why it waits if it does."""
@@ -88,4 +97,10 @@ def _host_words(waits: WaitsFor) -> str:
         return f"waiting {seconds} to retry {host}, {words}"
     if waits.reason == "address_delay" and waits.detail:
         return f"waiting {seconds} for {host}, whose address {waits.detail} others share"
-    return f"waiting {seconds} for {host} ({waits.reason})"
+    return f"waiting {seconds} for {host} ({reason_words(waits.reason)})"
+
+
+def reason_words(reason: str) -> str:
+    """Return why a host is asked later, in words behind the name of the reason."""
+    words = GAPS.get(reason) or FAILED_HOSTS.get(reason)
+    return f"{reason}: {words}" if words else reason

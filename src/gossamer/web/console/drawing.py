@@ -203,7 +203,7 @@ def host_page(found: HostDetails) -> Iterator[str]:
         ("Answers in", "" if one.median_ms is None else f"{one.median_ms:,.0f} ms (median)"),
         ("First asked", moment(one.first_at)),
         ("Last asked", moment(one.last_at)),
-        ("Next turn", f"{moment(found.next_at)} {found.next_reason}" if found.next_at else ""),
+        ("Next turn", f"{moment(found.next_at)} ({found.next_words()})" if found.next_at else ""),
         ("Down", "yes: one request at a time finds out whether it is back"),
         ("robots.txt", one.robots or "not read"),
         ("Crawl-delay", "" if found.crawl_delay_s is None else f"{found.crawl_delay_s:g} s"),

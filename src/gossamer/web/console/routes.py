@@ -172,7 +172,8 @@ class ConsolePages:
         for note in sorted(status.traps, key=lambda one: -one.held):
             if note.held:
                 yield f'<div class="hint">{counted(note.held, "URL")} of {text(note.unit)} '
-                yield f"{'is' if note.held == 1 else 'are'} held: {text(note.detail)}"
+                why = note.detail.removeprefix(f"{note.unit} is ")
+                yield f"{'is' if note.held == 1 else 'are'} held: {text(why)}"
                 if seen.may_write and note.pattern:
                     yield self._actions.button(
                         "trust", "Trust", "/crawl/problems", pattern=note.pattern
@@ -336,7 +337,7 @@ class ConsolePages:
             yield self._actions.opening("set", back)
             yield _one_of("name", "Setting", (one.name for one in settings))
             yield f"{field('value', '', 'Value; empty: the default')}<button>Set</button></form>"
-        yield '<dl class="known">'
+        yield '<dl class="known settings">'
         for one in settings:
             value = text(
                 textwrap.shorten(one.value, MOST_VALUE_CHARS, placeholder=" ...") or "none"
