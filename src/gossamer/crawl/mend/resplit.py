@@ -15,6 +15,7 @@ import asyncio
 import shutil
 import socket
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from random import Random, SystemRandom
@@ -125,7 +126,15 @@ def _expect_whole(folder: CrawlFolder, charter: Charter, wanted: int, lock: int)
 
 
 def _do_aside(work: Callable[[], None], doing: str, lock: int) -> None:
-    """Do work in a forked process and wait for it; what it cannot go on from is raised here."""
+    """Do work in a forked process and wait for it; what it cannot go on from is raised here.
+
+    Where a database was open before a fork would wait for its threads for ever, and it is too late
+    to spare others that: the work is done here, in a thread, since there may be a loop.
+    """
+    if State.was_opened:
+        with ThreadPoolExecutor(1) as aside:
+            aside.submit(work).result()
+        return
     child = start_child(0, lambda _, end: _do_and_say(work, end), (lock,))
     with child.end.makefile("rb") as said:
         error = said.read().decode()
