@@ -31,7 +31,13 @@ if TYPE_CHECKING:
     from gossamer.api.crawls import OpenCrawl
     from gossamer.api.feeds import write_feed
     from gossamer.api.fulltext import SearchIndex, SearchKeywords, open_search, open_searcher
-    from gossamer.api.indexes import ShardIndexFacts, build_store_index, index_files, store_indexes
+    from gossamer.api.indexes import (
+        ShardIndexFacts,
+        StoreShards,
+        build_store_index,
+        index_files,
+        store_indexes,
+    )
     from gossamer.api.items import ParsedPage, extract_items, fetch_page, parsed_page
     from gossamer.api.kubernetes import cluster_yaml
     from gossamer.api.linkcheck import check_links, link_check_config
@@ -429,6 +435,7 @@ __all__ = [
     "StoppedCrawl",
     "StoreConfig",
     "StoreRef",
+    "StoreShards",
     "StoreState",
     "StoredGraphFacts",
     "StoredLinkGraph",

@@ -62,7 +62,7 @@ PUBLIC = {
     "api.checking": "CheckReport",
     "api.feeds": "write_feed",
     "api.fulltext": "SearchIndex SearchKeywords open_search open_searcher",
-    "api.indexes": "ShardIndexFacts build_store_index index_files store_indexes",
+    "api.indexes": "ShardIndexFacts StoreShards build_store_index index_files store_indexes",
     "api.linkcheck": "check_links link_check_config",
     "api.items": "ParsedPage extract_items fetch_page parsed_page",
     "api.linkgraph": "LinkGraph LinkPicture graph_from_edges open_graph",

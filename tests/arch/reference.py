@@ -160,7 +160,7 @@ PARTS: dict[str, tuple[str, ...]] = {
         *("Facets", "FacetValue", "RankState", "QueryLog", "LoggedQuery", "logged_query"),
         *("QueryReport", "QueryFrequency"),
         *("IndexOptions", "IndexFacts", "Published", "ShardServer", "BadMessage"),
-        *("build_store_index", "store_indexes", "ShardIndexFacts"),
+        *("build_store_index", "store_indexes", "ShardIndexFacts", "StoreShards"),
         *("BuildStep", "BuildProgress", "serve", "BuiltElsewhere"),
     ),
     "tables": (

@@ -3,6 +3,7 @@
 Each shard's index is built from the store alone. `make test-cluster` kills more of the builds.
 """
 
+import os
 import random
 import shutil
 import time
@@ -117,7 +118,7 @@ def test_three_shards_answer_as_one_index_would(crawler: Crawler, url: str) -> N
     assert [hit["url"] for hit in hits] == expected[asked[0]]
     again = only_json(say("build", url, "index", "--json").expect(0))
     assert [one["index"]["did"] for one in again["shards"]] == ["nothing"] * SHARDS
-    rebuild = Child(["build", url, "index", "--no-ranks", "--full", "--shard", "1"])
+    rebuild = Child(["build", url, "index", "--no-ranks", "--full", "--shard", "1"], caches())
     while rebuild.poll() is None:
         assert likeness(expected, answers(url, asked[:5])) >= 0.99
     finish(rebuild).expect(0)
@@ -143,12 +144,12 @@ def test_builds_that_are_killed_leave_what_was_there(crawler: Crawler, url: str)
     expected = answers(crawler.folder, asked)
     dice = random.Random(5)
     words = ["build", url, "index"]
-    whole = Child(words)
+    whole = Child(words, caches())
     began = time.monotonic()
     finish(whole).expect(0)
     took_s = time.monotonic() - began
     for _ in range(10 if IS_FULL else 2):
-        child = Child([*words, "--full"])
+        child = Child([*words, "--full"], caches())
         time.sleep(dice.uniform(0.1, took_s))
         child.kill()
         child.communicate()
@@ -205,8 +206,49 @@ def test_each_machine_indexes_its_own_shards_while_they_crawl(
 def follower(going: ClusterTrial, node: Node) -> Child:
     """Start what indexes the shards of a machine while they crawl."""
     variables = {
+        **caches(),
         "GOSSAMER_CLUSTER": str(node.home),
         "GOSSAMER_CACHE": str(going.folder / f"cache-{node.name}"),
     }
     words = ["build", going.url, "index", "--no-ranks", "--follow", "--json"]
     return Child(words, variables)
+
+
+def test_machines_that_offer_their_shards_are_asked_and_missed(
+    crawler: Crawler, url: str, tmp_path: Path
+) -> None:
+    say("build", url, "index").expect(0)
+    asked = queries(crawler.folder, 10)
+    expected = answers(crawler.folder, asked)
+    for shard in range(SHARDS):  # each machine has the index of one of them
+        (of_crawl,) = (tmp_path / "cache" / "shards").iterdir()
+        place = tmp_path / f"machine-{shard}" / "shards" / of_crawl.name
+        shutil.copytree(of_crawl / f"{shard:04d}", place / f"{shard:04d}")
+    servers = [offering(url, tmp_path / f"machine-{shard}") for shard in range(SHARDS)]
+    try:
+        assert wait_until(lambda: sum("#" in one for one in gossamer.store_indexes(url)) == SHARDS)
+        places = sorted(gossamer.store_indexes(url), key=lambda one: one.partition("#")[2])
+        assert [place.partition("#")[2] for place in places] == ["0000", "0001", "0002"]
+        shutil.rmtree(tmp_path / "store" / "0001" / "index" / "0000")  # nobody needs to look there
+        assert likeness(expected, answers(url, asked)) >= 0.99
+        servers[1].kill()
+        servers[1].communicate()
+        ended = say("search", url, asked[0], "--json").expect(0)
+        assert ended.last_json["is_partial"]
+        assert [one["place"] for one in ended.last_json["missing"]] == [places[1].partition("#")[0]]
+        assert places[1].partition("#")[0] in ended.err
+    finally:
+        for server in servers:
+            server.kill()
+            server.communicate()
+
+
+def offering(url: str, cache: Path) -> Child:
+    """Start a machine that offers the shards whose index it has."""
+    words = ["serve", url, "--shard", "--host", "127.0.0.1", "--port", "0", "--json"]
+    return Child(words, {**caches(), "GOSSAMER_CACHE": str(cache)})
+
+
+def caches() -> dict[str, str]:
+    """Return where this test keeps what it fetches: children are born with other variables."""
+    return {name: os.environ[name] for name in ("GOSSAMER_CACHE", "XDG_CACHE_HOME")}

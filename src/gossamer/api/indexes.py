@@ -2,23 +2,33 @@
 
 import secrets
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
+from threading import Event, Thread
 from typing import TYPE_CHECKING
 
+import xxhash
 from msgspec import Struct
+from msgspec.structs import replace
 
 from gossamer.api.arguments import let_pass
-from gossamer.errors import CannotGoOn, ConfigError
+from gossamer.clock import SystemClock
+from gossamer.errors import CannotGoOn, ConfigError, GossamerError
 from gossamer.model import BuildProgress
 from gossamer.search import (
+    BEAT_S,
     IndexFacts,
     IndexOptions,
+    Offering,
     Published,
+    ShardGroup,
     StoredIndexes,
     build_foreign,
     follow_stored,
+    offer_shards,
     published_places,
 )
+from gossamer.store import Objects
 
 if TYPE_CHECKING:
     from gossamer.ranks import RankFile
@@ -26,6 +36,7 @@ if TYPE_CHECKING:
     RanksOfShard = Callable[[int], RankFile | None]
 
 NONCE_BYTES = 6
+CLOSE_S = 2.0
 
 
 def index_files(
@@ -140,9 +151,66 @@ def store_indexes(url: str) -> list[str]:
     Of those that are there some may be missing: whoever asks them is told so.
     """
     try:
-        return published_places(url)
+        return published_places(url, SystemClock())
     except (CannotGoOn, ConfigError):
         return []
+
+
+class StoreShards:
+    """The indexes that this machine has of the shards of a crawl's store, offered to others.
+
+    In a cluster those of shards that run here, or did last. It looks for what is new, and says in
+    the store what it offers, in a thread, until it is closed.
+    """
+
+    def __init__(self, url: str) -> None:
+        """Take the store; nothing is told to anybody yet."""
+        self._url = url
+        self._objects = Objects(url)
+        self._folders: dict[int, Path] = {}
+        self._offering = Offering(address="", shards=[])
+        self._ended = Event()
+        self._thread = Thread(target=self._run, name="gossamer-offering", daemon=True)
+        self._group = ShardGroup(lambda: self._folders)
+        self.most_request_bytes = self._group.most_request_bytes
+        """Larger requests are not worth reading."""
+
+    def offer(self, address: str) -> None:
+        """Say that the shards are offered at http://HOST:PORT, as others reach it; go on so."""
+        self._offering = replace(self._offering, address=address.rstrip("/"))
+        self._renew()
+        self._thread.start()
+
+    def answer(self, shard: str, name: str, body: bytes) -> bytes:
+        """Return the answer to a request; "" as shard and name: which shards there are."""
+        return self._group.answer(shard, name, body)
+
+    def close(self) -> None:
+        """Offer nothing any more."""
+        self._ended.set()
+        if self._thread.is_alive():
+            self._thread.join(CLOSE_S)
+            with suppress(GossamerError):
+                self._tell(replace(self._offering, shards=[]))
+
+    def _tell(self, offering: Offering) -> None:
+        name = xxhash.xxh3_64_hexdigest(offering.address.encode())
+        offer_shards(self._objects, name, offering)
+
+    def _run(self) -> None:
+        while not self._ended.wait(BEAT_S):
+            with suppress(GossamerError):  # the store is away: nobody finds us meanwhile
+                self._renew()
+
+    def _renew(self) -> None:
+        from gossamer.api.mirrors import cache_room
+
+        known = StoredIndexes(self._url, cache_room(), IndexOptions(), _silent)
+        node = _node_of(known.fingerprint)
+        ours = known.ring.numbers if node is None else known.shards_of(node)
+        self._folders = known.folders(ours)
+        self._offering = replace(self._offering, shards=sorted(self._folders))
+        self._tell(self._offering)
 
 
 def _silent(_step: object) -> None:

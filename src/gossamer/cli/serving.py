@@ -25,13 +25,27 @@ if TYPE_CHECKING:
 LOCAL = ("127.0.0.1", "localhost", "::1")
 
 
+Given = Annotated[
+    list[str] | None,
+    argument(
+        metavar="DIR|URL",
+        help="The crawl's folder. Or several, and URLs of published indexes and of "
+        "`gossamer serve --shard`, which are searched as one. None: a page that lists the "
+        "crawls below the current folder, and starts one.",
+    ),
+]
 Port = Annotated[int, option("--port", min=0, max=65535, help="0: any that is free.")]
 Host = Annotated[
     str,
     option("--host", help="Address to listen on; others can ask if it is not loopback."),
 ]
 IsShard = Annotated[
-    bool, option("--shard", help="Let `search http://HOST:PORT` elsewhere ask its index.")
+    bool,
+    option(
+        "--shard",
+        help="Let `search http://HOST:PORT` elsewhere ask its index; of a crawl's store, let "
+        "`search URL` ask what this machine has of it.",
+    ),
 ]
 HasQueryLog = Annotated[
     bool,
@@ -67,15 +81,7 @@ MemoryMb = Annotated[
 
 
 def serve(
-    given: Annotated[
-        list[str] | None,
-        argument(
-            metavar="DIR|URL",
-            help="The crawl's folder. Or several, and URLs of published indexes and of "
-            "`gossamer serve --shard`, which are searched as one. None: a page that lists the "
-            "crawls below the current folder, and starts one.",
-        ),
-    ] = None,
+    given: Given = None,
     *,
     port: Port = 8080,
     host: Host = "127.0.0.1",
@@ -93,10 +99,14 @@ def serve(
     On this machine unless told otherwise. Graph and index are brought up to date meanwhile; pages
     say how far that is, and take up at once what is built. Ctrl-C ends it.
     """
+    from gossamer import is_crawl_store
+
     if beside:
         end_with(beside)
     if not given:
         return _serve_crawls(host, port, token, is_alone=not (shard or query_log), is_json=json)
+    if shard and not query_log and len(given) == 1 and is_crawl_store(given[0]):
+        return _serve_store_shards(given[0], host, port, is_json=json)
     places = [place for one in given for place in given_places(one)]
     only = places[0] if len(places) == 1 else None
     served: Path | SearchIndex
@@ -125,6 +135,31 @@ def serve(
         )
     if not isinstance(served, Path):
         served.close()
+    return 0
+
+
+def _serve_store_shards(url: str, host: str, port: int, *, is_json: bool) -> int:
+    """Serve a search page of a crawl's store, and to others the shards whose index is here."""
+    from gossamer import StoreShards, open_search, store_indexes
+    from gossamer import serve as serve_forever
+
+    if host in {"0.0.0.0", "::"}:  # noqa: S104 - it is refused
+        raise ConfigError(f"--host: expected the address by which others reach it, found {host}")
+    if not store_indexes(url):
+        raise ConfigError(f"{url} has no index: `gossamer build {url} index` makes one")
+    shards, tell = StoreShards(url), _ready(url, host, has_token=False, is_json=is_json)
+
+    def ready(address: str) -> None:
+        shards.offer(address)
+        tell(address)
+
+    index = open_search(url)
+    try:
+        with suppress(KeyboardInterrupt):  # how a server ends
+            serve_forever(index, host, port, ready, shards=shards)
+    finally:
+        shards.close()
+        index.close()
     return 0
 
 

@@ -2,7 +2,8 @@
 
     note      which objects have it, kept in the folder from before the archive files are replaced
     ship      the new files, under new names: the newest manifests name no old object any more
-    forget    sets that name old objects, older manifests, and then every object that nothing names
+    forget    sets that name old objects, older manifests, indexes and graphs of the shards, and
+              then every object that nothing names
 
 Whoever holds the claim of the crawl does it, and does it again after a kill: the note goes last.
 """
@@ -16,6 +17,9 @@ from gossamer.crawl.history import KEPT, SETS, KeptSet, is_swept, manifests_of, 
 from gossamer.durable import replace_file, sync
 from gossamer.store import CrawlCharter, CrawlFolder, CrawlStore, ShardManifest
 
+MADE = ("index", "graph", "anchors")
+"""What was made of the archive, below the generation: links that shards have sent come last, since
+what goes on from them must not be there without them."""
 TOKEN_CHARS = 9
 """Of `archive/TOKEN-NAME`, before the name."""
 
@@ -94,7 +98,8 @@ def _forget(store: CrawlStore, charter: CrawlCharter, note: ForgetNote) -> Forgo
         store.objects.delete([chain.name(number) for number in chain.numbers()[:-1]])
     there = (name for name in store.objects.names("") if is_swept(name, charter))
     over = sorted(name for name in there if name not in named)
-    store.objects.delete(over)
+    made = [n for kind in MADE for n in store.objects.names(f"{charter.generation:04d}/{kind}/")]
+    store.objects.delete([*made, *over])
     return Forgotten(len(over), gone)
 
 

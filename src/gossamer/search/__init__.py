@@ -36,7 +36,14 @@ if TYPE_CHECKING:
     from gossamer.search.index_reader import IndexReader, MissingShard
     from gossamer.search.manifest import Manifest, index_folder, read_manifest
     from gossamer.search.opening import has_index, open_index, open_searcher, ranks_of
-    from gossamer.search.published import Published, publish, published_places
+    from gossamer.search.published import (
+        BEAT_S,
+        Offering,
+        Published,
+        offer_shards,
+        publish,
+        published_places,
+    )
     from gossamer.search.query_log import (
         LoggedQuery,
         QueryFrequency,
@@ -46,7 +53,7 @@ if TYPE_CHECKING:
     )
     from gossamer.search.ranking.rerank import Reranker, RerankPage, named_reranker
     from gossamer.search.ranking.similar import LikeText
-    from gossamer.search.remote import MOST_REQUEST_BYTES, BadMessage, ShardServer
+    from gossamer.search.remote import MOST_REQUEST_BYTES, BadMessage, ShardGroup, ShardServer
     from gossamer.search.searcher import Searcher
     from gossamer.search.similarity import Given, LikeImage, LikeSearcher
 else:
@@ -64,11 +71,11 @@ else:
             "index_reader": "IndexReader MissingShard",
             "manifest": "Manifest index_folder read_manifest",
             "opening": "has_index open_index open_searcher ranks_of",
-            "published": "Published publish published_places",
+            "published": "BEAT_S Offering Published offer_shards publish published_places",
             "query_log": "LoggedQuery QueryFrequency QueryLog QueryReport logged_query",
             "ranking.rerank": "Reranker RerankPage named_reranker",
             "ranking.similar": "LikeText",
-            "remote": "MOST_REQUEST_BYTES BadMessage ShardServer",
+            "remote": "MOST_REQUEST_BYTES BadMessage ShardGroup ShardServer",
             "searcher": "Searcher",
             "similarity": "Given LikeImage LikeSearcher",
         },

@@ -13,7 +13,7 @@ from starlette.responses import Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from gossamer import QueryLog, SearchIndex
+from gossamer import QueryLog, SearchIndex, StoreShards
 from gossamer.clock import SystemClock
 from gossamer.errors import CannotGoOn, ConfigError, GossamerError
 from gossamer.web.api import api_routes, json_response
@@ -56,6 +56,7 @@ def make_app(
     *,
     is_local: bool = True,
     is_shard: bool = False,
+    shards: StoreShards | None = None,
     has_query_log: bool = False,
     token: str = "",
     memory_mb: int = MEMORY_MB,
@@ -64,7 +65,8 @@ def make_app(
     """Return the server of a crawl's folder, or of an index, as an ASGI application.
 
     `is_local`: only requests that name a loopback host are answered, whoever sends them.
-    `is_shard`: the shards of its index can be asked by a broker on another machine.
+    `is_shard`: the shards of its index can be asked by a broker on another machine; of a store,
+    the `shards` that are here.
     `has_query_log`: queries are written down in the folder, without who asked.
     `token`: who logs in with it may change the crawl; without one, everybody on loopback may.
     `memory_mb`: so much of what is asked for often is kept in memory.
@@ -94,14 +96,15 @@ def make_app(
         *search_routes(engine, around),
         *console_routes(engine, actions),
     ]
-    if folder is not None and is_shard:
-        routes += shard_routes(folder)
+    offered = folder if is_shard else shards
+    if offered is not None:
+        routes += shard_routes(offered)
     meter = Meter(clock, [route.path for route in routes])
     metrics = Route("/metrics", _metrics(meter, engine))
     static = Mount("/static", StaticFiles(directory=STATIC))
     handlers = dict.fromkeys(_TOLD, _teller(engine))
     app = Starlette(routes=[*routes, metrics, static], exception_handlers=handlers)
-    posted = ("/api/search", DO_PATH, LOGIN_PATH, *((PREFIX,) if is_shard else ()))
+    posted = ("/api/search", DO_PATH, LOGIN_PATH, *((PREFIX,) if offered is not None else ()))
     patient = waiting_for_builds(app, is_building, clock)
     return meter.counting(Guard(patient, is_local=is_local, posted=posted))
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import uvicorn
 
-from gossamer import SearchIndex
+from gossamer import SearchIndex, StoreShards
 from gossamer.errors import ConfigError
 from gossamer.web.app import STATIC, make_app
 from gossamer.web.door.guard import HEADERS, App, is_loopback
@@ -37,6 +37,7 @@ def serve(
     ready: Callable[[str], None] = lambda _: None,
     *,
     is_shard: bool = False,
+    shards: StoreShards | None = None,
     has_query_log: bool = False,
     token: str = "",
     memory_mb: int = MEMORY_MB,
@@ -45,7 +46,8 @@ def serve(
     """Serve a crawl's folder until told to stop; `ready` is told the address once it can be asked.
 
     What `open_search` returns can be served instead: a search page, of any places, without graph.
-    Port 0 takes any that is free. `is_shard`: its index is a part of one on other machines.
+    Port 0 takes any that is free. `is_shard`: its index is a part of one on other machines;
+    `shards`: of a store's, those that are here.
     `has_query_log`: queries are written down in `queries.jsonl` of the folder, without who asked.
     `token`: who logs in with it may change the crawl; without one, everybody on loopback may.
     `memory_mb`: so much of what is asked for often is kept in memory.
@@ -57,6 +59,7 @@ def serve(
             folder,
             is_local=is_local,
             is_shard=is_shard,
+            shards=shards,
             has_query_log=has_query_log,
             token=token,
             memory_mb=memory_mb,

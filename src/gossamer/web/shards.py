@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from gossamer import BadMessage, ShardServer
+from gossamer import BadMessage, ShardServer, StoreShards
 from gossamer.errors import GossamerError
 
 PREFIX = "/shard/"
@@ -18,9 +18,10 @@ AT_ONCE = 8
 not wait for those of a broker."""
 
 
-def shard_routes(folder: Path) -> list[Route]:
-    """Return the routes of the shards of a crawl's index."""
-    offered, threads = ShardServer(folder), ThreadPoolExecutor(AT_ONCE, "gossamer-shard")
+def shard_routes(of: Path | StoreShards) -> list[Route]:
+    """Return the routes of the shards of a crawl's index, or of those of a store that are here."""
+    offered = ShardServer(of) if isinstance(of, Path) else of
+    threads = ThreadPoolExecutor(AT_ONCE, "gossamer-shard")
 
     async def answer(request: Request) -> Response:
         shard, name = request.path_params.get("shard", ""), request.path_params.get("name", "")
@@ -31,7 +32,8 @@ def shard_routes(folder: Path) -> list[Route]:
         except BadMessage as error:
             return _said(400, str(error))
         except GossamerError as error:
-            return _said(503, str(error).replace(str(folder), folder.name))
+            said = str(error)
+            return _said(503, said.replace(str(of), of.name) if isinstance(of, Path) else said)
         return Response(content, media_type="application/msgpack")
 
     return [

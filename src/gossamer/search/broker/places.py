@@ -234,7 +234,10 @@ class NodeSource:
     may_be_away: Final = True
 
     def __init__(self, place: str, clock: Clock) -> None:
-        self.place = place.rstrip("/")
+        """Take its URL; behind a # may stand which of its shards are asked, with commas."""
+        address, _, names = place.partition("#")
+        self.place = address.rstrip("/")
+        self._wanted = frozenset(names.split(",")) if names else None
         self._clock = clock
         self._health = NodeHealth(clock)
         self._node = self._shard("")
@@ -246,10 +249,21 @@ class NodeSource:
 
     def look(self) -> bool:
         """Return True if it offers other shards than before."""
-        offer = self._node.offer()
+        offer = self._chosen(self._node.offer())
         self._node.close()  # it is seldom asked
         before, self._offer = self._offer, offer
         return self._offer != before
+
+    def _chosen(self, offer: OfferedShards) -> OfferedShards:
+        """Return what is asked of an offer; raise if some of it is offered no more."""
+        wanted = self._wanted
+        if wanted is None:
+            return offer
+        if gone := sorted(wanted - set(offer.high)):
+            raise CannotGoOn(f"{self.place} has no shard {', '.join(gone)} any more")
+        high = [name for name in offer.high if name in wanted]
+        images = [name for name in offer.images if name.removeprefix("images-") in wanted]
+        return OfferedShards(high, [], images, born=offer.born)
 
     def tiers(self) -> Tiers:
         """Return its shards; nothing is asked."""

@@ -27,7 +27,7 @@ from gossamer.ranks import RankFile, ranks_path
 from gossamer.report import probations_of
 from gossamer.search.build.builder import IndexBuild
 from gossamer.search.build.options import IndexFacts, IndexOptions
-from gossamer.search.manifest import Manifest
+from gossamer.search.manifest import Manifest, index_folder, read_manifest
 from gossamer.search.published import Published, place_of_shard, publish
 from gossamer.search.sources import HeldProbations, PageFacts
 from gossamer.store import (
@@ -93,6 +93,11 @@ class StoredIndexes:
     def shards_of(self, node: str) -> list[int]:
         """Return the shards that a machine of a cluster had at the checkpoint."""
         return sorted(one.shard for one in self._point.manifests if one.node == node)
+
+    def folders(self, shards: Sequence[int]) -> dict[int, Path]:
+        """Return the folders of those of some shards that have an index on this machine."""
+        roots = {shard: self._root(shard) for shard in shards}
+        return {n: root for n, root in roots.items() if read_manifest(index_folder(root))}
 
     def build(
         self,

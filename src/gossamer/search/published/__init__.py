@@ -7,5 +7,11 @@ PREFIX/files/SS/SEGMENT.EXT  files of the engine, which never change
 """
 
 from gossamer.search.published.cached import CachedIndex
-from gossamer.search.published.places import place_of_shard, published_places
+from gossamer.search.published.places import (
+    BEAT_S,
+    Offering,
+    offer_shards,
+    place_of_shard,
+    published_places,
+)
 from gossamer.search.published.publishing import Published, publish

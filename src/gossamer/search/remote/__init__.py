@@ -11,4 +11,5 @@ from gossamer.search.remote.protocol import (
     answer_shard,
 )
 from gossamer.search.remote.remote_shard import RemoteShard, SilentShard
+from gossamer.search.remote.shard_group import ShardGroup
 from gossamer.search.remote.shard_server import ShardServer
