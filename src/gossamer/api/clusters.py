@@ -85,8 +85,16 @@ def coordinator_folder(store: str) -> Path:
             "--cluster needs a store that all machines reach: add --store s3://BUCKET/PREFIX, or "
             "--store file:///FOLDER for a folder that all of them share"
         )
+    from gossamer.store import CrawlFolder, is_locked
+
     name = hashlib.sha256(store.rstrip("/").encode()).hexdigest()[:16]
-    return cluster_home().root / "coordinating" / name
+    folder = cluster_home().root / "coordinating" / name
+    if is_locked(CrawlFolder(folder)):
+        raise CannotGoOn(
+            f"a process of this machine runs the crawl of {store} already; `gossamer status "
+            f"{store}` shows it, `gossamer stop {store}` ends it"
+        )
+    return folder
 
 
 def cluster_up(

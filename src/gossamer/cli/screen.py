@@ -281,6 +281,8 @@ def status_view(status: "Status", folder: Path | str) -> RenderableType:
     else:
         how = "--into` this folder" if status.store is None else "--into DIR --store` this URL"
         head = Text(f"Not running; `gossamer crawl {how} goes on.", "bold")
+        if status.taken_over:
+            head = Text(f"Not running here: {harmless(status.taken_over)}.", "bold")
         if status.paused:
             head.append(f"\nIt is {waiting_words(status)}.", "yellow")
     if status.store is not None:

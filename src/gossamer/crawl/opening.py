@@ -14,7 +14,7 @@ from msgspec import Struct
 from gossamer.clock import Clock, CrawlTime
 from gossamer.cluster import Ring
 from gossamer.durable import replace_file
-from gossamer.errors import CannotGoOn, rebuild_state_command
+from gossamer.errors import CannotGoOn, TakenOver, rebuild_state_command
 from gossamer.frontier import Order
 from gossamer.linux import boot_id, is_dead
 from gossamer.log import tell
@@ -71,8 +71,12 @@ def ring_if_new(folder: CrawlFolder, shards: int) -> Ring | None:
 
 @contextmanager
 def lock_folder(folder: CrawlFolder, clock: Clock) -> Iterator[int]:
-    """Make the folder ours; one process at a time may crawl in it. Forks share the lock."""
+    """Make the folder ours; one process at a time may crawl in it. Forks share the lock.
+
+    A folder that was made for what is refused then, and has nothing but the lock, is removed again.
+    """
     try:
+        is_new = not folder.root.exists()
         folder.root.mkdir(parents=True, exist_ok=True)
         lock = os.open(folder.lock_path, os.O_RDWR | os.O_CREAT, 0o644)
     except (FileExistsError, NotADirectoryError) as error:
@@ -86,6 +90,13 @@ def lock_folder(folder: CrawlFolder, clock: Clock) -> Iterator[int]:
         os.ftruncate(lock, 0)
         os.pwrite(lock, f"{os.getpid()}\n".encode(), 0)
         yield lock
+    except CannotGoOn as error:
+        if isinstance(error, TakenOver):
+            replace_file(folder.taken_over_path, f"{error}\n".encode())
+        if is_new and list(folder.root.iterdir()) == [folder.lock_path]:
+            folder.lock_path.unlink()
+            folder.root.rmdir()
+        raise
     finally:
         os.close(lock)
 

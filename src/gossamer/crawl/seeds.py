@@ -115,7 +115,7 @@ def seed_complaint(text: str, protocols: Sequence[ProtocolModule] = ()) -> str:
         return f"{shown!r} is too long: {len(text):,} characters; expected at most {MAX_CHARS:,}"
     if url is None and (port := _port_of(text)) > MAX_PORT:
         return f"{shown!r} has the port {port}; expected one from 1 to {MAX_PORT}"
-    if _LIST.search(text) is not None:
+    if _LIST.search(text.strip()) is not None:
         return (
             f"{shown!r} has a comma or a blank where another URL or a label seems to begin; "
             "expected one URL, and in a seeds file blanks before its labels (a comma of the URL "

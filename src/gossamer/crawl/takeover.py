@@ -128,6 +128,7 @@ def claim_store(
         )
         with claim.beating():
             claim.bring_here(identity, say, is_here=is_here)
+        folder.taken_over_path.unlink(missing_ok=True)
         return claim
 
 

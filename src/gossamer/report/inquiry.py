@@ -149,7 +149,10 @@ def status(folder: Path | str) -> Status:
             standings.append(_standing(state, config, charter.shards))
     if place.paused_path.exists():
         standings = [replace(one, paused=PAUSED_ON_REQUEST) for one in standings]
-    return status_of(sum_counters(counters), merge_standings(standings))
+    found = status_of(sum_counters(counters), merge_standings(standings))
+    if not place.taken_over_path.exists():
+        return found
+    return replace(found, taken_over=place.taken_over_path.read_text("utf-8", "replace").strip())
 
 
 def crawl_metrics(folder: Path | str) -> CrawlMetrics | str:

@@ -268,6 +268,8 @@ class Status(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The time zone of [schedule]; "" is that of the crawl's machine."""
     store: StoreState | None = None
     """Where this comes from, if it was asked of a store; None if of a folder."""
+    taken_over: str = ""
+    """Who goes on with the crawl elsewhere, in words, if that is why it does not run here."""
 
 
 class CrawlMetrics(Struct, frozen=True, kw_only=True):

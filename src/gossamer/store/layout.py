@@ -107,6 +107,11 @@ class CrawlFolder(Struct, frozen=True):
         return self.root / "paused"
 
     @property
+    def taken_over_path(self) -> Path:
+        """Return the file that says who goes on with the crawl of this folder."""
+        return self.root / "taken-over"
+
+    @property
     def purge_path(self) -> Path:
         """Return the file that says what a purge that has begun is to do."""
         return self.root / "purge.json"

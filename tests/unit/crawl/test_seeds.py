@@ -6,7 +6,7 @@ import pytest
 
 from gossamer.config import Config, FetchConfig, HostConfig
 from gossamer.crawl import Seed, read_seeds
-from gossamer.crawl.seeds import expect_secrets, settle_secrets
+from gossamer.crawl.seeds import expect_secrets, seed_complaint, settle_secrets
 from gossamer.errors import ConfigError
 from gossamer.secrets import FetchSecrets, HostSecrets, Secrets, write_secrets
 
@@ -131,3 +131,8 @@ def test_what_cannot_be_sent_is_refused_before_anything_is_written(
     expect_secrets(Config(), tmp_path)
     with pytest.raises(ConfigError, match=complaint):
         expect_secrets(config, tmp_path)
+
+
+def test_blanks_around_a_seed_are_no_list() -> None:
+    assert seed_complaint("  http://user:secret@a.test/9 ") == ""
+    assert "another URL" in seed_complaint("http://a.test/ http://b.test/")

@@ -83,7 +83,7 @@ def test_a_crawl_that_shows_signs_of_life_is_not_taken_over_unasked(a: Machine, 
     with alive(mine), pytest.raises(CannotGoOn, match=r"elsewhere, by .*--take-over"):
         b.claim()
     mine.keep()
-    assert not (b.folder / "store.json").exists()
+    assert not b.folder.exists(), "nothing is left of what was refused"
 
 
 def test_one_without_a_sign_of_life_is_taken_over_and_the_old_owner_learns_it(
