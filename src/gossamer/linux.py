@@ -18,7 +18,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, Protocol
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, Protocol
 
 if TYPE_CHECKING:
     import asyncio
@@ -216,6 +216,13 @@ def reopened(file: BinaryIO) -> BinaryIO:
         at += copy.write(piece)
     copy.seek(0)
     return copy
+
+
+KEEPS_SOCKET_FILE: Final[dict[str, Any]] = (
+    {"cleanup_socket": False} if sys.version_info >= (3, 13) else {}
+)
+"""For asyncio's servers of socket files, which remove these themselves from Python 3.13 on: they
+know them by the short path only, which is gone by then, and complain."""
 
 
 @contextmanager

@@ -27,7 +27,7 @@ from gossamer.cluster.messages import (
     Receipt,
 )
 from gossamer.cluster.outbox import Outbox
-from gossamer.linux import short_path
+from gossamer.linux import KEEPS_SOCKET_FILE, short_path
 from gossamer.log import tell
 from gossamer.model import Row
 
@@ -69,7 +69,7 @@ class UnixDoor:
         """Listen; a socket file that a dead shard left behind is replaced."""
         self._path.unlink(missing_ok=True)
         with short_path(self._path) as short:
-            self._server = await asyncio.start_unix_server(serve, path=short)
+            self._server = await asyncio.start_unix_server(serve, path=short, **KEEPS_SOCKET_FILE)
         self._path.chmod(0o600)
 
     def close(self) -> None:

@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from gossamer.errors import CannotGoOn, GossamerError
-from gossamer.linux import short_path
+from gossamer.linux import KEEPS_SOCKET_FILE, short_path
 from gossamer.log import tell
 
 ASK_TIMEOUT_S = 120.0
@@ -38,7 +38,7 @@ class ControlSocket:
         self._path.unlink(missing_ok=True)
         with short_path(self._path) as short:
             self._server = await asyncio.start_unix_server(
-                self._serve, path=short, limit=MAX_LINE_BYTES
+                self._serve, path=short, limit=MAX_LINE_BYTES, **KEEPS_SOCKET_FILE
             )
         self._path.chmod(0o600)
 
