@@ -125,6 +125,17 @@ def test_a_host_that_waits_for_a_shared_address_is_told_with_it() -> None:
     )
 
 
+def test_why_a_host_waits_is_told_in_words_behind_the_name_of_the_rule() -> None:
+    for reason, words in {
+        "crawl_delay": "crawl_delay: its robots.txt asks for that gap",
+        "adaptive_delay": "adaptive_delay: the longer its answers take, the longer the gap",
+        "a_rule_of_tomorrow": "a_rule_of_tomorrow",
+    }.items():
+        wait = WaitsFor(host="a.test", seconds=7.0, reason=reason, detail="")
+        line = progress_line(replace(STATUS, waits_for=wait)).plain
+        assert line.endswith(f"waiting 7 s for a.test ({words})")
+
+
 def test_without_a_terminal_progress_is_a_plain_line_now_and_then() -> None:
     stream = io.StringIO()
     with progress(Console(file=stream, width=40)) as tell:
