@@ -211,7 +211,7 @@ def main() -> None:
         "start_cpu_s": round(start_s, 2),
         "cpu_ms_per_page": round(1000 * (few.cpu_s - (few.shards + 1) * start_s) / few.pages, 2),
         "archive_bytes_per_page": round(archive / few.pages),
-        "archive_sent_share": round(few.archive_bytes / archive, 2),
+        "archive_sent_share": round((few.archive_bytes + many.archive_bytes) / (2 * archive), 2),
         "record_bytes": round(record, 1),
         "letter_bytes_per_task": round(letters.pop(0), 1),
         "tasks_mailed_per_page": {str(n): round(one, 2) for n, one in letters.items()},

@@ -168,25 +168,30 @@ def main() -> None:
 def foretell(costs: Costs, seconds: float, pages: int) -> dict[str, Any]:
     """Return what the model says of a crawl by these machines: one dies, its shards wait.
 
-    A shard of a cluster is two processes that are started anew: it, and the one that holds its
-    claim.
+    They start elsewhere, and as many when the machine is back. Of the manifests some are no
+    checkpoints: the coordinator makes the first of each shard, and each start claims by one.
     """
-    away_s = SHARDS / NODES * (DETECT_S + LEASE_S)
+    lost = SHARDS // NODES
+    away_s = lost * (DETECT_S + LEASE_S)
+    starts = SHARDS + 2 * lost
+    claims = SHARDS + starts
     checkpoints = (SHARDS * seconds - away_s) / costs.interval_s
-    starts = 2 * (SHARDS + SHARDS // NODES) + NODES + 1
+    manifests = checkpoints + claims
     of_one = pages / checkpoints
+    objects = checkpoints * costs.objects(of_one) + claims
+    cpu_s = starts * costs.shard_start_cpu_s + (NODES + 1) * costs.start_cpu_s
     nodes = [PlacedNode(f"node-{n}", 2) for n in range(NODES)]
     placed = place(range(SHARDS), nodes, {}, {})
     rest = place(range(SHARDS), nodes[:-1], placed, {})
     return {
         "shards_of_machines": sorted(Counter(placed.values()).values()),
         "shards_moved": sum(rest[shard] != name for shard, name in placed.items()),
-        "checkpoints": round(checkpoints),
-        "objects_of_a_checkpoint": round(costs.objects(of_one), 2),
+        "manifests": round(manifests),
+        "objects_of_a_manifest": round(objects / manifests, 2),
         "state_bytes_of_a_page": round(costs.state_sent(of_one) / of_one),
         "archive_bytes_of_a_page": round(costs.archive_bytes * costs.archive_sent_share),
         "tasks_mailed_of_a_page": round(costs.mailed_of(SHARDS), 2),
-        "cpu_s": round(starts * costs.start_cpu_s + pages * costs.cluster_cpu_ms / 1000, 1),
+        "cpu_s": round(cpu_s + pages * costs.cluster_cpu_ms / 1000, 1),
     }
 
 
@@ -215,10 +220,10 @@ def crawled(
     ended = json.loads(told.splitlines()[-1])
     put, pages = watch.totals(), int(ended["pages"])
     print({kind: list(one) for kind, one in put.items()}, before, after, file=sys.stderr)
-    checkpoints = put["manifest"][0]
+    manifests = put["manifest"][0]
     measured: dict[str, Any] = {
-        "checkpoints": checkpoints,
-        "objects_of_a_checkpoint": round(sum(n for n, _ in put.values()) / checkpoints, 2),
+        "manifests": manifests,
+        "objects_of_a_manifest": round(sum(n for n, _ in put.values()) / manifests, 2),
         "state_bytes_of_a_page": round((put["files"][1] + put["manifest"][1]) / pages),
         "archive_bytes_of_a_page": round(put["archive"][1] / pages),
         "shards_of_machines": sorted(Counter(before.values()).values()),

@@ -46,7 +46,9 @@ class Costs(NamedTuple):
     """Bytes of a checkpoint's state, and the more for each page."""
     state_of_a_page: float
     start_cpu_s: float
-    """Of a process that imports everything for itself, as shards of a cluster do."""
+    """Of a process that imports everything for itself, as those of a cluster do."""
+    shard_start_cpu_s: float
+    """Of a shard of a cluster: two processes, and what it reads and writes until it crawls."""
     interval_s: float
     """From one checkpoint of a busy shard to the next, with `store.ship_s` of 5 s."""
     cluster_cpu_ms: float
@@ -168,6 +170,10 @@ def read_costs() -> tuple[Costs, list[Measured]]:
         state_fixed=figure("fleet-costs", "checkpoint", "state_bytes", "fixed"),
         state_of_a_page=figure("fleet-costs", "checkpoint", "state_bytes", "of_a_page"),
         start_cpu_s=figure("cpu", "startup_cpu_s"),
+        shard_start_cpu_s=(
+            figure("cluster", "start_cpu_s", "cluster") - figure("cpu", "startup_cpu_s")
+        )
+        / kept("cluster")["shards"],
         interval_s=_interval_s(fleet["runs"][-1]),
         cluster_cpu_ms=figure("fleet-costs", "cpu_ms_per_page"),
         archive_bytes=figure("fleet-costs", "archive_bytes_per_page"),
