@@ -67,6 +67,26 @@ MISTAKES: tuple[Mistake, ...] = (
         "robots.txt is always obeyed",
         "robots.own_hosts in crawl.toml",
     ),
+    Mistake(
+        "asking for the version", "version", 2, "'version' is not a command", "`gossamer --version`"
+    ),
+    Mistake(
+        "misspelt --version", "--verison", 2, "No such option: --verison", "did you mean --version?"
+    ),
+    Mistake(
+        "no colon",
+        "crawl https//a.test/x --into NEW",
+        2,
+        "'https//a.test/x' is not a valid URL",
+        "did you mean https://a.test/x?",
+    ),
+    Mistake(
+        "file of seeds for a URL, misspelt",
+        "crawl ./seed.txt --into NEW",
+        2,
+        "'./seed.txt' is not a valid URL",
+        "it does not exist: check the spelling of --seeds ./seed.txt",
+    ),
     Mistake("asking for help", "help", 2, "'help' is not a command", "`gossamer --help` lists"),
     Mistake(
         "flag without its value",

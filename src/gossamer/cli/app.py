@@ -136,11 +136,16 @@ def parse_and_run(words: Sequence[str]) -> object:
     if first.startswith("-"):
         said = f"No such option: {first.partition('=')[0]}"
         behind = f"; a command comes first, as in `gossamer crawl {first} ...`" if rest else ""
-        raise wrong_usage(said + behind, _NAME)
+        near = (
+            "" if rest else next(iter(get_close_matches(first, ("--version", "--help"), n=1)), "")
+        )
+        raise wrong_usage(f"{said}; did you mean {near}?" if near else said + behind, _NAME, near)
     if first == "help":
         raise ConfigError(
             "'help' is not a command; `gossamer --help` lists them, `gossamer crawl --help` one"
         )
+    if first == "version":
+        raise ConfigError("'version' is not a command; `gossamer --version` shows it")
     if "://" in first:
         line = f"gossamer crawl {first} --into DIR"
         raise ConfigError(f"{first!r} is not a command; did you mean `{line}`?")

@@ -53,6 +53,7 @@ from gossamer.store import ArchiveEntry
 from gossamer.urls import MAX_CHARS, join, parse, registrable_domain, seed_urls, without_credentials
 
 _HOST = re.compile(r"(localhost|[^\s/:@]+\.[^\s/:@]+)(:[0-9]+)?([/?#]|$)")
+_SLASHES = re.compile(r"(https?)(?::?/+|:+|;//)(?=[^/:\s]+\.)", re.IGNORECASE)
 _PORT = re.compile(r"[a-z]+://[^/?#\\]*:([0-9]{1,9})(?:[/?#\\]|$)", re.IGNORECASE)
 _LIST = re.compile(
     r"\A(?:[a-z]+://)?(?![^/?#]*@)[^/?#]*/?,|\A[^?#]*[,\s][a-z]+://", re.IGNORECASE | re.ASCII
@@ -167,6 +168,12 @@ def _meant(text: str) -> str:
         return f"it is a file: give --seeds {text} to read seeds from it"
     if text.startswith("/"):
         return f"did you mean file://{text}?"
+    if text.startswith("./") or text.endswith(".txt"):
+        return (
+            f"if a file of seeds is meant, it does not exist: check the spelling of --seeds {text}"
+        )
+    if (slashes := _SLASHES.match(text)) is not None:
+        return f"did you mean {slashes[1]}://{text[slashes.end() :]}?"
     if (found := _HOST.match(text)) and parse(f"http://{text}", UrlConfig()) is not None:
         scheme = "http" if found[1] == "localhost" or found[2] else "https"
         return f"did you mean {scheme}://{text}?"
