@@ -87,6 +87,13 @@ MISTAKES: tuple[Mistake, ...] = (
         "'./seed.txt' is not a valid URL",
         "it does not exist: check the spelling of --seeds ./seed.txt",
     ),
+    Mistake(
+        "folder for a page",
+        "report OK --html .",
+        2,
+        ". is a folder",
+        "give a file, such as page.html",
+    ),
     Mistake("asking for help", "help", 2, "'help' is not a command", "`gossamer --help` lists"),
     Mistake(
         "flag without its value",

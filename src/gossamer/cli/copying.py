@@ -88,6 +88,8 @@ def _tell(found: "TextCopies", html: Path | None, *, is_json: bool) -> None:
 
 def write_page(path: Path, page: str) -> None:
     """Write a page to a file, or say in one line why that is impossible."""
+    if path.is_dir():
+        raise ConfigError(f"{path} is a folder; give a file, such as {path / 'page.html'}")
     try:
         replace_file(path, page.encode("utf-8", "replace"), is_synced=False)
     except OSError as error:
