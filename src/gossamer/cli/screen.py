@@ -280,6 +280,8 @@ def status_view(status: "Status", folder: Path | str) -> RenderableType:
         head = Text(_ending_words("finished", status), "bold")
     else:
         how = "--into` this folder" if status.store is None else "--into DIR --store` this URL"
+        if status.store is not None and status.store.coordinator:
+            how = "--cluster auto --store` this URL"
         head = Text(f"Not running; `gossamer crawl {how} goes on.", "bold")
         if status.taken_over:
             head = Text(f"Not running here: {harmless(status.taken_over)}.", "bold")
