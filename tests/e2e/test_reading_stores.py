@@ -210,7 +210,7 @@ def test_a_store_is_not_changed_by_what_changes_a_crawl(tmp_path: Path) -> None:
         ("add", url, "http://x.test/"),
         ("retry", url),
         ("set", url, "filter.max_depth=3"),
-        ("build", url, "index"),
+        ("build", url, "state"),
         ("pause", url),
         ("stop", url),
         ("watch", url),

@@ -56,7 +56,7 @@ class MemoryFacts(NamedTuple):
 class _Kept(NamedTuple, Generic[Found]):
     found: Found
     size: int
-    stamp: ContentStamp | None
+    stamp: ContentStamp
     at: float
     """When it was begun to be found, by the steady clock."""
 
@@ -80,8 +80,11 @@ class PopularContent(Generic[Found]):
     ) -> Found:
         """Return what is kept under a key, or find it; a size of None: it is not to be kept.
 
-        `stamp` is that of the crawl at this moment; None: nothing tells when its content changes.
+        `stamp` is that of the crawl at this moment; None: nothing tells of changes, or of a machine
+        that is gone, and nothing is kept.
         """
+        if stamp is None:
+            return find()
         now = self._clock.steady()
         with self._lock:
             kept = self._kept.get(key)
@@ -114,8 +117,6 @@ class PopularContent(Generic[Found]):
                 self._bytes -= gone.size
 
 
-def _is_good(kept: _Kept[Found], stamp: ContentStamp | None, now: float) -> bool:
+def _is_good(kept: _Kept[Found], stamp: ContentStamp, now: float) -> bool:
     is_recent = now - kept.at < FRESH_S
-    if stamp is None or kept.stamp is None:
-        return stamp is kept.stamp and is_recent
     return kept.stamp == stamp or (is_recent and kept.stamp.removals == stamp.removals)

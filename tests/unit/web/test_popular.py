@@ -50,17 +50,20 @@ def test_after_a_commit_it_is_given_for_some_seconds() -> None:
     assert asked("a", stamp(commits=1)) == "a 1"
     clock.advance(FRESH_S)
     assert asked("a", stamp(commits=1)) == "a 2"
-    assert asked("b", None) == "b 3"
-    assert asked("b", None) == "b 3"
-    assert asked("b", stamp()) == "b 4"
-    clock.advance(FRESH_S)
-    assert asked("b", None) == "b 5"
 
 
 def test_after_a_removal_it_is_not_given_at_all() -> None:
     asked = Asked(10_000, ManualClock())
     asked("a", stamp())
     assert asked("a", stamp(removals=1)) == "a 2"
+
+
+def test_where_nothing_tells_of_changes_nothing_is_kept() -> None:
+    asked = Asked(10_000, ManualClock())
+    assert [asked("a", None) for _ in range(2)] == ["a 1", "a 2"]
+    assert asked("a", stamp()) == "a 3"
+    assert asked("a", None) == "a 4"
+    assert asked.kept.facts().entries == 1
 
 
 def test_the_least_recently_used_makes_room() -> None:
