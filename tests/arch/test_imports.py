@@ -7,6 +7,7 @@ test that is when all the others are through.
 import ast
 import functools
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -79,3 +80,18 @@ def test_a_name_that_has_moved_is_noticed(tmp_path: Path) -> None:
     path = tmp_path / "moved.py"
     path.write_text("from gossamer.urls import parse, nowhere\nfrom gossamer.gone import Url\n")
     assert list(missing(path)) == ["gossamer.urls.nowhere", "gossamer.gone"]
+
+
+def module_of(test: Path) -> str:
+    """Return what pytest imports a file as: folders count as far up as they are packages."""
+    name, folder = test.stem, test.parent
+    while (folder / "__init__.py").exists():
+        name, folder = f"{folder.name}.{name}", folder.parent
+    return name
+
+
+def test_each_test_file_is_a_module_of_its_own() -> None:
+    files = [path for path in users() if path.name.startswith("test_")]
+    modules = Counter(map(module_of, files))
+    doubled = [path for path in files if modules[module_of(path)] > 1]
+    assert not doubled, "pytest collects one of them only"
