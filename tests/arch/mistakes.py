@@ -124,6 +124,13 @@ MISTAKES: tuple[Mistake, ...] = (
         "such as 500000, 10M, 2GiB or 10GB",
     ),
     Mistake(
+        "archive of no bytes",
+        "crawl WEB/ --into NEW --max-bytes 0",
+        2,
+        "--max-bytes: expected 1 byte or more",
+        "such as 10G, found '0'",
+    ),
+    Mistake(
         "time in words",
         "crawl WEB/ --into NEW --max-time soon",
         2,
@@ -136,6 +143,13 @@ MISTAKES: tuple[Mistake, ...] = (
         2,
         "found 0",
         "--concurrency: expected an integer from 1 to 4096",
+    ),
+    Mistake(
+        "empty name of who asks",
+        "crawl WEB/ --into NEW --user-agent=",
+        2,
+        "--user-agent: expected a name such as 'mybot/1.0'",
+        "without the flag it is gossamer/VERSION",
     ),
     # URLs and seeds files
     Mistake(
@@ -445,6 +459,20 @@ MISTAKES: tuple[Mistake, ...] = (
         2,
         "found 'lang:'",
         "QUERY: expected words to look for, or a filter as in lang:de",
+    ),
+    Mistake(
+        "misspelt table",
+        "export OK page",
+        2,
+        "there is no table 'page'",
+        "pages, urls, links, hosts, changes, images",
+    ),
+    Mistake(
+        "tables without a place",
+        "export OK pages",
+        2,
+        "Missing option '--to'",
+        "see `gossamer export --help`",
     ),
     Mistake(
         "page that is not stored",

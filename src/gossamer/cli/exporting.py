@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from gossamer.cli.options import REQUIRED, Folder, Json, declare
 from gossamer.cli.parameters import argument, option
+from gossamer.cli.parsing import wrong_usage
 from gossamer.cli.screen import as_json, harmless, out, print_json
 from gossamer.cli.updating import crawl_folder, telling
 from gossamer.errors import ConfigError
@@ -29,9 +30,13 @@ def export(**given: Any) -> None:  # noqa: ANN401 - the parser hands over what i
     from gossamer.linux import keep_freed_memory
 
     crawl = OpenCrawl(crawl_folder(given["folder"]))
+    tables = given["tables"] or []
+    for name in tables:
+        crawl.table(name)  # it says which there are
+    if not given["to"]:
+        raise wrong_usage("Missing option '--to'", "gossamer export")
     options, to = _options(given), given["to"]
     keep_freed_memory()
-    tables = given["tables"] or []
     if given["follow"]:
         exported: Exported | None = None
         for exported in crawl.tables().follow_export(to, tables, options):
@@ -98,10 +103,10 @@ declare(
                 "--to",
                 metavar="PLACE",
                 help="A folder, a file for one table (pages.csv), - for standard output, or an "
-                "object store (s3://BUCKET/PREFIX).",
+                "object store (s3://BUCKET/PREFIX). [required]",
             ),
         ],
-        REQUIRED,
+        "",
     ),
     (
         "format",

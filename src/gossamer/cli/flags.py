@@ -149,7 +149,15 @@ def _value(flag: Flag, value: object) -> object:
     if flag.shape == "steps":
         return _steps(flag, value)
     if flag.shape in _QUANTITIES and isinstance(value, str):
-        return quantity(flag.name, flag.shape, value)
+        found = quantity(flag.name, flag.shape, value)
+        if flag.knob == "limits.max_bytes" and found < 1:
+            raise ConfigError(f"{flag.name}: expected 1 byte or more, such as 10G, found {value!r}")
+        return found
+    if flag.knob == "fetch.user_agent" and not str(value).strip():
+        raise ConfigError(
+            f"{flag.name}: expected a name such as 'mybot/1.0', found {value!r}; without the flag "
+            "it is gossamer/VERSION"
+        )
     return value
 
 
