@@ -158,8 +158,11 @@ def progress(
     yield tell
 
 
-def progress_line(status: "Status") -> Text:
-    """Return the crawl in one line: pages, rate, queue, active hosts, errors."""
+def progress_line(status: "Status", place: str = "DIR") -> Text:
+    """Return the crawl in one line: pages, rate, queue, active hosts, errors.
+
+    `place` is what commands name it by.
+    """
     from gossamer import waiting_words
 
     line = Text()
@@ -173,7 +176,7 @@ def progress_line(status: "Status") -> Text:
         line.append(f" · {status.held:,} held", "yellow")
     if status.parked_hosts:
         line.append(f" · {counted(status.parked_hosts, 'host')} down", "yellow")
-    if waits := waiting_words(status):
+    if waits := waiting_words(status, place):
         line.append(f" · {harmless(waits)}", "yellow")
     if status.stop_reason:
         line.append(" · stopping (Ctrl-C again stops at once)", "yellow")
@@ -274,8 +277,9 @@ def status_view(status: "Status", folder: Path | str) -> RenderableType:
     """Return the status of a crawl."""
     from gossamer import waiting_words
 
+    steered = status.store.url if status.store is not None and status.store.coordinator else "DIR"
     if status.running:
-        head = progress_line(status)
+        head = progress_line(status, steered)
     elif status.finished:
         head = Text(_ending_words("finished", status), "bold")
     else:
@@ -286,7 +290,7 @@ def status_view(status: "Status", folder: Path | str) -> RenderableType:
         if status.taken_over:
             head = Text(f"Not running here: {harmless(status.taken_over)}.", "bold")
         if status.paused:
-            head.append(f"\nIt is {waiting_words(status)}.", "yellow")
+            head.append(f"\nIt is {harmless(waiting_words(status, steered))}.", "yellow")
     if status.store is not None:
         head.append(f"\n{store_words(status.store)}", "dim")
         for name, shards in status.store.nodes.items():

@@ -4,6 +4,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,7 @@ from gossamer.cli.screen import (
     out,
     print_json,
     progress,
+    progress_line,
     summary,
 )
 from gossamer.config import Config
@@ -166,7 +168,8 @@ def _run(arguments: CrawlArguments, config: Config, max_time_s: float | None) ->
             indexer.start()
             console.start()
 
-        with progress(aside, is_live=not arguments.verbose) as show:
+        line = partial(progress_line, place=config.store.url if arguments.cluster else "DIR")
+        with progress(aside, is_live=not arguments.verbose, line=line) as show:
 
             def tell(status: "Status") -> None:
                 show(status)

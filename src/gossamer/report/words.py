@@ -8,13 +8,13 @@ from gossamer.report.records import Status
 from gossamer.schedule import moment_words
 
 PAUSES: dict[str, str] = {
-    "on_request": "on request; `gossamer resume DIR` ends it",
+    "on_request": "on request; `gossamer resume {place}` ends it",
     "disk_low": "the disk is nearly full (disk_low)",
     "store_away": "the object store does not answer; it is asked again and again",
     "store_lease": "waiting for the lease on the object store: nobody else may be asking for pages",
     "no_network": "no network; one host is asked every 10 s",
 }
-"""Why a crawl is paused, in words."""
+"""Why a crawl is paused, in words; {place} is what it is steered by."""
 
 FAILED_HOSTS: dict[str, str] = {
     "connect_failed": "which cannot be connected to",
@@ -63,12 +63,15 @@ def state_sentence(status: Status) -> str:
     return "Running; nothing is under way at this moment."
 
 
-def waiting_words(status: Status) -> str:
-    """Return why a crawl waits, as it is paused or has nothing under way; "" if it does not."""
+def waiting_words(status: Status, place: str = "DIR") -> str:
+    """Return why a crawl waits, as it is paused or has nothing under way; "" if it does not.
+
+    `place` is the folder or the store that commands name the crawl by.
+    """
     if status.paused == PAUSED_BY_SCHEDULE and status.opens_at is not None:
         return f"paused: {closed_words(status.opens_at, status.time_zone)}"
     if status.paused:
-        return f"paused: {PAUSES.get(status.paused, status.paused)}"
+        return f"paused: {PAUSES.get(status.paused, status.paused).replace('{place}', place)}"
     if status.stop_reason:
         return ""
     if 2 * sum(status.address_waits.values()) > status.active_hosts:

@@ -22,7 +22,7 @@ from gossamer.cli.screen import (
 )
 from gossamer.cli.updating import build_line
 from gossamer.model import BuildStep, TrapNote, UserErrors, WaitsFor, skipped
-from gossamer.report import PastVisit, RobotsAnswer, Status, WatchTotals, Why
+from gossamer.report import PastVisit, RobotsAnswer, Status, StoreState, WatchTotals, Why
 
 STATUS = Status(
     pages=1234,
@@ -72,6 +72,25 @@ def seen(what: RenderableType, width: int = 100) -> str:
 def test_the_progress_line_has_pages_rate_queue_hosts_and_errors() -> None:
     line = progress_line(STATUS).plain
     assert line == "1,234 pages · 98.7/s · 56 queued · 5 active hosts · 4 errors"
+
+
+def test_a_pause_is_told_with_what_the_crawl_is_steered_by() -> None:
+    paused, url = replace(STATUS, paused="on_request"), "s3://bucket/crawl"
+    assert "paused: on request; `gossamer resume DIR` ends it" in progress_line(paused).plain
+    assert f"`gossamer resume {url}` ends it" in progress_line(paused, url).plain
+    store = StoreState(
+        url=url,
+        crawl="c",
+        owner="o",
+        is_running=True,
+        has_ended=False,
+        shipped_at=0.0,
+        age_s=1.0,
+        coordinator="https://10.0.0.1:9001",
+    )
+    for is_running in (True, False):
+        shown = replace(paused, store=store, running=is_running)
+        assert f"`gossamer resume {url}` ends it" in seen(status_view(shown, url), width=300)
 
 
 def test_functions_of_the_users_own_that_failed_are_named_with_their_last_error() -> None:
