@@ -7,6 +7,7 @@ import subprocess
 import urllib.error
 import urllib.request
 from collections import Counter
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -105,9 +106,11 @@ def test_a_running_crawl_serves_its_metrics_and_keeps_samples(shards: str, tmp_p
             assert found["gossamer_crawl_commit_seconds_count",] >= 1
             assert found["gossamer_crawl_shard_up", "shard=0"] == 1
             assert found["gossamer_crawl_control_cpu_seconds_total",] < 10
-            assert {name for name, *_ in values(crawl.console.metrics())} == {
-                name for name, *_ in found
-            }
+            own = {name for name, *_ in found} - {"gossamer_index_lag_bytes"}
+            assert {name for name, *_ in values(crawl.console.metrics())} == own
+            assert found["gossamer_index_lag_bytes",] > 0
+            assert text.count("# TYPE gossamer_index_lag_bytes gauge\n") == 1
+            wait_until(partial(is_indexed, crawl, port), process)
             with pytest.raises(urllib.error.HTTPError):
                 read(port, "/")
             wait_until(crawl.console.history, process)
@@ -121,6 +124,11 @@ def test_a_running_crawl_serves_its_metrics_and_keeps_samples(shards: str, tmp_p
             ended = finish(process).expect(3)
     assert "archived 200 " in ended.err
     assert site.url() in ended.err
+
+
+def is_indexed(crawl: gossamer.OpenCrawl, port: int) -> bool:
+    crawl.build_index()
+    return values(read(port, "/metrics"))["gossamer_index_lag_bytes",] == 0
 
 
 def wait_for(crawler: Crawler, process: Any) -> bool:

@@ -1,6 +1,7 @@
 """Console: a crawl as those see it who run it. Asked by the pages of `gossamer serve`."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -118,6 +119,28 @@ class Console:
             return None
         counted = counted_lengths(CrawlFolder(self._folder), "links", "text")
         return sum(max(end - found.covered.get(name, 0), 0) for name, end in counted.items())
+
+    def unindexed_bytes(self) -> int | None:
+        """Return how much of its text and links files the index has not taken up, by their sizes.
+
+        Unlike `index_lag` it opens no state, so a process may ask that runs the crawl, and bytes
+        that are not committed yet are counted. Without an index it is all; None if nothing is
+        archived.
+        """
+        from gossamer.search import index_folder, read_manifest
+        from gossamer.store import CrawlFolder
+
+        folder, lag = CrawlFolder(self._folder), 0
+        if not folder.archive.is_dir():
+            return None
+        found = read_manifest(index_folder(self._folder))
+        for name in folder.archive_names():
+            if name.kind in {"links", "text"}:
+                covered = found.covered.get(name.file_name, 0) if found is not None else 0
+                with suppress(FileNotFoundError):  # a purge has replaced it
+                    size = folder.archive_path(name.file_name).stat().st_size
+                    lag += max(size - covered, 0)
+        return lag
 
 
 def _as_text(value: object) -> str:

@@ -1,6 +1,7 @@
 """`gossamer crawl` and `watch`: their arguments, as the parser and `--help` know them."""
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from inspect import Parameter, Signature
 from pathlib import Path
 from typing import Annotated, Any
@@ -17,7 +18,7 @@ from gossamer.cli.screen import (
     summary,
     watch_line,
 )
-from gossamer.cli.start import start
+from gossamer.cli.start import start, unindexed_bytes
 from gossamer.cli.updating import no_crawl_in
 from gossamer.log import escape, redact, set_up
 from gossamer.settings import load_crawl_config
@@ -250,6 +251,7 @@ def watch(**given: Any) -> int:  # noqa: ANN401 - the parser hands over what `_w
     from gossamer import Crawl
 
     how = {name: given[name] for name in ("log", "verbose", "metrics_port")}
+    how["unindexed_bytes"] = partial(unindexed_bytes, folder)
     crawl, aside = Crawl(folder, (), new, **how), out(is_aside=True)
 
     def tell_changes() -> None:

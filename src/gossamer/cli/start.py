@@ -134,6 +134,13 @@ def not_rewritten(file: Path, folder: Path) -> str:
     )
 
 
+def unindexed_bytes(folder: Path) -> int | None:
+    """Return how much of a crawl's archive is not in its index, for its metrics."""
+    from gossamer import OpenCrawl  # only who is asked for metrics needs it
+
+    return OpenCrawl(folder).console.unindexed_bytes()
+
+
 def _run(arguments: CrawlArguments, config: Config, max_time_s: float | None) -> int:
     if not (arguments.seed or arguments.seeds or config.seeds):
         _expect_a_crawl(arguments, config.store.url)
@@ -148,6 +155,7 @@ def _run(arguments: CrawlArguments, config: Config, max_time_s: float | None) ->
         log=arguments.log,
         verbose=arguments.verbose,
         metrics_port=arguments.metrics_port,
+        unindexed_bytes=partial(unindexed_bytes, arguments.into),
         take_over=arguments.take_over,
         cluster=arguments.cluster,
     )

@@ -29,7 +29,7 @@ from gossamer.crawl.fetch_log import LogOptions
 from gossamer.crawl.fleet import Fleet
 from gossamer.crawl.keeper import Keeper, KeepRequest, keeping
 from gossamer.crawl.mend import ensure_shards, label_rest_aside
-from gossamer.crawl.metrics_server import host_and_port, serving_metrics
+from gossamer.crawl.metrics_server import MetricsPlace, serving_metrics
 from gossamer.crawl.on_record import settle_record
 from gossamer.crawl.opening import (
     WHOLE_RING,
@@ -139,6 +139,7 @@ class Crawl:
         log: Path | str = "",
         verbose: bool = False,
         metrics_port: int | str = "",
+        unindexed_bytes: Callable[[], int | None] | None = None,
         take_over: bool = False,
         cluster: str = "",
     ) -> None:
@@ -146,8 +147,9 @@ class Crawl:
 
         `log`: a file that gets one line of JSON for each fetch, or "-". `verbose`: the same in
         words on standard error. `metrics_port`: where Prometheus finds metrics while it runs, a
-        port on loopback or "ADDRESS:PORT". `cluster`: "auto" for the machines of the cluster that
-        this one belongs to; `folder` then keeps what was asked, and no more.
+        port on loopback or "ADDRESS:PORT"; `unindexed_bytes` is told there, too. `cluster`: "auto"
+        for the machines of the cluster that this one belongs to; `folder` then keeps what was
+        asked, and no more.
         """
         self._cluster = cluster
         self.folder = Path(folder)
@@ -160,9 +162,7 @@ class Crawl:
             protocols=protocols,
             log=LogOptions(file=str(log), is_verbose=verbose),
         )
-        self._metrics_place = str(metrics_port)
-        if self._metrics_place:
-            host_and_port(self._metrics_place)
+        self._metrics_place = MetricsPlace.of(str(metrics_port), unindexed_bytes)
         self._stop: Callable[[str], None] | None = None
         self._is_stopping = False
         self._scores: ScoreTable | None = None
@@ -460,7 +460,7 @@ class Crawl:
             await control.open()
             async with AsyncExitStack() as beside:
                 await beside.enter_async_context(report_progress(shard, on_progress))
-                if place := self._metrics_place:
+                if (place := self._metrics_place).address:
                     text = partial(live_metrics, shard, lambda: control.cpu_s)
                     await beside.enter_async_context(serving_metrics(place, text))
                 await beside.enter_async_context(watching(keeper))

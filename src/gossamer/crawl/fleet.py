@@ -26,7 +26,7 @@ from gossamer.config import Config, LimitsConfig
 from gossamer.crawl.assembly import Extras
 from gossamer.crawl.dropping import drop_in, save_dropped, with_dropped
 from gossamer.crawl.keeper import Keeper
-from gossamer.crawl.metrics_server import serving_metrics
+from gossamer.crawl.metrics_server import MetricsPlace, serving_metrics
 from gossamer.crawl.running import Progress, keep_pause, seeds_in
 from gossamer.crawl.seeds import Seed, url_of_seed, with_seeds
 from gossamer.crawl.setting import changed_answer, save_settings, settings_in, with_settings
@@ -81,8 +81,7 @@ class Fleet:
     lock: int
     """The folder's lock: the shards hold it too, so that nobody follows before all are gone."""
     clock: Clock
-    metrics_place: str = ""
-    """Where metrics are served; "" for nowhere."""
+    metrics_place: MetricsPlace
     keeper: Keeper | None = None
     """Holds the claim on the crawl's store, if it has one."""
     supervisor: Supervisor = field(init=False)
@@ -151,8 +150,8 @@ class Fleet:
         await control.open()
         try:
             async with AsyncExitStack() as beside:
-                if place := self.metrics_place:
-                    text = serving_metrics(place, lambda: self._metrics(control.cpu_s))
+                if self.metrics_place.address:
+                    text = serving_metrics(self.metrics_place, lambda: self._metrics(control.cpu_s))
                     await beside.enter_async_context(text)
                 # what ends the watch ends the crawl
                 group = await beside.enter_async_context(asyncio.TaskGroup())

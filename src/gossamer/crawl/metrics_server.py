@@ -7,12 +7,29 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from http import HTTPStatus
+from typing import NamedTuple
 
 from gossamer.errors import ConfigError
+from gossamer.report import index_lag_text
 
 LOOPBACK = "127.0.0.1"
 PATIENCE_S = 10.0
 MOST_BYTES = 16 * 1024
+
+
+class MetricsPlace(NamedTuple):
+    """Where metrics are served, and what is told there of the index, which a crawl knows not."""
+
+    address: str = ""
+    """As it was given; "" for nowhere."""
+    unindexed_bytes: Callable[[], int | None] = lambda: None
+
+    @classmethod
+    def of(cls, given: str, unindexed_bytes: Callable[[], int | None] | None) -> "MetricsPlace":
+        """Return a place, or raise `ConfigError` for what is none."""
+        if given:
+            host_and_port(given)
+        return cls(given) if unindexed_bytes is None else cls(given, unindexed_bytes)
 
 
 class MetricsServer:
@@ -82,9 +99,11 @@ def _response(status: HTTPStatus, text: str, *, has_body: bool = True) -> bytes:
 
 
 @asynccontextmanager
-async def serving_metrics(place: str, metrics: Callable[[], str]) -> AsyncIterator[None]:
-    """Serve metrics for the length of a block."""
-    server = MetricsServer(place, metrics)
+async def serving_metrics(place: MetricsPlace, metrics: Callable[[], str]) -> AsyncIterator[None]:
+    """Serve metrics, and how far the index is behind, for the length of a block."""
+    server = MetricsServer(
+        place.address, lambda: metrics() + index_lag_text(place.unindexed_bytes())
+    )
     await server.open()
     try:
         yield

@@ -87,7 +87,7 @@ if TYPE_CHECKING:
         unasked_targets,
     )
     from gossamer.report.linkformats import LinkFormat, links_summary, render_links
-    from gossamer.report.prometheus import metrics_text
+    from gossamer.report.prometheus import index_lag_text, metrics_text
     from gossamer.report.receipts import HostReceipt, HostRequest, host_receipt
     from gossamer.report.records import (
         ADDRESSES_TOLD,
@@ -183,7 +183,7 @@ else:
             ),
             "checking": "check_crawl=check",
             "html_pages": "html_of",
-            "prometheus": "metrics_text",
+            "prometheus": "index_lag_text metrics_text",
             "site": "site_report",
             "clusters": "ClusterMember CopyCluster CopyClusters Labels NearCopy name_in",
             "control": "ControlSocket",

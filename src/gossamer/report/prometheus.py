@@ -4,7 +4,7 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client import CollectorRegistry, Gauge, generate_latest
 from prometheus_client.core import (
     CounterMetricFamily,
     GaugeMetricFamily,
@@ -33,6 +33,16 @@ def metrics_text(metrics: CrawlMetrics) -> str:
     """Return all metrics as text."""
     registry = CollectorRegistry(auto_describe=False)
     registry.register(_Collector(metrics))
+    return generate_latest(registry).decode()
+
+
+def index_lag_text(lag_bytes: int | None) -> str:
+    """Return how far the index is behind, as text; "" if that is not known."""
+    if lag_bytes is None:
+        return ""
+    registry = CollectorRegistry(auto_describe=False)
+    about = "Archived, not indexed yet."
+    Gauge("gossamer_index_lag_bytes", about, registry=registry).set(lag_bytes)
     return generate_latest(registry).decode()
 
 

@@ -258,6 +258,10 @@ def test_metrics_say_how_far_the_index_is_behind(tmp_path: Path) -> None:
     archive.write([page("http://a.test/", "one")])
     crawl = gossamer.OpenCrawl(archive.root)
     assert crawl.console.index_lag() is None
+    texts = [
+        one for one in (archive.root / "archive").iterdir() if not one.name.startswith("pages")
+    ]
+    assert 0 < (crawl.console.unindexed_bytes() or 0) <= sum(one.stat().st_size for one in texts)
     crawl.build_index()
     assert crawl.console.index_lag() == 0
     files = list((archive.root / "archive").iterdir())
@@ -267,8 +271,9 @@ def test_metrics_say_how_far_the_index_is_behind(tmp_path: Path) -> None:
     assert behind > 0
     with serving(archive.root, "--no-build", is_waited_for=False) as server:
         assert f"\ngossamer_index_lag_bytes {behind}\n" in server.get("/metrics").text
+    assert crawl.console.unindexed_bytes() == behind
     crawl.build_index()
-    assert crawl.console.index_lag() == 0
+    assert crawl.console.index_lag() == crawl.console.unindexed_bytes() == 0
 
 
 def test_a_stored_file_has_no_address_but_that_of_our_pages(server: Served) -> None:
