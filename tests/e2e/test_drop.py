@@ -95,7 +95,13 @@ def test_what_is_dropped_is_nowhere_and_stays_so_until_it_is_undone(tmp_path: Pa
         assert f"It is dropped ({PATTERN})" in stored["explanation"]
         late = crawler.why("http://a.test/secret/late0".replace("http://a.test", origin(server)))
         assert (late["state"], late["reason"]) == ("refused", "dropped")
+        again = crawler.say("drop", PATTERN).expect(0).out
+        assert (
+            f"`gossamer status` counts them until `gossamer build {crawler.folder} state`" in again
+        )
+        counted = crawler.status()["pages"]
         crawler.say("build", "state").expect(0)
+        assert crawler.status()["pages"] == counted - trial["urls"]["archived"]
         assert "/secret/" not in " ".join(known(crawler.folder))
         assert words(crawler.folder) == []
         crawler.run().expect(0)
