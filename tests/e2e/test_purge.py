@@ -119,7 +119,12 @@ def test_what_is_purged_is_nowhere_and_its_copies_have_its_content(
     assert [one for one in places_of(b"secret/", crawler.folder) if one.startswith("queries")] == []
     expect_purged(crawler)
     again = only_json(crawler.say("drop", "--purge", "--json").expect(0))
-    assert again["files"] == []
+    assert (again["files"], again["set_aside"]) == ([], [])
+    older = crawler.folder / "set-aside-20260101-000000-beef"
+    older.mkdir()
+    told_of = crawler.say("drop", "--purge").expect(0)
+    assert f"rm -r {older}" in told_of.out
+    older.rmdir()
     crawler.run().expect(0)
     expect_purged(crawler)
     crawler.say("build", "state").expect(0)

@@ -158,6 +158,14 @@ def _tell_purged(facts: "Purged", *, is_json: bool) -> None:
         out().print(f"{counted(facts.queries, 'query', 'queries')} left the query log")
     if "linkcheck" in facts.removed:
         out().print("the answers of the last check of links were removed")
+    for path in facts.set_aside:
+        out().print(
+            harmless(
+                f"{path} was set aside once, and was not searched: it may have what is to go; "
+                f"`rm -r {shlex.quote(path)}` deletes it"
+            ),
+            markup=False,
+        )
     if not facts.files and not facts.store:
         out().print("nothing was stored that would have to go")
         return

@@ -16,6 +16,7 @@ from gossamer.crawl.forgetting import Forgotten, forget_noted, read_note
 from gossamer.crawl.keeper import Keeper, KeepRequest, keeping
 from gossamer.crawl.mend import Purged, ensure_shards, finish_purge, prune_locked, purge_locked
 from gossamer.crawl.opening import ShardFolder, lock_folder
+from gossamer.crawl.takeover import folders_aside
 from gossamer.durable import sync
 from gossamer.errors import CannotGoOn
 from gossamer.linux import boot_time
@@ -38,13 +39,20 @@ LOOK_S = 0.1
 def purge_urls(root: Path, patterns: Iterable[str], tell: BuildProgress) -> Purged:
     """Remove everything of URLs that patterns name from the archive of a crawl that is stopped."""
     folder, named = CrawlFolder(root), list(patterns)
-    return _removing(folder, lambda store: purge_locked(folder, named, store, tell), tell)
+    done = _removing(folder, lambda store: purge_locked(folder, named, store, tell), tell)
+    return _with_set_aside(folder, done)
 
 
 def prune_editions(root: Path, keep: int, before: float, tell: BuildProgress) -> Purged:
     """Remove editions that were asked for last before a moment, but for the newest of each URL."""
     folder = CrawlFolder(root)
-    return _removing(folder, lambda store: prune_locked(folder, keep, before, store, tell), tell)
+    done = _removing(folder, lambda store: prune_locked(folder, keep, before, store, tell), tell)
+    return _with_set_aside(folder, done)
+
+
+def _with_set_aside(folder: CrawlFolder, done: Purged) -> Purged:
+    """Add what was not searched: it may be all that is left of pages that no store has."""
+    return replace(done, set_aside=[str(path) for path in folders_aside(folder)])
 
 
 def _removing(

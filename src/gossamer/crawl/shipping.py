@@ -95,6 +95,9 @@ class ShippedMark(Struct, frozen=True, kw_only=True):
 
     lineage: str
     number: int
+    claims: dict[int, str] = {}
+    """Lineages by the manifest: claims that this folder has made since, and was as new as. It has
+    all of one that counts, even if it was killed before it knew."""
 
 
 def ship_after_s(ship_s: float, requests: int, *, is_urgent: bool) -> float:

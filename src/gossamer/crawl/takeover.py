@@ -72,6 +72,15 @@ class StoreIdentity(Struct, frozen=True, kw_only=True):
     """False while it is being restored."""
 
 
+class _ShardBefore(NamedTuple):
+    """What a shard had shipped when we claimed it."""
+
+    number: int
+    manifest: ShardManifest
+    is_here: bool
+    """The folder has all of it."""
+
+
 class _Claimed(NamedTuple):
     """A charter that is ours."""
 
@@ -199,7 +208,7 @@ class StoreClaim:
     ) -> None:
         """Claim all shards, and restore the folder if the store has more than it."""
         charter, before = self._charter, self._before
-        old = [self._claim_shard(shard) for shard in range(charter.shards)]
+        old = [self._claim_shard(shard, identity) for shard in range(charter.shards)]
         if before is not None and not charter.has_waited:
             self._begins_at = boot_time() + max(charter.lease_s, before.lease_s)
         if not old:
@@ -207,15 +216,11 @@ class StoreClaim:
         elif is_here:
             is_current = identity is not None and identity.lineage == charter.lineage
         else:
-            is_current = identity is not None and all(
-                has_all_of(self._folder, number, manifest, identity, charter.generation)
-                for number, manifest in old
-            )
+            is_current = all(one.is_here for one in old)
         if is_current:
-            self._adopt([manifest for _, manifest in old], is_here=is_here)
+            self._adopt([one.manifest for one in old], is_here=is_here)
         else:
-            self._restore([number + 1 for number, _ in old], say)
-        write_identity(self._folder, self._url, self._identity(is_whole=True))
+            self._restore([one.number + 1 for one in old], say)
 
     def _adopt(self, manifests: list[ShardManifest], *, is_here: bool) -> None:
         """Go on in the folder as it is; archive files that are not there are read by ranges."""
@@ -226,9 +231,12 @@ class StoreClaim:
                 if not (self._folder.archive / name).exists()
             }
             note_far(self._folder, self._url, missing)
-            self._mark(shard)
             if not is_here:  # it is a copy, or was moved: its clocks may be behind
                 restored_mark_path(self._folder.state(shard)).touch()
+        # The marks last: until then those of before say, by our claims, that all of it is here.
+        write_identity(self._folder, self._url, self._identity(is_whole=True))
+        for shard in range(len(manifests)):
+            self._mark(shard)
 
     def _restore(self, claims: list[int], say: Callable[[str], None]) -> None:
         """Make the folder of what the store has; what was there is set aside."""
@@ -244,6 +252,7 @@ class StoreClaim:
         restore_manifests(self.store, manifests, self._folder, leaves_archive=self._leaves_archive)
         for shard in range(len(claims)):
             self._mark(shard)
+        write_identity(self._folder, self._url, self._identity(is_whole=True))
         self.has_restored = True
 
     def _mark(self, shard: int) -> None:
@@ -325,23 +334,35 @@ class StoreClaim:
         self._number += 1
         self._charter = charter
 
-    def _claim_shard(self, shard: int) -> tuple[int, ShardManifest]:
-        """Claim a shard: whoever had it cannot ship any more. Return the last that was shipped."""
-        chain = self.store.shard_chain(self._charter.generation, shard)
-        while (found := self.store.manifest(self._charter.generation, shard)) is not None:
+    def _claim_shard(self, shard: int, identity: StoreIdentity | None) -> _ShardBefore:
+        """Claim a shard: whoever had it cannot ship any more. Return the last that was shipped.
+
+        A folder that has all of that notes the claim first: a kill after it does not let the
+        folder look as if it were behind.
+        """
+        generation, lineage = self._charter.generation, self._charter.lineage
+        chain = self.store.shard_chain(generation, shard)
+        while (found := self.store.manifest(generation, shard)) is not None:
             number, manifest = found
             if manifest.epoch >= self._epoch:
                 raise TakenOver(taken_over(self.store))
+            is_here = identity is not None and has_all_of(
+                self._folder, number, manifest, identity, generation
+            )
+            if is_here:
+                _note_claim(
+                    self._folder.state(shard), manifest.crawl, generation, number + 1, lineage
+                )
             claim = replace(
                 manifest,
                 epoch=self._epoch,
-                lineage=self._charter.lineage,
+                lineage=lineage,
                 nonce=token_hex(8),
                 has_ended=False,
             )
             if chain.append(number + 1, json.encode(claim)):
                 self._claims[shard] = number + 1
-                return found
+                return _ShardBefore(number, manifest, is_here)
         raise CannotGoOn(f"{self._url} is damaged: shard {shard} has no manifest")
 
     def _identity(self, *, is_whole: bool) -> StoreIdentity:
@@ -371,6 +392,11 @@ def set_aside(folder: CrawlFolder) -> Path:
     sync(folder.root)
     warn("folder.set_aside", to=str(place))
     return place
+
+
+def folders_aside(folder: CrawlFolder) -> list[Path]:
+    """Return what was set aside in a folder, oldest first."""
+    return sorted(path for path in folder.root.glob(f"{SET_ASIDE}*") if path.is_dir())
 
 
 def read_identity(folder: CrawlFolder, url: str, crawl: str = "") -> StoreIdentity | None:
@@ -457,10 +483,20 @@ def has_all_of(
 ) -> bool:
     """Return True if a folder has everything that a manifest names, and perhaps more."""
     mark = shipped_mark(folder.state(manifest.shard), manifest.crawl, generation)
-    if mark is None:
+    if mark is None or not identity.is_whole:
         return False
+    if mark.claims.get(number) == manifest.lineage:
+        return identity.lineage in {mark.lineage, manifest.lineage}
     lineages = {mark.lineage, manifest.lineage, identity.lineage}
-    return len(lineages) == 1 and mark.number >= number and identity.is_whole
+    return len(lineages) == 1 and mark.number >= number
+
+
+def _note_claim(state: Path, crawl: str, generation: int, number: int, lineage: str) -> None:
+    """Let a state that has all of a shard know the manifest by which the shard is to be ours."""
+    mark = shipped_mark(state, crawl, generation)
+    if mark is not None:
+        noted = replace(mark, claims={**mark.claims, number: lineage})
+        replace_file(shipped_mark_path(state, crawl, generation), json.encode(noted))
 
 
 def expect_idle(

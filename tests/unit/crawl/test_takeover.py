@@ -1,9 +1,11 @@
 """Who may run a crawl that has a store: one machine at a time, and nobody asks too early."""
 
 import shutil
+import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from types import FrameType
 
 import pytest
 from msgspec import json
@@ -12,7 +14,7 @@ from gossamer.clock import SystemClock
 from gossamer.cluster import Ring
 from gossamer.config import Config, FilterConfig, PolitenessConfig
 from gossamer.crawl.setting import over_restored
-from gossamer.crawl.shipping import ship_after_s
+from gossamer.crawl.shipping import ShippedMark, ship_after_s, shipped_mark_path
 from gossamer.crawl.takeover import StoreClaim, claim_store, ring_of_store
 from gossamer.errors import CannotGoOn, TakenOver
 from gossamer.linux import boot_time
@@ -120,6 +122,81 @@ def test_the_same_folder_goes_on_at_once_and_keeps_what_it_has(a: Machine) -> No
     assert len(list(a.folder.glob("set-aside-*"))) == 1
     third = a.claim()
     assert not third.has_restored
+
+
+class Killed(BaseException):
+    """Stands for kill -9: nothing in the program catches it."""
+
+
+@contextmanager
+def killed_at(step: int) -> Iterator[None]:
+    """End what is done at its n-th step: before or after a change of the folder, or of the store.
+
+    Whatever lies between two steps is neither.
+    """
+    left = step
+
+    def watch(frame: FrameType, event: str, _: object) -> None:
+        nonlocal left
+        name = frame.f_code.co_name
+        if name in {"replace_file", "create", "note_far"} and event in {"call", "return"}:
+            left -= 1
+            if left == 0:
+                raise Killed
+
+    sys.setprofile(watch)
+    try:
+        yield
+    finally:
+        sys.setprofile(None)
+
+
+def kept_in(machine: Machine) -> None:
+    """Let a machine have a folder that has all that it has shipped."""
+    first = machine.claim()
+    machine.ship(first)
+    state = machine.folder / "state" / "00"
+    state.mkdir(parents=True)
+    orders = first.orders(Ring(), LEASE_S, 1.0)
+    mark = ShippedMark(lineage=orders.lineage, number=1)
+    path = shipped_mark_path(state, first.charter.crawl, orders.generation)
+    path.write_bytes(json.encode(mark))
+
+
+@pytest.mark.parametrize("is_copy", [False, True], ids=["same", "copy"])
+def test_a_claim_that_is_killed_leaves_a_folder_that_is_as_new_as_it_was(
+    *, is_copy: bool, tmp_path: Path
+) -> None:
+    has_ended, step = False, 0
+    while not has_ended:
+        step += 1
+        machine = Machine(tmp_path / f"{step}", "a")
+        kept_in(machine)
+        if is_copy:
+            shutil.copytree(machine.folder, tmp_path / f"{step}" / "copy")
+            machine.folder = tmp_path / f"{step}" / "copy"
+        with suppress(Killed), killed_at(step):
+            machine.claim(is_forced=True)
+            has_ended = True
+        for _ in range(2):
+            with suppress(Killed), killed_at(step // 2):  # the next may be killed, too
+                machine.claim(is_forced=True)
+        assert not machine.claim(is_forced=True).has_restored, step
+        assert not list(machine.folder.glob("set-aside-*")), step
+        (mark,) = (machine.folder / "state").glob("shipped-*")
+        assert not json.decode(mark.read_bytes(), type=ShippedMark).claims
+    assert step > 6
+
+
+def test_a_claim_that_is_killed_does_not_hide_that_the_folder_is_behind(
+    a: Machine, b: Machine
+) -> None:
+    kept_in(a)
+    for step in (3, 6, 9, 12):
+        with suppress(Killed), killed_at(step):
+            a.claim(is_forced=True)
+    b.ship(b.claim(is_forced=True))
+    assert a.claim(is_forced=True).has_restored
 
 
 def test_a_successor_that_was_still_waiting_passes_its_wait_on(a: Machine, b: Machine) -> None:

@@ -78,6 +78,9 @@ class Purged(Struct, frozen=True, kw_only=True):
     """Objects that were deleted there."""
     checkpoints: int = 0
     """Checkpoints of the past that had it, and can no longer be restored."""
+    set_aside: list[str] = []
+    """Folders below that were set aside when the crawl's folder was behind its store. They are not
+    searched, and may have what was removed: to be deleted by hand."""
 
 
 def purge_locked(
