@@ -9,7 +9,8 @@ The loop says which row was the last (`State.sequence`), and goes on writing. As
 linked: RocksDB writes the MANIFEST before it deletes a table that counted, so whatever counts by a
 MANIFEST that has not grown meanwhile is linked. The logs are cut behind the row. If a table has
 later rows, which is so when one is made at this very moment, there is no such cut, and the next is
-tried. This file alone knows RocksDB's formats.
+tried. Nor is there one that ends before the row: what a start would find must reach just that.
+This file alone knows RocksDB's formats.
 """
 
 import os
@@ -109,6 +110,17 @@ def unpacked(content: bytes) -> bytes:
     raise CannotGoOn("the store is damaged: a stretch of a log is too long")
 
 
+class _LogPart(NamedTuple):
+    """What of a log belongs to a cut."""
+
+    end: int = 0
+    """How many bytes."""
+    last: int = 0
+    """The last of its rows; 0 if it has none."""
+    later: int = 0
+    """The first row of the batch after it; 0 if there is none."""
+
+
 @dataclass(slots=True)
 class LiveFiles:
     """Which files of a state count, by a MANIFEST and logs that grow."""
@@ -121,11 +133,13 @@ class LiveFiles:
     """Rows of logs before that one are in tables."""
     _newest: int = 0
     """The last row that a table has."""
-    _logs: dict[str, int] = field(default_factory=dict)
-    """By log: how much of it belonged to the last cut."""
+    _written: int = 0
+    """The last row that was written when a MANIFEST was: a start without logs goes on after it."""
+    _logs: dict[str, _LogPart] = field(default_factory=dict)
+    """By log: what belonged to the last cut."""
 
     def settled(self, cut: StateCut, sequence: int) -> CutFiles | None:
-        """Leave in a folder what counts up to a row; None if a table has later ones."""
+        """Leave in a folder what counts up to a row; None if it has others, or not all of them."""
         self._read_manifest(cut)
         if self._newest > sequence:
             return None
@@ -137,25 +151,26 @@ class LiveFiles:
                 path.unlink()
         names = sorted(one.name for one in cut.folder.iterdir())
         logs = [name for name in names if (of := _LOG.fullmatch(name)) and self._counts(of)]
-        self._logs = {n: self._end_of(cut.folder / n, self._logs.get(n, 0), sequence) for n in logs}
-        return CutFiles([one for one in names if not _LOG.fullmatch(one)], dict(self._logs))
+        known = {name: self._logs.get(name, _LogPart()) for name in logs}
+        parts = {n: _part_of(cut.folder / n, part, sequence) for n, part in known.items()}
+        if not self._is_just(sequence, list(parts.values())):
+            return None
+        self._logs = parts
+        whole = [one for one in names if not _LOG.fullmatch(one)]
+        return CutFiles(whole, {name: part.end for name, part in parts.items()})
+
+    def _is_just(self, sequence: int, parts: list[_LogPart]) -> bool:
+        """Return True if a start with some logs would find all rows up to one, and no other.
+
+        RocksDB numbers rows without gaps. A start goes on after the last row of the logs, or after
+        the one that the MANIFEST has if there are none.
+        """
+        last = max((part.last for part in parts), default=0)
+        later = min((part.later for part in parts if part.later), default=sequence + 1)
+        return later == sequence + 1 and (last or self._written) == sequence
 
     def _counts(self, log: re.Match[str]) -> bool:
         return int(log[1]) >= self._first_log
-
-    def _end_of(self, log: Path, start: int, sequence: int) -> int:
-        """Return where the records of a log end that a cut has; `start` is where one of them did.
-
-        A record is a batch: the number of its first row, and how many there are.
-        """
-        with log.open("rb") as file:
-            file.seek(start)
-            for batch, end in _records(file.read(), start):
-                first, rows = int.from_bytes(batch[:8], "little"), batch[8:BATCH_HEADER_BYTES]
-                if first + int.from_bytes(rows, "little") - 1 > sequence:
-                    break
-                start = end
-        return start
 
     def _read_manifest(self, cut: StateCut) -> None:
         """Take in what a MANIFEST has more than before; leave half an edit at its end off."""
@@ -184,16 +199,37 @@ class LiveFiles:
                 self._tables.discard(fields.number())
             elif kind in (_LOG_NUMBER, _LEAST_LOG):
                 self._first_log = max(self._first_log, fields.number())
+            elif kind == _LAST_ROW:
+                self._written = max(self._written, fields.number())
             else:
                 fields.skip(kind)
 
 
-_LOG_NUMBER, _DELETED, _NEW, _LEAST_LOG = 2, 6, 7, 10
+_LOG_NUMBER, _LAST_ROW, _DELETED, _NEW, _LEAST_LOG = 2, 4, 6, 7, 10
 _NEW_2, _NEW_3, _NEW_4 = 100, 102, 103
 _COMPACT_CURSOR, _FAMILY_DROP = 5, 202
-_WITH_NUMBER = frozenset((3, 4, 9, 200, 203, 300))
+_WITH_NUMBER = frozenset((3, 9, 200, 203, 300))
 _WITH_LENGTH = frozenset((1, 201))
 _LAST_FIELD = 1
+
+
+def _part_of(log: Path, known: _LogPart, sequence: int) -> _LogPart:
+    """Return what of a log a cut has, from where an earlier one ended.
+
+    A record is a batch: the number of its first row, and how many there are.
+    """
+    part = known._replace(later=0)
+    with log.open("rb") as file:
+        file.seek(part.end)
+        for batch, end in _records(file.read(), part.end):
+            first = int.from_bytes(batch[:8], "little")
+            rows = int.from_bytes(batch[8:BATCH_HEADER_BYTES], "little")
+            if first + rows - 1 > sequence:
+                return part._replace(later=first)
+            part = _LogPart(
+                end, first + rows - 1 if rows else part.last
+            )  # a start writes an empty one
+    return part
 
 
 class _Fields:
