@@ -178,12 +178,14 @@ def kill(process: Process) -> bool:
     return process.returncode == -signal.SIGKILL
 
 
-def wait_until(is_so: Callable[[], object], process: Process | None = None) -> bool:
+def wait_until(
+    is_so: Callable[[], object], process: Process | None = None, what: str = "something"
+) -> bool:
     """Wait for something to become true; False when the process ended before."""
     deadline = time.monotonic() + PATIENCE_S
     while not is_so():
         if process is not None and process.poll() is not None:
             return bool(is_so())
-        assert time.monotonic() < deadline, "waited in vain"
+        assert time.monotonic() < deadline, f"waited in vain for {what}"
         time.sleep(POLL_S)
     return True

@@ -61,7 +61,10 @@ class Machine:
     def finish(self) -> Ended:
         """Wait for the command to end by itself."""
         assert self.process is not None
-        return finish(self.process)
+        try:
+            return finish(self.process)
+        except AssertionError as error:
+            raise AssertionError(f"machine {self.name}: {error}") from None
 
     @property
     def is_running(self) -> bool:
@@ -80,7 +83,8 @@ class Machine:
         members = group(self.process.pid)
         self.signal(signal.SIGKILL)
         self.process.communicate()
-        assert wait_until(lambda: not any(is_alive(member) for member in members))
+        gone = f"the processes of machine {self.name} to be gone"
+        assert wait_until(lambda: not any(is_alive(member) for member in members), what=gone)
         return self.process.returncode == -signal.SIGKILL
 
     def lose(self) -> bool:
@@ -130,7 +134,8 @@ class Trial:
     def wait_for(self, more: int, machine: Machine) -> bool:
         """Wait until the server has noted some more requests; False if the command ended."""
         goal = self.served() + more
-        return wait_until(lambda: self.served() >= goal, machine.process)
+        what = f"machine {machine.name} to make {more} requests"
+        return wait_until(lambda: self.served() >= goal, machine.process, what)
 
     def note(self, *story: object) -> None:
         """Remember what was done."""

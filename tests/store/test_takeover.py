@@ -132,7 +132,8 @@ def test_a_successor_that_goes_while_it_waits_leaves_the_wait_to_the_next(
         going.wait_for(30, owner)
         owner.signal(signal.SIGSTOP)
         process = other.start("--take-over")
-        assert wait_until((other.folder / "state" / "00").exists, process)
+        begun = "the successor to have claimed the crawl, and begun its state"
+        assert wait_until((other.folder / "state" / "00").exists, process, begun)
         if end == "killed":
             other.kill()
         else:

@@ -153,6 +153,8 @@ class Shipper:
     _hurries: int = 0
     """Those of the last cut."""
     _confirmed_at: float = float("-inf")
+    _counts: bool = False
+    """The charter names our generation: nobody else has the crawl without claiming this shard."""
     _is_fenced: bool = False
     _is_away: bool = False
     _shipping: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -243,10 +245,19 @@ class Shipper:
             self._note_back()
 
     def _is_newest(self) -> bool:
-        if self._number:
-            return self._chain.is_newest(self._number)
-        found = self.store.charter()  # nothing was shipped yet: nobody else can claim the shard
-        return found is not None and found[1].epoch == self.orders.epoch
+        """Return True if nobody else has claimed the shard.
+
+        Until the charter names our generation, who claims the crawl claims other shards than this.
+        """
+        if self._number and not self._chain.is_newest(self._number):
+            return False
+        if self._number and self._counts:
+            return True
+        found = self.store.charter()
+        if found is None:
+            return False
+        self._counts = found[1].generation == self.orders.generation
+        return (self._counts and self._number > 0) or found[1].epoch == self.orders.epoch
 
     async def _ship_regularly(self) -> None:
         while True:
@@ -390,7 +401,8 @@ class Shipper:
             self._uploads.note_files(pending)
             self._pending, self._pending_cut = None, None
             self._shipped = cut.sequence
-            self._confirmed_at = asked_at
+            if self._counts:
+                self._confirmed_at = asked_at
         note_shipped(self.place.state, cut.lengths, cut.closed)
         self.peers.durable(cut.commits)
         self.wake()

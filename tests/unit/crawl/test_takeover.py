@@ -1,11 +1,13 @@
 """Who may run a crawl that has a store: one machine at a time, and nobody asks too early."""
 
+import asyncio
 import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 import pytest
 from msgspec import json
@@ -13,12 +15,21 @@ from msgspec import json
 from gossamer.clock import SystemClock
 from gossamer.cluster import Ring
 from gossamer.config import Config, FilterConfig, PolitenessConfig
+from gossamer.crawl.opening import ShardFolder
 from gossamer.crawl.setting import over_restored
-from gossamer.crawl.shipping import ShippedMark, ship_after_s, shipped_mark_path
+from gossamer.crawl.shipping import ShippedMark, Shipper, ship_after_s, shipped_mark_path
 from gossamer.crawl.takeover import StoreClaim, claim_store, ring_of_store
 from gossamer.errors import CannotGoOn, TakenOver
 from gossamer.linux import boot_time
-from gossamer.store import CrawlCharter, CrawlStore, Objects, ShardManifest, ShippedFile
+from gossamer.model import Counters
+from gossamer.store import (
+    CrawlCharter,
+    CrawlFolder,
+    CrawlStore,
+    Objects,
+    ShardManifest,
+    ShippedFile,
+)
 
 LEASE_S = 0.5
 
@@ -37,7 +48,25 @@ class Machine:
     def begins_in_s(self, claim: StoreClaim) -> float:
         return claim.orders(Ring(), LEASE_S, 1.0).begins_at - boot_time()
 
-    def ship(self, claim: StoreClaim) -> None:
+    def shipper(self, claim: StoreClaim) -> Shipper:
+        """Return what keeps the lease of a shard; nothing is there that it could ship."""
+        none: Any = None
+        return Shipper(
+            orders=claim.orders(Ring(), LEASE_S, 1.0),
+            place=ShardFolder(folder=CrawlFolder(self.folder)),
+            state=none,
+            archive=none,
+            older={},
+            peers=none,
+            clock=SystemClock(),
+            wake=lambda: None,
+            counters=Counters(),
+            standing=none,
+            survey=none,
+            hurries=lambda: 0,
+        )
+
+    def ship(self, claim: StoreClaim, *, counts: bool = True) -> None:
         """Ship a first checkpoint of one shard."""
         orders = claim.orders(Ring(), LEASE_S, 1.0)
         charter = claim.charter
@@ -55,7 +84,8 @@ class Machine:
         )
         number = max(chain.numbers(), default=0) + 1
         assert chain.append(number, json.encode(manifest))
-        claim.keep()
+        if counts:
+            claim.keep()
 
 
 def digest_of(content: bytes) -> str:
@@ -99,6 +129,32 @@ def test_one_without_a_sign_of_life_is_taken_over_and_the_old_owner_learns_it(
     new.keep()
     with pytest.raises(TakenOver, match="goes on there"):
         old.keep()
+
+
+@pytest.mark.parametrize("counts", [True, False])
+def test_a_shard_that_has_shipped_learns_of_a_successor_by_itself(
+    *, counts: bool, a: Machine, b: Machine
+) -> None:
+    old = a.claim()
+    shard = a.shipper(old)
+    a.ship(old, counts=counts)  # else the charter does not name its generation yet
+    asyncio.run(shard._confirm())
+    assert shard.may_ask
+    b.claim(is_forced=True)
+    with pytest.raises(TakenOver):
+        asyncio.run(shard._confirm())
+
+
+def test_a_shard_goes_on_when_its_generation_counts(a: Machine) -> None:
+    mine = a.claim()
+    shard = a.shipper(mine)
+    for counts in (False, True):
+        a.ship(mine, counts=counts)
+        shard._number = -1  # it looks for its place again
+        asyncio.run(shard._confirm())
+        assert shard.may_ask
+        asyncio.run(shard._confirm())
+        assert shard.may_ask
 
 
 def test_force_takes_over_what_is_alive_and_waits_for_its_lease(a: Machine, b: Machine) -> None:
