@@ -90,18 +90,30 @@ def queries(folder: Path, count: int = 40) -> list[str]:
 
 def answers(place: Path | str, asked: list[str]) -> dict[str, list[str]]:
     with gossamer.open_search(place) as index:
-        return {one: [hit.url for hit in index.search(one, verbatim=True).hits] for one in asked}
+        return {one: [hit.url for hit in whole_answer(index, one).hits] for one in asked}
 
 
-def likeness(one: dict[str, list[str]], other: dict[str, list[str]]) -> float:
-    """Return the share of the first ten results that two have in common, over all queries."""
-    shares = [
-        len(set(one[query]) & set(other[query])) / max(len(one[query]), len(other[query]))
-        for query in other
-        if one[query] or other[query]
-    ]
+def whole_answer(index: gossamer.SearchIndex, query: str) -> gossamer.Answer:
+    """Return the answer of all shards; on a busy machine one may be late once."""
+    for _ in range(3):
+        found = index.search(query, verbatim=True)
+        if not found.missing:
+            return found
+    pytest.fail(f"{query}: of {index.places} these are missing: {found.missing}")
+
+
+def expect_alike(expected: dict[str, list[str]], found: dict[str, list[str]]) -> None:
+    """Expect that the first ten results of two are the same, but for one in a hundred."""
+    shares: list[float] = []
+    others: dict[str, tuple[list[str], list[str]]] = {}
+    for query, urls in found.items():
+        lost, new = set(expected[query]) - set(urls), set(urls) - set(expected[query])
+        if most := max(len(expected[query]), len(urls)):
+            shares.append(len(set(urls) & set(expected[query])) / most)
+        if lost or new:
+            others[query] = sorted(lost), sorted(new)
     assert shares
-    return sum(shares) / len(shares)
+    assert sum(shares) / len(shares) >= 0.99, f"lost and new, by query: {others}"
 
 
 def test_three_shards_answer_as_one_index_would(crawler: Crawler, url: str) -> None:
@@ -112,7 +124,7 @@ def test_three_shards_answer_as_one_index_would(crawler: Crawler, url: str) -> N
     assert all(one["index"]["pages"] for one in built["shards"])
     asked = queries(crawler.folder)
     expected = answers(crawler.folder, asked)
-    assert likeness(expected, answers(url, asked)) >= 0.99
+    expect_alike(expected, answers(url, asked))
     assert all(expected.values())
     hits = only_json(say("search", url, asked[0], "--json").expect(0))["hits"]
     assert [hit["url"] for hit in hits] == expected[asked[0]]
@@ -120,7 +132,7 @@ def test_three_shards_answer_as_one_index_would(crawler: Crawler, url: str) -> N
     assert [one["index"]["did"] for one in again["shards"]] == ["nothing"] * SHARDS
     rebuild = Child(["build", url, "index", "--no-ranks", "--full", "--shard", "1"], caches())
     while rebuild.poll() is None:
-        assert likeness(expected, answers(url, asked[:5])) >= 0.99
+        expect_alike(expected, answers(url, asked[:5]))
     finish(rebuild).expect(0)
 
 
@@ -153,9 +165,9 @@ def test_builds_that_are_killed_leave_what_was_there(crawler: Crawler, url: str)
         time.sleep(dice.uniform(0.1, took_s))
         child.kill()
         child.communicate()
-        assert likeness(expected, answers(url, asked)) >= 0.99
+        expect_alike(expected, answers(url, asked))
     say(*words).expect(0)
-    assert likeness(expected, answers(url, asked)) >= 0.99
+    expect_alike(expected, answers(url, asked))
 
 
 def test_mistakes_about_shards_are_told(url: str, crawler: Crawler) -> None:
@@ -200,7 +212,7 @@ def test_each_machine_indexes_its_own_shards_while_they_crawl(
     expected = answers(whole, asked)
     assert all(expected.values())
     say("build", going.url, "index", "--no-ranks").expect(0)
-    assert likeness(expected, answers(going.url, asked)) >= 0.99
+    expect_alike(expected, answers(going.url, asked))
 
 
 def follower(going: ClusterTrial, node: Node) -> Child:
@@ -230,7 +242,7 @@ def test_machines_that_offer_their_shards_are_asked_and_missed(
         places = sorted(gossamer.store_indexes(url), key=lambda one: one.partition("#")[2])
         assert [place.partition("#")[2] for place in places] == ["0000", "0001", "0002"]
         shutil.rmtree(tmp_path / "store" / "0001" / "index" / "0000")  # nobody needs to look there
-        assert likeness(expected, answers(url, asked)) >= 0.99
+        expect_alike(expected, answers(url, asked))
         servers[1].kill()
         servers[1].communicate()
         ended = say("search", url, asked[0], "--json").expect(0)

@@ -76,6 +76,12 @@ def start(given: Mapping[str, Any]) -> int:
     set_up(verbose=arguments.verbose)
     _expect_folder(arguments.into)
     new = settle(arguments, given)
+    if arguments.cluster and arguments.index:
+        where = "beside it" if arguments.cluster == "local" else "on each machine of the cluster"
+        raise ConfigError(
+            "--index indexes a crawl in a folder, and one with --cluster is in its store: leave it "
+            f"out, and type `gossamer build {new.store.url or 'URL'} index --follow` {where}"
+        )
     try:
         return _run(arguments, new, max_time_of(given))
     except ConfigError as error:

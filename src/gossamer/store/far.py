@@ -108,6 +108,8 @@ def note_far(folder: CrawlFolder, url: str, archive: Mapping[str, Sequence["Ship
         path = folder.far / name
         if _objects_of(path) != objects:
             replace_file(_beside(path, _OBJECTS), json.encode(objects))
+        if not path.exists():  # a removal was killed half way: the blocks of the file went with it
+            _beside(path, _BLOCKS).unlink(missing_ok=True)
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, FILE_MODE)
         try:
             if os.fstat(descriptor).st_size != objects.size:
@@ -131,7 +133,8 @@ def objects_of_far(folder: CrawlFolder, name: str) -> FarObjects | None:
 
 def forget_far(folder: CrawlFolder, name: str) -> None:
     """Let a place go: the file is in the archive folder, or counts no more."""
-    for path in (folder.far / name, *(_beside(folder.far / name, s) for s in (_OBJECTS, _BLOCKS))):
+    place = folder.far / name  # blocks first: killed in between, none counts that is not here
+    for path in (_beside(place, _BLOCKS), place, _beside(place, _OBJECTS)):
         path.unlink(missing_ok=True)
 
 
@@ -256,8 +259,8 @@ class FarFile:
             if end == self._objects.size and self._objects.is_final:
                 whole = count  # nothing comes behind it
             with suppress(OSError):  # a full disk costs only that it is fetched again
-                os.pwrite(self._place, content, start)
-                os.pwrite(self._blocks, b"\1" * whole, _flag_at(block))
+                if os.pwrite(self._place, content, start) == len(content):
+                    os.pwrite(self._blocks, b"\1" * whole, _flag_at(block))
 
     def _look_for_room(self, more: int) -> None:
         """Find out whether what is fetched may be kept; if there is too much, others go first."""
@@ -337,9 +340,9 @@ def _objects_of(path: Path) -> FarObjects | None:
 
 
 def _locked_place(path: Path) -> int | None:
-    """Open a place and hold it, so that its blocks stay; None if it cannot be written."""
+    """Open a place and hold it, so that its blocks stay; None if there is none to be written."""
     try:
-        place = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, FILE_MODE)
+        place = os.open(path, os.O_RDWR | os.O_CLOEXEC)
     except OSError:
         return None
     fcntl.flock(place, fcntl.LOCK_SH)

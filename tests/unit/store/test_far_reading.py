@@ -229,6 +229,21 @@ def test_blocks_of_another_boot_do_not_count(remote: Remote) -> None:
         assert file.read(len(content)) == content
 
 
+def test_blocks_of_a_file_that_was_removed_half_way_do_not_count(remote: Remote) -> None:
+    content = noise(2 * BLOCK_BYTES)
+    path = remote.take(NAME, content)
+    with open_archive(path) as file:
+        file.read(len(content))
+    path.unlink()  # a kill in the middle of a removal leaves the list of blocks
+    with FarFile(path) as file:
+        file.seek(BLOCK_BYTES)
+        assert file.read(BLOCK_BYTES) == content[BLOCK_BYTES:]
+    assert not path.exists()
+    remote.take(NAME, content)
+    with open_archive(path) as file:
+        assert file.read(len(content)) == content
+
+
 def test_a_store_that_is_away_is_told_in_one_line(remote: Remote, tmp_path: Path) -> None:
     path = remote.take(NAME, noise(1000))
     (tmp_path / "store").rename(tmp_path / "elsewhere")
