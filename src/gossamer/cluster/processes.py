@@ -5,6 +5,7 @@ The parent must therefore never open a database: its threads would not be there 
 """
 
 import asyncio
+import gc
 import os
 import signal
 import socket
@@ -100,6 +101,7 @@ def _be_a_shard(
     code = CRASHED
     try:
         die_with(parent)
+        gc.freeze()  # what we share with the parent is not ours to collect: a database would wait
         _let_go(keep)
         code = run(shard, end)
     except BaseException:  # noqa: BLE001  # the top of a process: told, and counted as a death

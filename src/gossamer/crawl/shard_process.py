@@ -1,7 +1,6 @@
 """One shard among several, in a process of its own: its conversation with the supervisor."""
 
 import asyncio
-import gc
 import socket
 from collections.abc import Coroutine, Mapping, Sequence
 from contextlib import suppress
@@ -84,7 +83,6 @@ class ShardOrders:
 
     def run(self, number: int, end: socket.socket) -> int:
         """Run a shard at its end of the connection; return the exit code."""
-        gc.freeze()  # what we share with the parent is not ours to collect
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
             runner.run(self._run(number, end))
         return 0

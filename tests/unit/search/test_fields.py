@@ -108,7 +108,7 @@ def test_every_field_counts_the_same_where_fields_are_switched_off() -> None:
 
 
 def test_a_candidate_has_the_fast_fields_in_their_order() -> None:
-    assert Candidate.__struct_fields__ == ("score", *FAST_FIELDS, "shard")
+    assert Candidate.__struct_fields__ == ("score", *FAST_FIELDS, "shard", "rank")
     assert set(Prepared.__struct_fields__) >= set(FAST_FIELDS)
 
 
