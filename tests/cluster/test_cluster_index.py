@@ -151,6 +151,15 @@ def test_machines_build_a_shard_each_and_what_is_missing_is_said(
     assert not say("search", url, "called", "--json").expect(0).last_json["is_partial"]
 
 
+def test_one_machine_may_build_several_shards_at_once(url: str) -> None:
+    words = ["build", url, "index", "--no-ranks", "--json", "--shard"]
+    builds = [Child([*words, str(shard)], caches()) for shard in (0, 1)]
+    for shard, build in enumerate(builds):
+        (built,) = finish(build).expect(0).last_json["shards"]
+        assert built["shard"] == shard
+        assert built["index"]["pages"]
+
+
 def test_builds_that_are_killed_leave_what_was_there(crawler: Crawler, url: str) -> None:
     asked = queries(crawler.folder, 15)
     expected = answers(crawler.folder, asked)

@@ -10,8 +10,10 @@ the store, and who finds it missing makes it. A build that was killed goes on wh
 is published the index before it is what is searched.
 """
 
+import fcntl
 import shutil
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
@@ -147,14 +149,27 @@ class StoredIndexes:
         after = numbers.index(shards[-1]) + 1
         others = [*numbers[after:], *numbers[:after]] if is_alone else []
         for shard in dict.fromkeys([*shards, *others]):
-            root = self._root(shard if shard in shards else -1)
-            folder = CrawlFolder(root)
-            counted = noted_lengths(folder, self._objects.url, self._archive_of(shard), "links")
-            owner = self.ring.owner
-            sender = LinkSender(self._exchange, shard, numbers, owner, folder)
-            sender.send(counted, nonce, is_all=is_alone, tell=self._tell_sent)
-            if shard not in shards:
+            if shard in shards:
+                self._send(shard, self._root(shard), nonce, is_all=is_alone)
+                continue
+            with self._sole_sender() as root:
+                self._send(shard, root, nonce, is_all=is_alone)
                 shutil.rmtree(root, ignore_errors=True)
+
+    def _send(self, shard: int, root: Path, nonce: str, *, is_all: bool) -> None:
+        folder = CrawlFolder(root)
+        counted = noted_lengths(folder, self._objects.url, self._archive_of(shard), "links")
+        sender = LinkSender(self._exchange, shard, self.ring.numbers, self.ring.owner, folder)
+        sender.send(counted, nonce, is_all=is_all, tell=self._tell_sent)
+
+    @contextmanager
+    def _sole_sender(self) -> Iterator[Path]:
+        """Give the folder in which links of others are read; another process here waits."""
+        root = self._root(-1)
+        root.parent.mkdir(parents=True, exist_ok=True)
+        with root.with_name(f"{root.name}.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield root
 
     def _tell_sent(self, records: int) -> None:
         self._tell(BuildStep(doing="reading", count=records, unit="record"))
