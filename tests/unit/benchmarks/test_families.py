@@ -23,6 +23,8 @@ from laboratory.families.simulated import SimulatedCrawl
 from gossamer.config import TrapsConfig
 from gossamer.testing import LoggedRequest, Request
 
+pytestmark = pytest.mark.slow
+
 SMALL = 0.03
 ALL = FamilyWeb(honest=tuple(HONEST_FAMILIES), traps=TRAP_FAMILIES, scale=SMALL, port=8080)
 ENOUGH = 400

@@ -33,6 +33,8 @@ from gossamer.testing import (
 )
 from gossamer.testing.faults import bomb
 
+pytestmark = pytest.mark.slow
+
 HOST = "h00.fake0.test"
 WEB = FakeWeb(seed=5, hosts=10, pages_per_host=10)
 

@@ -17,6 +17,8 @@ from gossamer.graph.build import GraphOptions
 from tests.unit.graph.links_archive import LinksArchive, page
 from tests.unit.web.served import HARMFUL, A, B, C, Served, crawled, serving
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:

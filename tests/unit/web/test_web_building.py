@@ -12,6 +12,8 @@ from gossamer.model import BuildStep
 from gossamer.store import Derived, builds_under_way, noting
 from tests.unit.web.served import A, crawled, serving
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def building(tmp_path: Path) -> Iterator[Path]:

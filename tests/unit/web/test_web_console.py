@@ -16,6 +16,8 @@ from tests.e2e.crawler import only_json, say
 from tests.unit.search.pages_archive import PagesArchive, page
 from tests.unit.web.served import PATIENCE_S, Answer, Served, serving
 
+pytestmark = pytest.mark.slow
+
 PAGES = (
     "/crawl",
     "/crawl/hosts",

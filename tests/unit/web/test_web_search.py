@@ -27,6 +27,8 @@ from tests.unit.web.indexed import HARM, indexed, spider
 from tests.unit.web.served import HARMFUL, Served, serving
 from tests.unit.web.test_web_answers import Tags
 
+pytestmark = pytest.mark.slow
+
 WEB = tuple(url for url in HARMFUL if url.startswith("http"))
 TAME = 40
 PAGES = TAME + len(WEB)

@@ -25,6 +25,8 @@ from tests.e2e.crawler import flags_for
 from tests.unit.web.served import PATIENCE_S, Served, crawled
 from tests.unit.web.test_web_console import origin, post, secret_of
 
+pytestmark = pytest.mark.slow
+
 HARM = "<img src=x onerror=alert(1)>"
 SCRIPT = '"><script>alert(1)<'
 START = "/crawls/start"
