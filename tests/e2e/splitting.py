@@ -18,7 +18,7 @@ from gossamer.crawl.opening import expect_state_of_archive
 from gossamer.report import COUNTERS, decode_counters, sum_counters
 from gossamer.seen import UrlSeen
 from gossamer.settings import load_config
-from gossamer.store import CrawlFolder, State
+from gossamer.store import ROW_PREFIX, ArchiveName, CrawlFolder, State
 
 MOVED = b"uhqdkrxao"
 """Tables whose rows belong to one shard each: none may be lost, doubled or left behind."""
@@ -44,6 +44,15 @@ class Steps:
         return take
 
 
+def told_key(key: bytes) -> str:
+    """Return the key of a row; of an archive file without its epoch, which each start raises."""
+    if not key.startswith(ROW_PREFIX):
+        return key.hex()
+    name = ArchiveName.parse(key.removeprefix(ROW_PREFIX).decode("ascii"))
+    assert name is not None
+    return f"{name.kind} {name.shard} {name.number}"
+
+
 def left_in(folder: CrawlFolder) -> dict[str, Any]:
     """Return the keys of each shard's rows and its known URLs, and the totals of all."""
     config = load_config(folder.config_path)
@@ -51,7 +60,7 @@ def left_in(folder: CrawlFolder) -> dict[str, Any]:
     counters = []
     for number in range(read_charter(folder.charter_path).shards):
         state = State.open(folder.state(number))
-        keys = [key.hex() for table in MOVED for key, _ in state.scan(bytes((table,)))]
+        keys = [told_key(key) for table in MOVED for key, _ in state.scan(bytes((table,)))]
         rows = [*state.scan(b"s"), *state.scan(b"S")]
         seen = UrlSeen.open(state.path / "seen", config.seen, rows)
         known = [int(key) for part in seen.range_keys(0, LAST_RING) for key in part]
