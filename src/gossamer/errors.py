@@ -4,6 +4,7 @@
     ├── ConfigError     a setting, option or argument is invalid           → exit code 2
     ├── CannotGoOn      the disk, the lock or the state prevents going on   → exit code 4
     │   ├── CorruptFile   a file does not contain what was written to it
+    │   ├── NotShippedYet a crawl that has only begun has nothing in its store yet
     │   └── TakenOver     another machine goes on with this crawl            → exit code 5
     └── Bug             an internal error in Gossamer
 
@@ -35,6 +36,13 @@ class CorruptFile(CannotGoOn):
         super().__init__(f"{path} is damaged at byte {offset}: {found}")
         self.path = path
         self.offset = offset
+
+
+class NotShippedYet(CannotGoOn):
+    """A crawl has begun, and its store has no checkpoint of it yet."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__(f"{url} has no checkpoint yet: the crawl has only begun; try again")
 
 
 class TakenOver(CannotGoOn):

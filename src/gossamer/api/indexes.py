@@ -70,13 +70,15 @@ def build_store_index(
     follow: bool = False,
     on_progress: BuildProgress | None = None,
     on_built: "Callable[[ShardIndexFacts], None] | None" = None,
+    on_wait: "Callable[[str], None] | None" = None,
 ) -> list[ShardIndexFacts]:
     """Build the index of each shard of a crawl's store, or of some, and publish them there.
 
     What was built on this machine before is brought up to date. Other machines can build other
     shards at the same time; `open_search(url)` then asks all of them as one. With `follow` that is
     done again and again until the crawl has ended; on a machine of its cluster, unless told
-    otherwise, for the shards that run there at the time.
+    otherwise, for the shards that run there at the time. `on_wait` is told what is waited for
+    meanwhile: the first checkpoint, or a store that is away.
     """
     from gossamer.api.mirrors import cache_room
 
@@ -97,7 +99,7 @@ def build_store_index(
         return _ranks_of(url, on_progress or _silent, is_built=is_all)
 
     if follow:
-        built = follow_stored(look, choose, nonce, let_pass, find_ranks)
+        built = follow_stored(look, choose, nonce, let_pass, find_ranks, on_wait or _silent)
     else:
         known = look()
         built = known.build(choose(known), nonce, ranks=find_ranks())

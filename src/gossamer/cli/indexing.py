@@ -193,6 +193,7 @@ def build_index_of_store(url: str, given: dict[str, Any]) -> None:
             follow=given["follow"],
             on_progress=None if given["follow"] else tell,
             on_built=tell_new,
+            on_wait=lambda why: aside.print(harmless(f"waiting: {why}"), markup=False),
         )
     if given["json"]:
         pages = sum(one.index.pages for one in built)

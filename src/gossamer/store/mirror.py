@@ -25,7 +25,7 @@ from uuid import uuid4
 from msgspec import DecodeError, Struct, field, json
 
 from gossamer.durable import replace_file, replacing
-from gossamer.errors import CannotGoOn, ConfigError
+from gossamer.errors import CannotGoOn, ConfigError, NotShippedYet
 from gossamer.model import StoreRef
 from gossamer.store.checkpoints import CrawlCharter, CrawlStore, ShardManifest, ShippedFile
 from gossamer.store.cutting import unpacked
@@ -85,12 +85,12 @@ def newest_checkpoint(store: CrawlStore) -> Checkpoint:
         raise ConfigError(f"{url} has no crawl: expected the URL of a `gossamer crawl --store URL`")
     number, charter = found
     if not charter.generation:
-        raise CannotGoOn(f"{url} has no checkpoint yet: the crawl has only begun; try again")
+        raise NotShippedYet(url)
     if _CRAWL.fullmatch(charter.crawl) is None:
         raise CannotGoOn(f"{url} is damaged: {charter.crawl!r} names no crawl")
     manifests = store.consistent_manifests(charter)
     if not all(one.files for one in manifests):  # a shard of a cluster that was only claimed
-        raise CannotGoOn(f"{url} has no checkpoint yet: the crawl has only begun; try again")
+        raise NotShippedYet(url)
     return Checkpoint(number, charter, manifests)
 
 

@@ -22,8 +22,7 @@ from msgspec.structs import replace
 
 from gossamer.cluster import Ring
 from gossamer.durable import replacing
-from gossamer.errors import CannotGoOn, ConfigError
-from gossamer.log import tell
+from gossamer.errors import CannotGoOn, ConfigError, NotShippedYet
 from gossamer.model import BuildProgress, BuildStep
 from gossamer.ranks import RankFile, ranks_path
 from gossamer.report import probations_of
@@ -165,7 +164,7 @@ class StoredIndexes:
     @contextmanager
     def _sole_sender(self) -> Iterator[Path]:
         """Give the folder in which links of others are read; another process here waits."""
-        root = self._root(-1)
+        root = self._links_root()
         root.parent.mkdir(parents=True, exist_ok=True)
         with root.with_name(f"{root.name}.lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
@@ -207,9 +206,15 @@ class StoredIndexes:
 
     def _root(self, shard: int) -> Path:
         """Return the folder in which a shard's index is built."""
+        return self._crawl_root() / f"{shard:04d}"
+
+    def _links_root(self) -> Path:
+        """Return the folder in which links of shards are read that are indexed elsewhere."""
+        return self._crawl_root() / "links"
+
+    def _crawl_root(self) -> Path:
         name = f"{self._point.charter.crawl}-{self._point.charter.generation:04d}"
-        place = self._room.folder / "shards" / name
-        return place / (f"{shard:04d}" if shard >= 0 else "links")
+        return self._room.folder / "shards" / name
 
     def _probations(self) -> frozenset[str]:
         """Return the probations that hold URLs of a crawl that has ended; seldom there are any."""
@@ -229,25 +234,30 @@ def follow_stored(
     nonce: str,
     wait: Callable[[float], None],
     find_ranks: Callable[[], RanksOfShard | None],
+    tell_waiting: Callable[[str], None],
 ) -> Iterator[ShardIndex]:
     """Bring the indexes of some shards up to date again and again while the crawl runs.
 
     `look` finds the newest checkpoint, `choose` which shards are ours at it. The last time is after
     the crawl has ended: then nothing that others should have sent is waited for. Somebody else may
-    build meanwhile, and the store may be away.
+    build meanwhile, and the store may be away, but not before it was seen once.
     """
-    pause_s = SHORTEST_S
+    pause_s, is_seen, told = SHORTEST_S, False, ""
     while True:
         is_last, is_new = False, False
         try:
             known = look()
+            is_seen = True
             is_last = known.has_ended
             for one in known.build(choose(known), nonce, ranks=find_ranks(), is_alone=is_last):
                 is_new = is_new or one.facts.did != "nothing"
                 yield one
         except CannotGoOn as error:
+            if not is_seen and not isinstance(error, NotShippedYet):
+                raise
             is_last = False
-            tell("index.waits", error=error)
+            if str(error) != told:
+                tell_waiting(told := str(error))
         if is_last:
             return
         pause_s = SHORTEST_S if is_new else min(2 * pause_s, LONGEST_S)
