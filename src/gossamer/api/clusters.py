@@ -111,14 +111,16 @@ def cluster_up(
     `processes` of the nodes, or `ray`. A cluster that was here before goes on with its engine, its
     certificates and its token.
     """
-    from gossamer.cluster import RAY, found_cluster, join_line
+    from gossamer.cluster import RAY, found_cluster, join_line, split_address
 
     place = cluster_home(home)
     head = _listen_address(listen)
+    host = split_address(head)[0] if listen else ""
     _expect_engine(place, engine)
+    _expect_own(host)
     if not place.is_member:
         ray = _ray_address(head) if engine == RAY else ""
-        found_cluster(place, _node_name(name), head, ray)
+        found_cluster(place, _node_name(name), head, ray, host)
     known = place.membership()
     if not place.authority_key.exists():
         raise ConfigError(
@@ -128,7 +130,8 @@ def cluster_up(
     if listen and known.head != head:
         _expect_stopped(place)
         ray = _ray_address(head) if known.ray else ""
-        place.write(replace(known, head=head, ray=ray, host=head.rpartition(":")[0]))
+        at = head.rpartition(":")[0]
+        place.write(replace(known, head=head, ray=ray, host=at, listen=host))
     pid = _start(place, cores)
     return JoinedCluster(
         name=known.name, head=place.membership().head, join=join_line(place), pid=pid
@@ -146,7 +149,8 @@ def cluster_join(
 ) -> JoinedCluster:
     """Make this machine a part of a cluster, and start the process that stands for it.
 
-    `host` is this machine's address, as the others reach it, if it has several.
+    `host` is this machine's address, as the others reach it, if it has several: shards of this
+    machine listen there.
     """
     from gossamer.cluster import join_cluster, join_line, read_token, split_address
 
@@ -156,14 +160,25 @@ def cluster_join(
     except ValueError as error:
         raise ConfigError(f"{error}; write it as in 10.0.0.4:{PORT}") from None
     wanted = read_token(head, token)
-    if place.is_member and place.membership().fingerprint != wanted.fingerprint:
+    _expect_own(host)
+    had = place.membership() if place.is_member else None
+    if had is not None and had.fingerprint != wanted.fingerprint:
         raise ConfigError(
-            f"this machine belongs to the cluster of {place.membership().head}; remove "
-            f"{place.root} first, or give another --home"
+            f"this machine belongs to the cluster of {had.head}; remove {place.root} first, or "
+            "give another --home"
         )
-    if not place.is_member or (name and name != place.membership().name):
+    if had is not None:
+        name, host = name or had.name, host or had.listen
+    if had is None or (head, name) != (had.head, had.name):
+        if place.authority_key.exists():
+            raise ConfigError(
+                "this machine is the first of that cluster: type `gossamer cluster up` here"
+            )
         _expect_stopped(place)
         asyncio.run(join_cluster(place, wanted, _node_name(name), host))
+    elif host != had.listen:
+        _expect_stopped(place)
+        place.write(replace(had, host=host, listen=host))
     known = place.membership()
     pid = _start(place, cores)
     return JoinedCluster(name=known.name, head=known.head, join=join_line(place), pid=pid)
@@ -275,6 +290,23 @@ def _expect_engine(place: "ClusterHome", engine: str) -> None:
         raise ConfigError(
             f"the cluster of this machine has --engine {has}; to begin another, end this one with "
             f"`gossamer cluster down` and remove {place.root}, or give another --home"
+        )
+
+
+def _expect_own(host: str) -> None:
+    """Refuse to listen where this machine has no address, and where others could not call it."""
+    from gossamer.cluster import bound_socket
+
+    if not host:
+        return
+    try:
+        with closing(bound_socket(host)) as end:
+            is_any = end.getsockname()[0] in {"0.0.0.0", "::"}  # noqa: S104 -- compared
+    except CannotGoOn as error:
+        raise ConfigError(f"--listen: {error}; it takes an address of this machine") from None
+    if is_any:
+        raise ConfigError(
+            f"--listen: expected the address by which other machines reach this one, found {host!r}"
         )
 
 

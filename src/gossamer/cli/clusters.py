@@ -38,7 +38,8 @@ def up(
         option(
             "--listen",
             metavar="HOST[:PORT]",
-            help="Where other machines reach this one; port 7420 unless given.",
+            help="The address where this machine listens and others reach it; port 7420 unless "
+            "given.",
         ),
     ] = "",
     name: Name = "",
@@ -73,7 +74,8 @@ def join(
         option(
             "--listen",
             metavar="HOST",
-            help="Where other machines reach this one, if it has several addresses.",
+            help="The address where shards of this machine listen and others reach it, if it has "
+            "several.",
         ),
     ] = "",
     home: Home = None,

@@ -156,10 +156,14 @@ def bound_socket(host: str, port: int = 0) -> socket.socket:
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
         end = socket.socket(family, socket.SOCK_STREAM)
-        end.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        end.bind(place)
+        try:
+            end.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            end.bind(place)
+        except OSError:
+            end.close()
+            raise
     except OSError as error:
-        where = join_address(host, port)
+        where = join_address(host, port) if port else host
         raise CannotGoOn(f"cannot listen at {where}: {error.strerror or error}") from error
     return end
 

@@ -53,6 +53,50 @@ class ShardEngine(Protocol):
         """Kill a process."""
 
 
+class NodesLine:
+    """A connection over which nodes are told of, and processes on them started.
+
+    While there is none nothing can be started, and there are no nodes: nobody is to try.
+    """
+
+    def __init__(self) -> None:
+        self._connection: Connection[ToCoordinator] | None = None
+        self._on_ended: Callable[[ProcessEnded], None] = lambda _ended: None
+        self.nodes: Sequence[NodeState] = ()
+        """The machines that are there, as was said last."""
+
+    async def hear(
+        self, connection: Connection[ToCoordinator], on_ended: Callable[[ProcessEnded], None]
+    ) -> bool:
+        """Use a connection until it breaks; return True if the cluster ends."""
+        self._connection, self._on_ended = connection, on_ended
+        try:
+            while (message := await connection.receive()) is not None:
+                match message:
+                    case NodesNow(nodes=nodes):
+                        self.nodes = nodes
+                    case ProcessEnded():
+                        on_ended(message)
+                    case ClusterEnds() | NotHeard():
+                        return True
+            return False
+        finally:
+            self._connection, self.nodes = None, ()
+            connection.close()
+
+    def start(self, node: str, process: ShardProcess) -> None:
+        """Have a process started; without a connection it has ended."""
+        if self._connection is None:
+            self._on_ended(ProcessEnded(process.process, -1, node))
+        else:
+            self._connection.send(StartOn(node, process))
+
+    def stop(self, node: str, process: str) -> None:
+        """Have a process killed."""
+        if self._connection is not None:
+            self._connection.send(StopOn(node, process))
+
+
 class HeadEngine:
     """The machines that have joined a cluster, by way of its head."""
 
@@ -61,18 +105,15 @@ class HeadEngine:
         self._context = client_context(home.root)
         self._hello = hello
         self._clock = clock
-        self._connection: Connection[ToCoordinator] | None = None
-        self._nodes: Sequence[NodeState] = ()
-        self._on_ended: Callable[[ProcessEnded], None] = lambda _ended: None
+        self._line = NodesLine()
 
     @property
     def nodes(self) -> Sequence[NodeState]:
         """Return the machines that are there; none while the head is away."""
-        return self._nodes
+        return self._line.nodes
 
     async def run(self, on_ended: Callable[[ProcessEnded], None]) -> None:
         """Talk to the head, and call it again when the line breaks."""
-        self._on_ended = on_ended
         while True:
             try:
                 connection: Connection[ToCoordinator] = await Connection.dial(
@@ -83,38 +124,17 @@ class HeadEngine:
                 await self._clock.sleep(REDIAL_S)
                 continue
             connection.send(self._hello)
-            self._connection = connection
-            try:
-                if await self._hear(connection):
-                    return
-            finally:  # nothing can be started until it is there again, and nobody is to try
-                self._connection, self._nodes = None, ()
-                connection.close()
+            if await self._line.hear(connection, on_ended):
+                return
             await self._clock.sleep(REDIAL_S)
-
-    async def _hear(self, connection: Connection[ToCoordinator]) -> bool:
-        """Hear the head until the line breaks; return True if the cluster ends."""
-        while (message := await connection.receive()) is not None:
-            match message:
-                case NodesNow(nodes=nodes):
-                    self._nodes = nodes
-                case ProcessEnded():
-                    self._on_ended(message)
-                case ClusterEnds() | NotHeard():
-                    return True
-        return False
 
     async def start(self, node: str, process: ShardProcess) -> None:
         """Let the head have a process started."""
-        if self._connection is None:
-            self._on_ended(ProcessEnded(process.process, -1, node))
-        else:
-            self._connection.send(StartOn(node, process))
+        self._line.start(node, process)
 
     async def stop(self, node: str, process: str) -> None:
         """Let the head have a process killed."""
-        if self._connection is not None:
-            self._connection.send(StopOn(node, process))
+        self._line.stop(node, process)
 
 
 class LocalEngine:

@@ -156,7 +156,8 @@ class ClusterHead:
                 connection.send(NotHeard(f"there is a node {name!r} already; give another --name"))
                 return
             other.connection.close()
-        state = NodeState(name=name, cores=hello.cores, host=connection.peer.rpartition(":")[0])
+        host = hello.listen or connection.peer.rpartition(":")[0]
+        state = NodeState(name=name, cores=hello.cores, host=host)
         node = _Node(state, connection, self._clock.steady())
         node.processes = {one.process: one for one in hello.processes}
         self._nodes[name] = node

@@ -63,6 +63,9 @@ class ClusterMembership(Struct, frozen=True, kw_only=True):
     """HOST:PORT of Ray's head, where Ray starts the shards."""
     host: str = ""
     """This machine's address, as others reach it."""
+    listen: str = ""
+    """The address that was asked for: what runs here listens there. Unless given, each connection
+    tells by which address the machine is reached."""
 
     @property
     def has_head(self) -> bool:
@@ -159,8 +162,11 @@ def home_of_cluster(authority: str) -> ClusterHome | None:
     return None
 
 
-def found_cluster(home: ClusterHome, name: str, head: str, ray: str = "") -> None:
-    """Make this machine the first of a cluster; `ray` is where Ray's head is to listen, if any."""
+def found_cluster(home: ClusterHome, name: str, head: str, ray: str = "", listen: str = "") -> None:
+    """Make this machine the first of a cluster.
+
+    `ray` is where Ray's head is to listen, if any; `listen` the address that was asked for.
+    """
     authority = new_authority()
     node = new_node(name, authority)
     write_certificates(home.root, NodeCertificates(authority.certificate, node))
@@ -174,6 +180,7 @@ def found_cluster(home: ClusterHome, name: str, head: str, ray: str = "") -> Non
             engine=RAY if ray else PROCESSES,
             ray=ray,
             host=head.rpartition(":")[0],
+            listen=listen,
         )
     )
 

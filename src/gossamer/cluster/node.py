@@ -75,10 +75,10 @@ def shard_words(process: ShardProcess, home: ClusterHome, node: str) -> list[str
     ]
 
 
-async def join_cluster(home: ClusterHome, token: Token, name: str, host: str = "") -> None:
+async def join_cluster(home: ClusterHome, token: Token, name: str, listen: str = "") -> None:
     """Get a certificate from the head of a cluster, which is known by its fingerprint.
 
-    `host` is this machine's address, as others reach it; unless given the one that it calls from.
+    `listen` is this machine's address, as others reach it; else it is the one that it calls from.
     """
     try:
         connection: Connection[ToCommand] = await Connection.dial(
@@ -96,7 +96,7 @@ async def join_cluster(home: ClusterHome, token: Token, name: str, host: str = "
             )
         connection.send(AskToJoin(token.secret, name))
         said = await connection.receive()
-        host = host or connection.host
+        host = listen or connection.host
     finally:
         await connection.end()
     if not isinstance(said, Admitted):
@@ -112,6 +112,7 @@ async def join_cluster(home: ClusterHome, token: Token, name: str, host: str = "
             engine=said.engine,
             ray=said.ray,
             host=host,
+            listen=listen,
         )
     )
 
@@ -183,6 +184,7 @@ class ClusterNode:
         self._home = home
         self._name = known.name
         self._head = known.head
+        self._listen = known.listen
         self._cores = cores
         self._clock = clock
         self._processes = ShardProcesses(home, known.name, self._tell)
@@ -226,7 +228,8 @@ class ClusterNode:
 
     async def _serve(self, connection: Connection[ToNode]) -> bool:
         """Do what the head says until the line breaks; return True if it is over."""
-        connection.send(NodeHello(self._name, self._cores, self._processes.running))
+        hello = NodeHello(self._name, self._cores, self._processes.running, self._listen)
+        connection.send(hello)
         self._connection = connection
         beating = asyncio.get_running_loop().create_task(self._beat(connection))
         try:

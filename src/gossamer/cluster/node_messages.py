@@ -20,7 +20,7 @@ class NodeState(Struct, frozen=True, kw_only=True):
     name: str
     cores: int
     host: str = ""
-    """Its address, as the head sees it."""
+    """Its address: where it is to be reached, else as the head sees it."""
     is_draining: bool = False
     """It gets no shards any more, and gives those it has away."""
     processes: list[ShardProcess] = field(default_factory=list)
@@ -49,6 +49,8 @@ class NodeHello(Struct, frozen=True, tag=True):
     name: str
     cores: int
     processes: list[ShardProcess] = field(default_factory=list)
+    listen: str = ""
+    """The address by which others are to reach it, if it was given one."""
 
 
 class NodeBeat(Struct, frozen=True, tag=True):

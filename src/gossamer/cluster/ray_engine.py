@@ -22,6 +22,7 @@ import msgspec
 
 from gossamer.clock import Clock, SystemClock
 from gossamer.cluster.connection import Connection
+from gossamer.cluster.engines import NodesLine
 from gossamer.cluster.home import ClusterHome, default_home
 from gossamer.cluster.node import launching, shard_words
 from gossamer.cluster.node_messages import (
@@ -31,6 +32,7 @@ from gossamer.cluster.node_messages import (
     ShardProcess,
     StartOn,
     StopOn,
+    ToCoordinator,
 )
 from gossamer.cluster.ray_daemon import RESOURCE, STARTED, ray_variables
 from gossamer.errors import ConfigError
@@ -46,7 +48,6 @@ DRIVE = "from gossamer.cluster.ray_engine import drive; drive()"
 INSTALL = "Ray is not installed: pip install 'gossamer[cluster]'"
 
 ToDriver = StartOn | StopOn
-FromDriver = NodesNow | ProcessEnded
 
 
 def require_ray() -> None:
@@ -62,29 +63,23 @@ class RayEngine:
         require_ray()
         self._home = home
         self._clock = clock
-        self._connection: Connection[FromDriver] | None = None
-        self._nodes: Sequence[NodeState] = ()
-        self._on_ended: Callable[[ProcessEnded], None] = lambda _ended: None
+        self._line = NodesLine()
 
     @property
     def nodes(self) -> Sequence[NodeState]:
         """Return the machines that are there, as Ray says."""
-        return self._nodes
+        return self._line.nodes
 
     async def run(self, on_ended: Callable[[ProcessEnded], None]) -> None:
         """Keep a process that talks to Ray; start another when it has ended."""
-        self._on_ended = on_ended
         while True:
             ours, theirs = socket.socketpair()
             with theirs:
                 driver = await self._driver(theirs)
-            connection: Connection[FromDriver] = await Connection.over(ours, FromDriver)
-            self._connection = connection
+            connection: Connection[ToCoordinator] = await Connection.over(ours, ToCoordinator)
             try:
-                await self._hear(connection)
+                await self._line.hear(connection, on_ended)
             finally:
-                self._connection, self._nodes = None, ()
-                connection.close()
                 with suppress(ProcessLookupError):
                     driver.kill()
                 await driver.wait()
@@ -105,25 +100,13 @@ class RayEngine:
                 env={**os.environ, **ray_variables(self._home)},
             )
 
-    async def _hear(self, connection: Connection[FromDriver]) -> None:
-        while (message := await connection.receive()) is not None:
-            match message:
-                case NodesNow(nodes=nodes):
-                    self._nodes = nodes
-                case ProcessEnded():
-                    self._on_ended(message)
-
     async def start(self, node: str, process: ShardProcess) -> None:
         """Let Ray start an actor on a node."""
-        if self._connection is None:
-            self._on_ended(ProcessEnded(process.process, -1, node))
-        else:
-            self._connection.send(StartOn(node, process))
+        self._line.start(node, process)
 
     async def stop(self, node: str, process: str) -> None:
         """Let Ray kill an actor: its shard dies with it."""
-        if self._connection is not None:
-            self._connection.send(StopOn(node, process))
+        self._line.stop(node, process)
 
 
 async def ray_nodes(home: ClusterHome, clock: Clock, limit_s: float) -> list[NodeState]:

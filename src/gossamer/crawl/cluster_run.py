@@ -127,14 +127,16 @@ def look_at_cluster(kind: str) -> ClusterView:
     if kind != AUTO:
         raise ConfigError(f"--cluster: expected {AUTO} or {LOCAL}, found {kind!r}")
     home = ClusterHome(default_home())
-    head = home.membership().head
-    if not head:
+    known = home.membership()
+    if not known.head:
         nodes = asyncio.run(ray_nodes(home, SystemClock(), RAY_S))
-        return ClusterView(home, own_address(), nodes)
-    answer, host = asyncio.run(ask_head(home, HeadQuestion("status")))
+        return ClusterView(home, known.listen or own_address(), nodes)
+    answer, seen_as = asyncio.run(ask_head(home, HeadQuestion("status")))
     if not answer.nodes:
-        raise CannotGoOn(f"the cluster of {head} has no machines; see `gossamer cluster status`")
-    return ClusterView(home, host, answer.nodes)
+        raise CannotGoOn(
+            f"the cluster of {known.head} has no machines; see `gossamer cluster status`"
+        )
+    return ClusterView(home, known.listen or seen_as, answer.nodes)
 
 
 def ask_cluster(home: ClusterHome, ask: str, node: str = "") -> HeadAnswer:

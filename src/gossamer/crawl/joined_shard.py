@@ -187,6 +187,7 @@ class _Joined:
         config = to_config(start.config)
         ring = Ring(start.ranges)
         share = max(1, -(-config.concurrency // ring.shards))
+        host = self._home.membership().listen or line.host
         return ShardOrders(
             folder=folder,
             ring=ring,
@@ -198,7 +199,7 @@ class _Joined:
             extras=Extras(),
             shipping=claimed.orders,
             cluster=ClusterPlace(
-                ShardNetwork(self._home.root, line.host), claimed.starts, start.suspects
+                ShardNetwork(self._home.root, host), claimed.starts, start.suspects
             ),
         )
 
