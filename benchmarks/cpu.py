@@ -13,11 +13,9 @@ share. With ORDER=best (or another order) it compares that order with breadth fi
 import json
 import os
 import platform
-import resource
 import shutil
 import signal
 import statistics
-import subprocess
 import tempfile
 import time
 from collections import Counter
@@ -27,7 +25,7 @@ from types import FrameType
 import cpu_orders
 import cpu_versions
 import turbohtml
-from measure import measured
+from measure import Measured, measured
 from realweb import FLAGS, REPOSITORY, SEED, bring_up, html_kb_served, new_log, save, visits
 from versus.arms import BROAD, SCRIPT
 from versus.installed import GOSSAMER, gossamer_at, peer_python
@@ -58,16 +56,22 @@ def crawl_cpu_s(
     command_of: str = GOSSAMER,
 ) -> tuple[float, dict[str, int]]:
     """Crawl so many pages; return the CPU seconds of all its processes, and its last status."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    command = [command_of, "crawl", SEED, "--into", str(folder), *FLAGS, "--shards", "1"]
+    took = crawl_measured(folder, pages, order, source, command_of)
+    return took.cpu_s, json.loads(took.output.splitlines()[-1])
+
+
+def crawl_measured(
+    folder: Path, pages: int, order: str, source: Path | None, command_of: str
+) -> Measured:
+    """Crawl so many pages; return what that took, of this crawl's processes alone."""
+    command = ["env", f"PYTHONPATH={source or ''}"]
+    command += [command_of, "crawl", SEED, "--into", str(folder), *FLAGS, "--shards", "1"]
     command += ["--concurrency", "64", "--max-pages", str(pages), "--json"]
     command += ["--user-agent", agent_of(folder), "--order", order]
-    surroundings = {**os.environ, "PYTHONPATH": str(source or "")}
-    done = subprocess.run(command, check=True, capture_output=True, text=True, env=surroundings)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    status = json.loads(done.stdout.splitlines()[-1])
-    assert status["pages"] == pages, status
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, status
+    took = measured(command, folder.parent)
+    assert took.exit_code == 0, took.errors
+    assert json.loads(took.output.splitlines()[-1])["pages"] == pages, took.output
+    return took
 
 
 def startup_cpu_s(base: Path) -> float:
@@ -85,9 +89,8 @@ def one_run(
 ) -> dict[str, float]:
     """Crawl once; return pages, CPU and wall seconds, memory."""
     new_log()
-    began = time.perf_counter()
-    cpu_s, status = crawl_cpu_s(folder, PAGES, order, source, command_of)
-    wall_s = time.perf_counter() - began
+    took = crawl_measured(folder, PAGES, order, source, command_of)
+    status = json.loads(took.output.splitlines()[-1])
     time.sleep(0.2)
     agent = agent_of(folder)
     asked = [(visit.host, visit.target) for visit in visits(agent) if visit.is_page]
@@ -95,9 +98,9 @@ def one_run(
     return {
         "pages": status["pages"],
         "html_pages": status["html_pages"],
-        "cpu_s": cpu_s,
-        "wall_s": wall_s,
-        "rss_mb": resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024,
+        "cpu_s": took.cpu_s,
+        "wall_s": took.wall_s,
+        "rss_mb": took.rss_mb,
         "html_kb": html_kb_served(agent),
     }
 

@@ -53,9 +53,14 @@ class MappedWords:
     """An array of signed words outside of the heap: what is not touched takes no memory."""
 
     def __init__(self, count: int) -> None:
-        self._room = mmap.mmap(-1, _WORD_BYTES * count)
+        self._room = _mapped(_WORD_BYTES * count)
         self.view = memoryview(self._room).cast("q")
         self.address = ctypes.addressof(ctypes.c_char.from_buffer(self._room))
+
+    def close(self) -> None:
+        """Give the memory back now, whoever still knows of the array."""
+        self.view.release()
+        self._room.close()
 
 
 class MappedBytes:
@@ -63,8 +68,17 @@ class MappedBytes:
 
     def __init__(self, count: int) -> None:
         self.room = count
-        self.view = mmap.mmap(-1, count)
+        self.view = _mapped(count)
         self.address = ctypes.addressof(ctypes.c_char.from_buffer(self.view))
+
+    def close(self) -> None:
+        """Give the memory back now, whoever still knows of the array."""
+        self.view.close()
+
+
+def _mapped(size: int) -> mmap.mmap:
+    """Return memory of this process alone: by default a fork would share it."""
+    return mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
 
 
 class NotCompiled(Exception):

@@ -102,6 +102,7 @@ def read_rows(document: Document, body: bytes, tools: Tools) -> Extraction | Non
     if source is None:
         return None
     with Lent(len(source.body)) as workspace:
+        page = None
         try:
             page = page_in(source.body, workspace)
             encoding = encoding_told(page, source) if page is not None else None
@@ -110,6 +111,9 @@ def read_rows(document: Document, body: bytes, tools: Tools) -> Extraction | Non
             return _told(page, source.body, encoding, document, tools)
         except UnicodeError:
             return None
+        finally:
+            if page is not None:
+                page.close()
 
 
 def _told(

@@ -89,6 +89,11 @@ class OriginTable:
         self._written: set[str] = set()
         self._end = 0
 
+    def close(self) -> None:
+        """Give the memory back; the numbers stay."""
+        self.slots.close()
+        self.names.close()
+
     @property
     def is_full(self) -> bool:
         """Return True if another table is to be begun."""
@@ -146,6 +151,12 @@ class Joiner:
         self._out = MappedWords(16)
         self._origins = OriginTable()
 
+    def close(self) -> None:
+        """Give the memory back."""
+        for one in (self.columns, self.targets, self._left, self._out):
+            one.close()
+        self._origins.close()
+
     @property
     def places(self) -> list[tuple[str, str]]:
         """Return origin and host, by the numbers of origins in the columns."""
@@ -163,6 +174,7 @@ class Joiner:
         if count > MOST_REFERENCES or not base.text.startswith(("http://", "https://")):
             return None
         if self._origins.is_full:
+            self._origins.close()
             self._origins = OriginTable()
         text = base.text.encode()
         path = len(text.partition(b"?")[0])

@@ -1,8 +1,9 @@
 """Pages read in one pass over their bytes, without a tree."""
 
 from gossamer.process.onepass.columns import link_columns
+from gossamer.process.onepass.loading import Lent
 from gossamer.process.onepass.marking import marked_rows
-from gossamer.process.onepass.page import NO_ROWS, FlatPage, Lent, page_in
+from gossamer.process.onepass.page import NO_ROWS, FlatPage, page_in
 
 __all__ = [
     "NO_ROWS",

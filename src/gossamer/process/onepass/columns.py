@@ -15,8 +15,8 @@ from gossamer.process.api import (
     placed_links,
 )
 from gossamer.process.onepass import numbers
-from gossamer.process.onepass.loading import natives
-from gossamer.process.onepass.page import LOOK, AnchorRows, FlatPage, Workspace
+from gossamer.process.onepass.loading import Workspace, natives
+from gossamer.process.onepass.page import LOOK, AnchorRows, FlatPage
 from gossamer.process.onepass.row_kernels import KIND_ROOM
 
 _REFERENCE: Final = numbers.REFERENCE

@@ -1,4 +1,8 @@
-"""The kernels that read pages: compiled ahead, or by another process while trees are read."""
+"""The kernels that read pages, and the arrays that they work in.
+
+They are compiled ahead, or by another process while trees are read. One workspace serves all usual
+pages; others are given back when their page has been read.
+"""
 
 import fcntl
 import os
@@ -8,9 +12,18 @@ import tempfile
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from types import TracebackType
 from typing import Final
 
-from gossamer.native import Kernel, Native, NotCompiled, announce, at_once
+from gossamer.native import (
+    Kernel,
+    MappedBytes,
+    MappedWords,
+    Native,
+    NotCompiled,
+    announce,
+    at_once,
+)
 from gossamer.process.onepass import (
     body_kernels,
     character_kernels,
@@ -25,7 +38,7 @@ from gossamer.process.onepass import (
     vocabulary,
     writing_kernels,
 )
-from gossamer.urls import load_joining
+from gossamer.urls import Joiner, load_joining
 
 _MODULES: Final = (
     *(outline_kernels, mode_kernels, body_kernels, nesting_kernels, scanning_kernels),
@@ -43,6 +56,10 @@ _SIGNATURES: Final = (
     },
 )
 """In two parts, which compile at the same time, beside the kernel that joins references."""
+_MOST_EVENTS, _MOST_ROWS = 1 << 20, 1 << 18
+"""Of one page, so that none of whatever size takes more than 150 MB."""
+KEPT_BYTES: Final = 512 * 1024
+"""A workspace for a page of this size is kept; larger ones are made when they are needed."""
 _kernels: dict[str, Kernel] = {}
 
 
@@ -114,3 +131,90 @@ def _compile_beside() -> "subprocess.Popen[bytes] | None":
 
 loader: Final = _Loader()
 _PAGES_PER_LOOK: Final = 64
+
+
+class LinkRoom:
+    """Arrays for the links of a page as columns."""
+
+    def __init__(self, page_bytes: int, most_links: int) -> None:
+        self.joiner = Joiner()
+        self.rows = MappedBytes(8 * page_bytes + 65536)
+        self.pages = MappedBytes(8 * page_bytes + 65536)
+        self.kinds = MappedBytes(most_links)
+        self.ends = MappedWords(2 * most_links)
+        self.keys = MappedWords(most_links)
+        self.origins = MappedWords(most_links)
+        self.lines = MappedWords(most_links)
+
+    def close(self) -> None:
+        """Give the memory back."""
+        for one in vars(self).values():
+            one.close()
+
+
+class Workspace:
+    """Arrays for the reading of one page of up to so many bytes."""
+
+    def __init__(self, page_bytes: int) -> None:
+        self.page_bytes = page_bytes
+        self.most_events = min(page_bytes // 2, _MOST_EVENTS) + 8192
+        self.most_rows = min(page_bytes // 8, _MOST_ROWS) + 1024
+        self.stack = MappedWords(2 * numbers.MOST_DEPTH + 16)
+        self.formats = MappedWords(2 * numbers.MOST_FORMATTING + 16)
+        self.events = MappedWords(numbers.ROW * self.most_events)
+        self.elements = MappedWords(numbers.ELEMENT * self.most_rows)
+        self.attributes = MappedWords(numbers.ATTRIBUTE * self.most_rows)
+        self.anchors = MappedWords(numbers.ANCHOR * self.most_rows)
+        self.kept = MappedWords(numbers.KEPT * self.most_rows)
+        self.references = MappedWords(numbers.REFERENCE * self.most_rows)
+        self.frames = MappedWords(numbers.FRAME * (numbers.MOST_DEPTH + 16))
+        self.most_cells = page_bytes // 4 + 1024
+        self.cells = MappedWords(numbers.CELL * self.most_cells)
+        self.widths = MappedWords(numbers.MOST_COLUMNS + 8)
+        self.most_spans = page_bytes // 8 + 64
+        self.spans = MappedWords(2 * self.most_spans)
+        self.table = MappedWords(1 << 18)
+        self.out = MappedWords(16)
+        self.text = MappedBytes(4 * page_bytes + 65536)
+        self.scratch = MappedBytes(4 * page_bytes + 65536)
+        self.hrefs = MappedBytes(2 * page_bytes + 65536)
+        self.rels = MappedBytes(2 * page_bytes + 65536)
+        self.links = LinkRoom(page_bytes, self.most_rows)
+
+    def close(self) -> None:
+        """Give the memory back; a page that was read in it may be known to somebody for long."""
+        for one in vars(self).values():
+            if isinstance(one, MappedWords | MappedBytes | LinkRoom):
+                one.close()
+
+
+_spare: list[Workspace] = []
+"""Workspaces that are not in use: as many as pages were ever read at a time."""
+
+
+class Lent:
+    """A workspace, for as long as a page is read."""
+
+    def __init__(self, page_bytes: int) -> None:
+        self._is_kept = page_bytes <= KEPT_BYTES
+        if not self._is_kept:
+            self._workspace = Workspace(page_bytes)
+        else:
+            try:
+                self._workspace = _spare.pop()
+            except IndexError:
+                self._workspace = Workspace(KEPT_BYTES)
+
+    def __enter__(self) -> Workspace:
+        return self._workspace
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._is_kept:
+            _spare.append(self._workspace)
+        else:
+            self._workspace.close()

@@ -10,26 +10,19 @@ import re
 from array import array
 from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
-from types import TracebackType
 from typing import Final, NamedTuple, TypeAlias
 
 from turbohtml import Namespace, parse
 from turbohtml import Node as TreeNode
 
 from gossamer.model import LinkKind, code_of
-from gossamer.native import MappedBytes, MappedWords
 from gossamer.process.html_links import TEXT_CHARS, TEXT_NODES
 from gossamer.process.labels import AD_BLOCKS
 from gossamer.process.onepass import numbers, vocabulary
-from gossamer.process.onepass.loading import loader, natives
-from gossamer.urls import Joiner
+from gossamer.process.onepass.loading import Workspace, loader, natives
 
 MOST_BYTES: Final = 8 * 1024 * 1024
 """Larger pages are read by the tree."""
-_MOST_EVENTS, _MOST_ROWS = 1 << 20, 1 << 18
-"""Of one page, so that none of whatever size takes more than 150 MB."""
-KEPT_BYTES: Final = 512 * 1024
-"""A workspace for a page of this size is kept; larger ones are made when they are needed."""
 ROW: Final = numbers.ROW
 _WORD_BYTES: Final = 8
 _NAME_SLOTS: Final = 512
@@ -111,80 +104,6 @@ def _tables() -> _Tables:
         array("q", vocabulary.properties()).tobytes(),
         array("q", vocabulary.wanted()).tobytes(),
     )
-
-
-class LinkRoom:
-    """Arrays for the links of a page as columns."""
-
-    def __init__(self, page_bytes: int, most_links: int) -> None:
-        self.joiner = Joiner()
-        self.rows = MappedBytes(8 * page_bytes + 65536)
-        self.pages = MappedBytes(8 * page_bytes + 65536)
-        self.kinds = MappedBytes(most_links)
-        self.ends = MappedWords(2 * most_links)
-        self.keys = MappedWords(most_links)
-        self.origins = MappedWords(most_links)
-        self.lines = MappedWords(most_links)
-
-
-class Workspace:
-    """Arrays for the reading of one page of up to so many bytes."""
-
-    def __init__(self, page_bytes: int) -> None:
-        self.page_bytes = page_bytes
-        self.most_events = min(page_bytes // 2, _MOST_EVENTS) + 8192
-        self.most_rows = min(page_bytes // 8, _MOST_ROWS) + 1024
-        self.stack = MappedWords(2 * numbers.MOST_DEPTH + 16)
-        self.formats = MappedWords(2 * numbers.MOST_FORMATTING + 16)
-        self.events = MappedWords(ROW * self.most_events)
-        self.elements = MappedWords(numbers.ELEMENT * self.most_rows)
-        self.attributes = MappedWords(numbers.ATTRIBUTE * self.most_rows)
-        self.anchors = MappedWords(numbers.ANCHOR * self.most_rows)
-        self.kept = MappedWords(numbers.KEPT * self.most_rows)
-        self.references = MappedWords(numbers.REFERENCE * self.most_rows)
-        self.frames = MappedWords(numbers.FRAME * (numbers.MOST_DEPTH + 16))
-        self.most_cells = page_bytes // 4 + 1024
-        self.cells = MappedWords(numbers.CELL * self.most_cells)
-        self.widths = MappedWords(numbers.MOST_COLUMNS + 8)
-        self.most_spans = page_bytes // 8 + 64
-        self.spans = MappedWords(2 * self.most_spans)
-        self.table = MappedWords(1 << 18)
-        self.out = MappedWords(16)
-        self.text = MappedBytes(4 * page_bytes + 65536)
-        self.scratch = MappedBytes(4 * page_bytes + 65536)
-        self.hrefs = MappedBytes(2 * page_bytes + 65536)
-        self.rels = MappedBytes(2 * page_bytes + 65536)
-        self.links = LinkRoom(page_bytes, self.most_rows)
-
-
-_spare: list[Workspace] = []
-"""Workspaces that are not in use: as many as pages were ever read at a time."""
-
-
-class Lent:
-    """A workspace, for as long as a page is read."""
-
-    def __init__(self, page_bytes: int) -> None:
-        self._is_kept = page_bytes <= KEPT_BYTES
-        if not self._is_kept:
-            self._workspace = Workspace(page_bytes)
-        else:
-            try:
-                self._workspace = _spare.pop()
-            except IndexError:
-                self._workspace = Workspace(KEPT_BYTES)
-
-    def __enter__(self) -> Workspace:
-        return self._workspace
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if self._is_kept:
-            _spare.append(self._workspace)
 
 
 class _Doctype(NamedTuple):
@@ -307,6 +226,11 @@ class FlatPage:
         self._by_tag: dict[str, list[PageElement]] = {}
         self.elements: list[PageElement] = []
         self._read_elements(elements)
+
+    def close(self) -> None:
+        """Forget the elements: they know the page, and would wait with it for the collector."""
+        self.elements.clear()
+        self._by_tag.clear()
 
     def _read_elements(self, count: int) -> None:
         rows = self.work.elements.view[: numbers.ELEMENT * count].tolist()
