@@ -61,7 +61,7 @@ PER_ADDRESS = 10
 ROOM = 1.2
 """The allowance of a mix, over the pages of its largest honest domain."""
 MADE_UP_HOSTS = ("many_domains", "wildcard", "crossed_hosts", "endless_sitemaps")
-SITES = ("wiki", "registry", "podcast", "law", "patents", "council")
+SITES = ("wiki", "registry", "podcast", "law", "patents", "council", "newspapers", "theses")
 SITE_PAGES = 1000
 SITE_TRAPS = 4
 SITE_URLS = 5_000

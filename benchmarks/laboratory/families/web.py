@@ -14,7 +14,17 @@ from gossamer.testing.responses import (
     origin_of,
     redirect,
 )
-from laboratory.families import commerce, endless, later, media, reference, talk, thin, wide
+from laboratory.families import (
+    commerce,
+    described,
+    endless,
+    later,
+    media,
+    reference,
+    talk,
+    thin,
+    wide,
+)
 from laboratory.families.family import (
     Answer,
     Family,
@@ -63,6 +73,10 @@ HONEST_FAMILIES: Mapping[str, Callable[[float], Family]] = {
     "taxa": later.taxa,
     "timetable": later.timetable,
     "council": later.council,
+    "git_view": described.git_view,
+    "theses": described.theses,
+    "newspapers": described.newspapers,
+    "courses": described.courses,
 }
 """Scale → the family; at scale 1 each has hundreds to thousands of pages."""
 
@@ -91,6 +105,10 @@ FOLDER_TRAPS: Mapping[str, Callable[[endless.Place], Family]] = {
     "comparisons": later.comparisons,
     "directions": later.directions,
     "made_up_wiki": later.made_up_wiki,
+    "changes_since": described.changes_since,
+    "looped_folders": described.looped_folders,
+    "address_pages": described.address_pages,
+    "mixed_lists": described.mixed_lists,
 }
 """Traps that can also be a folder of an honest host."""
 
@@ -112,6 +130,7 @@ HELD_OUT = frozenset(
         *("paged_items", "searches", "uuid_items", "wildcard", "word_maze"),
         *("returning_logins", "tag_sets"),
         *("podcast", "timetable", "directions", "weekly_slots"),
+        *("courses", "newspapers", "address_pages", "mixed_lists"),
     )
 )
 """Drawn by lot, half of the honest ones and half of the traps: never used for tuning."""

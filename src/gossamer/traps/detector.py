@@ -14,7 +14,14 @@ from gossamer.traps.held import HeldQueues, HeldTask, most_important, note_of
 from gossamer.traps.hosts import host_in
 from gossamer.traps.probations import Probations
 from gossamer.traps.registry import ScanRows, UnitRegistry
-from gossamer.traps.rules import LEAST_WEIGHT, LISTED_BY_ONE, MOST_WEIGHT, NEW_PAGES, is_unending
+from gossamer.traps.rules import (
+    LEAST_WEIGHT,
+    LISTED_BY_ONE,
+    MOST_WEIGHT,
+    NEW_PAGES,
+    is_repeating,
+    is_unending,
+)
 from gossamer.traps.trust import trusts_unit, trusts_url
 from gossamer.traps.unit import NO_TRAIL, Probation, Unit, host_of, units_at, units_of
 from gossamer.urls import Patterns, registrable_domain
@@ -26,7 +33,8 @@ OPEN_PROBES = 32
 SHARED_PROBES = 64
 """...and so many of all domains that are suspected with their address..."""
 HOST_PROBES = 4
-"""...and so many of a domain, whose hosts are asked side by side."""
+"""...and so many of a domain, whose hosts are asked side by side, and of what repeats itself: each
+page tells where to look next."""
 
 
 class ReadyUnits:
@@ -482,7 +490,8 @@ class TrapDetector:
         """Return True if another task of a unit may be out."""
         if probation.shared and self._allowance.out_at(probation.shared) >= SHARED_PROBES:
             return False
-        room = PROBES if not self._is_open else HOST_PROBES if unit.is_domain else OPEN_PROBES
+        is_narrow = unit.is_domain or is_repeating(probation)
+        room = PROBES if not self._is_open else HOST_PROBES if is_narrow else OPEN_PROBES
         return len(probation.in_flight) < room
 
     def _was_moved(self, unit: Unit, held: HeldTask) -> bool:

@@ -24,7 +24,7 @@ from gossamer.traps.registry import (
     is_unit_row,
     row_prefix,
 )
-from gossamer.traps.rules import Decision
+from gossamer.traps.rules import Decision, is_repeating
 from gossamer.traps.unit import (
     Probation,
     Trail,
@@ -191,7 +191,7 @@ class HeldQueue:
         newest = list(islice(reversed(self._held.values()), PROBES_CONSIDERED))[::-1]
         if not newest:
             return None
-        if probation.same * 2 > probation.pages:
+        if is_repeating(probation):
             others = [held for held in newest if self._group(held) not in probation.same_by_child]
             from_other = others[-1] if others and self._probes % 2 else None
             chosen = from_other or _like(newest, probation, is_productive=True) or newest[-1]

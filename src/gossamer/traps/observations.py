@@ -24,6 +24,7 @@ from gossamer.traps.unit import (
     NUMBERS_KEPT,
     SERIES_KEPT,
     SHAPES_KEPT,
+    TRAILS_KEPT,
     Probation,
     Trail,
     Unit,
@@ -221,6 +222,7 @@ def count_probe(
             probation.same_productive += 1
             group = group_of(child, name)
             probation.same_by_child[group] = probation.same_by_child.get(group, 0) + 1
+            _follow_same(probation, page)
         if trail[0] >= probation.depth:
             probation.depth, probation.depth_in_child = trail[0] + 1, trail[1] + 1
         if len(probation.shapes) < SHAPES_KEPT:
@@ -244,6 +246,20 @@ def count_cross_links(probation: Probation) -> int:
     """Return how often known pages were linked again; what every page links does not count."""
     most = max(NAVIGATION, NAVIGATION_SHARE * probation.pages)
     return sum(times for times in probation.cross_links.values() if times <= most)
+
+
+def _follow_same(probation: Probation, page: Observation) -> None:
+    """Count how many pages in a row, each found on the one before, said what others had said."""
+    trails = probation.same_trails
+    depth = trails.get(_hash_of(page.via), 0) + 1
+    trails[_hash_of(page.address)] = depth
+    if len(trails) > TRAILS_KEPT:
+        del trails[next(iter(trails))]
+    probation.same_depth = max(probation.same_depth, depth)
+
+
+def _hash_of(address: str) -> int:
+    return xxh3_64_intdigest(address.encode("utf-8", "surrogatepass")) >> 32
 
 
 def _count_new(probation: Probation, new: Sequence[str]) -> None:

@@ -22,6 +22,9 @@ ENDLESS_DEPTH = 10
 """Pages in a row, each found on the one before, that must all bring new URLs to close it."""
 SAME_PAGES = 10
 """Pages that have a known text, and lead to new URLs, to close it."""
+SAME_DEPTH = 6
+"""So many of them in a row, each found on the one before: the lists of files of a repository are
+the same at every commit, but what they name are files, not further lists."""
 PRODUCTIVE_SHARE = 0.85
 """Of a block of pages, so many bring new URLs..."""
 NEW_PER_PAGE = 1.5
@@ -189,7 +192,7 @@ def decide_on_hosts(probation: Probation, config: TrapsConfig) -> Decision:
 
 def _decide_by_text(probation: Probation) -> Decision:
     """Decide by pages that have the text of another."""
-    if probation.same * 2 <= probation.pages:
+    if not is_repeating(probation) or probation.same_depth < SAME_DEPTH:
         return Decision.UNDECIDED
     is_volatile = probation.volatile * 2 > probation.pages
     wanted = SAME_PAGES * (1 if is_volatile else STABLE_URL_FACTOR)
@@ -257,6 +260,11 @@ def entrances_of(doors: int) -> float:
 def may_grow(folder: Unit, pages: int) -> bool:
     """Return True if so many links lead into a folder that growth is not suspected yet."""
     return pages < min(ENTERED_PAGES, PAGES_PER_DOOR * (folder.doors - DOORS_OF_TRAP))
+
+
+def is_repeating(probation: Probation) -> bool:
+    """Return True if most pages have the text of another."""
+    return probation.same * 2 > probation.pages
 
 
 def is_unending(probation: Probation) -> bool:

@@ -136,7 +136,7 @@ def test_repeated_texts_that_lead_on_close_sooner_under_volatile_urls(
     volatile: int, repeated: int, decision: Decision
 ) -> None:
     repeats = {"same": 7, "same_productive": repeated, "same_by_child": {f"{NAME}x/": repeated}}
-    on = probation(pages=12, leaves=1, volatile=volatile, **repeats)
+    on = probation(pages=12, leaves=1, volatile=volatile, same_depth=6, **repeats)
     assert decided(on) is decision
 
 
@@ -152,14 +152,25 @@ def test_repeated_texts_that_lead_on_close_sooner_under_volatile_urls(
 def test_a_unit_of_which_nearly_all_pages_are_the_same_is_closed_whatever_its_urls(
     same: int, productive: int, leaves: int, decision: Decision
 ) -> None:
-    counts = {"same_productive": productive, "new_urls": 40}
+    counts = {"same_productive": productive, "new_urls": 40, "same_depth": 6}
     assert decided(probation(pages=20, same=same, leaves=leaves, **counts)) is decision
 
 
 def test_half_of_the_pages_repeating_others_is_not_enough() -> None:
-    counts = {"volatile": 12, "same_by_child": {"": 20}}
+    counts = {"volatile": 12, "same_by_child": {"": 20}, "same_depth": 6}
     assert decided(probation(pages=12, same=6, **counts)) is Decision.UNDECIDED
     assert decided(probation(pages=12, same=7, **counts)) is Decision.SAME
+
+
+@pytest.mark.parametrize(("depth", "decision"), [(6, Decision.SAME), (5, Decision.UNDECIDED)])
+def test_repeated_texts_close_only_what_goes_on_repeating_from_page_to_page(
+    depth: int, decision: Decision
+) -> None:
+    """The lists of files of a repository say the same at every commit, and name files."""
+    one_child = {"volatile": 20, "same_by_child": {f"{NAME}tree?": 20}}
+    assert decided(probation(pages=20, same=11, same_depth=depth, **one_child)) is decision
+    all_same = {"same": 20, "same_productive": 20, "new_urls": 40}
+    assert decided(probation(pages=20, same_depth=depth, **all_same)) is decision
 
 
 def test_a_deep_tree_without_cross_links_where_some_were_due_is_endless() -> None:

@@ -131,6 +131,33 @@ def test_an_honest_archive_is_walked_to_its_end(kind: str, base: str) -> None:
     assert held_urls(walk) == []
 
 
+def commits_with_files(tail: str) -> Sheet | None:
+    """Return a view of a repository: the list of files is the same at each of 40 commits.
+
+    Of the files, most are as they were at the commit before.
+    """
+    path, _, version = tail.partition("?id=")
+    number = int(version or 40)
+    here = f"?id={number}"
+    if path == "":
+        return Sheet("Commits", "All of them.", tuple(f"./commit?id={n}" for n in range(40)))
+    if path == "commit":
+        return Sheet(f"Commit {number}", f"Message {number}.", (f"./tree/{here}",))
+    if path == "tree/":
+        return Sheet("Files", "Of this commit.", tuple(f"./tree/f{n}.c{here}" for n in range(8)))
+    return Sheet(path, f"Line {number // 6} of {path}.", ())
+
+
+@pytest.mark.parametrize("base", [HOME, f"{HOME}p/", "http://git.other.test/"])
+def test_a_repository_whose_lists_of_files_are_all_the_same_is_walked_whole(base: str) -> None:
+    places = {base: commits_with_files}
+    if base != HOME:
+        places[HOME] = door(base)
+    walk = Walk(places, (HOME,)).run()
+    assert len([page for page in walk.fetched if page.startswith(base)]) == 1 + 40 * 10
+    assert (closed(walk), walk.traps.held, walk.refused["trap_same"]) == ({}, 0, 0)
+
+
 def test_words_instead_of_numbers_do_not_make_a_site_a_maze() -> None:
     base = f"{HOME}articles/"
     walk = Walk({HOME: door(base), base: honest_site("worded", 1000)}, (HOME,)).run()
