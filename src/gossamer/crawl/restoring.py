@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Iterator
-from hashlib import blake2b
 from pathlib import Path
 from uuid import uuid4
 
@@ -15,13 +14,13 @@ from gossamer.store import (
     CrawlStore,
     Lengths,
     ShardManifest,
+    ShippedDigest,
     ShippedFile,
     note_far,
     replace_ends,
     unpacked,
 )
 
-DIGEST_BYTES = 16
 PIECE_BYTES = 8 * 1024 * 1024
 
 
@@ -105,12 +104,12 @@ def _save(
     """Write a file out of the objects that it consists of, durably."""
     with path.open("wb") as out:
         for file in files:
-            hashed = blake2b(digest_size=DIGEST_BYTES)
+            hashed = ShippedDigest(file.digest)
             pieces = _pieces(store, file)
             for content in (b"".join(pieces),) if is_packed else pieces:
                 hashed.update(content)
                 out.write(unpacked(content) if is_packed else content)
-            if hashed.hexdigest() != file.digest:
+            if hashed.text() != file.digest:
                 raise CannotGoOn(f"{store.objects.url}/{file.name} is damaged: other bytes")
         out.flush()
         os.fsync(out.fileno())

@@ -36,8 +36,8 @@ from gossamer.log import tell, warn
 from gossamer.model import Counters, Standing
 from gossamer.seen import RUN_ROWS, run_names
 from gossamer.store import (
+    MANIFEST_VERSION,
     QUICK_RETRY_S,
-    WITH_LOGS,
     Archive,
     Chain,
     CrawlStore,
@@ -59,6 +59,8 @@ SOON_S = 0.5
 TICK_S = 0.1
 CUTS = 20
 """How often a moment is tried: now and then rows are brought into a file at that very one."""
+UNSETTLED = CUTS // 2
+"""So many were refused by then that it is no chance, and rows are brought into a file by us."""
 RARELY_S = 30.0
 """Between two checkpoints while little happens."""
 MUCH = 32
@@ -310,7 +312,9 @@ class Shipper:
             await in_thread(self.state.flush)
         folder = await in_thread(self._fresh_folder)
         try:
-            for _ in range(CUTS):
+            for tried in range(CUTS):
+                if tried == UNSETTLED:
+                    await self._settle()
                 cut = self._cut()
                 files = await in_thread(partial(self._link, folder, cut))
                 if files is not None:
@@ -322,6 +326,12 @@ class Shipper:
             self._pending_cut, self._pending_at = cut, boot_time()
         finally:
             await in_thread(partial(shutil.rmtree, folder, ignore_errors=True))
+
+    async def _settle(self) -> None:
+        """Bring the state to where a cut is plain: all rows in files, what was read of it anew."""
+        self.state.touch()  # without a row there would be nothing to bring into a file
+        await in_thread(self.state.flush)
+        self._live = LiveFiles()
 
     def _fresh_folder(self) -> Path:
         folder = self.place.folder.root / "state" / f"cut-{self.place.shard:02d}"
@@ -367,7 +377,7 @@ class Shipper:
         root = self._uploads.root_files() if self.place.shard == 0 else {}
         archive = self._uploads.archive_files(cut.lengths, cut.closed, has_ended=has_ended)
         return ShardManifest(
-            version=WITH_LOGS,
+            version=MANIFEST_VERSION,
             crawl=self.orders.crawl,
             shard=self.place.shard,
             epoch=self.orders.epoch,

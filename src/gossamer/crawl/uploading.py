@@ -11,7 +11,7 @@ Objects are made under names that nobody else uses, and count when a manifest na
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from hashlib import blake2b
+from functools import partial
 from pathlib import Path
 from secrets import token_hex
 from typing import NamedTuple
@@ -31,10 +31,10 @@ from gossamer.store import (
     bring_whole,
     objects_of_far,
     packed,
+    shipped_digest,
     store_of,
 )
 
-DIGEST_BYTES = 16
 READ_BYTES = 1024 * 1024
 PART_BYTES = 16 * 1024 * 1024
 """Of an archive file, in one object while it is open."""
@@ -272,15 +272,12 @@ class Uploads:
 
 
 def _digest(content: bytes) -> str:
-    return blake2b(content, digest_size=DIGEST_BYTES).hexdigest()
+    return shipped_digest((content,))
 
 
 def _digest_of(path: Path) -> str:
-    hashed = blake2b(digest_size=DIGEST_BYTES)
     with path.open("rb") as file:
-        while piece := file.read(READ_BYTES):
-            hashed.update(piece)
-    return hashed.hexdigest()
+        return shipped_digest(iter(partial(file.read, READ_BYTES), b""))
 
 
 def _sync_data(path: Path) -> None:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from gossamer.store.chain import Chain, ChainLink
     from gossamer.store.checkpoints import (
         ALIVE,
-        WITH_LOGS,
+        MANIFEST_VERSION,
         AliveNote,
         CrawlCharter,
         CrawlStore,
@@ -50,6 +50,7 @@ if TYPE_CHECKING:
         is_locked,
         note_shipped,
     )
+    from gossamer.store.digests import ShippedDigest, shipped_digest
     from gossamer.store.ends import (
         Ends,
         EndsFile,
@@ -201,10 +202,11 @@ else:
             ),
             "chain": "Chain ChainLink",
             "checkpoints": (
-                "ALIVE WITH_LOGS AliveNote CrawlCharter CrawlStore ShardManifest ShippedFile "
-                "shard_prefix"
+                "ALIVE MANIFEST_VERSION AliveNote CrawlCharter CrawlStore ShardManifest "
+                "ShippedFile shard_prefix"
             ),
             "cutting": "LOG_PIECE_BYTES=PIECE_BYTES CutFiles LiveFiles StateCut packed unpacked",
+            "digests": "ShippedDigest shipped_digest",
             "derived": (
                 "BuiltElsewhere Derived RecordRange counted_lengths ends_findings far_files "
                 "has_more has_shrunk is_locked note_shipped"

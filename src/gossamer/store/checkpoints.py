@@ -24,9 +24,8 @@ from gossamer.store.chain import Chain, ChainLink
 from gossamer.store.objects import Objects
 
 Kept = TypeVar("Kept", "CrawlCharter", "ShardManifest")
-WITH_LOGS = 2
-"""The version of manifests that have logs; everything else is as in the first."""
-VERSION = WITH_LOGS
+MANIFEST_VERSION = 3
+"""Of manifests: the second have logs, the third other digests; all else is as in the first."""
 ALIVE = "alive"
 CHARTER = "charter"
 
@@ -202,11 +201,11 @@ def _decoded(objects: Objects, link: ChainLink, kind: type[Kept]) -> Kept:
     """Return what an object of a chain says; refuse what this version cannot read."""
     try:
         found = json.decode(link.content, type=_Versioned)
-        if found.version <= VERSION:
+        if found.version <= MANIFEST_VERSION:
             return json.decode(link.content, type=kind)
     except (DecodeError, UnicodeDecodeError) as error:
         raise CannotGoOn(f"{objects.url} is damaged: object {link.number}: {error}") from error
     raise CannotGoOn(
         f"{objects.url} was written by a later version of Gossamer (format {found.version}, and "
-        f"this one reads {VERSION}); use that version"
+        f"this one reads {MANIFEST_VERSION}); use that version"
     )

@@ -16,7 +16,6 @@ import re
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from hashlib import blake2b
 from io import BytesIO
 from pathlib import Path
 from typing import IO, NamedTuple
@@ -29,13 +28,13 @@ from gossamer.errors import CannotGoOn, ConfigError, NotShippedYet
 from gossamer.model import StoreRef
 from gossamer.store.checkpoints import CrawlCharter, CrawlStore, ShardManifest, ShippedFile
 from gossamer.store.cutting import unpacked
+from gossamer.store.digests import ShippedDigest
 from gossamer.store.ends import Lengths, replace_ends
 from gossamer.store.far import note_far
 from gossamer.store.layout import ArchiveName, CrawlFolder
 from gossamer.store.objects import Objects
 
 GB = 1000**3
-DIGEST_BYTES = 16
 _CRAWL = re.compile(r"[0-9a-f]{8,64}")
 _STORE_URL = re.compile(r"(?ms)(^\[store\][^\n]*$(?:(?!^\[).)*?)^url = [^\n]*")
 _STATE = "state/"
@@ -347,7 +346,7 @@ def copy_shipped(objects: Objects, file: ShippedFile, out: IO[bytes]) -> None:
     if not file.name:
         out.write(file.content)
         return
-    hashed, size = blake2b(digest_size=DIGEST_BYTES), 0
+    hashed, size = ShippedDigest(file.digest), 0
     pieces = objects.stream(file.name)
     if pieces is None:
         raise CannotGoOn(f"{objects.url}/{file.name} is missing")
@@ -357,7 +356,7 @@ def copy_shipped(objects: Objects, file: ShippedFile, out: IO[bytes]) -> None:
         if size > file.size:
             break
         out.write(piece)
-    if size != file.size or hashed.hexdigest() != file.digest:
+    if size != file.size or hashed.text() != file.digest:
         raise CannotGoOn(f"{objects.url}/{file.name} is damaged: other bytes")
 
 

@@ -226,6 +226,10 @@ class State:
         with self._plain:
             return self._db.latest_sequence_number()
 
+    def touch(self) -> None:
+        """Write a row as it is: the next one has another number, and a flush makes a file."""
+        self.write([(VERSION_KEY, VERSION)])
+
     def flush(self) -> None:
         """Bring all rows into files. May be called from a thread, others go on meanwhile."""
         with self._plain:
