@@ -21,6 +21,7 @@ from tests.e2e.nursery import Child
 pytestmark = pytest.mark.slow
 
 DOMAINS, PAGES, SHARDS = 16, 8, 3
+SAME, SAME_TEXT = "/same.html", "Everywhere the zymurgist says the very same about quassia wood."
 OFTEN = {"store": {"ship_s": 0.5, "lease_s": 2.0, "file_bytes": 100_000}}
 
 
@@ -38,8 +39,11 @@ def written_web() -> ScriptedWeb:
             for to, path in others
         ]
         title = " ".join(dice.choices(words, k=3))
-        body = f"<title>{title}</title><h1>{title}</h1><p>{text}</p><p>{', '.join(links)}"
+        same = f'<a href="{host.url(SAME)}">{said_of(host.name, SAME)}</a>'
+        body = f"<title>{title}</title><h1>{title}</h1><p>{text}</p><p>{', '.join(links)}, {same}"
         host.on(target, f"<!doctype html><html lang=en>{body}")
+    for host in hosts:
+        host.on(SAME, f"<!doctype html><html lang=en><title>Same</title><p>{SAME_TEXT}")
     return web
 
 
@@ -134,6 +138,26 @@ def test_three_shards_answer_as_one_index_would(crawler: Crawler, url: str) -> N
     while rebuild.poll() is None:
         expect_alike(expected, answers(url, asked[:5]))
     finish(rebuild).expect(0)
+
+
+def test_copies_of_pages_of_other_shards_are_found_by_their_text(
+    crawler: Crawler, url: str
+) -> None:
+    say("build", url, "index").expect(0)
+    with gossamer.open_search(url) as shards, gossamer.open_search(crawler.folder) as whole:
+        for number in range(DOMAINS):
+            query = f"zymurgist quassia site:www.site{number}.test"
+            (found,), (expected,) = (one.search(query).hits for one in (shards, whole))
+            assert found.url == expected.url
+            assert "zymurgist" in found.snippet
+    said = {say("show", url, page, "--text").expect(0).out for page in same_pages(crawler.folder)}
+    assert len(said) == 1
+    assert SAME_TEXT in said.pop()
+
+
+def same_pages(folder: Path) -> list[str]:
+    """Return the pages with the same content."""
+    return [one.url for one in gossamer.open(folder).pages() if one.url.endswith(SAME)]
 
 
 def test_machines_build_a_shard_each_and_what_is_missing_is_said(

@@ -68,7 +68,7 @@ from gossamer.fetch import (
 from gossamer.filter import UrlFilter
 from gossamer.frontier import AddressGaps
 from gossamer.linux import boot_id
-from gossamer.model import Counters, Standing, UrlRecord
+from gossamer.model import CopyOf, Counters, Standing, UrlRecord
 from gossamer.process import Processor, Registry, Tools
 from gossamer.report import (
     COUNTERS,
@@ -92,7 +92,7 @@ from gossamer.store import (
     read_original,
     repair,
 )
-from gossamer.urls import seed_urls
+from gossamer.urls import fingerprint_of, seed_urls
 
 SURVEYS = 5
 """How often it is tried to look at units on probation while they change."""
@@ -270,8 +270,17 @@ def _repair(place: ShardFolder, config: Config, state: State, *, has_rebooted: b
 def _open_archive(
     place: ShardFolder, config: Config, epoch: int, random: Random, time: CrawlTime
 ) -> tuple[TurnWriter, Archive]:
-    """Return the archive that this start writes, and what makes its records."""
-    writer = TurnWriter(software=f"gossamer/{__version__}", rng=random)
+    """Return the archive that this start writes, and what makes its records.
+
+    Shards whose parts of a store are indexed apart keep the text of a page whose content another of
+    them has stored first.
+    """
+    owner_of, shard = place.ring.owner_of, place.shard
+
+    def lacks(original: CopyOf) -> bool:
+        return bool(config.store.url) and owner_of(fingerprint_of(original.url)) != shard
+
+    writer = TurnWriter(software=f"gossamer/{__version__}", rng=random, lacks=lacks)
     opening = partial(_warcinfo, writer, time)
     return writer, Archive.open(place.folder, place.shard, epoch, config.store, opening)
 

@@ -6,7 +6,7 @@ record in the links file, which names its page and says what became of the URL: 
 """
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from hashlib import sha1
 from itertools import chain
@@ -203,6 +203,7 @@ MEMORY_BYTES = 256 * 1024
 COMPRESSED_CODINGS = frozenset({"gzip", "x-gzip", "deflate", "br", "zstd"})
 COMPRESSED_TYPES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp", "image/avif"})
 HTML_TYPES = frozenset({"text/html", "application/xhtml+xml"})
+Lacks: TypeAlias = Callable[[CopyOf], bool]
 TRUNCATIONS = frozenset({"length", "time", "disconnect", "unspecified"})
 IDENTICAL = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
 NOT_MODIFIED = "http://netpreserve.org/warc/1.1/revisit/server-not-modified"
@@ -223,7 +224,7 @@ class ArchiveEntry:
     """An unnamed temporary file with a member too large for memory; it follows `pages`."""
     text: bytes = b""
     plain_text: bytes = b""
-    """What the text record holds, as UTF-8: for whoever else wants it so."""
+    """What the text record holds, as UTF-8, unless another page was first with it."""
     links: bytes = b""
     ending: LinksRecord | None = None
     """What became of a URL of which no document is kept: recorded with others of its commit."""
@@ -282,13 +283,14 @@ def _oddities_line(oddities: Sequence[str]) -> str:
 
 
 class TurnWriter:
-    """Turns turns into archive entries. One per shard and start."""
+    """Turns turns into archive entries. One per shard and start; `lacks`: texts kept elsewhere."""
 
-    __slots__ = ("_ids", "_software")
+    __slots__ = ("_ids", "_lacks", "_software")
 
-    def __init__(self, *, software: str, rng: random.Random) -> None:
+    def __init__(self, *, software: str, rng: random.Random, lacks: Lacks | None = None) -> None:
         self._software = software
         self._ids = RecordIds(rng)
+        self._lacks = lacks
 
     def warcinfo(self, file_name: str, at: float, changes: Sequence[str] = ()) -> bytes:
         """Return the member that opens an archive file, or says there what was set since."""
@@ -317,9 +319,11 @@ class TurnWriter:
         block = encode_links(_links_record(turn, document, name.page_id, is_same=is_same))
         is_own = turn.copy_of is not None and turn.copy_of.url == turn.task.url.text
         has_text = not entry.is_revisit or (is_own and turn.revisit is None)
-        if found is not None and found.text and has_text and isinstance(turn.outcome, Fetched):
+        is_far = turn.copy_of is not None and self._lacks is not None and self._lacks(turn.copy_of)
+        is_told = (has_text or is_far) and isinstance(turn.outcome, Fetched)
+        if found is not None and found.text and is_told:
             text = found.text.encode("utf-8", "replace")
-            entry.plain_text = text
+            entry.plain_text = text if has_text else b""
             text_digest, digest = digests_of(text, block)
             entry.text = self._text(name, found.language, text, text_digest)
         else:
@@ -336,11 +340,9 @@ class TurnWriter:
         """Return the links-file members of URLs of which no document is kept, many in each."""
         if len(records) == 1:
             return self._links_only(records[0])
-        members = []
-        for start in range(0, len(records), ENDINGS_PER_RECORD):
-            some = records[start : start + ENDINGS_PER_RECORD]
-            members.append(self.of_no_url(encode_endings(some), some[-1].at))
-        return b"".join(members)
+        most = ENDINGS_PER_RECORD
+        groups = (records[first : first + most] for first in range(0, len(records), most))
+        return b"".join(self.of_no_url(encode_endings(some), some[-1].at) for some in groups)
 
     def seed_record(self, url: str, label: str, at: float) -> bytes:
         """Return the links-file member that remembers a seed and its label."""
@@ -402,9 +404,8 @@ class TurnWriter:
 
     def _links_only(self, record: LinksRecord) -> bytes:
         """Return the links-file member of a URL of which no document is kept."""
-        block = encode_links(record)
         target = f"WARC-Target-URI: {plain(record.url)}\r\n"
-        return self._member("metadata", record.at, target, block, "application/json")
+        return self._member("metadata", record.at, target, encode_links(record), "application/json")
 
     def of_no_url(self, block: bytes, at: float) -> bytes:
         """Return the links-file member of a block of JSON that is of no single URL."""

@@ -10,6 +10,7 @@ from uuid import UUID
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 from store_samples import AT, HEAD, REQUEST, Sent, document, gzipped, turn, url, writer
 
 from gossamer.model import (
@@ -164,6 +165,17 @@ def test_a_copy_becomes_a_revisit_with_header_and_without_payload_or_text() -> N
         block=HEAD,
     )
     assert links(entry).copy_of == "http://one.test/first"
+
+
+def test_a_copy_of_a_page_whose_text_is_not_here_keeps_the_text() -> None:
+    digest = writer().entry(turn()).payload_digest
+    original = CopyOf("http://one.test/first", "<urn:uuid:1>", digest, AT - 100)
+    apart = TurnWriter(software="test", rng=random.Random(1), lacks=lambda one: "one" in one.url)
+    entry = apart.entry(turn(copy_of=original))
+    assert entry.is_revisit
+    assert gzip.decompress(entry.text).endswith(b"Hello\r\n\r\n")
+    assert entry.plain_text == b""  # whoever looks for near-duplicates is offered the first page
+    assert not apart.entry(turn(copy_of=replace(original, url="http://two.test/"))).text
 
 
 def test_a_copy_that_was_sent_in_other_bytes_is_stored_in_full() -> None:
