@@ -195,7 +195,10 @@ AIMS = (
         0.99,
         is_floor=True,
     ),
-    Aim("envelope", "cores_for_400_pages_s", "cores for 400 pages of 500 kB per second", 4),
+    Aim("envelope", "cores_for_400_pages_s", "cores for 400 pages of 500 kB per second", 3.5),
+    Aim("equality", "targets", "real pages whose link targets differ, one pass and tree", 0),
+    Aim("equality", "kinds", "real pages whose links differ in kind", 0),
+    Aim("equality", "left_share", "share of {pages:,} real pages left to the tree", 0.03),
 )
 
 
@@ -209,6 +212,7 @@ CNR_2000 = "cnr-2000"
 NEEDS = {
     "cpu": REAL_WEB,
     "cpu-best": REAL_WEB,
+    "equality": REAL_WEB,
     "shards": REAL_WEB,
     "traps": REAL_WEB,
     "neardup": REAL_WEB,
