@@ -23,7 +23,8 @@ from typing import Any, TypeAlias
 import llvmlite.binding as llvm
 import msgspec
 
-from gossamer.native import DOOR, KernelRequest, target_machine
+from gossamer.linking import CannotLayOut, image_of
+from gossamer.native import DOOR, KernelRequest, kept_image, kept_object, target_machine
 
 Foreign: TypeAlias = Any
 """What comes from numba, or goes to it: it has no types."""
@@ -35,7 +36,7 @@ might return anything then; without it they do as the machine does."""
 
 
 def compiled(modules: Sequence[ModuleType], signatures: Mapping[str, str]) -> bytes:
-    """Return the object file of some functions and of all that they call.
+    """Return the code of some functions and of all that they call, as it is kept.
 
     LLVM inlines what it thinks worth it, and everything if one of the modules says
     `INLINED = True`. Signed numbers wrap.
@@ -61,10 +62,15 @@ def compiled(modules: Sequence[ModuleType], signatures: Mapping[str, str]) -> by
     for one in (*whole.functions, *whole.global_variables):
         if not one.is_declaration and not one.name.startswith(DOOR):
             one.linkage = "internal"
+    whole.link_in(llvm.parse_assembly(_OF_THE_C_LIBRARY))
     _optimise(whole, machine)
     whole.verify()
     _expect_no_runtime(whole)
-    return bytes(machine.emit_object(whole))
+    made = bytes(machine.emit_object(whole))
+    try:
+        return kept_image(*image_of(made, DOOR))
+    except CannotLayOut:
+        return kept_object(made)
 
 
 def _plain_names(modules: Sequence[ModuleType]) -> dict[str, Foreign]:
@@ -155,6 +161,43 @@ def _with_callees(libraries: Sequence[Foreign]) -> list[Foreign]:
             found[id(library)] = library
             waiting.extend(library._linking_libraries)  # noqa: SLF001 -- numba's
     return list(found.values())
+
+
+_OF_THE_C_LIBRARY = """
+define hidden ptr @memset(ptr %to, i32 %byte, i64 %size) #0 {
+entry:
+  %small = trunc i32 %byte to i8
+  %none = icmp eq i64 %size, 0
+  br i1 %none, label %end, label %loop
+loop:
+  %i = phi i64 [0, %entry], [%next, %loop]
+  %at = getelementptr i8, ptr %to, i64 %i
+  store i8 %small, ptr %at
+  %next = add i64 %i, 1
+  %more = icmp ult i64 %next, %size
+  br i1 %more, label %loop, label %end
+end:
+  ret ptr %to
+}
+define hidden ptr @memcpy(ptr noalias %to, ptr noalias %from, i64 %size) #0 {
+entry:
+  %none = icmp eq i64 %size, 0
+  br i1 %none, label %end, label %loop
+loop:
+  %i = phi i64 [0, %entry], [%next, %loop]
+  %source = getelementptr i8, ptr %from, i64 %i
+  %byte = load i8, ptr %source
+  %at = getelementptr i8, ptr %to, i64 %i
+  store i8 %byte, ptr %at
+  %next = add i64 %i, 1
+  %more = icmp ult i64 %next, %size
+  br i1 %more, label %loop, label %end
+end:
+  ret ptr %to
+}
+attributes #0 = { nounwind "no-builtins" }
+"""
+"""What LLVM makes of loops that fill and copy."""
 
 
 def _optimise(module: llvm.ModuleRef, machine: llvm.TargetMachine) -> None:

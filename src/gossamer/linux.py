@@ -17,6 +17,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from itertools import islice, takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, Protocol
 
@@ -42,6 +43,13 @@ _PR_SET_PDEATHSIG = 1
 _MIB = 1024 * 1024
 _MALLOC = {-1: 64 * _MIB, -2: 16 * _MIB, -3: 32 * _MIB}
 """Of mallopt(3): M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_THRESHOLD."""
+PROCESSORS = Path("/proc/cpuinfo")
+_MOST_LINES = 100
+_WHAT_IT_IS = {
+    *("vendor_id", "cpu family", "model", "model name", "flags"),
+    *("CPU implementer", "CPU part", "CPU variant", "Features"),
+}
+"""Of the first processor of that file, on x86 and on ARM."""
 
 
 def is_linux() -> bool:
@@ -129,6 +137,52 @@ def keep_freed_memory() -> None:
     if mallopt is not None:
         for parameter, size in _MALLOC.items():
             mallopt(parameter, size)
+
+
+def mapped_code(descriptor: int, size: int) -> int:
+    """Return the address of a file's first bytes, mapped as code for good; raise `OSError`.
+
+    Processes that map the same file share its memory.
+    """
+    return _mapped(size, mmap.PROT_READ | mmap.PROT_EXEC, mmap.MAP_PRIVATE, descriptor)
+
+
+def map_code(code: bytes) -> int:
+    """Return the address of a copy of some code that may be run, but no longer be written."""
+    import ctypes  # noqa: PLC0415 -- as above
+
+    flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
+    address = _mapped(len(code), mmap.PROT_READ | mmap.PROT_WRITE, flags, -1)
+    ctypes.memmove(address, code, len(code))
+    room, kind = ctypes.c_void_p(address), mmap.PROT_READ | mmap.PROT_EXEC
+    library = ctypes.CDLL(None, use_errno=True)
+    if library.mprotect(room, ctypes.c_size_t(len(code)), kind):
+        raise OSError(ctypes.get_errno(), "this machine does not let code be made at run time")
+    return address
+
+
+def _mapped(size: int, kind: int, flags: int, descriptor: int) -> int:
+    """Return the address of new memory: mmap(2) itself, since Python's tells none."""
+    import ctypes  # noqa: PLC0415 -- as above
+
+    call = ctypes.CDLL(None, use_errno=True).mmap
+    call.restype = ctypes.c_void_p
+    call.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long]
+    address: int | None = call(None, size, kind, flags, descriptor, 0)
+    if address is None or address == ctypes.c_void_p(-1).value:
+        raise OSError(ctypes.get_errno(), "cannot map code")
+    return address
+
+
+def processor(told: Path = PROCESSORS) -> str:
+    """Return what this machine's processor is and can do, as the system tells; "" elsewhere."""
+    try:
+        with told.open(encoding="utf-8", errors="replace") as lines:
+            first = takewhile(str.strip, islice(lines, _MOST_LINES))
+            pairs = [line.partition(":") for line in first]
+    except OSError:
+        return ""
+    return "\n".join(value.strip() for key, _, value in pairs if key.strip() in _WHAT_IT_IS)
 
 
 def control_group_limits(root: Path = CONTROL_GROUPS) -> list[int]:

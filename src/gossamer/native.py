@@ -1,8 +1,8 @@
-"""Machine code without its compiler: kernels are compiled once, kept on disk, and loaded by LLVM.
+"""Machine code without its compiler: kernels are compiled once, kept on disk, and mapped.
 
 numba alone takes 0.4 s of CPU to import and to read its own cache: more than a small crawl spends
 on all its pages. What it has compiled, in a process of its own (`compiling.py`), is kept as an
-object file; llvmlite, a tenth of that, loads it.
+image that runs wherever it is mapped: a start needs neither numba nor LLVM, and processes share it.
 """
 
 import ctypes
@@ -14,13 +14,17 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import cache
+from importlib import import_module
 from pathlib import Path
+from struct import Struct
 from tempfile import TemporaryDirectory
 from types import ModuleType
-from typing import TYPE_CHECKING, SupportsInt, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, Protocol, SupportsInt, TypeAlias
 
 import msgspec
 import xxhash
+
+from gossamer.linux import map_code, mapped_code, processor
 
 if TYPE_CHECKING:
     import llvmlite.binding as llvm
@@ -35,7 +39,9 @@ _C_TYPES = {
     "n": ctypes.c_int64,
     "d": ctypes.c_double,
 }
-_FORMAT = 6
+_FORMAT = 7
+_TRAILER = Struct("<QQ8s")
+_IMAGE, _OBJECT = b"image   ", b"object  "
 _WORD_BYTES = 8
 DOOR = "gossamer."
 """What the names of the functions begin with that are called from outside."""
@@ -94,17 +100,19 @@ class KernelRequest(msgspec.Struct, frozen=True):
 
 
 def target_machine() -> "llvm.TargetMachine":
-    """Return this machine, as LLVM compiles for it."""
-    import llvmlite.binding as llvm  # noqa: PLC0415 -- 0.04 s that a start shall not pay
+    """Return this machine, as LLVM compiles for it: for images, where they are known."""
+    import llvmlite.binding as llvm  # noqa: PLC0415 -- 0.03 s and 50 MB that a start shall not pay
 
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
+    is_elsewhere = llvm.get_default_triple().partition("-")[0] != "x86_64"
     return llvm.Target.from_default_triple().create_target_machine(
         cpu=llvm.get_host_cpu_name(),
         features=llvm.get_host_cpu_features().flatten(),
         opt=3,
-        codemodel="jitdefault",
-        jit=True,
+        reloc="default" if is_elsewhere else "pic",
+        codemodel="jitdefault" if is_elsewhere else "small",
+        jit=is_elsewhere,
     )
 
 
@@ -113,21 +121,18 @@ class Native:
 
     def __init__(
         self,
-        modules: Sequence[ModuleType],
+        modules: Sequence[ModuleType | str],
         signatures: Mapping[str, Signature],
         *,
         is_only_loaded: bool = False,
     ) -> None:
-        """Load the functions; compile those that are not kept, unless that is not wanted."""
-        self._is_only_loaded = is_only_loaded
-        import llvmlite.binding as llvm  # noqa: PLC0415 -- 0.04 s that a start shall not pay
+        """Load the functions; compile those that are not kept, unless that is not wanted.
 
-        self._machine = target_machine()
-        self._llvm = llvm
-        self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), self._machine)
-        code = self._kept(modules, signatures)
-        self._engine.add_object_file(llvm.ObjectFileRef.from_data(code))
-        self._engine.finalize_object()
+        Modules are given by name where nobody else needs them: they are not imported then.
+        """
+        self._is_only_loaded = is_only_loaded
+        code = self._kept([_named(module) for module in modules], signatures)
+        self._code = loaded(code)
         self._kernels = {name: self._callable(name, signatures[name]) for name in signatures}
 
     def __getitem__(self, name: str) -> Kernel:
@@ -136,31 +141,118 @@ class Native:
 
     def _callable(self, name: str, signature: Signature) -> Kernel:
         """Return a function by its address."""
-        address = self._engine.get_function_address(DOOR + name)
         kinds = [_C_TYPES[letter] for letter in signature]
-        function = ctypes.CFUNCTYPE(ctypes.c_int64, *kinds)(address)
-        vars(function)["engine"] = self._engine  # whose memory its code is in
+        function = ctypes.CFUNCTYPE(ctypes.c_int64, *kinds)(self._code.address_of(DOOR + name))
+        vars(function)["code"] = self._code  # whose memory it is in
         return function
 
-    def _kept(self, modules: Sequence[ModuleType], signatures: Mapping[str, Signature]) -> bytes:
+    def _kept(
+        self, modules: Sequence[tuple[str, str]], signatures: Mapping[str, Signature]
+    ) -> "KeptCode":
         """Return the code of all functions: as kept on disk, or made now and kept if possible."""
-        paths = [Path(str(module.__file__)) for module in modules]
-        sources = [path.read_bytes() for path in paths]
-        cpu = (self._llvm.get_host_cpu_name(), self._llvm.get_host_cpu_features().flatten())
-        about = (sources, sorted(signatures.items()), _FORMAT, self._llvm.llvm_version_info, cpu)
+        paths = [Path(file) for _, file in modules]
+        sources = [xxhash.xxh3_64_hexdigest(path.read_bytes()) for path in paths]
+        about = (sources, sorted(signatures.items()), _FORMAT, processor() or _told_by_llvm())
         name = f"{paths[0].stem}-{xxhash.xxh3_64_hexdigest(repr(about).encode())}.native"
         places = [paths[0].parent / "__pycache__" / name, _user_cache() / name]
         for place in places:
             if (code := _whole(place)) is not None:
-                return code
+                return KeptCode(code, place)
         if self._is_only_loaded:
             raise NotCompiled
         announce()
         code = _made(modules, signatures)
         for place in places:
             if _keep(place, code + xxhash.xxh3_64_digest(code)):
-                break
-        return code
+                return KeptCode(code, place)
+        return KeptCode(code, None)
+
+
+class KeptCode(NamedTuple):
+    """Code as it is kept, and the file that it is in."""
+
+    content: bytes
+    place: Path | None
+
+
+class Code(Protocol):
+    """Code in memory, for as long as this object lives."""
+
+    def address_of(self, name: str) -> int:
+        """Return where a function begins."""
+
+
+class _MappedImage:
+    """An image (`linking.py`) in memory; it stays there for good."""
+
+    def __init__(self, code: KeptCode, size: int, places: Mapping[str, int]) -> None:
+        self._places = places
+        self._start = _map_file(code.place, size) if code.place is not None else 0
+        if not self._start:  # no file, or one of a file system without programs
+            self._start = map_code(code.content[:size])
+
+    def address_of(self, name: str) -> int:
+        """Return where a function begins."""
+        return self._start + self._places[name]
+
+
+class _LoadedObject:
+    """An object file that LLVM loads."""
+
+    def __init__(self, code: bytes) -> None:
+        import llvmlite.binding as llvm  # noqa: PLC0415 -- 0.03 s and 50 MB, where nothing else does
+
+        self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), target_machine())
+        self._engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+        self._engine.finalize_object()
+
+    def address_of(self, name: str) -> int:
+        """Return where a function begins."""
+        return int(self._engine.get_function_address(name))
+
+
+def kept_image(code: bytes, places: Mapping[str, int]) -> bytes:
+    """Return what is kept of an image: the image, where functions begin, and how long that is."""
+    told = msgspec.msgpack.encode(places)
+    return code + told + _TRAILER.pack(len(code), len(told), _IMAGE)
+
+
+def kept_object(code: bytes) -> bytes:
+    """Return what is kept of an object file."""
+    return code + _TRAILER.pack(len(code), 0, _OBJECT)
+
+
+def loaded(code: KeptCode) -> Code:
+    """Return kept code in memory."""
+    size, told, kind = _TRAILER.unpack(code.content[-_TRAILER.size :])
+    if kind == _OBJECT:
+        return _LoadedObject(code.content[:size])
+    places = msgspec.msgpack.decode(code.content[size : size + told], type=dict[str, int])
+    return _MappedImage(code, size, places)
+
+
+def _map_file(place: Path, size: int) -> int:
+    """Return the address of a file's beginning, as code; 0 if that is not allowed."""
+    try:
+        with place.open("rb") as file:
+            return mapped_code(file.fileno(), size)
+    except OSError:
+        return 0
+
+
+def _told_by_llvm() -> tuple[str, str]:
+    """Return what the processor is and can do, where the system does not tell."""
+    import llvmlite.binding as llvm  # noqa: PLC0415 -- as above
+
+    return llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
+
+
+def _named(module: ModuleType | str) -> tuple[str, str]:
+    """Return name and file of a module."""
+    if isinstance(module, ModuleType):
+        return module.__name__, str(module.__file__)
+    room, _, name = module.rpartition(".")
+    return module, str(Path(*import_module(room).__path__, f"{name}.py"))
 
 
 def at_once(*loads: Callable[..., Native], is_only_loaded: bool = False) -> list[Native]:
@@ -171,10 +263,9 @@ def at_once(*loads: Callable[..., Native], is_only_loaded: bool = False) -> list
         return list(pool.map(lambda load: load(), loads))
 
 
-def _made(modules: Sequence[ModuleType], signatures: Mapping[str, Signature]) -> bytes:
+def _made(modules: Sequence[tuple[str, str]], signatures: Mapping[str, Signature]) -> bytes:
     """Compile some functions in a process of its own; raise `RuntimeError` if that fails."""
-    named = [(module.__name__, str(module.__file__)) for module in modules]
-    request = msgspec.msgpack.encode(KernelRequest(named, dict(signatures)))
+    request = msgspec.msgpack.encode(KernelRequest(list(modules), dict(signatures)))
     paths = os.pathsep.join(path for path in sys.path if path)
     with TemporaryDirectory(prefix="gossamer-") as folder:
         out = Path(folder, "object")

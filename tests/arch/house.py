@@ -19,6 +19,7 @@ GROUND = frozenset(
         "durable",
         "errors",
         "lazy",
+        "linking",
         "linux",
         "log",
         "machine",

@@ -24,26 +24,16 @@ from gossamer.native import (
     announce,
     at_once,
 )
-from gossamer.process.onepass import (
-    body_kernels,
-    character_kernels,
-    layout_kernels,
-    link_kernels,
-    mode_kernels,
-    nesting_kernels,
-    numbers,
-    outline_kernels,
-    row_kernels,
-    scanning_kernels,
-    vocabulary,
-    writing_kernels,
-)
+from gossamer.process.onepass import numbers
 from gossamer.urls import Joiner, load_joining
 
-_MODULES: Final = (
-    *(outline_kernels, mode_kernels, body_kernels, nesting_kernels, scanning_kernels),
-    *(layout_kernels, writing_kernels, link_kernels, row_kernels, character_kernels),
-    *(numbers, vocabulary),
+_MODULES: Final = tuple(
+    f"gossamer.process.onepass.{name}"
+    for name in (
+        *("outline_kernels", "mode_kernels", "body_kernels", "nesting_kernels"),
+        *("scanning_kernels", "layout_kernels", "writing_kernels", "link_kernels"),
+        *("row_kernels", "character_kernels", "numbers", "vocabulary"),
+    )
 )
 _SIGNATURES: Final = (
     {"outline": "BnnIBIIBIIIInIIInI"},
