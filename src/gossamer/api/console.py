@@ -16,7 +16,7 @@ from gossamer.urls import host_name
 
 if TYPE_CHECKING:
     from gossamer.model import BuildStep
-    from gossamer.report import CrawlSample, HostDetails, Page
+    from gossamer.report import CrawlSample, HostDetails, Page, Why
     from gossamer.store import ContentStamp
 
 
@@ -77,6 +77,15 @@ class Console:
             return msgspec.json.decode(value)
         except msgspec.DecodeError:
             return value.strip()
+
+    def why_at_once(self, url: str) -> "Why | None":
+        """Return what `OpenCrawl.why` does; None if the archive would have to be read for it.
+
+        That is so for URLs that were never queued: who links them stands in the archive alone.
+        """
+        from gossamer.report import why_at_once
+
+        return why_at_once(self._folder, url)
 
     def host(self, host: str) -> "HostDetails | None":
         """Return what is known of a host; None if no URL of it was queued."""

@@ -42,9 +42,9 @@ from gossamer.crawl.requeue import RetryRequest
 from gossamer.crawl.requisites import queue_requisites
 from gossamer.crawl.running import (
     Ending,
+    LiveAnswers,
     Progress,
     SeedTotals,
-    answer,
     ending_of,
     first_cause,
     how_many_shards,
@@ -433,8 +433,6 @@ class Crawl:
         engine, first = shard.engine, changed(shard.ledger.counters)
 
         async def reply(question: Mapping[str, object]) -> dict[str, object]:
-            if question.get("ask") == "metrics":
-                return {"text": live_metrics(shard, lambda: control.cpu_s)}
             if question.get("ask") == "trust":  # first: a kill must not forget it
                 save_trust(self.folder, patterns_in(question))
             if question.get("ask") == "drop":
@@ -442,15 +440,16 @@ class Crawl:
             if question.get("ask") == "set":
                 request = settings_in(question)
                 changes = save_settings(self.folder, request)
-                await answer(shard, question)
+                await answers.answer(question)
                 return as_json(changed_answer(changes, request, is_running=True))
-            said = await answer(shard, question)
+            said = await answers.answer(question)
             if question.get("ask") == "add":  # a later start must know these seeds too
                 kept = load_crawl_config(self.folder)  # what is set may hold from that on only
                 save_crawl_config(self.folder, with_seeds(kept, seeds_in(question)))
             return said
 
-        control = ControlSocket(shard.place.folder.control_path, reply)
+        answers = LiveAnswers(shard, lambda: control.cpu_s)
+        control = ControlSocket(shard.place.folder.control_path, reply, answers.at_once)
         try:
             refused = plant(shard, self._all_seeds(config)).refused
             if lacks_requisites(shard.core.state, is_wanted=config.process.requisites):

@@ -268,7 +268,10 @@ class Fleet:
             case "why":
                 url = parse(str(question.get("url", "")), self.config.urls)
                 owner = self.ring.owner_of(url.key) if url is not None else 0
-                return await self._with_original(await self._ask(owner, dict(question)))
+                asked = dict(question)
+                if self.coordinator is not None:  # its archive lies on another machine
+                    asked.pop("finds_linkers", None)
+                return await self._with_original(await self._ask(owner, asked))
             case "captures":
                 url = parse(str(question.get("url", "")), self.config.urls)
                 owner = self.ring.owner_of(url.key) if url is not None else 0
@@ -312,7 +315,7 @@ class Fleet:
 
     async def _with_original(self, said: dict[str, object]) -> dict[str, object]:
         """Let the owner of a near-duplicate's original say what it is called."""
-        if "error" in said:
+        if "error" in said or "lacks_linker" in said:
             return said
         why = msgspec.convert(said, Why)
         if (key := unnamed_original(why)) is not None:

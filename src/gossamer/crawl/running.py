@@ -27,9 +27,12 @@ from gossamer.report import (
     ADDRESSES_TOLD,
     CrawlMetrics,
     HistoryFile,
+    Linker,
     Retried,
+    Sources,
     Status,
     explain_url,
+    find_linker,
     metrics_text,
     name_in,
     status_of,
@@ -152,40 +155,91 @@ def _freeze() -> None:
     gc.freeze()
 
 
-async def _answer_why(shard: Shard, text: str) -> dict[str, object]:
-    """Return everything that is known of a URL."""
-    config, revisits = shard.engine.config, shard.engine.revisits
-    url = parse(text, config.urls)
-    sources = why_sources(shard.place.folder, config, shard.core.state)
-    if url is not None:
-        sources = replace(sources, address_wait=shard.requester.queues.of(url.host))
-    if revisits is not None and url is not None:
-        sources = replace(sources, next_look_at=revisits.next_revisit_at(url.key))
-    sources = replace(sources, opens_at=shard.engine.run_state.opens_at)
-    # It may have to read the whole links archive: not on the loop.
-    return as_json(await asyncio.to_thread(explain_url, text, sources))
+class LiveAnswers:
+    """What a shard that runs in this process answers to questions through the control socket."""
+
+    def __init__(self, shard: Shard, control_cpu_s: Callable[[], float] = lambda: 0.0) -> None:
+        self._shard = shard
+        self._control_cpu_s = control_cpu_s
+        self._judged_by: Config | None = None
+        self._sources: Sources | None = None
+        """As the settings say; made again when they are others."""
+
+    def at_once(self, question: Mapping[str, object]) -> dict[str, object] | None:
+        """Return the answer to what only asks and needs no file; None for everything else."""
+        match question.get("ask"):
+            case "status":
+                return as_json(live_status(self._shard))
+            case "metrics":
+                return {"text": live_metrics(self._shard, self._control_cpu_s)}
+            case "why":
+                return self._why(question)
+            case "captures":
+                return _captures(self._shard, str(question.get("url", "")))
+            case "name":
+                key = int(str(question["key"]))
+                return {"name": name_in(self._shard.core.state.get, key)}
+            case _:
+                return None
+
+    async def answer(self, question: Mapping[str, object]) -> dict[str, object]:
+        """Answer a question, or do what it says."""
+        said = self.at_once(question)
+        if said is not None:
+            return said
+        if question.get("ask") != "why":
+            return await _obey(self._shard, question)
+        url = parse(str(question.get("url", "")), self._shard.engine.config.urls)
+        linker = None
+        if url is not None:  # it may have to read the whole links archive: not on the loop
+            linker = await asyncio.to_thread(find_linker, self._shard.place.folder, url.text)
+        told = as_json(linker) if linker is not None else None
+        return self._why({**question, "linker": told}) or {}
+
+    def _why(self, question: Mapping[str, object]) -> dict[str, object] | None:
+        """Return everything that is known of a URL; None if who links it must be found first.
+
+        Who finds that out for himself is told so.
+        """
+        lacking: list[str] = []
+        given = question.get("linker")
+        linker = convert(given, Linker) if given is not None else None
+
+        def find(text: str) -> Linker | None:
+            if "linker" not in question:
+                lacking.append(text)
+            return linker
+
+        text = str(question.get("url", ""))
+        found = explain_url(text, replace(self._sources_for(text), find_linker=find))
+        if not lacking:
+            return as_json(found)
+        return {"lacks_linker": lacking[0]} if question.get("finds_linkers") else None
+
+    def _sources_for(self, text: str) -> Sources:
+        """Return where facts on a URL are found at this moment."""
+        shard = self._shard
+        config, revisits = shard.engine.config, shard.engine.revisits
+        if self._sources is None or self._judged_by is not config:
+            folder, core = shard.place.folder, shard.core
+            self._sources = why_sources(folder, config, core.state, core.traps)
+            self._judged_by = config
+        url = parse(text, config.urls)
+        planned_at = None
+        if revisits is not None and url is not None:
+            planned_at = revisits.next_revisit_at(url.key)
+        return replace(
+            self._sources,
+            address_wait=shard.requester.queues.of(url.host) if url is not None else None,
+            next_look_at=planned_at,
+            opens_at=shard.engine.run_state.opens_at,
+        )
 
 
-def _answer_captures(shard: Shard, url: str) -> dict[str, object]:
+def _captures(shard: Shard, url: str) -> dict[str, object]:
     """Return what is stored of a URL in files that are still open, and which files these are."""
     files, lines = shard.ledger.archive.open_index()
     return {"files": files, "captures": [to_builtins(one) for one in captures_among(lines, url)]}
-
-
-async def answer(shard: Shard, question: Mapping[str, object]) -> dict[str, object]:
-    """Answer a question that came through the control socket."""
-    match question.get("ask"):
-        case "status":
-            return as_json(live_status(shard))
-        case "why":
-            said = await _answer_why(shard, str(question.get("url", "")))
-        case "captures":
-            said = _answer_captures(shard, str(question.get("url", "")))
-        case "name":
-            return {"name": name_in(shard.core.state.get, int(str(question["key"])))}
-        case _:
-            said = await _obey(shard, question)
-    return said
 
 
 async def _obey(shard: Shard, question: Mapping[str, object]) -> dict[str, object]:

@@ -39,7 +39,7 @@ from gossamer.crawl.on_record import settle_record
 from gossamer.crawl.opening import ShardFolder, lacks_requisites
 from gossamer.crawl.peers import OtherShards
 from gossamer.crawl.requisites import queue_requisites
-from gossamer.crawl.running import answer, first_cause, quiet_collector, standing_of
+from gossamer.crawl.running import LiveAnswers, first_cause, quiet_collector, standing_of
 from gossamer.crawl.seeds import Seed, plant
 from gossamer.crawl.shipping import ShippingOrders
 from gossamer.errors import Bug, CannotGoOn, ConfigError, GossamerError, TakenOver
@@ -176,6 +176,7 @@ class Conversation:
         if not isinstance(shard.peers, OtherShards):
             raise Bug("a shard that is alone has nobody to talk to")
         self._shard = shard
+        self._answers = LiveAnswers(shard)
         self._run = shard.engine.run_state
         self._peers: OtherShards = shard.peers
         self._connection = connection
@@ -284,7 +285,7 @@ class Conversation:
 
     async def _reply(self, request: ControlRequest) -> None:
         try:
-            said = await answer(self._shard, request.question)
+            said = await self._answers.answer(request.question)
         except GossamerError as error:
             said = {"error": str(error)}
         except Exception as error:  # noqa: BLE001  # a bug costs the answer, not the shard

@@ -58,7 +58,7 @@ IDENTITY = "store.json"
 LOOK_S = 0.2
 LEASES = 2
 """How long a sign of life is waited for."""
-OWN = frozenset({"lock", "secrets.toml", "control.sock"})
+OWN = frozenset({"lock", "secrets.toml", "control.sock", "control.sock.new"})
 """What stays where it is when a folder is set aside."""
 SET_ASIDE = "set-aside-"
 

@@ -7,7 +7,7 @@ origin, judged once for all its links: scheme, port, scope, allow and block list
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from importlib import import_module
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -476,8 +476,14 @@ def named_filter(name: str) -> UrlFilter:
 
 def installed_filters() -> Sequence[UrlFilter]:
     """Return the filters that installed packages registered, by name."""
+    return [named_filter(name) for name in _installed()]
+
+
+@cache
+def _installed() -> Sequence[str]:
+    """Return where they are; to find out, a file of every installed package is read."""
     found = sorted(entry_points(group=GROUP), key=lambda entry: entry.name)
-    return [named_filter(entry.value) for entry in found]
+    return [entry.value for entry in found]
 
 
 def _as_filter(found: object, where: str) -> UrlFilter:

@@ -34,10 +34,12 @@ if TYPE_CHECKING:
         Edition,
         FilterVerdict,
         HostSettings,
+        Linker,
         PastVisit,
         RecordLocation,
         Revisits,
         RobotsAnswer,
+        Sources,
         Why,
         explain_url,
         name_original,
@@ -73,6 +75,7 @@ if TYPE_CHECKING:
         trust,
         trusted_answer,
         why,
+        why_at_once,
         why_sources,
     )
     from gossamer.report.left_out import DROPPED, DroppedUrls, dropped_of
@@ -86,6 +89,7 @@ if TYPE_CHECKING:
         moved_seeds,
         unasked_targets,
     )
+    from gossamer.report.linkers import find_linker
     from gossamer.report.linkformats import LinkFormat, links_summary, render_links
     from gossamer.report.prometheus import index_lag_text, metrics_text
     from gossamer.report.receipts import HostReceipt, HostRequest, host_receipt
@@ -189,8 +193,8 @@ else:
             "control": "ControlSocket",
             "dropping": "Dropped count_named drop",
             "explanation": (
-                "Edition FilterVerdict HostSettings PastVisit RecordLocation Revisits "
-                "RobotsAnswer Why explain_url name_original unnamed_original"
+                "Edition FilterVerdict HostSettings Linker PastVisit RecordLocation Revisits "
+                "RobotsAnswer Sources Why explain_url name_original unnamed_original"
             ),
             "given_texts": "GivenDocument plain_text read_document read_given",
             "history": "asked_edition edition_at numbered read_moment read_since",
@@ -198,14 +202,15 @@ else:
             "hosts": "CrawledHost HostDetails HostFetch host_details host_table",
             "inquiry": (
                 "Added ChangedSettings Retried Trusted add copies count_held crawl_metrics "
-                "editions is_running probations_of retry set_settings show status trust "
-                "trusted_answer why why_sources"
+                "editions is_running probations_of retry set_settings show status "
+                "trust trusted_answer why why_at_once why_sources"
             ),
             "left_out": "DROPPED DroppedUrls dropped_of",
             "linkcheck": (
                 "LINK_CHECK_FOLDER LinkCheckOptions LinkFinding LinkPlace LinkReport "
                 "check_stored_links moved_seeds unasked_targets"
             ),
+            "linkers": "find_linker",
             "linkformats": "LinkFormat links_summary render_links",
             "receipts": "HostReceipt HostRequest host_receipt",
             "records": (

@@ -66,18 +66,21 @@ def _edition(number: int, answers: list[Capture]) -> Edition:
 def _captures(place: CrawlFolder, found: Why) -> Iterator[Capture]:
     """Yield all captures of a URL: from the indexes, from the running crawl, or from its visits."""
     url = found.canonical or ""
-    told = ask_running(place.control_path, {"ask": "captures", "url": url}) or {}
+    told: dict[str, object] = {}
+    if len(found.visits) >= VISITS_KEPT:  # there may be more than its record tells
+        told = ask_running(place.control_path, {"ask": "captures", "url": url}) or {}
     files = told.get("files")
     open_files = {str(name) for name in files} if isinstance(files, list) else set()
     if open_files:
         yield from msgspec.convert(told.get("captures"), list[Capture])
+    unindexed = {name.file_name for name in files_without_index(place)}
     for name in place.archive_names(kind="pages"):
-        index = place.archive / name.cdxj_name
-        if index.exists():
-            yield from indexed_captures(index, url)
-    for name in files_without_index(place):
-        if name.file_name not in open_files:
+        if name.file_name in open_files:
+            continue
+        if name.file_name in unindexed:
             yield from _visited(place, found, name)
+        else:
+            yield from indexed_captures(place.archive / name.cdxj_name, url)
 
 
 def _visited(place: CrawlFolder, found: Why, name: ArchiveName) -> Iterator[Capture]:

@@ -22,11 +22,11 @@ from gossamer.model import (
     FINAL,
     PAUSED_ON_REQUEST,
     Counters,
-    LinkKind,
     Standing,
     StoreRef,
     Task,
     Url,
+    as_json,
 )
 from gossamer.ranks import RankFile
 from gossamer.report.clusters import CopyClusters, clusters_of, name_in
@@ -34,7 +34,6 @@ from gossamer.report.control import ask_running
 from gossamer.report.explanation import (
     Edition,
     HostSettings,
-    Linker,
     PastVisit,
     RecordLocation,
     RobotsAnswer,
@@ -46,6 +45,7 @@ from gossamer.report.explanation import (
     unnamed_original,
 )
 from gossamer.report.history import editions_of
+from gossamer.report.linkers import find_linker
 from gossamer.report.records import (
     COUNTERS,
     SUSPECT,
@@ -66,11 +66,9 @@ from gossamer.store import (
     State,
     StoredPage,
     expect_no_purge,
-    links_in,
     read_ends,
     read_page,
     read_record,
-    readable_records,
     record_ids,
 )
 from gossamer.traps import (
@@ -241,6 +239,16 @@ def why(folder: Path | str, url: str) -> Why:
     return replace(found, editions=stored[-EDITIONS_TOLD:], editions_total=len(stored))
 
 
+def why_at_once(folder: Path | str, url: str) -> Why | None:
+    """Return the same; None if the links archive would have to be read for it."""
+    place = folder_of(folder)
+    found = _plain_why(place, url, reads_archive=False)
+    if found is None or found.canonical is None:
+        return found
+    stored = editions_of(place, found)
+    return replace(found, editions=stored[-EDITIONS_TOLD:], editions_total=len(stored))
+
+
 def editions(folder: Path | str, url: str) -> list[Edition]:
     """Return all stored answers of a URL, the oldest first."""
     found = plain_why(folder, url)
@@ -249,21 +257,51 @@ def editions(folder: Path | str, url: str) -> list[Edition]:
 
 def plain_why(folder: Path | str, url: str) -> Why:
     """Return what state and settings say about one URL; the archive's indexes are not read."""
-    place = folder_of(folder)
-    if (answer := ask_running(place.control_path, {"ask": "why", "url": url})) is not None:
+    found = _plain_why(folder_of(folder), url, reads_archive=True)
+    assert found is not None  # noqa: S101  # the archive was read
+    return found
+
+
+def _plain_why(place: CrawlFolder, url: str, *, reads_archive: bool) -> Why | None:
+    """Return what is known; None if only the archive can tell more, and is not to be read."""
+    if (answer := _why_of_running(place, url, reads_archive=reads_archive)) is not None:
         if "error" in answer:
             raise CannotGoOn(str(answer["error"]))
-        return _answer_as(Why, answer, place)
+        return None if "lacks_linker" in answer else _answer_as(Why, answer, place)
     config = load_crawl_config(place.root)
+    lacking: list[str] = []
     with _stopped_state(place, shard_of(place, url, config)) as state:
         sources = why_sources(place, config, state)
         hours = read_schedule(config.schedule.hours, config.schedule.time_zone)
         sources = replace(sources, opens_at=hours.opens_at(SystemClock().wall()))
+        if not reads_archive:
+            sources = replace(sources, find_linker=lacking.append)
         found = explain_url(url, sources)
+    if lacking:
+        return None
     if (key := unnamed_original(found)) is not None:
         with _stopped_state(place, ring_of_folder(place).owner_of(key)) as state:
             return name_original(found, name_in(state.get, key))
     return found
+
+
+def _why_of_running(
+    place: CrawlFolder, url: str, *, reads_archive: bool
+) -> dict[str, object] | None:
+    """Return what a running crawl says of a URL; None if none runs.
+
+    Who linked a URL that the crawl has no record of stands in the archive alone. That is read here:
+    in the crawl it would take its time from the pages.
+    """
+    question: dict[str, object] = {"ask": "why", "url": url}
+    if place.archive.is_dir() or not reads_archive:
+        question["finds_linkers"] = True
+    answer = ask_running(place.control_path, question)
+    if answer is None or "lacks_linker" not in answer or not reads_archive:
+        return answer
+    linker = find_linker(place, str(answer["lacks_linker"]))
+    told = as_json(linker) if linker is not None else None
+    return ask_running(place.control_path, {"ask": "why", "url": url, "linker": told})
 
 
 def copies(folder: Path | str, url: str = "") -> CopyClusters:
@@ -406,16 +444,20 @@ def trusted_answer(
     return Trusted(patterns=list(patterns), released=total.total(), units=units, running=is_running)
 
 
-def why_sources(folder: CrawlFolder, config: Config, rows: StateRows) -> Sources:
-    """Return where `why` finds its facts: the state's rows, the filters, the links archive."""
+def why_sources(
+    folder: CrawlFolder, config: Config, rows: StateRows, live: TrapDetector | None = None
+) -> Sources:
+    """Return where `why` finds its facts: the state's rows, the filters, the links archive.
+
+    `live` is the trap detector of a shard that runs: that of the rows need not be made.
+    """
     seeds = seed_urls(config)
     keys = {seed.key for seed in seeds}
-
-    traps = trap_detector(rows, config, read_charter(folder.charter_path).shards)
+    traps = live or trap_detector(rows, config, read_charter(folder.charter_path).shards)
     chain = filters_of(rows, config, traps)
-    robots = RobotsCache(config.robots, config.fetch.robots_agent, rows.get)
 
     def robots_says(url: Url) -> RobotsAnswer | None:
+        robots = RobotsCache(config.robots, config.fetch.robots_agent, rows.get)
         rules = robots.peek(url, 0.0)
         if rules is None:
             return None
@@ -428,9 +470,13 @@ def why_sources(folder: CrawlFolder, config: Config, rows: StateRows) -> Sources
         )
 
     def who_holds(url: Url) -> str | None:
-        if (unit := held_by(rows, url)) is None:
+        if live is not None:
+            name = live.holder_of(url, rows)
+        else:
+            name = unit.name if (unit := held_by(rows, url)) is not None else None
+        if name is None:
             return None
-        note = None if traps.trusts(url) else traps.note_on(unit.name)
+        note = None if traps.trusts(url) else traps.note_on(name)
         return note.detail if note is not None else ""
 
     return Sources(
@@ -457,7 +503,7 @@ def filters_of(rows: StateRows, config: Config, traps: TrapDetector) -> FilterCh
         partial(_known_urls, rows),
         follow_embeds=config.process.embeds,
         requisites=config.process.requisites,
-        extra=[traps.object_to],
+        extra=[traps.objection_to],
         scopes=by_host(config, lambda table: table.scope),
     )
 
@@ -498,22 +544,6 @@ def _score(folder: CrawlFolder, config: Config, url: Url) -> OutsideScore | None
         return ScoreTable.open(folder.scores_path, is_checked=False).of(url)
     except CannotGoOn:
         return None
-
-
-def find_linker(folder: CrawlFolder, text: str) -> Linker | None:
-    """Return the first record of the links archive that links a URL."""
-    needle = msgspec.json.encode(text)
-    for name in folder.archive_names(kind="links"):
-        for record in readable_records(folder.archive_path(name.file_name)):
-            # A look at the bytes is enough for nearly all records.
-            if needle not in record.block or record.headers.get("warc-type") != "metadata":
-                continue
-            if (links := links_in(record)) is None:
-                continue
-            for target, kind, _, rel in links.links:
-                if target == text:
-                    return Linker(url=links.url, depth=links.depth, kind=LinkKind(kind), rel=rel)
-    return None
 
 
 def _ref(found: RecordLocation | PastVisit | None) -> StoreRef | None:

@@ -10,7 +10,14 @@ from msgspec.structs import replace
 from gossamer.config import TrapsConfig
 from gossamer.model import Link, LinkKind, Objection, Reject, Row, Task, TrapNote, Turn, Url
 from gossamer.traps.allowance import NEW_HOST_COST, Allowance, ProbationTurns
-from gossamer.traps.held import HeldQueues, HeldTask, most_important, note_of
+from gossamer.traps.held import (
+    HeldQueues,
+    HeldTask,
+    ReadTrapRows,
+    holder_among,
+    most_important,
+    note_of,
+)
 from gossamer.traps.hosts import host_in
 from gossamer.traps.probations import Probations
 from gossamer.traps.registry import ScanRows, UnitRegistry
@@ -241,11 +248,26 @@ class TrapDetector:
 
     def object_to(self, link: Link, _depth: int, _source: str) -> Objection | None:
         """Refuse links into closed units: the filter of this room."""
-        unit = self._registry.governing(link.target)
-        if unit is None or not unit.verdict or link.kind is LinkKind.SEED:
+        unit = self._closed_for(link)
+        if unit is None:
             return None
         self._registry.refuse(unit, 1)
         return Objection(Reject(unit.verdict), unit.detail)
+
+    def objection_to(self, link: Link, _depth: int, _source: str) -> Objection | None:
+        """Return what the filter would say of a link, for whoever only asks: nothing is counted."""
+        unit = self._closed_for(link)
+        return None if unit is None else Objection(Reject(unit.verdict), unit.detail)
+
+    def _closed_for(self, link: Link) -> Unit | None:
+        unit = self._registry.governing(link.target)
+        is_open = unit is None or not unit.verdict or link.kind is LinkKind.SEED
+        return None if is_open else unit
+
+    def holder_of(self, url: Url, rows: ReadTrapRows) -> str | None:
+        """Return the unit that holds a URL back, or lets it go, by committed rows; None if none."""
+        open_units = (unit.name for unit in self._registry.watched() if not unit.verdict)
+        return holder_among((*open_units, *self._queues.released_units), rows, url)
 
     def mark(self, tasks: Sequence[Task]) -> Sequence[Task]:
         """Return tasks as other shards should know them: whether a doubtful page brought them."""

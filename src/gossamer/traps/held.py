@@ -312,6 +312,11 @@ class HeldQueues:
         return sum(map(self.count, self._releasing))
 
     @property
+    def released_units(self) -> Iterable[str]:
+        """Units whose tasks are on their way to the queue."""
+        return self._releasing
+
+    @property
     def is_releasing(self) -> bool:
         """Return True if tasks of released units have not all been taken."""
         return bool(self._releasing)
@@ -415,6 +420,15 @@ def held_by(rows: ReadTrapRows, url: Url) -> Unit | None:
     for unit in units:
         if not unit.verdict and rows.get(held_key(unit.name, url.key)) is not None:
             return unit
+    return None
+
+
+def holder_among(names: Iterable[str], rows: ReadTrapRows, url: Url) -> str | None:
+    """Return which of some units holds a URL back, by committed rows; None if none does."""
+    ring = TRAP_ROWS + ring_of(url.host).to_bytes(RING_BYTES, "big")
+    for name in names:
+        if row_prefix(name).startswith(ring) and rows.get(held_key(name, url.key)) is not None:
+            return name
     return None
 
 

@@ -16,8 +16,9 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from gossamer import LinkList, Page, Why, page_text
+from gossamer.errors import CannotGoOn
 from gossamer.web.asked import Asked, BadQuery
-from gossamer.web.console import Actions
+from gossamer.web.console import Actions, KeptAnswers
 from gossamer.web.engine import Engine
 from gossamer.web.frame import address, diff_line, field, frame, lines, link_to, out_link, text
 from gossamer.web.popular import SentContent
@@ -106,8 +107,22 @@ class StoredFiles:
 
 
 def _details(engine: Engine, actions: Actions) -> Endpoint:
+    kept = KeptAnswers()
+
+    def explained(url: str) -> Why | None:
+        """Return what is known of a URL; None if that takes longer than a page should."""
+        why = engine.aside(lambda crawl: crawl.console.why_at_once(url))
+        if why is not None:
+            return why
+        found = kept.of(url, lambda: engine.crawl.why(url))
+        if found.error:
+            raise CannotGoOn(found.error)
+        return found.answer if isinstance(found.answer, Why) else None
+
     def in_thread(url: str, told: str, *, may_write: bool) -> Response:
-        why = engine.aside(lambda crawl: crawl.why(url)) if engine.has_archive() else None
+        why = explained(url) if engine.has_archive() else None
+        if why is None and engine.has_archive():
+            return _being_looked_for(url)
         links = None
         if engine.has_graph():
             links = engine.slowly(
@@ -128,6 +143,17 @@ def _details(engine: Engine, actions: Actions) -> Endpoint:
         return await run_in_threadpool(lambda: in_thread(asked, told, may_write=may_write))
 
     return answer
+
+
+def _being_looked_for(url: str) -> Response:
+    """Return a page that asks again: who links a URL that was never queued, the archive says."""
+    body = (
+        f"<h1>{text(url)}</h1>"
+        '<p class="note" role="status">Never queued. Whether a stored page links to it is being '
+        "looked for: the page loads again.</p>"
+    )
+    made = frame(f"{url} · gossamer", [body])
+    return Response(made, 200, {"refresh": "1"}, "text/html")
 
 
 def _buttons(actions: Actions, url: str, why: Why) -> Iterator[str]:

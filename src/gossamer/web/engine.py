@@ -104,6 +104,7 @@ class Engine:
         self._slow = OpenCrawl(served) if isinstance(served, Path) else None
         self._turns = Turns()
         self._turns_aside = Turns()
+        self._turns_status = Turns()
         self._turns_search = Turns(SEARCHES_AT_ONCE)
         self._turns_images = Turns(IMAGES_AT_ONCE)
         self._status: KeptStatus | None = None
@@ -199,7 +200,7 @@ class Engine:
             self.kept_hits += 1
             return kept.status
         self.kept_misses += 1
-        with self._turns_aside.own():
+        with self._turns_status.own():
             found = self.crawl.status()
         took_s = clock.steady() - now
         age_s = min(STATUS_FACTOR * took_s, STATUS_S)

@@ -90,3 +90,53 @@ async def test_a_control_socket_on_a_disk_that_is_gone_is_closed_all_the_same(
     place.rename(tmp_path / "away")
     place.write_bytes(b"no folder any more: to remove a file in it is an error")
     control.close()
+
+
+LONG = "word " * 400_000
+
+
+def at_once(question: Mapping[str, object]) -> Answers | None:
+    match question.get("ask"):
+        case "long":
+            return {"said": LONG}
+        case "broken":
+            raise ValueError("our bug")
+        case _:
+            return None
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ("long", {"said": LONG}),
+        ("broken", {"error": "internal error: ValueError('our bug')"}),
+        ("echo", {"said": "hi"}),
+    ],
+)
+async def test_what_can_be_answered_at_once_is_and_all_else_as_well(
+    tmp_path: Path, asked: str, said: Answers
+) -> None:
+    control = ControlSocket(tmp_path / "s", answering, at_once)
+    await control.open()
+    try:
+        question = {"ask": asked, "word": "hi"}
+        found = await asyncio.gather(
+            *(asyncio.to_thread(ask_running, tmp_path / "s", question) for _ in range(4))
+        )
+        assert found == [said] * 4
+    finally:
+        control.close()
+
+
+async def test_a_question_that_comes_in_pieces_is_answered(tmp_path: Path) -> None:
+    control = ControlSocket(tmp_path / "s", answering, at_once)
+    await control.open()
+    try:
+        reader, writer = await asyncio.open_unix_connection(tmp_path / "s")
+        for piece in (b'{"ask": "ec', b'ho", "word"', b': "hi"}\n'):
+            writer.write(piece)
+            await asyncio.sleep(0.02)
+        assert json.loads(await reader.readline()) == {"said": "hi"}
+        writer.close()
+    finally:
+        control.close()

@@ -35,6 +35,7 @@ HOST_COLUMNS = (
     *("host", "pages", "bytes", "failed", "refused", "queued", "robots", "gap_s"),
     *("median_ms", "last_at"),
 )
+BEING_COUNTED = '<p class="note" role="status">This is being counted: the page loads again.</p>'
 STATES_OF_PROBLEMS = ("failed", "refused", "parked", "held", "gone")
 
 
@@ -281,4 +282,4 @@ def being_counted(error: str) -> str:
     """Return what stands in the place of figures that are not known yet."""
     if error:
         return f'<p class="error">{text(error)}</p>'
-    return '<p class="note">This is being counted: load the page again in a moment.</p>'
+    return BEING_COUNTED

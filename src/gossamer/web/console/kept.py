@@ -44,7 +44,7 @@ class KeptAnswers:
         self._lock = Lock()
         self._clock = SystemClock()
 
-    def of(self, name: str, find: Callable[[], object]) -> KeptAnswer:
+    def of(self, name: str, find: Callable[[], object], wait_s: float = WAIT_S) -> KeptAnswer:
         """Return the newest answer of a name; begin to find another one if it is old."""
         with self._lock:
             slot = self._slots.setdefault(name, _Slot())
@@ -58,7 +58,7 @@ class KeptAnswers:
                 slot.is_busy = True
                 slot.is_done.clear()
                 Thread(target=self._find, args=(slot, find), daemon=True).start()
-        slot.is_done.wait(WAIT_S)
+        slot.is_done.wait(wait_s)
         return slot.last
 
     def _find(self, slot: _Slot, find: Callable[[], object]) -> None:

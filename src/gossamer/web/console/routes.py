@@ -66,6 +66,8 @@ SCRIPT_POLICY = (
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
 """Of the overview: it runs a script of ours, which asks this server for figures."""
+AGAIN_S = "1"
+"""After which a page asks again for figures that are being counted."""
 PER_PAGE = 100
 MOST_HOSTS = 20_000
 """That are kept for the table: those with the most URLs."""
@@ -373,7 +375,9 @@ def console_routes(engine: Engine, actions: Actions) -> list[Route]:
             if not seen.may_write:
                 body.append(_read_only(actions))
             made = frame(f"{title} · gossamer", body, section="/crawl")
-            headers = {"content-security-policy": policy} if policy else None
+            headers = {"content-security-policy": policy} if policy else {}
+            if drawing.BEING_COUNTED in body:
+                headers["refresh"] = AGAIN_S
             return Response(made, 200, headers, "text/html")
 
         async def answer(request: Request) -> Response:
