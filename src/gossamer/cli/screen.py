@@ -283,10 +283,11 @@ def status_view(status: "Status", folder: Path | str) -> RenderableType:
     elif status.finished:
         head = Text(_ending_words("finished", status), "bold")
     else:
-        how = "--into` this folder" if status.store is None else "--into DIR --store` this URL"
+        named = harmless(shlex.quote(str(folder)))
+        how = f"--into {named}" if status.store is None else f"--into DIR --store {named}"
         if status.store is not None and status.store.coordinator:
-            how = "--cluster auto --store` this URL"
-        head = Text(f"Not running; `gossamer crawl {how} goes on.", "bold")
+            how = f"--cluster auto --store {named}"
+        head = Text(f"Not running; `gossamer crawl {how}` goes on with it.", "bold")
         if status.taken_over:
             head = Text(f"Not running here: {harmless(status.taken_over)}.", "bold")
         if status.paused:

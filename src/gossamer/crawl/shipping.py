@@ -15,7 +15,6 @@ import os
 import shutil
 from collections.abc import Callable
 from contextlib import suppress
-from copy import copy
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -34,6 +33,7 @@ from gossamer.errors import CannotGoOn, TakenOver
 from gossamer.linux import boot_time
 from gossamer.log import tell, warn
 from gossamer.model import Counters, Standing
+from gossamer.report import COUNTERS, decode_counters
 from gossamer.seen import RUN_ROWS, run_names
 from gossamer.store import (
     MANIFEST_VERSION,
@@ -350,7 +350,7 @@ class Shipper:
             lengths={**self.older, **ends.closed, **ends.open},
             closed=frozenset((*self.older, *ends.closed)),
             runs=run_names(self.state.scan(RUN_ROWS)),
-            counters=copy(self.counters),
+            counters=decode_counters(self.state.get(COUNTERS)),
             standing=self.standing(),
         )
 
