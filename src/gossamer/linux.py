@@ -14,6 +14,7 @@ import signal
 import socket
 import struct
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -100,6 +101,14 @@ def is_dead(pid: int) -> bool:
     except PermissionError:
         return False
     return False
+
+
+def has_threads() -> bool:
+    """Return True if this process has several threads; elsewhere only those of Python are seen."""
+    if is_linux():
+        with suppress(OSError):
+            return len(list(Path("/proc/self/task").iterdir())) > 1
+    return threading.active_count() > 1
 
 
 def die_with(parent: int) -> None:

@@ -176,7 +176,8 @@ class ClusterTrial:
 
     @property
     def variables(self) -> dict[str, str]:
-        return {"GOSSAMER_CLUSTER": str(self.nodes[0].home)}
+        path = os.environ.get("PYTHONPATH", "")
+        return {"GOSSAMER_CLUSTER": str(self.nodes[0].home), "PYTHONPATH": path}
 
     def build(self, nodes: int) -> None:
         """Bring up a cluster of so many machines."""

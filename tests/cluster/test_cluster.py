@@ -7,6 +7,7 @@ of each of three kinds.
 
 import os
 import random
+import shutil
 import signal
 import time
 from collections.abc import Callable
@@ -95,6 +96,8 @@ def take_the_store_away(going: ClusterTrial) -> None:
     store.rename(away)
     going.note("store away at", going.served())
     time.sleep(going.dice.uniform(0.5, 3 * LEASE_S))
+    if store.exists():  # made anew by what was being written just then: nobody relies on that
+        shutil.rmtree(store)
     away.rename(store)
 
 

@@ -132,6 +132,10 @@ def _live(words: list[str], out: str, err: str) -> int:
 
     for number, path in ((0, os.devnull), (1, out), (2, err)):
         os.dup2(os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644), number)
+    named = os.environ.get("PYTHONPATH", "").split(
+        os.pathsep
+    )  # it may have changed since our start
+    sys.path[:0] = [path for path in named if path and path not in sys.path]
     sys.argv = ["gossamer", *words]
     code = 1
     try:

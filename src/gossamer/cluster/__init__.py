@@ -24,7 +24,8 @@ if TYPE_CHECKING:
         split_address,
     )
     from gossamer.cluster.datagrams import DatagramSocket
-    from gossamer.cluster.engines import HeadEngine, LocalEngine, ShardEngine
+    from gossamer.cluster.engines import HERE, HeadEngine, LocalEngine, ShardEngine
+    from gossamer.cluster.fork_server import start_fork_server
     from gossamer.cluster.head import ClusterHead, join_line
     from gossamer.cluster.home import (
         AUTO,
@@ -127,7 +128,8 @@ else:
                 "Connection address_of bound_socket join_address listen own_address split_address"
             ),
             "datagrams": "DatagramSocket",
-            "engines": "ShardEngine HeadEngine LocalEngine",
+            "engines": "HERE ShardEngine HeadEngine LocalEngine",
+            "fork_server": "start_fork_server",
             "head": "ClusterHead join_line",
             "home": (
                 "AUTO LOCAL PROCESSES RAY ClusterHome ClusterMembership default_home found_cluster "

@@ -6,12 +6,12 @@ at all, and may start one that nobody waits for any more.
 
 import asyncio
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from typing import Protocol
 
 from gossamer.clock import Clock
 from gossamer.cluster.certificates import client_context
 from gossamer.cluster.connection import Connection
+from gossamer.cluster.fork_server import ForkedProcesses
 from gossamer.cluster.home import ClusterHome
 from gossamer.cluster.node import ShardProcesses
 from gossamer.cluster.node_messages import (
@@ -26,6 +26,7 @@ from gossamer.cluster.node_messages import (
     StopOn,
     ToCoordinator,
 )
+from gossamer.cluster.processes import ShardChild
 from gossamer.linux import cores
 from gossamer.log import tell
 
@@ -140,9 +141,10 @@ class HeadEngine:
 class LocalEngine:
     """This machine alone, without a head: its processes die with the coordinator."""
 
-    def __init__(self, home: ClusterHome) -> None:
-        self._home = home
+    def __init__(self, home: ClusterHome, server: ShardChild | None = None) -> None:
+        """Start shards as forks of a server, or as programs: without one, or when it is gone."""
         self._processes = ShardProcesses(home, HERE, self._tell)
+        self._forks = ForkedProcesses(server, self._tell) if server is not None else None
         self._on_ended: Callable[[ProcessEnded], None] = lambda _ended: None
 
     def _tell(self, ended: ProcessEnded) -> None:
@@ -151,21 +153,30 @@ class LocalEngine:
     @property
     def nodes(self) -> Sequence[NodeState]:
         """Return this machine."""
-        return [NodeState(name=HERE, cores=cores(), processes=self._processes.running)]
+        forks = self._forks.running if self._forks is not None else []
+        return [NodeState(name=HERE, cores=cores(), processes=forks + self._processes.running)]
 
     async def run(self, on_ended: Callable[[ProcessEnded], None]) -> None:
         """Wait until it is cancelled; then end what runs."""
         self._on_ended = on_ended
         try:
-            with suppress(TimeoutError):
-                await asyncio.Event().wait()
+            if self._forks is not None:
+                await self._forks.hear()
+            await asyncio.Event().wait()
         finally:
+            if self._forks is not None:
+                await self._forks.end_all()
             await self._processes.end_all()
 
     async def start(self, node: str, process: ShardProcess) -> None:  # noqa: ARG002 - there is one
         """Start a process here."""
-        await self._processes.start(process)
+        if self._forks is not None and self._forks.is_there:
+            await self._forks.start(process)
+        else:
+            await self._processes.start(process)
 
     async def stop(self, node: str, process: str) -> None:  # noqa: ARG002 - there is one
         """Kill a process here."""
+        if self._forks is not None:
+            await self._forks.stop(process)
         self._processes.stop(process)

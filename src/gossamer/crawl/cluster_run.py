@@ -6,16 +6,17 @@ folder of its own; all else is in the object store, and on the machines where sh
 
 import asyncio
 import socket
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import msgspec
-from msgspec.structs import replace
 
 from gossamer.clock import Clock, SystemClock
 from gossamer.cluster import (
     AUTO,
+    HERE,
     LOCAL,
     ClusterHome,
     Connection,
@@ -29,7 +30,9 @@ from gossamer.cluster import (
     NodeState,
     RayEngine,
     Ring,
+    ShardChild,
     ShardEngine,
+    ShardProcess,
     ShardRight,
     StartShard,
     ToCommand,
@@ -41,6 +44,7 @@ from gossamer.cluster import (
     local_home,
     own_address,
     ray_nodes,
+    start_fork_server,
 )
 from gossamer.config import Config
 from gossamer.crawl.assembly import Extras
@@ -48,13 +52,15 @@ from gossamer.crawl.cluster_claim import ClusterClaim, CoordinatorOffer, claim_c
 from gossamer.crawl.coordinator import Coordinator
 from gossamer.crawl.copies import crawl_seed
 from gossamer.crawl.fleet import Fleet
+from gossamer.crawl.joined_shard import JoiningShard, run_forked
 from gossamer.crawl.joining import make_ready
 from gossamer.crawl.restoring import restore_root
 from gossamer.crawl.takeover import ring_of_store
 from gossamer.errors import CannotGoOn, ConfigError
+from gossamer.linux import has_threads
 from gossamer.secrets import read_secrets
 from gossamer.settings import load_crawl_config
-from gossamer.store import CrawlFolder, require_store
+from gossamer.store import CrawlFolder, State, require_store
 
 SHARDS_PER_CORE = 2
 LEAST_SHARDS, MOST_SHARDS = 4, 64
@@ -88,6 +94,8 @@ class ClusterWork:
     """It has shards that may run now, of a coordinator that died."""
     say: Callable[[str], None]
     clock: Clock
+    server: ShardChild | None
+    """Forks shards of this machine, where that is safe."""
 
     @property
     def ring(self) -> Ring:
@@ -113,7 +121,7 @@ class ClusterWork:
 
     def _engine(self, url: str) -> ShardEngine:
         if self.kind == LOCAL:
-            return LocalEngine(self.view.home)
+            return LocalEngine(self.view.home, self.server)
         if not self.view.home.membership().has_head:
             return RayEngine(self.view.home, self.clock)
         hello = CoordinatorHello(url, address_of(self.end), self.claim.charter.owner)
@@ -206,10 +214,14 @@ async def ask_head(home: ClusterHome, question: HeadQuestion) -> tuple[HeadAnswe
     return answer, host
 
 
+@contextmanager
 def made_ready(
     kind: str, config: Config, folder: CrawlFolder, say: Callable[[str], None], *, is_forced: bool
-) -> Config:
-    """Let a crawl that was one machine's be in the store, in enough shards; return its settings."""
+) -> Iterator[tuple[int, ShardChild | None]]:
+    """Let a crawl that was one machine's be in the store, in enough shards.
+
+    Give their number, and what forks those of this machine, if they are to be forks.
+    """
     if not config.store.url:
         raise ConfigError(
             "--cluster needs a store that all machines reach: add --store s3://BUCKET/PREFIX, or "
@@ -218,7 +230,8 @@ def made_ready(
     require_store(config.store.url)
     usual = _usual_shards(look_at_cluster(kind))
     url, wanted = config.store.url, config.shards
-    return replace(config, shards=make_ready(folder, url, wanted, usual, say, is_forced=is_forced))
+    with _forking_shards(kind) as server:
+        yield make_ready(folder, url, wanted, usual, say, is_forced=is_forced), server
 
 
 def _usual_shards(view: ClusterView) -> int:
@@ -226,10 +239,47 @@ def _usual_shards(view: ClusterView) -> int:
     return min(MOST_SHARDS, max(LEAST_SHARDS, SHARDS_PER_CORE * cores))
 
 
+@contextmanager
+def _forking_shards(kind: str) -> Iterator[ShardChild | None]:
+    """Give what forks shards for a crawl by this machine alone; None where a fork is not safe.
+
+    To be asked for before anything reads the store: that starts threads.
+    """
+    if kind != LOCAL or State.was_opened or has_threads():
+        yield None
+        return
+    home = local_home()
+
+    def run(shard: ShardProcess) -> int:
+        return run_forked(
+            JoiningShard(
+                store=shard.store,
+                shard=shard.shard,
+                join=shard.join,
+                home=str(home.root),
+                process=shard.process,
+                node=HERE,
+            )
+        )
+
+    server = start_fork_server(run, home.log_path)
+    try:
+        yield server
+    finally:
+        server.end.close()
+        server.kill()
+        server.reap()
+
+
 def claim_work(
-    kind: str, config: Config, say: Callable[[str], None], *, is_forced: bool
+    kind: str,
+    config: Config,
+    say: Callable[[str], None],
+    server: ShardChild | None,
+    *,
+    is_forced: bool,
 ) -> ClusterWork:
-    """Make a crawl ours to coordinate."""
+    """Make a crawl ours to coordinate; `server` forks its shards, if they are to be forks."""
     view, clock = look_at_cluster(kind), SystemClock()
     end = bound_socket(view.host)
     offer = CoordinatorOffer(
@@ -250,6 +300,7 @@ def claim_work(
         has_run=claim.may_run,
         say=say,
         clock=clock,
+        server=server,
     )
 
 

@@ -219,10 +219,11 @@ class Crawl:
         from gossamer.crawl import cluster_run  # noqa: PLC0415 - few crawls need it
 
         cluster_run.expect_plain(self._extras)
-        folder, is_forced = CrawlFolder(self.folder), self._takes_over
-        config = cluster_run.made_ready(self._cluster, config, folder, say, is_forced=is_forced)
-        with lock_folder(folder, SystemClock()) as lock:
-            work = cluster_run.claim_work(self._cluster, config, say, is_forced=is_forced)
+        kind, folder, is_forced = self._cluster, CrawlFolder(self.folder), self._takes_over
+        ready = cluster_run.made_ready(kind, config, folder, say, is_forced=is_forced)
+        with ready as (shards, server), lock_folder(folder, SystemClock()) as lock:
+            config = changed(config, shards=shards)
+            work = cluster_run.claim_work(kind, config, say, server, is_forced=is_forced)
             if cluster_run.bring_settings(work.claim, folder):
                 self._config = over_restored(load_crawl_config(self.folder), config)
                 config = self._settled_config()

@@ -8,6 +8,7 @@ When the coordinator goes it crawls on, and looks in the store for where the nex
 import asyncio
 import gc
 import os
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -42,7 +43,7 @@ from gossamer.crawl.shard_claim import ClaimedShard, claim_shard
 from gossamer.crawl.shard_process import ClusterPlace, ShardOrders, ended_by
 from gossamer.durable import replace_file
 from gossamer.errors import CannotGoOn, GossamerError
-from gossamer.log import tell
+from gossamer.log import set_up, tell
 from gossamer.machine import expect_open_files
 from gossamer.secrets import Secrets, write_secrets
 from gossamer.settings import save_crawl_config, to_config
@@ -51,6 +52,8 @@ from gossamer.store import QUICK_RETRY_S, CrawlFolder, CrawlStore, Objects, requ
 FIRST_CALLS_S = 30.0
 """How long a coordinator is looked for by a shard that does not run yet."""
 REDIAL_S = 0.5
+FAILED = 4
+"""Exit code of a shard that could not go on."""
 BEAT_S = 1.0
 OWN_FILES = frozenset({"state/near.seed", "scores"})
 """Files of the whole crawl that a coordinator may hand to a shard."""
@@ -78,6 +81,17 @@ def run_joined(joining: JoiningShard) -> None:
     gc.freeze()
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         runner.run(_Joined(joining, home).run())
+
+
+def run_forked(joining: JoiningShard) -> int:
+    """Be a shard in a process that was forked to be one; return its exit code."""
+    set_up(verbose=False)
+    try:
+        run_joined(joining)
+    except GossamerError as error:
+        sys.stderr.write(f"gossamer: {error}\n")
+        return FAILED
+    return 0
 
 
 class _Joined:

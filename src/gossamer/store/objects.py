@@ -230,9 +230,13 @@ class Objects:
             raise CannotGoOn(f"{self.url} is not there any more: is it mounted?")
 
     def _sync(self, name: str) -> None:
-        """Bring an object of a folder to the disk before anybody relies on it."""
+        """Bring an object of a folder to the disk before anybody relies on it.
+
+        If the folder went at that moment, the library has made it anew: that counts for nothing.
+        """
         if self._folder is None:
             return
+        self._expect_folder()
         path = self._folder / name
         sync(path)
         sync(path.parent)

@@ -9,6 +9,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+import obstore
 import pytest
 from msgspec import json
 
@@ -315,6 +316,22 @@ def test_a_store_that_is_away_is_no_other_owner(a: Machine, tmp_path: Path) -> N
     (tmp_path / "store").rmdir()
     (tmp_path / "away").rename(tmp_path / "store")
     mine.keep()
+
+
+def test_what_is_written_where_a_store_was_is_not_taken_for_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, away, put = tmp_path / "store", tmp_path / "away", obstore.put
+    objects = Objects(f"file://{store}", is_made=True)
+
+    def put_too_late(*asked: Any, **how: Any) -> object:
+        store.rename(away)  # it goes between the look at it and the writing, which makes it anew
+        return put(*asked, **how)
+
+    monkeypatch.setattr(obstore, "put", put_too_late)
+    with pytest.raises(CannotGoOn, match="is it mounted"):
+        objects.create("a/b", b"mine")
+    assert not list(away.iterdir())
 
 
 def test_only_one_of_two_claims_of_one_charter_is_granted(tmp_path: Path) -> None:
