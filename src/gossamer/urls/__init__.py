@@ -25,5 +25,5 @@ from gossamer.urls.canonical import (
     whatwg,
     without_credentials,
 )
-from gossamer.urls.joining import Joiner, join_all, load_joining
+from gossamer.urls.joining import FEW, Joiner, join_all, load_joining
 from gossamer.urls.patterns import Patterns

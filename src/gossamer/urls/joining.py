@@ -6,7 +6,7 @@ origins is bounded: when it is full a new one is begun.
 
 import re
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import Final
 
@@ -93,6 +93,9 @@ class OriginTable:
         """Give the memory back; the numbers stay."""
         self.slots.close()
         self.names.close()
+
+    def __contains__(self, written: str) -> bool:
+        return written in self._written
 
     @property
     def is_full(self) -> bool:
@@ -211,6 +214,23 @@ class Joiner:
             self._origins.learn(href, url)
         return url
 
+    def learn_from(self, base: Url, hrefs: Iterable[str], rules: UrlConfig) -> bool:
+        """Learn the origins of references that were left; True if it pays to join them anew.
+
+        The parser is asked about the first reference to each origin only.
+        """
+        asked: set[str] = set()
+        repeated = 0
+        for href in hrefs:
+            if (match := _WRITTEN.match(href)) is None:
+                continue
+            if match[0] in asked:
+                repeated += match[0] in self._origins
+            elif match[0] not in self._origins:
+                asked.add(match[0])
+                self.ask(base, href, rules)
+        return repeated >= FEW
+
     def join_all(
         self, base: Url, hrefs: Sequence[str], rules: UrlConfig
     ) -> list[Url | None] | None:
@@ -224,6 +244,8 @@ class Joiner:
         left = self.join(base, text, address, len(hrefs), 2)
         if left is None:
             return None
+        again = len(left) > FEW and self.learn_from(base, (hrefs[at] for at, *_ in left), rules)
+        left = (self.join(base, text, address, len(hrefs), 2) or []) if again else left
         columns = iter(self.columns.view[: _COLUMN * len(hrefs)].tolist())
         targets, places = self.targets.view[: self.size].decode(), self.places
         found: list[Url | None] = []

@@ -1,5 +1,6 @@
 """What an HTML page says."""
 
+import gc
 from collections.abc import Callable
 
 import pytest
@@ -8,6 +9,7 @@ from msgspec.structs import replace
 from gossamer.config import ProcessConfig
 from gossamer.model import Document
 from gossamer.process import Registry, Tools
+from gossamer.process.onepass.page import PageElement
 
 MakeDocument = Callable[..., Document]
 
@@ -130,3 +132,19 @@ def test_captions_are_bounded(document: MakeDocument, registry: Registry) -> Non
     captions = registry.read(document(page), "text/html").notes["captions"]
     assert len(captions) == 100
     assert max(map(len, captions.values())) == 300
+
+
+def test_nothing_of_a_page_that_was_read_is_left_to_the_collector_of_cycles(
+    document: MakeDocument, registry: Registry
+) -> None:
+    page = f"<title>t</title><h1>h</h1><img src=i><p class=ads>x</p>{ENGLISH}<a href=b>b</a>" * 9
+    registry.read(document(page), "text/html")
+    gc.collect()
+    gc.disable()
+    try:
+        for _ in range(9):
+            registry.read(document(page), "text/html")
+        elements = [one for one in gc.get_objects() if isinstance(one, PageElement)]
+    finally:
+        gc.enable()
+    assert len(elements) == 0

@@ -73,6 +73,21 @@ def test_plain_references_steps_upwards_and_known_origins_are_joined() -> None:
     )
 
 
+def test_of_many_references_to_an_unknown_origin_the_parser_is_asked_about_one() -> None:
+    asked: list[str] = []
+
+    class Counting(joining.Joiner):
+        def ask(self, base: Url, href: str, rules: UrlConfig) -> Url | None:
+            asked.append(href)
+            return super().ask(base, href, rules)
+
+    hrefs = [f"http://{host}.test/pages/{n}" for n in range(40) for host in ("one", "two", "h")]
+    page = parse(PAGE, RULES)
+    assert page is not None
+    assert Counting().join_all(page, hrefs, RULES) == one_by_one(PAGE, hrefs)
+    assert asked == hrefs[:3]
+
+
 @pytest.mark.parametrize("size", [*range(1, 40), 64, 65, 96, 97, 128, 129, 200, 225, 226, 300])
 def test_keys_of_texts_of_every_length_are_those_of_the_hash(size: int) -> None:
     href = "/" + "k" * size

@@ -18,11 +18,13 @@ from gossamer.process.onepass import numbers
 from gossamer.process.onepass.loading import Workspace, natives
 from gossamer.process.onepass.page import LOOK, AnchorRows, FlatPage
 from gossamer.process.onepass.row_kernels import KIND_ROOM
+from gossamer.urls import FEW
 
 _REFERENCE: Final = numbers.REFERENCE
 _ALWAYS_FIT: Final = 1_000
 """So many links may be joined to a base of any length (`Tools.links`)."""
-_WORD: Final = 8
+_START_BYTES: Final = 1_000
+"""Of a reference: more than any origin has."""
 
 
 @cache
@@ -131,11 +133,16 @@ def _put(work: Workspace, written: Written, links: Sequence[RawLink]) -> Written
 
 
 def _joined(work: Workspace, base: Url, count: int, tools: Tools) -> LinkColumns | None:
-    joiner = work.links.joiner
-    left = joiner.join(base, work.hrefs.address, work.references.address, count, _REFERENCE)
+    joiner, hrefs = work.links.joiner, work.hrefs.view
+    given = (base, work.hrefs.address, work.references.address, count, _REFERENCE)
+    left = joiner.join(*given)
+    if left is not None and len(left) > FEW:
+        starts = (hrefs[at : at + min(size, _START_BYTES)] for _, at, size in left)
+        written = (start.decode(errors="replace") for start in starts)
+        if joiner.learn_from(base, written, tools.urls):
+            left = joiner.join(*given)
     if left is None:
         return None
-    hrefs = work.hrefs.view
     for place, at, size in left:
         href = hrefs[at : at + size].decode()
         fits = len(href) <= MAX_HREF_CHARS

@@ -451,11 +451,6 @@ class FlatPage:
         self._events[at] = own | (marks << 2 | kind) << _MARK_BIT
         return True
 
-    def is_marked(self, event: int) -> bool:
-        """Return True if an element or one inside of it has been marked."""
-        words = self._events[event * ROW + 5 : self.end_of(event) * ROW : ROW].tolist()
-        return any(word >> _MARK_BIT for word in words)
-
     def add_words(self, event: int, at: int, size: int) -> None:
         """Have words of the side buffer put behind an image or before a table."""
         self._events[event * ROW + 5] |= at << numbers.LENGTH_BITS | size + 1
