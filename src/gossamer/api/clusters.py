@@ -344,7 +344,7 @@ def _facts(place: "ClusterHome", answer: "HeadAnswer") -> ClusterFacts:
             name=node.name,
             host=node.host,
             cores=node.cores,
-            shards=len(node.processes),
+            shards=len(node.shards),
             is_draining=node.is_draining,
         )
         for node in answer.nodes
@@ -355,7 +355,7 @@ def _facts(place: "ClusterHome", answer: "HeadAnswer") -> ClusterFacts:
             coordinator=crawl.address,
             title=crawl.title,
             nodes={
-                node.name: sorted(one.shard for one in node.processes if one.store == crawl.store)
+                node.name: sorted(one.shard for one in node.shards if one.store == crawl.store)
                 for node in answer.nodes
             },
         )

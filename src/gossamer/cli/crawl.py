@@ -122,7 +122,10 @@ _OWN: tuple[tuple[str, object, object], ...] = (
         "index",
         Annotated[
             bool,
-            option("--index", help="Index pages while they come, in a process beside it."),
+            option(
+                "--index",
+                help="Index pages while they come, beside it; each machine with --cluster.",
+            ),
         ],
         False,
     ),

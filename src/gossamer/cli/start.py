@@ -76,12 +76,6 @@ def start(given: Mapping[str, Any]) -> int:
     set_up(verbose=arguments.verbose)
     _expect_folder(arguments.into)
     new = settle(arguments, given)
-    if arguments.cluster and arguments.index:
-        where = "beside it" if arguments.cluster == "local" else "on each machine of the cluster"
-        raise ConfigError(
-            "--index indexes a crawl in a folder, and one with --cluster is in its store: leave it "
-            f"out, and type `gossamer build {new.store.url or 'URL'} index --follow` {where}"
-        )
     try:
         return _run(arguments, new, max_time_of(given))
     except ConfigError as error:
@@ -190,7 +184,7 @@ def _run(arguments: CrawlArguments, config: Config, max_time_s: float | None) ->
                 indexer.tick()
                 console.tick()
 
-            ending = crawl.run(tell, saved, max_time_s, say)
+            ending = crawl.run(tell, saved, max_time_s, say, index=arguments.index)
         indexer.finish(is_stopped=ending.reason == "stopped")
     is_early = ending.reason == "no_seed" and not ending.is_finished
     how = "no_seed_yet" if is_early else ending.reason
@@ -320,7 +314,7 @@ def _indexing(
     arguments: CrawlArguments, say: Callable[[str], None]
 ) -> "Iterator[Indexer | _NoIndexer]":
     """Give the indexer beside a crawl; nothing of it is left behind."""
-    if not arguments.index:
+    if not arguments.index or arguments.cluster:  # machines of a cluster index what they have
         yield _NoIndexer()
         return
     from gossamer.cli.beside import Indexer

@@ -87,6 +87,7 @@ if TYPE_CHECKING:
         HeadAnswer,
         HeadQuestion,
         NodeState,
+        NodeWork,
         ProcessEnded,
         ShardProcess,
         ToCommand,
@@ -148,7 +149,7 @@ else:
             "node": "ClusterNode join_cluster",
             "node_messages": (
                 "CoordinatorHello HeadAnswer HeadQuestion NodeState ProcessEnded ShardProcess "
-                "ToCommand"
+                "ToCommand NodeWork"
             ),
             "orders": (
                 "OutageOrders Outages ProbationOrders ProbationShare ShardOutages ShardProbation"

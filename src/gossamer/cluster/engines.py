@@ -19,6 +19,7 @@ from gossamer.cluster.node_messages import (
     CoordinatorHello,
     NodesNow,
     NodeState,
+    NodeWork,
     NotHeard,
     ProcessEnded,
     ShardProcess,
@@ -170,7 +171,7 @@ class LocalEngine:
 
     async def start(self, node: str, process: ShardProcess) -> None:  # noqa: ARG002 - there is one
         """Start a process here."""
-        if self._forks is not None and self._forks.is_there:
+        if process.work is NodeWork.SHARD and self._forks is not None and self._forks.is_there:
             await self._forks.start(process)
         else:
             await self._processes.start(process)

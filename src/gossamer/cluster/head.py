@@ -28,6 +28,7 @@ from gossamer.cluster.node_messages import (
     NodeHello,
     NodesNow,
     NodeState,
+    NodeWork,
     NotHeard,
     ProcessEnded,
     ShardProcess,
@@ -101,7 +102,7 @@ class ClusterHead:
                     tell("node.silent", node=name)
                     node.connection.close()
                     self._forget(name, node)
-                elif name in self._draining and not self._processes_of(name):
+                elif name in self._draining and not self._shards_of(name):
                     node.connection.send(ClusterEnds(f"{name} was drained"))
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -241,6 +242,9 @@ class ClusterHead:
             return list(self._nodes[name].processes.values())
         found = (one.processes for one in self._engine.nodes if one.name == name)
         return next(found, [])
+
+    def _shards_of(self, name: str) -> list[ShardProcess]:
+        return [one for one in self._processes_of(name) if one.work is NodeWork.SHARD]
 
     async def _answer(self, asked: HeadQuestion) -> HeadAnswer:
         match asked.ask:

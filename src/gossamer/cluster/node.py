@@ -22,13 +22,14 @@ from gossamer.cluster.certificates import (
     write_certificates,
 )
 from gossamer.cluster.connection import Connection
-from gossamer.cluster.home import ClusterHome, ClusterMembership, Token
+from gossamer.cluster.home import VARIABLE, ClusterHome, ClusterMembership, Token
 from gossamer.cluster.node_messages import (
     Admitted,
     AskToJoin,
     ClusterEnds,
     NodeBeat,
     NodeHello,
+    NodeWork,
     NotHeard,
     ProcessEnded,
     ShardProcess,
@@ -59,12 +60,13 @@ def launching(words: list[str]) -> list[str]:
     return [sys.executable, "-S", "-E", "-c", LAUNCH, str(os.getpid()), *words]
 
 
-def shard_words(process: ShardProcess, home: ClusterHome, node: str) -> list[str]:
-    """Return the command that runs a shard of a crawl."""
+def process_words(process: ShardProcess, home: ClusterHome, node: str) -> list[str]:
+    """Return the command that runs a shard of a crawl, or indexes those that run here."""
+    program = [sys.executable, "-m", "gossamer"]
+    if process.work is NodeWork.INDEX:
+        return [*program, "build", process.store, "index", "--follow", f"--beside={os.getpid()}"]
     return [
-        sys.executable,
-        "-m",
-        "gossamer",
+        *program,
         "shard",
         f"--store={process.store}",
         f"--number={process.shard}",
@@ -73,6 +75,11 @@ def shard_words(process: ShardProcess, home: ClusterHome, node: str) -> list[str
         f"--node={node}",
         f"--home={home.root}",
     ]
+
+
+def process_variables(home: ClusterHome) -> dict[str, str]:
+    """Return the environment of such a process: it knows what machine it is on."""
+    return {**os.environ, VARIABLE: str(home.root)}
 
 
 async def join_cluster(home: ClusterHome, token: Token, name: str, listen: str = "") -> None:
@@ -119,7 +126,7 @@ async def join_cluster(home: ClusterHome, token: Token, name: str, listen: str =
 
 @dataclass(slots=True)
 class _Running:
-    """A shard that runs here."""
+    """A process that runs here."""
 
     shard: ShardProcess
     process: asyncio.subprocess.Process
@@ -147,10 +154,14 @@ class ShardProcesses:
         """Start a shard."""
         if shard.process in self._running:
             return
-        words = launching(shard_words(shard, self._home, self._node))
+        words = launching(process_words(shard, self._home, self._node))
         with self._home.log_path.open("ab") as log:
             process = await asyncio.create_subprocess_exec(
-                *words, stdin=asyncio.subprocess.DEVNULL, stdout=log, stderr=log
+                *words,
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                env=process_variables(self._home),
             )
         self._running[shard.process] = _Running(shard, process)
         watching = asyncio.get_running_loop().create_task(self._watch(shard.process, process))

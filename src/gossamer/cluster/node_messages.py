@@ -1,10 +1,20 @@
 """What nodes, coordinators and commands say to the head of a cluster. Plain data; msgpack."""
 
+from enum import StrEnum
+
 from msgspec import Struct, field
 
 
+class NodeWork(StrEnum):
+    """What a process of a crawl does on a machine."""
+
+    SHARD = ""
+    INDEX = "index"
+    """It indexes the shards that are there, as far as they are shipped."""
+
+
 class ShardProcess(Struct, frozen=True, array_like=True):
-    """A process that runs a shard of a crawl, or is about to."""
+    """A process that runs a shard of a crawl, or works for those that run there."""
 
     process: str
     """Names the start: drawn by the coordinator."""
@@ -12,6 +22,7 @@ class ShardProcess(Struct, frozen=True, array_like=True):
     shard: int
     join: str = ""
     """Where the coordinator is heard."""
+    work: NodeWork = NodeWork.SHARD
 
 
 class NodeState(Struct, frozen=True, kw_only=True):
@@ -24,6 +35,11 @@ class NodeState(Struct, frozen=True, kw_only=True):
     is_draining: bool = False
     """It gets no shards any more, and gives those it has away."""
     processes: list[ShardProcess] = field(default_factory=list)
+
+    @property
+    def shards(self) -> list[ShardProcess]:
+        """Return the processes that run shards."""
+        return [one for one in self.processes if one.work is NodeWork.SHARD]
 
 
 class AskToJoin(Struct, frozen=True, tag=True):

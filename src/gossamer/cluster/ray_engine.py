@@ -24,7 +24,7 @@ from gossamer.clock import Clock, SystemClock
 from gossamer.cluster.connection import Connection
 from gossamer.cluster.engines import NodesLine
 from gossamer.cluster.home import ClusterHome, default_home
-from gossamer.cluster.node import launching, shard_words
+from gossamer.cluster.node import launching, process_variables, process_words
 from gossamer.cluster.node_messages import (
     NodesNow,
     NodeState,
@@ -137,9 +137,15 @@ class ShardGuard:
         """Run a shard to its end; on the actor's main thread, which lives as long as the actor."""
         home = ClusterHome(default_home())
         home.root.mkdir(parents=True, exist_ok=True, mode=0o700)
-        words = launching(shard_words(process, home, node))
+        words = launching(process_words(process, home, node))
         with home.log_path.open("ab") as log:
-            self._code = subprocess.call(words, stdin=subprocess.DEVNULL, stdout=log, stderr=log)  # noqa: S603 -- ourselves
+            self._code = subprocess.call(  # noqa: S603 -- ourselves
+                words,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                env=process_variables(home),
+            )
 
     def code(self) -> int:
         """Return how the shard ended; whoever asks waits for that, since calls take turns."""

@@ -195,6 +195,8 @@ class ClusterClaim:
     def end(self) -> None:
         """Say that nothing runs any more, and that everything is shipped."""
         with self._lock:
+            if self._charter.has_ended:
+                return
             has_waited = boot_time() - self._issued_at > self._charter.lease_s
             self._append(replace(self._charter, has_ended=True, has_waited=has_waited))
             with suppress(CannotGoOn):

@@ -52,6 +52,7 @@ from gossamer.crawl.cluster_claim import ClusterClaim, CoordinatorOffer, claim_c
 from gossamer.crawl.coordinator import Coordinator
 from gossamer.crawl.copies import crawl_seed
 from gossamer.crawl.fleet import Fleet
+from gossamer.crawl.indexing_nodes import IndexingNodes
 from gossamer.crawl.joined_shard import JoiningShard, run_forked
 from gossamer.crawl.joining import make_ready
 from gossamer.crawl.restoring import restore_root
@@ -90,6 +91,8 @@ class ClusterWork:
     view: ClusterView
     kind: str
     end: socket.socket
+    is_indexed: bool
+    """Machines index the shards that they have."""
     has_run: bool
     """It has shards that may run now, of a coordinator that died."""
     say: Callable[[str], None]
@@ -105,9 +108,12 @@ class ClusterWork:
     def coordinator(self, fleet: Fleet) -> Coordinator:
         """Return what starts the shards of a crawl."""
         url = fleet.config.store.url
+        engine = self._engine(url)
+        indexing = IndexingNodes(engine=engine, url=url, clock=self.clock, say=self.say)
         return Coordinator(
             claim=self.claim,
-            engine=self._engine(url),
+            engine=engine,
+            indexing=indexing if self.is_indexed else None,
             home=self.view.home.root,
             url=url,
             ship_s=fleet.config.store.ship_s,
@@ -162,7 +168,7 @@ def _ask_ray(home: ClusterHome, ask: str) -> HeadAnswer:
             "by kubectl; shards of a node that goes are started elsewhere"
         )
     nodes = asyncio.run(ray_nodes(home, SystemClock(), RAY_S))
-    running = {(one.store, one.join) for node in nodes for one in node.processes}
+    running = {(one.store, one.join) for node in nodes for one in node.shards}
     return HeadAnswer(nodes, [CoordinatorHello(*one) for one in sorted(running)])
 
 
@@ -278,8 +284,12 @@ def claim_work(
     server: ShardChild | None,
     *,
     is_forced: bool,
+    is_indexed: bool = False,
 ) -> ClusterWork:
-    """Make a crawl ours to coordinate; `server` forks its shards, if they are to be forks."""
+    """Make a crawl ours to coordinate; `server` forks its shards, if they are to be forks.
+
+    `is_indexed`: machines index the shards that they have.
+    """
     view, clock = look_at_cluster(kind), SystemClock()
     end = bound_socket(view.host)
     offer = CoordinatorOffer(
@@ -297,6 +307,7 @@ def claim_work(
         view=view,
         kind=kind,
         end=end,
+        is_indexed=is_indexed,
         has_run=claim.may_run,
         say=say,
         clock=clock,

@@ -42,6 +42,7 @@ from gossamer.cluster import (
     server_context,
 )
 from gossamer.crawl.cluster_claim import ClusterClaim
+from gossamer.crawl.indexing_nodes import IndexingNodes
 from gossamer.errors import CannotGoOn, TakenOver
 from gossamer.log import tell
 
@@ -144,6 +145,7 @@ class Coordinator:
     """Where we are heard: the charter has its address."""
     rejoin_s: float
     """How long shards that run already are waited for."""
+    indexing: IndexingNodes | None = None
     running: dict[int, PlacedShard] = field(default_factory=dict)
     _server: asyncio.Server | None = None
     _rejoin_until: float = 0.0
@@ -159,6 +161,8 @@ class Coordinator:
     _has_said_alone: bool = False
     _seen: tuple[tuple[str, bool], ...] = ()
     _steady_since: float = 0.0
+    _is_over: bool = False
+    """All shards have ended."""
 
     async def open(self) -> None:
         """Take calls."""
@@ -169,6 +173,17 @@ class Coordinator:
         """Take no more calls."""
         if self._server is not None:
             self._server.close()
+
+    async def finish(self, *, is_stopped: bool) -> None:
+        """Say that the crawl has ended; unless it was stopped, wait until all is indexed."""
+        self._is_over = True
+        await asyncio.to_thread(self.claim.end)
+        if self.indexing is not None and not is_stopped:
+            await self.indexing.finish(self._machines())
+
+    def _machines(self) -> set[str]:
+        """Return the machines that have shards, or had last."""
+        return {one.node for one in self.running.values() if one.has_joined}
 
     # The supervisor's starter
 
@@ -359,7 +374,7 @@ class Coordinator:
     async def _keep(self) -> None:
         """Show that we run; raise if somebody else has the crawl."""
         is_away = False
-        while True:
+        while not self._is_over:
             try:
                 await asyncio.to_thread(self.claim.keep)
                 is_away = False
@@ -376,6 +391,8 @@ class Coordinator:
         end("stopped")
 
     def _note_ended(self, ended: ProcessEnded) -> None:
+        if self.indexing is not None:
+            self.indexing.note_ended(ended)
         over = self._over.get(ended.process)
         for remote in self.running.values():
             if remote.process == ended.process:
@@ -386,16 +403,19 @@ class Coordinator:
     async def _look(self, move: Callable[[int], None]) -> None:
         """Let go who is silent, and move shards when nodes have come or are to go."""
         silent_s = max(LEAST_SILENCE_S, SILENT_LEASES * self.claim.charter.lease_s)
-        while True:
+        while not self._is_over:
             await self.clock.sleep(LOOK_S)
             now = self.clock.steady()
+            if self.indexing is not None:
+                await self.indexing.look(self._machines())
             for remote in self.running.values():
                 is_busy = not remote.has_joined or remote.shard in self._moving
                 limit_s = LONG_SILENCE_S if is_busy else silent_s
                 if remote.silent_s(now) > limit_s and not remote.connection.is_closing:
                     tell("shard.silent", shard=remote.shard, node=remote.node)
                     remote.connection.close()
-            self._rebalance(move, now)
+            if not self._is_over:
+                self._rebalance(move, now)
 
     def _rebalance(self, move: Callable[[int], None], now: float) -> None:
         nodes = self._nodes()

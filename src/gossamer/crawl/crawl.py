@@ -176,19 +176,21 @@ class Crawl:
         on_saved: Callable[[], None] = lambda: None,
         max_time_s: float | None = None,
         say: Callable[[str], None] = lambda _line: None,
+        *,
+        index: bool = False,
     ) -> Ending:
         """Crawl until nothing is left, a limit is reached, or a signal asks for a stop.
 
         `on_progress` is told the status once a second; `on_saved` is called when the folder is
         ours and its crawl.toml says what was asked; `say` is told what an object store makes us
-        wait for. `max_time_s` is for this run only.
+        wait for. `max_time_s` is for this run only. `index`: machines of a cluster index pages.
         """
         _expect_no_loop("run")
         config = self._settled_config()
         expect_open_files()
         self._is_stopping = False
         if self._cluster:
-            return self._run_in_cluster(config, on_progress, on_saved, max_time_s, say)
+            return self._run_in_cluster(config, on_progress, on_saved, max_time_s, say, index)
         if not config.store.url:
             return self._run_here(config, None, on_progress, on_saved, max_time_s)
         request = KeepRequest(
@@ -214,6 +216,7 @@ class Crawl:
         on_saved: Callable[[], None],
         max_time_s: float | None,
         say: Callable[[str], None],
+        index: bool,  # noqa: FBT001 - as it was given
     ) -> Ending:
         """Coordinate the crawl, which runs on other machines."""
         from gossamer.crawl import cluster_run  # noqa: PLC0415 - few crawls need it
@@ -223,7 +226,9 @@ class Crawl:
         ready = cluster_run.made_ready(kind, config, folder, say, is_forced=is_forced)
         with ready as (shards, server), lock_folder(folder, SystemClock()) as lock:
             config = changed(config, shards=shards)
-            work = cluster_run.claim_work(kind, config, say, server, is_forced=is_forced)
+            work = cluster_run.claim_work(
+                kind, config, say, server, is_forced=is_forced, is_indexed=index
+            )
             if cluster_run.bring_settings(work.claim, folder):
                 self._config = over_restored(load_crawl_config(self.folder), config)
                 config = self._settled_config()
@@ -234,11 +239,9 @@ class Crawl:
             going = self._run_fleet(config, None, work.ring, lock, on_progress, work)
             with asyncio.Runner() as runner:
                 try:
-                    ending = runner.run(going)
+                    return runner.run(going)
                 except BaseExceptionGroup as group:
                     raise first_cause(group) from group
-            work.claim.end()
-            return ending
 
     def _run_here(
         self,
@@ -249,15 +252,13 @@ class Crawl:
         max_time_s: float | None,
     ) -> Ending:
         """Crawl in the folder as it is, which nobody else works in."""
-        shards = how_many_shards(config, self._extras)
-        folder = CrawlFolder(self.folder)
+        shards, folder = how_many_shards(config, self._extras), CrawlFolder(self.folder)
         with lock_folder(folder, SystemClock()) as lock:
             ring = ring_if_new(folder, shards) or ensure_shards(folder, config, shards, lock)
             config = self._save(config)
             on_saved()
             if self._extras.is_watching or max_time_s is not None:
-                limits = changed(config.limits, max_time_s=max_time_s)
-                config = changed(config, limits=limits)
+                config = changed(config, limits=changed(config.limits, max_time_s=max_time_s))
             make_loop = uvloop.new_event_loop if shards == 1 else asyncio.new_event_loop
             with asyncio.Runner(loop_factory=make_loop) as runner:
                 try:

@@ -164,6 +164,9 @@ class Fleet:
                     looking = self.coordinator.run(self.supervisor.dismiss, self.supervisor.move)
                     watches.append(group.create_task(looking))
                 await self.supervisor.run()
+                if self.coordinator is not None:
+                    is_stopped = self.supervisor.end_reason == "stopped"
+                    await self.coordinator.finish(is_stopped=is_stopped)
                 for task in watches:
                     task.cancel()
         finally:

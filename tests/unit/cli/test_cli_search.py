@@ -222,25 +222,6 @@ def test_an_index_of_files_is_never_replaced_by_that_of_a_crawl(
     assert json.loads(capsys.readouterr().out)["total"] == 3
 
 
-@pytest.mark.parametrize("kind", ["auto", "local"])
-def test_a_crawl_in_a_cluster_is_indexed_by_a_line_of_its_own(
-    kind: str,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setenv("GOSSAMER_CLUSTER", str(tmp_path / "home"))
-    store = f"file://{tmp_path}/store"
-    assert (
-        exit_code(["crawl", "http://a.test/", "--cluster", kind, "--store", store, "--index"]) == 2
-    )
-    said = capsys.readouterr().err
-    assert "--index" in said
-    assert f"`gossamer build {store} index --follow`" in said
-    assert ("on each machine" in said) == (kind == "auto")
-    assert not list(tmp_path.iterdir())
-
-
 def test_while_another_process_builds_the_index_is_asked_as_it_is(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
