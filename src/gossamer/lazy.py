@@ -101,7 +101,8 @@ PUBLIC = {
         "read_item_rules structured_data"
     ),
     "report": (
-        "address_words HostDetails HostFetch HostReceipt HostRequest state_sentence waiting_words "
+        "address_words HostDetails HostFetch HostGap HostReceipt HostRequest state_sentence "
+        "waiting_words "
         "CrawlSample PauseState StoppedCrawl Added ChangedSettings Changes ClusterMember "
         "CopiedPage CopyCluster CopyClusters CopyFacts CrawledHost Dropped Edition EditionDiff "
         "FailureCount FilterVerdict GivenText HostSettings LinkFinding LinkFormat LinkPlace "

@@ -77,6 +77,7 @@ PARTS: dict[str, tuple[str, ...]] = {
             "waiting_words",
             "state_sentence",
             "HostFetch",
+            "HostGap",
             "HostDetails",
             "HostReceipt",
             "HostRequest",

@@ -75,9 +75,7 @@ def shoot_console(browser: Browser, server: Served) -> None:
     with window(browser, server.address, CONSOLE) as seen:
         for name, path in pages.items():
             seen.go(path)
-            while seen.page.get_by_text("is being counted").count():
-                seen.page.wait_for_timeout(500)
-                seen.go(path)
+            seen.page.wait_for_selector("[data-again]", state="detached")
             keep(seen, FOLDER / f"console-{name}.png")
 
 

@@ -44,10 +44,8 @@ def seen(browser: Browser, server: Served) -> Iterator[Window]:
 
 
 def settle(seen: Window, path: str) -> None:
-    for _ in range(200):
-        seen.go(path)
-        if not seen.page.get_by_text("is being counted").count():
-            return
+    seen.go(path)
+    seen.page.wait_for_selector("[data-again]", state="detached")
 
 
 def url_of(server: Served, path: str) -> str:

@@ -54,7 +54,14 @@ if TYPE_CHECKING:
         read_since,
     )
     from gossamer.report.history_ring import CrawlSample, HistoryFile, read_history
-    from gossamer.report.hosts import CrawledHost, HostDetails, HostFetch, host_details, host_table
+    from gossamer.report.hosts import (
+        CrawledHost,
+        HostDetails,
+        HostFetch,
+        HostGap,
+        host_details,
+        host_table,
+    )
     from gossamer.report.html_pages import html_of
     from gossamer.report.inquiry import (
         Added,
@@ -199,7 +206,7 @@ else:
             "given_texts": "GivenDocument plain_text read_document read_given",
             "history": "asked_edition edition_at numbered read_moment read_since",
             "history_ring": "CrawlSample HistoryFile read_history",
-            "hosts": "CrawledHost HostDetails HostFetch host_details host_table",
+            "hosts": "CrawledHost HostDetails HostFetch HostGap host_details host_table",
             "inquiry": (
                 "Added ChangedSettings Retried Trusted add copies count_held crawl_metrics "
                 "editions is_running probations_of retry set_settings show status "

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import groupby
+from itertools import groupby, pairwise
 from math import inf
 from pathlib import Path
 
@@ -63,6 +63,14 @@ class HostFetch(Struct, frozen=True, kw_only=True):
     """HTTP status; 0 without an answer."""
 
 
+class HostGap(Struct, frozen=True, gc=False):
+    """The time between two requests to a host."""
+
+    at: float
+    """When the second of them ended."""
+    gap_s: float
+
+
 class HostDetails(Struct, frozen=True, kw_only=True):
     """Everything that is known of one host."""
 
@@ -83,13 +91,15 @@ class HostDetails(Struct, frozen=True, kw_only=True):
     """The last, the newest first."""
     failures: list[HostFetch]
     """URLs of it that failed or were refused, the newest first."""
+    gaps: list[HostGap] = []  # msgspec copies it
+    """Between its last requests, as far as the records of its URLs tell, the oldest first."""
 
     def next_words(self) -> str:
         """Return the rule by which it is asked again, and what that means."""
         return reason_words(self.next_reason)
 
 
-FETCHES_TOLD = 50
+FETCHES_TOLD, GAPS_TOLD = 50, 500
 
 
 @dataclass(slots=True)
@@ -172,14 +182,17 @@ def _details(snapshot: Snapshot, state: State, found: CrawledHost) -> HostDetail
     row = find_host(state, found.host)
     turns: list[HostFetch] = []
     origins: set[Url] = set()
+    asked: list[float] = []
     ring = ring_of(found.host).to_bytes(RING_BYTES, "big")
     for _, value in state.scan(URL + ring):
         record = decode_record(value)
         url = read_canonical(record.url)
         if url.host == found.host:
             origins.add(url)
+            asked += [visit.at for visit in record.visits if visit.status]
             if record.visits:
                 turns.append(_turn(record))
+    asked = sorted(asked)[-GAPS_TOLD - 1 :]
     turns.sort(key=lambda one: -one.at)
     config = snapshot.config
     robots = RobotsCache(config.robots, config.fetch.robots_agent, state.get)
@@ -195,6 +208,7 @@ def _details(snapshot: Snapshot, state: State, found: CrawledHost) -> HostDetail
         robots_lines=[f"{one.number}: {one.line}" for one in rules.rules] if rules else [],
         fetches=turns[:FETCHES_TOLD],
         failures=wrong[:FETCHES_TOLD],
+        gaps=[HostGap(after, after - before) for before, after in pairwise(asked)],
     )
 
 

@@ -82,8 +82,6 @@ from gossamer.traps import (
 from gossamer.urls import parse, seed_urls
 
 Answer = TypeVar("Answer")
-
-
 EDITIONS_TOLD = 100
 """Of a URL, by `why`; `editions` has all of them."""
 
@@ -336,17 +334,23 @@ def _settled_charter(folder: CrawlFolder) -> Charter:
 def show(folder: Path | str, url: str) -> StoredPage | None:
     """Return the stored page of a URL, a copy's content included; None if none is stored."""
     place = folder_of(folder)
-    ref = _ref(plain_why(folder, url).page)
+    ref = _ref(stored_at(folder, url))
     if ref is None:
         return None
     return read_page(place, ref, lambda target, record_id: find_page(place, target, record_id))
 
 
+def stored_at(folder: Path | str, url: str) -> RecordLocation | None:
+    """Return where the page of a URL lies; None if none is stored."""
+    found = _plain_why(folder_of(folder), url, reads_archive=False)
+    return None if found is None else found.page
+
+
 def find_page(folder: CrawlFolder, url: str, record_id: str) -> StoreRef | None:
     """Return where a record of a URL lies: among its last visits, its editions, or anywhere."""
-    answer = plain_why(folder.root, url)
+    answer = _plain_why(folder, url, reads_archive=False)
     damaged: CorruptFile | None = None
-    for ref in _known_refs(folder, answer):
+    for ref in _known_refs(folder, answer) if answer is not None else ():
         try:
             if read_record(folder, ref).record_id == record_id:
                 return ref

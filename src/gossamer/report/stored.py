@@ -12,7 +12,7 @@ from gossamer.errors import CannotGoOn, ConfigError
 from gossamer.model import SITEMAP_TYPES, StoreRef
 from gossamer.report.explanation import Edition, RecordLocation
 from gossamer.report.history import diff_lines, numbered
-from gossamer.report.inquiry import find_page, folder_of, plain_why
+from gossamer.report.inquiry import find_page, folder_of, stored_at
 from gossamer.report.records import moment_text
 from gossamer.store import (
     ArchiveName,
@@ -85,13 +85,13 @@ class Page(Struct, frozen=True, kw_only=True):
 
 def page(folder: Path | str, url: str) -> Page | None:
     """Return the stored page of a URL, as of its last visit; None if none is stored."""
-    found = plain_why(folder, url).page
+    found = stored_at(folder, url)
     return None if found is None else page_at(folder, found)
 
 
 def brief_page(folder: Path | str, url: str) -> Page | None:
     """Return the same without what the links archive says of it, such as its title."""
-    found = plain_why(folder, url).page
+    found = stored_at(folder, url)
     return None if found is None else page_at(folder, found, is_brief=True)
 
 

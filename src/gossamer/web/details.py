@@ -18,7 +18,7 @@ from starlette.routing import Route
 from gossamer import LinkList, Page, Why, page_text
 from gossamer.errors import CannotGoOn
 from gossamer.web.asked import Asked, BadQuery
-from gossamer.web.console import Actions, KeptAnswers
+from gossamer.web.console import SCRIPT, SCRIPT_POLICY, Actions, KeptAnswers
 from gossamer.web.engine import Engine
 from gossamer.web.frame import address, diff_line, field, frame, lines, link_to, out_link, text
 from gossamer.web.popular import SentContent
@@ -149,11 +149,12 @@ def _being_looked_for(url: str) -> Response:
     """Return a page that asks again: who links a URL that was never queued, the archive says."""
     body = (
         f"<h1>{text(url)}</h1>"
-        '<p class="note" role="status">Never queued. Whether a stored page links to it is being '
-        "looked for: the page loads again.</p>"
+        '<p class="note" role="status" data-again>Never queued. Whether a stored page links to it '
+        "is being looked for: it appears here in a moment; without scripts, load the page again."
+        f"</p>{SCRIPT}"
     )
-    made = frame(f"{url} · gossamer", [body])
-    return Response(made, 200, {"refresh": "1"}, "text/html")
+    headers = {"content-security-policy": SCRIPT_POLICY}
+    return Response(frame(f"{url} · gossamer", [body]), 200, headers, "text/html")
 
 
 def _buttons(actions: Actions, url: str, why: Why) -> Iterator[str]:

@@ -3,6 +3,7 @@
 import http.client
 import json
 import re
+import time
 from collections.abc import Iterator
 from html import unescape
 from pathlib import Path
@@ -227,7 +228,11 @@ def test_with_a_token_only_who_has_it_may_change_anything(server: Served) -> Non
 
 
 def test_metrics_have_those_of_the_crawl(server: Served) -> None:
-    text = server.get("/metrics").text
+    for _ in range(600):  # until the index is there
+        text = server.get("/metrics").text
+        if "gossamer_index_pages" in text:
+            break
+        time.sleep(0.1)
     pages = gossamer.open(server.folder).status().pages
     assert f"gossamer_crawl_pages_total {float(pages)}" in text
     assert "gossamer_index_pages" in text

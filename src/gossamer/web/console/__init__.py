@@ -8,5 +8,6 @@ a Python program cannot know through `gossamer.open`.
 """
 
 from gossamer.web.console.actions import Actions
+from gossamer.web.console.drawing import SCRIPT, SCRIPT_POLICY
 from gossamer.web.console.kept import KeptAnswers
 from gossamer.web.console.routes import console_routes

@@ -13,7 +13,7 @@ from gossamer import (
     UrlRow,
     state_sentence,
 )
-from gossamer.web.console.sparkline import level, rate, sparkline
+from gossamer.web.console.sparkline import Point, latest, level, rate, sparkline
 from gossamer.web.frame import address, link_to, out_link, table, text
 
 _PARTS: Sequence[tuple[str, str]] = (
@@ -35,7 +35,16 @@ HOST_COLUMNS = (
     *("host", "pages", "bytes", "failed", "refused", "queued", "robots", "gap_s"),
     *("median_ms", "last_at"),
 )
-BEING_COUNTED = '<p class="note" role="status">This is being counted: the page loads again.</p>'
+SCRIPT = '<script src="/static/live.js" defer></script>'
+SCRIPT_POLICY = (
+    "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self'; img-src 'self'; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+"""Of the pages that run our script: it asks this server for what is new."""
+BEING_COUNTED = (
+    '<p class="note" role="status" data-again>This is being counted: it appears here in a moment; '
+    f"without scripts, load the page again.</p>{SCRIPT}"
+)
 STATES_OF_PROBLEMS = ("failed", "refused", "parked", "held", "gone")
 
 
@@ -113,7 +122,8 @@ def overview(
             ("Queued", level(history, lambda one: one.queued)),
             ("Active hosts", level(history, lambda one: one.active_hosts)),
         ):
-            yield f'<figure class="sparks"><figcaption>{about}</figcaption>'
+            told = f'<span class="count">{text(latest(points, now, span_s))}</span>'
+            yield f'<figure class="sparks"><figcaption>{about} {told}</figcaption>'
             yield f"{sparkline(about, points, now, span_s)}</figure>"
         yield "</section>"
     yield "</div>"
@@ -166,7 +176,7 @@ def hosts(
             text(one.robots),
             "" if one.gap_s is None else f"{one.gap_s:,.2f} s",
             "" if one.median_ms is None else f"{one.median_ms:,.0f} ms",
-            moment(one.last_at),
+            f'<span class="moment">{moment(one.last_at)}</span>',
         )
         yield f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
     yield "</tbody></table></div>"
@@ -175,7 +185,8 @@ def hosts(
 
 def _head(column: str, sort: str, words: str) -> str:
     name = column.replace("_", " ").removesuffix(" s").removesuffix(" ms").replace(" at", "")
-    here = ' aria-sort="descending"' if column == sort else ""
+    way = "ascending" if sort == "host" else "descending"
+    here = f' aria-sort="{way}"' if column == sort else ""
     return f"<th{here}>{link_to('/crawl/hosts', name, sort=column, q=words)}</th>"
 
 
@@ -192,7 +203,7 @@ def paging(path: str, page: int, *, has_more: bool, **query: object) -> Iterator
     yield "</nav>"
 
 
-def host_page(found: HostDetails) -> Iterator[str]:
+def host_page(found: HostDetails, now: float) -> Iterator[str]:
     """Give what is known of a host."""
     one = found.host
     told = [
@@ -218,6 +229,13 @@ def host_page(found: HostDetails) -> Iterator[str]:
     ways = (("queued URLs", "queued"), ("failures", "failed"), ("refused", "refused"))
     links = "".join(link_to("/crawl/urls", n, state=s, host=one.host) for n, s in ways)
     yield f'<p class="facts">{links}{link_to("/hosts", "links", host=one.host)}</p>'
+    if found.gaps:
+        points = [Point(one.at, one.gap_s) for one in found.gaps]
+        span_s = max(now - points[0].at, HOUR_S / 60)
+        last = f'<span class="count">{text(latest(points, now, span_s))}</span>'
+        yield f"<h2>Seconds between two requests, since {moment(points[0].at)}</h2>"
+        yield f'<figure class="sparks"><figcaption>{last}</figcaption>'
+        yield f"{sparkline('Seconds between two requests', points, now, span_s)}</figure>"
     if found.robots_lines:
         lines = "\n".join(map(text, found.robots_lines))
         yield f"<h2>Its robots.txt, as far as it is for us</h2><pre>{lines}</pre>"
@@ -231,7 +249,7 @@ def host_page(found: HostDetails) -> Iterator[str]:
 def _fetches(found: Sequence[HostFetch]) -> str:
     rows = (
         (
-            text(moment(one.at)),
+            f'<span class="moment">{moment(one.at)}</span>',
             text(" ".join(filter(None, (one.state, one.reason, str(one.status or ""))))),
             page_link(one.url),
         )

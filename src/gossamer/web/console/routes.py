@@ -41,6 +41,7 @@ from gossamer.web.console.actions import (
 )
 from gossamer.web.console.drawing import (
     HOST_COLUMNS,
+    SCRIPT_POLICY,
     as_of,
     being_counted,
     page_link,
@@ -61,13 +62,6 @@ class ConsoleRequest(NamedTuple):
 
 
 Drawing: TypeAlias = Callable[[ConsoleRequest], Iterator[str]]
-SCRIPT_POLICY = (
-    "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self'; img-src 'self'; "
-    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
-)
-"""Of the overview: it runs a script of ours, which asks this server for figures."""
-AGAIN_S = "1"
-"""After which a page asks again for figures that are being counted."""
 PER_PAGE = 100
 MOST_HOSTS = 20_000
 """That are kept for the table: those with the most URLs."""
@@ -118,7 +112,7 @@ class ConsolePages:
         history = self._crawl.console.history()
         yield f'<p class="note" data-live="building">{text(self._engine.building())}</p>'
         yield from drawing.overview(status, history, self._disk_free(), now)
-        yield '<script src="/static/live.js" defer></script>'
+        yield drawing.SCRIPT
 
     def hosts(self, seen: ConsoleRequest) -> Iterator[str]:
         """Give the hosts of the crawl."""
@@ -161,7 +155,7 @@ class ConsolePages:
             yield f"{field('delay_s', '', 'Delay in seconds')}<button>Slow down</button></form>"
             yield "</div>"
         yield as_of(kept.at)
-        yield from drawing.host_page(found)
+        yield from drawing.host_page(found, self._clock.wall())
         notes = [one for one in self.status().traps if name in one.unit]
         if notes:
             rows = ((text(one.unit), f"{one.held:,}", text(one.detail)) for one in notes)
@@ -175,6 +169,8 @@ class ConsolePages:
             if note.held:
                 yield f'<div class="hint">{counted(note.held, "URL")} of {text(note.unit)} '
                 why = note.detail.removeprefix(f"{note.unit} is ")
+                if seen.may_write:  # the button says so
+                    why = why.partition("; gossamer trust ")[0]
                 yield f"{'is' if note.held == 1 else 'are'} held: {text(why)}"
                 if seen.may_write and note.pattern:
                     yield self._actions.button(
@@ -375,9 +371,10 @@ def console_routes(engine: Engine, actions: Actions) -> list[Route]:
             if not seen.may_write:
                 body.append(_read_only(actions))
             made = frame(f"{title} · gossamer", body, section="/crawl")
-            headers = {"content-security-policy": policy} if policy else {}
-            if drawing.BEING_COUNTED in body:
-                headers["refresh"] = AGAIN_S
+            again = drawing.BEING_COUNTED in body
+            headers = {"content-security-policy": policy or SCRIPT_POLICY * again}
+            if not headers["content-security-policy"]:
+                headers = {}
             return Response(made, 200, headers, "text/html")
 
         async def answer(request: Request) -> Response:

@@ -37,6 +37,12 @@ def rate(samples: Sequence[CrawlSample], of: Callable[[CrawlSample], float]) -> 
     return found
 
 
+def latest(points: Sequence[Point], now: float, span_s: float) -> str:
+    """Return the last value and the highest of a span in words; "" if nothing was noted."""
+    shown = [one.value for one in points if one.at > now - span_s]
+    return f"{shown[-1]:,.4g} now, {max(shown):,.4g} at most" if shown else ""
+
+
 def sparkline(about: str, points: Sequence[Point], now: float, span_s: float) -> str:
     """Return a drawing of the points of the last `span_s` seconds, with its highest in words."""
     shown = [one for one in points if one.at > now - span_s]
@@ -73,7 +79,10 @@ def _runs(points: Sequence[Point], gap_s: float) -> list[list[Point]]:
             runs[-1].append(one)
         else:
             runs.append([one])
-    return [run if len(run) > 1 else [run[0]._replace(at=run[0].at - 1), run[0]] for run in runs]
+    least = gap_s / 2  # a point alone is a dash that can be seen
+    return [
+        run if len(run) > 1 else [run[0]._replace(at=run[0].at - least), run[0]] for run in runs
+    ]
 
 
 def _place(point: Point, now: float, span_s: float, top: float) -> str:
