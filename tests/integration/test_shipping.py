@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from random import Random
 
+import pytest
 from rocksdict import WriteOptions
 
 from gossamer.clock import SystemClock
@@ -17,6 +18,7 @@ from gossamer.crawl.restoring import restore_manifests
 from gossamer.crawl.shipping import Shipper
 from gossamer.crawl.takeover import claim_store
 from gossamer.store import CrawlFolder, ShardManifest, State
+from tests.e2e.crawler import say
 
 LEASE_S = 3.0
 LIMIT_S = 120.0
@@ -68,3 +70,21 @@ def test_a_checkpoint_counts_what_it_has_and_not_what_is_not_committed_yet(tmp_p
         shard.ledger.commit()
         counters.pages += 4  # of a group that is still gathered
         assert ship(shipper).counters.pages == 3
+
+
+@pytest.mark.parametrize(
+    ("words", "remedy"),
+    [
+        (("--store", ""), "is a variable not set?"),
+        (("--store", "file://relative/folder"), "file:///FOLDER"),
+        (("--store", "s3:/typo"), "s3://BUCKET/PREFIX"),
+        (("--take-over",), "give --store URL"),
+    ],
+)
+def test_a_store_that_cannot_be_meant_is_refused_and_no_folder_is_made(
+    words: tuple[str, ...], remedy: str, tmp_path: Path
+) -> None:
+    folder = tmp_path / "crawl"
+    refused = say("crawl", "http://a.test/", "--into", str(folder), *words).expect(2)
+    assert remedy in refused.err
+    assert not folder.exists()

@@ -330,7 +330,8 @@ def held_view(status: "Status", folder: Path | str) -> Iterator[RenderableType]:
     yield table
     if notes:
         which = "it" if len(notes) == 1 else "the first"
-        command = harmless(trust_command(folder, notes[0].pattern))
+        is_read_only = status.store is not None and not status.store.coordinator
+        command = harmless(trust_command("DIR" if is_read_only else folder, notes[0].pattern))
         yield Text(f"If {which} is honest, `{command}` lets it go on.")
 
 

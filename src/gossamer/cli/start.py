@@ -76,6 +76,7 @@ def start(given: Mapping[str, Any]) -> int:
     set_up(verbose=arguments.verbose)
     _expect_folder(arguments.into)
     new = settle(arguments, given)
+    _expect_store(given, new)
     try:
         return _run(arguments, new, max_time_of(given))
     except ConfigError as error:
@@ -267,6 +268,19 @@ def _expect_folder(into: Path) -> None:
                 f"--into {into}: that is inside the crawl {part.parent}; give a folder of its own, "
                 "or that one to go on with it"
             )
+
+
+def _expect_store(given: Mapping[str, Any], config: Config) -> None:
+    """Refuse an empty store, which a shell makes of a variable that is not set."""
+    if given.get("store") == "":
+        raise ConfigError(
+            "--store is empty: is a variable not set? Expected s3://BUCKET/PREFIX, gs://, az:// or "
+            "file:///FOLDER; `gossamer set DIR store.url=` lets a crawl go on without its store"
+        )
+    if given.get("take_over") and not config.store.url:
+        raise ConfigError(
+            "--take-over ends a crawl that runs elsewhere, by its store: give --store URL, too"
+        )
 
 
 def _expect_no_other_index(into: Path) -> None:

@@ -50,7 +50,8 @@ def is_store(place: str) -> bool:
 
 def require_store(url: str) -> None:
     """Refuse the URL of what is no object store."""
-    if url.partition("://")[0] not in SCHEMES:
+    scheme, _, place = url.partition("://")
+    if scheme not in SCHEMES or (scheme == "file" and not place.startswith(("/", "localhost/"))):
         raise ConfigError(f"{url}: {EXPECTED}")
 
 
@@ -397,6 +398,14 @@ _CAUSES = (
     (
         r"Unable to canonicalize filesystem root",
         "nothing is there; check its spelling, and that its disk is mounted",
+    ),
+    (
+        r"Read-only file system",
+        "its disk is mounted to be read only; a crawl has to write there",
+    ),
+    (
+        r"Permission denied",
+        "it is not ours to write, or to read: check its owner and mode",
     ),
     (
         r"AccessDenied|403 Forbidden",
